@@ -1,0 +1,53 @@
+# Every target makes what it needs: the first one run on a fresh clone creates .venv and installs into it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info[:2] < (3, 12))
+
+.PHONY: demo test test-slow lint bench notebooks datasets clean
+
+demo: $(VENV)/installed
+	@$(BIN)/bayesperf demo
+
+test: $(VENV)/installed-test
+	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+test-slow: $(VENV)/installed-test
+	@$(BIN)/python -m pytest -q -n 2 -m slow
+
+lint: $(VENV)/installed-dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(VENV)/installed-test
+	@$(BIN)/python benchmarks/budgets.py
+
+# Executes every notebook into a scratch folder: a cell that raises fails the target.
+notebooks: $(VENV)/installed-test
+	@$(BIN)/jupyter nbconvert --to notebook --execute --output-dir $(VENV)/notebooks notebooks/*.ipynb
+
+datasets: $(VENV)/installed-test
+	@$(BIN)/python -m bayesperf.datasets.make
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info
+
+# The interpreter is tried, not looked up: a pyenv shim exists for versions that are not selected. An environment left
+# behind by an older Python is made anew.
+$(VENV)/installed: pyproject.toml
+	@if ! $(BIN)/python -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then found=; \
+	  for candidate in "$(PYTHON)" python3.13 python3.12 python3.14 "$$HOME"/.pyenv/versions/3.1[234]*/bin/python3; do \
+	    if "$$candidate" -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then found="$$candidate"; break; fi; done; \
+	  if [ -z "$$found" ]; then \
+	    echo "bayesperf needs Python 3.12 or newer (with venv); $(PYTHON) is $$($(PYTHON) --version 2>&1 | head -n 1). Install one, then: make $(MAKECMDGOALS) PYTHON=/path/to/python3.13" >&2; \
+	    exit 1; fi; \
+	  echo "Creating $(VENV) and installing bayesperf (about a minute, once)."; \
+	  "$$found" -m venv --clear $(VENV) || exit 1; fi
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/installed-%: $(VENV)/installed
+	@$(PIP) -e '.[$*]'
+	@touch $@

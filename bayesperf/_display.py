@@ -1,0 +1,82 @@
+"""How counts and summaries show themselves in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import xarray as xr
+
+if TYPE_CHECKING:
+    from bayesperf.counts import ConfusionMatrix
+
+_MOST_TABLES = 6
+
+
+def matrix_text(cm: ConfusionMatrix) -> str:
+    """Return a matrix as a plain-text table; with leading dims, their sizes."""
+    title = f"<bayesperf.ConfusionMatrix: {_headline(cm)}>"
+    if cm.dims:
+        return title
+    frame = cm.counts.to_pandas()
+    return f"{title}\n{frame.to_string()}"
+
+
+def matrix_html(cm: ConfusionMatrix) -> str:
+    """Return a matrix, or the first few of those along the leading dims, as HTML tables with totals."""
+    tables = cm.counts.stack(matrix=cm.dims) if cm.dims else cm.counts.expand_dims(matrix=1)
+    shown = [_table_html(tables.isel(matrix=i), cm.dims) for i in range(min(tables.sizes["matrix"], _MOST_TABLES))]
+    rest = tables.sizes["matrix"] - len(shown)
+    more = f"<p>… and {rest} more</p>" if rest else ""
+    return (
+        f"<div><p><b>ConfusionMatrix</b>: {escape(_headline(cm))}</p>"
+        f"<div style='display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-end'>{''.join(shown)}{more}</div></div>"
+    )
+
+
+def caption(attrs: dict[str, Any]) -> str:
+    """Return what the intervals of a summary mean, in one sentence."""
+    kind = {"hdi": "highest-density interval", "eti": "equal-tailed interval"}[attrs["ci_kind"]]
+    return f"{attrs['estimand']}; {attrs['ci_prob']:.6g} probability, {kind}. Prior: {attrs['prior']}."
+
+
+class Summary(pd.DataFrame):
+    """A tidy table of posterior summaries that says which interval it shows."""
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def __repr__(self) -> str:
+        return f"{self.to_string(float_format='{:.4f}'.format)}\n{caption(self.attrs)}"  # type: ignore[arg-type]
+
+    def _repr_html_(self) -> str:
+        table = self.to_html(index=False, border=0, float_format="{:.4f}".format)
+        return f"{table}<p><small>{escape(caption(self.attrs))}</small></p>"  # type: ignore[arg-type]
+
+
+def _headline(cm: ConfusionMatrix) -> str:
+    parts = [f"{int(cm.counts.sum())} examples"]
+    if cm.dims:
+        parts.append(", ".join(f"{dim}: {cm.counts.sizes[dim]}" for dim in cm.dims))
+        parts.append(f"{len(cm.labels)} classes")
+    if cm.pos_label is not None:
+        parts.append(f"positive {cm.pos_label!r}")
+    return ", ".join(parts)
+
+
+def _table_html(counts: xr.DataArray, dims: tuple[Any, ...]) -> str:
+    labels = [escape(str(label)) for label in counts["actual"].values.tolist()]
+    title = ", ".join(f"{dim} {counts[dim].item()}" for dim in dims)
+    head = "".join(f"<th>{label}</th>" for label in labels)
+    values = counts.transpose("actual", "predicted").values
+    rows = "".join(
+        f"<tr><th>{label}</th>{''.join(f'<td>{value}</td>' for value in row)}<td><i>{row.sum()}</i></td></tr>"
+        for label, row in zip(labels, values, strict=True)
+    )
+    foot = "".join(f"<td><i>{total}</i></td>" for total in values.sum(0))
+    return (
+        f"<table><caption>{escape(title)}</caption><thead><tr><th>actual \\ predicted</th>{head}<th>total</th></tr>"
+        f"</thead><tbody>{rows}<tr><th>total</th>{foot}<td><i>{values.sum()}</i></td></tr></tbody></table>"
+    )

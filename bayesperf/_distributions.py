@@ -1,0 +1,340 @@
+"""The one-dimensional posteriors, as arrays: Beta, function of a Beta, mixture of Betas by quadrature, draws.
+
+All have the same verbs. Parameters have shape ``(m, 1)``, arguments and values ``(m, n)``, moments ``(m,)``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayesperf._exact import Mixture as MixtureForm
+from bayesperf._quadrature import (
+    Array, beta_nodes, complex_step, highest_density, invert, tanh_sinh, weighted_quantile,
+)  # fmt: skip
+
+# Tail mass of the inner distribution that an integral over the outer one may leave to its ends.
+_TAIL = 1e-13
+
+
+class Distribution(ABC):
+    """m continuous distributions of one kind on common bounds."""
+
+    method: ClassVar[str]
+    # How many are computed at once: bounds the memory of those that need many nodes each.
+    chunk: ClassVar[int] = 1_000_000
+    bounds: tuple[float, float]
+
+    @abstractmethod
+    def cdf(self, x: Array) -> Array: ...  # noqa: D102
+
+    @abstractmethod
+    def sf(self, x: Array) -> Array: ...  # noqa: D102
+
+    @abstractmethod
+    def logpdf(self, x: Array) -> Array: ...  # noqa: D102
+
+    @abstractmethod
+    def ppf(self, q: Array) -> Array: ...  # noqa: D102
+
+    @abstractmethod
+    def mean_sd(self) -> tuple[Array, Array]: ...  # noqa: D102
+
+    @abstractmethod
+    def guess(self, q: Array) -> Array:
+        """Return rough quantiles, strictly inside the bounds."""
+
+    def pdf(self, x: Array) -> Array:  # noqa: D102
+        return np.exp(self.logpdf(x))
+
+    def hdi(self, prob: float) -> Array:  # noqa: D102
+        return highest_density(self, prob)
+
+    def mcse(self) -> Array:
+        """Return the Monte Carlo standard error of the mean: zero, unless it is computed from draws."""
+        return np.zeros(len(self.take(slice(None)).mean_sd()[0]))
+
+    def take(self, index: NDArray[np.intp] | slice) -> Self:
+        """Return some of the m distributions."""
+        parts = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return replace(self, **{  # type: ignore[type-var]
+            name: value.take(index) if isinstance(value, Distribution)
+            else value[index] if isinstance(value, np.ndarray) else value
+            for name, value in parts.items()
+        })  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Beta(Distribution):
+    """Beta(a, b), both positive."""
+
+    a: Array
+    b: Array
+    bounds: tuple[float, float] = (0.0, 1.0)
+    method: ClassVar[str] = "exact"
+
+    def cdf(self, x: Array) -> Array:  # noqa: D102
+        return special.betainc(self.a, self.b, np.clip(x, 0, 1))
+
+    def sf(self, x: Array) -> Array:  # noqa: D102
+        return special.betaincc(self.a, self.b, np.clip(x, 0, 1))
+
+    def logpdf(self, x: Array) -> Array:  # noqa: D102
+        outside = (x < 0) | (x > 1)
+        x = np.clip(x, 0, 1)
+        with np.errstate(divide="ignore"):
+            value = special.xlogy(self.a - 1, x) + special.xlog1py(self.b - 1, -x) - special.betaln(self.a, self.b)
+        return np.where(outside, -np.inf, value) if outside.any() else np.asarray(value)
+
+    def ppf(self, q: Array) -> Array:  # noqa: D102
+        return special.betaincinv(self.a, self.b, q)
+
+    def mean_sd(self) -> tuple[Array, Array]:  # noqa: D102
+        a, b = self.a[:, 0], self.b[:, 0]
+        mean = a / (a + b)
+        return mean, np.sqrt(mean * (b / (a + b)) / (a + b + 1))
+
+    def guess(self, q: Array) -> Array:
+        """Return quantiles of the normal with the mean and variance of the logit."""
+        location = special.digamma(self.a) - special.digamma(self.b)
+        scale = np.sqrt(special.zeta(2, self.a) + special.zeta(2, self.b))
+        return np.clip(special.expit(location + scale * special.ndtri(q)), 1e-15, 1 - 1e-15)
+
+    def log_moment(self, power: float, rest_power: float) -> Array:
+        """Return log E[X^power (1 − X)^rest_power], inf where it diverges."""
+        a, b = (self.a + power)[:, 0], (self.b + rest_power)[:, 0]
+        finite = (a > 0) & (b > 0)
+        safe = np.where(finite, a, 1.0), np.where(finite, b, 1.0)
+        return np.where(finite, special.betaln(*safe) - special.betaln(self.a, self.b)[:, 0], np.inf)
+
+
+@dataclass(frozen=True)
+class Transformed(Distribution):
+    """An increasing function of a Beta."""
+
+    base: Beta
+    forward: Callable[[Any], Any]
+    inverse: Callable[[Any], Any]
+    method: ClassVar[str] = "exact"
+
+    @property
+    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        """Values at the ends of [0, 1]."""
+        return float(self.forward(0.0)), float(self.forward(1.0))
+
+    def cdf(self, x: Array) -> Array:  # noqa: D102
+        return self.base.cdf(self.inverse(np.clip(x, *self.bounds)))
+
+    def sf(self, x: Array) -> Array:  # noqa: D102
+        return self.base.sf(self.inverse(np.clip(x, *self.bounds)))
+
+    def logpdf(self, x: Array) -> Array:  # noqa: D102
+        clipped = np.clip(x, *self.bounds)
+        value = self.base.logpdf(self.inverse(clipped)) + np.log(complex_step(self.inverse, clipped))
+        return np.where(clipped == x, value, -np.inf)
+
+    def ppf(self, q: Array) -> Array:  # noqa: D102
+        return np.asarray(self.forward(self.base.ppf(q)))
+
+    def mean_sd(self) -> tuple[Array, Array]:  # noqa: D102
+        x, _, weights = beta_nodes(self.base.a, self.base.b)
+        return _weighted_mean_sd(np.asarray(self.forward(x)), weights)
+
+    def guess(self, q: Array) -> Array:  # noqa: D102
+        return np.asarray(self.forward(self.base.guess(q)))
+
+
+@dataclass(frozen=True)
+class Mixture(Distribution):
+    """A function of two independent Betas X and W, monotone in X: its cdf is E_W[cdf of X at the threshold given W].
+
+    The expectation is taken over u = cdf of W, by tanh-sinh quadrature on the panel of u where the inner cdf is not
+    already 0 or 1.
+    """
+
+    inner: Beta
+    outer: Beta
+    form: MixtureForm
+    value: Callable[[Array, Array, Array, Array], Array]
+    bounds: tuple[float, float]
+    method: ClassVar[str] = "quadrature"
+    chunk: ClassVar[int] = 256
+
+    def cdf(self, x: Array) -> Array:  # noqa: D102
+        return self._oriented(lambda part, t: part._below(t, part.form.increasing), x)
+
+    def sf(self, x: Array) -> Array:  # noqa: D102
+        return self._oriented(lambda part, t: part._below(t, not part.form.increasing), x)
+
+    def logpdf(self, x: Array) -> Array:  # noqa: D102
+        return self._oriented(lambda part, t: part._log_density(t), x)
+
+    def _oriented(self, function: Callable[[Mixture, Array], Array], x: Array) -> Array:
+        """Apply a function with the Beta that has the milder singularities inside: the outer one's vanish in u."""
+        x = np.broadcast_to(x, (len(self.inner.a), x.shape[-1]))
+        if self.form.outer_at is None:
+            return function(self, x)
+        result = np.empty(x.shape)
+        swap = (np.minimum(self.outer.a, self.outer.b) > np.minimum(self.inner.a, self.inner.b))[:, 0]
+        for chosen, orient in ((~swap, lambda part: part), (swap, Mixture._swapped)):
+            if chosen.any():
+                result[chosen] = function(orient(self.take(np.flatnonzero(chosen))), x[chosen])
+        return result
+
+    def _swapped(self) -> Mixture:
+        """Exchange the two Betas' roles."""
+        form = self.form
+        form = replace(form, inner_at=form.outer_at, outer_at=form.inner_at, increasing=form.increasing_outer)
+        return replace(self, inner=self.outer, outer=self.inner, form=form)
+
+    def _below(self, t: Array, below: bool) -> Array:
+        """Return E_W[P(X < threshold)], or of X > threshold."""
+        at_bound = np.where((t <= self.bounds[0]) == (below == self.form.increasing), 0.0, 1.0)
+        t, interior = self._interior(t)
+        w, rest, weights, (before, after, rising) = self._panel(t)
+        threshold = self.form.inner_at(t[..., None], w, rest)
+        share = special.betainc if below else special.betaincc
+        inside = (weights * share(self.inner.a[..., None], self.inner.b[..., None], np.clip(threshold, 0, 1))).sum(-1)
+        # Beyond the panel the inner cdf is 1 on one side, 0 on the other.
+        value = inside + np.where(rising == below, after, before)
+        return np.where(interior, np.clip(value, 0, 1), at_bound)
+
+    def _log_density(self, x: Array) -> Array:
+        t, interior = self._interior(x)
+        w, rest, weights, _ = self._panel(t)
+        threshold = self.form.inner_at(t[..., None], w, rest)
+        slope = np.abs(complex_step(lambda z: self.form.inner_at(z, w, rest), t[..., None]))
+        density = np.exp(Beta(self.inner.a[..., None], self.inner.b[..., None]).logpdf(threshold))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.log((weights * np.where(weights > 0, density * slope, 0)).sum(-1))
+        return np.where(interior, value, -np.inf)
+
+    def _interior(self, t: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Return arguments with those at or beyond the bounds replaced, and which were inside."""
+        low, high = self.bounds
+        interior = (t > low) & (t < high)
+        return np.where(interior, t, low + 0.5 * min(high - low, 1.0)), interior
+
+    def _panel(self, t: Array) -> tuple[Array, Array, Array, tuple[Array, Array, NDArray[np.bool_]]]:
+        """Return W, 1 − W and weights (m, n, nodes); the masses of u before and after the panel; whether the threshold rises with W."""
+        node, rest_node, weight = tanh_sinh()
+        a, b = self.outer.a, self.outer.b
+        if self.form.outer_at is None:
+            start, end, rest_end = np.zeros_like(t), np.ones_like(t), np.zeros_like(t)
+            rising = np.ones_like(t, bool)
+        else:
+            lowest, highest = self.inner.ppf(np.array([[_TAIL]])), 1 - Beta(self.inner.b, self.inner.a).ppf(np.array([[_TAIL]]))
+            w_low = self.form.outer_at(t, lowest, 1 - lowest)
+            w_high = self.form.outer_at(t, highest, 1 - highest)
+            rising = w_high > w_low
+            first, last = (np.clip(end(w_low, w_high), 0, 1) for end in (np.minimum, np.maximum))
+            start, end, rest_end = self.outer.cdf(first), self.outer.cdf(last), self.outer.sf(last)
+        length = (end - start)[..., None]
+        w = special.betaincinv(a[..., None], b[..., None], np.clip(start[..., None] + length * node, 0, 1))
+        rest = special.betaincinv(b[..., None], a[..., None], np.clip(rest_end[..., None] + length * rest_node, 0, 1))
+        return w, rest, length * weight, (start, rest_end, rising)
+
+    def ppf(self, q: Array) -> Array:  # noqa: D102
+        q = np.broadcast_to(q, (len(self.inner.a), q.shape[-1]))
+        x = invert(self, q, self.guess(q))
+        return np.where(q <= 0, self.bounds[0], np.where(q >= 1, self.bounds[1], x))
+
+    def guess(self, q: Array) -> Array:  # noqa: D102
+        return weighted_quantile(*self._points(33), q)
+
+    def _points(self, nodes: int) -> tuple[Array, Array]:
+        """Return values and weights (m, nodes²) of the metric on the product of both Betas' nodes."""
+        x, rest_x, weights_x = (part[:, :, None] for part in beta_nodes(self.inner.a, self.inner.b, nodes))
+        w, rest_w, weights_w = (part[:, None, :] for part in beta_nodes(self.outer.a, self.outer.b, nodes))
+        values = self.value(*np.broadcast_arrays(x, rest_x, w, rest_w)).reshape(len(x), -1)
+        return np.clip(values, *self.bounds), (weights_x * weights_w).reshape(len(x), -1)
+
+    def mean_sd(self) -> tuple[Array, Array]:
+        """Return the moments: closed where the metric is a product of powers, inf where they diverge."""
+        if self.form.powers is None:
+            return _weighted_mean_sd(*self._points(129))
+        p, p_rest, q, q_rest = self.form.powers
+        with np.errstate(over="ignore", invalid="ignore"):
+            first = np.exp(self.inner.log_moment(p, p_rest) + self.outer.log_moment(q, q_rest))
+            second = np.exp(self.inner.log_moment(2 * p, 2 * p_rest) + self.outer.log_moment(2 * q, 2 * q_rest))
+            variance = np.where(np.isinf(second), np.inf, second - first**2)
+        return first, np.sqrt(np.maximum(variance, 0))
+
+
+def _weighted_mean_sd(values: Array, weights: Array) -> tuple[Array, Array]:
+    mean = (weights * values).sum(-1)
+    return mean, np.sqrt((weights * (values - mean[:, None]) ** 2).sum(-1))
+
+
+@dataclass(frozen=True)
+class Draws(Distribution):
+    """Draws (m, chains, n) of a quantity; NaN where it is undefined, which every verb leaves out.
+
+    Attributes
+    ----------
+    independent : bool
+        Whether draws are independent; else the Monte Carlo error takes their autocorrelation into account.
+    """
+
+    values: Array
+    bounds: tuple[float, float]
+    independent: bool = True
+    method: ClassVar[str] = "draws"
+
+    def cdf(self, x: Array) -> Array:  # noqa: D102
+        return self._each(lambda v, x: np.searchsorted(v, x, side="right") / len(v), x)
+
+    def sf(self, x: Array) -> Array:  # noqa: D102
+        return self._each(lambda v, x: 1 - np.searchsorted(v, x, side="right") / len(v), x)
+
+    def ppf(self, q: Array) -> Array:  # noqa: D102
+        return self._each(np.quantile, q)
+
+    guess = ppf
+
+    def logpdf(self, x: Array) -> Array:
+        """Return the log of a kernel density estimate (ArviZ's, corrected at the bounds)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self._each(self._density, x))
+
+    def _density(self, v: Array, x: Array) -> Array:
+        from arviz_stats.base import array_stats
+
+        if v[0] == v[-1]:
+            return np.where(x == v[0], np.inf, 0.0)
+        grid, density, _ = array_stats.kde(v, bound_correction=True)
+        return np.interp(x, grid, density, left=0.0, right=0.0)
+
+    def _each(self, function: Callable[[Array, Array], Array], x: Array) -> Array:
+        """Apply a function to the sorted defined draws of each quantity."""
+        x = np.broadcast_to(x, (len(self.values), x.shape[-1]))
+        return np.stack([function(v, x[i]) for i, v in enumerate(self._defined())])
+
+    def _defined(self) -> list[Array]:
+        flat = np.sort(self.values.reshape(len(self.values), -1), axis=-1)
+        return [v[: np.isfinite(v).sum()] for v in flat]
+
+    def mean_sd(self) -> tuple[Array, Array]:  # noqa: D102
+        return np.nanmean(self.values, (1, 2)), np.nanstd(self.values, (1, 2), ddof=1)
+
+    def hdi(self, prob: float) -> Array:  # noqa: D102
+        from arviz_stats.base import array_stats
+
+        return np.stack([array_stats.hdi(v, prob) for v in self._defined()])
+
+    def mcse(self) -> Array:  # noqa: D102
+        if self.independent:
+            return self.mean_sd()[1] / np.sqrt(np.isfinite(self.values).sum((1, 2)))
+        from arviz_stats.base import array_stats
+
+        return np.asarray([array_stats.mcse(v, chain_axis=0, draw_axis=1) for v in self.values])
+
+    def undefined(self) -> Array:
+        """Return the share of draws in which the quantity is undefined."""
+        return 1 - np.isfinite(self.values).mean((1, 2))

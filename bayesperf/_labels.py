@@ -1,0 +1,231 @@
+"""Columns of labels, checked at the door and turned into integer codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+# Integer labels that span less than this are counted by their value; others are hashed.
+_DIRECT_SPAN = 1_000_000
+
+
+class Column(NamedTuple):
+    """Labels as codes: ``labels[codes]`` are the values; ``declared`` if the input fixed the labels itself."""
+
+    codes: NDArray[np.intp]
+    labels: NDArray[Any]
+    declared: bool = False
+
+
+def encode(values: Any, name: str, *, fractions: bool = False) -> Column:
+    """Check one column of labels and encode it.
+
+    Parameters
+    ----------
+    values : array-like
+        One label an example: strings, integers, whole floats or booleans, in a list, NumPy array, pandas, Polars or
+        PyArrow column. A pandas categorical fixes the labels and their order, observed or not.
+    name : str
+        How to call the column in an error.
+    fractions : bool
+        Whether fractional floats may be labels (they may name a group, but never a class).
+
+    Raises
+    ------
+    TypeError
+        If the labels are of a kind that cannot name a class, or of several kinds.
+    ValueError
+        If the column is empty, not one-dimensional, or has missing values.
+    """
+    if isinstance(values, pd.Series | pd.Categorical | pd.CategoricalIndex):
+        dtype = values.dtype
+        if isinstance(dtype, pd.CategoricalDtype):
+            categorical = pd.Categorical(values)
+            codes = _present(np.asarray(categorical.codes, dtype=np.intp), name)
+            return Column(codes, _plain(np.asarray(categorical.categories), name, fractions), declared=True)
+    array = _one_dimensional(values, name)
+    if array.dtype.kind == "f":
+        _present(np.where(np.isnan(array), -1, 0), name)
+    if array.dtype.kind in "OT":
+        return _encode_objects(array.astype(object), name, fractions)
+    array = _plain(array, name, fractions)
+    if array.dtype.kind == "b":
+        return _compact(array.astype(np.intp), np.array([False, True]))
+    if array.dtype.kind == "U":
+        return _encode_strings(array)
+    if array.dtype.kind == "i":
+        low, high = int(array.min()), int(array.max())
+        if high - low < _DIRECT_SPAN:
+            return _compact(array.astype(np.intp, copy=False) - low, np.arange(low, high + 1))
+    codes, labels = pd.factorize(array, sort=True)
+    return Column(codes.astype(np.intp, copy=False), labels)
+
+
+def union(columns: Sequence[Column], names: Sequence[str]) -> NDArray[Any]:
+    """Return the labels of several columns: those declared first, in their order, then the others, sorted.
+
+    Raises
+    ------
+    TypeError
+        If one column holds strings and another numbers.
+    """
+    kinds = {"strings" if column.labels.dtype.kind == "U" else "numbers": name
+             for column, name in zip(columns, names, strict=True)}  # fmt: skip
+    if len(kinds) > 1:
+        raise TypeError(
+            f"{kinds['strings']} holds strings and {kinds['numbers']} holds numbers: the labels of both must be of "
+            "one kind. Convert one of them."
+        )
+    declared = [label for column in columns if column.declared for label in column.labels.tolist()]
+    rest = sorted({label for column in columns if not column.declared for label in column.labels.tolist()})
+    merged = list(dict.fromkeys([*declared, *rest]))
+    if any(not isinstance(label, bool) for label in merged):
+        merged = [int(label) if isinstance(label, bool) else label for label in merged]
+    return np.array(merged)
+
+
+def recode(column: Column, labels: NDArray[Any], name: str) -> NDArray[np.intp]:
+    """Return the column's codes as positions in ``labels``.
+
+    Raises
+    ------
+    ValueError
+        If the column holds labels that are not among ``labels``.
+    """
+    position = {label: index for index, label in enumerate(labels.tolist())}
+    observed = np.bincount(column.codes, minlength=len(column.labels)) > 0
+    unknown = [label for label in column.labels[observed].tolist() if label not in position]
+    if unknown:
+        raise ValueError(f"{name} holds {listed(unknown)}, not among the labels {labels.tolist()}: add them to labels.")
+    lookup = np.array([position.get(label, -1) for label in column.labels.tolist()], dtype=np.intp)
+    return column.codes if np.array_equal(lookup, np.arange(len(lookup))) else lookup[column.codes]
+
+
+def given(labels: Iterable[Any]) -> NDArray[Any]:
+    """Check labels named by the caller: at least two, all different, of one kind."""
+    column = encode(list(labels), "labels")
+    if len(column.labels) != len(column.codes):
+        raise ValueError("labels: every label must be named once.")
+    if len(column.codes) < 2:
+        raise ValueError("labels: name at least two.")
+    return column.labels[column.codes]
+
+
+def listed(values: Sequence[Any], most: int = 5) -> str:
+    """Write values in a sentence, the first few of them."""
+    shown = ", ".join(repr(value) for value in values[:most])
+    return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
+
+
+def _one_dimensional(values: Any, name: str) -> NDArray[Any]:
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise TypeError(f"{name} must be a sequence of labels, one an example; it is {type(values).__name__}.")
+    if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
+        _present(np.where(np.ma.getmaskarray(values), -1, 0), name)
+    try:
+        # A list goes in as objects: NumPy would turn [0, "a"] into strings without a word.
+        array = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
+    except ValueError:
+        raise ValueError(f"{name} must be one-dimensional: it holds sequences of unequal length.") from None
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, one label an example; its shape is {array.shape}. Several labels an "
+            "example (multilabel) are not one confusion matrix: count each label by itself."
+        )
+    if array.size == 0:
+        raise ValueError(f"{name} is empty: there is nothing to count.")
+    return array
+
+
+def _plain(array: NDArray[Any], name: str, fractions: bool) -> NDArray[Any]:
+    """Return labels as strings, booleans, int64 or (for groups) floats."""
+    match array.dtype.kind:
+        case "b" | "U":
+            return array
+        case "i":
+            return array.astype(np.int64, copy=False)
+        case "u":
+            return array.astype(np.int64) if array.dtype.itemsize < 8 else _checked_unsigned(array, name)
+        case "f":
+            whole = np.isfinite(array) & (array == np.floor(array))
+            if whole.all() and np.abs(array).max(initial=0) < 2**53:
+                return array.astype(np.int64)
+            if fractions and np.isfinite(array).all():
+                return array
+            raise ValueError(
+                f"{name} holds {array[~whole][:1].tolist() or [array.max()]}: a class cannot be a fractional number. "
+                "For scores, use ConfusionMatrix.from_scores."
+            )
+        case "O" | "T":
+            return _labels_of(array.astype(object).tolist(), name, fractions)
+        case _:
+            raise TypeError(f"{name} holds {array.dtype}: labels must be strings, whole numbers or booleans.")
+
+
+def _checked_unsigned(array: NDArray[Any], name: str) -> NDArray[np.int64]:
+    if array.size and array.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} holds {array.max()}: whole numbers must fit 64 signed bits.")
+    return array.astype(np.int64)
+
+
+def _encode_objects(array: NDArray[Any], name: str, fractions: bool) -> Column:
+    try:
+        codes, uniques = pd.factorize(array)
+    except TypeError:
+        bad = next(value for value in array if getattr(type(value), "__hash__", None) is None)
+        raise TypeError(
+            f"{name} holds {bad!r}: labels must be strings, whole numbers or booleans, not {type(bad).__name__}."
+        ) from None
+    labels = _labels_of(list(uniques), name, fractions) if len(uniques) else np.array([])
+    _present(codes, name)
+    order = np.argsort(labels)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return Column(rank[codes], labels[order])
+
+
+def _labels_of(values: list[Any], name: str, fractions: bool) -> NDArray[Any]:
+    """Return distinct Python labels as one array of one kind."""
+    kinds = {"strings" if isinstance(v, str) else "numbers" if isinstance(v, int | float | np.number | np.bool_)
+             else type(v).__name__ for v in values}  # fmt: skip
+    if kinds == {"strings"}:
+        return np.array([str(value) for value in values])
+    if kinds == {"numbers"}:
+        return _plain(np.array(values), name, fractions)
+    raise TypeError(
+        f"{name} holds labels of these kinds: {', '.join(sorted(kinds))}. They must be all strings or all numbers "
+        "(whole, or booleans)."
+    )
+
+
+def _encode_strings(array: NDArray[np.str_]) -> Column:
+    """Encode fixed-width strings: binary search among the labels of the first rows, all labels if that misses some."""
+    for sample in (array[:10_000], array):
+        labels = np.unique(sample)
+        codes = np.minimum(np.searchsorted(labels, array), len(labels) - 1)
+        if len(sample) == len(array) or np.array_equal(labels[codes], array):
+            break
+    return Column(codes, labels)
+
+
+def _compact(codes: NDArray[np.intp], labels: NDArray[Any]) -> Column:
+    """Drop the labels that never occur."""
+    observed = np.bincount(codes, minlength=len(labels)) > 0
+    if observed.all():
+        return Column(codes, labels)
+    return Column((np.cumsum(observed) - 1)[codes], labels[observed])
+
+
+def _present(codes: NDArray[Any], name: str) -> NDArray[Any]:
+    """Refuse missing values, coded -1."""
+    missing = np.flatnonzero(codes < 0)
+    if len(missing):
+        raise ValueError(
+            f"{name} has {len(missing)} missing value{'s' * (len(missing) > 1)} (first at position {missing[0]}). "
+            "Drop those examples, or name the missing ones with a label of their own."
+        )
+    return codes

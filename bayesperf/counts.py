@@ -1,0 +1,578 @@
+"""Confusion matrices: how predictions come in.
+
+Everything is one labelled array of counts with last dims ``("actual", "predicted")``, whatever stands before them:
+folds, models, thresholds, data sets. ``ConfusionMatrix`` holds it and refuses what is not a table of counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from bayesperf import _labels
+from bayesperf._labels import Column
+
+CELL_DIMS = ("actual", "predicted")
+# Names that results use for their own dims; a leading dim of counts cannot have them.
+_RESERVED_DIMS = {"chain", "draw", "x", "q", "ci_bound", "metric"}
+_LARGEST_TABLE = 2**30
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConfusionMatrix:
+    """Counts of (actual, predicted) label pairs, with any leading dims.
+
+    Immutable. Make one with a constructor below: `from_predictions`, `from_counts`, `from_table`, `from_scores`,
+    `from_frame`, `from_cross_validation`.
+
+    Parameters
+    ----------
+    counts : xarray.DataArray
+        Non-negative whole numbers with dims ``(..., actual, predicted)``; both have the labels as coordinates.
+    pos_label : label, optional
+        The positive class of a binary matrix. Inferred for labels {0, 1}, {-1, 1} and {False, True}.
+
+    Raises
+    ------
+    ValueError
+        If the counts are negative, fractional or missing, the table is not square, or `pos_label` is not a label.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_predictions(["cat", "dog", "dog"], ["cat", "dog", "cat"], pos_label="dog")
+    >>> cm
+    <bayesperf.ConfusionMatrix: 3 examples, positive 'dog'>
+    predicted  cat  dog
+    actual
+    cat          1    0
+    dog          1    1
+    """
+
+    counts: xr.DataArray
+    pos_label: Any = None
+
+    def __post_init__(self) -> None:
+        counts = _checked_counts(self.counts, CELL_DIMS)
+        labels = counts["actual"].values.tolist()
+        object.__setattr__(self, "counts", counts)
+        object.__setattr__(self, "pos_label", _positive(labels, self.pos_label))
+
+    @classmethod
+    def from_counts(cls, *, tp: ArrayLike, fn: ArrayLike, fp: ArrayLike, tn: ArrayLike) -> ConfusionMatrix:
+        """Make binary matrices from their four cells.
+
+        Parameters
+        ----------
+        tp, fn, fp, tn : int or array-like or xarray.DataArray
+            True positives, false negatives, false positives, true negatives. They broadcast against each other; dims of
+            a DataArray become leading dims.
+
+        Returns
+        -------
+        ConfusionMatrix
+            With labels 0 and 1, of which 1 is positive.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45).total.item()
+        100
+        """
+        cells = {name: value if isinstance(value, xr.DataArray) else xr.DataArray(value)
+                 for name, value in {"tn": tn, "fp": fp, "fn": fn, "tp": tp}.items()}  # fmt: skip
+        for name, value in cells.items():
+            _whole(value.values, name)
+        try:
+            tn_, fp_, fn_, tp_ = xr.broadcast(*xr.align(*cells.values(), join="exact"))
+        except ValueError as error:
+            raise ValueError(f"tp, fn, fp and tn do not broadcast: {error}") from None
+        rows = [xr.concat(row, "predicted") for row in ((tn_, fp_), (fn_, tp_))]
+        counts = xr.concat(rows, "actual").transpose(..., *CELL_DIMS)
+        return cls(counts.assign_coords(actual=[0, 1], predicted=[0, 1]))
+
+    @classmethod
+    def from_table(
+        cls,
+        table: ArrayLike | xr.DataArray | pd.DataFrame,
+        *,
+        labels: Iterable[Any] | None = None,
+        pos_label: Any = None,
+        dims: Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
+    ) -> ConfusionMatrix:
+        """Make matrices from tables of counts, rows actual and columns predicted.
+
+        Parameters
+        ----------
+        table : array-like (..., K, K), xarray.DataArray or pandas.DataFrame
+            A DataArray has dims ``actual`` and ``predicted``; a DataFrame has the actual labels as its index and the
+            same labels, in any order, as its columns.
+        labels : sequence, optional
+            The K labels, in the order of the rows; 0..K-1 if neither given here nor carried by the table.
+        pos_label : label, optional
+            The positive class.
+        dims : sequence of str or mapping, optional
+            Names of the leading axes of an array, or a mapping of names to their coordinates.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 9]], [[7, 3], [2, 8]]], dims={"fold": [1, 2]})
+        >>> cm.dims, cm.total.values.tolist()
+        (('fold',), [20, 20])
+        """
+        counts = _as_table(table, dims)
+        if labels is not None:
+            named = _labels.given(labels)
+            if len(named) != counts.sizes["actual"]:
+                raise ValueError(f"labels: {len(named)} given for a table of {counts.sizes['actual']} classes.")
+            counts = counts.assign_coords(actual=named, predicted=named)
+        return cls(counts, pos_label)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_pred: Any,
+        *,
+        labels: Iterable[Any] | None = None,
+        pos_label: Any = None,
+        by: Mapping[str, Any] | None = None,
+        sample_weight: None = None,
+    ) -> ConfusionMatrix:
+        """Count label pairs.
+
+        Parameters
+        ----------
+        y_true, y_pred : array-like of shape (n,)
+            Labels: strings, whole numbers or booleans. Missing values are refused. A categorical fixes the labels and
+            their order; else they are those of both columns, sorted.
+        labels : sequence, optional
+            All labels, in the order wanted. Labels met in the data but not named here are an error.
+        pos_label : label, optional
+            The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
+        by : mapping of str to array-like of shape (n,), optional
+            Columns that become leading dims, as ``{"model": names, "fold": ids}``. A combination that never occurs has
+            a matrix of zeros.
+        sample_weight : None
+            Refused: a weighted count is not a number of examples, and its posterior would be too narrow or too wide.
+
+        Raises
+        ------
+        TypeError
+            If labels are of several kinds, or of a kind that cannot be a label.
+        ValueError
+            If columns are empty, of unequal length, or have missing values; if only one label occurs and `labels` does
+            not name the other.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_predictions([1, 0, 1, 0], [1, 0, 0, 0], by={"fold": ["a", "a", "b", "b"]})
+        >>> cm.sel(fold="b").counts.values
+        array([[1, 0], [1, 0]])
+        """
+        if sample_weight is not None:
+            raise ValueError(
+                "sample_weight is not supported: counts are numbers of examples, and a posterior from weighted counts "
+                "would claim another amount of evidence than there is."
+            )
+        columns = {"y_true": _labels.encode(y_true, "y_true"), "y_pred": _labels.encode(y_pred, "y_pred")}
+        return cls(_tabulate(columns, by or {}, labels), pos_label)
+
+    @classmethod
+    def from_scores(
+        cls, y_true: Any, y_score: ArrayLike, *, thresholds: ArrayLike, pos_label: Any = None
+    ) -> ConfusionMatrix:
+        """Count what thresholding a score would predict: positive where the score is at least the threshold.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Labels of two classes.
+        y_score : array-like of shape (n,)
+            Scores, greater for the positive class; infinite ones are allowed, missing ones are not.
+        thresholds : float or array-like
+            Different thresholds, in the order wanted.
+        pos_label : label, optional
+            The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
+
+        Returns
+        -------
+        ConfusionMatrix
+            With leading dim ``threshold``.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_scores([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], thresholds=[0.3, 0.5])
+        >>> cm.sel(threshold=0.5).counts.values
+        array([[1, 1], [1, 1]])
+        """
+        column = _labels.encode(y_true, "y_true")
+        if len(column.labels) != 2:
+            raise ValueError(f"y_true must hold two classes; it holds {_labels.listed(column.labels.tolist())}.")
+        positive = _positive(column.labels.tolist(), pos_label)
+        if positive is None:
+            raise ValueError(_ask_for_positive(column.labels.tolist()))
+        score = _numbers(y_score, "y_score")
+        if len(score) != len(column.codes):
+            raise ValueError(_unequal({"y_true": len(column.codes), "y_score": len(score)}))
+        cuts = _numbers(thresholds, "thresholds")
+        if len(np.unique(cuts)) != len(cuts):
+            raise ValueError("thresholds must all be different.")
+        is_positive = column.labels[column.codes] == positive
+        above = {}
+        for name, chosen in (("positive", is_positive), ("negative", ~is_positive)):
+            ordered = np.sort(score[chosen])
+            above[name] = len(ordered) - np.searchsorted(ordered, cuts, side="left")
+        tp, fp = above["positive"], above["negative"]
+        fn, tn = is_positive.sum() - tp, (~is_positive).sum() - fp
+        table = np.stack([np.stack([tn, fp], -1), np.stack([fn, tp], -1)], -2)
+        labels = column.labels
+        if labels[0] == positive:
+            table = table[:, ::-1, ::-1]
+        return cls.from_table(table, labels=labels, pos_label=positive, dims={"threshold": cuts.tolist()})
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        actual: str,
+        predicted: str,
+        by: str | Sequence[str] = (),
+        labels: Iterable[Any] | None = None,
+        pos_label: Any = None,
+    ) -> ConfusionMatrix:
+        """Count in a data frame; the group-by runs in the frame's own engine and only counts come back.
+
+        Parameters
+        ----------
+        frame : pandas, Polars or PyArrow frame, or any other that Narwhals supports
+            Eager or lazy, one row an example.
+        actual, predicted : str
+            Columns of labels.
+        by : str or sequence of str
+            Columns that become leading dims.
+        labels, pos_label
+            As in `from_predictions`.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> frame = bp.datasets.load("breast_cancer")
+        >>> bp.ConfusionMatrix.from_frame(frame, actual="actual", predicted="predicted", by="model",
+        ...                               pos_label="malignant").dims
+        ('model',)
+        """
+        from bayesperf.frames import count_rows
+
+        keys = [by] if isinstance(by, str) else list(by)
+        values, rows = count_rows(frame, [actual, predicted, *keys])
+        if not len(rows):
+            raise ValueError("frame has no rows: there is nothing to count.")
+        columns = {f"column {name!r}": _labels.encode(values[name], f"column {name!r}") for name in (actual, predicted)}
+        return cls(_tabulate(columns, {key: values[key] for key in keys}, labels, rows), pos_label)
+
+    @classmethod
+    def from_cross_validation(
+        cls, estimator: Any, X: Any, y: Any, *, cv: Any = 10, groups: Any = None, n_jobs: int | None = None  # noqa: N803
+    ) -> ConfusionMatrix:
+        """Fit a scikit-learn classifier on every fold's training part and count its predictions on the held-out part.
+
+        Parameters
+        ----------
+        estimator : scikit-learn classifier
+            Cloned for every fold.
+        X, y : array-like
+            Features and labels of one data set.
+        cv : int, splitter or iterable of (train, test) indices
+            As in scikit-learn; an integer means stratified folds.
+        groups : array-like, optional
+            Passed to the splitter.
+        n_jobs : int, optional
+            Folds fitted at once (joblib).
+
+        Returns
+        -------
+        ConfusionMatrix
+            With leading dim ``fold`` (0, 1, …).
+
+        Raises
+        ------
+        ImportError
+            If scikit-learn is not installed.
+        """
+        try:
+            from sklearn.base import clone, is_classifier
+            from sklearn.model_selection import check_cv
+            from sklearn.utils import _safe_indexing as take
+        except ImportError:
+            raise ImportError("from_cross_validation needs scikit-learn: pip install scikit-learn") from None
+        from joblib import Parallel, delayed
+
+        def predict(train: NDArray[np.intp], test: NDArray[np.intp]) -> Any:
+            return clone(estimator).fit(take(X, train), take(y, train)).predict(take(X, test))
+
+        splits = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
+        predictions = Parallel(n_jobs=n_jobs)(delayed(predict)(train, test) for train, test in splits)
+        fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
+        held_out = np.concatenate([test for _, test in splits])
+        return cls.from_predictions(
+            take(y, held_out), np.concatenate(predictions), labels=np.unique(y), by={"fold": fold}
+        )
+
+    @property
+    def labels(self) -> list[Any]:
+        """The K class labels, in the order of rows and columns."""
+        labels: list[Any] = self.counts["actual"].values.tolist()
+        return labels
+
+    @property
+    def dims(self) -> tuple[Hashable, ...]:
+        """Names of the leading dims."""
+        return self.counts.dims[:-2]
+
+    @property
+    def total(self) -> xr.DataArray:
+        """Number of examples, over the leading dims."""
+        return self.counts.sum(CELL_DIMS)
+
+    def sum(self, dim: str | Sequence[str]) -> ConfusionMatrix:
+        """Pool the counts over leading dims."""
+        return ConfusionMatrix(self.counts.sum(self._leading(dim)), self.pos_label)
+
+    def sel(self, **indexers: Any) -> ConfusionMatrix:
+        """Select leading coordinates by label, as xarray's ``sel``."""
+        return ConfusionMatrix(self.counts.sel(self._only_leading(indexers)), self.pos_label)
+
+    def isel(self, **indexers: Any) -> ConfusionMatrix:
+        """Select leading coordinates by position, as xarray's ``isel``."""
+        return ConfusionMatrix(self.counts.isel(self._only_leading(indexers)), self.pos_label)
+
+    def one_vs_rest(self) -> ConfusionMatrix:
+        """Return one binary matrix a class (positive 1 = that class, 0 = any other), with last leading dim ``label``.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_table([[5, 1, 0], [2, 4, 1], [0, 0, 7]])
+        >>> cm.one_vs_rest().sel(label=1).counts.values
+        array([[12, 1], [3, 4]])
+        """
+        counts = self.counts.values
+        tp = np.einsum("...ii->...i", counts)
+        fn, fp = counts.sum(-1) - tp, counts.sum(-2) - tp
+        tn = counts.sum((-2, -1))[..., None] - tp - fn - fp
+        coords = {dim: self.counts[dim] for dim in self.dims} | {"label": self.labels}
+        cells = {name: xr.DataArray(value, coords, (*self.dims, "label"))
+                 for name, value in {"tp": tp, "fn": fn, "fp": fp, "tn": tn}.items()}  # fmt: skip
+        return ConfusionMatrix.from_counts(**cells)
+
+    def _leading(self, dim: str | Sequence[str]) -> list[str]:
+        dims = [dim] if isinstance(dim, str) else list(dim)
+        unknown = [name for name in dims if name not in self.dims]
+        if unknown:
+            raise ValueError(f"dim: {unknown[0]!r} is not a leading dim; they are {list(self.dims)}.")
+        return dims
+
+    def _only_leading(self, indexers: Mapping[str, Any]) -> Mapping[str, Any]:
+        self._leading(list(indexers))
+        return indexers
+
+    def __repr__(self) -> str:
+        from bayesperf._display import matrix_text
+
+        return matrix_text(self)
+
+    def _repr_html_(self) -> str:
+        from bayesperf._display import matrix_html
+
+        return matrix_html(self)
+
+
+@dataclass(frozen=True, eq=False)
+class PairedConfusionMatrix:
+    """Joint counts of what two systems predicted for the same examples.
+
+    Parameters
+    ----------
+    counts : xarray.DataArray
+        Whole numbers with dims ``(actual, predicted_a, predicted_b)``.
+    names : tuple of two str
+        What systems a and b are called.
+    pos_label : label, optional
+        The positive class of a binary problem.
+    """
+
+    counts: xr.DataArray
+    names: tuple[str, str] = ("a", "b")
+    pos_label: Any = None
+
+    def __post_init__(self) -> None:
+        counts = _checked_counts(self.counts, ("actual", "predicted_a", "predicted_b"))
+        if len(self.names) != 2 or self.names[0] == self.names[1]:
+            raise ValueError(f"names must be two different names; they are {self.names!r}.")
+        object.__setattr__(self, "counts", counts)
+        object.__setattr__(self, "pos_label", _positive(counts["actual"].values.tolist(), self.pos_label))
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_pred_a: Any,
+        y_pred_b: Any,
+        *,
+        names: tuple[str, str] = ("a", "b"),
+        labels: Iterable[Any] | None = None,
+        pos_label: Any = None,
+    ) -> PairedConfusionMatrix:
+        """Count triples of labels; the arguments are those of `ConfusionMatrix.from_predictions`.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> pair = bp.PairedConfusionMatrix.from_predictions([1, 1, 0], [1, 0, 0], [1, 1, 1], names=("old", "new"))
+        >>> pair.margins().sel(model="new").counts.values
+        array([[0, 1], [0, 2]])
+        """
+        given = {"y_true": y_true, "y_pred_a": y_pred_a, "y_pred_b": y_pred_b}
+        columns = {name: _labels.encode(values, name) for name, values in given.items()}
+        counts = _tabulate(columns, {}, labels, dims=("actual", "predicted_a", "predicted_b"))
+        return cls(counts, tuple(names), pos_label)
+
+    @property
+    def labels(self) -> list[Any]:
+        """The K class labels."""
+        labels: list[Any] = self.counts["actual"].values.tolist()
+        return labels
+
+    def margins(self) -> ConfusionMatrix:
+        """Return each system's own confusion matrix, with leading dim ``model``."""
+        of_a = self.counts.sum("predicted_b").rename(predicted_a="predicted")
+        of_b = self.counts.sum("predicted_a").rename(predicted_b="predicted")
+        model = pd.Index(self.names, name="model")
+        return ConfusionMatrix(xr.concat([of_a, of_b], model), self.pos_label)
+
+
+def _tabulate(
+    columns: Mapping[str, Column],
+    by: Mapping[str, Any],
+    labels: Iterable[Any] | None,
+    weights: NDArray[np.int64] | None = None,
+    dims: tuple[str, ...] = CELL_DIMS,
+) -> xr.DataArray:
+    """Count the combinations of label columns (sharing one set of labels) and leading columns, in one pass."""
+    keys = {name: _labels.encode(values, f"by[{name!r}]", fractions=True) for name, values in by.items()}
+    lengths = {name: len(column.codes) for name, column in {**columns, **keys}.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(_unequal(lengths))
+    classes = _labels.union(list(columns.values()), list(columns)) if labels is None else _labels.given(labels)
+    if len(classes) < 2:
+        raise ValueError(
+            f"only one label occurs ({_labels.listed(classes.tolist())}): name all of them, as labels=[...]."
+        )
+    codes = [column.codes for column in keys.values()]
+    codes += [_labels.recode(column, classes, name) for name, column in columns.items()]
+    shape = [len(column.labels) for column in keys.values()] + [len(classes)] * len(columns)
+    if np.prod(shape, dtype=float) > _LARGEST_TABLE:
+        raise ValueError(f"by: the table would have {' × '.join(map(str, shape))} cells. Count over fewer groups.")
+    flat = np.ravel_multi_index(codes, shape)
+    counts = np.bincount(flat, weights, minlength=int(np.prod(shape))).astype(np.int64).reshape(shape)
+    coords = {name: column.labels for name, column in keys.items()} | dict.fromkeys(dims, classes)
+    return xr.DataArray(counts, coords, (*keys, *dims))
+
+
+def _as_table(table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]] | None) -> xr.DataArray:
+    if isinstance(table, xr.DataArray):
+        return table
+    if isinstance(table, pd.DataFrame):
+        if set(table.index) != set(table.columns) or table.index.has_duplicates:
+            raise ValueError("table: the index (actual labels) and the columns (predicted labels) must be the same.")
+        named = _labels.given(table.index)
+        values = table.loc[:, table.index].to_numpy()
+        return xr.DataArray(values, {"actual": named, "predicted": named}, CELL_DIMS)
+    values = np.asarray(table)
+    if values.ndim < 2:
+        raise ValueError(f"table must have shape (..., K, K), rows actual; its shape is {values.shape}.")
+    leading = [f"dim_{axis}" for axis in range(values.ndim - 2)] if dims is None else list(dims)
+    if len(leading) != values.ndim - 2:
+        raise ValueError(f"dims: {len(leading)} names for {values.ndim - 2} leading axes of a table {values.shape}.")
+    coords = dict(dims) if isinstance(dims, Mapping) else {}
+    return xr.DataArray(values, coords, (*leading, *CELL_DIMS))
+
+
+def _checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataArray:
+    """Return counts as a read-only int64 array, cells last, every dim with coordinates."""
+    if not isinstance(counts, xr.DataArray) or not set(cell_dims) <= set(counts.dims):
+        raise ValueError(f"counts must be a DataArray with dims {', '.join(cell_dims)}.")
+    reserved = _RESERVED_DIMS & set(counts.dims)
+    if reserved:
+        raise ValueError(f"dims: {sorted(map(str, reserved))[0]!r} is a name that results use; rename that dim.")
+    counts = counts.transpose(..., *cell_dims)
+    sizes = {counts.sizes[dim] for dim in cell_dims}
+    if len(sizes) > 1 or sizes < {2} and sizes & {0, 1}:
+        raise ValueError(f"table must be square with at least two classes; its shape is {counts.shape}.")
+    values = _whole(counts.values, "counts").astype(np.int64)
+    values.setflags(write=False)
+    missing = {dim: np.arange(size) for dim, size in counts.sizes.items() if dim not in counts.coords}
+    counts = counts.copy(data=values).assign_coords(missing)
+    labels = _labels.given(counts[cell_dims[0]].values)
+    for dim in cell_dims[1:]:
+        if counts[dim].values.tolist() != labels.tolist():
+            raise ValueError(f"the labels of {dim} differ from those of {cell_dims[0]}, or are in another order.")
+    return counts.assign_coords(dict.fromkeys(cell_dims, labels)).rename("counts")
+
+
+def _whole(values: NDArray[Any], name: str) -> NDArray[Any]:
+    """Refuse what is not a number of examples."""
+    if values.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must hold whole numbers; it holds {values.dtype}.")
+    for problem, where in {
+        "missing or infinite": ~np.isfinite(values),
+        "negative": values < 0,
+        "fractional": values != np.floor(values),
+    }.items():
+        if where.any():
+            raise ValueError(
+                f"{name} holds {values[where].flat[0]}, which is {problem}: counts are numbers of examples "
+                "(0, 1, 2, …), not shares or weights."
+            )
+    return values
+
+
+def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = np.atleast_1d(np.asarray(values))
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be numbers; it holds {array.dtype}.")
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must be one-dimensional and not empty; its shape is {array.shape}.")
+    if np.isnan(array).any():
+        raise ValueError(f"{name} has {np.isnan(array).sum()} missing values. Drop those examples.")
+    return array.astype(float)
+
+
+def _positive(labels: list[Any], pos_label: Any) -> Any:
+    """Return the positive label of a binary problem: the one named, or the one that the labels imply."""
+    if pos_label is None:
+        return labels[labels.index(1)] if len(labels) == 2 and set(labels) in ({0, 1}, {-1, 1}) else None
+    if pos_label not in labels:
+        raise ValueError(f"pos_label={pos_label!r} is not among the labels {labels}.")
+    if len(labels) > 2:
+        raise ValueError(f"pos_label is for two classes; there are {len(labels)}. See one_vs_rest().")
+    return labels[labels.index(pos_label)]
+
+
+def _ask_for_positive(labels: list[Any]) -> str:
+    return f"which of the labels {labels} is the positive class? Name it, as pos_label={labels[-1]!r}."
+
+
+def _unequal(lengths: Mapping[str, int]) -> str:
+    return f"columns of unequal length: {', '.join(f'{name} {length}' for name, length in lengths.items())}."

@@ -1,0 +1,1 @@
+"""PyMC models of confusion matrices, one file a model."""
