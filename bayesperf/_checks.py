@@ -1,0 +1,38 @@
+"""Checks of arguments, and the words of their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+
+def probability(name: str, value: Any) -> float:
+    """Return a number strictly between 0 and 1."""
+    if not isinstance(value, int | float | np.number) or not 0 < value < 1:
+        raise ValueError(f"{name} must be a number between 0 and 1, both excluded; it is {value!r}.")
+    return float(value)
+
+
+def one_of(name: str, value: Any, options: Collection[str]) -> str:
+    """Return a value that is among the options."""
+    if value not in options:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; it is {value!r}.")
+    return str(value)
+
+
+def count(name: str, value: Any) -> int:
+    """Return a whole number of at least one."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1; it is {value!r}.")
+    return int(value)
+
+
+def seed(random_seed: Any) -> int:
+    """Return an integer seed; a Generator gives its next one."""
+    if isinstance(random_seed, np.random.Generator):
+        return int(random_seed.integers(2**63))
+    if isinstance(random_seed, bool) or not isinstance(random_seed, int | np.integer) or random_seed < 0:
+        raise ValueError(f"random_seed must be a non-negative integer or a numpy Generator; it is {random_seed!r}.")
+    return int(random_seed)

@@ -1,0 +1,340 @@
+"""The exact posterior: a Dirichlet over the cells, or over each row with a prevalence of its own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf import _checks, metrics
+from bayesperf._distributions import Beta, Distribution, Draws, Mixture, Transformed
+from bayesperf._exact import Share, Transform
+from bayesperf._sampled import SampledPosterior
+from bayesperf.counts import CELL_DIMS, ConfusionMatrix
+from bayesperf.marginals import Marginal
+from bayesperf.metrics import ARGUMENTS, Metric, one_vs_rest
+from bayesperf.posterior import DRAWS, Posterior, evaluate
+
+Array = NDArray[np.float64]
+# The shares of which less is better: a rate prior stands the other way round on them.
+_ERRORS = {"fn", "fp", "wrong", "beyond_one"}
+
+
+@dataclass(frozen=True)
+class Prevalence:
+    """Shares of the classes from elsewhere: fixed ones, or a Dirichlet over them."""
+
+    weights: Array
+    fixed: bool
+
+    def draw(self, rng: np.random.Generator, n: int) -> Array:
+        """Return shares (n, K)."""
+        return np.tile(self.weights, (n, 1)) if self.fixed else rng.dirichlet(self.weights, n)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DirichletPosterior(Posterior):
+    """θ ~ Dirichlet(concentration), which is prevalence ⟂ rows; with `prevalence` None or given, only its rows.
+
+    Attributes
+    ----------
+    concentration : xarray.DataArray
+        Prior pseudo-counts plus counts, (…, actual, predicted).
+    rates : tuple of two float, optional
+        The Beta on each rate, if that is the prior; the concentration is then counts alone.
+    prevalence : "observed", None or Prevalence
+        As the data have it, unknown, or from elsewhere.
+    """
+
+    concentration: xr.DataArray
+    pos_label: Any
+    prior_text: str
+    rates: tuple[float, float] | None
+    prevalence: Literal["observed"] | None | Prevalence
+    random_seed: int
+    n_draws: int
+    observed: xr.DataArray
+
+    @property
+    def _cells(self) -> xr.DataArray:
+        return self.concentration
+
+    @property
+    def _observed(self) -> xr.DataArray:  # type: ignore[override]
+        return self.observed
+
+    @property
+    def _flat(self) -> Array:
+        """Concentration as (m, K, K)."""
+        return self.concentration.values.reshape(-1, *self.concentration.shape[-2:])
+
+    def _default_metrics(self) -> list[str]:
+        names = metrics.headline(len(self.labels))
+        if self._positive is None:
+            names = [name for name in names if metrics.get(name).needs != "binary" or metrics.get(name).average]
+        return [name for name in names if not self._refusal(metrics.get(name))]
+
+    def _refusal(self, metric: Metric) -> str:
+        """Return why a metric cannot be had from this kind of data and prior; empty if it can."""
+        if self.prevalence is None and metric.depends_on_prevalence(len(self.labels)):
+            return (
+                "depends on prevalence, of which these data (design by_actual: so many of each class were chosen) say "
+                "nothing. Give it: posterior.at_prevalence(p)[...]."
+            )
+        form = metric.exact_form(len(self.labels))
+        if self.rates and (form is None or getattr(getattr(form, "pair", None), "split", False)):
+            return "needs a prior of the whole matrix, and a rate prior is none. Use a Dirichlet prior, as 'flat'."
+        return ""
+
+    # ── Marginals ──
+
+    def _marginals(self, wanted: Sequence[Metric]) -> list[Marginal]:
+        for metric in wanted:
+            if refusal := self._refusal(metric):
+                raise ValueError(f"metric {metric.name!r} {refusal}")
+        classes = len(self.labels)
+        exact = {
+            metric.name: self._exact(metric)
+            for metric in wanted
+            if metric.exact_form(classes) and (self.prevalence == "observed" or not metric.depends_on_prevalence(classes))
+        }
+        sampled = [metric for metric in wanted if metric.name not in exact]
+        values = self._metric_draws(sampled, self.n_draws, None) if sampled else {}
+        found = []
+        for metric in wanted:
+            distribution = exact.get(metric.name) or Draws(values[metric.name][:, None, :], metric.bounds)
+            found.append(Marginal(metric.name, distribution, self._leading_of(metric), self._sampler(metric, distribution)))
+        return found
+
+    def _leading_of(self, metric: Metric) -> xr.DataArray:
+        leading = self._leading
+        return leading.expand_dims(label=self.labels, axis=-1) if metric.average == "per_class" else leading
+
+    def _exact(self, metric: Metric) -> Distribution:
+        form = metric.exact_form(len(self.labels))
+        if isinstance(form, Share):
+            return self._beta(form, metric)
+        if isinstance(form, Transform):
+            return Transformed(self._beta(form.share, metric), form.forward, form.inverse)
+        assert form is not None
+        pair = form.pair
+        return Mixture(
+            self._beta(pair.inner, metric),
+            self._beta(pair.outer, metric),
+            form,
+            lambda x, rest_x, w, rest_w: metric.of_binary(**pair.cells(x, rest_x, w, rest_w)),
+            metric.bounds,
+        )
+
+    def _arguments(self, metric: Metric) -> Callable[[str], Array]:
+        """Return how to sum the concentration over the cells that an argument of the metric names, (m, …)."""
+        omega, positive = self._flat, self._positive
+        if metric.average in ("per_class", "macro", "weighted") and metric.exact_form(len(self.labels)) is None or (
+            metric.average == "per_class"
+        ):
+            parts = one_vs_rest(omega)
+            return parts.__getitem__
+        return lambda name: ARGUMENTS[name](omega, 1 if positive is None else positive)
+
+    def _beta(self, share: Share, metric: Metric) -> Beta:
+        argument = self._arguments(metric)
+        a, b = (sum(argument(name) for name in names) for names in (share.success, share.failure))
+        if self.rates:
+            good = not set(share.success) <= _ERRORS
+            a, b = (value + extra for value, extra in zip((a, b), self.rates[:: 1 if good else -1], strict=True))
+        a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+        self._refuse_improper(metric, {" + ".join(share.success): a, " + ".join(share.failure): b})
+        return Beta(a.reshape(-1, 1), b.reshape(-1, 1))
+
+    def _refuse_improper(self, metric: Metric, weights: Mapping[str, Array]) -> None:
+        """Raise where neither the data nor the prior put weight on something the metric needs."""
+        leading = self._leading_of(metric)
+        for name, weight in weights.items():
+            empty = np.flatnonzero(weight.reshape(leading.size, -1).min(-1) <= 0)
+            if len(empty):
+                index = np.unravel_index(empty[0], leading.shape)
+                at = ", ".join(f"{dim}={leading[dim].values[i]!s}" for dim, i in zip(leading.dims, index, strict=True))
+                raise ValueError(
+                    f"metric {metric.name!r}{f' at {at}' if at else ''}: no example has been seen in {name} and the "
+                    f"prior ({self.prior_text}) puts no weight there, so the posterior is improper. Use a proper "
+                    "prior, as 'flat' or 'jeffreys'."
+                )
+
+    # ── Draws ──
+
+    def _generators(self, random_seed: Any) -> list[np.random.Generator]:
+        """Return a stream for each matrix, keyed by its coordinates and its content.
+
+        So another metric or another system changes no figure, and two systems never share random numbers, be they in
+        one posterior or in two.
+        """
+        entropy = self.random_seed if random_seed is None else _checks.seed(random_seed)
+        leading = self._leading
+        fixed = sorted((str(n), c.values.tolist()) for n, c in leading.coords.items() if not c.dims)
+        streams = []
+        for index, omega in zip(np.ndindex(leading.shape), self._flat, strict=True):
+            here = [(str(d), leading[d].values[i].item()) for d, i in zip(leading.dims, index, strict=True)]
+            key = hashlib.blake2b(repr(sorted(fixed + here, key=repr)).encode() + omega.tobytes(), digest_size=16).digest()
+            streams.append(np.random.default_rng([entropy, *np.frombuffer(key, np.uint32).tolist()]))
+        return streams
+
+    def _draw(self, omega: Array, n: int, rng: np.random.Generator) -> Array:
+        """Return n draws (n, K, K) of one matrix's cells."""
+        gamma = rng.standard_gamma(omega, (n, *omega.shape))
+        # A cell of tiny weight can underflow to 0, and a row or column of such cells to 0/0.
+        np.maximum(gamma, np.where(omega > 0, np.finfo(float).tiny, 0), out=gamma)
+        if self.prevalence == "observed":
+            gamma /= gamma.sum((1, 2), keepdims=True)
+            return gamma
+        assert self.prevalence is not None
+        gamma *= (self.prevalence.draw(rng, n) / gamma.sum(-1))[..., None]
+        return gamma
+
+    def _refuse_no_matrix(self, what: str) -> None:
+        if self.rates:
+            raise ValueError(f"{what} needs a prior of the whole matrix, and a rate prior is none. Use a Dirichlet prior.")
+        if self.prevalence is None:
+            raise ValueError(f"{what}: the data (design by_actual) do not say how common each class is. Give it: at_prevalence(p).")
+        if (self._flat <= 0).any():
+            raise ValueError(f"{what}: some cell has neither examples nor prior weight ({self.prior_text}). Use a proper prior.")
+
+    def _metric_draws(self, wanted: Sequence[Metric], n: int, random_seed: Any) -> dict[str, Array]:
+        """Return joint draws of metrics, (m, n) or (m·K, n) each, a matrix at a time so that cells need little memory."""
+        for metric in wanted:
+            argument = self._arguments(metric)
+            self._refuse_improper(metric, {name: argument(name) for name in metric.arguments})
+        known = self if self.prevalence is not None else self._with_any_prevalence()
+        parts: dict[str, list[Array]] = {metric.name: [] for metric in wanted}
+        for omega, rng in zip(known._flat, self._generators(random_seed), strict=True):
+            cells = known._draw(omega, n, rng)
+            for metric in wanted:
+                parts[metric.name].append(np.atleast_2d(metric.evaluate(cells, self._positive).T))
+        return {name: np.concatenate(part) for name, part in parts.items()}
+
+    def _with_any_prevalence(self) -> DirichletPosterior:
+        """Supply equal shares, for metrics that do not depend on them."""
+        classes = len(self.labels)
+        return replace(self, prevalence=Prevalence(np.full(classes, 1 / classes), fixed=True))
+
+    def _sampler(self, metric: Metric, distribution: Distribution) -> Callable[[int, Any], Array]:
+        def sample(n: int, random_seed: Any) -> Array:
+            n = _checks.count("n", n)
+            if not self.rates:
+                return self._metric_draws([metric], n, random_seed)[metric.name]
+            u = np.stack([rng.random(n) for rng in self._generators(random_seed)])
+            return distribution.ppf(u.repeat(len(distribution.mcse()) // len(u), 0))
+
+        return sample
+
+    def _metric_values(self, wanted: Sequence[Metric]) -> dict[str, xr.DataArray]:
+        self._refuse_each(wanted)
+        values = self._metric_draws(wanted, self.n_draws, None)
+        leading = self._leading
+        return {
+            name: xr.DataArray(value.reshape(*leading.shape, 1, -1), leading.coords, (*leading.dims, "chain", "draw"))
+            for name, value in values.items()
+        }
+
+    def _refuse_each(self, wanted: Sequence[Metric]) -> None:
+        for metric in wanted:
+            if refusal := self._refusal(metric):
+                raise ValueError(f"metric {metric.name!r} {refusal}")
+        if self.rates:
+            self._refuse_no_matrix("a joint probability")
+
+    def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:  # noqa: D102
+        self._refuse_no_matrix("draws")
+        n = _checks.count("n", n)
+        values = [self._draw(omega, n, rng) for omega, rng in zip(self._flat, self._generators(random_seed), strict=True)]
+        cells = self.concentration
+        shape = (*cells.shape[:-2], n, *cells.shape[-2:])
+        dims = (*self.dims, "draw", *CELL_DIMS)
+        return xr.DataArray(np.stack(values).reshape(shape), dict(cells.coords) | {"draw": np.arange(n)}, dims, name="cells")
+
+    def _chains(self, draws: int, chains: int, random_seed: Any) -> xr.DataArray:
+        cells = self.draws(draws * chains, random_seed)
+        at = cells.get_axis_num("draw")
+        shape = (*cells.shape[:at], chains, draws, *cells.shape[at + 1 :])
+        coords = {name: value for name, value in cells.coords.items() if name != "draw"}
+        coords |= {"chain": np.arange(chains), "draw": np.arange(draws)}
+        dims = (*cells.dims[:at], "chain", *cells.dims[at:])
+        return xr.DataArray(cells.values.reshape(shape), coords, dims, name="cells")
+
+    # ── Other posteriors ──
+
+    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:  # noqa: D102
+        by_actual = self.prevalence is None and n is None and not self.rates
+        known = self._with_any_prevalence() if by_actual else self
+        known._refuse_no_matrix("predict")
+        draws = _checks.count("draws", draws)
+        observed = self.observed.values.reshape(self._flat.shape).astype(int)
+        shares = []
+        for omega, counts, rng in zip(self._flat, observed, known._generators(random_seed), strict=True):
+            cells = known._draw(omega, draws, rng)
+            if by_actual:
+                rows = np.broadcast_to(counts.sum(-1), cells.shape[:-1])
+                new = rng.multinomial(rows, cells / cells.sum(-1, keepdims=True))
+            else:
+                size = _checks.count("n", int(counts.sum()) if n is None else n)
+                flat = cells.reshape(draws, -1)
+                new = rng.multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
+            shares.append(new / new.sum((1, 2), keepdims=True))
+        cells = self.concentration
+        shape = (*cells.shape[:-2], 1, draws, *cells.shape[-2:])
+        coords = dict(cells.coords) | {"chain": [0], "draw": np.arange(draws)}
+        size_text = f"{n} examples" if n is not None else "as many examples as observed"
+        return SampledPosterior(
+            cells=xr.DataArray(np.stack(shares).reshape(shape), coords, (*self.dims, "chain", "draw", *CELL_DIMS)),
+            pos_label=self.pos_label,
+            prior_text=self.prior_text,
+            estimand=f"Prediction of the metric in a new test set of {size_text}",
+            independent=True,
+            observed=None,
+        )
+
+    def update(self, cm: ConfusionMatrix) -> Posterior:  # noqa: D102
+        if cm.labels != self.labels or cm.pos_label != self.pos_label:
+            raise ValueError(
+                f"cm: labels {cm.labels} (positive {cm.pos_label!r}) are not those of the posterior, {self.labels} "
+                f"(positive {self.pos_label!r})."
+            )
+        try:
+            concentration, counts = xr.align(self.concentration, cm.counts, join="exact")
+        except ValueError as error:
+            raise ValueError(f"cm: its leading coordinates are not those of the posterior: {error}") from None
+        if set(counts.dims) != set(concentration.dims):
+            raise ValueError(f"cm: its leading dims {cm.dims} are not those of the posterior, {self.dims}.")
+        return replace(self, concentration=concentration + counts, observed=self.observed + counts)
+
+    def at_prevalence(self, p: Any) -> Posterior:  # noqa: D102
+        prevalence = parse_prevalence(p, self.labels, self._positive)
+        text = f"{self.prior_text}; prevalence {p!r}"
+        return replace(self, prevalence=prevalence, prior_text=text)
+
+
+def parse_prevalence(p: Any, labels: list[Any], positive: int | None) -> Prevalence:
+    """Turn what a caller says of prevalence into shares, or Dirichlet weights, in the order of the labels."""
+    if np.ndim(p) == 0 and not isinstance(p, Mapping) or isinstance(p, tuple) and len(p) == 2 and len(labels) == 2:
+        if len(labels) != 2 or positive is None:
+            raise ValueError("p: for these labels give the share of every class, as a mapping of labels to shares.")
+        fixed = np.ndim(p) == 0
+        shares = (_checks.probability("p", p), 1 - p) if fixed else tuple(map(float, p))
+        if min(shares) <= 0:
+            raise ValueError(f"p: (a, b) of a Beta must both be positive; they are {p}.")
+        return Prevalence(np.array(shares if positive == 0 else shares[::-1]), fixed)
+    if isinstance(p, Mapping):
+        if set(p) != set(labels):
+            raise ValueError(f"p: give a share for each of the labels {labels}; it has {list(p)}.")
+        p = [p[label] for label in labels]
+    shares_ = np.asarray(p, dtype=float)
+    if shares_.shape != (len(labels),) or (shares_ < 0).any() or not np.isclose(shares_.sum(), 1, atol=1e-9):
+        raise ValueError(f"p: give {len(labels)} shares, one a label, summing to 1; they are {shares_.tolist()}.")
+    return Prevalence(shares_, fixed=True)
+
+
+__all__ = ["DirichletPosterior", "Prevalence", "evaluate", "parse_prevalence"]

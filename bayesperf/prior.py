@@ -1,0 +1,211 @@
+"""Priors of a confusion matrix: Dirichlet pseudo-counts in its cells, or a Beta put straight on each rate.
+
+Every function that takes a prior also takes the name of one without arguments: ``"flat"``, ``"jeffreys"``, ``"perks"``,
+``"haldane"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from bayesperf.counts import ConfusionMatrix
+
+__all__ = ["Prior", "dirichlet", "elicited", "flat", "haldane", "jeffreys", "perks", "rate"]
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A prior; make one with the functions of this module.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    pseudo_counts : callable
+        From the number of classes and the position of the positive one, the weight of each cell.
+    rates : tuple of two float, optional
+        (a, b) of the Beta on each rate, if it is a rate prior (`pseudo_counts` is then zero).
+    """
+
+    name: str
+    pseudo_counts: Callable[[int, int | None], Any]
+    rates: tuple[float, float] | None = None
+
+    def concentration(self, cm: ConfusionMatrix) -> xr.DataArray:
+        """Return the pseudo-counts of a matrix, broadcasting against its counts."""
+        positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
+        alpha = self.pseudo_counts(len(cm.labels), positive)
+        template = cm.counts.isel(dict.fromkeys(cm.dims, 0), drop=True)
+        if isinstance(alpha, xr.DataArray):
+            return _aligned(alpha, cm)
+        if np.ndim(alpha) and np.shape(alpha) != template.shape:
+            raise ValueError(f"prior: its pseudo-counts have shape {np.shape(alpha)}; the matrix {template.shape}.")
+        return template.copy(data=np.broadcast_to(np.asarray(alpha, dtype=float), template.shape))
+
+    def describe(self, cm: ConfusionMatrix) -> str:
+        """Return the prior in words, with its total weight."""
+        if self.rates:
+            a, b = self.rates
+            return f"Beta({a:g}, {b:g}) on each rate (total weight {a + b:g} a rate)"
+        alpha = self.concentration(cm)
+        total = alpha.sum(("actual", "predicted")).max().item()
+        cells = len(cm.labels) ** 2
+        same = float(alpha.min()) == float(alpha.max())
+        each = f"{float(alpha.min()):.3g} in each of {cells} cells, " if same else ""
+        return f"{self.name} Dirichlet ({each}total weight {total:.4g})"
+
+
+def flat() -> Prior:
+    """Return one pseudo-example in every cell: a uniform distribution over matrices of cell probabilities."""
+    return Prior("flat", lambda classes, _: 1.0)
+
+
+def jeffreys() -> Prior:
+    """Return half a pseudo-example in every cell."""
+    return Prior("jeffreys", lambda classes, _: 0.5)
+
+
+def perks() -> Prior:
+    """Return one pseudo-example in all, spread evenly over the K² cells: the default of more than two classes."""
+    return Prior("perks", lambda classes, _: 1 / classes**2)
+
+
+def haldane() -> Prior:
+    """Return no pseudo-examples. Improper where a cell is empty: metrics that need that cell raise."""
+    return Prior("haldane", lambda classes, _: 0.0)
+
+
+def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
+    """Return pseudo-counts of your own.
+
+    Parameters
+    ----------
+    alpha : float, array-like (K, K) or xarray.DataArray
+        Non-negative; rows actual, columns predicted, in the order of the labels. A DataArray may have leading dims of
+        the counts too (another prior for each model).
+
+    Raises
+    ------
+    ValueError
+        If a pseudo-count is negative, missing or infinite.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=1, tn=9)
+    >>> bp.posterior(cm, prior=bp.prior.dirichlet([[9, 1], [2, 8]]))["recall"].mean().item()
+    0.8
+    """
+    values = np.asarray(alpha, dtype=float)
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise ValueError("alpha must be finite and not negative in every cell.")
+    weights = alpha if isinstance(alpha, xr.DataArray) else values
+    if not isinstance(alpha, xr.DataArray) and values.ndim not in (0, 2):
+        raise ValueError(f"alpha must be a number or (K, K); its shape is {values.shape}. Name more dims in a DataArray.")
+    return Prior("your", lambda classes, _: weights)
+
+
+def elicited(*, precision: float, recall: float, accuracy: float, weight: float) -> Prior:
+    """Return the pseudo-counts whose expected precision, recall and accuracy are given.
+
+    Parameters
+    ----------
+    precision, recall, accuracy : float
+        Expected values, strictly between 0 and 1.
+    weight : float
+        How many examples the belief is worth.
+
+    Raises
+    ------
+    ValueError
+        If no matrix has these three values: it would need a negative share of true negatives.
+
+    Notes
+    -----
+    Caelen (2017), A Bayesian interpretation of the confusion matrix, eq. 8 (where recall is printed with false
+    positives in its denominator; it is TP/(TP + FN)).
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> belief = bp.prior.elicited(precision=0.6, recall=0.65, accuracy=0.6, weight=1)
+    >>> belief.pseudo_counts(2, 1).round(7)
+    array([[0.2680851, 0.2212766], [0.1787234, 0.3319149]])
+    """
+    for name, value in {"precision": precision, "recall": recall, "accuracy": accuracy}.items():
+        if not 0 < value < 1:
+            raise ValueError(f"{name} must be between 0 and 1, both excluded; it is {value}.")
+    if not 0 < weight < np.inf:
+        raise ValueError(f"weight must be greater than 0; it is {weight}.")
+    errors = weight * (1 - accuracy) / (precision + recall - 2 * recall * precision)
+    tp, fp, fn = errors * recall * precision, errors * recall * (1 - precision), errors * (1 - recall) * precision
+    tn = accuracy * weight - tp
+    if tn <= 0:
+        raise ValueError(
+            f"no matrix has precision {precision}, recall {recall} and accuracy {accuracy}: the true positives alone "
+            f"would be a share of {tp / weight:.3g}. Raise the accuracy, or lower precision or recall."
+        )
+
+    def pseudo_counts(classes: int, positive: int | None) -> Any:
+        if classes != 2 or positive is None:
+            raise ValueError("prior: elicited() is for a binary matrix with a pos_label.")
+        table = np.array([[tn, fp], [fn, tp]])
+        return table if positive == 1 else table[::-1, ::-1]
+
+    return Prior("elicited", pseudo_counts)
+
+
+def rate(a: float, b: float) -> Prior:
+    """Return Beta(a, b) put straight on each rate, whatever cells it is made of.
+
+    The convention of Goutte & Gaussier (2005) and of bob.measure. It agrees with a Dirichlet for precision, recall and
+    specificity and differs for others (accuracy, Jaccard, F1). There is no prior of the whole matrix behind it, so what
+    needs the whole matrix (MCC, draws, prediction) raises. (a, b) sits on the rate of which more is better: fpr gets
+    Beta(b, a).
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
+    >>> bp.posterior(cm, prior=bp.prior.rate(1, 1))["accuracy"].mean().item() == 86 / 102
+    True
+    """
+    for name, value in {"a": a, "b": b}.items():
+        if not 0 <= value < np.inf:
+            raise ValueError(f"{name} must be finite and not negative; it is {value}.")
+    return Prior("rate", lambda classes, _: 0.0, rates=(float(a), float(b)))
+
+
+_PRESETS = {preset.__name__: preset for preset in (flat, jeffreys, perks, haldane)}
+
+
+def resolve(prior: str | Prior | None, classes: int) -> Prior:
+    """Return a prior given itself, its name, or None for the default of a number of classes."""
+    if isinstance(prior, Prior):
+        return prior
+    if prior is None:
+        return flat() if classes == 2 else perks()
+    if prior not in _PRESETS:
+        raise ValueError(f"prior must be one of {', '.join(_PRESETS)}, or a bayesperf.prior.Prior; it is {prior!r}.")
+    return _PRESETS[prior]()
+
+
+def _aligned(alpha: xr.DataArray, cm: ConfusionMatrix) -> xr.DataArray:
+    extra = set(alpha.dims) - set(cm.counts.dims)
+    if extra or not {"actual", "predicted"} <= set(alpha.dims):
+        raise ValueError(f"prior: dims {alpha.dims} must be actual, predicted and leading dims of {cm.counts.dims}.")
+    for dim in alpha.dims:
+        if dim in alpha.coords and not set(cm.counts[dim].values.tolist()) <= set(alpha[dim].values.tolist()):
+            raise ValueError(f"prior: it has no pseudo-counts for some {dim} of the counts.")
+        if dim not in alpha.coords and alpha.sizes[dim] != cm.counts.sizes[dim]:
+            raise ValueError(f"prior: {alpha.sizes[dim]} along {dim} for {cm.counts.sizes[dim]} of the counts.")
+    named = alpha.assign_coords({dim: cm.counts[dim] for dim in alpha.dims if dim not in alpha.coords})
+    chosen = named.sel({dim: cm.counts[dim].values for dim in alpha.dims})
+    return chosen.transpose(..., "actual", "predicted").astype(float)
