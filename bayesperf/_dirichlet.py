@@ -12,13 +12,15 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf import _checks, metrics
-from bayesperf._distributions import Beta, Distribution, Draws, Mixture, Transformed
-from bayesperf._exact import Share, Transform
+from bayesperf import _distributions as distributions
+from bayesperf._distributions import Beta, Distribution, Draws, Transformed
+from bayesperf._exact import Mixture, Share, Transform
+from bayesperf._registry import ARGUMENTS, Metric, one_vs_rest
 from bayesperf._sampled import SampledPosterior
-from bayesperf.counts import CELL_DIMS, ConfusionMatrix
+from bayesperf._tables import CELL_DIMS, ask_for_positive
+from bayesperf.counts import ConfusionMatrix
 from bayesperf.marginals import Marginal
-from bayesperf.metrics import ARGUMENTS, Metric, one_vs_rest
-from bayesperf.posterior import DRAWS, Posterior, evaluate
+from bayesperf.posterior import DRAWS, Posterior
 
 Array = NDArray[np.float64]
 # The shares of which less is better: a rate prior stands the other way round on them.
@@ -55,7 +57,7 @@ class DirichletPosterior(Posterior):
     pos_label: Any
     prior_text: str
     rates: tuple[float, float] | None
-    prevalence: Literal["observed"] | None | Prevalence
+    prevalence: Literal["observed"] | Prevalence | None
     random_seed: int
     n_draws: int
     observed: xr.DataArray
@@ -74,10 +76,13 @@ class DirichletPosterior(Posterior):
         return self.concentration.values.reshape(-1, *self.concentration.shape[-2:])
 
     def _default_metrics(self) -> list[str]:
-        names = metrics.headline(len(self.labels))
-        if self._positive is None:
-            names = [name for name in names if metrics.get(name).needs != "binary" or metrics.get(name).average]
+        names = metrics.headline(len(self.labels), self._positive is not None)
         return [name for name in names if not self._refusal(metrics.get(name))]
+
+    def _is_exact(self, metric: Metric) -> bool:
+        classes = len(self.labels)
+        known = self.prevalence == "observed" or not metric.depends_on_prevalence(classes)
+        return known and metric.exact_form(classes) is not None
 
     def _refusal(self, metric: Metric) -> str:
         """Return why a metric cannot be had from this kind of data and prior; empty if it can."""
@@ -87,29 +92,26 @@ class DirichletPosterior(Posterior):
                 "nothing. Give it: posterior.at_prevalence(p)[...]."
             )
         form = metric.exact_form(len(self.labels))
-        if self.rates and (form is None or getattr(getattr(form, "pair", None), "split", False)):
+        two_rates_or_one = self._is_exact(metric) and not (isinstance(form, Mixture) and form.pair.split)
+        if self.rates and not two_rates_or_one:
             return "needs a prior of the whole matrix, and a rate prior is none. Use a Dirichlet prior, as 'flat'."
         return ""
 
     # ── Marginals ──
 
     def _marginals(self, wanted: Sequence[Metric]) -> list[Marginal]:
-        for metric in wanted:
-            if refusal := self._refusal(metric):
-                raise ValueError(f"metric {metric.name!r} {refusal}")
-        classes = len(self.labels)
-        exact = {
-            metric.name: self._exact(metric)
-            for metric in wanted
-            if metric.exact_form(classes) and (self.prevalence == "observed" or not metric.depends_on_prevalence(classes))
-        }
+        self._refuse_each(wanted)
+        exact = {metric.name: self._exact(metric) for metric in wanted if self._is_exact(metric)}
         sampled = [metric for metric in wanted if metric.name not in exact]
         values = self._metric_draws(sampled, self.n_draws, None) if sampled else {}
-        found = []
-        for metric in wanted:
-            distribution = exact.get(metric.name) or Draws(values[metric.name][:, None, :], metric.bounds)
-            found.append(Marginal(metric.name, distribution, self._leading_of(metric), self._sampler(metric, distribution)))
-        return found
+        drawn = {m.name: Draws.of(m.name, values[m.name][:, None, :], m.bounds) for m in sampled}
+        found = exact | drawn
+        return [
+            Marginal(
+                metric.name, found[metric.name], self._leading_of(metric), self._sampler(metric, found[metric.name])
+            )
+            for metric in wanted
+        ]
 
     def _leading_of(self, metric: Metric) -> xr.DataArray:
         leading = self._leading
@@ -123,7 +125,7 @@ class DirichletPosterior(Posterior):
             return Transformed(self._beta(form.share, metric), form.forward, form.inverse)
         assert form is not None
         pair = form.pair
-        return Mixture(
+        return distributions.Mixture(
             self._beta(pair.inner, metric),
             self._beta(pair.outer, metric),
             form,
@@ -131,23 +133,19 @@ class DirichletPosterior(Posterior):
             metric.bounds,
         )
 
-    def _arguments(self, metric: Metric) -> Callable[[str], Array]:
-        """Return how to sum the concentration over the cells that an argument of the metric names, (m, …)."""
+    def _arguments(self, by_class: bool) -> Callable[[str], Array]:
+        """Return how to sum the concentration over the cells that an argument of a metric names, (m,) or (m, K)."""
         omega, positive = self._flat, self._positive
-        if metric.average in ("per_class", "macro", "weighted") and metric.exact_form(len(self.labels)) is None or (
-            metric.average == "per_class"
-        ):
-            parts = one_vs_rest(omega)
-            return parts.__getitem__
+        if by_class:
+            return one_vs_rest(omega).__getitem__
         return lambda name: ARGUMENTS[name](omega, 1 if positive is None else positive)
 
     def _beta(self, share: Share, metric: Metric) -> Beta:
-        argument = self._arguments(metric)
-        a, b = (sum(argument(name) for name in names) for names in (share.success, share.failure))
+        argument = self._arguments(metric.average == "per_class")
+        a, b = (np.sum([argument(name) for name in names], 0) for names in (share.success, share.failure))
         if self.rates:
-            good = not set(share.success) <= _ERRORS
-            a, b = (value + extra for value, extra in zip((a, b), self.rates[:: 1 if good else -1], strict=True))
-        a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+            on_success, on_failure = self.rates[::-1] if set(share.success) <= _ERRORS else self.rates
+            a, b = a + on_success, b + on_failure
         self._refuse_improper(metric, {" + ".join(share.success): a, " + ".join(share.failure): b})
         return Beta(a.reshape(-1, 1), b.reshape(-1, 1))
 
@@ -179,7 +177,9 @@ class DirichletPosterior(Posterior):
         streams = []
         for index, omega in zip(np.ndindex(leading.shape), self._flat, strict=True):
             here = [(str(d), leading[d].values[i].item()) for d, i in zip(leading.dims, index, strict=True)]
-            key = hashlib.blake2b(repr(sorted(fixed + here, key=repr)).encode() + omega.tobytes(), digest_size=16).digest()
+            key = hashlib.blake2b(
+                repr(sorted(fixed + here, key=repr)).encode() + omega.tobytes(), digest_size=16
+            ).digest()
             streams.append(np.random.default_rng([entropy, *np.frombuffer(key, np.uint32).tolist()]))
         return streams
 
@@ -197,16 +197,22 @@ class DirichletPosterior(Posterior):
 
     def _refuse_no_matrix(self, what: str) -> None:
         if self.rates:
-            raise ValueError(f"{what} needs a prior of the whole matrix, and a rate prior is none. Use a Dirichlet prior.")
+            raise ValueError(
+                f"{what} needs a prior of the whole matrix, and a rate prior is none. Use a Dirichlet prior."
+            )
         if self.prevalence is None:
-            raise ValueError(f"{what}: the data (design by_actual) do not say how common each class is. Give it: at_prevalence(p).")
+            raise ValueError(
+                f"{what}: the data (design by_actual) do not say how common each class is. Give it: at_prevalence(p)."
+            )
         if (self._flat <= 0).any():
-            raise ValueError(f"{what}: some cell has neither examples nor prior weight ({self.prior_text}). Use a proper prior.")
+            raise ValueError(
+                f"{what}: some cell has neither examples nor prior weight ({self.prior_text}). Use a proper prior."
+            )
 
     def _metric_draws(self, wanted: Sequence[Metric], n: int, random_seed: Any) -> dict[str, Array]:
-        """Return joint draws of metrics, (m, n) or (m·K, n) each, a matrix at a time so that cells need little memory."""
+        """Return joint draws of metrics, (m, n) or (m·K, n) each, with the cells of one matrix at a time in memory."""
         for metric in wanted:
-            argument = self._arguments(metric)
+            argument = self._arguments(metric.average is not None)
             self._refuse_improper(metric, {name: argument(name) for name in metric.arguments})
         known = self if self.prevalence is not None else self._with_any_prevalence()
         parts: dict[str, list[Array]] = {metric.name: [] for metric in wanted}
@@ -226,13 +232,16 @@ class DirichletPosterior(Posterior):
             n = _checks.count("n", n)
             if not self.rates:
                 return self._metric_draws([metric], n, random_seed)[metric.name]
-            u = np.stack([rng.random(n) for rng in self._generators(random_seed)])
-            return distribution.ppf(u.repeat(len(distribution.mcse()) // len(u), 0))
+            streams = self._generators(random_seed)
+            each = distribution.size // len(streams)
+            return distribution.ppf(np.concatenate([rng.random((each, n)) for rng in streams]))
 
         return sample
 
     def _metric_values(self, wanted: Sequence[Metric]) -> dict[str, xr.DataArray]:
         self._refuse_each(wanted)
+        if self.rates:
+            self._refuse_no_matrix("a joint probability")
         values = self._metric_draws(wanted, self.n_draws, None)
         leading = self._leading
         return {
@@ -244,17 +253,19 @@ class DirichletPosterior(Posterior):
         for metric in wanted:
             if refusal := self._refusal(metric):
                 raise ValueError(f"metric {metric.name!r} {refusal}")
-        if self.rates:
-            self._refuse_no_matrix("a joint probability")
 
-    def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:  # noqa: D102
+    def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
         self._refuse_no_matrix("draws")
         n = _checks.count("n", n)
-        values = [self._draw(omega, n, rng) for omega, rng in zip(self._flat, self._generators(random_seed), strict=True)]
+        values = [
+            self._draw(omega, n, rng) for omega, rng in zip(self._flat, self._generators(random_seed), strict=True)
+        ]
         cells = self.concentration
         shape = (*cells.shape[:-2], n, *cells.shape[-2:])
         dims = (*self.dims, "draw", *CELL_DIMS)
-        return xr.DataArray(np.stack(values).reshape(shape), dict(cells.coords) | {"draw": np.arange(n)}, dims, name="cells")
+        return xr.DataArray(
+            np.stack(values).reshape(shape), dict(cells.coords) | {"draw": np.arange(n)}, dims, name="cells"
+        )
 
     def _chains(self, draws: int, chains: int, random_seed: Any) -> xr.DataArray:
         cells = self.draws(draws * chains, random_seed)
@@ -267,7 +278,7 @@ class DirichletPosterior(Posterior):
 
     # ── Other posteriors ──
 
-    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:  # noqa: D102
+    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
         by_actual = self.prevalence is None and n is None and not self.rates
         known = self._with_any_prevalence() if by_actual else self
         known._refuse_no_matrix("predict")
@@ -284,9 +295,9 @@ class DirichletPosterior(Posterior):
                 flat = cells.reshape(draws, -1)
                 new = rng.multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
             shares.append(new / new.sum((1, 2), keepdims=True))
-        cells = self.concentration
-        shape = (*cells.shape[:-2], 1, draws, *cells.shape[-2:])
-        coords = dict(cells.coords) | {"chain": [0], "draw": np.arange(draws)}
+        template = self.concentration
+        shape = (*template.shape[:-2], 1, draws, *template.shape[-2:])
+        coords = dict(template.coords) | {"chain": [0], "draw": np.arange(draws)}
         size_text = f"{n} examples" if n is not None else "as many examples as observed"
         return SampledPosterior(
             cells=xr.DataArray(np.stack(shares).reshape(shape), coords, (*self.dims, "chain", "draw", *CELL_DIMS)),
@@ -294,10 +305,9 @@ class DirichletPosterior(Posterior):
             prior_text=self.prior_text,
             estimand=f"Prediction of the metric in a new test set of {size_text}",
             independent=True,
-            observed=None,
         )
 
-    def update(self, cm: ConfusionMatrix) -> Posterior:  # noqa: D102
+    def update(self, cm: ConfusionMatrix) -> Posterior:
         if cm.labels != self.labels or cm.pos_label != self.pos_label:
             raise ValueError(
                 f"cm: labels {cm.labels} (positive {cm.pos_label!r}) are not those of the posterior, {self.labels} "
@@ -311,7 +321,7 @@ class DirichletPosterior(Posterior):
             raise ValueError(f"cm: its leading dims {cm.dims} are not those of the posterior, {self.dims}.")
         return replace(self, concentration=concentration + counts, observed=self.observed + counts)
 
-    def at_prevalence(self, p: Any) -> Posterior:  # noqa: D102
+    def at_prevalence(self, p: Any) -> Posterior:
         prevalence = parse_prevalence(p, self.labels, self._positive)
         text = f"{self.prior_text}; prevalence {p!r}"
         return replace(self, prevalence=prevalence, prior_text=text)
@@ -319,22 +329,20 @@ class DirichletPosterior(Posterior):
 
 def parse_prevalence(p: Any, labels: list[Any], positive: int | None) -> Prevalence:
     """Turn what a caller says of prevalence into shares, or Dirichlet weights, in the order of the labels."""
-    if np.ndim(p) == 0 and not isinstance(p, Mapping) or isinstance(p, tuple) and len(p) == 2 and len(labels) == 2:
-        if len(labels) != 2 or positive is None:
-            raise ValueError("p: for these labels give the share of every class, as a mapping of labels to shares.")
-        fixed = np.ndim(p) == 0
-        shares = (_checks.probability("p", p), 1 - p) if fixed else tuple(map(float, p))
-        if min(shares) <= 0:
+    of_positive = isinstance(p, int | float | np.number)
+    of_beta = isinstance(p, tuple) and len(p) == 2
+    if len(labels) == 2 and (of_positive or of_beta):
+        if positive is None:
+            raise ValueError(ask_for_positive(labels))
+        if of_beta and min(p) <= 0:
             raise ValueError(f"p: (a, b) of a Beta must both be positive; they are {p}.")
-        return Prevalence(np.array(shares if positive == 0 else shares[::-1]), fixed)
+        share = np.array(p if of_beta else (_checks.probability("p", p), 1 - p), dtype=float)
+        return Prevalence(share if positive == 0 else share[::-1], fixed=of_positive)
     if isinstance(p, Mapping):
         if set(p) != set(labels):
             raise ValueError(f"p: give a share for each of the labels {labels}; it has {list(p)}.")
         p = [p[label] for label in labels]
-    shares_ = np.asarray(p, dtype=float)
-    if shares_.shape != (len(labels),) or (shares_ < 0).any() or not np.isclose(shares_.sum(), 1, atol=1e-9):
-        raise ValueError(f"p: give {len(labels)} shares, one a label, summing to 1; they are {shares_.tolist()}.")
-    return Prevalence(shares_, fixed=True)
-
-
-__all__ = ["DirichletPosterior", "Prevalence", "evaluate", "parse_prevalence"]
+    shares = np.asarray(p, dtype=float)
+    if shares.shape != (len(labels),) or (shares < 0).any() or not np.isclose(shares.sum(), 1, atol=1e-9):
+        raise ValueError(f"p: give {len(labels)} shares, one a label, summing to 1; they are {shares.tolist()}.")
+    return Prevalence(shares, fixed=True)

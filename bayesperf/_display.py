@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,10 @@ def matrix_text(cm: ConfusionMatrix) -> str:
 def matrix_html(cm: ConfusionMatrix) -> str:
     """Return a matrix, or the first few of those along the leading dims, as HTML tables with totals."""
     tables = cm.counts.stack(matrix=cm.dims) if cm.dims else cm.counts.expand_dims(matrix=1)
-    shown = [_table_html(tables.isel(matrix=i), cm.dims) for i in range(min(tables.sizes["matrix"], _MOST_TABLES))]
+    shown = []
+    for i in range(min(tables.sizes["matrix"], _MOST_TABLES)):
+        table = tables.isel(matrix=i)
+        shown.append(table_html(table, ", ".join(f"{dim} {table[dim].item()}" for dim in cm.dims)))
     rest = tables.sizes["matrix"] - len(shown)
     more = f"<p>… and {rest} more</p>" if rest else ""
     return (
@@ -35,7 +39,7 @@ def matrix_html(cm: ConfusionMatrix) -> str:
     )
 
 
-def caption(attrs: dict[str, Any]) -> str:
+def caption(attrs: Mapping[Any, Any]) -> str:
     """Return what the intervals of a summary mean, in one sentence."""
     kind = {"hdi": "highest-density interval", "eti": "equal-tailed interval"}[attrs["ci_kind"]]
     return f"{attrs['estimand']}; {attrs['ci_prob']:.6g} probability, {kind}. Prior: {attrs['prior']}."
@@ -49,11 +53,11 @@ class Summary(pd.DataFrame):
         return pd.DataFrame
 
     def __repr__(self) -> str:
-        return f"{self.to_string(float_format='{:.4f}'.format)}\n{caption(self.attrs)}"  # type: ignore[arg-type]
+        return f"{self.to_string(float_format='{:.4f}'.format)}\n{caption(self.attrs)}"
 
     def _repr_html_(self) -> str:
         table = self.to_html(index=False, border=0, float_format="{:.4f}".format)
-        return f"{table}<p><small>{escape(caption(self.attrs))}</small></p>"  # type: ignore[arg-type]
+        return f"{table}<p><small>{escape(caption(self.attrs))}</small></p>"
 
 
 def _headline(cm: ConfusionMatrix) -> str:
@@ -66,9 +70,9 @@ def _headline(cm: ConfusionMatrix) -> str:
     return ", ".join(parts)
 
 
-def _table_html(counts: xr.DataArray, dims: tuple[Any, ...]) -> str:
+def table_html(counts: xr.DataArray, title: str) -> str:
+    """Return one matrix as an HTML table with totals; labels and title are escaped."""
     labels = [escape(str(label)) for label in counts["actual"].values.tolist()]
-    title = ", ".join(f"{dim} {counts[dim].item()}" for dim in dims)
     head = "".join(f"<th>{label}</th>" for label in labels)
     values = counts.transpose("actual", "predicted").values
     rows = "".join(

@@ -16,7 +16,13 @@ from scipy import special
 
 from bayesperf._exact import Mixture as MixtureForm
 from bayesperf._quadrature import (
-    Array, beta_nodes, complex_step, highest_density, invert, tanh_sinh, weighted_quantile,
+    Array,
+    beta_nodes,
+    complex_step,
+    highest_density,
+    invert,
+    tanh_sinh,
+    weighted_quantile,
 )  # fmt: skip
 
 # Tail mass of the inner distribution that an integral over the outer one may leave to its ends.
@@ -32,33 +38,38 @@ class Distribution(ABC):
     bounds: tuple[float, float]
 
     @abstractmethod
-    def cdf(self, x: Array) -> Array: ...  # noqa: D102
+    def cdf(self, x: Array) -> Array: ...
 
     @abstractmethod
-    def sf(self, x: Array) -> Array: ...  # noqa: D102
+    def sf(self, x: Array) -> Array: ...
 
     @abstractmethod
-    def logpdf(self, x: Array) -> Array: ...  # noqa: D102
+    def logpdf(self, x: Array) -> Array: ...
 
     @abstractmethod
-    def ppf(self, q: Array) -> Array: ...  # noqa: D102
+    def ppf(self, q: Array) -> Array: ...
 
     @abstractmethod
-    def mean_sd(self) -> tuple[Array, Array]: ...  # noqa: D102
+    def mean_sd(self) -> tuple[Array, Array]: ...
 
     @abstractmethod
     def guess(self, q: Array) -> Array:
         """Return rough quantiles, strictly inside the bounds."""
 
-    def pdf(self, x: Array) -> Array:  # noqa: D102
+    def pdf(self, x: Array) -> Array:
         return np.exp(self.logpdf(x))
 
-    def hdi(self, prob: float) -> Array:  # noqa: D102
+    def hdi(self, prob: float) -> Array:
         return highest_density(self, prob)
 
     def mcse(self) -> Array:
         """Return the Monte Carlo standard error of the mean: zero, unless it is computed from draws."""
-        return np.zeros(len(self.take(slice(None)).mean_sd()[0]))
+        return np.zeros(self.size)
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many they are, m."""
 
     def take(self, index: NDArray[np.intp] | slice) -> Self:
         """Return some of the m distributions."""
@@ -79,23 +90,27 @@ class Beta(Distribution):
     bounds: tuple[float, float] = (0.0, 1.0)
     method: ClassVar[str] = "exact"
 
-    def cdf(self, x: Array) -> Array:  # noqa: D102
+    @property
+    def size(self) -> int:
+        return len(self.a)
+
+    def cdf(self, x: Array) -> Array:
         return special.betainc(self.a, self.b, np.clip(x, 0, 1))
 
-    def sf(self, x: Array) -> Array:  # noqa: D102
+    def sf(self, x: Array) -> Array:
         return special.betaincc(self.a, self.b, np.clip(x, 0, 1))
 
-    def logpdf(self, x: Array) -> Array:  # noqa: D102
+    def logpdf(self, x: Array) -> Array:
         outside = (x < 0) | (x > 1)
         x = np.clip(x, 0, 1)
         with np.errstate(divide="ignore"):
             value = special.xlogy(self.a - 1, x) + special.xlog1py(self.b - 1, -x) - special.betaln(self.a, self.b)
         return np.where(outside, -np.inf, value) if outside.any() else np.asarray(value)
 
-    def ppf(self, q: Array) -> Array:  # noqa: D102
+    def ppf(self, q: Array) -> Array:
         return special.betaincinv(self.a, self.b, q)
 
-    def mean_sd(self) -> tuple[Array, Array]:  # noqa: D102
+    def mean_sd(self) -> tuple[Array, Array]:
         a, b = self.a[:, 0], self.b[:, 0]
         mean = a / (a + b)
         return mean, np.sqrt(mean * (b / (a + b)) / (a + b + 1))
@@ -124,29 +139,33 @@ class Transformed(Distribution):
     method: ClassVar[str] = "exact"
 
     @property
+    def size(self) -> int:
+        return self.base.size
+
+    @property
     def bounds(self) -> tuple[float, float]:  # type: ignore[override]
         """Values at the ends of [0, 1]."""
         return float(self.forward(0.0)), float(self.forward(1.0))
 
-    def cdf(self, x: Array) -> Array:  # noqa: D102
+    def cdf(self, x: Array) -> Array:
         return self.base.cdf(self.inverse(np.clip(x, *self.bounds)))
 
-    def sf(self, x: Array) -> Array:  # noqa: D102
+    def sf(self, x: Array) -> Array:
         return self.base.sf(self.inverse(np.clip(x, *self.bounds)))
 
-    def logpdf(self, x: Array) -> Array:  # noqa: D102
+    def logpdf(self, x: Array) -> Array:
         clipped = np.clip(x, *self.bounds)
         value = self.base.logpdf(self.inverse(clipped)) + np.log(complex_step(self.inverse, clipped))
         return np.where(clipped == x, value, -np.inf)
 
-    def ppf(self, q: Array) -> Array:  # noqa: D102
+    def ppf(self, q: Array) -> Array:
         return np.asarray(self.forward(self.base.ppf(q)))
 
-    def mean_sd(self) -> tuple[Array, Array]:  # noqa: D102
+    def mean_sd(self) -> tuple[Array, Array]:
         x, _, weights = beta_nodes(self.base.a, self.base.b)
         return _weighted_mean_sd(np.asarray(self.forward(x)), weights)
 
-    def guess(self, q: Array) -> Array:  # noqa: D102
+    def guess(self, q: Array) -> Array:
         return np.asarray(self.forward(self.base.guess(q)))
 
 
@@ -166,13 +185,17 @@ class Mixture(Distribution):
     method: ClassVar[str] = "quadrature"
     chunk: ClassVar[int] = 256
 
-    def cdf(self, x: Array) -> Array:  # noqa: D102
+    @property
+    def size(self) -> int:
+        return self.inner.size
+
+    def cdf(self, x: Array) -> Array:
         return self._oriented(lambda part, t: part._below(t, part.form.increasing), x)
 
-    def sf(self, x: Array) -> Array:  # noqa: D102
+    def sf(self, x: Array) -> Array:
         return self._oriented(lambda part, t: part._below(t, not part.form.increasing), x)
 
-    def logpdf(self, x: Array) -> Array:  # noqa: D102
+    def logpdf(self, x: Array) -> Array:
         return self._oriented(lambda part, t: part._log_density(t), x)
 
     def _oriented(self, function: Callable[[Mixture, Array], Array], x: Array) -> Array:
@@ -190,6 +213,7 @@ class Mixture(Distribution):
     def _swapped(self) -> Mixture:
         """Exchange the two Betas' roles."""
         form = self.form
+        assert form.outer_at is not None
         form = replace(form, inner_at=form.outer_at, outer_at=form.inner_at, increasing=form.increasing_outer)
         return replace(self, inner=self.outer, outer=self.inner, form=form)
 
@@ -210,9 +234,11 @@ class Mixture(Distribution):
         w, rest, weights, _ = self._panel(t)
         threshold = self.form.inner_at(t[..., None], w, rest)
         slope = np.abs(complex_step(lambda z: self.form.inner_at(z, w, rest), t[..., None]))
-        density = np.exp(Beta(self.inner.a[..., None], self.inner.b[..., None]).logpdf(threshold))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = np.log((weights * np.where(weights > 0, density * slope, 0)).sum(-1))
+        # A node that rounds onto the end of [0, 1], where the density may be infinite, is moved a hair inside.
+        inside = np.where((threshold >= 0) & (threshold <= 1), np.clip(threshold, 1e-300, 1 - 2**-53), -1)
+        density = np.exp(Beta(self.inner.a[..., None], self.inner.b[..., None]).logpdf(inside))
+        with np.errstate(divide="ignore"):
+            value = np.log((weights * np.where(inside < 0, 0, density * slope)).sum(-1))
         return np.where(interior, value, -np.inf)
 
     def _interior(self, t: Array) -> tuple[Array, NDArray[np.bool_]]:
@@ -222,14 +248,20 @@ class Mixture(Distribution):
         return np.where(interior, t, low + 0.5 * min(high - low, 1.0)), interior
 
     def _panel(self, t: Array) -> tuple[Array, Array, Array, tuple[Array, Array, NDArray[np.bool_]]]:
-        """Return W, 1 − W and weights (m, n, nodes); the masses of u before and after the panel; whether the threshold rises with W."""
+        """Return W, 1 − W and weights (m, n, nodes), and what lies beyond.
+
+        That is the masses of u before and after the panel, and whether the threshold rises with W.
+        """
         node, rest_node, weight = tanh_sinh()
         a, b = self.outer.a, self.outer.b
         if self.form.outer_at is None:
             start, end, rest_end = np.zeros_like(t), np.ones_like(t), np.zeros_like(t)
             rising = np.ones_like(t, bool)
         else:
-            lowest, highest = self.inner.ppf(np.array([[_TAIL]])), 1 - Beta(self.inner.b, self.inner.a).ppf(np.array([[_TAIL]]))
+            lowest, highest = (
+                self.inner.ppf(np.array([[_TAIL]])),
+                1 - Beta(self.inner.b, self.inner.a).ppf(np.array([[_TAIL]])),
+            )
             w_low = self.form.outer_at(t, lowest, 1 - lowest)
             w_high = self.form.outer_at(t, highest, 1 - highest)
             rising = w_high > w_low
@@ -240,12 +272,12 @@ class Mixture(Distribution):
         rest = special.betaincinv(b[..., None], a[..., None], np.clip(rest_end[..., None] + length * rest_node, 0, 1))
         return w, rest, length * weight, (start, rest_end, rising)
 
-    def ppf(self, q: Array) -> Array:  # noqa: D102
+    def ppf(self, q: Array) -> Array:
         q = np.broadcast_to(q, (len(self.inner.a), q.shape[-1]))
         x = invert(self, q, self.guess(q))
         return np.where(q <= 0, self.bounds[0], np.where(q >= 1, self.bounds[1], x))
 
-    def guess(self, q: Array) -> Array:  # noqa: D102
+    def guess(self, q: Array) -> Array:
         return weighted_quantile(*self._points(33), q)
 
     def _points(self, nodes: int) -> tuple[Array, Array]:
@@ -287,13 +319,25 @@ class Draws(Distribution):
     independent: bool = True
     method: ClassVar[str] = "draws"
 
-    def cdf(self, x: Array) -> Array:  # noqa: D102
+    @classmethod
+    def of(cls, name: str, values: Array, bounds: tuple[float, float], independent: bool = True) -> Draws:
+        """Return draws of a metric; what is not finite counts as undefined, and something must be defined."""
+        defined = np.isfinite(values)
+        if not defined.any((-2, -1)).all():
+            raise ValueError(f"metric {name!r} is undefined (0/0) in every draw.")
+        return cls(np.where(defined, values, np.nan), bounds, independent)
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    def cdf(self, x: Array) -> Array:
         return self._each(lambda v, x: np.searchsorted(v, x, side="right") / len(v), x)
 
-    def sf(self, x: Array) -> Array:  # noqa: D102
+    def sf(self, x: Array) -> Array:
         return self._each(lambda v, x: 1 - np.searchsorted(v, x, side="right") / len(v), x)
 
-    def ppf(self, q: Array) -> Array:  # noqa: D102
+    def ppf(self, q: Array) -> Array:
         return self._each(np.quantile, q)
 
     guess = ppf
@@ -309,7 +353,7 @@ class Draws(Distribution):
         if v[0] == v[-1]:
             return np.where(x == v[0], np.inf, 0.0)
         grid, density, _ = array_stats.kde(v, bound_correction=True)
-        return np.interp(x, grid, density, left=0.0, right=0.0)
+        return np.asarray(np.interp(x, grid, density, left=0.0, right=0.0))
 
     def _each(self, function: Callable[[Array, Array], Array], x: Array) -> Array:
         """Apply a function to the sorted defined draws of each quantity."""
@@ -320,15 +364,15 @@ class Draws(Distribution):
         flat = np.sort(self.values.reshape(len(self.values), -1), axis=-1)
         return [v[: np.isfinite(v).sum()] for v in flat]
 
-    def mean_sd(self) -> tuple[Array, Array]:  # noqa: D102
+    def mean_sd(self) -> tuple[Array, Array]:
         return np.nanmean(self.values, (1, 2)), np.nanstd(self.values, (1, 2), ddof=1)
 
-    def hdi(self, prob: float) -> Array:  # noqa: D102
+    def hdi(self, prob: float) -> Array:
         from arviz_stats.base import array_stats
 
         return np.stack([array_stats.hdi(v, prob) for v in self._defined()])
 
-    def mcse(self) -> Array:  # noqa: D102
+    def mcse(self) -> Array:
         if self.independent:
             return self.mean_sd()[1] / np.sqrt(np.isfinite(self.values).sum((1, 2)))
         from arviz_stats.base import array_stats

@@ -98,3 +98,34 @@ PRECISION, NPV = Share(("tp",), ("fp",)), Share(("tn",), ("fn",))
 
 # The Jaccard index, and the share of false positives among the errors on positives.
 HITS = Pair(Share(("tp",), ("fp", "fn")), Share(("fp",), ("fn",)), split=True)
+
+# The exact forms of micro averages, by the number of classes. Every wrong prediction is one false positive and one
+# false negative, so that with accuracy A: Σtp = A, Σfn = Σfp = 1 − A, Σtn = (K − 1)A + (K − 2)(1 − A).
+_ACCURACY, _ERROR = Share(("correct",), ("wrong",)), Share(("wrong",), ("correct",))
+
+
+def micro_accuracy(_: int) -> Exact:
+    """Precision, recall and F_β: accuracy itself."""
+    return _ACCURACY
+
+
+def micro_error(_: int) -> Exact:
+    """Their complements."""
+    return _ERROR
+
+
+def micro_jaccard(_: int) -> Exact:
+    """Return A/(2 − A)."""
+    return Transform(_ACCURACY, lambda a: a / (2 - a), lambda t: 2 * t / (1 + t))
+
+
+def micro_rest(classes: int) -> Exact:
+    """Specificity and npv, 1 − (1 − A)/(K − 1)."""
+    k = classes - 1
+    return Transform(_ACCURACY, lambda a: 1 - (1 - a) / k, lambda t: 1 - k * (1 - t))
+
+
+def micro_rest_error(classes: int) -> Exact:
+    """Their complements."""
+    k = classes - 1
+    return Transform(_ERROR, lambda e: e / k, lambda t: k * t)

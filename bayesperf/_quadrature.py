@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,13 @@ _SETTLED = 1e-7
 class Continuous(Protocol):
     """What the rules here ask of a distribution."""
 
-    bounds: tuple[float, float]
-
-    def cdf(self, x: Array) -> Array: ...  # noqa: D102
-    def logpdf(self, x: Array) -> Array: ...  # noqa: D102
-    def ppf(self, q: Array) -> Array: ...  # noqa: D102
-    def take(self, index: NDArray[np.intp]) -> Self: ...  # noqa: D102
-    def guess(self, q: Array) -> Array: ...  # noqa: D102
+    @property
+    def bounds(self) -> tuple[float, float]: ...
+    def cdf(self, x: Array) -> Array: ...
+    def logpdf(self, x: Array) -> Array: ...
+    def ppf(self, q: Array) -> Array: ...
+    def take(self, index: NDArray[np.intp]) -> Self: ...
+    def guess(self, q: Array) -> Array: ...
 
 
 @cache
@@ -150,7 +150,7 @@ def _decided(distribution: Continuous, prob: float) -> Array:
     inside = np.stack(np.broadcast_arrays(low + 1e-12 * reach, top, quantiles[:, 0])[:2], -1)
     at_bound, at_quantile = distribution.logpdf(inside), distribution.logpdf(quantiles)[:, ::-1]
     higher = at_bound >= at_quantile
-    flat = np.abs(at_bound - at_quantile).max(-1) < 1e-9
+    flat = np.isclose(at_bound, at_quantile, rtol=0, atol=1e-9).all(-1)
     width_low, width_high = np.diff(from_low)[:, 0], np.diff(to_high)[:, 0]
     use_low = higher[:, 0] & ~(higher[:, 1] & (width_high < width_low * (1 - 1e-9)))
     intervals = np.where(use_low[:, None], from_low, to_high)
@@ -191,6 +191,6 @@ def weighted_quantile(values: Array, weights: Array, q: Array) -> Array:
     return np.stack([np.interp(q[i], below[i], values[i]) for i in range(len(values))])
 
 
-def complex_step(function: Callable[[NDArray[np.complex128]], NDArray[np.complex128]], x: Array) -> Array:
+def complex_step(function: Callable[[NDArray[Any]], NDArray[Any]], x: Array) -> Array:
     """Return a function's derivative to machine precision: Im f(x + ih)/h (Squire & Trapp 1998)."""
     return np.asarray(np.imag(function(x + 1e-30j)) / 1e-30)

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from bayesperf import _checks, metrics
 from bayesperf._distributions import Draws
-from bayesperf.counts import CELL_DIMS, ConfusionMatrix
+from bayesperf._labelled import evaluate
+from bayesperf._tables import CELL_DIMS
+from bayesperf.counts import ConfusionMatrix
 from bayesperf.marginals import Marginal
 from bayesperf.metrics import Metric
-from bayesperf.posterior import DRAWS, Posterior, evaluate
+from bayesperf.posterior import DRAWS, Posterior
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,10 +50,7 @@ class SampledPosterior(Posterior):
         return self.observed
 
     def _default_metrics(self) -> list[str]:
-        names = metrics.headline(len(self.labels))
-        if self._positive is None:
-            names = [name for name in names if metrics.get(name).needs != "binary" or metrics.get(name).average]
-        return names
+        return metrics.headline(len(self.labels), self._positive is not None)
 
     def _metric_values(self, wanted: Sequence[Metric]) -> dict[str, xr.DataArray]:
         return {metric.name: evaluate(metric, self.cells, self._positive) for metric in wanted}
@@ -60,10 +59,8 @@ class SampledPosterior(Posterior):
         found = []
         for metric, values in zip(wanted, self._metric_values(wanted).values(), strict=True):
             ordered = values.transpose(..., "chain", "draw")
-            if not np.isfinite(ordered).any(("chain", "draw")).all():
-                raise ValueError(f"metric {metric.name!r} is undefined (0/0) in every draw.")
-            finite = np.where(np.isfinite(ordered.values), ordered.values, np.nan)
-            distribution = Draws(finite.reshape(-1, *finite.shape[-2:]), metric.bounds, self.independent)
+            flat = ordered.values.reshape(-1, *ordered.shape[-2:])
+            distribution = Draws.of(metric.name, flat, metric.bounds, self.independent)
             leading = xr.zeros_like(ordered.isel(chain=0, draw=0, drop=True))
             found.append(Marginal(metric.name, distribution, leading, self._sampler(metric)))
         return found
@@ -75,7 +72,7 @@ class SampledPosterior(Posterior):
 
         return sample
 
-    def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:  # noqa: D102
+    def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
         n = _checks.count("n", n)
         available = self.cells.sizes["chain"] * self.cells.sizes["draw"]
         if n > available:
@@ -89,7 +86,7 @@ class SampledPosterior(Posterior):
     def _chains(self, draws: int, chains: int, random_seed: Any) -> xr.DataArray:
         return self.cells
 
-    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:  # noqa: D102
+    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
         if self.estimand != Posterior.estimand:
             raise ValueError("predict: this is a prediction already.")
         size = self._size(n)
@@ -98,7 +95,9 @@ class SampledPosterior(Posterior):
         flat = cells.values.reshape(*cells.shape[:-2], -1)
         new = rng.multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
         shares = cells.copy(data=new / new.sum((-2, -1), keepdims=True)).expand_dims(chain=[0])
-        text = f"Prediction of the metric in a new test set of {f'{n} examples' if n else 'as many examples as observed'}"
+        text = (
+            f"Prediction of the metric in a new test set of {f'{n} examples' if n else 'as many examples as observed'}"
+        )
         cells = shares.transpose(*self.dims, "chain", "draw", *CELL_DIMS)
         return replace(self, cells=cells, estimand=text, observed=None)
 
@@ -109,10 +108,10 @@ class SampledPosterior(Posterior):
             raise ValueError("n: name the size of the new test set; these draws do not say how many were observed.")
         return self.observed.sum(CELL_DIMS).transpose(*self.dims).values[..., None].astype(int)
 
-    def update(self, cm: ConfusionMatrix) -> Posterior:  # noqa: D102
+    def update(self, cm: ConfusionMatrix) -> Posterior:
         raise ValueError("update: draws cannot be updated exactly; fit the model to all counts together.")
 
-    def at_prevalence(self, p: Any) -> Posterior:  # noqa: D102
+    def at_prevalence(self, p: Any) -> Posterior:
         from bayesperf._dirichlet import parse_prevalence
 
         prevalence = parse_prevalence(p, self.labels, self._positive)

@@ -15,13 +15,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from bayesperf import _labels
-from bayesperf._labels import Column
-
-CELL_DIMS = ("actual", "predicted")
-# Names that results use for their own dims; a leading dim of counts cannot have them.
-_RESERVED_DIMS = {"chain", "draw", "x", "q", "ci_bound", "metric"}
-_LARGEST_TABLE = 2**30
+from bayesperf import _labels, _tables
+from bayesperf._tables import CELL_DIMS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,10 +54,10 @@ class ConfusionMatrix:
     pos_label: Any = None
 
     def __post_init__(self) -> None:
-        counts = _checked_counts(self.counts, CELL_DIMS)
+        counts = _tables.checked_counts(self.counts, CELL_DIMS)
         labels = counts["actual"].values.tolist()
         object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "pos_label", _positive(labels, self.pos_label))
+        object.__setattr__(self, "pos_label", _tables.positive(labels, self.pos_label))
 
     @classmethod
     def from_counts(cls, *, tp: ArrayLike, fn: ArrayLike, fp: ArrayLike, tn: ArrayLike) -> ConfusionMatrix:
@@ -88,7 +83,7 @@ class ConfusionMatrix:
         cells = {name: value if isinstance(value, xr.DataArray) else xr.DataArray(value)
                  for name, value in {"tn": tn, "fp": fp, "fn": fn, "tp": tp}.items()}  # fmt: skip
         for name, value in cells.items():
-            _whole(value.values, name)
+            _tables.whole(value.values, name)
         try:
             tn_, fp_, fn_, tp_ = xr.broadcast(*xr.align(*cells.values(), join="exact"))
         except ValueError as error:
@@ -127,7 +122,7 @@ class ConfusionMatrix:
         >>> cm.dims, cm.total.values.tolist()
         (('fold',), [20, 20])
         """
-        counts = _as_table(table, dims)
+        counts = _tables.as_table(table, dims)
         if labels is not None:
             named = _labels.given(labels)
             if len(named) != counts.sizes["actual"]:
@@ -184,7 +179,7 @@ class ConfusionMatrix:
                 "would claim another amount of evidence than there is."
             )
         columns = {"y_true": _labels.encode(y_true, "y_true"), "y_pred": _labels.encode(y_pred, "y_pred")}
-        return cls(_tabulate(columns, by or {}, labels), pos_label)
+        return cls(_tables.tabulate(columns, by or {}, labels), pos_label)
 
     @classmethod
     def from_scores(
@@ -218,13 +213,13 @@ class ConfusionMatrix:
         column = _labels.encode(y_true, "y_true")
         if len(column.labels) != 2:
             raise ValueError(f"y_true must hold two classes; it holds {_labels.listed(column.labels.tolist())}.")
-        positive = _positive(column.labels.tolist(), pos_label)
+        positive = _tables.positive(column.labels.tolist(), pos_label)
         if positive is None:
-            raise ValueError(_ask_for_positive(column.labels.tolist()))
-        score = _numbers(y_score, "y_score")
+            raise ValueError(_tables.ask_for_positive(column.labels.tolist()))
+        score = _tables.numbers(y_score, "y_score")
         if len(score) != len(column.codes):
-            raise ValueError(_unequal({"y_true": len(column.codes), "y_score": len(score)}))
-        cuts = _numbers(thresholds, "thresholds")
+            raise ValueError(_tables.unequal({"y_true": len(column.codes), "y_score": len(score)}))
+        cuts = _tables.numbers(thresholds, "thresholds")
         if len(np.unique(cuts)) != len(cuts):
             raise ValueError("thresholds must all be different.")
         is_positive = column.labels[column.codes] == positive
@@ -279,11 +274,18 @@ class ConfusionMatrix:
         if not len(rows):
             raise ValueError("frame has no rows: there is nothing to count.")
         columns = {f"column {name!r}": _labels.encode(values[name], f"column {name!r}") for name in (actual, predicted)}
-        return cls(_tabulate(columns, {key: values[key] for key in keys}, labels, rows), pos_label)
+        return cls(_tables.tabulate(columns, {key: values[key] for key in keys}, labels, rows), pos_label)
 
     @classmethod
     def from_cross_validation(
-        cls, estimator: Any, X: Any, y: Any, *, cv: Any = 10, groups: Any = None, n_jobs: int | None = None  # noqa: N803
+        cls,
+        estimator: Any,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        cv: Any = 10,
+        groups: Any = None,
+        n_jobs: int | None = None,
     ) -> ConfusionMatrix:
         """Fit a scikit-learn classifier on every fold's training part and count its predictions on the held-out part.
 
@@ -417,11 +419,11 @@ class PairedConfusionMatrix:
     pos_label: Any = None
 
     def __post_init__(self) -> None:
-        counts = _checked_counts(self.counts, ("actual", "predicted_a", "predicted_b"))
+        counts = _tables.checked_counts(self.counts, ("actual", "predicted_a", "predicted_b"))
         if len(self.names) != 2 or self.names[0] == self.names[1]:
             raise ValueError(f"names must be two different names; they are {self.names!r}.")
         object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "pos_label", _positive(counts["actual"].values.tolist(), self.pos_label))
+        object.__setattr__(self, "pos_label", _tables.positive(counts["actual"].values.tolist(), self.pos_label))
 
     @classmethod
     def from_predictions(
@@ -445,8 +447,8 @@ class PairedConfusionMatrix:
         """
         given = {"y_true": y_true, "y_pred_a": y_pred_a, "y_pred_b": y_pred_b}
         columns = {name: _labels.encode(values, name) for name, values in given.items()}
-        counts = _tabulate(columns, {}, labels, dims=("actual", "predicted_a", "predicted_b"))
-        return cls(counts, tuple(names), pos_label)
+        counts = _tables.tabulate(columns, {}, labels, dims=("actual", "predicted_a", "predicted_b"))
+        return cls(counts, names, pos_label)
 
     @property
     def labels(self) -> list[Any]:
@@ -460,119 +462,3 @@ class PairedConfusionMatrix:
         of_b = self.counts.sum("predicted_a").rename(predicted_b="predicted")
         model = pd.Index(self.names, name="model")
         return ConfusionMatrix(xr.concat([of_a, of_b], model), self.pos_label)
-
-
-def _tabulate(
-    columns: Mapping[str, Column],
-    by: Mapping[str, Any],
-    labels: Iterable[Any] | None,
-    weights: NDArray[np.int64] | None = None,
-    dims: tuple[str, ...] = CELL_DIMS,
-) -> xr.DataArray:
-    """Count the combinations of label columns (sharing one set of labels) and leading columns, in one pass."""
-    keys = {name: _labels.encode(values, f"by[{name!r}]", fractions=True) for name, values in by.items()}
-    lengths = {name: len(column.codes) for name, column in {**columns, **keys}.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(_unequal(lengths))
-    classes = _labels.union(list(columns.values()), list(columns)) if labels is None else _labels.given(labels)
-    if len(classes) < 2:
-        raise ValueError(
-            f"only one label occurs ({_labels.listed(classes.tolist())}): name all of them, as labels=[...]."
-        )
-    codes = [column.codes for column in keys.values()]
-    codes += [_labels.recode(column, classes, name) for name, column in columns.items()]
-    shape = [len(column.labels) for column in keys.values()] + [len(classes)] * len(columns)
-    if np.prod(shape, dtype=float) > _LARGEST_TABLE:
-        raise ValueError(f"by: the table would have {' × '.join(map(str, shape))} cells. Count over fewer groups.")
-    flat = np.ravel_multi_index(codes, shape)
-    counts = np.bincount(flat, weights, minlength=int(np.prod(shape))).astype(np.int64).reshape(shape)
-    coords = {name: column.labels for name, column in keys.items()} | dict.fromkeys(dims, classes)
-    return xr.DataArray(counts, coords, (*keys, *dims))
-
-
-def _as_table(table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]] | None) -> xr.DataArray:
-    if isinstance(table, xr.DataArray):
-        return table
-    if isinstance(table, pd.DataFrame):
-        if set(table.index) != set(table.columns) or table.index.has_duplicates:
-            raise ValueError("table: the index (actual labels) and the columns (predicted labels) must be the same.")
-        named = _labels.given(table.index)
-        values = table.loc[:, table.index].to_numpy()
-        return xr.DataArray(values, {"actual": named, "predicted": named}, CELL_DIMS)
-    values = np.asarray(table)
-    if values.ndim < 2:
-        raise ValueError(f"table must have shape (..., K, K), rows actual; its shape is {values.shape}.")
-    leading = [f"dim_{axis}" for axis in range(values.ndim - 2)] if dims is None else list(dims)
-    if len(leading) != values.ndim - 2:
-        raise ValueError(f"dims: {len(leading)} names for {values.ndim - 2} leading axes of a table {values.shape}.")
-    coords = dict(dims) if isinstance(dims, Mapping) else {}
-    return xr.DataArray(values, coords, (*leading, *CELL_DIMS))
-
-
-def _checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataArray:
-    """Return counts as a read-only int64 array, cells last, every dim with coordinates."""
-    if not isinstance(counts, xr.DataArray) or not set(cell_dims) <= set(counts.dims):
-        raise ValueError(f"counts must be a DataArray with dims {', '.join(cell_dims)}.")
-    reserved = _RESERVED_DIMS & set(counts.dims)
-    if reserved:
-        raise ValueError(f"dims: {sorted(map(str, reserved))[0]!r} is a name that results use; rename that dim.")
-    counts = counts.transpose(..., *cell_dims)
-    sizes = {counts.sizes[dim] for dim in cell_dims}
-    if len(sizes) > 1 or sizes < {2} and sizes & {0, 1}:
-        raise ValueError(f"table must be square with at least two classes; its shape is {counts.shape}.")
-    values = _whole(counts.values, "counts").astype(np.int64)
-    values.setflags(write=False)
-    missing = {dim: np.arange(size) for dim, size in counts.sizes.items() if dim not in counts.coords}
-    counts = counts.copy(data=values).assign_coords(missing)
-    labels = _labels.given(counts[cell_dims[0]].values)
-    for dim in cell_dims[1:]:
-        if counts[dim].values.tolist() != labels.tolist():
-            raise ValueError(f"the labels of {dim} differ from those of {cell_dims[0]}, or are in another order.")
-    return counts.assign_coords(dict.fromkeys(cell_dims, labels)).rename("counts")
-
-
-def _whole(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Refuse what is not a number of examples."""
-    if values.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must hold whole numbers; it holds {values.dtype}.")
-    for problem, where in {
-        "missing or infinite": ~np.isfinite(values),
-        "negative": values < 0,
-        "fractional": values != np.floor(values),
-    }.items():
-        if where.any():
-            raise ValueError(
-                f"{name} holds {values[where].flat[0]}, which is {problem}: counts are numbers of examples "
-                "(0, 1, 2, …), not shares or weights."
-            )
-    return values
-
-
-def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    array = np.atleast_1d(np.asarray(values))
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must be numbers; it holds {array.dtype}.")
-    if array.ndim != 1 or array.size == 0:
-        raise ValueError(f"{name} must be one-dimensional and not empty; its shape is {array.shape}.")
-    if np.isnan(array).any():
-        raise ValueError(f"{name} has {np.isnan(array).sum()} missing values. Drop those examples.")
-    return array.astype(float)
-
-
-def _positive(labels: list[Any], pos_label: Any) -> Any:
-    """Return the positive label of a binary problem: the one named, or the one that the labels imply."""
-    if pos_label is None:
-        return labels[labels.index(1)] if len(labels) == 2 and set(labels) in ({0, 1}, {-1, 1}) else None
-    if pos_label not in labels:
-        raise ValueError(f"pos_label={pos_label!r} is not among the labels {labels}.")
-    if len(labels) > 2:
-        raise ValueError(f"pos_label is for two classes; there are {len(labels)}. See one_vs_rest().")
-    return labels[labels.index(pos_label)]
-
-
-def _ask_for_positive(labels: list[Any]) -> str:
-    return f"which of the labels {labels} is the positive class? Name it, as pos_label={labels[-1]!r}."
-
-
-def _unequal(lengths: Mapping[str, int]) -> str:
-    return f"columns of unequal length: {', '.join(f'{name} {length}' for name, length in lengths.items())}."

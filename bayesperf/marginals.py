@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -61,11 +62,15 @@ class Marginal:
 
     def mean(self) -> xr.DataArray:
         """Return the mean; inf where it diverges (ratios whose denominator has a Beta parameter of at most 1)."""
-        return self._label(self._each(lambda d: d.mean_sd()[0]))
+        return self._label(self._moments[0])
 
     def sd(self) -> xr.DataArray:
         """Return the standard deviation; inf where it diverges."""
-        return self._label(self._each(lambda d: d.mean_sd()[1]))
+        return self._label(self._moments[1])
+
+    @cached_property
+    def _moments(self) -> Array:
+        return self._each(lambda d: np.stack(d.mean_sd(), -1)).T
 
     def median(self) -> xr.DataArray:
         """Return the median."""

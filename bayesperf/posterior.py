@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
-from bayesperf import _checks, metrics
+from bayesperf import _checks
 from bayesperf import prior as priors
 from bayesperf._display import Summary
 from bayesperf._distributions import Draws
-from bayesperf.counts import CELL_DIMS, ConfusionMatrix, PairedConfusionMatrix
+from bayesperf._labelled import evaluate, summary_rows
+from bayesperf._registry import applicable
+from bayesperf._tables import CELL_DIMS
+from bayesperf.counts import ConfusionMatrix, PairedConfusionMatrix
 from bayesperf.marginals import Kind, Marginal
 from bayesperf.metrics import Metric
 
@@ -213,7 +215,7 @@ class Posterior(ABC):
         return self._marginals([self._applicable(metric)])[0]
 
     def _applicable(self, metric: str | Metric) -> Metric:
-        found = metrics.applicable(metric, self.labels, self._positive)
+        found = applicable(metric, self.labels, self._positive)
         if found.average == "per_class" and "label" in self.dims:
             raise ValueError(f"metric {found.name!r} adds a dim label, and there is one already.")
         return found
@@ -240,7 +242,7 @@ class Posterior(ABC):
         """
         wanted = [metrics] if isinstance(metrics, str | Metric) else metrics or self._default_metrics()
         found = self._marginals([self._applicable(metric) for metric in wanted])
-        table = pd.concat([_rows(m, self.dims, ci_prob, ci_kind) for m in found], ignore_index=True)
+        table = pd.concat([summary_rows(m, self.dims, ci_prob, ci_kind) for m in found], ignore_index=True)
         if "label" in table and "label" not in self.dims:
             table.insert(1 + len(self.dims), "label", table.pop("label").fillna(""))
         if not any(isinstance(m._distribution, Draws) and m.undefined().any() for m in found):
@@ -368,7 +370,7 @@ class Posterior(ABC):
         if pos_label is None and positive >= 0:
             pos_label = labels[positive]
         template = cells.isel(chain=0, draw=0, drop=True).transpose(..., *CELL_DIMS)
-        observed = tree["observed_data"]["counts"] if "observed_data" in tree.children else None
+        observed = tree["observed_data"].to_dataset().get("counts") if "observed_data" in tree.children else None
         return SampledPosterior(
             cells=cells.transpose(*template.dims[:-2], "chain", "draw", *CELL_DIMS),
             pos_label=ConfusionMatrix(xr.zeros_like(template, dtype=int), pos_label).pos_label,
@@ -402,35 +404,3 @@ class Posterior(ABC):
     def _repr_html_(self) -> str:
         html: str = self.summary()._repr_html_()  # type: ignore[operator]
         return html
-
-
-def evaluate(metric: Metric, cells: xr.DataArray, positive: int | None) -> xr.DataArray:
-    """Return a metric of labelled cells (…, actual, predicted), with dim ``label`` if it is one a class."""
-    cells = cells.transpose(..., *CELL_DIMS)
-    per_class = metric.average == "per_class"
-    dims = (*cells.dims[:-2], *(["label"] if per_class else []))
-    coords = {name: value for name, value in cells.coords.items() if not set(value.dims) & set(CELL_DIMS)}
-    if per_class:
-        coords["label"] = xr.DataArray(cells["actual"].values, dims="label")
-    return xr.DataArray(metric.evaluate(cells.values, positive), coords, dims, name=metric.name)
-
-
-def _rows(marginal: Marginal, dims: Sequence[Any], ci_prob: float, ci_kind: Kind) -> pd.DataFrame:
-    """Return one metric's part of a summary."""
-    interval = marginal.interval(ci_prob, ci_kind)
-    figures: dict[str, NDArray[Any]] = {
-        "mean": marginal.mean().values,
-        "sd": marginal.sd().values,
-        "median": marginal.median().values,
-        "ci_lower": interval.values[..., 0],
-        "ci_upper": interval.values[..., 1],
-    }
-    coords = np.meshgrid(*[np.arange(size) for size in interval.shape[:-1]], indexing="ij")
-    # Labels stay what they are beside the empty ones of metrics that have none.
-    where = {dim: interval[dim].values[index.ravel()].astype(object) if dim == "label" else interval[dim].values[index.ravel()]
-             for dim, index in zip(marginal.dims, coords, strict=True)}  # fmt: skip
-    rows = pd.DataFrame({"metric": marginal.name, **where, **{k: v.ravel() for k, v in figures.items()}},
-                        index=range(figures["mean"].size))  # fmt: skip
-    return rows.assign(
-        method=marginal.method, mcse=marginal.mcse().values.ravel(), undefined=marginal.undefined().values.ravel()
-    )

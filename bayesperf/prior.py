@@ -108,7 +108,9 @@ def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
         raise ValueError("alpha must be finite and not negative in every cell.")
     weights = alpha if isinstance(alpha, xr.DataArray) else values
     if not isinstance(alpha, xr.DataArray) and values.ndim not in (0, 2):
-        raise ValueError(f"alpha must be a number or (K, K); its shape is {values.shape}. Name more dims in a DataArray.")
+        raise ValueError(
+            f"alpha must be a number or (K, K); its shape is {values.shape}. Name more dims in a DataArray."
+        )
     return Prior("your", lambda classes, _: weights)
 
 

@@ -1,0 +1,183 @@
+"""From files of predictions to the figures that a report shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from bayesperf import metrics, posterior
+from bayesperf.counts import ConfusionMatrix
+from bayesperf.marginals import Marginal
+from bayesperf.posterior import Posterior
+
+# The leading dim that a report both pools over and shows by itself.
+FOLD = "fold"
+_REQUIREMENT = re.compile(r"\s*([^<>=\s]+)\s*(>=|<=)\s*([^<>=\s]+)\s*")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the caller asked for; the fields are the options of the command line."""
+
+    actual: str = "actual"
+    predicted: str = "predicted"
+    by: tuple[str, ...] = ()
+    pos_label: str | None = None
+    prior: str | None = None
+    ci_prob: float = 0.95
+    metrics: tuple[str, ...] = ()
+    require: tuple[str, ...] = ()
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A bound that a metric is to meet, in the direction that is better."""
+
+    metric: str
+    bound: float
+    at_least: bool
+
+    @classmethod
+    def parse(cls, text: str) -> Requirement:
+        """Read ``metric>=bound`` or ``metric<=bound``."""
+        match = _REQUIREMENT.fullmatch(text)
+        if not match:
+            raise ValueError(f"requirement {text!r} is not of the form recall>=0.8.")
+        metric = metrics.get(match[1])
+        try:
+            bound = float(match[3])
+        except ValueError:
+            raise ValueError(f"requirement {text!r}: {match[3]!r} is not a number.") from None
+        if metric.greater_is_better is None or (match[2] == ">=") != metric.greater_is_better:
+            better = {True: "greater is better: use >=", False: "smaller is better: use <=", None: "neither is better"}
+            raise ValueError(f"requirement {text!r}: of {metric.name}, {better[metric.greater_is_better]}.")
+        return cls(metric.name, bound, match[2] == ">=")
+
+    def __str__(self) -> str:
+        return f"{metrics.get(self.metric).title} {'≥' if self.at_least else '≤'} {self.bound:g}"
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Counts of some predictions and the posteriors that a report shows.
+
+    Attributes
+    ----------
+    counts : ConfusionMatrix
+        With every leading dim that was asked for.
+    pooled : Posterior
+        Of each system, over its folds.
+    folds : Posterior or None
+        Of each fold by itself, if there are folds.
+    """
+
+    counts: ConfusionMatrix
+    settings: Settings
+    pooled: Posterior
+    folds: Posterior | None
+    requirements: tuple[Requirement, ...] = field(default=())
+
+    @cached_property
+    def metric_names(self) -> list[str]:
+        """Canonical names of the metrics shown, those required included."""
+        wanted = self.settings.metrics or self.pooled._default_metrics()
+        return list(
+            dict.fromkeys([*(metrics.get(name).name for name in wanted), *(r.metric for r in self.requirements)])
+        )
+
+    @cached_property
+    def marginals(self) -> list[Marginal]:
+        """The pooled posterior of each metric."""
+        return [self.pooled[name] for name in self.metric_names]
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """The pooled figures; with folds, those of each fold below, told apart by column ``fold``."""
+        pooled = self.pooled.summary(self.metric_names, ci_prob=self.settings.ci_prob)
+        if self.folds is None:
+            return pooled
+        each = self.folds.summary(self.metric_names, ci_prob=self.settings.ci_prob)
+        at = each.columns.get_loc(FOLD)
+        assert isinstance(at, int)
+        pooled.insert(at, FOLD, "pooled")
+        both = pd.concat([pooled, each.astype({FOLD: object})], ignore_index=True)
+        both.attrs = pooled.attrs
+        return both
+
+    def met(self, requirement: Requirement) -> xr.DataArray:
+        """Return the probability that each system meets a requirement."""
+        marginal = self.pooled[requirement.metric]
+        return (
+            marginal.prob_above(requirement.bound) if requirement.at_least else marginal.prob_below(requirement.bound)
+        )
+
+    def met_jointly(self) -> xr.DataArray | None:
+        """Return the probability that each system meets all requirements at once, if there are several."""
+        if len(self.requirements) < 2:
+            return None
+        return self.pooled.prob_joint({requirement.metric: requirement.bound for requirement in self.requirements})
+
+
+def read(paths: Sequence[Path]) -> pd.DataFrame:
+    """Read CSV or Parquet files; several are told apart by a column ``file``.
+
+    Only an empty field of a CSV file is missing: "NA" and "None" are labels like any other.
+
+    Raises
+    ------
+    ValueError
+        If a file cannot be read, holds no rows, or two have the same name.
+    """
+    frames = {}
+    for path in paths:
+        if path.stem in frames:
+            raise ValueError(f"{path}: two files are called {path.stem!r}; their names become the dim 'file'.")
+        try:
+            if path.suffix.lower() in (".parquet", ".pq"):
+                frame = pd.read_parquet(path)
+            else:
+                frame = pd.read_csv(path, keep_default_na=False, na_values=[""])
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+            raise ValueError(f"{path}: cannot be read: {reason}") from None
+        if frame.empty:
+            raise ValueError(f"{path}: holds no rows.")
+        frames[path.stem] = frame
+    if len(frames) == 1:
+        return next(iter(frames.values()))
+    return pd.concat([frame.assign(file=name) for name, frame in frames.items()], ignore_index=True)
+
+
+def analyse(frame: pd.DataFrame, settings: Settings) -> Analysis:
+    """Count predictions and take the posteriors that a report shows.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or has missing values, or a label or metric is unknown.
+    """
+    by = (*settings.by, *(["file"] if "file" in frame and "file" not in settings.by else []))
+    requirements = tuple(Requirement.parse(text) for text in settings.require)
+    counts = ConfusionMatrix.from_frame(frame, actual=settings.actual, predicted=settings.predicted, by=by)
+    if settings.pos_label is not None:
+        counts = ConfusionMatrix(counts.counts, _label(counts.labels, settings.pos_label))
+    pooled = counts.sum(FOLD) if FOLD in counts.dims else counts
+    options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
+    folds = posterior(counts, **options) if FOLD in counts.dims else None
+    return Analysis(counts, settings, posterior(pooled, **options), folds, requirements)
+
+
+def _label(labels: list[Any], text: str) -> Any:
+    """Return the label written so on the command line."""
+    for label in labels:
+        if str(label) == text:
+            return label
+    raise ValueError(f"--pos-label {text}: not among the labels {', '.join(map(str, labels))}.")

@@ -1,0 +1,262 @@
+"""Measure what bayesperf promises of its speed: ``python benchmarks/budgets.py``.
+
+Prints a table of the budgets and what was measured; exits with 1 if a budget is missed. Words after
+the command choose rows whose description has any of them. Every time is the best of several
+repeats, and every ratio compares two times of the same run, taken in turns.
+
+To add a budget, write a function that returns what was measured, in words, and whether that is
+within the budget; then add a row to ``ROWS``.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from statistics import median
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from scipy import integrate, optimize, special, stats
+
+import bayesperf as bp
+
+Work = Callable[[], object]
+# What was measured, in words, and whether it is within the budget.
+Verdict = tuple[str, bool]
+
+
+def seconds(work: Work) -> float:
+    """Return how long some work takes, once."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def in_turns(*works: Work, repeats: int = 5, choose: Callable[[Iterable[float]], float] = min) -> list[float]:
+    """Return the shortest time of each work, in seconds, or what else to choose among its repeats.
+
+    They take turns, so that a busy moment of the machine does not fall on one of them alone.
+    """
+    times = [[seconds(work) for work in works] for _ in range(repeats)]
+    return [choose(of_one) for of_one in zip(*times, strict=True)]
+
+
+# ── Imports ──
+
+
+def import_package() -> Verdict:
+    return import_ratio("import bayesperf")
+
+
+def import_exact_route() -> Verdict:
+    # `import bayesperf` loads next to nothing; this is what the first posterior loads.
+    return import_ratio("import bayesperf; bayesperf.posterior([0, 1], [0, 1])['accuracy'].hdi()")
+
+
+def import_ratio(program: str) -> Verdict:
+    """Compare a program's time with that of importing what every analysis imports anyway."""
+    ours, peers = in_turns(interpreter(program), interpreter("import scipy.stats, xarray"), choose=median)
+    return f"{ours:.2f} s, {ours / peers:.2f}×", ours <= 3 * peers
+
+
+def interpreter(program: str) -> Work:
+    """Return the running of a program in a new interpreter."""
+    return lambda: subprocess.run([sys.executable, "-c", program], check=True)
+
+
+# ── Counting ──
+
+PAIRS = 10_000_000
+
+
+def count_integers() -> Verdict:
+    rng = np.random.default_rng(0)
+    return counting_time(rng.integers(2, size=PAIRS), rng.integers(2, size=PAIRS), most=1.0)
+
+
+def count_strings() -> Verdict:
+    rng = np.random.default_rng(0)
+    labels = np.array(["benign", "malignant"])
+    y_true, y_pred = (labels[rng.integers(2, size=PAIRS)] for _ in range(2))
+    return counting_time(y_true, y_pred, most=3.0)
+
+
+def counting_time(y_true: np.ndarray, y_pred: np.ndarray, most: float) -> Verdict:
+    (time,) = in_turns(lambda: bp.ConfusionMatrix.from_predictions(y_true, y_pred), repeats=3)
+    return f"{time:.2f} s", time <= most
+
+
+# ── Closed forms, many matrices ──
+
+MATRICES = 10_000
+CLOSED_FORMS = ("precision", "recall", "specificity", "accuracy", "jaccard", "f1")
+LOOPED = 50
+
+
+def closed_forms() -> Verdict:
+    rng = np.random.default_rng(0)
+    cells = dict(zip(("tp", "fn", "fp", "tn"), rng.integers(1, 200, (4, MATRICES)), strict=True))
+    cm = bp.ConfusionMatrix.from_counts(**cells)
+
+    def summarise() -> None:
+        posterior = bp.posterior(cm)
+        for name in CLOSED_FORMS:
+            marginal = posterior[name]
+            marginal.mean()
+            marginal.hdi(0.95)
+
+    def loop() -> None:
+        for a, b in zip(cells["tp"][:LOOPED] + 1, cells["fn"][:LOOPED] + 1, strict=True):
+            beta_hdi_by_minimisation(a, b)
+
+    ours, looped = in_turns(summarise, loop)
+    ratio = looped / LOOPED * MATRICES * len(CLOSED_FORMS) / ours
+    return f"{ours:.2f} s, {ratio:.0f}×", ours <= 1 and ratio >= 50
+
+
+def beta_hdi_by_minimisation(a: float, b: float, prob: float = 0.95) -> tuple[float, float]:
+    """Return the shortest interval of a Beta as one would write it: the best lower tail mass."""
+
+    def width(tail: float) -> float:
+        return float(special.betaincinv(a, b, tail + prob) - special.betaincinv(a, b, tail))
+
+    tail = optimize.minimize_scalar(width, bounds=(0, 1 - prob), method="bounded").x
+    return special.betaincinv(a, b, tail), special.betaincinv(a, b, tail + prob)
+
+
+# ── Quadrature, one matrix ──
+
+# tp, fn, fp, tn: ordinary, tiny and huge.
+QUADRATURE_CASES = ((45, 5, 10, 90), (3, 0, 1, 2), (45_000, 5_000, 10_000, 90_000))
+LEVELS = np.array([0.025, 0.25, 0.5, 0.75, 0.975])
+
+
+def f2() -> Verdict:
+    return quadrature("f2", f2_integral)
+
+
+def balanced_accuracy() -> Verdict:
+    return quadrature("balanced_accuracy", balanced_accuracy_integral)
+
+
+def hter() -> Verdict:
+    return quadrature("hter", hter_integral)
+
+
+def quadrature(name: str, reference: Callable[..., float]) -> Verdict:
+    """Time the worst case of distribution function and interval, and compare with SciPy's integral."""
+    slowest, error = 0.0, 0.0
+    for cells in QUADRATURE_CASES:
+        cm = bp.ConfusionMatrix.from_counts(**dict(zip(("tp", "fn", "fp", "tn"), cells, strict=True)))
+        posterior = bp.posterior(cm)
+        points = posterior[name].ppf(LEVELS).values
+        slowest = max(slowest, *in_turns(lambda p=posterior: p[name].cdf(0.8), repeats=20))
+        slowest = max(slowest, *in_turns(lambda p=posterior: p[name].hdi(0.95), repeats=20))
+        exact = [reference(t, *(np.array(cells) + 1.0)) for t in points]
+        error = max(error, np.abs(posterior[name].cdf(points).values - exact).max())
+    return f"{1000 * slowest:.1f} ms, error {error:.0e}", slowest <= 0.02 and error <= 1e-7
+
+
+def f2_integral(t: float, tp: float, fn: float, fp: float, _tn: float) -> float:
+    """Return P(F_2 ≤ t): given the Jaccard index J, F_2 ≤ t if the share of fp in fn + fp is ≤ w."""
+
+    def share(j: float) -> float:
+        return (4 - 5 * j * (1 - t) / (t * (1 - j))) / 3
+
+    kinks = [t / (t + 5 * (1 - t) / edge) for edge in (1, 4)]
+    return expectation(lambda j: stats.beta.cdf(share(j), fp, fn), tp, fn + fp, kinks)
+
+
+def balanced_accuracy_integral(t: float, tp: float, fn: float, fp: float, tn: float) -> float:
+    """Return P((recall + specificity)/2 ≤ t), integrating over recall."""
+    kinks = [2 * t, 2 * t - 1]
+    return expectation(lambda r: stats.beta.cdf(2 * t - r, tn, fp), tp, fn, kinks)
+
+
+def hter_integral(t: float, tp: float, fn: float, fp: float, tn: float) -> float:
+    """Return P((fnr + fpr)/2 ≤ t), integrating over the false positive rate."""
+    kinks = [2 * t, 2 * t - 1]
+    return expectation(lambda r: stats.beta.cdf(2 * t - r, fn, tp), fp, tn, kinks)
+
+
+def expectation(f: Callable[[float], float], a: float, b: float, kinks: list[float]) -> float:
+    """Return E[f(X)], X ~ Beta(a, b), by adaptive quadrature between the kinks of f."""
+    outer = stats.beta(a, b)
+    edges = [*outer.ppf([1e-14, 0.001, 0.5, 0.999]), outer.isf(1e-14)]
+    edges = sorted({*edges, *(kink for kink in kinks if edges[0] < kink < edges[-1])})
+    options = {"epsabs": 1e-12, "epsrel": 1e-10, "limit": 200}
+    return sum(integrate.quad(lambda x: outer.pdf(x) * f(x), *piece, **options)[0] for piece in pairwise(edges))
+
+
+# ── Draws ──
+
+DRAWS = 1_000_000
+
+
+def mcc_draws() -> Verdict:
+    cells = np.array([[90, 10], [5, 45]])
+    cm = bp.ConfusionMatrix.from_table(cells)
+
+    def ours() -> None:
+        bp.posterior(cm, draws=DRAWS).summary(["mcc"])
+
+    own, with_dirichlet, with_gamma = in_turns(
+        ours,
+        lambda: summarise_mcc(np.random.default_rng(0).dirichlet(cells.ravel() + 1, DRAWS)),
+        lambda: summarise_mcc(np.random.default_rng(0).standard_gamma(cells.ravel() + 1, (DRAWS, 4))),
+    )
+    ratio = own / min(with_dirichlet, with_gamma)
+    return f"{own:.2f} s, {ratio:.2f}×", ratio <= 2
+
+
+def summarise_mcc(cells: np.ndarray, prob: float = 0.95) -> tuple[float, ...]:
+    """Return mean, sd, median and highest-density interval of MCC over draws of cells, in NumPy."""
+    tn, fp, fn, tp = cells.T
+    mcc = (tp * tn - fp * fn) / np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+    ordered = np.sort(mcc)
+    inside = int(prob * len(ordered))
+    lower = int(np.argmin(ordered[inside:] - ordered[:-inside]))
+    return mcc.mean(), mcc.std(), float(np.median(mcc)), ordered[lower], ordered[lower + inside]
+
+
+# ── The table ──
+
+# What is done, its budget, how it is measured.
+ROWS: list[tuple[str, str, Callable[[], Verdict]]] = [
+    ("import bayesperf", "≤ 3× import scipy.stats, xarray", import_package),
+    ("import the exact route", "≤ 3× import scipy.stats, xarray", import_exact_route),
+    ("count 10⁷ pairs of integers", "≤ 1 s", count_integers),
+    ("count 10⁷ pairs of strings", "≤ 3 s", count_strings),
+    ("10⁴ matrices × 6 closed forms: mean, HDI", "≤ 1 s, ≥ 50× a loop", closed_forms),
+    ("F_2: cdf, HDI by quadrature", "≤ 20 ms each, error ≤ 1e-7", f2),
+    ("balanced accuracy: cdf, HDI by quadrature", "≤ 20 ms each, error ≤ 1e-7", balanced_accuracy),
+    ("HTER: cdf, HDI by quadrature", "≤ 20 ms each, error ≤ 1e-7", hter),
+    ("10⁶ draws of MCC, summarised", "≤ 2× NumPy alone", mcc_draws),
+]
+
+
+def verdicts(rows: list[tuple[str, str, Callable[[], Verdict]]]) -> Iterator[tuple[str, str, str, bool]]:
+    """Measure row by row."""
+    for work, budget, measure in track(rows, "Measuring", transient=True):
+        measured, met = measure()
+        yield work, budget, measured, met
+
+
+def main(words: list[str]) -> int:
+    """Print the table; return 1 if a budget is missed, else 0."""
+    chosen = [row for row in ROWS if not words or any(word in row[0] for word in words)]
+    table = Table("work", "budget", "measured", "met", title="Speed budgets")
+    results = list(verdicts(chosen))
+    for work, budget, measured, met in results:
+        table.add_row(work, budget, measured, "yes" if met else "[red]no[/red]")
+    Console().print(table)
+    return 0 if all(met for *_, met in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
