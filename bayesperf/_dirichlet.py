@@ -189,7 +189,7 @@ class DirichletPosterior(Posterior):
         # A cell of tiny weight can underflow to 0, and a row or column of such cells to 0/0.
         np.maximum(gamma, np.where(omega > 0, np.finfo(float).tiny, 0), out=gamma)
         if self.prevalence == "observed":
-            gamma /= gamma.sum((1, 2), keepdims=True)
+            gamma /= np.einsum("nij->n", gamma)[:, None, None]
             return gamma
         assert self.prevalence is not None
         gamma *= (self.prevalence.draw(rng, n) / gamma.sum(-1))[..., None]

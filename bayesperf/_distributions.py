@@ -8,7 +8,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,10 @@ class Distribution(ABC):
 
     def pdf(self, x: Array) -> Array:
         return np.exp(self.logpdf(x))
+
+    def cdf_logpdf(self, x: Array) -> tuple[Array, Array]:
+        """Return both at once, which some can do for little more than one."""
+        return self.cdf(x), self.logpdf(x)
 
     def hdi(self, prob: float) -> Array:
         return highest_density(self, prob)
@@ -115,6 +120,24 @@ class Beta(Distribution):
         mean = a / (a + b)
         return mean, np.sqrt(mean * (b / (a + b)) / (a + b + 1))
 
+    def isf(self, q: Array) -> Array:
+        """Return the quantiles of upper tails."""
+        return 1 - special.betaincinv(self.b, self.a, q)
+
+    def quantiles(self, u: Array, rest: Array) -> tuple[Array, Array]:
+        """Return X and 1 − X at lower tails u and upper tails rest = 1 − u, (m, n, nodes).
+
+        One inversion, from the smaller tail, is enough unless the mass within rounding of 0 or 1 is not negligible.
+        """
+        a, b = self.a[..., None], self.b[..., None]
+        # Below 1e-100 betaincinv fails, and what is integrated counts for nothing.
+        u, rest = np.clip(u, 1e-100, 1), np.clip(rest, 1e-100, 1)
+        if min(self.a.min(), self.b.min()) < 1:
+            return special.betaincinv(a, b, u), special.betaincinv(b, a, rest)
+        lower = u < 0.5
+        near = special.betaincinv(np.where(lower, a, b), np.where(lower, b, a), np.where(lower, u, rest))
+        return np.where(lower, near, 1 - near), np.where(lower, 1 - near, near)
+
     def guess(self, q: Array) -> Array:
         """Return quantiles of the normal with the mean and variance of the logit."""
         location = special.digamma(self.a) - special.digamma(self.b)
@@ -169,6 +192,20 @@ class Transformed(Distribution):
         return np.asarray(self.forward(self.base.guess(q)))
 
 
+class Panel(NamedTuple):
+    """An integral over W made ready: thresholds of X, their slopes in t, and weights, (m, n, nodes).
+
+    Then the masses of W before and after the nodes, and whether the threshold rises with W, (m, n).
+    """
+
+    threshold: Array
+    slope: Array
+    weights: Array
+    before: Array
+    after: Array
+    rising: NDArray[np.bool_]
+
+
 @dataclass(frozen=True)
 class Mixture(Distribution):
     """A function of two independent Betas X and W, monotone in X: its cdf is E_W[cdf of X at the threshold given W].
@@ -190,25 +227,39 @@ class Mixture(Distribution):
         return self.inner.size
 
     def cdf(self, x: Array) -> Array:
-        return self._oriented(lambda part, t: part._below(t, part.form.increasing), x)
+        return self._oriented(lambda part, t: [part._mass(t, part._panel(t), part.form.increasing)], x)[0]
 
     def sf(self, x: Array) -> Array:
-        return self._oriented(lambda part, t: part._below(t, not part.form.increasing), x)
+        return self._oriented(lambda part, t: [part._mass(t, part._panel(t), not part.form.increasing)], x)[0]
 
     def logpdf(self, x: Array) -> Array:
-        return self._oriented(lambda part, t: part._log_density(t), x)
+        return self._oriented(lambda part, t: [part._log_density(t, part._panel(t))], x)[0]
 
-    def _oriented(self, function: Callable[[Mixture, Array], Array], x: Array) -> Array:
-        """Apply a function with the Beta that has the milder singularities inside: the outer one's vanish in u."""
-        x = np.broadcast_to(x, (len(self.inner.a), x.shape[-1]))
-        if self.form.outer_at is None:
-            return function(self, x)
-        result = np.empty(x.shape)
-        swap = (np.minimum(self.outer.a, self.outer.b) > np.minimum(self.inner.a, self.inner.b))[:, 0]
+    def cdf_logpdf(self, x: Array) -> tuple[Array, Array]:
+        def both(part: Mixture, t: Array) -> list[Array]:
+            panel = part._panel(t)
+            return [part._mass(t, panel, part.form.increasing), part._log_density(t, panel)]
+
+        cdf, logpdf = self._oriented(both, x)
+        return cdf, logpdf
+
+    def _oriented(self, function: Callable[[Mixture, Array], list[Array]], x: Array) -> list[Array]:
+        """Apply a function with the Beta that has the milder singularities inside: the outer one's vanish in u.
+
+        Arguments at or beyond the bounds, where a threshold need not exist, are passed as infinite.
+        """
+        low, high = self.bounds
+        x = np.broadcast_to(x, (self.size, x.shape[-1]))
+        x = np.where(x <= low, -np.inf, np.where(x >= high, np.inf, x))
+        milder = np.minimum(self.outer.a, self.outer.b) > np.minimum(self.inner.a, self.inner.b)
+        swap = milder[:, 0] & (self.form.outer_at is not None)
+        results = [np.empty(x.shape), np.empty(x.shape)]
         for chosen, orient in ((~swap, lambda part: part), (swap, Mixture._swapped)):
             if chosen.any():
-                result[chosen] = function(orient(self.take(np.flatnonzero(chosen))), x[chosen])
-        return result
+                values = function(orient(self.take(np.flatnonzero(chosen))), x[chosen])
+                for result, value in zip(results, values, strict=False):
+                    result[chosen] = value
+        return results
 
     def _swapped(self) -> Mixture:
         """Exchange the two Betas' roles."""
@@ -217,60 +268,44 @@ class Mixture(Distribution):
         form = replace(form, inner_at=form.outer_at, outer_at=form.inner_at, increasing=form.increasing_outer)
         return replace(self, inner=self.outer, outer=self.inner, form=form)
 
-    def _below(self, t: Array, below: bool) -> Array:
-        """Return E_W[P(X < threshold)], or of X > threshold."""
-        at_bound = np.where((t <= self.bounds[0]) == (below == self.form.increasing), 0.0, 1.0)
-        t, interior = self._interior(t)
-        w, rest, weights, (before, after, rising) = self._panel(t)
-        threshold = self.form.inner_at(t[..., None], w, rest)
+    def _mass(self, t: Array, panel: Panel, below: bool) -> Array:
+        """Return E_W[P(X < threshold)], or of X > threshold; t is infinite beyond the bounds."""
         share = special.betainc if below else special.betaincc
-        inside = (weights * share(self.inner.a[..., None], self.inner.b[..., None], np.clip(threshold, 0, 1))).sum(-1)
+        inside = share(self.inner.a[..., None], self.inner.b[..., None], np.clip(panel.threshold, 0, 1))
         # Beyond the panel the inner cdf is 1 on one side, 0 on the other.
-        value = inside + np.where(rising == below, after, before)
-        return np.where(interior, np.clip(value, 0, 1), at_bound)
+        beyond = np.where(panel.rising == below, panel.after, panel.before)
+        value = np.clip((panel.weights * inside).sum(-1) + beyond, 0, 1)
+        low, high = (0.0, 1.0) if below == self.form.increasing else (1.0, 0.0)
+        return np.where(np.isinf(t), np.where(t < 0, low, high), value)
 
-    def _log_density(self, x: Array) -> Array:
-        t, interior = self._interior(x)
-        w, rest, weights, _ = self._panel(t)
-        threshold = self.form.inner_at(t[..., None], w, rest)
-        slope = np.abs(complex_step(lambda z: self.form.inner_at(z, w, rest), t[..., None]))
+    def _log_density(self, t: Array, panel: Panel) -> Array:
         # A node that rounds onto the end of [0, 1], where the density may be infinite, is moved a hair inside.
+        threshold = panel.threshold
         inside = np.where((threshold >= 0) & (threshold <= 1), np.clip(threshold, 1e-300, 1 - 2**-53), -1)
         density = np.exp(Beta(self.inner.a[..., None], self.inner.b[..., None]).logpdf(inside))
         with np.errstate(divide="ignore"):
-            value = np.log((weights * np.where(inside < 0, 0, density * slope)).sum(-1))
-        return np.where(interior, value, -np.inf)
+            value = np.log((panel.weights * np.where(inside < 0, 0, density * panel.slope)).sum(-1))
+        return np.where(np.isinf(t), -np.inf, value)
 
-    def _interior(self, t: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Return arguments with those at or beyond the bounds replaced, and which were inside."""
-        low, high = self.bounds
-        interior = (t > low) & (t < high)
-        return np.where(interior, t, low + 0.5 * min(high - low, 1.0)), interior
-
-    def _panel(self, t: Array) -> tuple[Array, Array, Array, tuple[Array, Array, NDArray[np.bool_]]]:
-        """Return W, 1 − W and weights (m, n, nodes), and what lies beyond.
-
-        That is the masses of u before and after the panel, and whether the threshold rises with W.
-        """
+    def _panel(self, t: Array) -> Panel:
+        """Return the nodes and weights of the integral over W, and the thresholds of X at them."""
+        t = np.where(np.isinf(t), self.bounds[0] + 0.5 * min(self.bounds[1] - self.bounds[0], 1.0), t)
         node, rest_node, weight = tanh_sinh()
-        a, b = self.outer.a, self.outer.b
         if self.form.outer_at is None:
             start, end, rest_end = np.zeros_like(t), np.ones_like(t), np.zeros_like(t)
             rising = np.ones_like(t, bool)
         else:
-            lowest, highest = (
-                self.inner.ppf(np.array([[_TAIL]])),
-                1 - Beta(self.inner.b, self.inner.a).ppf(np.array([[_TAIL]])),
-            )
+            lowest, highest = self.inner.ppf(np.array([[_TAIL]])), self.inner.isf(np.array([[_TAIL]]))
             w_low = self.form.outer_at(t, lowest, 1 - lowest)
             w_high = self.form.outer_at(t, highest, 1 - highest)
             rising = w_high > w_low
             first, last = (np.clip(end(w_low, w_high), 0, 1) for end in (np.minimum, np.maximum))
             start, end, rest_end = self.outer.cdf(first), self.outer.cdf(last), self.outer.sf(last)
         length = (end - start)[..., None]
-        w = special.betaincinv(a[..., None], b[..., None], np.clip(start[..., None] + length * node, 0, 1))
-        rest = special.betaincinv(b[..., None], a[..., None], np.clip(rest_end[..., None] + length * rest_node, 0, 1))
-        return w, rest, length * weight, (start, rest_end, rising)
+        w, rest = self.outer.quantiles(start[..., None] + length * node, rest_end[..., None] + length * rest_node)
+        threshold = self.form.inner_at(t[..., None], w, rest)
+        slope = np.abs(complex_step(lambda z: self.form.inner_at(z, w, rest), t[..., None]))
+        return Panel(threshold, slope, length * weight, start, rest_end, rising)
 
     def ppf(self, q: Array) -> Array:
         q = np.broadcast_to(q, (len(self.inner.a), q.shape[-1]))
@@ -358,19 +393,26 @@ class Draws(Distribution):
     def _each(self, function: Callable[[Array, Array], Array], x: Array) -> Array:
         """Apply a function to the sorted defined draws of each quantity."""
         x = np.broadcast_to(x, (len(self.values), x.shape[-1]))
-        return np.stack([function(v, x[i]) for i, v in enumerate(self._defined())])
+        return np.stack([function(v, x[i]) for i, v in enumerate(self._defined)])
 
+    @cached_property
     def _defined(self) -> list[Array]:
+        """The defined draws of each quantity, sorted."""
         flat = np.sort(self.values.reshape(len(self.values), -1), axis=-1)
         return [v[: np.isfinite(v).sum()] for v in flat]
 
     def mean_sd(self) -> tuple[Array, Array]:
-        return np.nanmean(self.values, (1, 2)), np.nanstd(self.values, (1, 2), ddof=1)
+        return self._moments
+
+    @cached_property
+    def _moments(self) -> tuple[Array, Array]:
+        defined = self._defined
+        return np.array([v.mean() for v in defined]), np.array([v.std(ddof=1) for v in defined])
 
     def hdi(self, prob: float) -> Array:
         from arviz_stats.base import array_stats
 
-        return np.stack([array_stats.hdi(v, prob) for v in self._defined()])
+        return np.stack([array_stats.hdi(v, prob) for v in self._defined])
 
     def mcse(self) -> Array:
         if self.independent:

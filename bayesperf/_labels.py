@@ -47,6 +47,8 @@ def encode(values: Any, name: str, *, fractions: bool = False) -> Column:
             categorical = pd.Categorical(values)
             codes = _present(np.asarray(categorical.codes, dtype=np.intp), name)
             return Column(codes, _plain(np.asarray(categorical.categories), name, fractions), declared=True)
+    if isinstance(values, pd.Series) and isinstance(values.dtype, pd.StringDtype) and len(values):
+        return _encode_objects(values, name, fractions)
     array = _one_dimensional(values, name)
     if array.dtype.kind == "f":
         _present(np.where(np.isnan(array), -1, 0), name)
@@ -172,7 +174,7 @@ def _checked_unsigned(array: NDArray[Any], name: str) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def _encode_objects(array: NDArray[Any], name: str, fractions: bool) -> Column:
+def _encode_objects(array: NDArray[Any] | pd.Series, name: str, fractions: bool) -> Column:
     try:
         codes, uniques = pd.factorize(array)
     except TypeError:

@@ -26,7 +26,7 @@ class Continuous(Protocol):
 
     @property
     def bounds(self) -> tuple[float, float]: ...
-    def cdf(self, x: Array) -> Array: ...
+    def cdf_logpdf(self, x: Array) -> tuple[Array, Array]: ...
     def logpdf(self, x: Array) -> Array: ...
     def ppf(self, q: Array) -> Array: ...
     def take(self, index: NDArray[np.intp]) -> Self: ...
@@ -68,14 +68,15 @@ def invert(distribution: Continuous, q: Array, start: Array, most: int = 200) ->
     low, high = (np.full(q.shape, bound) for bound in ((-700.0, 700.0) if unbounded else distribution.bounds))
     v = np.log(np.maximum(start, 1e-300)) if unbounded else start
     for _ in range(most):
-        x = np.exp(v) if unbounded else v
-        miss = distribution.cdf(x) - q
+        cdf, logpdf = distribution.cdf_logpdf(np.exp(v) if unbounded else v)
+        miss = cdf - q
         low, high = np.where(miss < 0, v, low), np.where(miss > 0, v, high)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            step = v - miss / np.exp(distribution.logpdf(x) + (v if unbounded else 0))
-        new = np.where((step > low) & (step < high), step, (low + high) / 2)
-        done = (miss == 0) | (np.abs(new - v) <= 1e-15 + 1e-13 * np.abs(v))
-        v = np.where(miss == 0, v, new)
+            step = v - miss / np.exp(logpdf + (v if unbounded else 0))
+        near = 1e-15 + 1e-13 * np.abs(v)
+        # A step of no length is no root where the density is infinite.
+        done = (np.abs(step - v) <= near) & (np.abs(miss) <= 1e-12) | (high - low <= near)
+        v = np.where(done, v, np.where((step > low) & (step < high), step, (low + high) / 2))
         if done.all():
             break
     return np.exp(v) if unbounded else v
@@ -119,12 +120,11 @@ def _newton_step(distribution: Continuous, ends: Array, prob: float) -> tuple[Ar
     width = v[:, 1] - v[:, 0]
     nudge = 1e-4 * width
     near = np.stack([v[:, 0], v[:, 0] + nudge, v[:, 1] - nudge, v[:, 1]], -1)
-    logpdf = distribution.logpdf(np.exp(near) if unbounded else near)
-    mass = distribution.cdf(ends)
+    cdf, logpdf = distribution.cdf_logpdf(np.exp(near) if unbounded else near)
     with np.errstate(all="ignore"):
         rise, fall = (logpdf[:, 1] - logpdf[:, 0]) / nudge, (logpdf[:, 3] - logpdf[:, 2]) / nudge
         pdf_lower, pdf_upper = np.exp(logpdf[:, [0, 3]]).T * (ends.T if unbounded else 1)
-        unequal, excess = logpdf[:, 3] - logpdf[:, 0], mass[:, 1] - mass[:, 0] - prob
+        unequal, excess = logpdf[:, 3] - logpdf[:, 0], cdf[:, 3] - cdf[:, 0] - prob
         determinant = fall * pdf_lower - rise * pdf_upper
         step = np.stack([fall * excess - pdf_upper * unequal, rise * excess - pdf_lower * unequal], -1)
         wanted = v + step / determinant[:, None]

@@ -366,8 +366,8 @@ class ConfusionMatrix:
         --------
         >>> import bayesperf as bp
         >>> cm = bp.ConfusionMatrix.from_table([[5, 1, 0], [2, 4, 1], [0, 0, 7]])
-        >>> cm.one_vs_rest().sel(label=1).counts.values
-        array([[12, 1], [3, 4]])
+        >>> cm.one_vs_rest().sel(label=1).counts.values.tolist()
+        [[12, 1], [3, 4]]
         """
         counts = self.counts.values
         tp = np.einsum("...ii->...i", counts)
@@ -398,67 +398,3 @@ class ConfusionMatrix:
         from bayesperf._display import matrix_html
 
         return matrix_html(self)
-
-
-@dataclass(frozen=True, eq=False)
-class PairedConfusionMatrix:
-    """Joint counts of what two systems predicted for the same examples.
-
-    Parameters
-    ----------
-    counts : xarray.DataArray
-        Whole numbers with dims ``(actual, predicted_a, predicted_b)``.
-    names : tuple of two str
-        What systems a and b are called.
-    pos_label : label, optional
-        The positive class of a binary problem.
-    """
-
-    counts: xr.DataArray
-    names: tuple[str, str] = ("a", "b")
-    pos_label: Any = None
-
-    def __post_init__(self) -> None:
-        counts = _tables.checked_counts(self.counts, ("actual", "predicted_a", "predicted_b"))
-        if len(self.names) != 2 or self.names[0] == self.names[1]:
-            raise ValueError(f"names must be two different names; they are {self.names!r}.")
-        object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "pos_label", _tables.positive(counts["actual"].values.tolist(), self.pos_label))
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_pred_a: Any,
-        y_pred_b: Any,
-        *,
-        names: tuple[str, str] = ("a", "b"),
-        labels: Iterable[Any] | None = None,
-        pos_label: Any = None,
-    ) -> PairedConfusionMatrix:
-        """Count triples of labels; the arguments are those of `ConfusionMatrix.from_predictions`.
-
-        Examples
-        --------
-        >>> import bayesperf as bp
-        >>> pair = bp.PairedConfusionMatrix.from_predictions([1, 1, 0], [1, 0, 0], [1, 1, 1], names=("old", "new"))
-        >>> pair.margins().sel(model="new").counts.values
-        array([[0, 1], [0, 2]])
-        """
-        given = {"y_true": y_true, "y_pred_a": y_pred_a, "y_pred_b": y_pred_b}
-        columns = {name: _labels.encode(values, name) for name, values in given.items()}
-        counts = _tables.tabulate(columns, {}, labels, dims=("actual", "predicted_a", "predicted_b"))
-        return cls(counts, names, pos_label)
-
-    @property
-    def labels(self) -> list[Any]:
-        """The K class labels."""
-        labels: list[Any] = self.counts["actual"].values.tolist()
-        return labels
-
-    def margins(self) -> ConfusionMatrix:
-        """Return each system's own confusion matrix, with leading dim ``model``."""
-        of_a = self.counts.sum("predicted_b").rename(predicted_a="predicted")
-        of_b = self.counts.sum("predicted_a").rename(predicted_b="predicted")
-        model = pd.Index(self.names, name="model")
-        return ConfusionMatrix(xr.concat([of_a, of_b], model), self.pos_label)

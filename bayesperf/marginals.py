@@ -44,7 +44,7 @@ class Marginal:
     >>> round(recall.prob_below(0.7).item(), 6)
     0.420175
     >>> recall.hdi(0.95).values.round(3)
-    array([0.412, 0.976])
+    array([0.409, 0.982])
     """
 
     def __init__(self, name: str, distribution: Distribution, leading: xr.DataArray, sampler: Sampler):

@@ -295,8 +295,7 @@ def p4(tp, fn, fp, tn):
 @row(aliases=("mcc", "phi"), bounds=(-1.0, 1.0), needs="classes")
 def matthews_corrcoef(cells):
     """Correlation of actual and predicted classes (of K classes: Gorodkin's R_K)."""
-    actual, predicted = cells.sum(-1), cells.sum(-2)
-    total = actual.sum(-1)
+    actual, predicted, total = (np.einsum(f"...ij->...{kept}", cells) for kept in ("i", "j", ""))
     covariance = np.einsum("...ii->...", cells) * total - (actual * predicted).sum(-1)
     variances = (total**2 - (actual**2).sum(-1)) * (total**2 - (predicted**2).sum(-1))
     return covariance / np.sqrt(variances)

@@ -21,9 +21,10 @@ from bayesperf._distributions import Draws
 from bayesperf._labelled import evaluate, summary_rows
 from bayesperf._registry import applicable
 from bayesperf._tables import CELL_DIMS
-from bayesperf.counts import ConfusionMatrix, PairedConfusionMatrix
+from bayesperf.counts import ConfusionMatrix
 from bayesperf.marginals import Kind, Marginal
 from bayesperf.metrics import Metric
+from bayesperf.paired import PairedConfusionMatrix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,9 +83,9 @@ def posterior(
     >>> import bayesperf as bp
     >>> y_true, y_pred = [1, 1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 1]
     >>> bp.posterior(y_true, y_pred).summary(["recall", "precision"]).round(3)
-          metric   mean     sd  median  ci_lower  ci_upper method  mcse
-    0     recall  0.714  0.160   0.736     0.412     0.976  exact   0.0
-    1  precision  0.714  0.160   0.736     0.412     0.976  exact   0.0
+          metric   mean    sd  median  ci_lower  ci_upper method  mcse
+    0     recall  0.714  0.16   0.736     0.409     0.982  exact   0.0
+    1  precision  0.714  0.16   0.736     0.409     0.982  exact   0.0
     """
     from bayesperf._dirichlet import DirichletPosterior
 

@@ -13,11 +13,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from statistics import median
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -28,6 +30,8 @@ import bayesperf as bp
 Work = Callable[[], object]
 # What was measured, in words, and whether it is within the budget.
 Verdict = tuple[str, bool]
+# What is done, its budget, how it is measured.
+Row = tuple[str, str, Callable[[], Verdict]]
 
 
 def seconds(work: Work) -> float:
@@ -53,9 +57,9 @@ def import_package() -> Verdict:
     return import_ratio("import bayesperf")
 
 
-def import_exact_route() -> Verdict:
-    # `import bayesperf` loads next to nothing; this is what the first posterior loads.
-    return import_ratio("import bayesperf; bayesperf.posterior([0, 1], [0, 1])['accuracy'].hdi()")
+def import_and_summarise() -> Verdict:
+    # `import bayesperf` alone loads next to nothing; this is what a first result loads.
+    return import_ratio("import bayesperf; bayesperf.posterior([0, 1], [0, 1]).summary()")
 
 
 def import_ratio(program: str) -> Verdict:
@@ -76,19 +80,20 @@ PAIRS = 10_000_000
 
 def count_integers() -> Verdict:
     rng = np.random.default_rng(0)
-    return counting_time(rng.integers(2, size=PAIRS), rng.integers(2, size=PAIRS), most=1.0)
+    time = counting_time(rng.integers(2, size=PAIRS), rng.integers(2, size=PAIRS))
+    return f"{time:.2f} s", time <= 1
 
 
 def count_strings() -> Verdict:
     rng = np.random.default_rng(0)
     labels = np.array(["benign", "malignant"])
-    y_true, y_pred = (labels[rng.integers(2, size=PAIRS)] for _ in range(2))
-    return counting_time(y_true, y_pred, most=3.0)
+    columns = [labels[rng.integers(2, size=PAIRS)] for _ in range(2)]
+    arrays, series = counting_time(*columns), counting_time(*map(pd.Series, columns))
+    return f"{arrays:.2f} s (pandas: {series:.2f} s)", max(arrays, series) <= 3
 
 
-def counting_time(y_true: np.ndarray, y_pred: np.ndarray, most: float) -> Verdict:
-    (time,) = in_turns(lambda: bp.ConfusionMatrix.from_predictions(y_true, y_pred), repeats=3)
-    return f"{time:.2f} s", time <= most
+def counting_time(y_true: Any, y_pred: Any) -> float:
+    return in_turns(lambda: bp.ConfusionMatrix.from_predictions(y_true, y_pred), repeats=3)[0]
 
 
 # ── Closed forms, many matrices ──
@@ -110,23 +115,31 @@ def closed_forms() -> Verdict:
             marginal.mean()
             marginal.hdi(0.95)
 
-    def loop() -> None:
+    def loop(ppf: Callable[[float, float, float], float]) -> None:
         for a, b in zip(cells["tp"][:LOOPED] + 1, cells["fn"][:LOOPED] + 1, strict=True):
-            beta_hdi_by_minimisation(a, b)
+            hdi_by_minimisation(ppf, a, b)
 
-    ours, looped = in_turns(summarise, loop)
-    ratio = looped / LOOPED * MATRICES * len(CLOSED_FORMS) / ours
-    return f"{ours:.2f} s, {ratio:.0f}×", ours <= 1 and ratio >= 50
+    # The loop as one would write it, and, for the record, on the function beneath `stats.beta.ppf`.
+    ours, plain, bare = in_turns(
+        summarise,
+        lambda: loop(stats.beta.ppf),
+        lambda: loop(lambda q, a, b: special.betaincinv(a, b, q)),
+    )
+    scale = MATRICES * len(CLOSED_FORMS) / LOOPED / ours
+    measured = f"{ours:.2f} s, {scale * plain:.0f}× (bare betaincinv: {scale * bare:.0f}×)"
+    return measured, ours <= 1 and scale * plain >= 50
 
 
-def beta_hdi_by_minimisation(a: float, b: float, prob: float = 0.95) -> tuple[float, float]:
-    """Return the shortest interval of a Beta as one would write it: the best lower tail mass."""
+def hdi_by_minimisation(
+    ppf: Callable[[float, float, float], float], a: float, b: float, prob: float = 0.95
+) -> tuple[float, float]:
+    """Return the shortest interval of a Beta, by minimising its width over the lower tail's mass."""
 
     def width(tail: float) -> float:
-        return float(special.betaincinv(a, b, tail + prob) - special.betaincinv(a, b, tail))
+        return ppf(tail + prob, a, b) - ppf(tail, a, b)
 
     tail = optimize.minimize_scalar(width, bounds=(0, 1 - prob), method="bounded").x
-    return special.betaincinv(a, b, tail), special.betaincinv(a, b, tail + prob)
+    return ppf(tail, a, b), ppf(tail + prob, a, b)
 
 
 # ── Quadrature, one matrix ──
@@ -226,36 +239,33 @@ def summarise_mcc(cells: np.ndarray, prob: float = 0.95) -> tuple[float, ...]:
 
 # ── The table ──
 
-# What is done, its budget, how it is measured.
-ROWS: list[tuple[str, str, Callable[[], Verdict]]] = [
+ROWS: list[Row] = [
     ("import bayesperf", "≤ 3× import scipy.stats, xarray", import_package),
-    ("import the exact route", "≤ 3× import scipy.stats, xarray", import_exact_route),
+    ("import and first summary", "≤ 3× import scipy.stats, xarray", import_and_summarise),
     ("count 10⁷ pairs of integers", "≤ 1 s", count_integers),
     ("count 10⁷ pairs of strings", "≤ 3 s", count_strings),
     ("10⁴ matrices × 6 closed forms: mean, HDI", "≤ 1 s, ≥ 50× a loop", closed_forms),
-    ("F_2: cdf, HDI by quadrature", "≤ 20 ms each, error ≤ 1e-7", f2),
-    ("balanced accuracy: cdf, HDI by quadrature", "≤ 20 ms each, error ≤ 1e-7", balanced_accuracy),
-    ("HTER: cdf, HDI by quadrature", "≤ 20 ms each, error ≤ 1e-7", hter),
+    ("F_2 by quadrature: cdf, HDI", "≤ 20 ms each, error ≤ 1e-7", f2),
+    ("balanced accuracy by quadrature: cdf, HDI", "≤ 20 ms each, error ≤ 1e-7", balanced_accuracy),
+    ("HTER by quadrature: cdf, HDI", "≤ 20 ms each, error ≤ 1e-7", hter),
     ("10⁶ draws of MCC, summarised", "≤ 2× NumPy alone", mcc_draws),
 ]
-
-
-def verdicts(rows: list[tuple[str, str, Callable[[], Verdict]]]) -> Iterator[tuple[str, str, str, bool]]:
-    """Measure row by row."""
-    for work, budget, measure in track(rows, "Measuring", transient=True):
-        measured, met = measure()
-        yield work, budget, measured, met
 
 
 def main(words: list[str]) -> int:
     """Print the table; return 1 if a budget is missed, else 0."""
     chosen = [row for row in ROWS if not words or any(word in row[0] for word in words)]
+    if not chosen:
+        sys.exit(f"No row has any of these words: {' '.join(words)}.")
     table = Table("work", "budget", "measured", "met", title="Speed budgets")
-    results = list(verdicts(chosen))
-    for work, budget, measured, met in results:
+    missed = 0
+    for work, budget, measure in track(chosen, "Measuring", transient=True):
+        measured, met = measure()
         table.add_row(work, budget, measured, "yes" if met else "[red]no[/red]")
-    Console().print(table)
-    return 0 if all(met for *_, met in results) else 1
+        missed += not met
+    # A log has no width of its own.
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
+    return int(missed > 0)
 
 
 if __name__ == "__main__":

@@ -76,9 +76,7 @@ def test_scores_are_probabilities_to_four_decimals(frame):
 
 def test_binary_prediction_is_positive_where_the_score_is_at_least_a_half():
     frame = datasets.load("breast_cancer")
-    pd.testing.assert_series_equal(
-        frame["score"] >= 0.5, frame["predicted"] == "malignant", check_names=False
-    )
+    pd.testing.assert_series_equal(frame["score"] >= 0.5, frame["predicted"] == "malignant", check_names=False)
 
 
 def test_score_of_the_predicted_digit_is_the_greatest_of_ten():

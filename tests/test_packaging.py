@@ -54,9 +54,7 @@ def test_every_package_folder_is_listed():
 # ── Imports ──
 
 
-@pytest.mark.parametrize(
-    "program", ["import bayesperf", EXACT_ROUTE], ids=["import", "exact route"]
-)
+@pytest.mark.parametrize("program", ["import bayesperf", EXACT_ROUTE], ids=["import", "exact route"])
 def test_heavy_packages_are_not_loaded(program):
     run(f"{program}\nimport sys\nassert not {HEAVY} & set(sys.modules), {HEAVY} & set(sys.modules)")
 
@@ -132,9 +130,7 @@ def test_no_import_cycles():
 def test_imports_at_top_level(tmp_path, source, expected):
     path = tmp_path / "a.py"
     path.write_text(source)
-    assert (
-        set(imports_at_top_level("bayesperf.a", path, {"bayesperf.a", "bayesperf.b"})) == expected
-    )
+    assert set(imports_at_top_level("bayesperf.a", path, {"bayesperf.a", "bayesperf.b"})) == expected
 
 
 # ── What a reader meets ──
