@@ -23,6 +23,8 @@ from bayesperf.marginals import Marginal
 from bayesperf.posterior import DRAWS, Posterior
 
 Array = NDArray[np.float64]
+# Probabilities near 0 or 1 are read to three digits; a probability has no closed form to check it by.
+_JOINT_DRAWS = 100_000
 # The shares of which less is better: a rate prior stands the other way round on them.
 _ERRORS = {"fn", "fp", "wrong", "beyond_one"}
 
@@ -242,7 +244,7 @@ class DirichletPosterior(Posterior):
         self._refuse_each(wanted)
         if self.rates:
             self._refuse_no_matrix("a joint probability")
-        values = self._metric_draws(wanted, self.n_draws, None)
+        values = self._metric_draws(wanted, max(self.n_draws, _JOINT_DRAWS), None)
         leading = self._leading
         return {
             name: xr.DataArray(value.reshape(*leading.shape, 1, -1), leading.coords, (*leading.dims, "chain", "draw"))
@@ -342,7 +344,10 @@ def parse_prevalence(p: Any, labels: list[Any], positive: int | None) -> Prevale
         if set(p) != set(labels):
             raise ValueError(f"p: give a share for each of the labels {labels}; it has {list(p)}.")
         p = [p[label] for label in labels]
-    shares = np.asarray(p, dtype=float)
+    try:
+        shares = np.asarray(p, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"p: give a share of positives, (a, b) of a Beta, or a share a label; it is {p!r}.") from None
     if shares.shape != (len(labels),) or (shares < 0).any() or not np.isclose(shares.sum(), 1, atol=1e-9):
         raise ValueError(f"p: give {len(labels)} shares, one a label, summing to 1; they are {shares.tolist()}.")
     return Prevalence(shares, fixed=True)

@@ -292,12 +292,16 @@ def p4(tp, fn, fp, tn):
     return 4 * tp * tn / (4 * tp * tn + (tp + tn) * (fp + fn))
 
 
+def _dot(u: Array, v: Array) -> Array:
+    return np.asarray(np.einsum("...i,...i->...", u, v))
+
+
 @row(aliases=("mcc", "phi"), bounds=(-1.0, 1.0), needs="classes")
 def matthews_corrcoef(cells):
     """Correlation of actual and predicted classes (of K classes: Gorodkin's R_K)."""
     actual, predicted, total = (np.einsum(f"...ij->...{kept}", cells) for kept in ("i", "j", ""))
-    covariance = np.einsum("...ii->...", cells) * total - (actual * predicted).sum(-1)
-    variances = (total**2 - (actual**2).sum(-1)) * (total**2 - (predicted**2).sum(-1))
+    covariance = np.einsum("...ii->...", cells) * total - _dot(actual, predicted)
+    variances = (total**2 - _dot(actual, actual)) * (total**2 - _dot(predicted, predicted))
     return covariance / np.sqrt(variances)
 
 

@@ -156,8 +156,8 @@ SYSTEMS = {
     "A": {"tp": 65, "tn": 30, "fp": 35, "fn": 15},
     "B": {"tp": 50, "tn": 35, "fp": 30, "fn": 30},
 }
-# One run's standard deviation of an end of a 95 % interval of the shortest kind, of M = 10⁶ draws of a distribution of
-# standard deviation 0.08 (the posterior) or 0.12 (predictive), is about 1 % of that; four of them are allowed.
+# The ends of the shortest interval of 10⁶ draws vary, from seed to seed, by about 1 % of the distribution's standard
+# deviation (0.08 and 0.12): four times that.
 END_ERROR = {"posterior": 0.0035, "predictive": 0.005}
 
 
@@ -313,28 +313,37 @@ def test_means_of_recall_and_specificity_together():
     np.testing.assert_allclose(post["half_total_error_rate"].sf([0.5, 0.4, 0.3]), at, atol=1e-9)
 
 
-# The mean of 1/X, X ~ Beta(a, b), is (a + b − 1)/(a − 1), and of (1 − X)/X it is b/(a − 1): infinite for a ≤ 1.
+# Of X ~ Beta(a, b) the mean of 1/X is (a + b − 1)/(a − 1), that of 1/X² is (a + b − 1)(a + b − 2)/((a − 1)(a − 2)), and
+# that of (1 − X)/X is b/(a − 1): infinite where a ≤ 1, or for 1/X² a ≤ 2.
 @pytest.mark.parametrize(
-    ("metric", "weights", "mean"),
+    ("metric", "weights", "mean", "sd"),
     [
-        ("positive_likelihood_ratio", {"fp": 3}, 6 / 8 * (3 + 5 - 1) / 2),
-        ("positive_likelihood_ratio", {"fp": 1.01}, 6 / 8 * (1.01 + 5 - 1) / 0.01),
-        ("positive_likelihood_ratio", {"fp": 1}, np.inf),
-        ("positive_likelihood_ratio", {"fp": 0.5}, np.inf),
-        ("negative_likelihood_ratio", {"fp": 3}, 2 / 8 * (3 + 5 - 1) / 4),
-        ("negative_likelihood_ratio", {"fp": 3, "tn": 1}, np.inf),
-        ("diagnostic_odds_ratio", {"fp": 3}, 6 / 1 * 5 / 2),
-        ("diagnostic_odds_ratio", {"fp": 1}, np.inf),
-        ("diagnostic_odds_ratio", {"fp": 3, "fn": 1}, np.inf),
+        ("positive_likelihood_ratio", {"fp": 3}, 6 / 8 * 7 / 2, np.sqrt(6 * 7 / (8 * 9) * 21 - (6 / 8 * 7 / 2) ** 2)),
+        ("positive_likelihood_ratio", {"fp": 2}, 6 / 8 * 6, np.inf),
+        ("positive_likelihood_ratio", {"fp": 1.01}, 6 / 8 * (1.01 + 5 - 1) / 0.01, np.inf),
+        ("positive_likelihood_ratio", {"fp": 1}, np.inf, np.inf),
+        ("positive_likelihood_ratio", {"fp": 0.5}, np.inf, np.inf),
+        (
+            "negative_likelihood_ratio",
+            {"tn": 5},
+            2 / 8 * 7 / 4,
+            np.sqrt(2 * 3 / (8 * 9) * 42 / 12 - (2 / 8 * 7 / 4) ** 2),
+        ),
+        ("negative_likelihood_ratio", {"tn": 2}, 2 / 8 * 4, np.inf),
+        ("negative_likelihood_ratio", {"tn": 1}, np.inf, np.inf),
+        ("diagnostic_odds_ratio", {"fp": 3, "fn": 4}, 6 / 3 * 5 / 2, np.sqrt(6 * 7 / 6 * 5 * 6 / 2 - 5**2)),
+        ("diagnostic_odds_ratio", {"fp": 3, "fn": 2}, 6 / 1 * 5 / 2, np.inf),
+        ("diagnostic_odds_ratio", {"fp": 1}, np.inf, np.inf),
+        ("diagnostic_odds_ratio", {"fn": 1}, np.inf, np.inf),
     ],
 )
-def test_means_of_ratios(metric, weights, mean):
-    omega = {"tp": 6.0, "fn": 2.0, "tn": 5.0} | weights
+def test_moments_of_ratios(metric, weights, mean, sd):
+    omega = {"tp": 6.0, "fn": 2.0, "fp": 3.0, "tn": 5.0} | weights
     alpha = np.array([[omega["tn"], omega["fp"]], [omega["fn"], omega["tp"]]])
     nothing = bp.ConfusionMatrix.from_table(np.zeros((2, 2), dtype=int))
     found = bp.posterior(nothing, bp.prior.dirichlet(alpha))[metric]
     assert found.mean().item() == pytest.approx(mean, rel=1e-9)
-    assert np.isinf(mean) <= np.isinf(found.sd())
+    assert found.sd().item() == pytest.approx(sd, rel=1e-9)
     assert 0 < found.eti(0.95).values[0] < found.median() < found.eti(0.95).values[1] < np.inf
 
 
@@ -362,6 +371,14 @@ def test_rate_prior_differs_elsewhere(metric, successes, failures, weight):
         bp.posterior(cm, bp.prior.dirichlet(weight))[metric],
         stats.beta(successes + cells_in_success * weight, failures + 2 * weight),
     )
+
+
+@pytest.mark.parametrize(
+    ("metric", "a", "b"),
+    [("specificity", 30 + 2, 35 + 7), ("fpr", 35 + 7, 30 + 2), ("fnr", 15 + 7, 65 + 2), ("error_rate", 50 + 7, 95 + 2)],
+)
+def test_rate_prior_is_on_the_rate_of_which_more_is_better(metric, a, b):
+    same(bp.posterior(bp.ConfusionMatrix.from_counts(**SYSTEMS["A"]), bp.prior.rate(2, 7))[metric], stats.beta(a, b))
 
 
 def test_rate_prior_of_f1_follows_the_jaccard_index():

@@ -24,8 +24,7 @@ def print_tables(analysis: Analysis, console: Console) -> None:
     """Print the summary, a row a metric and system, and the requirements."""
     summary = analysis.summary
     leading = [name for name in summary if name not in _FIGURES | {"metric"}]
-    notes = f"{caption(summary.attrs)}{_monte_carlo(summary)}"
-    table = Table(title="How good is it?", title_justify="left", caption=notes, caption_justify="left")
+    table = Table(title="How good is it?", title_justify="left")
     for name in ("metric", *leading):
         table.add_column(str(name), overflow="fold")
     for name in ("mean", f"{100 * analysis.settings.ci_prob:g} % HDI"):
@@ -41,8 +40,11 @@ def print_tables(analysis: Analysis, console: Console) -> None:
         cells = [title, *(str(row[name]) for name in leading), figure(row["mean"]), interval]
         table.add_row(*map(Text, cells))
     console.print(table)
+    console.print(Text(f"{caption(summary.attrs)}{_monte_carlo(summary)}"))
     if analysis.requirements:
+        console.print()
         console.print(_requirements(analysis))
+        console.print(Text("Posterior probability that the system's metric meets the bound."))
 
 
 def _monte_carlo(summary: pd.DataFrame) -> str:
@@ -54,12 +56,7 @@ def _monte_carlo(summary: pd.DataFrame) -> str:
 
 
 def _requirements(analysis: Analysis) -> Table:
-    table = Table(
-        title="Does it meet the requirements?",
-        title_justify="left",
-        caption="Posterior probability that the system's metric meets the bound.",
-        caption_justify="left",
-    )
+    table = Table(title="Does it meet the requirements?", title_justify="left")
     for dim in analysis.pooled.dims:
         table.add_column(str(dim))
     for requirement in analysis.requirements:

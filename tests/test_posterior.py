@@ -1,0 +1,357 @@
+"""The posterior: its two kinds, its randomness, and what it refuses."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+import bayesperf as bp
+from bayesperf import metrics
+
+BINARY = bp.ConfusionMatrix.from_counts(tp=65, fn=15, fp=35, tn=30)
+THREE = bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]], labels=["a", "b", "c"])
+DRAWN = ["matthews_corrcoef", "cohen_kappa", "p4", "precision_macro", "f1_weighted"]
+
+
+def grid(**cells):
+    return bp.ConfusionMatrix.from_counts(**{
+        name: xr.DataArray(values, {"model": ["A", "B"]}, "model") for name, values in cells.items()
+    })  # fmt: skip
+
+
+def dirichlet_draws(cm, alpha, n, seed=12):
+    omega = cm.counts.values + alpha
+    return np.random.default_rng(seed).dirichlet(omega.ravel(), n).reshape(n, *omega.shape)
+
+
+# ── What it says ──
+
+
+@pytest.mark.parametrize(("prior", "alpha"), [("flat", 1), ("jeffreys", 0.5), ("perks", 1 / 9), (None, 1 / 9)])
+def test_three_classes_against_independent_draws(prior, alpha):
+    n = 200_000
+    draws = dirichlet_draws(THREE, alpha, n)
+    post = bp.posterior(THREE, prior=prior)
+    for name in ["accuracy", "balanced_accuracy", "f1_macro", "cohen_kappa", "recall_micro", "off_by_one", "mcc"]:
+        marginal, expected = post[name], metrics.get(name).evaluate(draws)
+        error = expected.std() / np.sqrt(n) + marginal.mcse().item()
+        assert marginal.mean().item() == pytest.approx(expected.mean(), abs=5 * error), name
+    per_class = metrics.get("f1_per_class").evaluate(draws)
+    np.testing.assert_allclose(post["f1_per_class"].mean(), per_class.mean(0), atol=5 * per_class.std() / np.sqrt(n))
+    assert post["f1_per_class"].dims == ("label",)
+    assert post["f1_per_class"].method == "exact"
+
+
+def test_default_prior_is_flat_for_two_classes_and_perks_for_more():
+    assert bp.posterior(BINARY)["recall"].mean().item() == 66 / 82
+    assert bp.posterior(THREE)["accuracy"].mean().item() == pytest.approx((27 + 1 / 3) / 34)
+
+
+def test_labels_are_short_for_their_matrix():
+    y_true, y_pred, fold = ["n", "y", "y", "n"], ["n", "y", "n", "n"], [1, 1, 2, 2]
+    short = bp.posterior(y_true, y_pred, pos_label="y", by={"fold": fold}, prior="jeffreys")
+    cm = bp.ConfusionMatrix.from_predictions(y_true, y_pred, pos_label="y", by={"fold": fold})
+    xr.testing.assert_identical(short["recall"].mean(), bp.posterior(cm, "jeffreys")["recall"].mean())
+
+
+def test_summary_is_tidy_and_says_what_it_shows():
+    table = bp.posterior(grid(tp=[8, 9], fn=[2, 1], fp=[1, 3], tn=[9, 7])).summary(["recall", "tpr", "mcc"], ci_prob=0.9, ci_kind="eti")
+    assert list(table) == ["metric", "model", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse"]
+    assert table["metric"].tolist() == ["recall"] * 4 + ["matthews_corrcoef"] * 2
+    assert table["model"].tolist() == ["A", "B"] * 3
+    assert (table["mcse"] > 0).tolist() == [False] * 4 + [True] * 2
+    assert table.attrs["ci_prob"] == 0.9
+    assert table["ci_lower"][0] == pytest.approx(stats.beta(9, 3).ppf(0.05))
+    assert "0.9 probability, equal-tailed interval. Prior: flat Dirichlet (1 in each of 4 cells" in repr(table)
+    assert "equal-tailed interval" in table._repr_html_()
+
+
+def test_summary_of_classes_keeps_their_labels():
+    table = bp.posterior(bp.ConfusionMatrix.from_table([[5, 1, 0], [2, 4, 1], [0, 0, 7]])).summary(["recall_per_class", "accuracy"])
+    assert table["label"].tolist() == [0, 1, 2, ""]
+
+
+def test_joint_requirements_follow_each_metrics_direction():
+    n = 1_000_000
+    draws = dirichlet_draws(BINARY, 1, n)
+    recall, fpr = metrics.get("recall").evaluate(draws, 1), metrics.get("fpr").evaluate(draws, 1)
+    expected = ((recall >= 0.78) & (fpr <= 0.55)).mean()
+    found = bp.posterior(BINARY).prob_joint({"recall": 0.78, "fpr": 0.55})
+    assert found.item() == pytest.approx(expected, abs=5 * found.attrs["mcse"])
+    with pytest.raises(ValueError, match="prevalence has no one direction"):
+        bp.posterior(BINARY).prob_joint({"prevalence": 0.3})
+
+
+# ── Randomness ──
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_adding_a_metric_or_a_system_changes_no_figure(name):
+    both = grid(tp=[65, 50], fn=[15, 30], fp=[35, 30], tn=[30, 35])
+    post = bp.posterior(both)
+    alone = bp.posterior(both.sel(model=["B"]))
+    assert post[name].mean().sel(model="B") == alone[name].mean().item()
+    assert post[name].mean().sel(model="B") == bp.posterior(both.sel(model="B"))[name].mean().item()
+    table = post.summary([*DRAWN, "accuracy"])
+    assert table.loc[table["metric"] == name, "mean"].tolist() == post[name].mean().values.tolist()
+
+
+def test_systems_never_share_a_stream():
+    same = grid(tp=[65, 65], fn=[15, 15], fp=[35, 35], tn=[30, 30])
+    a, b = bp.posterior(same)["mcc"].draws(5000).values
+    assert abs(np.corrcoef(a, b)[0, 1]) < 5 / np.sqrt(5000)
+    other = bp.ConfusionMatrix.from_counts(tp=65, fn=15, fp=35, tn=31)
+    one, two = (bp.posterior(cm)["recall"].draws(5000).values for cm in (BINARY, other))
+    assert abs(np.corrcoef(one, two)[0, 1]) < 5 / np.sqrt(5000)
+
+
+def test_seeds():
+    def draw(seed, again=None):
+        return bp.posterior(BINARY, random_seed=seed)["mcc"].draws(50, again).values
+
+    np.testing.assert_array_equal(draw(1), draw(1))
+    assert not np.array_equal(draw(1), draw(2))
+    np.testing.assert_array_equal(draw(1, again=7), draw(1, again=7))
+    np.testing.assert_array_equal(draw(np.random.default_rng(5)), draw(np.random.default_rng(5)))
+    with pytest.raises(ValueError, match="random_seed must be"):
+        bp.posterior(BINARY, random_seed=-1)
+
+
+def test_draws_of_two_metrics_belong_together():
+    post = bp.posterior(BINARY)
+    recall, fnr = post["recall"].draws(100).values, post["fnr"].draws(100).values
+    np.testing.assert_allclose(recall + fnr, 1)
+    cells = post.draws(100)
+    np.testing.assert_allclose(metrics.get("recall").evaluate(cells.values, 1), recall)
+    assert cells.dims == ("draw", "actual", "predicted")
+
+
+def test_more_draws_lower_the_error():
+    few, many = (bp.posterior(BINARY, draws=n)["mcc"].mcse().item() for n in (10_000, 90_000))
+    assert few / many == pytest.approx(3, rel=0.05)
+
+
+# ── Awkward counts ──
+
+AWKWARD = {
+    "zero cells": dict(tp=10, fn=0, fp=3, tn=0),
+    "never predicted": dict(tp=0, fn=5, fp=0, tn=20),
+    "perfect": dict(tp=20, fn=0, fp=0, tn=20),
+    "no positives": dict(tp=0, fn=0, fp=4, tn=16),
+    "nothing": dict(tp=0, fn=0, fp=0, tn=0),
+}
+
+
+@pytest.mark.parametrize("prior", ["flat", "jeffreys", "perks"])
+@pytest.mark.parametrize("cells", AWKWARD.values(), ids=AWKWARD)
+def test_awkward_counts_are_answered_with_a_proper_prior(cells, prior):
+    names = [name for name in metrics.names() if metrics.get(name).needs != "ordered"]
+    table = bp.posterior(bp.ConfusionMatrix.from_counts(**cells), prior).summary([*names, "f2"])
+    assert not table.isna().any().any()
+    assert np.isfinite(table[["median", "ci_lower", "ci_upper"]].to_numpy()).all()
+    ratios = table["metric"].isin(["positive_likelihood_ratio", "negative_likelihood_ratio", "diagnostic_odds_ratio"])
+    assert np.isfinite(table.loc[~ratios, ["mean", "sd"]].to_numpy()).all()
+    assert (table["sd"] > 0).all()
+    assert (table["ci_lower"] < table["ci_upper"]).all()
+
+
+@pytest.mark.parametrize("classes", [3, 10, 60])
+def test_a_class_never_seen_among_many_is_answered(classes):
+    counts = np.diag(np.arange(classes)) * 3
+    table = bp.posterior(bp.ConfusionMatrix.from_table(counts)).summary()
+    assert not table.isna().any().any()
+
+
+def test_haldane_answers_what_is_proper_and_names_what_is_not():
+    cm = grid(tp=[8, 9], fn=[2, 1], fp=[1, 0], tn=[9, 10])
+    post = bp.posterior(cm, "haldane")
+    np.testing.assert_allclose(post["recall"].mean(), [0.8, 0.9])
+    np.testing.assert_allclose(post["accuracy"].mean(), [0.85, 0.95])
+    np.testing.assert_allclose(post["jaccard"].mean(), [8 / 11, 0.9])
+    for name in ["precision", "f2", "mcc", "balanced_accuracy", "precision_macro"]:
+        with pytest.raises(ValueError, match=f"metric '{metrics.get(name).name}' at model=B: no example .* improper"):
+            post[name]
+    with pytest.raises(ValueError, match="draws: some cell has neither examples nor prior weight"):
+        post.draws(10)
+
+
+# ── Design and prevalence ──
+
+
+def test_by_actual_knows_the_rates_but_not_what_depends_on_prevalence():
+    post = bp.posterior(BINARY, design="by_actual")
+    for name in ["recall", "specificity", "balanced_accuracy", "positive_likelihood_ratio", "recall_macro"]:
+        assert post[name].mean().item() == pytest.approx(bp.posterior(BINARY)[name].mean().item(), rel=1e-3)
+    for name in ["accuracy", "precision", "npv", "f1", "mcc", "prevalence", "f1_macro"]:
+        with pytest.raises(ValueError, match=r"depends on prevalence.*at_prevalence\(p\)"):
+            post[name]
+    assert set(post.summary()["metric"]) == {"balanced_accuracy", "recall", "specificity"}
+    with pytest.raises(ValueError, match="at_prevalence"):
+        post.draws(10)
+    with pytest.raises(ValueError, match="design must be one of"):
+        bp.posterior(BINARY, design="rows")
+
+
+def test_at_prevalence_reweights_the_rows():
+    n = 300_000
+    rng = np.random.default_rng(4)
+    recall, specificity = rng.beta(66, 16, n), rng.beta(31, 36, n)
+    for design in ("joint", "by_actual"):
+        post = bp.posterior(BINARY, design=design, draws=100_000).at_prevalence(0.1)
+        precision = 0.1 * recall / (0.1 * recall + 0.9 * (1 - specificity))
+        error = 5 * precision.std() * (1 / np.sqrt(n) + 1 / np.sqrt(100_000))
+        assert post["precision"].mean().item() == pytest.approx(precision.mean(), abs=error)
+        assert post["recall"].method == "exact"
+        assert post["recall"].mean().item() == 66 / 82
+        np.testing.assert_allclose(post.draws(5).sum("predicted").sel(actual=1), 0.1)
+
+
+def test_at_prevalence_takes_a_beta_a_mapping_and_a_vector():
+    share = bp.posterior(BINARY, draws=50_000).at_prevalence((2, 8))["prevalence"]
+    assert share.mean().item() == pytest.approx(0.2, abs=5 * share.mcse().item())
+    assert share.sd().item() == pytest.approx(stats.beta(2, 8).std(), rel=0.02)
+    first = bp.ConfusionMatrix(BINARY.counts, pos_label=0)
+    assert bp.posterior(first).at_prevalence(0.3).draws(1).sum("predicted").sel(actual=0).item() == pytest.approx(0.3)
+    post = bp.posterior(THREE)
+    for p in ({"c": 0.2, "a": 0.5, "b": 0.3}, [0.5, 0.3, 0.2]):
+        np.testing.assert_allclose(post.at_prevalence(p).draws(2).sum("predicted"), [[0.5, 0.3, 0.2]] * 2)
+
+
+@pytest.mark.parametrize("p", [0, 1, 1.5, -0.1, (0, 1), [0.5, 0.6], [0.2, 0.3, 0.5], {0: 1.0}, "many"])
+def test_at_prevalence_refuses(p):
+    with pytest.raises(ValueError, match="^p"):
+        bp.posterior(BINARY).at_prevalence(p)
+
+
+# ── Rate priors ──
+
+
+def test_rate_priors_sit_on_each_rate():
+    post = bp.posterior(BINARY, prior=bp.prior.rate(2, 3))
+    assert post["accuracy"].mean().item() == pytest.approx((95 + 2) / 150)
+    assert post["fpr"].mean().item() == pytest.approx((35 + 3) / 70)
+    j = stats.beta(65 + 2, 50 + 3)
+    assert post["f1"].median().item() == pytest.approx(2 * j.median() / (1 + j.median()))
+    expected = (67 / 85 + 32 / 70) / 2
+    assert post["balanced_accuracy"].mean().item() == pytest.approx(expected, abs=1e-9)
+    assert post["recall"].draws(20).shape == (20,)
+    assert "matthews_corrcoef" not in set(post.summary()["metric"])
+    for call in (lambda: post["mcc"], lambda: post["f2"], lambda: post.draws(3), post.predict,
+                 lambda: post.at_prevalence(0.3)["precision"], lambda: post.prob_joint({"recall": 0.5})):  # fmt: skip
+        with pytest.raises(ValueError, match="rate prior"):
+            call()
+
+
+# ── Prediction and update ──
+
+
+def test_prediction_is_the_beta_binomial():
+    small = bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=3, tn=7)
+    predicted = bp.posterior(small).predict(n=12, draws=200_000)
+    counts = np.round(12 * predicted["accuracy"].draws(200_000).values).astype(int)
+    observed = np.bincount(counts, minlength=13) / len(counts)
+    expected = stats.betabinom(12, 17, 7).pmf(np.arange(13))
+    error = np.sqrt(expected * (1 - expected) / len(counts))
+    assert np.all(np.abs(observed - expected) < 5 * error + 1e-12)
+    assert predicted.estimand == "Prediction of the metric in a new test set of 12 examples"
+
+
+def test_prediction_counts_the_undefined():
+    rare = bp.ConfusionMatrix.from_counts(tp=2, fn=1, fp=3, tn=40)
+    predicted = bp.posterior(rare).predict(n=20, draws=50_000)
+    expected = stats.betabinom(20, 5, 45).pmf(0)
+    share = predicted["recall"].undefined().item()
+    assert share == pytest.approx(expected, abs=5 * np.sqrt(expected / 50_000))
+    table = predicted.summary(["recall", "accuracy"])
+    assert table["undefined"].tolist() == [share, 0]
+    assert not table.isna().any().any()
+    with pytest.raises(ValueError, match="prediction already"):
+        predicted.predict()
+
+
+def test_prediction_of_a_chosen_design_keeps_the_class_totals():
+    predicted = bp.posterior(BINARY, design="by_actual").predict(draws=100)
+    np.testing.assert_allclose(predicted.draws(100).sum("predicted").sel(actual=1), 80 / 145)
+    with pytest.raises(ValueError, match="at_prevalence"):
+        bp.posterior(BINARY, design="by_actual").predict(n=10)
+
+
+def test_updating_in_batches_is_updating_at_once():
+    a, b = grid(tp=[8, 9], fn=[2, 1], fp=[1, 0], tn=[9, 10]), grid(tp=[3, 1], fn=[2, 5], fp=[0, 1], tn=[4, 4])
+    together = bp.ConfusionMatrix(a.counts + b.counts)
+    in_steps = bp.posterior(a, "jeffreys").update(b)
+    xr.testing.assert_identical(in_steps["f1"].hdi(), bp.posterior(together, "jeffreys")["f1"].hdi())
+    xr.testing.assert_identical(in_steps["mcc"].mean(), bp.posterior(together, "jeffreys")["mcc"].mean())
+    with pytest.raises(ValueError, match="leading"):
+        bp.posterior(a).update(b.sel(model="A"))
+    with pytest.raises(ValueError, match="labels"):
+        bp.posterior(a).update(THREE)
+
+
+# ── ArviZ ──
+
+
+def test_trees_go_to_arviz_and_back(tmp_path):
+    import arviz as az
+
+    cm = grid(tp=[65, 50], fn=[15, 30], fp=[35, 30], tn=[30, 35])
+    post = bp.posterior(cm)
+    tree = post.to_datatree(["recall", "mcc"], draws=500, chains=4)
+    assert tree["posterior"]["cells"].dims == ("chain", "draw", "model", "actual", "predicted")
+    np.testing.assert_array_equal(tree["observed_data"]["counts"], cm.counts)
+    summary = az.summary(tree, var_names=["recall", "matthews_corrcoef"])
+    assert summary.loc["recall[A]", "mean"] == pytest.approx(66 / 82, abs=0.01)
+    az.plot_forest(tree, var_names=["recall"])
+    az.plot_dist(tree, var_names=["matthews_corrcoef"])
+    tree.to_netcdf(tmp_path / "posterior.nc", engine="h5netcdf")
+    with xr.open_datatree(tmp_path / "posterior.nc", engine="h5netcdf") as saved:
+        back = bp.Posterior.from_datatree(saved.load())
+    recall = back["recall"]
+    assert recall.method == "draws"
+    np.testing.assert_allclose(recall.mean(), [66 / 82, 51 / 82], atol=5 * float(recall.mcse().max()))
+    np.testing.assert_allclose(recall.hdi(), post["recall"].hdi(), atol=0.02)
+    assert back.pos_label == 1
+    assert back.prior_text == post.prior_text
+    assert back.predict(draws=100)["recall"].dims == ("model",)
+    np.testing.assert_allclose(back.at_prevalence(0.5).draws(3).sum("predicted"), 0.5)
+    with pytest.raises(ValueError, match="fit the model to all counts"):
+        back.update(cm)
+
+
+def test_trees_without_cells_are_refused():
+    with pytest.raises(ValueError, match="no variable 'cells'"):
+        bp.Posterior.from_datatree(xr.DataTree.from_dict({"posterior": xr.Dataset({"x": 1})}))
+    with pytest.raises(ValueError, match="cells has no dim chain"):
+        bp.Posterior.from_datatree(xr.DataTree.from_dict({"posterior": BINARY.counts.to_dataset(name="cells")}))
+
+
+# ── Misuse ──
+
+
+def test_misuse_is_explained():
+    post = bp.posterior(THREE)
+    with pytest.raises(ValueError, match="did you mean 'recall'"):
+        post["recal"]
+    with pytest.raises(ValueError, match="f1_macro, f1_micro, f1_weighted, f1_per_class"):
+        post["f1"]
+    paired = bp.PairedConfusionMatrix.from_predictions([0, 1], [0, 1], [1, 1])
+    with pytest.raises(TypeError, match=r"posterior\(paired.margins\(\)\)"):
+        bp.posterior(paired)
+    with pytest.raises(TypeError, match="a ConfusionMatrix, or actual and predicted labels"):
+        bp.posterior([0, 1])
+    with pytest.raises(TypeError, match="prior is given twice"):
+        bp.posterior(BINARY, "flat", prior="flat")
+    with pytest.raises(ValueError, match="prior must be one of"):
+        bp.posterior(BINARY, "uniform")
+    with pytest.raises(ValueError, match="at least 1"):
+        bp.posterior(BINARY).draws(0)
+    unnamed = bp.ConfusionMatrix.from_table([[3, 1], [1, 3]], labels=["n", "y"])
+    with pytest.raises(ValueError, match="pos_label='y'"):
+        bp.posterior(unnamed)["recall"]
+    assert "precision_macro" in set(bp.posterior(unnamed).summary()["metric"])
+
+
+def test_repr():
+    assert repr(bp.posterior(THREE)) == "<bayesperf.Posterior: exact, 3 classes>"
+    assert repr(bp.posterior(THREE).predict(draws=10)) == "<bayesperf.Posterior: draws, 3 classes>"
+    assert "<table" in bp.posterior(BINARY)._repr_html_()
