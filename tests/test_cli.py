@@ -32,7 +32,14 @@ def test_summary_prints_a_table(folder):
     done = run("summary", "cancer.csv", "--by", "model", "--pos-label", "malignant", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    for words in ("balanced accuracy", "logistic_regression", "95 % HDI", "highest-density interval", "flat Dirichlet", "Monte Carlo"):
+    for words in (
+        "balanced accuracy",
+        "logistic_regression",
+        "95 % HDI",
+        "highest-density interval",
+        "flat Dirichlet",
+        "Monte Carlo",
+    ):
         assert words in " ".join(done.stdout.split())
 
 

@@ -11,11 +11,7 @@ from bayesperf import metrics
 from bayesperf._distributions import Beta, Draws, Transformed
 from bayesperf._exact import Mixture, Transform
 
-QUADRATURE = [
-    name
-    for name in [*metrics.names(), "f2", "f0.5"]
-    if isinstance(metrics.get(name).exact, Mixture)
-]
+QUADRATURE = [name for name in [*metrics.names(), "f2", "f0.5"] if isinstance(metrics.get(name).exact, Mixture)]
 # (tp, fn, fp, tn): small, balanced, perfect, nothing found, large and skewed, a tiny class, few negatives.
 TABLES = [
     (3, 2, 1, 4),
@@ -147,8 +143,8 @@ def shortest(ppf, prob):
 @pytest.mark.parametrize("prob", [0.5, 0.8, 0.95, 0.99])
 @pytest.mark.parametrize(
     ("a", "b"),
-    [(5, 2), (2, 5), (40, 40), (1.001, 9), (1000, 3), (1e5, 2e3), (1.5, 1.5), (2, 1.0001), (0.5, 8), (8, 0.5), (1, 4), (4, 1)],
-)  # fmt: skip
+    [(5, 2), (2, 5), (40, 40), (1.001, 9), (1000, 3), (1e5, 2e3), (1.5, 1.5), (2, 1.0001), (0.5, 8), (8, 0.5), (1, 4)],
+)
 def test_hdi_of_a_beta_is_the_shortest_interval(a, b, prob):
     beta = Beta(np.array([[float(a)]]), np.array([[float(b)]]))
     # The minimum is flat: where the width changes by 1e-16, the ends move by the root of that.
@@ -196,7 +192,9 @@ def test_hdi_at_the_bounds():
 
 def test_many_hdis_at_once_are_those_one_by_one():
     rng = np.random.default_rng(3)
-    counts = np.concatenate([rng.integers(0, 4, (50, 2)), rng.integers(0, 2000, (50, 2))]) + rng.choice([0.25, 0.5, 1], (100, 1))
+    counts = np.concatenate([rng.integers(0, 4, (50, 2)), rng.integers(0, 2000, (50, 2))]) + rng.choice(
+        [0.25, 0.5, 1], (100, 1)
+    )
     together = Beta(counts[:, :1], counts[:, 1:]).hdi(0.95)
     single = [Beta(row[None, :1], row[None, 1:]).hdi(0.95)[0] for row in counts]
     np.testing.assert_allclose(together, single, atol=1e-12)

@@ -18,7 +18,11 @@ from scipy import stats
 
 import bayesperf as bp
 
-TABLES = {path.stem: json.loads(path.read_text()) for path in (Path(__file__).parent / "golden").glob("*.json")}
+GOLDEN = Path(__file__).parent / "golden"
+TABLES = {
+    name: json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
+    for name in ("bob", "credible", "mvtk", "pcm")
+}
 DRAWS = 100_000
 
 
@@ -36,15 +40,9 @@ def rate_counts(successes, failures):
 # ── bob.measure and credible: Beta(λ, λ) on each rate, equal-tailed intervals ──
 
 
-def test_every_case_is_tested():
-    functions = {name: {case["function"] for case in TABLES[name]["cases"]} for name in ("bob", "credible")}
-    assert functions["bob"] == {
-        "farfrr",
-        "credible_region.beta",
-        "credible_region.f1_score",
-        "credible_region.measures",
-    }
-    assert {len(TABLES[name]["cases"]) for name in ("bob", "credible", "mvtk", "pcm")} == {42, 35, 47, 24}
+def test_the_tables_are_whole():
+    sizes = {name: len(table["cases"]) for name, table in TABLES.items()}
+    assert sizes == {"bob": 42, "credible": 35, "mvtk": 47, "pcm": 24}
 
 
 def goutte_gaussier(inputs, function):

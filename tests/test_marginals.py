@@ -90,5 +90,5 @@ def test_thousands_of_matrices_at_once():
     tp, fn, fp, tn = counts
     f2 = bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=fn, fp=fp, tn=tn))["f2"]
     assert f2.mean().sizes == {"site": 700}  # more than are integrated in one go
-    one = bp.ConfusionMatrix.from_counts(**{k: v[500].item() for k, v in dict(tp=tp, fn=fn, fp=fp, tn=tn).items()})
+    one = bp.ConfusionMatrix.from_counts(tp=tp[500].item(), fn=fn[500].item(), fp=fp[500].item(), tn=tn[500].item())
     assert f2.hdi()[500].values == pytest.approx(bp.posterior(one)["f2"].hdi().values, abs=1e-9)

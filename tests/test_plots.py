@@ -35,12 +35,12 @@ def test_a_forest_has_a_row_a_coordinate():
     assert "equal-tailed" in figure.get_suptitle()
 
 
-@pytest.mark.parametrize(("post", "kind"), [(ONE, "density"), (FOLDS, "")])
-def test_a_panel_has_axes_for_every_metric(post, kind):
+@pytest.mark.parametrize(("post", "label"), [(ONE, "density"), (FOLDS, "fold")])
+def test_a_panel_has_axes_for_every_metric(post, label):
     figure = post.plot(["recall", "f2", "mcc", "lr+"])
     named = [axes for axes in figure.axes if axes.get_xlabel()]
     assert len(named) == 4
-    assert named[0].get_ylabel() == kind
+    assert named[0].get_ylabel() == label
     assert [axes.get_xscale() for axes in named] == ["linear"] * 3 + ["log"]
 
 

@@ -55,7 +55,9 @@ def test_labels_are_short_for_their_matrix():
 
 
 def test_summary_is_tidy_and_says_what_it_shows():
-    table = bp.posterior(grid(tp=[8, 9], fn=[2, 1], fp=[1, 3], tn=[9, 7])).summary(["recall", "tpr", "mcc"], ci_prob=0.9, ci_kind="eti")
+    table = bp.posterior(grid(tp=[8, 9], fn=[2, 1], fp=[1, 3], tn=[9, 7])).summary(
+        ["recall", "tpr", "mcc"], ci_prob=0.9, ci_kind="eti"
+    )
     assert list(table) == ["metric", "model", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse"]
     assert table["metric"].tolist() == ["recall"] * 4 + ["matthews_corrcoef"] * 2
     assert table["model"].tolist() == ["A", "B"] * 3
@@ -67,7 +69,9 @@ def test_summary_is_tidy_and_says_what_it_shows():
 
 
 def test_summary_of_classes_keeps_their_labels():
-    table = bp.posterior(bp.ConfusionMatrix.from_table([[5, 1, 0], [2, 4, 1], [0, 0, 7]])).summary(["recall_per_class", "accuracy"])
+    table = bp.posterior(bp.ConfusionMatrix.from_table([[5, 1, 0], [2, 4, 1], [0, 0, 7]])).summary(
+        ["recall_per_class", "accuracy"]
+    )
     assert table["label"].tolist() == [0, 1, 2, ""]
 
 
@@ -134,11 +138,11 @@ def test_more_draws_lower_the_error():
 # ── Awkward counts ──
 
 AWKWARD = {
-    "zero cells": dict(tp=10, fn=0, fp=3, tn=0),
-    "never predicted": dict(tp=0, fn=5, fp=0, tn=20),
-    "perfect": dict(tp=20, fn=0, fp=0, tn=20),
-    "no positives": dict(tp=0, fn=0, fp=4, tn=16),
-    "nothing": dict(tp=0, fn=0, fp=0, tn=0),
+    "zero cells": {"tp": 10, "fn": 0, "fp": 3, "tn": 0},
+    "never predicted": {"tp": 0, "fn": 5, "fp": 0, "tn": 20},
+    "perfect": {"tp": 20, "fn": 0, "fp": 0, "tn": 20},
+    "no positives": {"tp": 0, "fn": 0, "fp": 4, "tn": 16},
+    "nothing": {"tp": 0, "fn": 0, "fp": 0, "tn": 0},
 }
 
 
@@ -219,7 +223,7 @@ def test_at_prevalence_takes_a_beta_a_mapping_and_a_vector():
 
 @pytest.mark.parametrize("p", [0, 1, 1.5, -0.1, (0, 1), [0.5, 0.6], [0.2, 0.3, 0.5], {0: 1.0}, "many"])
 def test_at_prevalence_refuses(p):
-    with pytest.raises(ValueError, match="^p"):
+    with pytest.raises(ValueError, match=r"^p"):
         bp.posterior(BINARY).at_prevalence(p)
 
 

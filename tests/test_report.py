@@ -47,7 +47,9 @@ def page(cancer):
 def hostile_page():
     rng = np.random.default_rng(0)
     actual = rng.choice([HOSTILE, "plain"], 60)
-    frame = pd.DataFrame({"actual": actual, "predicted": rng.permutation(actual), "who": rng.choice([HOSTILE, "b"], 60)})
+    frame = pd.DataFrame(
+        {"actual": actual, "predicted": rng.permutation(actual), "who": rng.choice([HOSTILE, "b"], 60)}
+    )
     return render(analyse(frame, Settings(by=("who",), pos_label=HOSTILE)), f"bayesperf report {HOSTILE}.csv")
 
 
@@ -60,8 +62,16 @@ def test_it_shows_the_librarys_figures(cancer, page):
         assert f"{marginal.mean().sel(model='naive_bayes').item():.3f}" in text
         assert f"{low:.3f} – {high:.3f}" in text
     assert f"{post['recall'].prob_above(0.9).sel(model='naive_bayes').item():.3f}" in text
-    for words in ("1,707 predictions", "positive: malignant", "95 % highest-density", "flat Dirichlet (1 in each of 4 cells, total weight 4)",
-                  "10 folds", "bayesperf report 'predictions of mine.csv'", "Monte Carlo, standard error", "scipy"):  # fmt: skip
+    for words in (
+        "1,707 predictions",
+        "positive: malignant",
+        "95 % highest-density",
+        "flat Dirichlet (1 in each of 4 cells, total weight 4)",
+        "10 folds",
+        "bayesperf report 'predictions of mine.csv'",
+        "Monte Carlo, standard error",
+        "scipy",
+    ):
         assert words in text
 
 
@@ -117,7 +127,8 @@ def test_a_browser_shows_it(tmp_path, page, hostile_page, width):
     for name, content in {"page": page, "hostile": hostile_page}.items():
         (tmp_path / f"{name}.html").write_text(content, encoding="utf-8")
         # The page reports its own overflow and title, as a reader's browser lays it out.
-        probe = "<script>document.documentElement.dataset.overflow=document.documentElement.scrollWidth-innerWidth;</script>"
+        root = "document.documentElement"
+        probe = f"<script>{root}.dataset.overflow={root}.scrollWidth-innerWidth;</script>"
         (tmp_path / f"{name}-probe.html").write_text(content.replace("</body>", f"{probe}</body>"), encoding="utf-8")
         dom = _chromium(tmp_path, f"{name}-probe.html", width, "--dump-dom")
         assert int(re.search(r'data-overflow="(-?\d+)"', dom)[1]) <= 0

@@ -77,8 +77,10 @@ def panel(
         if drawn[position].logarithmic:
             axes.set_xscale("log")
         axes.spines[["top", "right"]].set_visible(False)
-        if kind == "forest" and position % columns:
+        if kind == "forest" and position % columns and drawn[position].names == drawn[0].names:
             axes.tick_params(labelleft=False)
+        elif kind == "forest":
+            axes.set_ylabel(", ".join(map(str, marginal.dims)))
     if kind == "density" and most > 1:
         # Some metrics have a curve a class, others one: the fullest legend serves all.
         fullest = max(range(len(drawn)), key=lambda i: len(drawn[i].names))
