@@ -178,7 +178,7 @@ class DirichletPosterior(Posterior):
         fixed = sorted((str(n), c.values.tolist()) for n, c in leading.coords.items() if not c.dims)
         streams = []
         for index, omega in zip(np.ndindex(leading.shape), self._flat, strict=True):
-            here = [(str(d), leading[d].values[i].item()) for d, i in zip(leading.dims, index, strict=True)]
+            here = [(str(d), leading[d].values.tolist()[i]) for d, i in zip(leading.dims, index, strict=True)]
             key = hashlib.blake2b(
                 repr(sorted(fixed + here, key=repr)).encode() + omega.tobytes(), digest_size=16
             ).digest()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from bayesperf.counts import ConfusionMatrix
 
 _MOST_TABLES = 6
+_MOST_ROWS = 100
 
 
 def matrix_text(cm: ConfusionMatrix) -> str:
@@ -26,12 +29,12 @@ def matrix_text(cm: ConfusionMatrix) -> str:
 
 def matrix_html(cm: ConfusionMatrix) -> str:
     """Return a matrix, or the first few of those along the leading dims, as HTML tables with totals."""
-    tables = cm.counts.stack(matrix=cm.dims) if cm.dims else cm.counts.expand_dims(matrix=1)
+    places = list(islice(np.ndindex(cm.counts.shape[:-2]), _MOST_TABLES))
     shown = []
-    for i in range(min(tables.sizes["matrix"], _MOST_TABLES)):
-        table = tables.isel(matrix=i)
-        shown.append(table_html(table, ", ".join(f"{dim} {table[dim].item()}" for dim in cm.dims)))
-    rest = tables.sizes["matrix"] - len(shown)
+    for at in places:
+        table = cm.counts[at]
+        shown.append(table_html(table, ", ".join(f"{dim} {table[dim].values}" for dim in cm.dims)))
+    rest = int(np.prod(cm.counts.shape[:-2])) - len(shown)
     more = f"<p>… and {rest} more</p>" if rest else ""
     return (
         f"<div><p><b>ConfusionMatrix</b>: {escape(_headline(cm))}</p>"
@@ -42,7 +45,7 @@ def matrix_html(cm: ConfusionMatrix) -> str:
 def caption(attrs: Mapping[Any, Any]) -> str:
     """Return what the intervals of a summary mean, in one sentence."""
     kind = {"hdi": "highest-density interval", "eti": "equal-tailed interval"}[attrs["ci_kind"]]
-    return f"{attrs['estimand']}; {attrs['ci_prob']:.6g} probability, {kind}. Prior: {attrs['prior']}."
+    return f"{attrs['estimand']}, with its {100 * attrs['ci_prob']:g} % {kind}. Prior: {attrs['prior']}."
 
 
 class Summary(pd.DataFrame):
@@ -53,10 +56,10 @@ class Summary(pd.DataFrame):
         return pd.DataFrame
 
     def __repr__(self) -> str:
-        return f"{self.to_string(float_format='{:.4f}'.format)}\n{caption(self.attrs)}"
+        return f"{self.to_string(float_format='{:.4f}'.format, max_rows=_MOST_ROWS)}\n{caption(self.attrs)}"
 
     def _repr_html_(self) -> str:
-        table = self.to_html(index=False, border=0, float_format="{:.4f}".format)
+        table = self.to_html(index=False, border=0, float_format="{:.4f}".format, max_rows=_MOST_ROWS)
         return f"{table}<p><small>{escape(caption(self.attrs))}</small></p>"
 
 

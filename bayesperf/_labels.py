@@ -41,12 +41,10 @@ def encode(values: Any, name: str, *, fractions: bool = False) -> Column:
     ValueError
         If the column is empty, not one-dimensional, or has missing values.
     """
-    if isinstance(values, pd.Series | pd.Categorical | pd.CategoricalIndex):
-        dtype = values.dtype
-        if isinstance(dtype, pd.CategoricalDtype):
-            categorical = pd.Categorical(values)
-            codes = _present(np.asarray(categorical.codes, dtype=np.intp), name)
-            return Column(codes, _plain(np.asarray(categorical.categories), name, fractions), declared=True)
+    values = _as_categorical(values)
+    if isinstance(values, pd.Categorical):
+        codes = _present(np.asarray(values.codes, dtype=np.intp), name)
+        return Column(codes, _plain(np.asarray(values.categories), name, fractions), declared=True)
     if isinstance(values, pd.Series) and isinstance(values.dtype, pd.StringDtype) and len(values):
         return _encode_objects(values, name, fractions)
     array = _one_dimensional(values, name)
@@ -109,6 +107,8 @@ def recode(column: Column, labels: NDArray[Any], name: str) -> NDArray[np.intp]:
 
 def given(labels: Iterable[Any]) -> NDArray[Any]:
     """Check labels named by the caller: at least two, all different, of one kind."""
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise TypeError(f"labels must be a sequence of them; it is {type(labels).__name__}.")
     column = encode(list(labels), "labels")
     if len(column.labels) != len(column.codes):
         raise ValueError("labels: every label must be named once.")
@@ -121,6 +121,16 @@ def listed(values: Sequence[Any], most: int = 5) -> str:
     """Write values in a sentence, the first few of them."""
     shown = ", ".join(repr(value) for value in values[:most])
     return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
+
+
+def _as_categorical(values: Any) -> Any:
+    """Return a column that declares its labels (pandas categorical, Polars Enum) as a pandas Categorical."""
+    if isinstance(getattr(values, "dtype", None), pd.CategoricalDtype):
+        return pd.Categorical(values)
+    categories = getattr(getattr(values, "dtype", None), "categories", None)
+    if categories is not None and type(values.dtype).__name__ == "Enum":
+        return pd.Categorical(values.to_list(), categories=categories.to_list())
+    return values
 
 
 def _one_dimensional(values: Any, name: str) -> NDArray[Any]:
@@ -197,7 +207,10 @@ def _labels_of(values: list[Any], name: str, fractions: bool) -> NDArray[Any]:
     if kinds == {"strings"}:
         return np.array([str(value) for value in values])
     if kinds == {"numbers"}:
-        return _plain(np.array(values), name, fractions)
+        array = np.array(values)
+        if array.dtype.kind == "O":
+            raise ValueError(f"{name} holds {max(values, key=abs)}: whole numbers must fit 64 signed bits.")
+        return _plain(array, name, fractions)
     raise TypeError(
         f"{name} holds labels of these kinds: {', '.join(sorted(kinds))}. They must be all strings or all numbers "
         "(whole, or booleans)."

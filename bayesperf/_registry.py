@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -182,6 +182,8 @@ def add(metric: Metric) -> None:
             f"metric {metric.name!r}: its function's arguments must be among {', '.join(ARGUMENTS)}; "
             f"it takes {', '.join(metric.arguments) or 'none'}."
         )
+    if len({metric.name, *metric.aliases}) <= len(metric.aliases):
+        raise ValueError(f"metric {metric.name!r}: its names and aliases must all be different.")
     for name in (metric.name, *metric.aliases):
         if name in _ALIASES or any(pattern.fullmatch(name) for pattern in FAMILIES):
             raise ValueError(f"a metric named {name!r} exists already.")
@@ -248,15 +250,20 @@ def get(name: str | Metric) -> Metric:
     raise ValueError(f"no metric named {name!r}: {hint}")
 
 
-def applicable(name: str | Metric, labels: Sequence[Any], positive: int | None) -> Metric:
-    """Return the metric if it can be computed for these labels.
+def applicable(
+    name: str | Metric, labels: Sequence[Any], positive: int | None, dims: Sequence[Hashable] = ()
+) -> Metric:
+    """Return the metric if it can be computed for these labels and leading dims.
 
     Raises
     ------
     ValueError
-        If the metric is binary and there are more than two classes, or two of which none is the positive one.
+        If the metric is binary and there are more than two classes, or two of which none is the positive one; or if it
+        adds a dim that is there already.
     """
     metric = get(name)
+    if metric.average == "per_class" and "label" in dims:
+        raise ValueError(f"metric {metric.name!r} adds a dim label, and there is one already. Rename it.")
     if metric.needs == "binary" and metric.average is None:
         if len(labels) > 2:
             options = ", ".join(f"{metric.name}_{average}" for average in AVERAGES)
@@ -318,6 +325,8 @@ def register(
 def unregister(name: str) -> None:
     """Take a metric out of the table again."""
     metric = get(name)
+    if metric.name not in _TABLE:
+        raise ValueError(f"metric {name!r} is made of another and not in the table.")
     del _TABLE[metric.name]
     for alias in (metric.name, *metric.aliases):
         del _ALIASES[alias]

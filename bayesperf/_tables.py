@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,9 @@ def tabulate(
     dims: tuple[str, ...] = CELL_DIMS,
 ) -> xr.DataArray:
     """Count the combinations of label columns (sharing one set of labels) and leading columns, in one pass."""
+    if not isinstance(by, Mapping):
+        raise TypeError(f"by must be a mapping of names to columns, as {{'fold': ids}}; it is {type(by).__name__}.")
+    check_dims(list(by), dims)
     keys = {name: _labels.encode(values, f"by[{name!r}]", fractions=True) for name, values in by.items()}
     lengths = {name: len(column.codes) for name, column in {**columns, **keys}.items()}
     if len(set(lengths.values())) > 1:
@@ -40,7 +43,10 @@ def tabulate(
     codes += [_labels.recode(column, classes, name) for name, column in columns.items()]
     shape = [len(column.labels) for column in keys.values()] + [len(classes)] * len(columns)
     if np.prod(shape, dtype=float) > _LARGEST_TABLE:
-        raise ValueError(f"by: the table would have {' × '.join(map(str, shape))} cells. Count over fewer groups.")
+        raise ValueError(
+            f"{'by' if keys else ', '.join(columns)}: the table would have {' × '.join(map(str, shape))} cells. Count "
+            "over fewer groups, or fewer classes."
+        )
     flat = np.ravel_multi_index(codes, shape)
     counts = np.bincount(flat, weights, minlength=int(np.prod(shape))).astype(np.int64).reshape(shape)
     coords = {name: column.labels for name, column in keys.items()} | dict.fromkeys(dims, classes)
@@ -52,31 +58,50 @@ def as_table(table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]] | Non
     if isinstance(table, xr.DataArray):
         return table
     if isinstance(table, pd.DataFrame):
-        if set(table.index) != set(table.columns) or table.index.has_duplicates:
+        same = set(table.index) == set(table.columns) and table.shape[0] == table.shape[1]
+        if not same or table.index.has_duplicates:
             raise ValueError("table: the index (actual labels) and the columns (predicted labels) must be the same.")
         named = _labels.given(table.index)
-        values = table.loc[:, table.index].to_numpy()
-        return xr.DataArray(values, {"actual": named, "predicted": named}, CELL_DIMS)
-    values = np.asarray(table)
+        cells = table.reindex(columns=table.index)
+        if not all(pd.api.types.is_numeric_dtype(dtype) for dtype in cells.dtypes):
+            raise TypeError("counts must hold whole numbers; some column of the table does not.")
+        return xr.DataArray(cells.to_numpy(float, na_value=np.nan), {"actual": named, "predicted": named}, CELL_DIMS)
+    if np.ma.is_masked(table):
+        raise ValueError("table has missing (masked) cells: a count is a number of examples. Fill them in.")
+    try:
+        values = np.asarray(table)
+    except ValueError:
+        raise ValueError("table must have shape (..., K, K); its rows are of unequal length.") from None
     if values.ndim < 2:
         raise ValueError(f"table must have shape (..., K, K), rows actual; its shape is {values.shape}.")
     leading = [f"dim_{axis}" for axis in range(values.ndim - 2)] if dims is None else list(dims)
     if len(leading) != values.ndim - 2:
         raise ValueError(f"dims: {len(leading)} names for {values.ndim - 2} leading axes of a table {values.shape}.")
-    coords = dict(dims) if isinstance(dims, Mapping) else {}
+    check_dims(leading)
+    coords = {name: list(values) for name, values in dims.items()} if isinstance(dims, Mapping) else {}
+    for name, size in zip(leading, values.shape, strict=False):
+        if name in coords and len(coords[name]) != size:
+            raise ValueError(f"dims: {len(coords[name])} coordinates of {name!r} for an axis of {size}.")
     return xr.DataArray(values, coords, (*leading, *CELL_DIMS))
+
+
+def check_dims(names: Sequence[Hashable], cell_dims: Sequence[str] = CELL_DIMS) -> None:
+    """Refuse names of leading dims that results use for their own, or that come twice."""
+    for name in names:
+        if name in _RESERVED_DIMS | set(cell_dims) | set(CELL_DIMS):
+            raise ValueError(f"dims: {name!r} is a name that results use; rename that dim.")
+        if list(names).count(name) > 1:
+            raise ValueError(f"dims: {name!r} comes twice.")
 
 
 def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataArray:
     """Return counts as a read-only int64 array, cells last, every dim with coordinates."""
     if not isinstance(counts, xr.DataArray) or not set(cell_dims) <= set(counts.dims):
         raise ValueError(f"counts must be a DataArray with dims {', '.join(cell_dims)}.")
-    reserved = _RESERVED_DIMS & set(counts.dims)
-    if reserved:
-        raise ValueError(f"dims: {sorted(map(str, reserved))[0]!r} is a name that results use; rename that dim.")
     counts = counts.transpose(..., *cell_dims)
+    check_dims(counts.dims[: -len(cell_dims)], cell_dims)
     sizes = {counts.sizes[dim] for dim in cell_dims}
-    if len(sizes) > 1 or (sizes < {2} and sizes & {0, 1}):
+    if len(sizes) > 1 or min(sizes) < 2:
         raise ValueError(f"table must be square with at least two classes; its shape is {counts.shape}.")
     values = whole(counts.values, "counts").astype(np.int64)
     values.setflags(write=False)
@@ -97,6 +122,7 @@ def whole(values: NDArray[Any], name: str) -> NDArray[Any]:
         "missing or infinite": ~np.isfinite(values),
         "negative": values < 0,
         "fractional": values != np.floor(values),
+        "too great": values >= 2**62,
     }.items():
         if where.any():
             raise ValueError(
@@ -108,13 +134,14 @@ def whole(values: NDArray[Any], name: str) -> NDArray[Any]:
 
 def numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return a one-dimensional array of numbers, none missing."""
-    array = np.atleast_1d(np.asarray(values))
+    array = np.atleast_1d(np.ma.filled(np.ma.asarray(values, float), np.nan) if np.ma.is_masked(values) else values)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be numbers; it holds {array.dtype}.")
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name} must be one-dimensional and not empty; its shape is {array.shape}.")
     if np.isnan(array).any():
-        raise ValueError(f"{name} has {np.isnan(array).sum()} missing values. Drop those examples.")
+        missing = np.isnan(array).sum()
+        raise ValueError(f"{name} has {missing} missing value{'s' * bool(missing > 1)}. Drop those examples.")
     return array.astype(float)
 
 
@@ -122,7 +149,7 @@ def positive(labels: list[Any], pos_label: Any) -> Any:
     """Return the positive label of a binary problem: the one named, or the one that the labels imply."""
     if pos_label is None:
         return labels[labels.index(1)] if len(labels) == 2 and set(labels) in ({0, 1}, {-1, 1}) else None
-    if pos_label not in labels:
+    if np.ndim(pos_label) or pos_label not in labels:
         raise ValueError(f"pos_label={pos_label!r} is not among the labels {labels}.")
     if len(labels) > 2:
         raise ValueError(f"pos_label is for two classes; there are {len(labels)}. See one_vs_rest().")
@@ -130,6 +157,7 @@ def positive(labels: list[Any], pos_label: Any) -> Any:
 
 
 def ask_for_positive(labels: list[Any]) -> str:
+    """Return the question for the positive class."""
     return f"which of the labels {labels} is the positive class? Name it, as pos_label={labels[-1]!r}."
 
 

@@ -80,12 +80,17 @@ class ConfusionMatrix:
         >>> bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45).total.item()
         100
         """
-        cells = {name: value if isinstance(value, xr.DataArray) else xr.DataArray(value)
-                 for name, value in {"tn": tn, "fp": fp, "fn": fn, "tp": tp}.items()}  # fmt: skip
+        cells = {
+            name: value if isinstance(value, xr.DataArray) else xr.DataArray(value)
+            for name, value in {"tn": tn, "fp": fp, "fn": fn, "tp": tp}.items()
+        }
         for name, value in cells.items():
             _tables.whole(value.values, name)
+            _tables.check_dims(value.dims)
         try:
             tn_, fp_, fn_, tp_ = xr.broadcast(*xr.align(*cells.values(), join="exact"))
+            # A coordinate that differs between the cells names a cell, not the matrix.
+            rows = [xr.concat(row, "predicted", coords="minimal", compat="equals") for row in ((tn_, fp_), (fn_, tp_))]
         except ValueError as error:
             raise ValueError(f"tp, fn, fp and tn do not broadcast: {error}") from None
         rows = [xr.concat(row, "predicted") for row in ((tn_, fp_), (fn_, tp_))]
@@ -123,6 +128,8 @@ class ConfusionMatrix:
         (('fold',), [20, 20])
         """
         counts = _tables.as_table(table, dims)
+        if set(CELL_DIMS) <= set(counts.coords):
+            counts = _tables.checked_counts(counts, CELL_DIMS)
         if labels is not None:
             named = _labels.given(labels)
             if len(named) != counts.sizes["actual"]:
@@ -328,7 +335,7 @@ class ConfusionMatrix:
         fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
         held_out = np.concatenate([test for _, test in splits])
         return cls.from_predictions(
-            take(y, held_out), np.concatenate(predictions), labels=np.unique(y), by={"fold": fold}
+            take(y, held_out), np.concatenate(predictions), labels=_labels.encode(y, "y").labels, by={"fold": fold}
         )
 
     @property
@@ -369,6 +376,8 @@ class ConfusionMatrix:
         >>> cm.one_vs_rest().sel(label=1).counts.values.tolist()
         [[12, 1], [3, 4]]
         """
+        if "label" in self.dims:
+            raise ValueError("one_vs_rest adds a dim label, and there is one already. Rename it.")
         counts = self.counts.values
         tp = np.einsum("...ii->...i", counts)
         fn, fp = counts.sum(-1) - tp, counts.sum(-2) - tp

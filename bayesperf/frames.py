@@ -6,6 +6,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from bayesperf._labels import listed
@@ -19,7 +20,7 @@ def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], NDArray[
     frame : native frame
         Eager or lazy; anything `narwhals.from_native` takes.
     columns : list of str
-        Columns to group by. Missing values are kept as a group, for the caller to refuse.
+        Columns to group by.
 
     Returns
     -------
@@ -33,7 +34,7 @@ def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], NDArray[
     TypeError
         If the frame is of no supported kind.
     ValueError
-        If a column is absent or named twice.
+        If a column is absent, named twice, or has missing values.
     """
     try:
         lazy = nw.from_native(frame).lazy()
@@ -52,4 +53,12 @@ def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], NDArray[
     roles = {f"key_{position}": name for position, name in enumerate(columns)}
     keys = lazy.select(*[nw.col(name).alias(role) for role, name in roles.items()])
     counted = keys.group_by(*roles).agg(nw.len().alias("rows")).collect()
-    return {name: counted[role].to_native() for role, name in roles.items()}, counted["rows"].to_numpy()
+    values, rows = {name: counted[role].to_native() for role, name in roles.items()}, counted["rows"].to_numpy()
+    for name, column in values.items():
+        missing = rows[np.asarray(pd.isna(np.asarray(column)))].sum()
+        if missing:
+            raise ValueError(
+                f"column {name!r} has {missing} missing value{'s' * bool(missing > 1)}. Drop those rows, or name the "
+                "missing ones with a label of their own."
+            )
+    return values, rows

@@ -179,13 +179,15 @@ def fbeta(beta: float) -> Metric:
     k = 1 + square
 
     def function(tp, fn, fp):
+        """Weighted harmonic mean of precision and recall."""
         return k * tp / (k * tp + square * fn + fp)
 
     def jaccard_at(t: Array, w: Array, rest: Array) -> Array:
         g = w + square * rest
         return np.asarray(g * t / (k * (1 - t) + g * t))
 
-    return Metric(f"f{beta:g}", function, exact=Mixture(HITS, jaccard_at), micro=micro_accuracy)
+    name = f"f{np.format_float_positional(beta, trim='-')}"
+    return Metric(name, function, exact=Mixture(HITS, jaccard_at), micro=micro_accuracy)
 
 
 # After the row of F1, whose name is of this family.
@@ -360,6 +362,7 @@ def cost(cost_matrix: ArrayLike) -> Metric:
         raise ValueError(f"cost_matrix must be square and finite; its shape is {matrix.shape}.")
 
     def function(cells):
+        """Mean cost of an example."""
         if cells.shape[-1] != len(matrix):
             raise ValueError(f"cost_matrix is for {len(matrix)} classes; the confusion matrix has {cells.shape[-1]}.")
         return masked_sum(cells, matrix) / cells.sum((-2, -1))
@@ -400,8 +403,12 @@ def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
     """
     import xarray as xr
 
+    from bayesperf.counts import ConfusionMatrix
+
+    if not isinstance(cm, ConfusionMatrix):
+        raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
     positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
-    found = applicable(metric, cm.labels, positive)
+    found = applicable(metric, cm.labels, positive, cm.dims)
     values = found.evaluate(cm.counts.values, positive, skip_undefined=True)
     dims = (*cm.dims, *(["label"] if found.average == "per_class" else []))
     coords = {name: value for name, value in cm.counts.coords.items() if set(value.dims) <= set(cm.dims)}

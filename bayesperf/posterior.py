@@ -216,10 +216,7 @@ class Posterior(ABC):
         return self._marginals([self._applicable(metric)])[0]
 
     def _applicable(self, metric: str | Metric) -> Metric:
-        found = applicable(metric, self.labels, self._positive)
-        if found.average == "per_class" and "label" in self.dims:
-            raise ValueError(f"metric {found.name!r} adds a dim label, and there is one already.")
-        return found
+        return applicable(metric, self.labels, self._positive, self.dims)
 
     def summary(
         self, metrics: str | Metric | Sequence[str | Metric] | None = None, ci_prob: float = 0.95, ci_kind: Kind = "hdi"

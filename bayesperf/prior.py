@@ -103,10 +103,10 @@ def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
     >>> bp.posterior(cm, prior=bp.prior.dirichlet([[9, 1], [2, 8]]))["recall"].mean().item()
     0.8
     """
-    values = np.asarray(alpha, dtype=float)
+    values = np.array(alpha, dtype=float)
     if not (np.isfinite(values) & (values >= 0)).all():
         raise ValueError("alpha must be finite and not negative in every cell.")
-    weights = alpha if isinstance(alpha, xr.DataArray) else values
+    weights = alpha.copy(data=values) if isinstance(alpha, xr.DataArray) else values
     if not isinstance(alpha, xr.DataArray) and values.ndim not in (0, 2):
         raise ValueError(
             f"alpha must be a number or (K, K); its shape is {values.shape}. Name more dims in a DataArray."

@@ -6,6 +6,7 @@ run over it by themselves; WRONG shows that each of them can fail.
 """
 
 import itertools
+from collections import Counter
 from dataclasses import replace
 from math import sqrt
 
@@ -14,13 +15,14 @@ import pytest
 import sklearn.metrics as sk
 
 import bayesperf as bp
-from bayesperf import metrics
+from bayesperf import _registry, metrics
 from bayesperf._exact import HITS, MISSES, RECALL, SPECIFICITY, Mixture, Pair, Share, Transform
 from bayesperf.metrics import Metric
 
 AVERAGES = ["macro", "micro", "weighted", "per_class"]
 NAMES = [*metrics.names(), "f2", "f0.5"]
-EVERY = NAMES + [f"{name}_{average}" for name in [*metrics.names("binary"), "f2"] for average in AVERAGES]
+BINARY_NAMES = [*metrics.names("binary"), "f2", "f0.5"]
+EVERY = NAMES + [f"{name}_{average}" for name in BINARY_NAMES for average in AVERAGES]
 
 
 def score(cm, metric):
@@ -118,7 +120,6 @@ def test_the_positive_class_may_come_first(name):
 
 # ── Against scikit-learn ─────────────────────────────────────────────────────────────────────────
 
-NAN = {"zero_division": np.nan}
 BINARY_PEERS = {
     "precision": lambda y, p: sk.precision_score(y, p),
     "recall": lambda y, p: sk.recall_score(y, p),
@@ -142,7 +143,12 @@ PEERS = {
     "balanced_accuracy": lambda y, p, labels: sk.balanced_accuracy_score(y, p),
     "matthews_corrcoef": lambda y, p, labels: sk.matthews_corrcoef(y, p),
     "cohen_kappa": lambda y, p, labels: sk.cohen_kappa_score(y, p, labels=labels),
-    "weighted_kappa": lambda y, p, labels: sk.cohen_kappa_score(y, p, labels=labels, weights="quadratic"),
+    "weighted_kappa": lambda y, p, labels: sk.cohen_kappa_score(
+        y,
+        p,
+        labels=labels,
+        weights="quadratic",
+    ),
     "mean_absolute_error": lambda y, p, labels: sk.mean_absolute_error(y, p),
     "off_by_one": lambda y, p, labels: np.mean(np.abs(y - p) <= 1),
 }
@@ -222,8 +228,8 @@ def test_undefined_is_nan(empty):
     cm = bp.ConfusionMatrix.from_counts(**cells)
     values = {name: bp.score(cm, name).item() for name in NAMES}
     assert {name for name in UNDEFINED[empty] if not np.isnan(values[name])} == set()
-    defined = {"accuracy", "error_rate", "prevalence", "mean_absolute_error", "off_by_one"}
-    assert {name for name in defined if np.isnan(values[name])} == (defined if cm.total == 0 else set())
+    shares = ["accuracy", "error_rate", "prevalence", "mean_absolute_error", "off_by_one"]
+    assert {np.isnan(values[name]) for name in shares} == {cm.total.item() == 0}
 
 
 def test_correlation_with_a_constant_is_nan_where_scikit_learn_says_0():
@@ -238,9 +244,10 @@ def test_agreement_of_two_constants_is_nan():
     assert bp.score(bp.ConfusionMatrix.from_counts(tp=9, fn=0, fp=3, tn=0), "cohen_kappa") == 0
 
 
-@pytest.mark.parametrize("base", [*metrics.names("binary"), "f2"])
+@pytest.mark.parametrize("base", BINARY_NAMES)
 def test_averages_come_from_each_class_against_the_rest(base):
-    tables = np.random.default_rng(1).poisson(0.7, (40, 4, 4))
+    rates = np.linspace(0.05, 1.5, 40)[:, None, None]
+    tables = np.random.default_rng(1).poisson(rates, (40, 4, 4))
     cm = bp.ConfusionMatrix.from_table(tables, dims=["table"])
     rest = cm.one_vs_rest()
     per_class = score(rest, base)
@@ -254,7 +261,7 @@ def test_averages_come_from_each_class_against_the_rest(base):
         total = support[i][has].sum()
         weighted = (values[has] * support[i][has]).sum() / total if total else np.nan
         np.testing.assert_allclose(score(cm, f"{base}_weighted")[i], weighted, rtol=1e-12)
-    assert np.isnan(per_class).any() or base in ("prevalence", "p4")
+    assert np.isnan(per_class).any()
 
 
 def test_classes_without_a_value_are_left_out_of_scores_only():
@@ -269,7 +276,8 @@ def test_classes_without_a_value_are_left_out_of_scores_only():
 
 
 def test_scores_are_labelled():
-    cm = bp.ConfusionMatrix.from_table(np.ones((2, 3, 3), int), labels=["a", "b", "c"], dims={"fold": [7, 8]})
+    ones = np.ones((2, 3, 3), int)
+    cm = bp.ConfusionMatrix.from_table(ones, labels=["a", "b", "c"], dims={"fold": [7, 8]})
     accuracy = bp.score(cm, "acc")
     assert (accuracy.name, accuracy.dims) == ("accuracy", ("fold",))
     assert accuracy["fold"].values.tolist() == [7, 8]
@@ -287,19 +295,18 @@ def test_a_binary_metric_of_many_classes_names_the_averages():
         assert f"recall_{average}" in str(refusal.value)
 
 
-@pytest.mark.parametrize("name", [*metrics.names("binary"), "f2"])
+@pytest.mark.parametrize("name", BINARY_NAMES)
 def test_a_binary_metric_asks_for_the_positive_class(name):
     cm = bp.ConfusionMatrix.from_table([[1, 2], [3, 4]], labels=["no", "yes"])
     with pytest.raises(ValueError, match=r"needs a positive class: .*'no', 'yes'.*pos_label='yes'"):
         bp.score(cm, name)
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if name not in {*metrics.names("binary"), "f2", "f0.5"}])
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in BINARY_NAMES])
 def test_other_metrics_do_not_ask_for_it(name):
-    table = [[1, 2], [3, 4]]
-    named, unnamed = (
-        bp.ConfusionMatrix.from_table(table, labels=["a", "b"], pos_label=positive) for positive in ("a", None)
-    )
+    labels, table = ["a", "b"], [[1, 2], [3, 4]]
+    named = bp.ConfusionMatrix.from_table(table, labels=labels, pos_label="a")
+    unnamed = bp.ConfusionMatrix.from_table(table, labels=labels)
     np.testing.assert_array_equal(score(named, name), score(unnamed, name))
 
 
@@ -337,14 +344,17 @@ def check_bounds(metric):
 
 
 def check_bounds_are_near(metric):
-    """Values approach finite bounds: looser ones would be right too, and of less use."""
-    for size in sizes(metric):
-        eye, off = np.eye(size), np.roll(np.eye(size), 1, 0)
-        swap = np.fliplr(np.eye(size))
-        tables = [eye, off, swap, np.diag(np.eye(size)[-1]), np.diag(np.eye(size)[0])]
-        values = metric.evaluate(np.array(tables) + 1e-9, 1)
-        for bound in metric.bounds:
-            assert np.isinf(bound) or np.abs(values - bound).min() < 1e-3
+    """Values come near to finite bounds: looser ones would be as true, and of less use."""
+    if metric.average:  # Of averages, how near depends on the number of classes.
+        return
+    size = 2 if metric.needs == "binary" else 3
+    tables = np.full((16, size, size), 1e-9)
+    corners = np.ix_([0, -1], [0, -1])
+    for table, some in zip(tables, itertools.product((0, 1), repeat=4), strict=True):
+        table[corners] += np.reshape(some, (2, 2))
+    values = metric.evaluate(tables, 1)
+    for bound in metric.bounds:
+        assert np.isinf(bound) or np.abs(values - bound).min() < 1e-3
 
 
 def check_scale(metric):
@@ -370,7 +380,9 @@ def check_relabelling(metric):
     """The names of classes, hence their order, do not matter; for ordered ones, the direction."""
     for size in sizes(metric):
         table = positive_tables(size)[0]
-        orders = [range(size)[::-1]] if metric.needs == "ordered" else itertools.permutations(range(size))
+        orders = itertools.permutations(range(size))
+        if metric.needs == "ordered":
+            orders = [range(size)[::-1]]
         for order in map(list, orders):
             moved = metric.evaluate(table[np.ix_(order, order)], order.index(1))
             expected = metric.evaluate(table, 1)
@@ -406,7 +418,7 @@ def check_derivative(metric):
 
 
 def check_prevalence(metric):
-    """Whether metric values stay as the rows are weighted anew is what the metric says of itself."""
+    """Whether values stay as the rows are weighted anew is what the metric says of itself."""
     for size in sizes(metric):
         tables = positive_tables(size)
         weights = np.random.default_rng(0).uniform(0.2, 5, (12, size, 1))
@@ -418,10 +430,10 @@ def check_prevalence(metric):
 
 def named_sums(table, label):
     """Return every named sum of cells, of one class against the rest, by visiting all cells."""
-    sums = dict.fromkeys(["tp", "fn", "fp", "tn", "correct", "wrong", "within_one", "beyond_one"], 0.0)
+    sums = Counter()
     for (actual, predicted), value in np.ndenumerate(table):
-        outcome = ("t" if (actual == label) == (predicted == label) else "f") + ("p" if predicted == label else "n")
-        sums[outcome] += value
+        truth = "t" if (actual == label) == (predicted == label) else "f"
+        sums[truth + ("p" if predicted == label else "n")] += value
         sums["correct" if actual == predicted else "wrong"] += value
         sums["within_one" if abs(actual - predicted) <= 1 else "beyond_one"] += value
     return sums
@@ -467,9 +479,8 @@ def check_mixtures(metric):
     np.testing.assert_allclose(share_of(pair.outer, cells), w, rtol=1e-12)
     t = metric.of_binary(**cells)
     # What the pair leaves open does not matter: how large its halves are, or the fourth cell.
-    scaled = inner if not pair.split else {"tn"}
-    others = {name: cell * 3 + pair.split if name in scaled else cell for name, cell in cells.items()}
-    np.testing.assert_allclose(metric.of_binary(**others), t, rtol=1e-12)
+    others = {"tn": x + 1} if pair.split else {name: 3 * cells[name] for name in inner}
+    np.testing.assert_allclose(metric.of_binary(**(cells | others)), t, rtol=1e-12)
     np.testing.assert_allclose(form.inner_at(t, w, 1 - w), x, rtol=1e-9)
     up = metric.of_binary(**pair.cells(x + 0.01, 0.99 - x, w, 1 - w))
     assert ((up > t) == form.increasing).all()
@@ -507,10 +518,9 @@ def test_in_general(check, name):
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_in_general_of_a_cost(check):
-    # Of two classes only, and not of classes that may change places.
-    cost = replace(metrics.cost([[0, 1], [5, 0]]), needs="binary")
+    # Of two classes, which cannot change places.
     if check != "relabelling":
-        CHECKS[check](cost)
+        CHECKS[check](replace(metrics.cost([[0, 1], [5, 0]]), needs="binary"))
 
 
 class Stubborn(Metric):
@@ -536,7 +546,7 @@ WRONG = [
     ("direction", replace(metrics.get("accuracy"), greater_is_better=False)),
     ("derivative", Metric("modulus", lambda tp, fn: abs(tp) / abs(tp + fn))),
     ("derivative", Metric("clipped", lambda tp, fn: np.real(tp / (tp + fn)))),
-    ("prevalence", Stubborn("stubborn", RECALL and metrics.get("recall").function)),
+    ("prevalence", Stubborn("stubborn", metrics.get("recall").function)),
     ("shares", replace(metrics.get("recall"), exact=MISSES)),
     ("shares", replace(metrics.get("f1"), exact=metrics.get("jaccard").exact)),
     ("shares", replace(metrics.get("jaccard_micro"), micro=metrics.get("recall").micro)),
@@ -563,13 +573,9 @@ def test_every_check_is_tested():
 
 # ── Stated facts ─────────────────────────────────────────────────────────────────────────────────
 
-BOUNDS = {
-    (-1, 1): "informedness markedness matthews_corrcoef cohen_kappa weighted_kappa",
-    (
-        0,
-        np.inf,
-    ): "positive_likelihood_ratio negative_likelihood_ratio diagnostic_odds_ratio mean_absolute_error",
-}
+CORRELATIONS = "informedness markedness matthews_corrcoef cohen_kappa weighted_kappa"
+RATIOS = "positive_likelihood_ratio negative_likelihood_ratio diagnostic_odds_ratio"
+BOUNDS = {(-1, 1): CORRELATIONS, (0, np.inf): f"{RATIOS} mean_absolute_error"}
 SMALLER_IS_BETTER = (
     "error_rate fpr fnr fdr false_omission_rate half_total_error_rate negative_likelihood_ratio "
     "prevalence_threshold mean_absolute_error"
@@ -578,18 +584,14 @@ NEEDS = {
     "classes": "accuracy error_rate balanced_accuracy matthews_corrcoef cohen_kappa",
     "ordered": "weighted_kappa mean_absolute_error off_by_one",
 }
+TWO_RATES = f"balanced_accuracy half_total_error_rate informedness geometric_mean {RATIOS}"
 POSTERIOR = {
     "exact": "accuracy error_rate precision recall specificity npv fpr fnr fdr false_omission_rate "
     "prevalence jaccard f1 off_by_one",
-    "quadrature": "fowlkes_mallows balanced_accuracy half_total_error_rate informedness "
-    "geometric_mean positive_likelihood_ratio negative_likelihood_ratio diagnostic_odds_ratio "
-    "prevalence_threshold markedness f2 f0.5",
+    "quadrature": f"{TWO_RATES} prevalence_threshold markedness fowlkes_mallows f2 f0.5",
     "draws": "p4 matthews_corrcoef cohen_kappa weighted_kappa mean_absolute_error",
 }
-WHATEVER_THE_PREVALENCE = (
-    "recall specificity fpr fnr balanced_accuracy half_total_error_rate informedness geometric_mean "
-    "positive_likelihood_ratio negative_likelihood_ratio diagnostic_odds_ratio prevalence_threshold"
-)
+WHATEVER_THE_PREVALENCE = f"recall specificity fpr fnr {TWO_RATES} prevalence_threshold"
 
 
 def those(fact):
@@ -617,13 +619,16 @@ def test_needs_are_as_stated(needs):
 def test_forms_of_the_posterior_are_as_stated(method):
     expected = set(POSTERIOR[method].split())
     assert those(lambda m: (m.exact.method if m.exact else "draws") == method) == expected
-    cm = bp.ConfusionMatrix.from_counts(tp=9, fn=3, fp=2, tn=16)
-    assert {name for name in expected if bp.posterior(cm, draws=100)[name].method != method} == set()
+    for name in expected:
+        table = THREE if name in metrics.names("ordered") else [[16, 2], [3, 9]]
+        post = bp.posterior(bp.ConfusionMatrix.from_table(table), draws=100)
+        assert post[name].method == method
 
 
-# Of three classes, as MATH says: an average has a closed form if it comes to one share.
+# Of three classes: an average has a closed form if it comes to one share, or is of one class.
+SHARES = "precision recall specificity npv fpr fnr fdr false_omission_rate jaccard"
 EXACT_AVERAGES = {
-    "micro": "precision recall specificity npv fpr fnr fdr false_omission_rate jaccard f1 f2 fowlkes_mallows",
+    "micro": f"{SHARES} f1 f2 f0.5 fowlkes_mallows",
     "per_class": f"{POSTERIOR['exact']} {POSTERIOR['quadrature']}",
     "macro": "",
     "weighted": "",
@@ -632,24 +637,22 @@ EXACT_AVERAGES = {
 
 @pytest.mark.parametrize("average", EXACT_AVERAGES)
 def test_averages_with_an_exact_form_are_as_stated(average):
-    binary = [*metrics.names("binary"), "f2", "f0.5"]
-    found = {n for n in binary if metrics.get(f"{n}_{average}").exact_form(3) is not None}
-    expected = set(EXACT_AVERAGES[average].split()) & set(binary)
-    assert found - {"f0.5"} == expected - {"f0.5"}
+    found = {n for n in BINARY_NAMES if metrics.get(f"{n}_{average}").exact_form(3) is not None}
+    assert found == set(EXACT_AVERAGES[average].split()) & set(BINARY_NAMES)
 
 
 def test_dependence_on_prevalence_is_as_stated():
-    expected = set(WHATEVER_THE_PREVALENCE.split())
+    # Two classes are never more than one apart.
+    expected = {*WHATEVER_THE_PREVALENCE.split(), "off_by_one"}
     assert those(lambda metric: not metric.depends_on_prevalence(2)) == expected
 
 
 def test_dependence_of_averages_on_prevalence_is_as_stated():
-    # With more classes, the rest of a class is a mixture of others: only recall is left.
-    found = {name for name in EVERY if 3 in sizes(metrics.get(name)) and not metrics.get(name).depends_on_prevalence(3)}
-    assert found == {
-        "balanced_accuracy",
-        *(f"{name}_{average}" for name in ("recall", "fnr") for average in ("macro", "per_class")),
-    }
+    many = [metrics.get(name) for name in EVERY if 3 in sizes(metrics.get(name))]
+    # With more classes the rest of one is a mixture: recall is left, and the mean prevalence, 1/3.
+    expected = "balanced_accuracy recall_macro recall_per_class fnr_macro fnr_per_class "
+    expected += "prevalence_macro prevalence_micro"
+    assert {m.name for m in many if not m.depends_on_prevalence(3)} == set(expected.split())
 
 
 # ── Names ────────────────────────────────────────────────────────────────────────────────────────
@@ -704,9 +707,7 @@ def test_names_resolve_to_themselves(name):
 def test_names_are_those_of_the_table():
     table = metrics.table()
     assert table["name"].tolist() == metrics.names()
-    assert metrics.names() == [name for name in BINARY if name not in ("f2", "f0.5")] or set(metrics.names()) == set(
-        BINARY
-    ) - {"f2", "f0.5"}
+    assert {*metrics.names(), "f2", "f0.5"} == set(BINARY)
     rows = table.set_index("name")
     assert rows.loc["recall", "aliases"].startswith("sensitivity, tpr")
     assert rows.loc["recall", "needs"] == "binary"
@@ -738,7 +739,7 @@ def test_an_unknown_name_offers_the_nearest(name, nearest):
         metrics.get(name)
 
 
-@pytest.mark.parametrize("name", ["accuracy_macro", "mcc_micro", "balanced_accuracy_macro", "recall_macro_micro"])
+@pytest.mark.parametrize("name", ["acc_macro", "mcc_micro", "mae_weighted", "recall_macro_micro"])
 def test_what_is_one_number_has_no_averages(name):
     with pytest.raises(ValueError, match=f"'{name}': .* one number for all classes"):
         metrics.get(name)
@@ -770,17 +771,11 @@ def test_f_beta_needs_a_positive_number(beta):
 
 
 @pytest.fixture
-def register():
-    made = []
-
-    def enter(name, function, **facts):
-        made.append(metrics.register(name, function, **facts))
-        return made[-1]
-
-    yield enter
-    for metric in made:
-        if metric.name in metrics.names():
-            metrics.unregister(metric.name)
+def register(monkeypatch):
+    """Registration into a copy of the table."""
+    for name in ("_TABLE", "_ALIASES"):
+        monkeypatch.setattr(_registry, name, dict(getattr(_registry, name)))
+    return metrics.register
 
 
 def net_benefit(tp, fn, fp, tn):
@@ -827,18 +822,12 @@ REFUSED = {
     "alias twice": ("mine", net_benefit, {"aliases": ["me", "me"]}, "'me'"),
     "alias of itself": ("mine", net_benefit, {"aliases": ["mine"]}, "'mine'"),
     "kept for averages": ("mine_macro", net_benefit, {}, "'mine_macro': .* kept for averages"),
-    "other arguments": (
-        "mine",
-        lambda tp, hits: tp,
-        {},
-        "'mine': .* among tp, fn.* takes tp, hits",
-    ),
-    "no arguments": ("mine", lambda: 1, {}, "'mine': .* among tp, fn, fp, tn.* takes none"),
-    "any arguments": ("mine", lambda *cells: 1, {}, "'mine'|among tp"),
+    "unknown argument": ("mine", lambda tp, hits: tp, {}, "'mine': .* among tp, .* takes tp, hits"),
+    "no argument": ("mine", lambda: 1, {}, "'mine': .* among tp, fn, fp, tn.* takes none"),
 }
 
 
-@pytest.mark.parametrize("mistake", [name for name in REFUSED if name != "any arguments"])
+@pytest.mark.parametrize("mistake", REFUSED)
 def test_registration_refuses(register, mistake):
     name, function, facts, message = REFUSED[mistake]
     before = metrics.names()
@@ -860,6 +849,7 @@ def test_unregistering_takes_all_names_out_and_frees_them(register):
 
 
 @pytest.mark.parametrize("name", ["unheard_of", "recall_macro", "f2"])
+@pytest.mark.usefixtures("register")
 def test_only_rows_of_the_table_can_be_unregistered(name):
     before = metrics.names()
     with pytest.raises(ValueError, match=name):
@@ -899,5 +889,5 @@ def test_a_cost_matrix_is_square_and_finite(matrix):
 
 
 def test_a_cost_matrix_fits_the_classes():
-    with pytest.raises(ValueError, match="cost_matrix is for 2 classes; .* has 3"):
+    with pytest.raises(ValueError, match=r"cost_matrix is for 2 classes; .* has 3"):
         bp.score(bp.ConfusionMatrix.from_table(THREE), metrics.cost([[0, 1], [1, 0]]))
