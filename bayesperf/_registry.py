@@ -182,10 +182,9 @@ def add(metric: Metric) -> None:
             f"metric {metric.name!r}: its function's arguments must be among {', '.join(ARGUMENTS)}; "
             f"it takes {', '.join(metric.arguments) or 'none'}."
         )
-    if len({metric.name, *metric.aliases}) <= len(metric.aliases):
-        raise ValueError(f"metric {metric.name!r}: its names and aliases must all be different.")
-    for name in (metric.name, *metric.aliases):
-        if name in _ALIASES or any(pattern.fullmatch(name) for pattern in FAMILIES):
+    named = (metric.name, *metric.aliases)
+    for name in named:
+        if named.count(name) > 1 or name in _ALIASES or any(pattern.fullmatch(name) for pattern in FAMILIES):
             raise ValueError(f"a metric named {name!r} exists already.")
         if any(name.endswith(f"_{average}") for average in AVERAGES):
             raise ValueError(f"metric {name!r}: names ending in _{', _'.join(AVERAGES)} are kept for averages.")

@@ -63,7 +63,7 @@ def as_table(table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]] | Non
             raise ValueError("table: the index (actual labels) and the columns (predicted labels) must be the same.")
         named = _labels.given(table.index)
         cells = table.reindex(columns=table.index)
-        if not all(pd.api.types.is_numeric_dtype(dtype) for dtype in cells.dtypes):
+        if not all(getattr(dtype, "kind", "O") in "iuf" for dtype in cells.dtypes):
             raise TypeError("counts must hold whole numbers; some column of the table does not.")
         return xr.DataArray(cells.to_numpy(float, na_value=np.nan), {"actual": named, "predicted": named}, CELL_DIMS)
     if np.ma.is_masked(table):
@@ -92,6 +92,15 @@ def check_dims(names: Sequence[Hashable], cell_dims: Sequence[str] = CELL_DIMS) 
             raise ValueError(f"dims: {name!r} is a name that results use; rename that dim.")
         if list(names).count(name) > 1:
             raise ValueError(f"dims: {name!r} comes twice.")
+
+
+def drop_conflicts(arrays: Sequence[xr.DataArray]) -> list[xr.DataArray]:
+    """Drop the coordinates, but those of dims, that the arrays do not all share: they name a cell, not the matrix."""
+
+    def shared(name: Hashable) -> bool:
+        return all(name in a.coords and a.coords[name].equals(arrays[0].coords[name]) for a in arrays)
+
+    return [a.drop_vars([name for name in a.coords if name not in a.dims and not shared(name)]) for a in arrays]
 
 
 def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataArray:

@@ -88,9 +88,9 @@ class ConfusionMatrix:
             _tables.whole(value.values, name)
             _tables.check_dims(value.dims)
         try:
-            tn_, fp_, fn_, tp_ = xr.broadcast(*xr.align(*cells.values(), join="exact"))
-            # A coordinate that differs between the cells names a cell, not the matrix.
-            rows = [xr.concat(row, "predicted", coords="minimal", compat="equals") for row in ((tn_, fp_), (fn_, tp_))]
+            agreed = _tables.drop_conflicts(list(cells.values()))
+            tn_, fp_, fn_, tp_ = xr.broadcast(*xr.align(*agreed, join="exact"))
+            rows = [xr.concat(row, "predicted", coords="minimal") for row in ((tn_, fp_), (fn_, tp_))]
         except ValueError as error:
             raise ValueError(f"tp, fn, fp and tn do not broadcast: {error}") from None
         rows = [xr.concat(row, "predicted") for row in ((tn_, fp_), (fn_, tp_))]
@@ -330,13 +330,12 @@ class ConfusionMatrix:
         def predict(train: NDArray[np.intp], test: NDArray[np.intp]) -> Any:
             return clone(estimator).fit(take(X, train), take(y, train)).predict(take(X, test))
 
+        classes = _labels.encode(y, "y").labels
         splits = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
         predictions = Parallel(n_jobs=n_jobs)(delayed(predict)(train, test) for train, test in splits)
         fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
         held_out = np.concatenate([test for _, test in splits])
-        return cls.from_predictions(
-            take(y, held_out), np.concatenate(predictions), labels=_labels.encode(y, "y").labels, by={"fold": fold}
-        )
+        return cls.from_predictions(take(y, held_out), np.concatenate(predictions), labels=classes, by={"fold": fold})
 
     @property
     def labels(self) -> list[Any]:

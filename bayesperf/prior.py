@@ -103,7 +103,10 @@ def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
     >>> bp.posterior(cm, prior=bp.prior.dirichlet([[9, 1], [2, 8]]))["recall"].mean().item()
     0.8
     """
-    values = np.array(alpha, dtype=float)
+    try:
+        values = np.array(alpha, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"alpha must be a number or (K, K) numbers; it is {alpha!r}.") from None
     if not (np.isfinite(values) & (values >= 0)).all():
         raise ValueError("alpha must be finite and not negative in every cell.")
     weights = alpha.copy(data=values) if isinstance(alpha, xr.DataArray) else values
@@ -194,7 +197,7 @@ def resolve(prior: str | Prior | None, classes: int) -> Prior:
         return prior
     if prior is None:
         return flat() if classes == 2 else perks()
-    if prior not in _PRESETS:
+    if not isinstance(prior, str) or prior not in _PRESETS:
         raise ValueError(f"prior must be one of {', '.join(_PRESETS)}, or a bayesperf.prior.Prior; it is {prior!r}.")
     return _PRESETS[prior]()
 

@@ -320,15 +320,16 @@ def test_from_counts_broadcasts_dataarrays_by_name():
         assert table(cm.sel(model=model, fold=fold)) == [[6, x + 1], [y + 3, x + 1]]
 
 
-def test_from_counts_keeps_coordinates_that_are_no_dim():
-    cells = {name: xr.DataArray(1, {"model": "x"}) for name in ("tp", "fn", "fp", "tn")}
-    assert CM.from_counts(**cells).counts["model"].item() == "x"
-
-
-def test_from_counts_does_not_mix_coordinates_up():
-    cells = {name: xr.DataArray(1, {"cell": name}) for name in ("tp", "fn", "fp", "tn")}
-    counts = CM.from_counts(**cells).counts
-    assert set(counts.coords) == {"actual", "predicted"}
+def test_from_counts_takes_cells_selected_from_one_array():
+    # Each selection carries a coordinate of its own, which is none of the matrix.
+    cells = xr.DataArray(
+        [[1, 2, 3, 4], [5, 6, 7, 8]],
+        {"model": ["x", "y"], "cell": ["tp", "fn", "fp", "tn"]},
+        ["model", "cell"],
+    )
+    cm = CM.from_counts(**{name: cells.sel(cell=name) for name in ("tp", "fn", "fp", "tn")})
+    assert table(cm) == [[[4, 3], [2, 1]], [[8, 7], [6, 5]]]
+    assert set(cm.counts.coords) == {"model", "actual", "predicted"}
 
 
 # ── from_table ───────────────────────────────────────────────────────────────────────────────
@@ -904,13 +905,17 @@ TYPE_ERRORS = {
     "dates": (predictions([DAY, DAY]), "y_true holds .*date"),
     "datetimes": (predictions(np.array(["2020"], "M8[Y]"), [1]), "y_true holds datetime64"),
     "dates as keys": (predictions([0, 1], by={"f": [DAY, DAY]}), r"by\['f'\] holds .*date"),
-    "number of labels": (predictions([0, 1], labels=2), "labels"),
+    "number of labels": (predictions([0, 1], labels=2), "labels must be a sequence.* it is int"),
+    "text as labels": (predictions(["a", "b"], labels="ab"), "labels must be a sequence.* is str"),
     "by a list": (predictions([0, 1], by=[0, 1]), "by"),
     "by a name": (predictions([0, 1], by="fold"), "by"),
     "text": (counts(tp="1"), "tp must hold whole numbers"),
     "none": (counts(tp=None), "tp must hold whole numbers"),
     "boolean": (counts(tp=True), "tp must hold whole numbers; it holds bool"),
     "text cells": (of_table([["a", "b"], ["c", "d"]]), "counts must hold whole numbers"),
+    "text frame": (of_table(pd.DataFrame([["a", "b"]] * 2)), "counts must hold whole numbers"),
+    "boolean cells": (of_table([[True, False]] * 2), "counts must hold whole numbers"),
+    "boolean frame": (of_table(pd.DataFrame([[True, False]] * 2)), "must hold whole numbers"),
     "scores of text": (scores([0, 1], ["a", "b"]), "y_score must be numbers"),
     "threshold of text": (scores([0, 1], [0, 1], "a"), "thresholds must be numbers"),
 }

@@ -162,7 +162,7 @@ BAD_INPUT = {
     "null label": (FRAME | {"y": ["a", None, "b", "b"]}, {}, "column 'y' has .*missing"),
     "null number": (FRAME | {"p": [1, 1, 2, None]}, {}, "column 'p' has .*missing"),
     "null boolean": (FRAME | {"y": [True, None, False, True]}, {}, "column 'y' has .*missing"),
-    "null key": (FRAME | {"f": ["u", None, "v", "v"]}, {"by": "f"}, r"by\['f'\] has .*missing"),
+    "null key": (FRAME | {"f": ["u", None, "v", "v"]}, {"by": "f"}, "column 'f' has .*missing"),
     "scores": (FRAME | {"p": [0.1, 0.2, 0.3, 0.4]}, {}, "column 'p' holds .*from_scores"),
     "unknown label": (FRAME, {"labels": ["a", "c"]}, "column 'y' holds 'b'.* add .* to labels"),
     "unknown positive": (FRAME, {"pos_label": "c"}, "pos_label='c' is not among the labels"),
@@ -186,9 +186,8 @@ def test_mixed_kinds_are_refused(engine):
 
 def test_missing_values_are_counted_by_rows_not_by_groups():
     frame = pd.DataFrame({"y": ["a", "b", None, None, None], "p": ["a", "b", "a", "a", "a"]})
-    with pytest.raises(ValueError, match="column 'y'") as refusal:
+    with pytest.raises(ValueError, match="column 'y' has 3 missing values"):
         from_frame(frame, **GOOD)
-    assert "has 1 missing" not in str(refusal.value)
 
 
 @pytest.mark.parametrize("frame", [None, 3, "frame.csv", FRAME, [FRAME], np.ones((2, 2))])
