@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from bayesperf import _checks, metrics
 from bayesperf import _distributions as distributions
-from bayesperf._distributions import Beta, Distribution, Draws, Transformed
+from bayesperf._distributions import Beta, Distribution, Transformed
+from bayesperf._draws import Draws
 from bayesperf._exact import Mixture, Share, Transform
 from bayesperf._registry import ARGUMENTS, Metric, one_vs_rest
 from bayesperf._sampled import SampledPosterior

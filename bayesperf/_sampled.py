@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf import _checks, metrics
-from bayesperf._distributions import Draws
+from bayesperf._draws import Draws
 from bayesperf._labelled import evaluate
 from bayesperf._tables import CELL_DIMS
 from bayesperf.counts import ConfusionMatrix

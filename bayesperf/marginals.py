@@ -11,7 +11,8 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from bayesperf._checks import one_of, probability
-from bayesperf._distributions import Distribution, Draws
+from bayesperf._distributions import Distribution
+from bayesperf._draws import Draws
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,7 +17,7 @@ import xarray as xr
 from bayesperf import _checks
 from bayesperf import prior as priors
 from bayesperf._display import Summary
-from bayesperf._distributions import Draws
+from bayesperf._draws import Draws
 from bayesperf._labelled import evaluate, summary_rows
 from bayesperf._registry import applicable
 from bayesperf._tables import CELL_DIMS
@@ -286,6 +286,11 @@ class Posterior(ABC):
             value = values[metric.name]
             met &= value >= least if metric.greater_is_better else value <= least
         share = met.mean(("chain", "draw")).rename("prob_joint")
+        # Where the probability of one is known exactly, all together cannot be more probable.
+        for marginal, metric, least in zip(self._marginals(wanted), wanted, requirements.values(), strict=True):
+            if marginal.method != "draws":
+                alone = marginal.sf(least) if metric.greater_is_better else marginal.cdf(least)
+                share = share.clip(max=alone.values)
         trials = met.sizes["chain"] * met.sizes["draw"]
         return share.assign_attrs(mcse=float(np.sqrt(share * (1 - share) / trials).max()))
 

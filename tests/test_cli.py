@@ -45,8 +45,8 @@ def test_summary_prints_a_table(folder):
 
 @pytest.mark.parametrize("name", ["cancer.csv", "cancer.parquet"])
 def test_json_holds_the_librarys_figures(folder, name):
-    done = run("summary", name, "--by", "model", "--by", "fold", "--pos-label", "malignant", "--metrics", "recall,f2",
-               "--require", "recall>=0.9", "--require", "fpr<=0.05", "--prior", "jeffreys", "--ci-prob", "0.9", "--json", cwd=folder)  # fmt: skip
+    options = "--by model --by fold --pos-label malignant --metrics recall,f2 --require recall>=0.9 --require fpr<=0.05"
+    done = run("summary", name, *options.split(), "--prior", "jeffreys", "--ci-prob", "0.9", "--json", cwd=folder)
     document = json.loads(done.stdout)
     cm = bp.ConfusionMatrix.from_frame(
         bp.datasets.load("breast_cancer"), actual="actual", predicted="predicted", by="model", pos_label="malignant"
@@ -95,24 +95,26 @@ def test_demo_prints_the_table_and_says_where_the_report_is(tmp_path):
     assert (tmp_path / "bayesperf-demo.html").read_text().startswith("<!doctype html>")
 
 
+NUMBERS = f"{HEADER}\n1,0,a,1\n0,1,a,1\n"
+LETTERS = f"{HEADER}\nx,y,a,1\ny,x,a,1\n"
 BAD = {
-    "missing column": (f"{HEADER}\n1,1,a,1\n", ["--predicted", "guess"], "no column 'guess' in the frame; its columns are 'actual'"),
-    "missing by column": (f"{HEADER}\n1,1,a,1\n", ["--by", "site"], "no column 'site'"),
+    "missing column": (NUMBERS, ["--predicted", "guess"], "no column 'guess' in the frame; its columns are 'actual'"),
+    "missing by column": (NUMBERS, ["--by", "site"], "no column 'site'"),
     "empty file": ("", [], "p.csv: cannot be read: No columns to parse"),
     "no rows": (f"{HEADER}\n", [], "p.csv: holds no rows."),
-    "missing labels": (f"{HEADER}\n1,1,a,1\n0,,a,1\n", [], "column 'predicted' has 1 missing value"),
+    "missing labels": (f"{NUMBERS}0,,a,1\n", [], "column 'predicted' has 1 missing value"),
     "one label": (f"{HEADER}\n1,1,a,1\n", [], "only one label occurs"),
     "scores for labels": (f"{HEADER}\n1,0.7,a,1\n0,0.2,a,1\n", [], "a class cannot be a fractional number"),
-    "unknown metric": (f"{HEADER}\n1,0,a,1\n0,1,a,1\n", ["--metrics", "recal"], "no metric named 'recal': did you mean 'recall'"),
-    "unknown prior": (f"{HEADER}\n1,0,a,1\n0,1,a,1\n", ["--prior", "uniform"], "prior must be one of flat, jeffreys"),
-    "positive class": (f"{HEADER}\nx,y,a,1\ny,x,a,1\n", ["--pos-label", "z"], "--pos-label z: not among the labels x, y"),
-    "no positive class": (f"{HEADER}\nx,y,a,1\ny,x,a,1\n", ["--metrics", "recall"], "needs a positive class"),
-    "interval": (f"{HEADER}\n1,0,a,1\n0,1,a,1\n", ["--ci-prob", "95"], "--ci-prob must be a number between 0 and 1"),
-    "requirement": (f"{HEADER}\n1,0,a,1\n0,1,a,1\n", ["--require", "recall~0.9"], "is not of the form recall>=0.8"),
-    "direction": (f"{HEADER}\n1,0,a,1\n0,1,a,1\n", ["--require", "fpr>=0.9"], "of fpr, smaller is better: use <="),
-    "not a number": (f"{HEADER}\n1,0,a,1\n0,1,a,1\n", ["--require", "fpr<=low"], "'low' is not a number"),
-    "improper": (f"{HEADER}\n1,1,a,1\n0,0,a,1\n", ["--prior", "haldane"], "improper"),
-}  # fmt: skip
+    "unknown metric": (NUMBERS, ["--metrics", "recal"], "no metric named 'recal': did you mean 'recall'"),
+    "unknown prior": (NUMBERS, ["--prior", "uniform"], "prior must be one of flat, jeffreys"),
+    "positive class": (LETTERS, ["--pos-label", "z"], "--pos-label z: not among the labels x, y"),
+    "no positive class": (LETTERS, ["--metrics", "recall"], "needs a positive class"),
+    "interval": (NUMBERS, ["--ci-prob", "95"], "--ci-prob must be a number between 0 and 1"),
+    "requirement": (NUMBERS, ["--require", "recall~0.9"], "is not of the form recall>=0.8"),
+    "direction": (NUMBERS, ["--require", "fpr>=0.9"], "of fpr, smaller is better: use <="),
+    "not a number": (NUMBERS, ["--require", "fpr<=low"], "'low' is not a number"),
+    "improper": (NUMBERS, ["--prior", "haldane"], "improper"),
+}
 
 
 @pytest.mark.parametrize(("content", "arguments", "words"), BAD.values(), ids=BAD)

@@ -64,7 +64,7 @@ def test_summary_is_tidy_and_says_what_it_shows():
     assert (table["mcse"] > 0).tolist() == [False] * 4 + [True] * 2
     assert table.attrs["ci_prob"] == 0.9
     assert table["ci_lower"][0] == pytest.approx(stats.beta(9, 3).ppf(0.05))
-    assert "0.9 probability, equal-tailed interval. Prior: flat Dirichlet (1 in each of 4 cells" in repr(table)
+    assert "with its 90 % equal-tailed interval. Prior: flat Dirichlet (1 in each of 4 cells" in repr(table)
     assert "equal-tailed interval" in table._repr_html_()
 
 
