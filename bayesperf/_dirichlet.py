@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -104,17 +105,10 @@ class DirichletPosterior(Posterior):
 
     def _marginals(self, wanted: Sequence[Metric]) -> list[Marginal]:
         self._refuse_each(wanted)
-        exact = {metric.name: self._exact(metric) for metric in wanted if self._is_exact(metric)}
-        sampled = [metric for metric in wanted if metric.name not in exact]
-        values = self._metric_draws(sampled, self.n_draws, None) if sampled else {}
-        drawn = {m.name: Draws.of(m.name, values[m.name][:, None, :], m.bounds) for m in sampled}
-        found = exact | drawn
-        return [
-            Marginal(
-                metric.name, found[metric.name], self._leading_of(metric), self._sampler(metric, found[metric.name])
-            )
-            for metric in wanted
-        ]
+        found: dict[Metric, Distribution] = {m: self._exact(m) for m in wanted if self._is_exact(m)}
+        drawn = self._metric_draws([m for m in wanted if m not in found], self.n_draws, None)
+        found |= {m: Draws.of(m.name, values[:, None, :], m.bounds) for m, values in drawn.items()}
+        return [Marginal(m.name, found[m], self._leading_of(m), self._sampler(m, found[m])) for m in wanted]
 
     def _leading_of(self, metric: Metric) -> xr.DataArray:
         leading = self._leading
@@ -176,13 +170,12 @@ class DirichletPosterior(Posterior):
         """
         entropy = self.random_seed if random_seed is None else _checks.seed(random_seed)
         leading = self._leading
-        fixed = sorted((str(n), c.values.tolist()) for n, c in leading.coords.items() if not c.dims)
+        fixed = [(str(name), c.values.tolist()) for name, c in leading.coords.items() if not c.dims]
+        labels = [[(str(dim), label) for label in leading[dim].values.tolist()] for dim in leading.dims]
         streams = []
-        for index, omega in zip(np.ndindex(leading.shape), self._flat, strict=True):
-            here = [(str(d), leading[d].values.tolist()[i]) for d, i in zip(leading.dims, index, strict=True)]
-            key = hashlib.blake2b(
-                repr(sorted(fixed + here, key=repr)).encode() + omega.tobytes(), digest_size=16
-            ).digest()
+        for place, omega in zip(product(*labels), self._flat, strict=True):
+            name = repr(sorted([*fixed, *place], key=repr)).encode()
+            key = hashlib.blake2b(name + omega.tobytes(), digest_size=16).digest()
             streams.append(np.random.default_rng([entropy, *np.frombuffer(key, np.uint32).tolist()]))
         return streams
 
@@ -212,18 +205,20 @@ class DirichletPosterior(Posterior):
                 f"{what}: some cell has neither examples nor prior weight ({self.prior_text}). Use a proper prior."
             )
 
-    def _metric_draws(self, wanted: Sequence[Metric], n: int, random_seed: Any) -> dict[str, Array]:
+    def _metric_draws(self, wanted: Sequence[Metric], n: int, random_seed: Any) -> dict[Metric, Array]:
         """Return joint draws of metrics, (m, n) or (m·K, n) each, with the cells of one matrix at a time in memory."""
         for metric in wanted:
             argument = self._arguments(metric.average is not None)
             self._refuse_improper(metric, {name: argument(name) for name in metric.arguments})
         known = self if self.prevalence is not None else self._with_any_prevalence()
-        parts: dict[str, list[Array]] = {metric.name: [] for metric in wanted}
+        parts: dict[Metric, list[Array]] = {metric: [] for metric in wanted}
+        if not parts:
+            return {}
         for omega, rng in zip(known._flat, self._generators(random_seed), strict=True):
             cells = known._draw(omega, n, rng)
-            for metric in wanted:
-                parts[metric.name].append(np.atleast_2d(metric.evaluate(cells, self._positive).T))
-        return {name: np.concatenate(part) for name, part in parts.items()}
+            for metric, part in parts.items():
+                part.append(np.atleast_2d(metric.evaluate(cells, self._positive).T))
+        return {metric: np.concatenate(part) for metric, part in parts.items()}
 
     def _with_any_prevalence(self) -> DirichletPosterior:
         """Supply equal shares, for metrics that do not depend on them."""
@@ -234,22 +229,22 @@ class DirichletPosterior(Posterior):
         def sample(n: int, random_seed: Any) -> Array:
             n = _checks.count("n", n)
             if not self.rates:
-                return self._metric_draws([metric], n, random_seed)[metric.name]
+                return self._metric_draws([metric], n, random_seed)[metric]
             streams = self._generators(random_seed)
             each = distribution.size // len(streams)
             return distribution.ppf(np.concatenate([rng.random((each, n)) for rng in streams]))
 
         return sample
 
-    def _metric_values(self, wanted: Sequence[Metric]) -> dict[str, xr.DataArray]:
+    def _metric_values(self, wanted: Sequence[Metric]) -> dict[Metric, xr.DataArray]:
         self._refuse_each(wanted)
         if self.rates:
             self._refuse_no_matrix("a joint probability")
         values = self._metric_draws(wanted, max(self.n_draws, _JOINT_DRAWS), None)
         leading = self._leading
         return {
-            name: xr.DataArray(value.reshape(*leading.shape, 1, -1), leading.coords, (*leading.dims, "chain", "draw"))
-            for name, value in values.items()
+            m: xr.DataArray(value.reshape(*leading.shape, 1, -1), leading.coords, (*leading.dims, "chain", "draw"))
+            for m, value in values.items()
         }
 
     def _refuse_each(self, wanted: Sequence[Metric]) -> None:

@@ -52,13 +52,14 @@ class SampledPosterior(Posterior):
     def _default_metrics(self) -> list[str]:
         return metrics.headline(len(self.labels), self._positive is not None)
 
-    def _metric_values(self, wanted: Sequence[Metric]) -> dict[str, xr.DataArray]:
-        return {metric.name: evaluate(metric, self.cells, self._positive) for metric in wanted}
+    def _metric_values(self, wanted: Sequence[Metric]) -> dict[Metric, xr.DataArray]:
+        return {metric: evaluate(metric, self.cells, self._positive) for metric in wanted}
 
     def _marginals(self, wanted: Sequence[Metric]) -> list[Marginal]:
         found = []
-        for metric, values in zip(wanted, self._metric_values(wanted).values(), strict=True):
-            ordered = values.transpose(..., "chain", "draw")
+        values = self._metric_values(wanted)
+        for metric in wanted:
+            ordered = values[metric].transpose(..., "chain", "draw")
             flat = ordered.values.reshape(-1, *ordered.shape[-2:])
             distribution = Draws.of(metric.name, flat, metric.bounds, self.independent)
             leading = xr.zeros_like(ordered.isel(chain=0, draw=0, drop=True))

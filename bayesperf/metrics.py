@@ -337,13 +337,15 @@ def off_by_one(within_one, beyond_one):
     return within_one / (within_one + beyond_one)
 
 
-def cost(cost_matrix: ArrayLike) -> Metric:
+def cost(cost_matrix: ArrayLike, name: str = "cost") -> Metric:
     """Return the mean cost of an example as a metric.
 
     Parameters
     ----------
     cost_matrix : array-like (K, K)
         Cost of each outcome, rows actual and columns predicted, in the order of the labels; gains are negative costs.
+    name : str
+        What to call it in tables, where there are several.
 
     Raises
     ------
@@ -368,7 +370,7 @@ def cost(cost_matrix: ArrayLike) -> Metric:
         return masked_sum(cells, matrix) / cells.sum((-2, -1))
 
     bounds = (float(matrix.min()), float(matrix.max()))
-    return Metric("cost", function, bounds=bounds, greater_is_better=False, needs="classes")
+    return Metric(name, function, bounds=bounds, greater_is_better=False, needs="classes")
 
 
 def headline(classes: int, has_positive: bool) -> list[str]:

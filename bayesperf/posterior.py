@@ -283,7 +283,7 @@ class Posterior(ABC):
         values = self._metric_values(wanted)
         met = xr.ones_like(next(iter(values.values())), dtype=bool)
         for metric, least in zip(wanted, requirements.values(), strict=True):
-            value = values[metric.name]
+            value = values[metric]
             met &= value >= least if metric.greater_is_better else value <= least
         share = met.mean(("chain", "draw")).rename("prob_joint")
         # Where the probability of one is known exactly, all together cannot be more probable.
@@ -295,8 +295,8 @@ class Posterior(ABC):
         return share.assign_attrs(mcse=float(np.sqrt(share * (1 - share) / trials).max()))
 
     @abstractmethod
-    def _metric_values(self, wanted: Sequence[Metric]) -> dict[str, xr.DataArray]:
-        """Return joint draws of metrics, dims (…, chain, draw), by name."""
+    def _metric_values(self, wanted: Sequence[Metric]) -> dict[Metric, xr.DataArray]:
+        """Return joint draws of metrics, dims (…, chain, draw)."""
 
     @abstractmethod
     def _chains(self, draws: int, chains: int, random_seed: Any) -> xr.DataArray:
@@ -330,6 +330,8 @@ class Posterior(ABC):
 
         wanted = [self._applicable(metric) for metric in metrics or self._default_metrics()]
         cells = self._chains(_checks.count("draws", draws), _checks.count("chains", chains), random_seed)
+        if len({m.name for m in wanted}) < len(set(wanted)):
+            raise ValueError("metrics: two have the same name; a tree needs a name a variable.")
         variables = {"cells": cells} | {m.name: evaluate(m, cells, self._positive) for m in wanted}
         leading = ("chain", "draw", *self.dims)
         dataset = xr.Dataset({name: value.transpose(*leading, ...) for name, value in variables.items()})

@@ -135,6 +135,20 @@ def test_more_draws_lower_the_error():
     assert few / many == pytest.approx(3, rel=0.05)
 
 
+def test_metrics_asked_for_twice_and_two_costs_are_told_apart():
+    lenient, strict = metrics.cost([[0, 1], [1, 0]], name="lenient"), metrics.cost([[0, 1], [5, 0]])
+    post = bp.posterior(BINARY)
+    table = post.summary(["mcc", "phi", lenient, strict])
+    assert table["metric"].tolist() == ["matthews_corrcoef", "matthews_corrcoef", "lenient", "cost"]
+    assert table["mean"][0] == table["mean"][1] == post["mcc"].mean().item()
+    assert table["mean"][2] == pytest.approx(52 / 149, abs=5 * table["mcse"][2])
+    assert table["mean"][3] == pytest.approx((36 + 5 * 16) / 149, abs=5 * table["mcse"][3])
+    same_name = metrics.cost([[0, 1], [1, 0]])
+    assert post.summary([same_name, strict])["mean"].nunique() == 2
+    with pytest.raises(ValueError, match="two have the same name"):
+        post.to_datatree([same_name, strict])
+
+
 # ── Awkward counts ──
 
 AWKWARD = {
