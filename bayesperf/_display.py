@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from html import escape
 from itertools import islice
@@ -40,6 +41,13 @@ def matrix_html(cm: ConfusionMatrix) -> str:
         f"<div><p><b>ConfusionMatrix</b>: {escape(_headline(cm))}</p>"
         f"<div style='display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-end'>{''.join(shown)}{more}</div></div>"
     )
+
+
+def figure(value: float) -> str:
+    """Write a figure with three decimals, a large one with three digits."""
+    if math.isinf(value):
+        return "∞"
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.3g}"
 
 
 def caption(attrs: Mapping[Any, Any]) -> str:

@@ -173,8 +173,10 @@ def test_labels_named_by_the_caller_decide(column):
     assert table(cm) == [[0, 0, 0], [0, 1, 0], [0, 1, 0]]
 
 
-def test_labels_may_name_what_never_occurs():
+def test_labels_may_name_what_never_occurs_and_leave_out_what_never_does():
     assert table(CM.from_predictions([1, 1], [1, 1], labels=[0, 1])) == [[0, 0], [0, 2]]
+    declared = pd.Categorical(["b", "a"], ["c", "a", "b"])
+    assert table(CM.from_predictions(declared, ["b", "b"], labels=["a", "b"])) == [[0, 1], [0, 1]]
 
 
 @pytest.mark.parametrize(
@@ -807,6 +809,7 @@ VALUE_ERRORS = {
     "infinite": (predictions([0, np.inf]), r"y_true holds \[inf\]"),
     "unsigned too great": (predictions(np.array([0, 2**63], np.uint64)), "y_true .*64"),
     "too great": (predictions([0, 2**70]), "y_true .*64"),
+    "too great a float": (predictions([0, 2.0**60]), "y_true holds"),
     "one label only": (predictions([1, 1], [1, 1]), r"only one label .*\(1\).*labels=\["),
     "unknown label": (predictions([0, 2], labels=[0, 1]), "y_true holds 2.* add .* to labels"),
     "labels twice": (predictions([0, 1], labels=[0, 1, 1]), "labels: every .* once"),

@@ -11,7 +11,8 @@ import pytest
 
 import bayesperf as bp
 from bayesperf.report.analysis import Requirement, Settings, analyse
-from bayesperf.report.html import Scale, render
+from bayesperf.report.html import render
+from bayesperf.report.svg import Scale
 
 HOSTILE = '<script>document.title="owned"</script>'
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -34,7 +35,9 @@ class Outline(HTMLParser):
 
 @pytest.fixture(scope="module")
 def cancer():
-    settings = Settings(by=("model", "fold"), pos_label="malignant", require=("recall>=0.9", "precision>=0.9"))
+    settings = Settings(
+        by=("model", "fold"), pos_label="malignant", require=("recall>=0.9", "precision>=0.9"), score="score"
+    )
     return analyse(bp.datasets.load("breast_cancer"), settings)
 
 
@@ -89,6 +92,15 @@ def test_every_picture_is_drawn_inside_its_frame(page):
             for x, y in re.findall(r"([-\d.]+),([-\d.]+)", path):
                 assert 0 <= float(x) <= int(width)
                 assert 0 <= float(y) <= int(height)
+
+
+def test_thresholds_are_the_matrices_at_each_score(cancer):
+    frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")
+    over = cancer.thresholds["naive_bayes"]["recall"]
+    for threshold in over.mean()["threshold"].values[[0, 30, -1]]:
+        called = np.where(frame["score"] >= threshold, "malignant", "benign")
+        recall = bp.posterior(frame["actual"], called, pos_label="malignant", labels=["benign", "malignant"])["recall"]
+        assert over.mean().sel(threshold=threshold).item() == pytest.approx(recall.mean().item())
 
 
 def test_hostile_labels_are_text(hostile_page):

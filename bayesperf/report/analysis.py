@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -19,6 +20,9 @@ from bayesperf.posterior import Posterior
 
 # The leading dim that a report both pools over and shows by itself.
 FOLD = "fold"
+# What a report shows over the thresholds of a score, and at how many of them.
+THRESHOLD_METRICS = ("recall", "precision", "specificity")
+_THRESHOLDS = 61
 _REQUIREMENT = re.compile(r"\s*([^<>=\s]+)\s*(>=|<=)\s*([^<>=\s]+)\s*")
 
 
@@ -30,6 +34,7 @@ class Settings:
     predicted: str = "predicted"
     by: tuple[str, ...] = ()
     pos_label: str | None = None
+    score: str | None = None
     prior: str | None = None
     ci_prob: float = 0.95
     metrics: tuple[str, ...] = ()
@@ -77,13 +82,18 @@ class Analysis:
         Of each system, over its folds.
     folds : Posterior or None
         Of each fold by itself, if there are folds.
+    requirements : tuple of Requirement
+        What the metrics are to meet.
+    thresholds : mapping of str to Posterior
+        Of each system, by name, over the thresholds of its score (dim ``threshold``), if there is a score.
     """
 
     counts: ConfusionMatrix
     settings: Settings
     pooled: Posterior
     folds: Posterior | None
-    requirements: tuple[Requirement, ...] = field(default=())
+    requirements: tuple[Requirement, ...] = ()
+    thresholds: Mapping[str, Posterior] = field(default_factory=dict)
 
     @cached_property
     def metric_names(self) -> list[str]:
@@ -172,7 +182,36 @@ def analyse(frame: pd.DataFrame, settings: Settings) -> Analysis:
     pooled = counts.sum(FOLD) if FOLD in counts.dims else counts
     options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
     folds = posterior(counts, **options) if FOLD in counts.dims else None
-    return Analysis(counts, settings, posterior(pooled, **options), folds, requirements)
+    over = _over_thresholds(frame, counts, [name for name in by if name != FOLD], settings, options)
+    return Analysis(counts, settings, posterior(pooled, **options), folds, requirements, over)
+
+
+def _over_thresholds(
+    frame: pd.DataFrame, counts: ConfusionMatrix, systems: list[str], settings: Settings, options: dict[str, Any]
+) -> dict[str, Posterior]:
+    """Return each system's posterior over the thresholds of its score."""
+    if settings.score is None:
+        return {}
+    if settings.score not in frame:
+        raise ValueError(f"--score {settings.score}: no such column in the file.")
+    if counts.pos_label is None:
+        raise ValueError(
+            f"--score needs two classes and --pos-label; the labels are {', '.join(map(str, counts.labels))}."
+        )
+    parts = frame.groupby(systems, sort=True, observed=True) if systems else [((), frame)]
+    low, high = frame[settings.score].quantile([0.01, 0.99])
+    grid = np.linspace(low, high, _THRESHOLDS)
+    if not low < high:
+        raise ValueError(f"--score {settings.score}: it is the same for every example.")
+    return {
+        ", ".join(map(str, name)): posterior(
+            ConfusionMatrix.from_scores(
+                part[settings.actual], part[settings.score], thresholds=grid, pos_label=counts.pos_label
+            ),
+            **options,
+        )
+        for name, part in parts
+    }
 
 
 def _label(labels: list[Any], text: str) -> Any:

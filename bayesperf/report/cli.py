@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 Files = Annotated[list[Path], typer.Argument(help="CSV or Parquet, a row an example; several become a dim 'file'.")]
 Actual = Annotated[str, typer.Option(help="Column of actual labels.")]
 Predicted = Annotated[str, typer.Option(help="Column of predicted labels.")]
+Score = Annotated[str | None, typer.Option(help="Column of scores, greater for the positive class.")]
 By = Annotated[list[str] | None, typer.Option(help="Column to tell systems apart; 'fold' is also pooled. Repeatable.")]
 PosLabel = Annotated[str | None, typer.Option(help="The positive class of a binary problem.")]
 Prior = Annotated[str | None, typer.Option(help="flat, jeffreys, perks or haldane. [flat for two classes, else perks]")]
@@ -67,6 +69,7 @@ def report(
     output: Output = Path("report.html"),
     actual: Actual = "actual",
     predicted: Predicted = "predicted",
+    score: Score = None,
     by: By = None,
     pos_label: PosLabel = None,
     prior: Prior = None,
@@ -82,7 +85,7 @@ def report(
     from bayesperf.report.terminal import as_json
 
     settings = _settings(actual, predicted, by, pos_label, prior, ci_prob, metrics, require, seed)
-    analysis = analyse(read(files), settings)
+    analysis = analyse(read(files), replace(settings, score=score))
     output.write_text(render(analysis, shlex.join(["bayesperf", *sys.argv[1:]])), encoding="utf-8")
     print(as_json(analysis) if json else f"The report is in {output}")
 
@@ -98,7 +101,7 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     settings = Settings(by=("model",), pos_label="malignant", require=("recall>=0.9", "precision>=0.9"))
     predictions = datasets.load("breast_cancer")
     print_tables(analyse(predictions, settings), Console())
-    folds = analyse(predictions, Settings(**{**vars(settings), "by": ("model", "fold")}))
+    folds = analyse(predictions, replace(settings, by=("model", "fold"), score="score"))
     output.write_text(render(folds, "bayesperf demo"), encoding="utf-8")
     print(f"The report, with densities and folds, is in {output.resolve()}")
 
@@ -119,15 +122,15 @@ def _settings(
 
     names = tuple(name.strip() for entry in metrics or () for name in entry.split(","))
     return Settings(
-        actual,
-        predicted,
-        tuple(by or ()),
-        pos_label,
-        prior,
-        probability("--ci-prob", ci_prob),
-        names,
-        tuple(require or ()),
-        seed,
+        actual=actual,
+        predicted=predicted,
+        by=tuple(by or ()),
+        pos_label=pos_label,
+        prior=prior,
+        ci_prob=probability("--ci-prob", ci_prob),
+        metrics=names,
+        require=tuple(require or ()),
+        seed=seed,
     )
 
 

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from bayesperf import metrics
-from bayesperf._display import caption, table_html
+from bayesperf._display import caption, figure, table_html
 from bayesperf.marginals import Marginal
-from bayesperf.plots._curves import SERIES, Curves, curves, intervals
-from bayesperf.report.analysis import FOLD, Analysis
-from bayesperf.report.terminal import figure, systems
+from bayesperf.plots._curves import SERIES, curves, intervals
+from bayesperf.report import svg
+from bayesperf.report.analysis import FOLD, THRESHOLD_METRICS, Analysis
+from bayesperf.report.terminal import systems
 
-WIDTH, HEIGHT, FLAT = 320, 46, 18
 _PACKAGES = ("bayesperf", "numpy", "scipy", "xarray")
 
 
@@ -48,6 +47,7 @@ def render(analysis: Analysis, command: str) -> str:
         blocks=[_block(marginal, analysis.settings.ci_prob) for marginal in analysis.marginals],
         fold_blocks=_fold_blocks(analysis),
         requirements=_requirements(analysis),
+        thresholds=_thresholds(analysis),
         probability=probability,
         caption=caption(analysis.summary.attrs),
         prior=analysis.pooled.prior_text,
@@ -66,15 +66,15 @@ def _tables(analysis: Analysis) -> list[Markup]:
 def _block(marginal: Marginal, ci_prob: float) -> dict[str, Any]:
     """Return a metric's rows, one a system, drawn on one scale."""
     drawn = curves(marginal, ci_prob, "hdi")
-    scale = Scale(drawn)
+    scale = svg.Scale(drawn)
     metric = metrics.get(marginal.name)
     better = {True: "more is better", False: "less is better", None: ""}[metric.greater_is_better]
     rows = [
-        {"name": name, "mean": drawn.mean[i], "interval": drawn.interval[i], "picture": _density(drawn, i, scale)}
+        {"name": name, "mean": drawn.mean[i], "interval": drawn.interval[i], "picture": svg.density(drawn, i, scale)}
         for i, name in enumerate(drawn.names)
     ]
     return {"title": metric.title, "about": metric.description, "better": better, "method": marginal.method,
-            "mcse": float(marginal.mcse().max()), "rows": rows, "axis": _axis(scale)}  # fmt: skip
+            "mcse": float(marginal.mcse().max()), "rows": rows, "axis": svg.axis(scale)}  # fmt: skip
 
 
 def _fold_blocks(analysis: Analysis) -> list[dict[str, Any]]:
@@ -84,10 +84,12 @@ def _fold_blocks(analysis: Analysis) -> list[dict[str, Any]]:
     blocks = []
     for name in analysis.metric_names[:4]:
         each = intervals(analysis.folds[name], analysis.settings.ci_prob, "hdi")
-        scale = Scale(each)
-        rows = [{"name": label, "mean": each.mean[i], "interval": each.interval[i], "picture": _strip(each, i, scale)}
-                for i, label in enumerate(each.names)]  # fmt: skip
-        blocks.append({"title": metrics.get(name).title, "rows": rows, "axis": _axis(scale)})
+        scale = svg.Scale(each)
+        rows = [
+            {"name": label, "mean": each.mean[i], "interval": each.interval[i], "picture": svg.strip(each, i, scale)}
+            for i, label in enumerate(each.names)
+        ]
+        blocks.append({"title": metrics.get(name).title, "rows": rows, "axis": svg.axis(scale)})
     return blocks
 
 
@@ -102,85 +104,15 @@ def _requirements(analysis: Analysis) -> dict[str, Any] | None:
     return {"columns": list(columns), "rows": rows}
 
 
-class Scale:
-    """From values to pixels: linear, or logarithmic for ratios without an upper bound."""
-
-    def __init__(self, drawn: Curves):
-        self.logarithmic = drawn.logarithmic
-        low, high = self._of(drawn.x.min()), self._of(drawn.x.max())
-        margin = 0.02 * (high - low) or 0.5
-        self.low, self.high = low - margin, high + margin
-
-    def _of(self, value: Any) -> Any:
-        return np.log10(np.maximum(value, 1e-12)) if self.logarithmic else value
-
-    def __call__(self, value: Any) -> NDArray[np.float64]:
-        """Return horizontal positions."""
-        share = (self._of(np.asarray(value)) - self.low) / (self.high - self.low)
-        return np.asarray(WIDTH * np.clip(share, 0, 1))
-
-    def ticks(self) -> list[float]:
-        """Return three to six round values."""
-        if self.logarithmic:
-            return [10.0**k for k in range(int(np.ceil(self.low)), int(np.floor(self.high)) + 1)][
-                :: max(1, int((self.high - self.low) / 5))
-            ]
-        rough = (self.high - self.low) / 5
-        power = 10.0 ** np.floor(np.log10(rough))
-        step = power * min((1, 2, 5, 10), key=lambda factor: abs(factor * power - rough))
-        return [round(k * step, 12) for k in range(int(np.ceil(self.low / step)), int(np.floor(self.high / step)) + 1)]
-
-
-def _svg(height: int, label: str, *parts: str) -> Markup:
-    body = "".join(parts)
-    return Markup(f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{label}">{body}</svg>')
-
-
-def _path(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
-    return " L".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-
-
-def _density(drawn: Curves, i: int, scale: Scale) -> Markup:
-    """Return a density with its interval shaded and its mean marked."""
-    colour = SERIES[i % len(SERIES)]
-    low, high = drawn.interval[i]
-    grid = np.unique(np.concatenate([drawn.x[i], np.clip([low, high], drawn.x[i].min(), drawn.x[i].max())]))
-    heights = np.interp(grid, drawn.x[i], drawn.density[i])
-    x, y = scale(grid), HEIGHT - 1 - (HEIGHT - 6) * heights / drawn.density[i].max()
-    inside = (grid >= low) & (grid <= high)
-    area = f"M{x[inside][0]:.1f},{HEIGHT - 1} L{_path(x[inside], y[inside])} L{x[inside][-1]:.1f},{HEIGHT - 1} Z"
-    at = float(scale(drawn.mean[i]))
-    mean = f'<path d="M{at:.1f},4 V{HEIGHT - 1}" stroke="{colour}" stroke-dasharray="3 2"/>'
-    return _svg(
-        HEIGHT,
-        f"density, interval {figure(low)} to {figure(high)}",
-        f'<line x1="0" x2="{WIDTH}" y1="{HEIGHT - 0.5}" y2="{HEIGHT - 0.5}" stroke="#bbb"/>',
-        f'<path d="{area}" fill="{colour}" fill-opacity=".28"/>',
-        f'<path d="M{_path(x, y)}" fill="none" stroke="{colour}" stroke-width="1.6"/>',
-        mean if np.isfinite(drawn.mean[i]) else "",
-    )
-
-
-def _strip(drawn: Curves, i: int, scale: Scale) -> Markup:
-    """Return an interval as a line with its mean as a dot."""
-    low, high = scale(drawn.interval[i])
-    middle = FLAT / 2
-    return _svg(
-        FLAT,
-        f"interval {figure(drawn.interval[i, 0])} to {figure(drawn.interval[i, 1])}",
-        f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{middle}" y2="{middle}" stroke="{SERIES[0]}" stroke-width="2"/>',
-        f'<circle cx="{scale(drawn.mean[i]):.1f}" cy="{middle}" r="3.5" fill="{SERIES[0]}"/>',
-    )
-
-
-def _axis(scale: Scale) -> Markup:
-    """Return the axis beneath a block's pictures."""
-    marks = []
-    for tick in scale.ticks():
-        at = float(scale(tick))
-        anchor = "start" if at < 14 else "end" if at > WIDTH - 14 else "middle"
-        marks.append(
-            f'<line x1="{at:.1f}" x2="{at:.1f}" y1="0" y2="4" stroke="#666"/>'
-            f'<text x="{at:.1f}" y="15" text-anchor="{anchor}" font-size="11" fill="#444">{tick:g}</text>'
-        )
-    return _svg(18, "scale", *marks)
+def _thresholds(analysis: Analysis) -> dict[str, Any] | None:
+    """Return, for every system, how its metrics move with the threshold."""
+    if not analysis.thresholds:
+        return None
+    pictures = []
+    for name, posterior in analysis.thresholds.items():
+        found = [posterior[metric] for metric in THRESHOLD_METRICS]
+        at = found[0].mean()["threshold"].values
+        centre = np.stack([marginal.mean().values for marginal in found])
+        interval = np.stack([marginal.hdi(analysis.settings.ci_prob).values for marginal in found])
+        pictures.append((name, svg.bands(at, centre, interval)))
+    return {"legend": list(zip(THRESHOLD_METRICS, SERIES, strict=False)), "pictures": pictures}

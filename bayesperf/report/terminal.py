@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bayesperf import metrics
-from bayesperf._display import caption
+from bayesperf._display import caption, figure
 from bayesperf.report.analysis import Analysis
 
 _FIGURES = {"mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "undefined"}
@@ -77,13 +77,6 @@ def systems(analysis: Analysis) -> list[tuple[tuple[int, ...], list[str]]]:
         (at, [str(leading[dim].values[i]) for dim, i in zip(leading.dims, at, strict=True)])
         for at in np.ndindex(leading.shape)
     ]
-
-
-def figure(value: float) -> str:
-    """Write a figure with three decimals, a large one with three digits."""
-    if math.isinf(value):
-        return "∞"
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.3g}"
 
 
 def as_json(analysis: Analysis) -> str:

@@ -1,0 +1,121 @@
+"""The report's pictures: inline SVG made of numbers alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from bayesperf._display import figure
+from bayesperf.plots._curves import SERIES, Curves
+
+WIDTH, HEIGHT, FLAT, TALL = 320, 46, 18, 150
+
+
+class Scale:
+    """From values to pixels: linear, or logarithmic for ratios without an upper bound."""
+
+    def __init__(self, drawn: Curves):
+        self.logarithmic = drawn.logarithmic
+        low, high = self._of(drawn.x.min()), self._of(drawn.x.max())
+        margin = 0.02 * (high - low) or 0.5
+        self.low, self.high = low - margin, high + margin
+
+    def _of(self, value: Any) -> Any:
+        return np.log10(np.maximum(value, 1e-12)) if self.logarithmic else value
+
+    def __call__(self, value: Any) -> NDArray[np.float64]:
+        """Return horizontal positions."""
+        share = (self._of(np.asarray(value)) - self.low) / (self.high - self.low)
+        return np.asarray(WIDTH * np.clip(share, 0, 1))
+
+    def ticks(self) -> list[float]:
+        """Return three to six round values."""
+        if self.logarithmic:
+            return [10.0**k for k in range(int(np.ceil(self.low)), int(np.floor(self.high)) + 1)][
+                :: max(1, int((self.high - self.low) / 5))
+            ]
+        rough = (self.high - self.low) / 5
+        power = 10.0 ** np.floor(np.log10(rough))
+        step = power * min((1, 2, 5, 10), key=lambda factor: abs(factor * power - rough))
+        return [round(k * step, 12) for k in range(int(np.ceil(self.low / step)), int(np.floor(self.high / step)) + 1)]
+
+
+def frame(height: int, label: str, *parts: str) -> Markup:
+    """Return a picture of the full width, with a description for those who do not see it."""
+    body = "".join(parts)
+    return Markup(f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{label}">{body}</svg>')
+
+
+def path(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
+    """Return the points of a path, the first without its command."""
+    return " L".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+
+
+def density(drawn: Curves, i: int, scale: Scale) -> Markup:
+    """Return a density with its interval shaded and its mean marked."""
+    colour = SERIES[i % len(SERIES)]
+    low, high = drawn.interval[i]
+    grid = np.unique(np.concatenate([drawn.x[i], np.clip([low, high], drawn.x[i].min(), drawn.x[i].max())]))
+    heights = np.interp(grid, drawn.x[i], drawn.density[i])
+    x, y = scale(grid), HEIGHT - 1 - (HEIGHT - 6) * heights / drawn.density[i].max()
+    inside = (grid >= low) & (grid <= high)
+    area = f"M{x[inside][0]:.1f},{HEIGHT - 1} L{path(x[inside], y[inside])} L{x[inside][-1]:.1f},{HEIGHT - 1} Z"
+    at = float(scale(drawn.mean[i]))
+    mean = f'<path d="M{at:.1f},4 V{HEIGHT - 1}" stroke="{colour}" stroke-dasharray="3 2"/>'
+    return frame(
+        HEIGHT,
+        f"density, interval {figure(low)} to {figure(high)}",
+        f'<line x1="0" x2="{WIDTH}" y1="{HEIGHT - 0.5}" y2="{HEIGHT - 0.5}" stroke="#bbb"/>',
+        f'<path d="{area}" fill="{colour}" fill-opacity=".28"/>',
+        f'<path d="M{path(x, y)}" fill="none" stroke="{colour}" stroke-width="1.6"/>',
+        mean if np.isfinite(drawn.mean[i]) else "",
+    )
+
+
+def strip(drawn: Curves, i: int, scale: Scale) -> Markup:
+    """Return an interval as a line with its mean as a dot."""
+    low, high = scale(drawn.interval[i])
+    middle = FLAT / 2
+    return frame(
+        FLAT,
+        f"interval {figure(drawn.interval[i, 0])} to {figure(drawn.interval[i, 1])}",
+        f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{middle}" y2="{middle}" stroke="{SERIES[0]}" stroke-width="2"/>',
+        f'<circle cx="{scale(drawn.mean[i]):.1f}" cy="{middle}" r="3.5" fill="{SERIES[0]}"/>',
+    )
+
+
+def axis(scale: Scale) -> Markup:
+    """Return the axis beneath a block's pictures."""
+    marks = []
+    for tick in scale.ticks():
+        at = float(scale(tick))
+        anchor = "start" if at < 14 else "end" if at > WIDTH - 14 else "middle"
+        marks.append(
+            f'<line x1="{at:.1f}" x2="{at:.1f}" y1="0" y2="4" stroke="#666"/>'
+            f'<text x="{at:.1f}" y="15" text-anchor="{anchor}" font-size="11" fill="#444">{tick:g}</text>'
+        )
+    return frame(18, "scale", *marks)
+
+
+def bands(x: NDArray[np.float64], centre: NDArray[np.float64], interval: NDArray[np.float64]) -> Markup:
+    """Return lines (m, n) over a common x with their bands (m, n, 2), on a vertical axis from 0 to 1."""
+    left, bottom = 26, TALL - 20
+    at = left + (WIDTH - left - 8) * (x - x[0]) / (x[-1] - x[0])
+    parts = [
+        f'<path d="M{left},{y:.1f} H{WIDTH - 8}" stroke="#ddd"/>'
+        f'<text x="{left - 4}" y="{y + 4:.1f}" text-anchor="end" font-size="11" fill="#444">{share:g}</text>'
+        for share in (0, 0.5, 1)
+        for y in [bottom - (bottom - 8) * share]
+    ]
+    for i, colour in zip(range(len(centre)), SERIES, strict=False):
+        line, low, high = (bottom - (bottom - 8) * y for y in (centre[i], interval[i, :, 0], interval[i, :, 1]))
+        outline = path(np.concatenate([at, at[::-1]]), np.concatenate([high, low[::-1]]))
+        parts.append(f'<path d="M{outline} Z" fill="{colour}" fill-opacity=".2"/>')
+        parts.append(f'<path d="M{path(at, line)}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
+    for k, anchor in ((0, "start"), (len(x) // 2, "middle"), (-1, "end")):
+        place = f'x="{at[k]:.1f}" y="{TALL - 4}" text-anchor="{anchor}"'
+        parts.append(f'<text {place} font-size="11" fill="#444">{x[k]:.3g}</text>')
+    return frame(TALL, "metrics over the threshold, with their bands", *parts)
