@@ -117,5 +117,6 @@ def bands(x: NDArray[np.float64], centre: NDArray[np.float64], interval: NDArray
         parts.append(f'<path d="M{path(at, line)}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
     for k, anchor in ((0, "start"), (len(x) // 2, "middle"), (-1, "end")):
         place = f'x="{at[k]:.1f}" y="{TALL - 4}" text-anchor="{anchor}"'
-        parts.append(f'<text {place} font-size="11" fill="#444">{x[k]:.3g}</text>')
+        name = "threshold " if anchor == "middle" else ""
+        parts.append(f'<text {place} font-size="11" fill="#444">{name}{x[k]:.3g}</text>')
     return frame(TALL, "metrics over the threshold, with their bands", *parts)
