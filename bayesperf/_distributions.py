@@ -143,12 +143,18 @@ class Beta(Distribution):
         scale = np.sqrt(special.zeta(2, self.a) + special.zeta(2, self.b))
         return np.clip(special.expit(location + scale * special.ndtri(q)), 1e-15, 1 - 1e-15)
 
-    def log_moment(self, power: float, rest_power: float) -> Array:
-        """Return log E[X^power (1 − X)^rest_power], inf where it diverges."""
-        a, b = (self.a + power)[:, 0], (self.b + rest_power)[:, 0]
-        finite = (a > 0) & (b > 0)
-        safe = np.where(finite, a, 1.0), np.where(finite, b, 1.0)
-        return np.where(finite, special.betaln(*safe) - special.betaln(self.a, self.b)[:, 0], np.inf)
+    def factor(self, kind: str) -> tuple[Array, Array]:
+        """Return the mean and the squared coefficient of variation of X, 1/X or (1 − X)/X, inf where they diverge.
+
+        Written out, because differences of log-gamma functions lose their digits at large counts.
+        """
+        a, b = self.a[:, 0], self.b[:, 0]
+        if kind == "share":
+            return a / (a + b), b / (a * (a + b + 1))
+        with np.errstate(divide="ignore"):
+            mean = (a + b - 1 if kind == "inverse" else b) / (a - 1)
+            variation = (b / (a + b - 1) if kind == "inverse" else (a + b - 1) / b) / (a - 2)
+        return np.where(a > 1, mean, np.inf), np.where(a > 2, variation, np.inf)
 
 
 @dataclass(frozen=True)
@@ -322,15 +328,13 @@ class Mixture(Distribution):
         return np.clip(values, *self.bounds), (weights_x * weights_w).reshape(len(x), -1)
 
     def mean_sd(self) -> tuple[Array, Array]:
-        """Return the moments: closed where the metric is a product of powers, inf where they diverge."""
-        if self.form.powers is None:
+        """Return the moments: closed where the metric is a product of two factors, inf where they diverge."""
+        if self.form.factors is None:
             return _weighted_mean_sd(*self._points(129))
-        p, p_rest, q, q_rest = self.form.powers
-        with np.errstate(over="ignore", invalid="ignore"):
-            first = np.exp(self.inner.log_moment(p, p_rest) + self.outer.log_moment(q, q_rest))
-            second = np.exp(self.inner.log_moment(2 * p, 2 * p_rest) + self.outer.log_moment(2 * q, 2 * q_rest))
-            variance = np.where(np.isinf(second), np.inf, second - first**2)
-        return first, np.sqrt(np.maximum(variance, 0))
+        (mean, x), (w_mean, w) = (
+            beta.factor(kind) for beta, kind in zip((self.inner, self.outer), self.form.factors, strict=True)
+        )
+        return mean * w_mean, mean * w_mean * np.sqrt(x + w + x * w)
 
 
 def _weighted_mean_sd(values: Array, weights: Array) -> tuple[Array, Array]:

@@ -67,8 +67,9 @@ class Mixture:
         Whether the metric grows with X.
     increasing_outer : bool
         Whether the metric grows with W (of use only with `outer_at`).
-    powers : tuple of four floats, optional
-        (a, b, c, d) if the metric is X^a (1−X)^b W^c (1−W)^d: its moments are then closed, and may be infinite.
+    factors : tuple of two {"share", "inverse", "odds"}, optional
+        If the metric is a product of X, 1/X or (1 − X)/X and likewise of W: its moments are then closed, and may be
+        infinite.
     """
 
     pair: Pair
@@ -76,7 +77,7 @@ class Mixture:
     outer_at: Callable[[Array, Array, Array], Array] | None = None
     increasing: bool = True
     increasing_outer: bool = True
-    powers: tuple[float, float, float, float] | None = None
+    factors: tuple[str, str] | None = None
     method: ClassVar[str] = "quadrature"
 
 

@@ -235,8 +235,7 @@ def informedness(tp, fn, fp, tn):
     return tp / (tp + fn) + tn / (fp + tn) - 1
 
 
-@row(aliases=("g_mean",), exact=Mixture(_RATES, lambda t, s, _: t * t / s, lambda t, r, _: t * t / r,
-                                         powers=(0.5, 0, 0.5, 0)))  # fmt: skip
+@row(aliases=("g_mean",), exact=Mixture(_RATES, lambda t, s, _: t * t / s, lambda t, r, _: t * t / r))
 def geometric_mean(tp, fn, fp, tn):
     """Geometric mean of recall and specificity."""
     return np.sqrt(tp / (tp + fn) * (tn / (fp + tn)))
@@ -244,7 +243,7 @@ def geometric_mean(tp, fn, fp, tn):
 
 @row(aliases=("lr+", "plr"), bounds=(0.0, np.inf),
       exact=Mixture(Pair(RECALL, FALSE_ALARMS), lambda t, w, _: t * w, lambda t, x, _: x / t, increasing_outer=False,
-                    powers=(1, 0, -1, 0)))  # fmt: skip
+                    factors=("share", "inverse")))  # fmt: skip
 def positive_likelihood_ratio(tp, fn, fp, tn):
     """How much more often positives are called positive than negatives are: recall / fpr."""
     return tp / (tp + fn) / (fp / (fp + tn))
@@ -252,7 +251,7 @@ def positive_likelihood_ratio(tp, fn, fp, tn):
 
 @row(aliases=("lr-", "nlr"), bounds=(0.0, np.inf), greater_is_better=False,
       exact=Mixture(Pair(MISSES, SPECIFICITY), lambda t, w, _: t * w, lambda t, x, _: x / t, increasing_outer=False,
-                    powers=(1, 0, -1, 0)))  # fmt: skip
+                    factors=("share", "inverse")))  # fmt: skip
 def negative_likelihood_ratio(tp, fn, fp, tn):
     """How much more often positives are called negative than negatives are: fnr / specificity."""
     return fn / (tp + fn) / (tn / (fp + tn))
@@ -264,7 +263,7 @@ def _error_at_odds_ratio(t: Array, error: Array, rest: Array) -> Array:
 
 @row(aliases=("dor",), bounds=(0.0, np.inf),
       exact=Mixture(Pair(MISSES, FALSE_ALARMS), _error_at_odds_ratio, _error_at_odds_ratio, increasing=False,
-                    increasing_outer=False, powers=(-1, 1, -1, 1)))  # fmt: skip
+                    increasing_outer=False, factors=("odds", "odds")))  # fmt: skip
 def diagnostic_odds_ratio(tp, fn, fp, tn):
     """Ratio of the likelihood ratios, (tp·tn)/(fn·fp)."""
     return tp / fn * (tn / fp)

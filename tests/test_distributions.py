@@ -125,6 +125,23 @@ def test_moments_of_ratios_are_closed_and_diverge_where_they_should():
     assert posterior((3, 2, 9, 5))["negative_likelihood_ratio"].mean().item() == pytest.approx(3 / 7 * 15 / 5)
 
 
+@pytest.mark.parametrize("name", [*QUADRATURE, "recall", "f1"])
+@pytest.mark.parametrize("millions", [1, 100, 10_000])
+def test_large_counts_meet_the_delta_method(name, millions):
+    shares = np.array([0.40, 0.10, 0.05, 0.45])
+    total = millions * 1_000_000
+    marginal = posterior(tuple((shares * total).astype(int).tolist()))[name]
+    metric = metrics.get(name)
+    gradient = np.imag([metric.of_binary(*(shares + 1e-20j * unit)) for unit in np.eye(4)]) / 1e-20
+    sd = np.sqrt((shares * gradient**2).sum() - (shares @ gradient) ** 2) / np.sqrt(total)
+    assert marginal.mean().item() == pytest.approx(
+        metric.of_binary(*shares), abs=0.01 * sd + 10 / total * np.abs(gradient).max()
+    )
+    assert marginal.sd().item() == pytest.approx(sd, rel=1e-3)
+    for interval in (marginal.hdi(), marginal.eti()):
+        assert interval.diff("ci_bound").item() == pytest.approx(2 * 1.959964 * sd, rel=1e-3)
+
+
 def shortest(ppf, prob):
     """The shortest interval holding prob, by direct minimisation of its width over the lower tail mass."""
 
