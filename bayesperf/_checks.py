@@ -22,10 +22,10 @@ def one_of(name: str, value: Any, options: Collection[str]) -> str:
     return str(value)
 
 
-def count(name: str, value: Any) -> int:
-    """Return a whole number of at least one."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1; it is {value!r}.")
+def count(name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number that is large enough."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; it is {value!r}.")
     return int(value)
 
 

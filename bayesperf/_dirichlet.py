@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from bayesperf._sampled import SampledPosterior
 from bayesperf._tables import CELL_DIMS, ask_for_positive
 from bayesperf.counts import ConfusionMatrix
 from bayesperf.marginals import Marginal
-from bayesperf.posterior import DRAWS, Posterior
+from bayesperf.posterior import DRAWS, Posterior, prediction_of
 
 Array = NDArray[np.float64]
 # Probabilities near 0 or 1 are read to three digits; a probability has no closed form to check it by.
@@ -108,7 +108,9 @@ class DirichletPosterior(Posterior):
         found: dict[Metric, Distribution] = {m: self._exact(m) for m in wanted if self._is_exact(m)}
         drawn = self._metric_draws([m for m in wanted if m not in found], self.n_draws, None)
         found |= {m: Draws.of(m.name, values[:, None, :], m.bounds) for m, values in drawn.items()}
-        return [Marginal(m.name, found[m], self._leading_of(m), self._sampler(m, found[m])) for m in wanted]
+        return [
+            Marginal(m.name, found[m], self._leading_of(m), self._sampler(m, found[m]), self.estimand) for m in wanted
+        ]
 
     def _leading_of(self, metric: Metric) -> xr.DataArray:
         leading = self._leading
@@ -162,7 +164,7 @@ class DirichletPosterior(Posterior):
 
     # ── Draws ──
 
-    def _generators(self, random_seed: Any) -> list[np.random.Generator]:
+    def _generators(self, random_seed: Any, purpose: str = "") -> list[np.random.Generator]:
         """Return a stream for each matrix, keyed by its coordinates and its content.
 
         So another metric or another system changes no figure, and two systems never share random numbers, be they in
@@ -174,7 +176,7 @@ class DirichletPosterior(Posterior):
         labels = [[(str(dim), label) for label in leading[dim].values.tolist()] for dim in leading.dims]
         streams = []
         for place, omega in zip(product(*labels), self._flat, strict=True):
-            name = repr(sorted([*fixed, *place], key=repr)).encode()
+            name = repr((purpose, sorted([*fixed, *place], key=repr))).encode()
             key = hashlib.blake2b(name + omega.tobytes(), digest_size=16).digest()
             streams.append(np.random.default_rng([entropy, *np.frombuffer(key, np.uint32).tolist()]))
         return streams
@@ -206,19 +208,29 @@ class DirichletPosterior(Posterior):
             )
 
     def _metric_draws(self, wanted: Sequence[Metric], n: int, random_seed: Any) -> dict[Metric, Array]:
-        """Return joint draws of metrics, (m, n) or (m·K, n) each, with the cells of one matrix at a time in memory."""
-        for metric in wanted:
-            argument = self._arguments(metric.average is not None)
-            self._refuse_improper(metric, {name: argument(name) for name in metric.arguments})
-        known = self if self.prevalence is not None else self._with_any_prevalence()
-        parts: dict[Metric, list[Array]] = {metric: [] for metric in wanted}
-        if not parts:
+        """Return joint draws of metrics, (m, n) or (m·K, n) each."""
+        if not wanted:
             return {}
+        blocks = list(self._blocks(wanted, n, random_seed))
+        return {metric: np.concatenate([np.atleast_2d(block[metric].T) for block in blocks]) for metric in wanted}
+
+    def _blocks(
+        self, wanted: Sequence[Metric], n: int = _JOINT_DRAWS, random_seed: Any = None
+    ) -> Iterator[dict[Metric, Array]]:
+        """Yield joint draws of metrics, (n,) or (n, K) each, a matrix at a time: cells need little memory then."""
+        self._refuse_each(wanted)
+        if self.rates:
+            self._refuse_no_matrix("a joint draw")
+        for metric in wanted:
+            # Re-weighted rows enter whole; else the cells that the metric's arguments sum.
+            reweighted = isinstance(self.prevalence, Prevalence) and metric.depends_on_prevalence(len(self.labels))
+            argument = self._arguments(metric.average is not None)
+            needed = {"cells": self._flat} if reweighted else {name: argument(name) for name in metric.arguments}
+            self._refuse_improper(metric, needed)
+        known = self if self.prevalence is not None else self._with_any_prevalence()
         for omega, rng in zip(known._flat, self._generators(random_seed), strict=True):
             cells = known._draw(omega, n, rng)
-            for metric, part in parts.items():
-                part.append(np.atleast_2d(metric.evaluate(cells, self._positive).T))
-        return {metric: np.concatenate(part) for metric, part in parts.items()}
+            yield {metric: metric.evaluate(cells, self._positive) for metric in wanted}
 
     def _with_any_prevalence(self) -> DirichletPosterior:
         """Supply equal shares, for metrics that do not depend on them."""
@@ -230,22 +242,12 @@ class DirichletPosterior(Posterior):
             n = _checks.count("n", n)
             if not self.rates:
                 return self._metric_draws([metric], n, random_seed)[metric]
-            streams = self._generators(random_seed)
+            # There is no joint draw behind a rate prior: every metric has streams of its own.
+            streams = self._generators(random_seed, metric.name)
             each = distribution.size // len(streams)
             return distribution.ppf(np.concatenate([rng.random((each, n)) for rng in streams]))
 
         return sample
-
-    def _metric_values(self, wanted: Sequence[Metric]) -> dict[Metric, xr.DataArray]:
-        self._refuse_each(wanted)
-        if self.rates:
-            self._refuse_no_matrix("a joint probability")
-        values = self._metric_draws(wanted, max(self.n_draws, _JOINT_DRAWS), None)
-        leading = self._leading
-        return {
-            m: xr.DataArray(value.reshape(*leading.shape, 1, -1), leading.coords, (*leading.dims, "chain", "draw"))
-            for m, value in values.items()
-        }
 
     def _refuse_each(self, wanted: Sequence[Metric]) -> None:
         for metric in wanted:
@@ -265,7 +267,9 @@ class DirichletPosterior(Posterior):
             np.stack(values).reshape(shape), dict(cells.coords) | {"draw": np.arange(n)}, dims, name="cells"
         )
 
-    def _chains(self, draws: int, chains: int, random_seed: Any) -> xr.DataArray:
+    def _chains(self, draws: int | None, chains: int | None, random_seed: Any) -> xr.DataArray:
+        draws = 1000 if draws is None else _checks.count("draws", draws)
+        chains = 4 if chains is None else _checks.count("chains", chains)
         cells = self.draws(draws * chains, random_seed)
         at = cells.get_axis_num("draw")
         shape = (*cells.shape[:at], chains, draws, *cells.shape[at + 1 :])
@@ -280,8 +284,10 @@ class DirichletPosterior(Posterior):
         by_actual = self.prevalence is None and n is None and not self.rates
         known = self._with_any_prevalence() if by_actual else self
         known._refuse_no_matrix("predict")
-        draws = _checks.count("draws", draws)
+        draws = _checks.count("draws", draws, least=2)
         observed = self.observed.values.reshape(self._flat.shape).astype(int)
+        if n is None and (observed.sum((1, 2)) == 0).any():
+            raise ValueError("n: some matrix has no examples; name the size of the new test set.")
         shares = []
         for omega, counts, rng in zip(self._flat, observed, known._generators(random_seed), strict=True):
             cells = known._draw(omega, draws, rng)
@@ -296,16 +302,17 @@ class DirichletPosterior(Posterior):
         template = self.concentration
         shape = (*template.shape[:-2], 1, draws, *template.shape[-2:])
         coords = dict(template.coords) | {"chain": [0], "draw": np.arange(draws)}
-        size_text = f"{n} examples" if n is not None else "as many examples as observed"
         return SampledPosterior(
             cells=xr.DataArray(np.stack(shares).reshape(shape), coords, (*self.dims, "chain", "draw", *CELL_DIMS)),
             pos_label=self.pos_label,
             prior_text=self.prior_text,
-            estimand=f"Prediction of the metric in a new test set of {size_text}",
+            estimand=prediction_of(n),
             independent=True,
         )
 
     def update(self, cm: ConfusionMatrix) -> Posterior:
+        if not isinstance(cm, ConfusionMatrix):
+            raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
         if cm.labels != self.labels or cm.pos_label != self.pos_label:
             raise ValueError(
                 f"cm: labels {cm.labels} (positive {cm.pos_label!r}) are not those of the posterior, {self.labels} "
@@ -332,18 +339,23 @@ def parse_prevalence(p: Any, labels: list[Any], positive: int | None) -> Prevale
     if len(labels) == 2 and (of_positive or of_beta):
         if positive is None:
             raise ValueError(ask_for_positive(labels))
-        if of_beta and min(p) <= 0:
-            raise ValueError(f"p: (a, b) of a Beta must both be positive; they are {p}.")
-        share = np.array(p if of_beta else (_checks.probability("p", p), 1 - p), dtype=float)
+        share = _shares(p) if of_beta else np.array([_checks.probability("p", p), 1 - p])
         return Prevalence(share if positive == 0 else share[::-1], fixed=of_positive)
     if isinstance(p, Mapping):
         if set(p) != set(labels):
             raise ValueError(f"p: give a share for each of the labels {labels}; it has {list(p)}.")
         p = [p[label] for label in labels]
+    shares = _shares(p)
+    if shares.shape != (len(labels),) or not np.isclose(shares.sum(), 1, atol=1e-9):
+        raise ValueError(f"p: give {len(labels)} shares, one a label, summing to 1; they are {shares.tolist()}.")
+    return Prevalence(shares, fixed=True)
+
+
+def _shares(p: Any) -> Array:
     try:
         shares = np.asarray(p, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"p: give a share of positives, (a, b) of a Beta, or a share a label; it is {p!r}.") from None
-    if shares.shape != (len(labels),) or (shares < 0).any() or not np.isclose(shares.sum(), 1, atol=1e-9):
-        raise ValueError(f"p: give {len(labels)} shares, one a label, summing to 1; they are {shares.tolist()}.")
-    return Prevalence(shares, fixed=True)
+        shares = np.array(np.nan)
+    if not (np.isfinite(shares) & (shares > 0)).all():
+        raise ValueError(f"p: give a share of positives, (a, b) of a Beta, or shares above 0; it is {p!r}.")
+    return shares

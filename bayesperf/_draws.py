@@ -30,11 +30,10 @@ class Draws(Distribution):
 
     @classmethod
     def of(cls, name: str, values: Array, bounds: tuple[float, float], independent: bool = True) -> Draws:
-        """Return draws of a metric; what is not finite counts as undefined, and something must be defined."""
-        defined = np.isfinite(values)
-        if not defined.any((-2, -1)).all():
+        """Return draws of a metric, of which some must be defined."""
+        if np.isnan(values).all((-2, -1)).any():
             raise ValueError(f"metric {name!r} is undefined (0/0) in every draw.")
-        return cls(np.where(defined, values, np.nan), bounds, independent)
+        return cls(values, bounds, independent)
 
     @property
     def size(self) -> int:
@@ -59,8 +58,9 @@ class Draws(Distribution):
     def _density(self, v: Array, x: Array) -> Array:
         from arviz_stats.base import array_stats
 
-        if v[0] == v[-1]:
-            return np.where(x == v[0], np.inf, 0.0)
+        v = v[np.isfinite(v)]
+        if len(v) < 2 or v[-1] - v[0] <= 1e-12 * abs(v[0]):
+            return np.where(np.isclose(x, v[0] if len(v) else np.inf), np.inf, 0.0)
         grid, density, _ = array_stats.kde(v, bound_correction=True)
         return np.asarray(np.interp(x, grid, density, left=0.0, right=0.0))
 
@@ -73,28 +73,50 @@ class Draws(Distribution):
     def _defined(self) -> list[Array]:
         """The defined draws of each quantity, sorted."""
         flat = np.sort(self.values.reshape(len(self.values), -1), axis=-1)
-        return [v[: np.isfinite(v).sum()] for v in flat]
+        return [v[: len(v) - np.isnan(v).sum()] for v in flat]
 
     def mean_sd(self) -> tuple[Array, Array]:
         return self._moments
 
     @cached_property
     def _moments(self) -> tuple[Array, Array]:
-        defined = self._defined
-        return np.array([v.mean() for v in defined]), np.array([v.std(ddof=1) for v in defined])
+        """Means and standard deviations; inf where some draws are."""
+        finite = np.array([np.isfinite(v).all() for v in self._defined])
+        means = [v.mean() for v in self._defined]
+        with np.errstate(invalid="ignore"):
+            sds = [v.std(ddof=1) for v in self._defined]
+        return np.array(means), np.where(finite, sds, np.inf)
 
     def hdi(self, prob: float) -> Array:
-        from arviz_stats.base import array_stats
-
-        return np.stack([array_stats.hdi(v, prob) for v in self._defined])
+        return np.stack([_shortest(v, prob) for v in self._defined])
 
     def mcse(self) -> Array:
+        mean, sd = self._moments
+        defined = ~np.isnan(self.values)
         if self.independent:
-            return self.mean_sd()[1] / np.sqrt(np.isfinite(self.values).sum((1, 2)))
+            return sd / np.sqrt(defined.sum((1, 2)))
         from arviz_stats.base import array_stats
 
-        return np.asarray([array_stats.mcse(v, chain_axis=0, draw_axis=1) for v in self.values])
+        # Of a ratio of two means, the sum over the defined draws and their share.
+        deviations = np.where(defined & np.isfinite(mean)[:, None, None], self.values - mean[:, None, None], 0)
+        errors = [array_stats.mcse(v, chain_axis=0, draw_axis=1) for v in deviations]
+        return np.where(np.isfinite(mean), np.asarray(errors) / defined.mean((1, 2)), np.inf)
 
     def undefined(self) -> Array:
         """Return the share of draws in which the quantity is undefined."""
-        return 1 - np.isfinite(self.values).mean((1, 2))
+        return np.isnan(self.values).mean((1, 2))
+
+
+def _shortest(ordered: Array, prob: float) -> Array:
+    """Return the shortest interval of sorted draws, of which some may be infinite."""
+    from arviz_stats.base import array_stats
+
+    finite = np.isfinite(ordered)
+    if finite.all():
+        return np.asarray(array_stats.hdi(ordered, prob))
+    if finite.mean() < prob:
+        return np.array([np.quantile(ordered, 1 - prob, method="lower"), np.inf])
+    inside = int(np.ceil(prob * len(ordered))) - 1
+    width = ordered[finite][inside:] - ordered[finite][: finite.sum() - inside]
+    start = int(np.argmin(width))
+    return ordered[finite][[start, start + inside]]

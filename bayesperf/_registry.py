@@ -128,13 +128,14 @@ class Metric:
         cells = np.asarray(cells)
         cells = cells if cells.dtype.kind in "fc" else cells.astype(float)
         with np.errstate(divide="ignore", invalid="ignore"):
+            leading = cells.shape[:-2]
             if self.average is None:
                 position = 1 if positive is None else positive
-                return np.asarray(self.function(**{a: ARGUMENTS[a](cells, position) for a in self.arguments}))
+                return self._apply({a: ARGUMENTS[a](cells, position) for a in self.arguments}, leading)
             parts = one_vs_rest(cells)
             if self.average == "micro":
-                return np.asarray(self.function(**{a: parts[a].sum(-1) for a in self.arguments}))
-            values = np.asarray(self.function(**{a: parts[a] for a in self.arguments}))
+                return self._apply({a: parts[a].sum(-1) for a in self.arguments}, leading)
+            values = self._apply({a: parts[a] for a in self.arguments}, (*leading, cells.shape[-1]))
             if self.average == "per_class":
                 return values
             weights = parts["tp"] + parts["fn"] if self.average == "weighted" else np.ones_like(values)
@@ -142,6 +143,16 @@ class Metric:
                 weights = np.where(np.isfinite(values), weights, 0)
                 values = np.where(np.isfinite(values), values, 0)
             return np.asarray((weights * values).sum(-1) / weights.sum(-1))
+
+    def _apply(self, arguments: dict[str, Array], shape: tuple[int, ...]) -> Array:
+        """Call the function; refuse values that are not one a matrix."""
+        value = np.asarray(self.function(**arguments))
+        if value.shape != shape:
+            raise ValueError(
+                f"metric {self.name!r}: its function returned shape {value.shape} where {shape} was wanted, one value "
+                "a matrix. Leave the leading axes alone: index cells as cells[..., 0, 0], sum over the last axes."
+            )
+        return value
 
     def of_binary(self, tp: Array, fn: Array, fp: Array, tn: Array) -> Array:
         """Return the metric of binary cells, also if it is meant for each class against the rest."""
@@ -170,6 +181,7 @@ def one_vs_rest(cells: Array) -> dict[str, Array]:
 
 _TABLE: dict[str, Metric] = {}
 _ALIASES: dict[str, str] = {}
+_OWN: set[str] = set()
 # Names with a parameter, as "f2": a pattern, and what makes the metric of the number in it.
 FAMILIES: dict[re.Pattern[str], Callable[[float], Metric]] = {}
 
@@ -314,18 +326,24 @@ def register(
     0.35
     >>> bp.metrics.unregister("net_benefit")
     """
+    if not isinstance(name, str) or isinstance(aliases, str):
+        raise TypeError(f"name must be a str and aliases a sequence of them; they are {name!r} and {aliases!r}.")
+    if not bounds[0] < bounds[1]:
+        raise ValueError(f"bounds must be (smallest, greatest); they are {bounds}.")
     arguments = set(inspect.signature(function).parameters)
     needs: Needs = "binary" if arguments <= _BINARY_ARGUMENTS else "classes"
     metric = Metric(name, function, tuple(aliases), bounds, greater_is_better, needs)
     add(metric)
+    _OWN.add(name)
     return metric
 
 
 def unregister(name: str) -> None:
-    """Take a metric out of the table again."""
+    """Take a metric that was registered out of the table again."""
     metric = get(name)
-    if metric.name not in _TABLE:
-        raise ValueError(f"metric {name!r} is made of another and not in the table.")
+    if metric.name not in _OWN:
+        raise ValueError(f"metric {name!r} was not registered, so it cannot be taken out.")
+    _OWN.remove(metric.name)
     del _TABLE[metric.name]
     for alias in (metric.name, *metric.aliases):
         del _ALIASES[alias]

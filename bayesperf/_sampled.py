@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from bayesperf._tables import CELL_DIMS
 from bayesperf.counts import ConfusionMatrix
 from bayesperf.marginals import Marginal
 from bayesperf.metrics import Metric
-from bayesperf.posterior import DRAWS, Posterior
+from bayesperf.posterior import DRAWS, Posterior, prediction_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,6 +36,7 @@ class SampledPosterior(Posterior):
     estimand: str = Posterior.estimand
     independent: bool = False
     observed: xr.DataArray | None = None
+    _kind = "draws"
 
     @property
     def _cells(self) -> xr.DataArray:
@@ -52,18 +53,23 @@ class SampledPosterior(Posterior):
     def _default_metrics(self) -> list[str]:
         return metrics.headline(len(self.labels), self._positive is not None)
 
-    def _metric_values(self, wanted: Sequence[Metric]) -> dict[Metric, xr.DataArray]:
-        return {metric: evaluate(metric, self.cells, self._positive) for metric in wanted}
+    def _blocks(self, wanted: Sequence[Metric]) -> Iterator[dict[Metric, NDArray[np.float64]]]:
+        cells = self.cells.values.reshape(-1, self._available, *self.cells.shape[-2:])
+        for matrix in cells:
+            yield {metric: metric.evaluate(matrix, self._positive) for metric in wanted}
+
+    @property
+    def _available(self) -> int:
+        return self.cells.sizes["chain"] * self.cells.sizes["draw"]
 
     def _marginals(self, wanted: Sequence[Metric]) -> list[Marginal]:
         found = []
-        values = self._metric_values(wanted)
         for metric in wanted:
-            ordered = values[metric].transpose(..., "chain", "draw")
+            ordered = evaluate(metric, self.cells, self._positive).transpose(..., "chain", "draw")
             flat = ordered.values.reshape(-1, *ordered.shape[-2:])
             distribution = Draws.of(metric.name, flat, metric.bounds, self.independent)
             leading = xr.zeros_like(ordered.isel(chain=0, draw=0, drop=True))
-            found.append(Marginal(metric.name, distribution, leading, self._sampler(metric)))
+            found.append(Marginal(metric.name, distribution, leading, self._sampler(metric), self.estimand))
         return found
 
     def _sampler(self, metric: Metric) -> Callable[[int, Any], NDArray[np.float64]]:
@@ -75,39 +81,49 @@ class SampledPosterior(Posterior):
 
     def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
         n = _checks.count("n", n)
-        available = self.cells.sizes["chain"] * self.cells.sizes["draw"]
-        if n > available:
-            raise ValueError(f"n: {n} draws asked for and {available} there. Sample more of them.")
-        rng = np.random.default_rng(0 if random_seed is None else _checks.seed(random_seed))
-        chosen = np.sort(rng.choice(available, n, replace=False))
+        if n > self._available:
+            raise ValueError(f"n: {n} draws asked for and {self._available} there. Sample more of them.")
+        return self._chosen(n, self._generator(random_seed, 0))
+
+    def _generator(self, random_seed: Any, purpose: int) -> np.random.Generator:
+        """Return a stream for a purpose: choosing draws, new test sets, prevalence."""
+        return np.random.default_rng([0 if random_seed is None else _checks.seed(random_seed), purpose])
+
+    def _chosen(self, n: int, rng: np.random.Generator) -> xr.DataArray:
+        chosen = np.sort(rng.choice(self._available, n, replace=n > self._available))
         flat = self.cells.stack(sample=("chain", "draw"), create_index=False).isel(sample=chosen)
         flat = flat.drop_vars(["chain", "draw"]).rename(sample="draw").assign_coords(draw=np.arange(n))
         return flat.transpose(*self.dims, "draw", *CELL_DIMS)
 
-    def _chains(self, draws: int, chains: int, random_seed: Any) -> xr.DataArray:
+    def _chains(self, draws: int | None, chains: int | None, random_seed: Any) -> xr.DataArray:
+        if not draws == chains == random_seed is None:
+            raise ValueError("draws, chains and random_seed are for exact posteriors; these draws are what they are.")
         return self.cells
 
-    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
+    def _refuse_prediction(self, what: str) -> None:
         if self.estimand != Posterior.estimand:
-            raise ValueError("predict: this is a prediction already.")
+            raise ValueError(f"{what}: this is a prediction already. Take {what} of the posterior, then predict.")
+
+    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
+        self._refuse_prediction("predict")
         size = self._size(n)
-        cells = self.draws(min(_checks.count("draws", draws), self.cells.sizes["chain"] * self.cells.sizes["draw"]))
-        rng = np.random.default_rng(0 if random_seed is None else _checks.seed(random_seed))
+        cells = self._chosen(_checks.count("draws", draws, least=2), self._generator(random_seed, 0))
         flat = cells.values.reshape(*cells.shape[:-2], -1)
+        rng = self._generator(random_seed, 1)
         new = rng.multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
         shares = cells.copy(data=new / new.sum((-2, -1), keepdims=True)).expand_dims(chain=[0])
-        text = (
-            f"Prediction of the metric in a new test set of {f'{n} examples' if n else 'as many examples as observed'}"
-        )
-        cells = shares.transpose(*self.dims, "chain", "draw", *CELL_DIMS)
-        return replace(self, cells=cells, estimand=text, observed=None)
+        shares = shares.transpose(*self.dims, "chain", "draw", *CELL_DIMS)
+        return replace(self, cells=shares, estimand=prediction_of(n), independent=self.independent, observed=None)
 
     def _size(self, n: int | None) -> Any:
         if n is not None:
             return _checks.count("n", n)
-        if self.observed is None or set(self.observed.dims) != set(self._cells.dims):
+        if self.observed is None:
             raise ValueError("n: name the size of the new test set; these draws do not say how many were observed.")
-        return self.observed.sum(CELL_DIMS).transpose(*self.dims).values[..., None].astype(int)
+        totals = self.observed.sum(CELL_DIMS).transpose(*self.dims).values[..., None].astype(int)
+        if (totals == 0).any():
+            raise ValueError("n: some matrix has no examples; name the size of the new test set.")
+        return totals
 
     def update(self, cm: ConfusionMatrix) -> Posterior:
         raise ValueError("update: draws cannot be updated exactly; fit the model to all counts together.")
@@ -115,9 +131,10 @@ class SampledPosterior(Posterior):
     def at_prevalence(self, p: Any) -> Posterior:
         from bayesperf._dirichlet import parse_prevalence
 
+        self._refuse_prediction("at_prevalence")
         prevalence = parse_prevalence(p, self.labels, self._positive)
-        sizes = (self.cells.sizes["chain"], self.cells.sizes["draw"])
-        shares = prevalence.draw(np.random.default_rng(0), int(np.prod(sizes))).reshape(*sizes, 1, len(self.labels))
-        target = xr.DataArray(shares[:, :, 0, :], dims=("chain", "draw", "actual"))
-        cells = self.cells / self.cells.sum("predicted") * target.assign_coords(actual=self.cells["actual"])
+        shape = self.cells.shape[:-1]
+        shares = prevalence.draw(self._generator(None, 2), int(np.prod(shape[:-1]))).reshape(shape)
+        target = xr.DataArray(shares, dims=self.cells.dims[:-1])
+        cells = self.cells / self.cells.sum("predicted") * target
         return replace(self, cells=cells.transpose(*self.cells.dims), prior_text=f"{self.prior_text}; prevalence {p!r}")

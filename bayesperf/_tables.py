@@ -14,8 +14,10 @@ from bayesperf import _labels
 from bayesperf._labels import Column
 
 CELL_DIMS = ("actual", "predicted")
-# Names that results use for their own dims; a leading dim of counts cannot have them.
-_RESERVED_DIMS = {"chain", "draw", "x", "q", "ci_bound", "metric"}
+# The columns of a summary beside the leading dims.
+SUMMARY_COLUMNS = ("metric", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "undefined")
+# Names that results use for their own; a leading dim of counts cannot have them.
+_RESERVED_DIMS = {"chain", "draw", "x", "q", "ci_bound", *SUMMARY_COLUMNS}
 _LARGEST_TABLE = 2**30
 
 
@@ -88,6 +90,8 @@ def as_table(table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]] | Non
 def check_dims(names: Sequence[Hashable], cell_dims: Sequence[str] = CELL_DIMS) -> None:
     """Refuse names of leading dims that results use for their own, or that come twice."""
     for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"dims must be named by strings; {name!r} is {type(name).__name__}.")
         if name in _RESERVED_DIMS | set(cell_dims) | set(CELL_DIMS):
             raise ValueError(f"dims: {name!r} is a name that results use; rename that dim.")
         if list(names).count(name) > 1:
@@ -116,6 +120,9 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
     values.setflags(write=False)
     missing = {dim: np.arange(size) for dim, size in counts.sizes.items() if dim not in counts.coords}
     counts = counts.copy(data=values).assign_coords(missing)
+    for dim in counts.dims[: -len(cell_dims)]:
+        if not counts.sizes[dim] or counts.indexes[dim].has_duplicates:
+            raise ValueError(f"dims: {dim!r} must have coordinates, each of them once.")
     labels = _labels.given(counts[cell_dims[0]].values)
     for dim in cell_dims[1:]:
         if counts[dim].values.tolist() != labels.tolist():

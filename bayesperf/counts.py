@@ -114,7 +114,8 @@ class ConfusionMatrix:
             A DataArray has dims ``actual`` and ``predicted``; a DataFrame has the actual labels as its index and the
             same labels, in any order, as its columns.
         labels : sequence, optional
-            The K labels, in the order of the rows; 0..K-1 if neither given here nor carried by the table.
+            The K labels, in the order of the rows (0..K-1 if not given). Of a table that carries its labels, the order
+            wanted.
         pos_label : label, optional
             The positive class.
         dims : sequence of str or mapping, optional
@@ -128,12 +129,19 @@ class ConfusionMatrix:
         (('fold',), [20, 20])
         """
         counts = _tables.as_table(table, dims)
-        if set(CELL_DIMS) <= set(counts.coords):
+        carried = set(CELL_DIMS) <= set(counts.coords)
+        if carried:
             counts = _tables.checked_counts(counts, CELL_DIMS)
         if labels is not None:
             named = _labels.given(labels)
             if len(named) != counts.sizes["actual"]:
                 raise ValueError(f"labels: {len(named)} given for a table of {counts.sizes['actual']} classes.")
+            if carried:
+                own = counts["actual"].values.tolist()
+                if set(own) != set(named.tolist()):
+                    raise ValueError(f"labels: the table carries others, {own}.")
+                order = [own.index(label) for label in named.tolist()]
+                counts = counts.isel(actual=order, predicted=order)
             counts = counts.assign_coords(actual=named, predicted=named)
         return cls(counts, pos_label)
 

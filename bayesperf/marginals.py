@@ -37,6 +37,8 @@ class Marginal:
         `mcse` states.
     bounds : tuple of float
         Smallest and greatest possible value.
+    estimand : str
+        What it is the distribution of: the system's metric, or that of a new test set.
 
     Examples
     --------
@@ -48,8 +50,9 @@ class Marginal:
     array([0.409, 0.982])
     """
 
-    def __init__(self, name: str, distribution: Distribution, leading: xr.DataArray, sampler: Sampler):
+    def __init__(self, name: str, distribution: Distribution, leading: xr.DataArray, sampler: Sampler, estimand: str):
         self.name = name
+        self.estimand = estimand
         self.method = distribution.method
         self.bounds = distribution.bounds
         self._distribution = distribution
@@ -105,8 +108,9 @@ class Marginal:
         return self.sf(x)
 
     def prob_below(self, x: ArrayLike) -> xr.DataArray:
-        """Return the probability that the metric is at most x."""
-        return self.cdf(x)
+        """Return the probability that the metric is less than x."""
+        below = self.cdf(np.nextafter(np.asarray(x, dtype=float), -np.inf))
+        return below.assign_coords(x=np.asarray(x)) if np.ndim(x) else below
 
     def prob_between(self, lo: float, hi: float) -> xr.DataArray:
         """Return the probability that the metric is greater than lo and at most hi."""
@@ -180,6 +184,8 @@ class Marginal:
         return np.concatenate([function(self._distribution.take(slice(i, i + step))) for i in starts])
 
     def _at(self, function: Callable[[Distribution, Array], Array], x: ArrayLike, dim: str) -> xr.DataArray:
+        if isinstance(x, xr.DataArray) and x.dims:
+            raise ValueError(f"{dim} must be a number or a plain array; it is a DataArray over {x.dims}.")
         points = np.asarray(x, dtype=float)
         if points.ndim > 1 or np.isnan(points).any():
             raise ValueError(f"{dim} must be a number or a one-dimensional array of numbers, none missing.")

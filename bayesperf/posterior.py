@@ -7,20 +7,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayesperf import _checks
 from bayesperf import prior as priors
 from bayesperf._display import Summary
 from bayesperf._draws import Draws
-from bayesperf._labelled import evaluate, summary_rows
+from bayesperf._labelled import summary_rows
 from bayesperf._registry import applicable
-from bayesperf._tables import CELL_DIMS
 from bayesperf.counts import ConfusionMatrix
 from bayesperf.marginals import Kind, Marginal
 from bayesperf.metrics import Metric
@@ -32,38 +32,54 @@ if TYPE_CHECKING:
 DRAWS = 10_000
 
 
+@overload
 def posterior(
-    data: Any,
-    y_pred: Any = None,
-    /,
+    cm: ConfusionMatrix,
+    prior: str | priors.Prior | None = None,
     design: str = "joint",
     random_seed: Any = 0,
     *,
-    prior: str | priors.Prior | None = None,
     draws: int = DRAWS,
-    **labels: Any,
-) -> Posterior:
+) -> Posterior: ...
+
+
+@overload
+def posterior(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    prior: str | priors.Prior | None = None,
+    design: str = "joint",
+    random_seed: Any = 0,
+    draws: int = DRAWS,
+    labels: Iterable[Any] | None = None,
+    pos_label: Any = None,
+    by: Mapping[str, Any] | None = None,
+) -> Posterior: ...
+
+
+def posterior(*args: Any, **kwargs: Any) -> Posterior:
     """Return the exact posterior of confusion matrices.
 
     Parameters
     ----------
-    data : ConfusionMatrix or array-like (n,)
-        Counts; or actual labels, with `y_pred` the predicted ones: short for
-        ``posterior(ConfusionMatrix.from_predictions(y_true, y_pred, …))``.
-    y_pred : array-like (n,), optional
-        Predicted labels. After a ConfusionMatrix, the second argument is the prior.
+    cm : ConfusionMatrix
+        Counts. Instead of them,
+    y_true, y_pred : array-like (n,)
+        actual and predicted labels: short for ``posterior(ConfusionMatrix.from_predictions(y_true, y_pred, …))``. What
+        follows is then by keyword.
+    prior : str or Prior, optional
+        By default flat for two classes (one pseudo-example a cell), Perks for more (one in all).
     design : {"joint", "by_actual"}
         How the test set came about. "joint": so many examples were taken as they come. "by_actual": so many of each
         class were chosen, so the data do not speak of prevalence, and metrics that depend on it raise until
         `Posterior.at_prevalence` supplies it.
     random_seed : int or numpy.random.Generator
         Seed of Monte Carlo figures; exact ones need none.
-    prior : str or Prior, optional
-        By default flat for two classes (one pseudo-example a cell), Perks for more (one in all).
     draws : int
         Draws behind Monte Carlo figures (metrics with `Marginal.method` "draws").
-    **labels
-        ``labels``, ``pos_label`` and ``by`` of `ConfusionMatrix.from_predictions`, when labels are given.
+    labels, pos_label, by
+        As in `ConfusionMatrix.from_predictions`, when labels are given.
 
     Returns
     -------
@@ -87,20 +103,33 @@ def posterior(
     0     recall  0.714  0.16   0.736     0.409     0.982  exact   0.0
     1  precision  0.714  0.16   0.736     0.409     0.982  exact   0.0
     """
-    from bayesperf._dirichlet import DirichletPosterior
-
+    data = args[0] if args else kwargs.get("cm", kwargs.get("y_true"))
     if isinstance(data, PairedConfusionMatrix):
         raise TypeError("a PairedConfusionMatrix holds two systems: take posterior(paired.margins()).")
     if isinstance(data, ConfusionMatrix):
-        if labels:
-            raise TypeError(f"{next(iter(labels))} belongs to labels; this is a ConfusionMatrix already.")
-        if y_pred is not None and prior is not None:
-            raise TypeError("prior is given twice.")
-        cm, prior = data, prior if y_pred is None else y_pred
-    elif y_pred is None:
-        raise TypeError("give a ConfusionMatrix, or actual and predicted labels.")
-    else:
-        cm = ConfusionMatrix.from_predictions(data, y_pred, **labels)
+        return _of_matrix(*args, **kwargs)
+    if len(args) + ("y_true" in kwargs) + ("y_pred" in kwargs) < 2:
+        raise TypeError("posterior takes a ConfusionMatrix, or actual and predicted labels.")
+    return _of_labels(*args, **kwargs)
+
+
+def _of_labels(
+    y_true: Any, y_pred: Any, *, labels: Any = None, pos_label: Any = None, by: Any = None, **options: Any
+) -> Posterior:
+    cm = ConfusionMatrix.from_predictions(y_true, y_pred, labels=labels, pos_label=pos_label, by=by)
+    return _of_matrix(cm, **options)
+
+
+def _of_matrix(
+    cm: ConfusionMatrix,
+    prior: str | priors.Prior | None = None,
+    design: str = "joint",
+    random_seed: Any = 0,
+    *,
+    draws: int = DRAWS,
+) -> Posterior:
+    from bayesperf._dirichlet import DirichletPosterior
+
     _checks.one_of("design", design, ("joint", "by_actual"))
     chosen = priors.resolve(prior, len(cm.labels))
     return DirichletPosterior(
@@ -110,9 +139,15 @@ def posterior(
         rates=chosen.rates,
         prevalence="observed" if design == "joint" else None,
         random_seed=_checks.seed(random_seed),
-        n_draws=_checks.count("draws", draws),
+        n_draws=_checks.count("draws", draws, least=2),
         observed=cm.counts,
     )
+
+
+def prediction_of(n: int | None) -> str:
+    """Return what a prediction is of, in words."""
+    size = "as many examples as observed" if n is None else f"{n} examples"
+    return f"Prediction of the metric in a new test set of {size}"
 
 
 class Posterior(ABC):
@@ -121,6 +156,7 @@ class Posterior(ABC):
     pos_label: Any
     prior_text: str
     estimand: str = "Posterior of the system's metric"
+    _kind: str = "exact"
 
     # ── What the two kinds do differently ──
 
@@ -218,6 +254,10 @@ class Posterior(ABC):
     def _applicable(self, metric: str | Metric) -> Metric:
         return applicable(metric, self.labels, self._positive, self.dims)
 
+    def _wanted(self, metrics: str | Metric | Sequence[str | Metric] | None) -> list[Metric]:
+        names = [metrics] if isinstance(metrics, str | Metric) else metrics or self._default_metrics()
+        return [self._applicable(metric) for metric in names]
+
     def summary(
         self, metrics: str | Metric | Sequence[str | Metric] | None = None, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
     ) -> pd.DataFrame:
@@ -238,8 +278,7 @@ class Posterior(ABC):
             Columns ``metric``, the leading dims, ``mean, sd, median, ci_lower, ci_upper, method, mcse``; for a
             prediction also ``undefined``. Its ``attrs`` say what the intervals are.
         """
-        wanted = [metrics] if isinstance(metrics, str | Metric) else metrics or self._default_metrics()
-        found = self._marginals([self._applicable(metric) for metric in wanted])
+        found = self._marginals(self._wanted(metrics))
         table = pd.concat([summary_rows(m, self.dims, ci_prob, ci_kind) for m in found], ignore_index=True)
         if "label" in table and "label" not in self.dims:
             table.insert(1 + len(self.dims), "label", table.pop("label").fillna(""))
@@ -260,7 +299,8 @@ class Posterior(ABC):
         Returns
         -------
         xarray.DataArray
-            Over the leading dims, by Monte Carlo; ``attrs["mcse"]`` is the largest standard error.
+            Over the leading dims, by Monte Carlo; ``attrs["mcse"]`` is the largest standard error. It is of the draws
+            in which every metric is defined; ``attrs["undefined"]`` is the largest share of others.
 
         Raises
         ------
@@ -280,34 +320,46 @@ class Posterior(ABC):
         for metric in wanted:
             if metric.greater_is_better is None or metric.average == "per_class":
                 raise ValueError(f"requirements: {metric.name} has no one direction that is better.")
-        values = self._metric_values(wanted)
-        met = xr.ones_like(next(iter(values.values())), dtype=bool)
-        for metric, least in zip(wanted, requirements.values(), strict=True):
-            value = values[metric]
-            met &= value >= least if metric.greater_is_better else value <= least
-        share = met.mean(("chain", "draw")).rename("prob_joint")
+        bounds = [self._number(bound) for bound in requirements.values()]
+        shares, undefined = [], []
+        for block in self._blocks(wanted):
+            values = [block[metric] for metric in wanted]
+            met = np.all(
+                [v >= bound if metric.greater_is_better else v <= bound
+                 for v, metric, bound in zip(values, wanted, bounds, strict=True)], axis=0
+            )  # fmt: skip
+            defined = ~np.isnan(values).any(0)
+            undefined.append(1 - float(defined.mean()))
+            shares.append(float(met.sum()) / max(int(defined.sum()), 1))
+        share = xr.zeros_like(self._leading).copy(data=np.reshape(shares, self._leading.shape)).rename("prob_joint")
         # Where the probability of one is known exactly, all together cannot be more probable.
-        for marginal, metric, least in zip(self._marginals(wanted), wanted, requirements.values(), strict=True):
+        for marginal, metric, bound in zip(self._marginals(wanted), wanted, bounds, strict=True):
             if marginal.method != "draws":
-                alone = marginal.sf(least) if metric.greater_is_better else marginal.cdf(least)
+                alone = marginal.sf(bound) if metric.greater_is_better else marginal.cdf(bound)
                 share = share.clip(max=alone.values)
-        trials = met.sizes["chain"] * met.sizes["draw"]
-        return share.assign_attrs(mcse=float(np.sqrt(share * (1 - share) / trials).max()))
+        mcse = float(np.sqrt(share * (1 - share) / len(defined)).max())
+        return share.assign_attrs(mcse=mcse, undefined=float(np.max(undefined)))
+
+    @staticmethod
+    def _number(bound: Any) -> float:
+        if not isinstance(bound, int | float | np.number) or np.isnan(bound):
+            raise ValueError(f"requirements: a bound must be a number; it is {bound!r}.")
+        return float(bound)
 
     @abstractmethod
-    def _metric_values(self, wanted: Sequence[Metric]) -> dict[Metric, xr.DataArray]:
-        """Return joint draws of metrics, dims (…, chain, draw)."""
+    def _blocks(self, wanted: Sequence[Metric]) -> Iterator[dict[Metric, NDArray[np.float64]]]:
+        """Yield joint draws of metrics, (n,) each, a matrix at a time."""
 
     @abstractmethod
-    def _chains(self, draws: int, chains: int, random_seed: Any) -> xr.DataArray:
+    def _chains(self, draws: int | None, chains: int | None, random_seed: Any) -> xr.DataArray:
         """Return cells with dims (…, chain, draw, actual, predicted)."""
 
     def to_datatree(
         self,
-        metrics: Sequence[str | Metric] | None = None,
+        metrics: str | Metric | Sequence[str | Metric] | None = None,
         *,
-        draws: int = 1000,
-        chains: int = 4,
+        draws: int | None = None,
+        chains: int | None = None,
         random_seed: Any = None,
     ) -> xr.DataTree:
         """Return draws as an ArviZ tree: group ``posterior`` with ``cells`` and a variable a metric.
@@ -317,7 +369,7 @@ class Posterior(ABC):
         metrics : sequence of str, optional
             By default those of `summary`.
         draws, chains : int
-            Independent draws, arranged in chains as ArviZ expects them.
+            Of an exact posterior: so many independent draws a chain (1000) and chains (4).
         random_seed : int or Generator, optional
             By default the posterior's own.
 
@@ -326,26 +378,9 @@ class Posterior(ABC):
         xarray.DataTree
             `Posterior.from_datatree` turns it back; ``to_netcdf`` saves it.
         """
-        from importlib.metadata import version
+        from bayesperf._trees import to_tree
 
-        wanted = [self._applicable(metric) for metric in metrics or self._default_metrics()]
-        cells = self._chains(_checks.count("draws", draws), _checks.count("chains", chains), random_seed)
-        if len({m.name for m in wanted}) < len(set(wanted)):
-            raise ValueError("metrics: two have the same name; a tree needs a name a variable.")
-        variables = {"cells": cells} | {m.name: evaluate(m, cells, self._positive) for m in wanted}
-        leading = ("chain", "draw", *self.dims)
-        dataset = xr.Dataset({name: value.transpose(*leading, ...) for name, value in variables.items()})
-        dataset.attrs = {
-            "positive": -1 if self._positive is None else self._positive,
-            "prior": self.prior_text,
-            "estimand": self.estimand,
-            "independent_draws": int(self._independent),
-            "bayesperf_version": version("bayesperf"),
-        }
-        groups = {"posterior": dataset}
-        if self._observed is not None:
-            groups["observed_data"] = self._observed.to_dataset(name="counts")
-        return xr.DataTree.from_dict(groups)
+        return to_tree(self, self._wanted(metrics), self._chains(draws, chains, random_seed))
 
     _independent: bool = True
     _observed: xr.DataArray | None = None
@@ -361,29 +396,9 @@ class Posterior(ABC):
         pos_label : label, optional
             The positive class; by default what the tree says, or the labels imply.
         """
-        from bayesperf._sampled import SampledPosterior
+        from bayesperf._trees import from_tree
 
-        if "posterior" not in tree.children or "cells" not in tree["posterior"].data_vars:
-            raise ValueError("tree has no variable 'cells' in a group 'posterior'.")
-        dataset = tree["posterior"].to_dataset()
-        cells = dataset["cells"]
-        missing = {"chain", "draw", *CELL_DIMS} - set(cells.dims)
-        if missing:
-            raise ValueError(f"cells has no dim {', '.join(sorted(missing))}; its dims are {cells.dims}.")
-        labels = cells["actual"].values.tolist()
-        positive = int(dataset.attrs.get("positive", -1))
-        if pos_label is None and positive >= 0:
-            pos_label = labels[positive]
-        template = cells.isel(chain=0, draw=0, drop=True).transpose(..., *CELL_DIMS)
-        observed = tree["observed_data"].to_dataset().get("counts") if "observed_data" in tree.children else None
-        return SampledPosterior(
-            cells=cells.transpose(*template.dims[:-2], "chain", "draw", *CELL_DIMS),
-            pos_label=ConfusionMatrix(xr.zeros_like(template, dtype=int), pos_label).pos_label,
-            prior_text=str(dataset.attrs.get("prior", "that of the model")),
-            estimand=str(dataset.attrs.get("estimand", Posterior.estimand)),
-            independent=bool(dataset.attrs.get("independent_draws", 0)),
-            observed=observed,
-        )
+        return from_tree(tree, pos_label)
 
     def plot(self, metrics: str | Metric | Sequence[str | Metric] | None = None, **options: Any) -> Figure:
         """Draw densities of metrics with their intervals, or forests over the leading dims.
@@ -397,14 +412,12 @@ class Posterior(ABC):
         """
         from bayesperf import plots
 
-        wanted = [metrics] if isinstance(metrics, str | Metric) else metrics or self._default_metrics()
-        found = self._marginals([self._applicable(metric) for metric in wanted])
-        return plots.panel(found, estimand=self.estimand, **options)
+        found = self._marginals(self._wanted(metrics))
+        return plots.panel(found, **options)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{dim}: {self._cells.sizes[dim]}" for dim in self.dims)
-        kind = "draws" if type(self).__name__.startswith("Sampled") else "exact"
-        return f"<bayesperf.Posterior: {kind}, {len(self.labels)} classes{', ' * bool(sizes)}{sizes}>"
+        return f"<bayesperf.Posterior: {self._kind}, {len(self.labels)} classes{', ' * bool(sizes)}{sizes}>"
 
     def _repr_html_(self) -> str:
         html: str = self.summary()._repr_html_()  # type: ignore[operator]

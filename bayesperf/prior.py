@@ -212,5 +212,5 @@ def _aligned(alpha: xr.DataArray, cm: ConfusionMatrix) -> xr.DataArray:
         if dim not in alpha.coords and alpha.sizes[dim] != cm.counts.sizes[dim]:
             raise ValueError(f"prior: {alpha.sizes[dim]} along {dim} for {cm.counts.sizes[dim]} of the counts.")
     named = alpha.assign_coords({dim: cm.counts[dim] for dim in alpha.dims if dim not in alpha.coords})
-    chosen = named.sel({dim: cm.counts[dim].values for dim in alpha.dims})
+    chosen = named.reindex({dim: cm.counts[dim].values for dim in alpha.dims})
     return chosen.transpose(..., "actual", "predicted").astype(float)

@@ -488,9 +488,10 @@ def check_mixtures(metric):
         np.testing.assert_allclose(form.outer_at(t, x, 1 - x), w, rtol=1e-9)
         up = metric.of_binary(**pair.cells(x, 1 - x, w + 0.01, 0.99 - w))
         assert ((up > t) == form.increasing_outer).all()
-    if form.powers:
-        a, b, c, d = form.powers
-        np.testing.assert_allclose(x**a * (1 - x) ** b * w**c * (1 - w) ** d, t, rtol=1e-12)
+    if form.factors:
+        factor = {"share": lambda x: x, "inverse": lambda x: 1 / x, "odds": lambda x: (1 - x) / x}
+        of_x, of_w = form.factors
+        np.testing.assert_allclose(factor[of_x](x) * factor[of_w](w), t, rtol=1e-12)
 
 
 CHECKS = {
@@ -555,7 +556,7 @@ WRONG = [
     ("mixtures", replace(F2, exact=Mixture(HITS, F2.exact.inner_at, F2.exact.inner_at))),
     ("mixtures", replace(F2, exact=replace(F2.exact, increasing=False))),
     ("mixtures", replace(LR, exact=replace(LR.exact, increasing_outer=True))),
-    ("mixtures", replace(LR, exact=replace(LR.exact, powers=(1, 0, 1, 0)))),
+    ("mixtures", replace(LR, exact=replace(LR.exact, factors=("share", "share")))),
     ("mixtures", replace(LR, exact=replace(LR.exact, pair=SWAPPED))),
     ("mixtures", replace(metrics.get("markedness"), exact=BALANCED.exact)),
 ]
@@ -759,6 +760,10 @@ def test_f_beta_is_the_weighted_harmonic_mean_and_its_name_says_so(beta):
     metric = metrics.fbeta(beta)
     assert bp.score(cm, metric).item() == pytest.approx(expected, rel=1e-12)
     assert bp.score(cm, metric.name).item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_f_of_1_is_the_row_of_the_table():
+    assert metrics.fbeta(1) is metrics.get("f1.0") is metrics.get("f1")
 
 
 @pytest.mark.parametrize("beta", [0, -1, np.nan, np.inf])

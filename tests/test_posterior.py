@@ -357,7 +357,7 @@ def test_misuse_is_explained():
         bp.posterior(paired)
     with pytest.raises(TypeError, match="a ConfusionMatrix, or actual and predicted labels"):
         bp.posterior([0, 1])
-    with pytest.raises(TypeError, match="prior is given twice"):
+    with pytest.raises(TypeError, match="multiple values for argument 'prior'"):
         bp.posterior(BINARY, "flat", prior="flat")
     with pytest.raises(ValueError, match="prior must be one of"):
         bp.posterior(BINARY, "uniform")

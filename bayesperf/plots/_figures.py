@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ESTIMAND = "Posterior of the system's metric"
-
 
 def density(marginal: Marginal, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
     """Draw the density of a metric with its interval shaded and its mean marked.
@@ -41,7 +39,6 @@ def panel(
     ci_prob: float = 0.95,
     ci_kind: Kind = "hdi",
     kind: str | None = None,
-    estimand: str = ESTIMAND,
 ) -> Figure:
     """Draw several metrics side by side.
 
@@ -53,8 +50,6 @@ def panel(
         The interval.
     kind : {"density", "forest"}, optional
         By default densities for up to six quantities a metric, forests for more.
-    estimand : str
-        What the distributions are of, for the title.
     """
     from matplotlib import pyplot as plt
 
@@ -86,7 +81,7 @@ def panel(
         fullest = max(range(len(drawn)), key=lambda i: len(drawn[i].names))
         grid.flat[fullest].legend(title=", ".join(map(str, marginals[fullest].dims)), frameon=False, fontsize="small")
     interval = {"hdi": "highest-density", "eti": "equal-tailed"}[ci_kind]
-    figure.suptitle(f"{estimand}: mean and {100 * ci_prob:g} % {interval} interval", fontsize="medium")
+    figure.suptitle(f"{marginals[0].estimand}: mean and {100 * ci_prob:g} % {interval} interval", fontsize="medium")
     plt.close(figure)  # else notebooks show it twice
     return figure
 

@@ -20,6 +20,8 @@ from bayesperf.posterior import Posterior
 
 # The leading dim that a report both pools over and shows by itself.
 FOLD = "fold"
+# The column that tells several files apart.
+FILE = "file"
 # What a report shows over the thresholds of a score, and at how many of them.
 THRESHOLD_METRICS = ("recall", "precision", "specificity")
 _THRESHOLDS = 61
@@ -64,6 +66,11 @@ class Requirement:
         if metric.greater_is_better is None or (match[2] == ">=") != metric.greater_is_better:
             better = {True: "greater is better: use >=", False: "smaller is better: use <=", None: "neither is better"}
             raise ValueError(f"requirement {text!r}: of {metric.name}, {better[metric.greater_is_better]}.")
+        low, high = metric.bounds
+        if not low <= bound <= high:
+            raise ValueError(f"requirement {text!r}: {metric.name} lies between {low:g} and {high:g}.")
+        if metric.average == "per_class":
+            raise ValueError(f"requirement {text!r}: {metric.name} is a value for every class; take _macro or _micro.")
         return cls(metric.name, bound, match[2] == ">=")
 
     def __str__(self) -> str:
@@ -119,6 +126,9 @@ class Analysis:
         assert isinstance(at, int)
         pooled.insert(at, FOLD, "pooled")
         both = pd.concat([pooled, each.astype({FOLD: object})], ignore_index=True)
+        both = both.sort_values(
+            "metric", key=lambda m: m.map(self.metric_names.index), kind="stable", ignore_index=True
+        )
         both.attrs = pooled.attrs
         return both
 
@@ -133,7 +143,10 @@ class Analysis:
         """Return the probability that each system meets all requirements at once, if there are several."""
         if len(self.requirements) < 2:
             return None
-        return self.pooled.prob_joint({requirement.metric: requirement.bound for requirement in self.requirements})
+        strictest: dict[str | metrics.Metric, float] = {}
+        for r in self.requirements:
+            strictest[r.metric] = (max if r.at_least else min)(r.bound, strictest.get(r.metric, r.bound))
+        return self.pooled.prob_joint(strictest)
 
 
 def read(paths: Sequence[Path]) -> pd.DataFrame:
@@ -160,10 +173,12 @@ def read(paths: Sequence[Path]) -> pd.DataFrame:
             raise ValueError(f"{path}: cannot be read: {reason}") from None
         if frame.empty:
             raise ValueError(f"{path}: holds no rows.")
+        if len(paths) > 1 and FILE in frame:
+            raise ValueError(f"{path}: has a column {FILE!r}, the name by which several files are told apart.")
         frames[path.stem] = frame
     if len(frames) == 1:
         return next(iter(frames.values()))
-    return pd.concat([frame.assign(file=name) for name, frame in frames.items()], ignore_index=True)
+    return pd.concat([frame.assign(**{FILE: name}) for name, frame in frames.items()], ignore_index=True)
 
 
 def analyse(frame: pd.DataFrame, settings: Settings) -> Analysis:
@@ -174,7 +189,8 @@ def analyse(frame: pd.DataFrame, settings: Settings) -> Analysis:
     ValueError
         If a column is missing or has missing values, or a label or metric is unknown.
     """
-    by = (*settings.by, *(["file"] if "file" in frame and "file" not in settings.by else []))
+    by = settings.by
+    frame = _alike(frame, [name for name in (settings.actual, settings.predicted) if name in frame])
     requirements = tuple(Requirement.parse(text) for text in settings.require)
     counts = ConfusionMatrix.from_frame(frame, actual=settings.actual, predicted=settings.predicted, by=by)
     if settings.pos_label is not None:
@@ -214,9 +230,17 @@ def _over_thresholds(
     }
 
 
+def _alike(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """Read label columns as text if one of them holds text: a file does not say which its numbers are."""
+    numeric = [pd.api.types.is_numeric_dtype(frame[name]) for name in columns]
+    if all(numeric) or not any(numeric):
+        return frame
+    return frame.assign(**{name: frame[name].map(str, na_action="ignore") for name in columns})
+
+
 def _label(labels: list[Any], text: str) -> Any:
     """Return the label written so on the command line."""
     for label in labels:
-        if str(label) == text:
+        if str(label).lower() == text.lower():
             return label
     raise ValueError(f"--pos-label {text}: not among the labels {', '.join(map(str, labels))}.")

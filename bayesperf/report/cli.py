@@ -55,7 +55,7 @@ def summary(
     from bayesperf.report.analysis import analyse, read
     from bayesperf.report.terminal import as_json, print_tables
 
-    settings = _settings(actual, predicted, by, pos_label, prior, ci_prob, metrics, require, seed)
+    settings = _settings(files, actual, predicted, by, pos_label, prior, ci_prob, metrics, require, seed)
     analysis = analyse(read(files), settings)
     if json:
         print(as_json(analysis))
@@ -84,7 +84,7 @@ def report(
     from bayesperf.report.html import render
     from bayesperf.report.terminal import as_json
 
-    settings = _settings(actual, predicted, by, pos_label, prior, ci_prob, metrics, require, seed)
+    settings = _settings(files, actual, predicted, by, pos_label, prior, ci_prob, metrics, require, seed)
     analysis = analyse(read(files), replace(settings, score=score))
     output.write_text(render(analysis, shlex.join(["bayesperf", *sys.argv[1:]])), encoding="utf-8")
     print(as_json(analysis) if json else f"The report is in {output}")
@@ -107,6 +107,7 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
 
 
 def _settings(
+    files: list[Path],
     actual: str,
     predicted: str,
     by: list[str] | None,
@@ -118,13 +119,13 @@ def _settings(
     seed: int,
 ) -> Settings:
     from bayesperf._checks import probability
-    from bayesperf.report.analysis import Settings
+    from bayesperf.report.analysis import FILE, Settings
 
     names = tuple(name.strip() for entry in metrics or () for name in entry.split(","))
     return Settings(
         actual=actual,
         predicted=predicted,
-        by=tuple(by or ()),
+        by=(*(by or ()), *([FILE] if len(files) > 1 and FILE not in (by or ()) else [])),
         pos_label=pos_label,
         prior=prior,
         ci_prob=probability("--ci-prob", ci_prob),
@@ -138,7 +139,7 @@ def main() -> None:
     """Run the command line; bad input ends with code 2 and one line."""
     try:
         app()
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError, OSError, ImportError) as error:
         print(f"bayesperf: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)
 

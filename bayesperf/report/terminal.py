@@ -15,15 +15,14 @@ from rich.text import Text
 
 from bayesperf import metrics
 from bayesperf._display import caption, figure
+from bayesperf._tables import SUMMARY_COLUMNS
 from bayesperf.report.analysis import Analysis
-
-_FIGURES = {"mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "undefined"}
 
 
 def print_tables(analysis: Analysis, console: Console) -> None:
     """Print the summary, a row a metric and system, and the requirements."""
     summary = analysis.summary
-    leading = [name for name in summary if name not in _FIGURES | {"metric"}]
+    leading = [name for name in summary if name not in SUMMARY_COLUMNS]
     table = Table(title="How good is it?", title_justify="left")
     for name in ("metric", *leading):
         table.add_column(str(name), overflow="fold")
