@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from bayesperf import _checks, metrics
 from bayesperf import _distributions as distributions
+from bayesperf import prior as priors
 from bayesperf._distributions import Beta, Distribution, Transformed
 from bayesperf._draws import Draws
 from bayesperf._exact import Mixture, Share, Transform
@@ -29,6 +30,29 @@ Array = NDArray[np.float64]
 _JOINT_DRAWS = 100_000
 # The shares of which less is better: a rate prior stands the other way round on them.
 _ERRORS = {"fn", "fp", "wrong", "beyond_one"}
+
+
+def exact_posterior(
+    cm: ConfusionMatrix,
+    prior: str | priors.Prior | None = None,
+    design: str = "joint",
+    random_seed: Any = 0,
+    *,
+    draws: int = DRAWS,
+) -> Posterior:
+    """Return the posterior of counts; the arguments are those of `bayesperf.posterior`."""
+    _checks.one_of("design", design, ("joint", "by_actual"))
+    chosen = priors.resolve(prior, len(cm.labels))
+    return DirichletPosterior(
+        concentration=cm.counts + chosen.concentration(cm),
+        pos_label=cm.pos_label,
+        prior_text=chosen.describe(cm),
+        rates=chosen.rates,
+        prevalence="observed" if design == "joint" else None,
+        random_seed=_checks.seed(random_seed),
+        n_draws=_checks.count("draws", draws, least=2),
+        observed=cm.counts,
+    )
 
 
 @dataclass(frozen=True)

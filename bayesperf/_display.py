@@ -43,11 +43,12 @@ def matrix_html(cm: ConfusionMatrix) -> str:
     )
 
 
-def figure(value: float) -> str:
-    """Write a figure with three decimals, a large one with three digits."""
+def figure(value: float, width: float = 1.0) -> str:
+    """Write a figure with three decimals, more if its interval is narrow; a large one with three digits."""
     if math.isinf(value):
         return "∞"
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.3g}"
+    digits = max(3, 1 - math.floor(math.log10(width))) if 0 < width < 1 else 3
+    return f"{value:.{digits}f}" if abs(value) < 10 or digits > 3 else f"{value:.3g}"
 
 
 def caption(attrs: Mapping[Any, Any]) -> str:

@@ -15,7 +15,6 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf import _checks
 from bayesperf import prior as priors
 from bayesperf._display import Summary
 from bayesperf._draws import Draws
@@ -103,11 +102,13 @@ def posterior(*args: Any, **kwargs: Any) -> Posterior:
     0     recall  0.714  0.16   0.736     0.409     0.982  exact   0.0
     1  precision  0.714  0.16   0.736     0.409     0.982  exact   0.0
     """
+    from bayesperf._dirichlet import exact_posterior
+
     data = args[0] if args else kwargs.get("cm", kwargs.get("y_true"))
     if isinstance(data, PairedConfusionMatrix):
         raise TypeError("a PairedConfusionMatrix holds two systems: take posterior(paired.margins()).")
     if isinstance(data, ConfusionMatrix):
-        return _of_matrix(*args, **kwargs)
+        return exact_posterior(*args, **kwargs)
     if len(args) + ("y_true" in kwargs) + ("y_pred" in kwargs) < 2:
         raise TypeError("posterior takes a ConfusionMatrix, or actual and predicted labels.")
     return _of_labels(*args, **kwargs)
@@ -117,31 +118,9 @@ def _of_labels(
     y_true: Any, y_pred: Any, *, labels: Any = None, pos_label: Any = None, by: Any = None, **options: Any
 ) -> Posterior:
     cm = ConfusionMatrix.from_predictions(y_true, y_pred, labels=labels, pos_label=pos_label, by=by)
-    return _of_matrix(cm, **options)
+    from bayesperf._dirichlet import exact_posterior
 
-
-def _of_matrix(
-    cm: ConfusionMatrix,
-    prior: str | priors.Prior | None = None,
-    design: str = "joint",
-    random_seed: Any = 0,
-    *,
-    draws: int = DRAWS,
-) -> Posterior:
-    from bayesperf._dirichlet import DirichletPosterior
-
-    _checks.one_of("design", design, ("joint", "by_actual"))
-    chosen = priors.resolve(prior, len(cm.labels))
-    return DirichletPosterior(
-        concentration=cm.counts + chosen.concentration(cm),
-        pos_label=cm.pos_label,
-        prior_text=chosen.describe(cm),
-        rates=chosen.rates,
-        prevalence="observed" if design == "joint" else None,
-        random_seed=_checks.seed(random_seed),
-        n_draws=_checks.count("draws", draws, least=2),
-        observed=cm.counts,
-    )
+    return exact_posterior(cm, **options)
 
 
 def prediction_of(n: int | None) -> str:

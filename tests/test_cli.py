@@ -113,6 +113,9 @@ BAD = {
     "requirement": (NUMBERS, ["--require", "recall~0.9"], "is not of the form recall>=0.8"),
     "direction": (NUMBERS, ["--require", "fpr>=0.9"], "of fpr, smaller is better: use <="),
     "not a number": (NUMBERS, ["--require", "fpr<=low"], "'low' is not a number"),
+    "out of bounds": (NUMBERS, ["--require", "recall>=80"], "recall lies between 0 and 1"),
+    "per class": (NUMBERS, ["--require", "recall_per_class>=0.8"], "is a value for every class"),
+    "reserved name": (NUMBERS.replace("model", "method"), ["--by", "method"], "'method' is a name that results use"),
     "improper": (NUMBERS, ["--prior", "haldane"], "improper"),
 }
 
@@ -138,3 +141,24 @@ def test_unreadable_files_end_with_code_2_and_one_line(tmp_path):
     (tmp_path / "ok.csv").write_text(f"{HEADER}\n1,0,a,1\n0,1,a,1\n")
     done = run("report", "ok.csv", "-o", "no/such/folder.html", cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_of_two_bounds_on_one_metric_the_stricter_holds(folder):
+    requirements = ["--require", "recall>=0.9", "--require", "recall>=0.5"]
+    done = run("summary", "cancer.csv", "--pos-label", "malignant", *requirements, "--json", cwd=folder)
+    document = json.loads(done.stdout)
+    alone = document["requirements"][0]["probability"]
+    assert document["all_requirements"] == pytest.approx(alone, abs=0.01)
+    assert document["all_requirements"] <= alone
+
+
+def test_a_column_called_file_is_a_column_like_any_other(tmp_path):
+    (tmp_path / "p.csv").write_text("actual,predicted,file\n1,1,a\n0,0,b\n1,0,c\n")
+    done = run("summary", "p.csv", "--metrics", "accuracy", "--json", cwd=tmp_path)
+    assert len(json.loads(done.stdout)["summary"]) == 1
+
+
+def test_numbers_beside_text_are_text(tmp_path):
+    (tmp_path / "p.csv").write_text("actual,predicted\n1,none\n0,0\n1,1\n")
+    done = run("summary", "p.csv", "--metrics", "accuracy", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["labels"] == ["0", "1", "none"]

@@ -373,3 +373,103 @@ def test_repr():
     assert repr(bp.posterior(THREE)) == "<bayesperf.Posterior: exact, 3 classes>"
     assert repr(bp.posterior(THREE).predict(draws=10)) == "<bayesperf.Posterior: draws, 3 classes>"
     assert "<table" in bp.posterior(BINARY)._repr_html_()
+
+
+# ── Found by review ──
+
+
+def test_metrics_of_ones_own_must_keep_the_leading_axes():
+    metrics.register("careless", lambda cells: cells[0, 0] / cells[0].sum())
+    try:
+        with pytest.raises(ValueError, match=r"'careless': its function returned shape .* cells\[\.\.\., 0, 0\]"):
+            bp.posterior(BINARY)["careless"]
+    finally:
+        metrics.unregister("careless")
+    with pytest.raises(ValueError, match="was not registered"):
+        metrics.unregister("recall")
+
+
+def test_infinite_draws_are_not_undefined():
+    predicted = bp.posterior(bp.ConfusionMatrix.from_counts(tp=20, fn=2, fp=0, tn=20)).predict(40, draws=50_000)
+    ratio, rates = predicted["positive_likelihood_ratio"], predicted
+    fpr, recall = (rates[name].draws(50_000).values for name in ("fpr", "recall"))
+    defined = ~np.isnan(fpr) & ~np.isnan(recall) & ((fpr > 0) | (recall > 0))
+    assert ratio.undefined().item() == pytest.approx(1 - defined.mean(), abs=1e-9)
+    assert ratio.prob_above(4.87).item() == pytest.approx((recall > 4.87 * fpr)[defined].mean(), abs=1e-9)
+    assert np.isinf(ratio.mean().item())
+    assert np.isinf(ratio.hdi().sel(ci_bound="upper").item())
+    joint = predicted.prob_joint({"positive_likelihood_ratio": 4.87})
+    assert joint.item() == pytest.approx((recall >= 4.87 * fpr)[defined].mean(), abs=1e-9)
+
+
+def test_joint_requirements_are_of_the_draws_in_which_all_are_defined():
+    predicted = bp.posterior(bp.ConfusionMatrix.from_counts(tp=3, fn=1, fp=0, tn=20)).predict(20)
+    recall = predicted["recall"]
+    joint = predicted.prob_joint({"recall": 0.5})
+    assert joint.item() == pytest.approx(1 - recall.prob_below(0.5).item())
+    assert joint.attrs["undefined"] == pytest.approx(recall.undefined().item())
+
+
+def test_rates_under_a_rate_prior_are_drawn_independently():
+    post = bp.posterior(BINARY, prior=bp.prior.rate(1, 1))
+    draws = post["recall"].draws(4000).values, post["specificity"].draws(4000).values
+    assert abs(np.corrcoef(*draws)[0, 1]) < 5 / np.sqrt(4000)
+
+
+def test_reweighting_an_improper_row_is_refused():
+    post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=0, fp=3, tn=5), "haldane").at_prevalence(0.2)
+    with pytest.raises(ValueError, match="improper"):
+        post["precision"]
+    assert post["specificity"].mean().item() == 5 / 8
+
+
+def test_predictions_cannot_be_reweighted():
+    with pytest.raises(ValueError, match="prediction already"):
+        bp.posterior(BINARY).predict(50, draws=50).at_prevalence(0.2)
+
+
+def test_trees_are_checked_and_aligned():
+    cm = grid(tp=[1, 400], fn=[1, 100], fp=[1, 50], tn=[1, 450])
+    tree = bp.posterior(cm).to_datatree(["recall"], draws=50)
+    tree["observed_data"] = xr.DataTree(tree["observed_data"].to_dataset().isel(model=[1, 0]))
+    np.testing.assert_array_equal(bp.Posterior.from_datatree(tree)._observed.sum(("actual", "predicted")), [4, 1000])
+    tree["posterior"]["cells"] = -tree["posterior"]["cells"]
+    with pytest.raises(ValueError, match="cells must be probabilities"):
+        bp.Posterior.from_datatree(tree)
+    with pytest.raises(TypeError, match=r"must be an xarray\.DataTree"):
+        bp.Posterior.from_datatree({})
+    with pytest.raises(ValueError, match="are for exact posteriors"):
+        bp.Posterior.from_datatree(bp.posterior(cm).to_datatree(draws=50)).to_datatree(draws=10)
+
+
+def test_other_seeds_predict_from_other_draws():
+    sampled = bp.Posterior.from_datatree(bp.posterior(BINARY).to_datatree(draws=2000))
+    one, two = (sampled.predict(5000, draws=1000, random_seed=seed)["recall"].draws(1000).values for seed in (1, 2))
+    assert abs(np.corrcoef(one, two)[0, 1]) < 5 / np.sqrt(1000)
+
+
+def test_dependent_draws_with_undefined_values_have_an_error():
+    tree = bp.posterior(BINARY).to_datatree(draws=500)
+    tree["posterior"].attrs["independent_draws"] = 0
+    table = bp.Posterior.from_datatree(tree).predict(3).summary(["recall"])
+    assert table["undefined"][0] > 0
+    assert table["mcse"][0] > 0
+
+
+def test_a_constant_is_drawn_and_described():
+    prevalence = bp.posterior(BINARY).at_prevalence(0.1)["prevalence"]
+    assert prevalence.mean().item() == pytest.approx(0.1)
+    assert prevalence.pdf(0.5).item() == 0
+    np.testing.assert_allclose(prevalence.hdi(), 0.1)
+
+
+def test_matrices_and_labels_may_be_named():
+    by_name = bp.posterior(cm=BINARY, prior="jeffreys")["recall"].mean()
+    assert by_name == bp.posterior(BINARY, "jeffreys")["recall"].mean()
+    assert bp.posterior(y_true=[0, 1], y_pred=[0, 1])["accuracy"].mean().item() == pytest.approx(4 / 6)
+
+
+def test_a_prediction_says_so_wherever_it_is_shown():
+    predicted = bp.posterior(BINARY).predict(50, draws=100)["recall"]
+    assert predicted.estimand == "Prediction of the metric in a new test set of 50 examples"
+    assert predicted.plot().get_suptitle().startswith(predicted.estimand)

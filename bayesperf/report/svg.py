@@ -90,12 +90,15 @@ def strip(drawn: Curves, i: int, scale: Scale) -> Markup:
 def axis(scale: Scale) -> Markup:
     """Return the axis beneath a block's pictures."""
     marks = []
+    free = 0.0
     for tick in scale.ticks():
-        at = float(scale(tick))
-        anchor = "start" if at < 14 else "end" if at > WIDTH - 14 else "middle"
+        at, room = float(scale(tick)), 3.5 * len(f"{tick:g}")
+        if at - room < free or at + room > WIDTH:
+            continue
+        free = at + room + 6
         marks.append(
             f'<line x1="{at:.1f}" x2="{at:.1f}" y1="0" y2="4" stroke="#666"/>'
-            f'<text x="{at:.1f}" y="15" text-anchor="{anchor}" font-size="11" fill="#444">{tick:g}</text>'
+            f'<text x="{at:.1f}" y="15" text-anchor="middle" font-size="11" fill="#444">{tick:g}</text>'
         )
     return frame(18, "scale", *marks)
 

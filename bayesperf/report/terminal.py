@@ -35,8 +35,9 @@ def print_tables(analysis: Analysis, console: Console) -> None:
             table.add_section()
         previous = row["metric"]
         title = metrics.get(row["metric"]).title if new else ""
-        interval = f"[{figure(row['ci_lower'])}, {figure(row['ci_upper'])}]"
-        cells = [title, *(str(row[name]) for name in leading), figure(row["mean"]), interval]
+        width = row["ci_upper"] - row["ci_lower"]
+        mean, lower, upper = (figure(row[name], width) for name in ("mean", "ci_lower", "ci_upper"))
+        cells = [title, *(str(row[name]) for name in leading), mean, f"[{lower}, {upper}]"]
         table.add_row(*map(Text, cells))
     console.print(table)
     console.print(Text(f"{caption(summary.attrs)}{_monte_carlo(summary)}"))
