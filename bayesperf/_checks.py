@@ -15,6 +15,13 @@ def probability(name: str, value: Any) -> float:
     return float(value)
 
 
+def number(name: str, value: Any) -> float:
+    """Return a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise TypeError(f"{name} must be a number; it is {value!r}.")
+    return float(value)
+
+
 def one_of(name: str, value: Any, options: Collection[str]) -> str:
     """Return a value that is among the options."""
     if value not in options:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,8 +107,8 @@ def recode(column: Column, labels: NDArray[Any], name: str) -> NDArray[np.intp]:
 
 def given(labels: Iterable[Any]) -> NDArray[Any]:
     """Check labels named by the caller: at least two, all different, of one kind."""
-    if isinstance(labels, str) or not isinstance(labels, Iterable):
-        raise TypeError(f"labels must be a sequence of them; it is {type(labels).__name__}.")
+    if isinstance(labels, str | Set) or not isinstance(labels, Iterable):
+        raise TypeError(f"labels must be a sequence of them, in their order; it is {type(labels).__name__}.")
     column = encode(list(labels), "labels")
     if len(column.labels) != len(column.codes):
         raise ValueError("labels: every label must be named once.")

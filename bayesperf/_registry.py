@@ -188,8 +188,9 @@ FAMILIES: dict[re.Pattern[str], Callable[[float], Metric]] = {}
 
 def add(metric: Metric) -> None:
     """Enter a metric; refuse unknown arguments and names that are taken."""
-    unknown = set(metric.arguments) - set(ARGUMENTS)
-    if unknown or not metric.arguments:
+    kinds = {p.kind for p in inspect.signature(metric.function).parameters.values()}
+    variadic = kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    if variadic or not metric.arguments or set(metric.arguments) - set(ARGUMENTS):
         raise ValueError(
             f"metric {metric.name!r}: its function's arguments must be among {', '.join(ARGUMENTS)}; "
             f"it takes {', '.join(metric.arguments) or 'none'}."
@@ -256,7 +257,9 @@ def get(name: str | Metric) -> Metric:
                 raise ValueError(f"metric {name!r}: {base.name} is one number for all classes and has no averages.")
             facts: dict[str, Any] = {"bounds": (0.0, 1.0)} if base.name == "prevalence" else {}
             return replace(base, name=f"{base.name}_{average}", aliases=(), average=average, **facts)
-    near = difflib.get_close_matches(name, [*_ALIASES, *(f"{n}_{a}" for n in names("binary") for a in AVERAGES)])
+    near = difflib.get_close_matches(
+        name.lower(), [*_ALIASES, *(f"{n}_{a}" for n in names("binary") for a in AVERAGES)]
+    )
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "bayesperf.metrics.names() lists them."
     raise ValueError(f"no metric named {name!r}: {hint}")
 

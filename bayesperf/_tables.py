@@ -138,7 +138,7 @@ def whole(values: NDArray[Any], name: str) -> NDArray[Any]:
         "missing or infinite": ~np.isfinite(values),
         "negative": values < 0,
         "fractional": values != np.floor(values),
-        "too great": values >= 2**62,
+        "too great": values > 2**53,
     }.items():
         if where.any():
             raise ValueError(

@@ -93,7 +93,6 @@ class ConfusionMatrix:
             rows = [xr.concat(row, "predicted", coords="minimal") for row in ((tn_, fp_), (fn_, tp_))]
         except ValueError as error:
             raise ValueError(f"tp, fn, fp and tn do not broadcast: {error}") from None
-        rows = [xr.concat(row, "predicted") for row in ((tn_, fp_), (fn_, tp_))]
         counts = xr.concat(rows, "actual").transpose(..., *CELL_DIMS)
         return cls(counts.assign_coords(actual=[0, 1], predicted=[0, 1]))
 
@@ -301,6 +300,7 @@ class ConfusionMatrix:
         cv: Any = 10,
         groups: Any = None,
         n_jobs: int | None = None,
+        pos_label: Any = None,
     ) -> ConfusionMatrix:
         """Fit a scikit-learn classifier on every fold's training part and count its predictions on the held-out part.
 
@@ -316,6 +316,8 @@ class ConfusionMatrix:
             Passed to the splitter.
         n_jobs : int, optional
             Folds fitted at once (joblib).
+        pos_label : label, optional
+            The positive class of a binary problem; inferred for {0, 1}, {-1, 1} and {False, True}.
 
         Returns
         -------
@@ -343,7 +345,9 @@ class ConfusionMatrix:
         predictions = Parallel(n_jobs=n_jobs)(delayed(predict)(train, test) for train, test in splits)
         fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
         held_out = np.concatenate([test for _, test in splits])
-        return cls.from_predictions(take(y, held_out), np.concatenate(predictions), labels=classes, by={"fold": fold})
+        return cls.from_predictions(
+            take(y, held_out), np.concatenate(predictions), labels=classes, pos_label=pos_label, by={"fold": fold}
+        )
 
     @property
     def labels(self) -> list[Any]:

@@ -35,6 +35,8 @@ class PairedConfusionMatrix:
 
     def __post_init__(self) -> None:
         counts = _tables.checked_counts(self.counts, _DIMS)
+        if isinstance(self.names, str):
+            raise TypeError(f"names must be two names; it is the text {self.names!r}.")
         if len(self.names) != 2 or self.names[0] == self.names[1]:
             raise ValueError(f"names must be two different names; they are {self.names!r}.")
         object.__setattr__(self, "counts", counts)

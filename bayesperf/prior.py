@@ -14,6 +14,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayesperf._checks import number
+
 if TYPE_CHECKING:
     from bayesperf.counts import ConfusionMatrix
 
@@ -55,11 +57,13 @@ class Prior:
             a, b = self.rates
             return f"Beta({a:g}, {b:g}) on each rate (total weight {a + b:g} a rate)"
         alpha = self.concentration(cm)
-        total = alpha.sum(("actual", "predicted")).max().item()
+        totals = alpha.sum(("actual", "predicted"))
+        low, high = float(totals.min()), float(totals.max())
+        total = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
         cells = len(cm.labels) ** 2
         same = float(alpha.min()) == float(alpha.max())
         each = f"{float(alpha.min()):.3g} in each of {cells} cells, " if same else ""
-        return f"{self.name} Dirichlet ({each}total weight {total:.4g})"
+        return f"{self.name} Dirichlet ({each}total weight {total})"
 
 
 def flat() -> Prior:
@@ -145,9 +149,9 @@ def elicited(*, precision: float, recall: float, accuracy: float, weight: float)
     array([[0.2680851, 0.2212766], [0.1787234, 0.3319149]])
     """
     for name, value in {"precision": precision, "recall": recall, "accuracy": accuracy}.items():
-        if not 0 < value < 1:
+        if not 0 < number(name, value) < 1:
             raise ValueError(f"{name} must be between 0 and 1, both excluded; it is {value}.")
-    if not 0 < weight < np.inf:
+    if not 0 < number("weight", weight) < np.inf:
         raise ValueError(f"weight must be greater than 0; it is {weight}.")
     errors = weight * (1 - accuracy) / (precision + recall - 2 * recall * precision)
     tp, fp, fn = errors * recall * precision, errors * recall * (1 - precision), errors * (1 - recall) * precision
@@ -183,7 +187,7 @@ def rate(a: float, b: float) -> Prior:
     True
     """
     for name, value in {"a": a, "b": b}.items():
-        if not 0 <= value < np.inf:
+        if not 0 <= number(name, value) < np.inf:
             raise ValueError(f"{name} must be finite and not negative; it is {value}.")
     return Prior("rate", lambda classes, _: 0.0, rates=(float(a), float(b)))
 

@@ -385,6 +385,22 @@ def test_from_table_names_the_labels_of_a_bare_dataarray():
     assert CM.from_table(bare, labels=["a", "b"], pos_label="b").labels == ["a", "b"]
 
 
+@pytest.mark.parametrize(
+    "named",
+    [
+        pd.DataFrame([[1, 2], [3, 4]], index=["a", "b"], columns=["a", "b"]),
+        xr.DataArray([[1, 2], [3, 4]], {"actual": ["a", "b"], "predicted": ["a", "b"]}),
+    ],
+    ids=["frame", "dataarray"],
+)
+def test_labels_put_a_table_that_names_its_own_in_order(named):
+    cm = CM.from_table(named, labels=["b", "a"])
+    assert cm.labels == ["b", "a"]
+    assert table(cm) == [[4, 3], [2, 1]]
+    with pytest.raises(ValueError, match="labels"):
+        CM.from_table(named, labels=["b", "c"])
+
+
 def test_from_table_takes_the_columns_of_a_dataframe_by_name():
     frame = pd.DataFrame([[1, 2], [3, 4]], index=["a", "b"], columns=["b", "a"])
     assert table(CM.from_table(frame)) == [[2, 1], [4, 3]]
@@ -563,6 +579,7 @@ def test_labels_of_pairs_are_those_of_all_three_columns_or_named():
     assert PairedCM.from_predictions(["a"], ["b"], ["c"]).labels == ["a", "b", "c"]
     named = PairedCM.from_predictions(["a"], ["b"], ["b"], labels=["b", "a"], pos_label="a")
     assert (named.labels, named.pos_label) == (["b", "a"], "a")
+    assert (named.margins().labels, named.margins().pos_label) == (["b", "a"], "a")
     assert named.counts.values.tolist() == [[[0, 0], [0, 0]], [[1, 0], [0, 0]]]
 
 
@@ -862,6 +879,8 @@ VALUE_ERRORS = {
     "dim of cells": (of_table(CUBE, dims=["actual"]), "'actual'"),
     "dims twice": (of_table(CUBE[..., None] * [1, 1], dims=["a", "a"]), "'a'"),
     "coordinates of dims": (of_table(CUBE, dims={"fold": [1]}), "fold"),
+    "coordinates twice": (of_table(CUBE, dims={"fold": [1, 1]}), "'fold' .* once"),
+    "no coordinates": (of_table(CUBE[:0], dims=["fold"]), "'fold' must have coordinates"),
     "no dims": (lambda: CM([[1, 2], [3, 4]]), "counts must be a DataArray with dims actual"),
     "labels differ": (labelled([0, 1], [1, 0]), "predicted differ .*another order"),
     "labels differ, named": (labelled([0, 1], [1, 0], labels=[0, 1]), "differ"),
@@ -917,6 +936,10 @@ TYPE_ERRORS = {
     "text as labels": (predictions(["a", "b"], labels="ab"), "labels must be a sequence.* is str"),
     "by a list": (predictions([0, 1], by=[0, 1]), "by"),
     "by a name": (predictions([0, 1], by="fold"), "by"),
+    "by a number": (predictions([0, 1], by={1: [0, 1]}), "named by strings; 1 is int"),
+    # A set has no order, and labels have one.
+    "set of labels": (predictions([0, 1], labels={0, 1}), "labels must be a sequence.* it is set"),
+    "text as names": (pairs([0, 1], [0, 1], names="ab"), "names"),
     "text": (counts(tp="1"), "tp must hold whole numbers"),
     "none": (counts(tp=None), "tp must hold whole numbers"),
     "boolean": (counts(tp=True), "tp must hold whole numbers; it holds bool"),
@@ -945,3 +968,12 @@ def test_bad_input_is_refused_in_words_of_our_own(call, error, message):
 def test_selection_of_no_coordinate_is_xarrays_own_error(folds):
     with pytest.raises(KeyError, match="fold"):
         folds.sel(fold="z")
+
+
+def test_cross_validation_takes_a_positive_label():
+    from sklearn.dummy import DummyClassifier
+
+    y = np.array(["n", "y"] * 10)
+    cm = CM.from_cross_validation(DummyClassifier(), np.zeros((20, 1)), y, cv=2, pos_label="y")
+    assert cm.pos_label == "y"
+    assert cm.dims == ("fold",)

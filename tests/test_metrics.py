@@ -732,6 +732,8 @@ def test_no_two_metrics_share_a_name():
         ("matthews_corcoef", "'matthews_corrcoef'"),
         ("precison_macro", "'precision"),
         ("recall_marco", "'recall_macro'"),
+        ("MCC", "'mcc'"),
+        ("F1", "'f1'"),
         ("xyzzy", r"metrics\.names\(\)"),
     ],
 )
@@ -828,6 +830,10 @@ REFUSED = {
     "alias of itself": ("mine", net_benefit, {"aliases": ["mine"]}, "'mine'"),
     "kept for averages": ("mine_macro", net_benefit, {}, "'mine_macro': .* kept for averages"),
     "unknown argument": ("mine", lambda tp, hits: tp, {}, "'mine': .* among tp, .* takes tp, hits"),
+    "any arguments": ("mine", lambda *cells: 1, {}, "'mine'"),
+    "no text": (3, net_benefit, {}, "name must be a str.* 3"),
+    "text as aliases": ("mine", net_benefit, {"aliases": "me"}, "aliases a sequence.* 'me'"),
+    "bounds reversed": ("mine", net_benefit, {"bounds": (1, 0)}, "bounds must be .*1, 0"),
     "no argument": ("mine", lambda: 1, {}, "'mine': .* among tp, fn, fp, tn.* takes none"),
 }
 
@@ -836,7 +842,7 @@ REFUSED = {
 def test_registration_refuses(register, mistake):
     name, function, facts, message = REFUSED[mistake]
     before = metrics.names()
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         register(name, function, **facts)
     assert metrics.names() == before
     with pytest.raises(ValueError, match="no metric named 'me'"):

@@ -337,6 +337,8 @@ BAD_INPUT = {
     "infinite weight": (elicited(weight=np.inf), "weight must be greater than 0"),
     "negative a": (lambda: prior.rate(-1, 1), "a must be finite and not negative; it is -1"),
     "missing b": (lambda: prior.rate(1, np.nan), "b must be finite and not negative; it is nan"),
+    "text as a": (lambda: prior.rate("a", 1), "a must be .* it is 'a'"),
+    "text as recall": (elicited(recall="high"), "recall must be .* it is 'high'"),
     "unknown name": (
         lambda: bp.posterior(TWO, "flatt"),
         "flat, jeffreys, perks, haldane.* it is 'flatt'",
