@@ -15,6 +15,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayesperf import _checks
 from bayesperf import prior as priors
 from bayesperf._display import Summary
 from bayesperf._draws import Draws
@@ -117,9 +118,9 @@ def posterior(*args: Any, **kwargs: Any) -> Posterior:
 def _of_labels(
     y_true: Any, y_pred: Any, *, labels: Any = None, pos_label: Any = None, by: Any = None, **options: Any
 ) -> Posterior:
-    cm = ConfusionMatrix.from_predictions(y_true, y_pred, labels=labels, pos_label=pos_label, by=by)
     from bayesperf._dirichlet import exact_posterior
 
+    cm = ConfusionMatrix.from_predictions(y_true, y_pred, labels=labels, pos_label=pos_label, by=by)
     return exact_posterior(cm, **options)
 
 
@@ -136,6 +137,8 @@ class Posterior(ABC):
     prior_text: str
     estimand: str = "Posterior of the system's metric"
     _kind: str = "exact"
+    _independent: bool = True
+    _observed: xr.DataArray | None = None
 
     # ── What the two kinds do differently ──
 
@@ -299,14 +302,12 @@ class Posterior(ABC):
         for metric in wanted:
             if metric.greater_is_better is None or metric.average == "per_class":
                 raise ValueError(f"requirements: {metric.name} has no one direction that is better.")
-        bounds = [self._number(bound) for bound in requirements.values()]
+        bounds = [_checks.number("requirements: a bound", bound) for bound in requirements.values()]
         shares, undefined = [], []
         for block in self._blocks(wanted):
             values = [block[metric] for metric in wanted]
-            met = np.all(
-                [v >= bound if metric.greater_is_better else v <= bound
-                 for v, metric, bound in zip(values, wanted, bounds, strict=True)], axis=0
-            )  # fmt: skip
+            triples = zip(values, wanted, bounds, strict=True)
+            met = np.all([v >= least if m.greater_is_better else v <= least for v, m, least in triples], axis=0)
             defined = ~np.isnan(values).any(0)
             undefined.append(1 - float(defined.mean()))
             shares.append(float(met.sum()) / max(int(defined.sum()), 1))
@@ -318,12 +319,6 @@ class Posterior(ABC):
                 share = share.clip(max=alone.values)
         mcse = float(np.sqrt(share * (1 - share) / len(defined)).max())
         return share.assign_attrs(mcse=mcse, undefined=float(np.max(undefined)))
-
-    @staticmethod
-    def _number(bound: Any) -> float:
-        if not isinstance(bound, int | float | np.number) or np.isnan(bound):
-            raise ValueError(f"requirements: a bound must be a number; it is {bound!r}.")
-        return float(bound)
 
     @abstractmethod
     def _blocks(self, wanted: Sequence[Metric]) -> Iterator[dict[Metric, NDArray[np.float64]]]:
@@ -360,9 +355,6 @@ class Posterior(ABC):
         from bayesperf._trees import to_tree
 
         return to_tree(self, self._wanted(metrics), self._chains(draws, chains, random_seed))
-
-    _independent: bool = True
-    _observed: xr.DataArray | None = None
 
     @staticmethod
     def from_datatree(tree: xr.DataTree, pos_label: Any = None) -> Posterior:
