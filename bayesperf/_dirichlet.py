@@ -209,7 +209,9 @@ class DirichletPosterior(Posterior):
         """Return n draws (n, K, K) of one matrix's cells."""
         gamma = rng.standard_gamma(omega, (n, *omega.shape))
         # A cell of tiny weight can underflow to 0, and a row or column of such cells to 0/0.
-        np.maximum(gamma, np.where(omega > 0, np.finfo(float).tiny, 0), out=gamma)
+        small = (omega > 0) & (omega < 0.1)
+        if small.any():
+            np.maximum(gamma, np.where(small, np.finfo(float).tiny, 0), out=gamma)
         if self.prevalence == "observed":
             gamma /= np.einsum("nij->n", gamma)[:, None, None]
             return gamma
