@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Draws(Distribution):
         return self._each(lambda v, x: 1 - np.searchsorted(v, x, side="right") / len(v), x)
 
     def ppf(self, q: Array) -> Array:
-        return self._each(np.quantile, q)
+        return self._each(_quantile, q)
 
     guess = ppf
 
@@ -105,6 +105,12 @@ class Draws(Distribution):
     def undefined(self) -> Array:
         """Return the share of draws in which the quantity is undefined."""
         return np.isnan(self.values).mean((1, 2))
+
+
+def _quantile(ordered: Array, q: Array) -> Array:
+    """Return quantiles; between a finite and an infinite draw there is nothing to interpolate."""
+    method: Literal["linear", "lower"] = "linear" if np.isfinite(ordered).all() else "lower"
+    return np.asarray(np.quantile(ordered, q, method=method))
 
 
 def _shortest(ordered: Array, prob: float) -> Array:

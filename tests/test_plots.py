@@ -49,6 +49,15 @@ def test_a_prediction_says_so():
     assert title.startswith("Prediction of the metric in a new test set of 50 examples")
 
 
+def test_infinite_draws_end_the_curve_at_a_finite_value():
+    predicted = bp.posterior(bp.ConfusionMatrix.from_counts(tp=20, fn=2, fp=0, tn=20)).predict(40, draws=2000)
+    (axes,) = predicted["positive_likelihood_ratio"].plot().axes
+    x, y = axes.lines[0].get_data()
+    assert np.isfinite(x).all()
+    assert np.isfinite(y).all()
+    assert np.ptp(x) > 0
+
+
 def test_infinite_densities_leave_the_curve_visible():
     perfect = bp.posterior(bp.ConfusionMatrix.from_counts(tp=10, fn=0, fp=0, tn=10), "jeffreys")
     (axes,) = perfect["recall"].plot().axes

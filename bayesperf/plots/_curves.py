@@ -35,11 +35,15 @@ def curves(marginal: Marginal, ci_prob: float, ci_kind: Kind, points: int = 161)
 
     The grid of each reaches from its 0.05 % to its 99.95 % quantile, or to a bound that the density reaches.
     """
-    logarithmic = marginal.method == "quadrature" and np.isinf(marginal.bounds[1])
+    logarithmic = _is_ratio(marginal)
     unit = np.linspace(0, 1, points)
     # A hair inside the ends, where the density may be infinite.
     unit[[0, -1]] = 1e-3 / points, 1 - 1e-3 / points
     ends = marginal.ppf([0.0005, 0.9995]).values.reshape(-1, 2)
+    if np.isinf(ends).any():
+        # Some draws are infinite: the curve ends at the greatest finite quantile.
+        finer = marginal.ppf(np.linspace(0.0005, 0.9995, 201)).values.reshape(len(ends), -1)
+        ends = np.minimum(ends, np.where(np.isfinite(finer), finer, -np.inf).max(-1, keepdims=True))
     ratio = ends[:, 1:] / ends[:, :1] if logarithmic else None
     x = _linear_grid(ends, marginal.bounds, unit) if ratio is None else ends[:, :1] * ratio**unit
     each = [marginal._distribution.take(slice(i, i + 1)) for i in range(len(x))]
@@ -47,16 +51,21 @@ def curves(marginal: Marginal, ci_prob: float, ci_kind: Kind, points: int = 161)
     # A spike at a bound, which may be infinite, would flatten the rest of the curve.
     density = np.minimum(density, 1.3 * np.sort(density, axis=-1)[:, -4:-3])
     interval = marginal.interval(ci_prob, ci_kind).values.reshape(-1, 2)
-    return Curves(x, density, marginal.mean().values.ravel(), interval, names(marginal), bool(logarithmic))
+    return Curves(x, density, marginal.mean().values.ravel(), interval, names(marginal), logarithmic)
 
 
 def intervals(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> Curves:
     """Return means and intervals alone: curves that span the interval."""
     interval = marginal.interval(ci_prob, ci_kind).values.reshape(-1, 2)
-    logarithmic = marginal.method == "quadrature" and np.isinf(marginal.bounds[1])
+    logarithmic = _is_ratio(marginal)
     return Curves(
-        interval, np.ones_like(interval), marginal.mean().values.ravel(), interval, names(marginal), bool(logarithmic)
+        interval, np.ones_like(interval), marginal.mean().values.ravel(), interval, names(marginal), logarithmic
     )
+
+
+def _is_ratio(marginal: Marginal) -> bool:
+    """Whether a metric is a ratio without an upper bound, which a logarithmic scale shows best."""
+    return marginal.method == "quadrature" and bool(np.isinf(marginal.bounds[1]))
 
 
 def _linear_grid(ends: Array, bounds: tuple[float, float], unit: Array) -> Array:
