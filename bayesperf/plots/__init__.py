@@ -4,5 +4,7 @@ No statistics in here: what is drawn comes from `Marginal`. Every function retur
 """
 
 from bayesperf.plots._figures import density, forest, panel
+from bayesperf.plots._sequences import autocorrelation
+from bayesperf.plots._shrinkage import shrinkage
 
-__all__ = ["density", "forest", "panel"]
+__all__ = ["autocorrelation", "density", "forest", "panel", "shrinkage"]

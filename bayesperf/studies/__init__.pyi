@@ -1,0 +1,1 @@
+from .dependence import dependence as dependence

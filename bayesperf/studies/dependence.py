@@ -1,0 +1,125 @@
+"""How often intervals cover where samples depend on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from bayesperf import _chains, _checks, _tables, sequences
+from bayesperf._registry import Metric
+from bayesperf.studies._run import run
+
+# Of the chain that each model takes samples for.
+ORDERS = {"independent": 0, "markov": 1}
+
+
+def dependence(
+    persistence: ArrayLike = (0.5, 0.8, 0.9, 0.95),
+    n: int = 500,
+    *,
+    prevalence: float = 0.5,
+    recall: float = 0.75,
+    specificity: float = 0.75,
+    metric: str | Metric = "recall",
+    simulations: int = 2_000,
+    prob: float = 0.95,
+    random_seed: Any = 0,
+    n_jobs: int | None = None,
+    progressbar: bool = True,
+    folder: str | Path | None = None,
+) -> xr.Dataset:
+    """Return the coverage and width of intervals for a metric of a chain, as its persistence grows.
+
+    Each simulation is one sequence of `bayesperf.sequences.simulate` at each persistence. Its equal-tailed intervals,
+    by the posterior of independent samples and by that of a chain, should cover the long-run metric with frequency
+    `prob`.
+
+    Parameters
+    ----------
+    persistence : array-like (k,)
+        Of the actual label and of the prediction alike; 0.5 is independence.
+    n : int
+        Samples in a sequence.
+    prevalence, recall, specificity : float
+        Long-run rates.
+    metric : str or Metric
+        Any metric of a matrix of two classes.
+    simulations : int
+        How many.
+    prob : float
+        Probability of the intervals.
+    random_seed, n_jobs, progressbar, folder
+        As in every study: the figures depend on the seed only; with `folder` an interrupted study goes on where it
+        stopped.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``coverage`` and mean ``width`` over (model, persistence), model "independent" or "markov", with their
+        standard errors ``coverage_mcse`` and ``width_mcse``. The settings and the metric's ``true`` value are in
+        ``attrs``.
+
+    Raises
+    ------
+    ValueError
+        If no chain has these rates at some persistence.
+
+    Examples
+    --------
+    >>> from bayesperf import studies
+    >>> study = studies.dependence([0.5, 0.9], n=200, simulations=100)
+    >>> study["coverage"].sel(model="independent").values
+    array([0.94, 0.61])
+    """
+    grid = _tables.numbers(persistence, "persistence").tolist()
+    found = _chains.metric_of_matrix(metric, [0, 1], 1)
+    rates: dict[str, Any] = {"prevalence": prevalence, "recall": recall, "specificity": specificity}
+    chains = [_chains.chain_with(p, p, **rates) for p in grid]
+    # All have the same long-run cells.
+    true = found.evaluate(chains[0].cells(), 1).item()
+    settings = {"persistence": grid, "n": _checks.count("n", n, least=2), **rates, "metric": found.name,
+                "simulations": _checks.count("simulations", simulations), "prob": _checks.probability("prob", prob),
+                "random_seed": _checks.seed(random_seed)}  # fmt: skip
+
+    def simulate(_: int, rng: np.random.Generator) -> Mapping[str, NDArray[np.float64]]:
+        return {"intervals": np.array([_intervals(p, n, rates, found, prob, rng) for p in grid])}
+
+    results = run(
+        simulate,
+        simulations,
+        settings=settings,
+        random_seed=settings["random_seed"],
+        n_jobs=n_jobs,
+        progressbar=progressbar,
+        folder=folder,
+    )
+    lower, upper = np.moveaxis(results["intervals"], -1, 0)
+    covered, width = (lower <= true) & (true <= upper), upper - lower
+    variables = {
+        "coverage": covered.mean(0),
+        "coverage_mcse": covered.std(0) / np.sqrt(simulations),
+        "width": width.mean(0),
+        "width_mcse": width.std(0) / np.sqrt(simulations),
+    }
+    return xr.Dataset(
+        {name: (("model", "persistence"), values.T) for name, values in variables.items()},
+        {"model": list(ORDERS), "persistence": grid},
+        {**settings, "true": true, "ci_kind": "eti"},
+    )
+
+
+def _intervals(
+    persistence: float, n: int, rates: Mapping[str, Any], metric: Metric, prob: float, rng: np.random.Generator
+) -> list[NDArray[np.float64]]:
+    """Return the interval of each model for one simulated sequence."""
+    frame = sequences.simulate(n, persistence=persistence, **rates, random_seed=rng)
+    posteriors = (
+        sequences.posterior(frame["actual"], frame["predicted"], order=order, labels=[0, 1], random_seed=rng)
+        for order in ORDERS.values()
+    )
+    return [posterior[metric].eti(prob).values for posterior in posteriors]

@@ -1,0 +1,166 @@
+"""Dependent examples: sequences of (actual, predicted) labels as a Markov chain.
+
+The story. Frames of a video, days, turns of a conversation: the actual label stays for a while, and a prediction
+follows the last one. A hundred such examples say less than a hundred independent ones. For actual label g_t and
+prediction z_t,
+
+    P(g_t = g | g_{t−1} = g)          = a_g    `stay`
+    P(z_t = 1 | g_t = g, z_{t−1} = j) = θ_gj   `predict_second`, label 1 being the second of the two
+
+The likelihood needs only how often what followed what. Of n_g· steps from g, n_gg stayed; of m_gj steps to actual
+label g from prediction j, m_gj1 predicted the second label; all are binomial. `cells` is the chain's stationary
+distribution: the share of each pair of labels in the long run, whose metrics are the system's.
+
+Several sequences share the parameters. With ``sequences="varying"`` each has its own a_g, Beta-distributed about the
+population's with dispersion ρ_g (as in `groups`, integrated out, and drawn back for `cells_group`): how long a label
+stays differs from video to video, what the classifier makes of it does not. `cells` is then the chain of the
+population's a_g.
+
+With Beta priors and shared parameters the posterior is exact: `exact`, and `bayesperf.sequences`.
+
+Source: the likelihood separates over transition counts as in Anderson & Goodman (1957), Annals of Mathematical
+Statistics 28.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from scipy.stats import betabinom
+
+from ._parts import chosen, conjugate, coords, per_example
+from ._stationary import stationary
+
+PRIORS = {
+    "stay": pm.Beta.dist(0.5, 0.5),
+    "predict_second": pm.Beta.dist(0.5, 0.5),
+    "stay_dispersion": pm.Beta.dist(1, 9),
+}
+
+
+def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, sequences: str = "same") -> pm.Model:
+    """Return the model of transition counts.
+
+    Parameters
+    ----------
+    data : xarray.DataArray
+        How often what followed what, with dims (sequence, actual_before, predicted_before, actual, predicted); two
+        labels.
+    priors : mapping, optional
+        Instead of `PRIORS`, by name.
+    sequences : {"same", "varying"}
+        Whether the actual labels stay alike long in all sequences.
+    """
+    sequence = str(data.dims[0])
+    stays, steps, seconds, predictions = _outcomes(data)
+    random = chosen(PRIORS, priors)
+    with pm.Model(coords=coords(data)) as model:
+        stay = random("stay", ["actual"])
+        predict_second = random("predict_second", ["actual", "predicted_before"])
+        if sequences == "varying":
+            kappa = 1 / random("stay_dispersion", ["actual"]) - 1
+            _observe("stays", stays, steps, pm.BetaBinomial, alpha=kappa * stay, beta=kappa * (1 - stay))
+        else:
+            _observe("stays", stays.sum(sequence), steps.sum(sequence), pm.Binomial, p=stay)
+        _observe("seconds", seconds, predictions, pm.Binomial, p=predict_second)
+        table = pm.math.stack(_cells(stay, predict_second)).reshape((2, 2))
+        pm.Deterministic("cells", table, dims=["actual", "predicted"])
+    return model
+
+
+def _observe(name: str, successes: xr.DataArray, trials: xr.DataArray, distribution: Any, **parameters: Any) -> None:
+    dims = [str(d) for d in successes.dims]
+    n = pm.Data(f"{name}_trials", trials.values, dims=dims)
+    observed = pm.Data(f"{name}_data", successes.values, dims=dims)
+    distribution(name, n=n, **parameters, observed=observed, dims=dims)
+
+
+def _outcomes(data: xr.DataArray) -> tuple[xr.DataArray, ...]:
+    """Return, of all steps from each actual label, those that stayed; of predictions, those of the second label."""
+    sequence, before, *_ = (str(d) for d in data.dims)
+    moves = data.sum(["predicted_before", "predicted"])
+    same = moves[before].values[:, None] == moves["actual"].values
+    stays = moves.where(xr.DataArray(same, dims=[before, "actual"]), 0).sum(before)
+    steps = moves.sum("actual").rename({before: "actual"})
+    predictions = data.sum([sequence, before]).transpose("actual", "predicted_before", "predicted")
+    return stays, steps, predictions.isel(predicted=1, drop=True), predictions.sum("predicted")
+
+
+def _cells(stay: Any, predict_second: Any) -> list[Any]:
+    """Return the chain's stationary table, row by row; of arrays or of tensors, parameters with their dims last."""
+    theta = [[[predict_second[..., g, j] for j in (0, 1)]] * 2 for g in (0, 1)]
+    return list(stationary([stay[..., 0], stay[..., 1]], theta))
+
+
+def _table(stay: xr.DataArray, predict_second: xr.DataArray) -> xr.DataArray:
+    """Return the stationary table of labelled parameters; those of a sequence beside shared ones."""
+    leading = [d for d in stay.dims if d != "actual"]
+    stay = stay.transpose(*leading, "actual")
+    theta = predict_second.broadcast_like(stay).transpose(*leading, "actual", "predicted_before")
+    cells = _cells(stay.values, theta.values)
+    return xr.DataArray(np.stack(cells, -1).reshape(*stay.shape[:-1], 2, 2), dims=(*leading, "actual", "predicted"))
+
+
+def exact(
+    data: xr.DataArray,
+    priors: Mapping[str, Any] | None,
+    rng: np.random.Generator,
+    size: tuple[int, int],
+    *,
+    sequences: str = "same",
+) -> dict[str, xr.DataArray]:
+    """Draw from the Beta posteriors, (chain, draw) of a size."""
+    if sequences != "same":
+        raise ValueError("options: method='exact' is for sequences='same'. Use method='mcmc'.")
+    stays, steps, seconds, predictions = _outcomes(data)
+    sequence = str(data.dims[0])
+    observed = {"stay": (stays.sum(sequence), steps.sum(sequence)), "predict_second": (seconds, predictions)}
+    draws = {}
+    for name, (successes, trials) in observed.items():
+        a, b = np.moveaxis(conjugate(name, (PRIORS | dict(priors or {}))[name], "beta"), -1, 0)
+        values = rng.beta(a + successes.values, b + (trials - successes).values, (*size, *successes.shape))
+        draws[name] = xr.DataArray(values, dims=("chain", "draw", *successes.dims))
+    return draws | {"cells": _table(draws["stay"], draws["predict_second"])}
+
+
+def recover(
+    posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, *, sequences: str = "same"
+) -> dict[str, xr.DataArray]:
+    """Draw what was integrated out if sequences vary: ``cells_group`` of these, and ``cells_new`` of a new one."""
+    if sequences == "same":
+        return {}
+    stays, steps, *_ = _outcomes(data)
+    concentration = 1 / posterior["stay_dispersion"] - 1
+    leaves = concentration * (1 - posterior["stay"])
+    here = _beta(rng, concentration * posterior["stay"] + stays, leaves + (steps - stays))
+    new = _beta(rng, concentration * posterior["stay"], leaves)
+    return {
+        "cells_group": _table(here, posterior["predict_second"]),
+        "cells_new": _table(new, posterior["predict_second"]),
+    }
+
+
+def _beta(rng: np.random.Generator, a: xr.DataArray, b: xr.DataArray) -> xr.DataArray:
+    # A label that never ends, or never stays, has no stationary table beside it.
+    return a.copy(data=np.clip(rng.beta(a.values, b.transpose(*a.dims).values), 1e-12, 1 - 1e-12))
+
+
+def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, sequences: str = "same") -> xr.DataArray | None:
+    """Return the log-likelihood of each step given the one before; of each sequence if they vary."""
+    sequence, before, *_ = (str(d) for d in data.dims)
+    rates = posterior["predict_second"]
+    prediction = xr.concat([1 - rates, rates], "predicted").assign_coords(predicted=data["predicted"].values)
+    if sequences == "same":
+        same = xr.DataArray(np.eye(2), {before: data[before], "actual": data["actual"]}, (before, "actual"))
+        stay = posterior["stay"].rename(actual=before)
+        return per_example((stay * same + (1 - stay) * (1 - same)) * prediction, data.sum(sequence))
+    stays, steps, *_ = _outcomes(data)
+    concentration = 1 / posterior["stay_dispersion"] - 1
+    a, b = concentration * posterior["stay"], concentration * (1 - posterior["stay"])
+    moves: xr.DataArray = xr.apply_ufunc(betabinom.logpmf, stays, steps, a, b).sum("actual")
+    predictions = (data.sum(before) * np.log(prediction)).sum(["actual", "predicted_before", "predicted"])
+    return (moves + predictions).transpose("chain", "draw", sequence)

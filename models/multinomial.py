@@ -1,0 +1,62 @@
+"""Every confusion matrix by itself: multinomial counts with a Dirichlet prior.
+
+    C ~ Multinomial(N, θ)
+    θ ~ Dirichlet(α)
+
+θ are the K × K cell probabilities, in the model as `shares` along one dim ``cell`` (row by row) and as the table
+`cells`. The default α is that of the closed form: 1 in every cell of two classes (flat), 1 in all for more (Perks).
+The posterior is Dirichlet(α + C) exactly (`exact`): take this model where the prior is another, or as a first one to
+change.
+
+Source: Caelen (2017), A Bayesian interpretation of the confusion matrix, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+
+from ._parts import chosen, conjugate, coords, gamma_shares, per_example
+
+PRIORS = {
+    "shares": lambda classes: pm.Dirichlet.dist(np.full(classes**2, 1.0 if classes == 2 else 1 / classes**2)),
+}
+
+
+def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Model:
+    """Return the model of counts (…, actual, predicted); matrices along leading dims are apart."""
+    counts = data.transpose(..., "actual", "predicted")
+    leading = [str(d) for d in counts.dims[:-2]]
+    flat = counts.values.reshape(*counts.shape[:-2], -1)
+    random = chosen(PRIORS, priors, counts.sizes["actual"])
+    with pm.Model(coords=coords(counts) | {"cell": np.arange(flat.shape[-1])}) as model:
+        shares = random("shares", [*leading, "cell"])
+        observed = pm.Data("counts_data", flat, dims=[*leading, "cell"])
+        pm.Multinomial("counts", n=observed.sum(-1), p=shares, observed=observed, dims=[*leading, "cell"])
+        pm.Deterministic("cells", shares.reshape(counts.shape), dims=[*leading, "actual", "predicted"])
+    return model
+
+
+def exact(
+    data: xr.DataArray, priors: Mapping[str, Any] | None, rng: np.random.Generator, size: tuple[int, int]
+) -> dict[str, xr.DataArray]:
+    """Draw from the Dirichlet posterior, (chain, draw) of a size."""
+    counts = data.transpose(..., "actual", "predicted")
+    prior = (priors or {}).get("shares", PRIORS["shares"](counts.sizes["actual"]))
+    flat = counts.values.reshape(*counts.shape[:-2], -1)
+    concentration = conjugate("shares", prior, "dirichlet") + flat
+    shares = gamma_shares(rng, np.broadcast_to(concentration, (*size, *concentration.shape)))
+    leading = ("chain", "draw", *counts.dims[:-2])
+    return {
+        "shares": xr.DataArray(shares, dims=(*leading, "cell")),
+        "cells": xr.DataArray(shares.reshape(*size, *counts.shape), dims=(*leading, "actual", "predicted")),
+    }
+
+
+def log_likelihood(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray | None:
+    """Return the log-likelihood of each example: a whole matrix left out would be no check of the model."""
+    return per_example(posterior["cells"], data)

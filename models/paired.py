@@ -1,0 +1,77 @@
+"""Two systems on the same examples: their joint cells.
+
+    C ~ Multinomial(N, θ)         C_iab examples of actual class i, called a by one system and b by the other
+    θ ~ Dirichlet(α/K, …)
+
+Systems judged on the same examples err together, so the difference of their metrics is better known than from each
+one's table. The weight of each joint cell is the Kth part of what a cell of one system's table has, so each system's
+own posterior is that of its own table: flat for two classes, Perks for more. `cells` has both margins, along a dim
+``model``; `shares` are the joint cells, along one dim ``cell``. The posterior is Dirichlet exactly (`exact`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+
+from ._parts import chosen, conjugate, coords, gamma_shares, per_example
+
+PRIORS = {
+    "shares": lambda classes: pm.Dirichlet.dist(np.full(classes**3, 0.5 if classes == 2 else 1 / classes**3)),
+}
+
+
+def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Model:
+    """Return the model of joint counts.
+
+    Parameters
+    ----------
+    data : xarray.DataArray
+        Counts (actual, predicted_a, predicted_b); attribute ``names`` has what the two systems are called.
+    priors : mapping, optional
+        Instead of `PRIORS`, by name; the K³ joint cells in the order of the data's dims.
+    """
+    flat = data.values.ravel()
+    labels = coords(data) | {"model": names(data), "predicted": data["actual"].values, "cell": np.arange(flat.size)}
+    random = chosen(PRIORS, priors, data.sizes["actual"])
+    with pm.Model(coords=labels) as model:
+        shares = random("shares", ["cell"])
+        observed = pm.Data("counts_data", flat, dims="cell")
+        pm.Multinomial("counts", n=observed.sum(), p=shares, observed=observed, dims="cell")
+        joint = shares.reshape(data.shape)
+        pm.Deterministic("cells", pm.math.stack(_margins(joint)), dims=["model", "actual", "predicted"])
+    return model
+
+
+def names(data: xr.DataArray) -> list[str]:
+    """Return what the two systems are called."""
+    return list(data.attrs.get("names", ["a", "b"]))
+
+
+def _margins(joint: Any) -> list[Any]:
+    """Return each system's table, of joint cells (…, actual, predicted_a, predicted_b)."""
+    return [joint.sum(-1), joint.sum(-2)]
+
+
+def exact(
+    data: xr.DataArray, priors: Mapping[str, Any] | None, rng: np.random.Generator, size: tuple[int, int]
+) -> dict[str, xr.DataArray]:
+    """Draw from the Dirichlet posterior, (chain, draw) of a size."""
+    prior = (priors or {}).get("shares", PRIORS["shares"](data.sizes["actual"]))
+    concentration = conjugate("shares", prior, "dirichlet") + data.values.ravel()
+    shares = gamma_shares(rng, np.broadcast_to(concentration, (*size, data.size)))
+    cells = np.stack(_margins(shares.reshape(*size, *data.shape)), 2)
+    return {
+        "shares": xr.DataArray(shares, dims=("chain", "draw", "cell")),
+        "cells": xr.DataArray(cells, dims=("chain", "draw", "model", "actual", "predicted")),
+    }
+
+
+def log_likelihood(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray | None:
+    """Return the log-likelihood of each example."""
+    counts = xr.DataArray(data.values.ravel(), dims="cell")
+    return per_example(posterior["shares"], counts)

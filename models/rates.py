@@ -1,0 +1,105 @@
+"""Two classes by three rates: prevalence, recall and specificity, with a prior each.
+
+    P  ~ Binomial(N, prevalence)       of N examples, P are positive
+    TP ~ Binomial(P, recall)
+    TN ~ Binomial(N − P, specificity)
+
+The default priors are together the flat Dirichlet on the four cells, which is Beta(2, 2) on prevalence and Beta(1, 1)
+on recall and specificity, independently; so the posterior is then Dirichlet(1 + C). Here knowledge of one rate is put
+on that rate: a screening programme's prevalence, a device's specificity. If the test set was made with so many of
+each class, it says nothing of prevalence (``design="by_actual"``), and the prior does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+
+from ._parts import chosen, conjugate, coords, per_example, positive
+
+PRIORS = {"prevalence": pm.Beta.dist(2, 2), "recall": pm.Beta.dist(1, 1), "specificity": pm.Beta.dist(1, 1)}
+
+
+def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, design: str = "joint") -> pm.Model:
+    """Return the model of binary counts (…, actual, predicted); systems along leading dims are apart.
+
+    Parameters
+    ----------
+    data : xarray.DataArray
+        Counts; attribute ``pos_label`` is the positive class.
+    priors : mapping, optional
+        Instead of `PRIORS`, by name.
+    design : {"joint", "by_actual"}
+        Whether the data speak of prevalence, or the class totals were chosen.
+    """
+    counts = data.transpose(..., "actual", "predicted")
+    leading = [str(d) for d in counts.dims[:-2]]
+    successes, trials = outcomes(counts)
+    random = chosen(PRIORS, priors)
+    with pm.Model(coords=coords(counts)) as model:
+        rates = {name: random(name, leading) for name in PRIORS}
+        for rate, outcome in OUTCOMES.items():
+            if rate == "prevalence" and design == "by_actual":
+                continue
+            n = pm.Data(f"{outcome}_trials", trials[rate].values, dims=leading)
+            observed = pm.Data(f"{outcome}_data", successes[rate].values, dims=leading)
+            pm.Binomial(outcome, n=n, p=rates[rate], observed=observed, dims=leading)
+        pm.Deterministic("cells", cells(rates, positive(counts)), dims=[*leading, "actual", "predicted"])
+    return model
+
+
+# What is observed of each rate.
+OUTCOMES = {"prevalence": "positives", "recall": "true_positives", "specificity": "true_negatives"}
+
+
+def outcomes(counts: xr.DataArray) -> tuple[dict[str, xr.DataArray], dict[str, xr.DataArray]]:
+    """Return successes and trials of each rate."""
+    p = positive(counts)
+    tp, tn = (counts.isel(actual=i, predicted=i, drop=True) for i in (p, 1 - p))
+    totals = counts.sum("predicted")
+    positives, negatives = (totals.isel(actual=i, drop=True) for i in (p, 1 - p))
+    successes = {"prevalence": positives, "recall": tp, "specificity": tn}
+    return successes, {"prevalence": positives + negatives, "recall": positives, "specificity": negatives}
+
+
+def cells(rates: Mapping[str, Any], positive: int) -> Any:
+    """Return the table of cells of three rates, in the order of the labels; of arrays or of tensors."""
+    is_positive, same = np.eye(2)[positive], np.eye(2)
+    prevalence, recall, specificity = (rates[name][..., None] for name in PRIORS)
+    share = prevalence * is_positive + (1 - prevalence) * (1 - is_positive)
+    right = (recall * is_positive + specificity * (1 - is_positive))[..., None]
+    return share[..., None] * (right * same + (1 - right) * (1 - same))
+
+
+def exact(
+    data: xr.DataArray,
+    priors: Mapping[str, Any] | None,
+    rng: np.random.Generator,
+    size: tuple[int, int],
+    *,
+    design: str = "joint",
+) -> dict[str, xr.DataArray]:
+    """Draw from the Beta posteriors, (chain, draw) of a size."""
+    counts = data.transpose(..., "actual", "predicted")
+    successes, trials = outcomes(counts)
+    rates = {}
+    for name, prior in (PRIORS | dict(priors or {})).items():
+        a, b = np.moveaxis(conjugate(name, prior, "beta"), -1, 0)
+        informed = float(not (name == "prevalence" and design == "by_actual"))
+        won, lost = informed * successes[name].values, informed * (trials[name] - successes[name]).values
+        rates[name] = rng.beta(a + won, b + lost, (*size, *won.shape))
+    leading = ("chain", "draw", *counts.dims[:-2])
+    return {
+        **{name: xr.DataArray(rate, dims=leading) for name, rate in rates.items()},
+        "cells": xr.DataArray(cells(rates, positive(counts)), dims=(*leading, "actual", "predicted")),
+    }
+
+
+def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, design: str = "joint") -> xr.DataArray | None:
+    """Return the log-likelihood of each example; of its prediction alone if the class totals were chosen."""
+    shares = posterior["cells"]
+    return per_example(shares if design == "joint" else shares / shares.sum("predicted"), data)
