@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info[:2] < (3, 12))
 
-.PHONY: demo test test-slow lint bench notebooks datasets clean
+.PHONY: demo test test-slow lint bench calibrate notebooks datasets clean
 
 demo: $(VENV)/installed
 	@$(BIN)/bayesperf demo
@@ -23,6 +23,10 @@ lint: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-test
 	@$(BIN)/python benchmarks/budgets.py
+
+# Simulation-based calibration of every model: about half an hour.
+calibrate: $(VENV)/installed-test
+	@$(BIN)/python benchmarks/calibrate.py
 
 # Executes every notebook into a scratch folder: a cell that raises fails the target.
 notebooks: $(VENV)/installed-test

@@ -17,5 +17,6 @@ from .pooling import pool as pool
 from .posterior import Posterior as Posterior
 from .posterior import posterior as posterior
 from .sampling import fit as fit
+from .sensitivity import prior_sensitivity as prior_sensitivity
 
 __version__: str

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import xarray as xr
+from scipy.stats import gamma, norm
 
 from ._parts import chosen
 
@@ -56,12 +57,9 @@ def build(
         Share of a data set's examples that a fold tests; by default 1/(number of folds). For repeated cross-validation
         with k folds it is 1/k.
     """
-    differences = data.isel(model=0, drop=True) - data.isel(model=1, drop=True)
-    n = differences.sizes["fold"]
+    n = data.sizes["fold"]
     rho = 1 / n if test_fraction is None else test_fraction
-    unit = float(np.mean(differences.std("fold", ddof=1)))
-    scaled = differences / unit
-    centred = scaled - scaled.mean("fold")
+    unit, mean, squares = _sufficient(data)
     random = chosen(PRIORS, priors)
     with pm.Model(coords={"dataset": data["dataset"].values}) as model:
         center, spread, tail = (random(name, []) for name in ("center", "spread", "tail"))
@@ -69,10 +67,10 @@ def build(
         z = pm.StudentT("deviation", nu=1 + tail, mu=0, sigma=1, dims="dataset")
         difference = center + spread * z
 
-        means = pm.Data("mean_data", scaled.mean("fold").values, dims="dataset")
+        means = pm.Data("mean_data", mean.values, dims="dataset")
         error = noise * np.sqrt((1 + (n - 1) * rho) / n)
         pm.Normal("mean", mu=difference, sigma=error, observed=means, dims="dataset")
-        scatter = pm.Data("scatter_data", (centred**2).sum("fold").values, dims="dataset")
+        scatter = pm.Data("scatter_data", squares.values, dims="dataset")
         pm.Gamma("scatter", alpha=(n - 1) / 2, beta=1 / (2 * noise**2 * (1 - rho)), observed=scatter, dims="dataset")
 
         scale = pm.Data("unit", unit)
@@ -82,7 +80,29 @@ def build(
     return model
 
 
+def _sufficient(data: xr.DataArray) -> tuple[float, xr.DataArray, xr.DataArray]:
+    """Return the unit, and in it the mean and the scatter of each data set's differences."""
+    differences = data.isel(model=0, drop=True) - data.isel(model=1, drop=True)
+    unit = float(np.mean(differences.std("fold", ddof=1)))
+    mean = (differences / unit).mean("fold")
+    return unit, mean, ((differences / unit - mean) ** 2).sum("fold")
+
+
 def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:
     """Draw ``next_difference``, that of a data set not yet seen."""
     deviation = posterior["average"].copy(data=rng.standard_t(1 + posterior["tail"].values))
     return {"next_difference": posterior["average"] + posterior["spread_of_datasets"] * deviation}
+
+
+def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, test_fraction: float | None = None) -> xr.DataArray:
+    """Return the log-likelihood of each data set's mean and scatter, in units of the typical deviation."""
+    n = data.sizes["fold"]
+    rho = 1 / n if test_fraction is None else test_fraction
+    unit, mean, squares = _sufficient(data)
+    noise = posterior["noise"]
+    of_mean: xr.DataArray = xr.apply_ufunc(
+        norm.logpdf, mean, posterior["difference"] / unit, noise * np.sqrt((1 + (n - 1) * rho) / n)
+    )
+    of_scatter: xr.DataArray = xr.apply_ufunc(gamma.logpdf, squares, (n - 1) / 2, 0, 2 * noise**2 * (1 - rho))
+    total: xr.DataArray = of_mean + of_scatter
+    return total.transpose("chain", "draw", "dataset")

@@ -1,10 +1,11 @@
-"""Figures of marginals: densities with their intervals shaded, forests over leading dims.
+"""Figures: densities and forests of marginals, shrinkage of groups, dependence of samples, calibration of samplers.
 
-No statistics in here: what is drawn comes from `Marginal`. Every function returns a Matplotlib figure.
+No statistics in here: what is drawn is computed elsewhere. Every function returns a Matplotlib figure.
 """
 
+from bayesperf.plots._calibration import calibration
 from bayesperf.plots._figures import density, forest, panel
 from bayesperf.plots._sequences import autocorrelation
 from bayesperf.plots._shrinkage import shrinkage
 
-__all__ = ["autocorrelation", "density", "forest", "panel", "shrinkage"]
+__all__ = ["autocorrelation", "calibration", "density", "forest", "panel", "shrinkage"]

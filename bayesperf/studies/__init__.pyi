@@ -1,1 +1,3 @@
+from .calibration import calibration as calibration
 from .dependence import dependence as dependence
+from .sites import sites as sites

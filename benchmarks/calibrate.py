@@ -1,0 +1,102 @@
+"""Check every model's sampler by simulation: ``python benchmarks/calibrate.py [simulations]``.
+
+Prints a table, writes it to ``benchmarks/CALIBRATION.md``, and rank plots to a folder; exits with 1 if a model fails.
+What was simulated is kept in that folder, so that an interrupted run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+import bayesperf as bp
+
+FOLDER = Path(".venv/calibration")
+HEAD = """# Simulation-based calibration of the models
+
+`make calibrate` draws parameters from each model's prior and data from the model, samples the posterior of those data,
+and ranks the parameters among its draws (`bayesperf.studies.calibration`). Ranks are uniform if the sampler returns the
+posterior. A model passes if the distribution function of every parameter's ranks stays inside its simultaneous band:
+99 %, Bonferroni over the parameters.
+
+"""
+
+
+def groups(sizes: list[tuple[int, ...]], labels: list[Any]) -> bp.ConfusionMatrix:
+    """Return groups of so many examples of each class; what was predicted is of no account."""
+    table = [[np.eye(len(size), dtype=int)[i] * n for i, n in enumerate(size)] for size in sizes]
+    return bp.ConfusionMatrix.from_table(np.array(table), labels=labels, dims={"site": list(range(len(sizes)))})
+
+
+def chains() -> tuple[tuple[Any, Any], Any]:
+    frame = bp.sequences.simulate(40, sequences=5, random_seed=0)
+    return (frame["actual"].to_numpy(), frame["predicted"].to_numpy()), frame["sequence"].to_numpy()
+
+
+BINARY = groups([(8, 12), (10, 10), (15, 5), (6, 14), (12, 12), (9, 20), (14, 8), (5, 5)], [0, 1])
+THREE = groups([(6, 8, 10), (9, 7, 5), (10, 4, 8), (8, 8, 8), (5, 9, 6)], ["a", "b", "c"])
+TWO_SYSTEMS = bp.ConfusionMatrix.from_counts(tp=[30, 5], fn=[3, 1], fp=[4, 0], tn=[20, 7])
+PAIRED = bp.PairedConfusionMatrix.from_predictions([1, 1, 0, 0] * 10, [1, 0, 0, 1] * 10, [1, 1, 0, 0] * 10)
+SCORES = xr.DataArray(
+    np.random.default_rng(0).normal(0.8, 0.02, (6, 2, 10)),
+    {"dataset": list("abcdef"), "model": ["one", "other"]},
+    ("dataset", "model", "fold"),
+)
+YEAR = xr.DataArray(np.linspace(-1, 1, 8)[:, None], {"site": list(range(8)), "covariate": ["year"]})
+STEPS, VIDEO = chains()
+
+# What is calibrated: model, data, options.
+CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    "multinomial": ("multinomial", TWO_SYSTEMS, {}),
+    "multinomial, 3 classes": ("multinomial", THREE.sum("site"), {}),
+    "rates": ("rates", TWO_SYSTEMS, {}),
+    "groups": ("groups", BINARY, {"dim": "site"}),
+    "groups, clusters, 3 classes": ("groups", THREE, {"dim": "site", "groups": "clusters"}),
+    "groups_logit": ("groups_logit", BINARY, {"dim": "site"}),
+    "groups_logit, LKJ, covariate": ("groups_logit", BINARY, {"dim": "site", "lkj": 2.0, "covariates": YEAR}),
+    "markov": ("markov", STEPS, {}),
+    "markov, varying": ("markov", STEPS, {"by": {"video": VIDEO}, "sequences": "varying"}),
+    "paired": ("paired", PAIRED, {}),
+    "datasets": ("datasets", SCORES, {}),
+}
+
+
+def calibrate(name: str, simulations: int) -> dict[str, Any]:
+    """Run one case; return its row of the table."""
+    model, data, options = CASES[name]
+    folder = FOLDER / "".join(letter if letter.isalnum() else "_" for letter in name)
+    study = bp.studies.calibration(model, data, options=options, simulations=simulations, folder=folder)
+    bp.plots.calibration(study).savefig(folder.with_suffix(".png"), dpi=110)
+    return {
+        "model": name,
+        "simulations": simulations,
+        "parameters": study.sizes["parameter"],
+        "smallest p-value": f"{float(study['p_value'].min()):.4f}",
+        "threshold": f"{0.01 / study.sizes['parameter']:.4f}",
+        "divergences per 1000 draws": f"{float(study['diverging'].mean()) / 2:.2g}",
+        "inside the band": "yes" if study.attrs["passed"] else "no",
+        "date": study.attrs["date"],
+        "PyMC, nutpie": f"{study.attrs['pymc_version']}, {study.attrs['nutpie_version']}",
+    }
+
+
+def main(simulations: int) -> int:
+    """Run every case; return 1 if one fails."""
+    rows = []
+    for name in CASES:
+        rows.append(calibrate(name, simulations))
+        print({key: rows[-1][key] for key in list(rows[-1])[:7]}, flush=True)
+    table = pd.DataFrame(rows)
+    lines = [list(table.columns), ["---"] * table.shape[1], *table.astype(str).values.tolist()]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    Path(__file__).with_name("CALIBRATION.md").write_text(HEAD + text + "\n", encoding="utf-8")
+    return int((table["inside the band"] == "no").any())
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 200))
