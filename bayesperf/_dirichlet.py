@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +17,8 @@ from bayesperf._distributions import Beta, Distribution, Transformed
 from bayesperf._draws import Draws
 from bayesperf._exact import Mixture, Share, Transform
 from bayesperf._registry import ARGUMENTS, Metric, one_vs_rest
-from bayesperf._sampled import SampledPosterior
+from bayesperf._sampled import PREDICTED, SampledPosterior
+from bayesperf._streams import streams
 from bayesperf._tables import CELL_DIMS, ask_for_positive
 from bayesperf.counts import ConfusionMatrix
 from bayesperf.marginals import Marginal
@@ -189,21 +188,9 @@ class DirichletPosterior(Posterior):
     # ── Draws ──
 
     def _generators(self, random_seed: Any, purpose: str = "") -> list[np.random.Generator]:
-        """Return a stream for each matrix, keyed by its coordinates and its content.
-
-        So another metric or another system changes no figure, and two systems never share random numbers, be they in
-        one posterior or in two.
-        """
-        entropy = self.random_seed if random_seed is None else _checks.seed(random_seed)
-        leading = self._leading
-        fixed = [(str(name), c.values.tolist()) for name, c in leading.coords.items() if not c.dims]
-        labels = [[(str(dim), label) for label in leading[dim].values.tolist()] for dim in leading.dims]
-        streams = []
-        for place, omega in zip(product(*labels), self._flat, strict=True):
-            name = repr((purpose, sorted([*fixed, *place], key=repr))).encode()
-            key = hashlib.blake2b(name + omega.tobytes(), digest_size=16).digest()
-            streams.append(np.random.default_rng([entropy, *np.frombuffer(key, np.uint32).tolist()]))
-        return streams
+        """Return a stream for each matrix."""
+        seed = self.random_seed if random_seed is None else _checks.seed(random_seed)
+        return streams(seed, purpose, self._leading, self._flat)
 
     def _draw(self, omega: Array, n: int, rng: np.random.Generator) -> Array:
         """Return n draws (n, K, K) of one matrix's cells."""
@@ -334,6 +321,7 @@ class DirichletPosterior(Posterior):
             prior_text=self.prior_text,
             estimand=prediction_of(n),
             independent=True,
+            refusal=PREDICTED,
         )
 
     def update(self, cm: ConfusionMatrix) -> Posterior:

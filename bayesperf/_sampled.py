@@ -19,6 +19,8 @@ from bayesperf.marginals import Marginal
 from bayesperf.metrics import Metric
 from bayesperf.posterior import DRAWS, Posterior, prediction_of
 
+PREDICTED = "this is a prediction already. Take the prevalence, or the size of the new test set, of the posterior."
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampledPosterior(Posterior):
@@ -28,6 +30,8 @@ class SampledPosterior(Posterior):
     ----------
     independent : bool
         Whether draws are independent of each other; else Monte Carlo errors allow for their autocorrelation.
+    refusal : str
+        Why `predict` and `at_prevalence` make no sense; empty if they do.
     """
 
     cells: xr.DataArray
@@ -36,6 +40,7 @@ class SampledPosterior(Posterior):
     estimand: str = Posterior.estimand
     independent: bool = False
     observed: xr.DataArray | None = None
+    refusal: str = ""
     _kind = "draws"
 
     @property
@@ -100,12 +105,12 @@ class SampledPosterior(Posterior):
             raise ValueError("draws, chains and random_seed are for exact posteriors; these draws are what they are.")
         return self.cells
 
-    def _refuse_prediction(self, what: str) -> None:
-        if self.estimand != Posterior.estimand:
-            raise ValueError(f"{what}: this is a prediction already. Take {what} of the posterior, then predict.")
+    def _refuse(self, what: str) -> None:
+        if self.refusal:
+            raise ValueError(f"{what}: {self.refusal}")
 
     def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
-        self._refuse_prediction("predict")
+        self._refuse("predict")
         size = self._size(n)
         cells = self._chosen(_checks.count("draws", draws, least=2), self._generator(random_seed, 0))
         flat = cells.values.reshape(*cells.shape[:-2], -1)
@@ -113,7 +118,7 @@ class SampledPosterior(Posterior):
         new = rng.multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
         shares = cells.copy(data=new / new.sum((-2, -1), keepdims=True)).expand_dims(chain=[0])
         shares = shares.transpose(*self.dims, "chain", "draw", *CELL_DIMS)
-        return replace(self, cells=shares, estimand=prediction_of(n), independent=self.independent, observed=None)
+        return replace(self, cells=shares, estimand=prediction_of(n), observed=None, refusal=PREDICTED)
 
     def _size(self, n: int | None) -> Any:
         if n is not None:
@@ -131,7 +136,7 @@ class SampledPosterior(Posterior):
     def at_prevalence(self, p: Any) -> Posterior:
         from bayesperf._dirichlet import parse_prevalence
 
-        self._refuse_prediction("at_prevalence")
+        self._refuse("at_prevalence")
         prevalence = parse_prevalence(p, self.labels, self._positive)
         shape = self.cells.shape[:-1]
         shares = prevalence.draw(self._generator(None, 2), int(np.prod(shape[:-1]))).reshape(shape)

@@ -30,6 +30,7 @@ def to_tree(posterior: Posterior, wanted: Sequence[Metric], cells: xr.DataArray)
         "positive": -1 if posterior._positive is None else posterior._positive,
         "prior": posterior.prior_text,
         "estimand": posterior.estimand,
+        "refusal": getattr(posterior, "refusal", ""),
         "independent_draws": int(posterior._independent),
         "bayesperf_version": version("bayesperf"),
     }
@@ -71,5 +72,6 @@ def from_tree(tree: xr.DataTree, pos_label: Any) -> Posterior:
         prior_text=str(dataset.attrs.get("prior", "that of the model")),
         estimand=str(dataset.attrs.get("estimand", Posterior.estimand)),
         independent=bool(dataset.attrs.get("independent_draws", 0)),
+        refusal=str(dataset.attrs.get("refusal", "")),
         observed=observed,
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bayesperf import _checks, _compiled, _fit_data
+from bayesperf import _checks, _compiled, _fit_data, sequences
 from bayesperf import metrics as table
 from bayesperf._labelled import evaluate
 from bayesperf._registry import Metric, applicable
@@ -303,7 +303,7 @@ def _finished(
         "positive": positive,
         "prior": ", ".join(f"{name} ~ {words}" for name, words in priors.items()),
         "priors": json.dumps(priors, ensure_ascii=False),
-        "estimand": Posterior.estimand,
+        **_estimand(recorded["model"], json.loads(recorded["options"])),
         "independent_draws": int(recorded["method"] == "exact"),
         **recorded,
         **{f"{package}_version": version(package) for package in ("bayesperf", "pymc", "arviz")},
@@ -312,6 +312,15 @@ def _finished(
     if left_out:
         tree.attrs["left_out"] = left_out
     return tree
+
+
+def _estimand(model: str, options: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the cells are of, and why they cannot be predicted from."""
+    if model == "markov":
+        return {"estimand": sequences.ESTIMAND, "refusal": sequences.DEPENDENT}
+    if "dim" in options:
+        return {"estimand": f"Posterior of the metric at the population mean over {options['dim']}s", "refusal": ""}
+    return {"estimand": Posterior.estimand, "refusal": ""}
 
 
 def _of(coords: Mapping[str, Any], group: xr.Dataset) -> dict[str, Any]:

@@ -30,13 +30,18 @@ from numpy.typing import NDArray
 from bayesperf import _chains, _checks
 from bayesperf._chains import Betas, Chain
 from bayesperf._dependence import autocorrelation, bayes_factor, design_effect
-from bayesperf._sampled import SampledPosterior
+from bayesperf._sampled import PREDICTED, SampledPosterior
 from bayesperf._tables import CELL_DIMS
 from bayesperf.posterior import DRAWS, Posterior, prediction_of
 from bayesperf.posterior import posterior as independent_posterior
 from bayesperf.prior import Prior
 
 __all__ = ["MarkovPosterior", "autocorrelation", "bayes_factor", "design_effect", "posterior", "simulate"]
+
+
+ESTIMAND = "Posterior of the system's long-run metric"
+# Of draws that came without their chain.
+DEPENDENT = "samples of a sequence depend on each other. Ask the posterior of bayesperf.sequences, which has the chain."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,7 +109,9 @@ class MarkovPosterior(SampledPosterior):
         for state in self.chain.take(chosen).walk(starts, self._generator(random_seed, 1)):
             counts[each, state] += 1
         cells = _labelled(counts.reshape(draws, 2, 2) / len(starts), self.labels)
-        return SampledPosterior(cells, self.pos_label, self.prior_text, prediction_of(n), independent=True)
+        return SampledPosterior(
+            cells, self.pos_label, self.prior_text, prediction_of(n), independent=True, refusal=PREDICTED
+        )
 
     def at_prevalence(self, p: Any) -> Posterior:
         """Raise: a chain's recall and specificity change with its prevalence."""
@@ -206,7 +213,8 @@ def posterior(
         cells,
         cm.pos_label,
         prior_text=f"Beta({prior:g}, {prior:g}) on each of {2 + betas.theta[..., 0].size} transition probabilities",
-        estimand="Posterior of the system's long-run metric",
+        estimand=ESTIMAND,
+        refusal=DEPENDENT,
         independent=True,
         observed=cm.counts,
         chain=parameters,
