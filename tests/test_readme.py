@@ -3,6 +3,10 @@
 import re
 from pathlib import Path
 
+import numpy as np
+import pymc as pm
+import xarray as xr
+
 import bayesperf as bp
 from bayesperf import metrics
 
@@ -17,18 +21,43 @@ def test_the_first_example_prints_what_is_shown():
     assert repr(eval(last, names)) == output.rstrip()
 
 
+def rows(heading):
+    """Return the cells of the table under a heading."""
+    lines = README.partition(f"\n{heading}\n")[2].partition("\n\n")[0].splitlines()[1:]
+    return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines]
+
+
 def test_every_answer_in_the_table_runs():
     cm = bp.ConfusionMatrix.from_counts(tp=45, fn=5, fp=10, tn=90)
-    three = bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]])
-    frame = bp.datasets.load("breast_cancer").query("model != 'x'")
-    scope = {"bp": bp, "post": bp.posterior(cm), "cm": cm, "ConfusionMatrix": bp.ConfusionMatrix, "frame": frame}
-    answers = [row.split("|")[2].strip() for row in README.splitlines() if row.startswith("| ") and "`" in row]
-    assert len(answers) == 11
-    for answer in answers:
-        for code in re.findall(r"`(.*?)`", answer):
-            code = code.replace("actual=…, predicted=…", "actual='actual', predicted='predicted'").replace(
-                "tn: …", "tn: tp - fp"
-            )
-            here = scope | {"post": bp.posterior(three)} if "macro" in code or "per_class" in code else scope
-            exec(f"dict({code})" if code.startswith("prior=") else code, dict(here))
+    tp = xr.DataArray([9, 8, 10, 7], dims="site")
+    y_true, y_pred, ids = (np.arange(40) // n % 2 for n in (5, 4, 20))
+    scope = {
+        "bp": bp,
+        "pm": pm,
+        "post": bp.posterior(cm),
+        "cm": cm,
+        "ConfusionMatrix": bp.ConfusionMatrix,
+        "frame": bp.datasets.load("breast_cancer"),
+        **{"y_true": y_true, "y_pred": y_pred, "ids": ids},
+    }
+    of_three = {"post": bp.posterior(bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]]))}
+    of_sites = {"cm": bp.ConfusionMatrix.from_counts(tp=tp, fn=10 - tp, fp=2, tn=18)}
+    replaced = {
+        "actual=…, predicted=…": "actual='actual', predicted='predicted'",
+        "tn: …": "tn: tp - fp",
+        # The same call without a sampler.
+        "bp.fit(cm,": "bp.fit(cm, method='exact',",
+    }
+    answers = [answer for _, answer in rows("| question | answer |")]
+    assert len(answers) == 15
+    for code in re.findall(r"`(.*?)`", " ".join(answers)):
+        runs = code
+        for shown, meant in replaced.items():
+            runs = runs.replace(shown, meant)
+        here = scope | (of_three if "macro" in code or "per_class" in code else of_sites if "site" in code else {})
+        exec(f"dict({runs})" if code.startswith("prior=") else runs, here)
     metrics.unregister("net_benefit")
+
+
+def test_every_model_is_in_the_table():
+    assert sorted(name.strip("`") for name, _ in rows("| model | of |")) == sorted(bp.models.names())
