@@ -27,6 +27,16 @@ posterior.summary(["accuracy", "f1", "mcc", "balanced_accuracy", "f2"])
 posterior["half_total_error_rate"].cdf([0.1, 0.5])
 """
 
+# What else needs no sampler: groups by quadrature, sequences, the names of the models and the study of coverage.
+WITHOUT_SAMPLER = """
+import bayesperf as bp
+groups = bp.ConfusionMatrix.from_table([[[18, 2], [3, 17]], [[19, 1], [4, 16]], [[17, 3], [2, 18]]], dims=["fold"])
+bp.pool(groups).mean["recall"].mean()
+bp.sequences.posterior([0, 0, 1, 1, 1, 0], [0, 1, 1, 1, 0, 0])["recall"].mean()
+bp.studies.dependence([0.5], n=20, simulations=2)
+bp.models.names(), bp.fit, bp.studies.calibration
+"""
+
 
 def run(program):
     """Run a program in an interpreter that has imported nothing yet."""
@@ -54,7 +64,9 @@ def test_every_package_folder_is_listed():
 # ── Imports ──
 
 
-@pytest.mark.parametrize("program", ["import bayesperf", EXACT_ROUTE], ids=["import", "exact route"])
+@pytest.mark.parametrize(
+    "program", ["import bayesperf", EXACT_ROUTE, WITHOUT_SAMPLER], ids=["import", "exact route", "without a sampler"]
+)
 def test_heavy_packages_are_not_loaded(program):
     run(f"{program}\nimport sys\nassert not {HEAVY} & set(sys.modules), {HEAVY} & set(sys.modules)")
 
