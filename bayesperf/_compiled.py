@@ -51,7 +51,7 @@ def structure(model: pm.Model) -> Hashable:
             return number[variable]
         if hasattr(variable, "data"):
             data = variable.data
-            return data.dtype.str, data.shape, data.tobytes() if isinstance(data, np.ndarray) else repr(data)
+            return (data.dtype.str, data.shape, data.tobytes()) if isinstance(data, np.ndarray) else repr(data)
         value = variable.get_value(borrow=True) if hasattr(variable, "get_value") else None
         return variable.name, str(variable.type), np.shape(value) if isinstance(value, np.ndarray) else None
 

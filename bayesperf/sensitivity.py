@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -29,7 +30,7 @@ def prior_sensitivity(
         A fit: its prior, and its likelihood, are raised to powers near 1 by importance sampling (power-scaling). Or
         counts: the exact posterior is computed under each of the preset priors.
     metrics : sequence of str, optional
-        Of a fit, names of variables; by default those of a summary.
+        Of a fit, names of variables; by default the metrics of the population, if it has any.
     ci_prob : float
         Probability of the highest-density intervals, of counts.
 
@@ -80,11 +81,13 @@ def _power_scaled(tree: xr.DataTree, metrics: Any) -> pd.DataFrame:
     for group in ("log_likelihood", "log_prior"):
         if group not in tree.children:
             raise ValueError(f"result has no group {group!r}: {tree.attrs.get('left_out', 'bayesperf.fit adds it')}.")
-    inner = (set(tree["log_prior"].data_vars) | {"cells", "cells_group", "cells_new"}) - set(table.names())
     variables = tree["posterior"].data_vars
-    names = [name for name in variables if name not in inner] if metrics is None else list(metrics)
+    known = set(table.names())
+    names = [name for name in variables if name in known] or list(variables) if metrics is None else list(metrics)
     if missing := [name for name in names if name not in variables]:
         raise ValueError(f"metrics: the fit has no variable {missing[0]!r}.")
+    # Its advice is in the table.
+    logging.getLogger("arviz_stats.psense").setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Number of tail draws")

@@ -103,8 +103,21 @@ def _check_support(name: str, prior: Any, default: Any) -> None:
         possible = np.isfinite(pm.logp(change_dist_size(default, size), draws).eval())
         if possible.all():
             return
-        wrong = f"it can be {draws[~possible][0]}, which {name} cannot."
+        wrong = f"it can be {_short(draws[~possible][0])}, which {name} cannot."
     raise ValueError(f"priors: {name!r} has the wrong support: {wrong}")
+
+
+def _short(value: Any) -> str:
+    return np.array2string(np.asarray(value), precision=4)
+
+
+def concentration(dispersion: Any) -> Any:
+    """Return κ = 1/ρ − 1.
+
+    Below 1e-8 groups are alike, and differences of log-gamma functions of a κ beyond 1e8 lose their digits: a sampler
+    that strays there finds densities that are too high, and stays.
+    """
+    return 1 / pm.math.maximum(dispersion, 1e-8) - 1
 
 
 def per_example(shares: xr.DataArray, counts: xr.DataArray) -> xr.DataArray | None:

@@ -37,7 +37,7 @@ import pymc as pm
 import xarray as xr
 from scipy.special import gammaln
 
-from ._parts import chosen, coords, gamma_shares
+from ._parts import chosen, concentration, coords, gamma_shares
 
 DISPERSION = {"random": pm.Beta.dist(1, 24), "clusters": pm.Beta.dist(1, 9)}
 PRIORS = {
@@ -92,7 +92,7 @@ def build(
             "counts",
             counts,
             pm.DirichletMultinomial,
-            {"a": ((1 / dispersion - 1)[..., None] * rates)[..., None, :, :]},
+            {"a": (concentration(dispersion)[..., None] * rates)[..., None, :, :]},
             repeats,
         )
         if design == "joint":
@@ -101,7 +101,7 @@ def build(
                 "group_totals",
                 totals,
                 pm.DirichletMultinomial,
-                {"a": ((1 / prevalence_dispersion - 1)[..., None] * prevalence_mean)[..., None, :]},
+                {"a": (concentration(prevalence_dispersion)[..., None] * prevalence_mean)[..., None, :]},
                 repeats,
             )
         pm.Deterministic("cells", prevalence[..., None] * rates, dims=[*systems, "actual", "predicted"])
@@ -123,10 +123,10 @@ def recover(
     posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, *, dim: str = "fold", **_: Any
 ) -> dict[str, xr.DataArray]:
     """Draw what was integrated out: ``cells_group`` of these groups, and ``cells_new`` of a new one."""
-    concentration = (1 / posterior["dispersion"] - 1) * posterior["rates"]
+    weights = (1 / posterior["dispersion"] - 1) * posterior["rates"]
     share = (1 / posterior["prevalence_dispersion"] - 1) * posterior["prevalence_mean"]
-    here = posterior["prevalence"] * _shares(rng, concentration + data, "predicted")
-    new = _shares(rng, share, "actual") * _shares(rng, concentration, "predicted")
+    here = posterior["prevalence"] * _shares(rng, weights + data, "predicted")
+    new = _shares(rng, share, "actual") * _shares(rng, weights, "predicted")
     order = [d for d in posterior["cells"].dims if d not in ("actual", "predicted")]
     return {
         "cells_group": here.transpose(*order, dim, "actual", "predicted"),
@@ -141,9 +141,9 @@ def _shares(rng: np.random.Generator, concentration: xr.DataArray, dim: str) -> 
 
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, **_: Any) -> xr.DataArray:
     """Return the log-likelihood of each group's predictions, given its class totals: the unit left out is a group."""
-    concentration = (1 / posterior["dispersion"] - 1) * posterior["rates"]
-    cells = _gammaln(concentration + data) - _gammaln(concentration) - _gammaln(data + 1.0)
-    kappa, totals = concentration.sum("predicted"), data.sum("predicted")
+    weights = (1 / posterior["dispersion"].clip(min=1e-8) - 1) * posterior["rates"]
+    cells = _gammaln(weights + data) - _gammaln(weights) - _gammaln(data + 1.0)
+    kappa, totals = weights.sum("predicted"), data.sum("predicted")
     rows = cells.sum("predicted") + _gammaln(kappa) + _gammaln(totals + 1.0) - _gammaln(kappa + totals)
     return rows.sum("actual").transpose("chain", "draw", ...)
 

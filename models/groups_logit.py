@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import xarray as xr
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 from scipy.stats import binom
 
 from ._parts import chosen, coords, positive
@@ -41,8 +41,12 @@ PRIORS = {
     "coefficient": pm.Normal.dist(0, 1),
 }
 RATES = list(OUTCOMES)
-# Probability-weighted nodes of a standard normal.
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
+
+
+def normal_nodes(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes and weights of expectations over a standard normal."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(count)
+    return nodes, weights / weights.sum()
 
 
 def build(
@@ -98,7 +102,8 @@ def build(
             n = pm.Data(f"{outcome}_trials", trials[rate].values, dims=[*systems, dim])
             observed = pm.Data(f"{outcome}_data", successes[rate].values, dims=[*systems, dim])
             pm.Binomial(outcome, n=n, logit_p=logit[..., i], observed=observed, dims=[*systems, dim])
-        mean = pm.math.sigmoid(location[..., None] + spread[..., None] * NODES) @ (WEIGHTS / WEIGHTS.sum())
+        nodes, weights = normal_nodes(21)
+        mean = pm.math.sigmoid(location[..., None] + spread[..., None] * nodes) @ weights
         pm.Deterministic("rates", mean, dims=[*systems, "rate"])
         population = {rate: mean[..., i] for i, rate in enumerate(RATES)}
         pm.Deterministic("cells", cells(population, positive(counts)), dims=[*systems, "actual", "predicted"])
@@ -120,13 +125,34 @@ def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator,
     return {"cells_new": xr.DataArray(table, dims=(*location.dims[:-1], "actual", "predicted"))}
 
 
-def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, **_: Any) -> xr.DataArray:
-    """Return the log-likelihood of each group's predictions, given its class totals: the unit left out is a group."""
+def log_likelihood(
+    posterior: xr.Dataset, data: xr.DataArray, *, covariates: xr.DataArray | None = None, **_: Any
+) -> xr.DataArray:
+    """Return the log-likelihood of each group's predictions, given its class totals: the unit left out is a group.
+
+    A group's own deviations are integrated out, by Gauss–Hermite quadrature, as they are of a group left out.
+    """
     successes, trials = outcomes(data)
-    rates = posterior["rates_group"]
-    each = [
-        xr.apply_ufunc(binom.logpmf, successes[rate], trials[rate], rates.sel(rate=rate, drop=True))
-        for rate in ("recall", "specificity")
-    ]
-    total: xr.DataArray = sum(each[1:], each[0])
+    logit = posterior["location"]
+    if covariates is not None:
+        logit = logit + (posterior["coefficient"] * covariates).sum("covariate")
+    # Two deviations that are correlated need a grid; fewer nodes keep it small.
+    points, weights = normal_nodes(15 if "correlation" in posterior else 41)
+    nodes = {rate: xr.DataArray(points, dims=rate) for rate in ("recall", "specificity")}
+    total: xr.DataArray = xr.DataArray(0.0)
+    if "correlation" in posterior:
+        r = posterior["correlation"]
+        nodes["specificity"] = r * nodes["recall"] + np.sqrt(1 - r**2) * nodes["specificity"]
+    for rate, z in nodes.items():
+        p = expit((logit + posterior["spread"] * z).sel(rate=rate, drop=True))
+        at_nodes = xr.apply_ufunc(binom.logpmf, successes[rate], trials[rate], p)
+        total = total + at_nodes + xr.DataArray(np.log(weights), dims=rate)
+        if "correlation" not in posterior:
+            total = _log_sum(total, [rate])
+    total = _log_sum(total, [dim for dim in nodes if dim in total.dims])
     return total.transpose("chain", "draw", ...)
+
+
+def _log_sum(values: xr.DataArray, dims: list[str]) -> xr.DataArray:
+    found: xr.DataArray = values.reduce(logsumexp, dims) if dims else values
+    return found

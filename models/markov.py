@@ -32,7 +32,7 @@ import pymc as pm
 import xarray as xr
 from scipy.stats import betabinom
 
-from ._parts import chosen, conjugate, coords, per_example
+from ._parts import chosen, concentration, conjugate, coords, per_example
 from ._stationary import stationary
 
 PRIORS = {
@@ -62,7 +62,7 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, sequen
         stay = random("stay", ["actual"])
         predict_second = random("predict_second", ["actual", "predicted_before"])
         if sequences == "varying":
-            kappa = 1 / random("stay_dispersion", ["actual"]) - 1
+            kappa = concentration(random("stay_dispersion", ["actual"]))
             _observe("stays", stays, steps, pm.BetaBinomial, alpha=kappa * stay, beta=kappa * (1 - stay))
         else:
             _observe("stays", stays.sum(sequence), steps.sum(sequence), pm.Binomial, p=stay)
@@ -134,10 +134,10 @@ def recover(
     if sequences == "same":
         return {}
     stays, steps, *_ = _outcomes(data)
-    concentration = 1 / posterior["stay_dispersion"] - 1
-    leaves = concentration * (1 - posterior["stay"])
-    here = _beta(rng, concentration * posterior["stay"] + stays, leaves + (steps - stays))
-    new = _beta(rng, concentration * posterior["stay"], leaves)
+    kappa = 1 / posterior["stay_dispersion"] - 1
+    stay, leave = kappa * posterior["stay"], kappa * (1 - posterior["stay"])
+    here = _beta(rng, stay + stays, leave + (steps - stays))
+    new = _beta(rng, stay, leave)
     return {
         "cells_group": _table(here, posterior["predict_second"]),
         "cells_new": _table(new, posterior["predict_second"]),
@@ -159,8 +159,8 @@ def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, sequences: str 
         stay = posterior["stay"].rename(actual=before)
         return per_example((stay * same + (1 - stay) * (1 - same)) * prediction, data.sum(sequence))
     stays, steps, *_ = _outcomes(data)
-    concentration = 1 / posterior["stay_dispersion"] - 1
-    a, b = concentration * posterior["stay"], concentration * (1 - posterior["stay"])
+    kappa = 1 / posterior["stay_dispersion"].clip(min=1e-8) - 1
+    a, b = kappa * posterior["stay"], kappa * (1 - posterior["stay"])
     moves: xr.DataArray = xr.apply_ufunc(betabinom.logpmf, stays, steps, a, b).sum("actual")
     predictions = (data.sum(before) * np.log(prediction)).sum(["actual", "predicted_before", "predicted"])
     return (moves + predictions).transpose("chain", "draw", sequence)

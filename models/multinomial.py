@@ -8,8 +8,8 @@
 The posterior is Dirichlet(α + C) exactly (`exact`): take this model where the prior is another, or as a first one to
 change.
 
-Weights far below 1 make long tails of cells never seen: with ten classes NUTS gives metrics right, but such a cell's own
-share is so small, and so slow to explore, that R̂ says so. The closed form has no such trouble.
+Weights far below 1 make long tails of cells never seen: with ten classes NUTS gives metrics right, but such a cell's
+own share is so small, and so slow to explore, that R̂ says so. The closed form has no such trouble.
 
 Source: Caelen (2017), A Bayesian interpretation of the confusion matrix, section 3.
 """

@@ -61,7 +61,7 @@ def shrinkage(
     for axes in grid.flat[len(places) :]:
         axes.set_axis_off()
     for axes in grid[:, 0]:
-        axes.set_ylabel(pooled.dim)
+        axes.set_ylabel(f"{pooled.dim} (n: its examples, of both classes)")
     handles, labels = grid.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize="small")
     kind = {"hdi": "highest-density", "eti": "equal-tailed"}[ci_kind]
