@@ -37,6 +37,7 @@ def model_of(model: Any) -> ModuleType | Callable[..., Any]:
 
 def prepared(data: Any, model: Any, options: Mapping[str, Any] | None) -> tuple[xr.DataArray, Options]:
     """Return labelled data with their facts as attributes, and the options of the model."""
+    model_of(model)
     options = dict(options or {})
     match model:
         case "markov":
@@ -49,6 +50,11 @@ def prepared(data: Any, model: Any, options: Mapping[str, Any] | None) -> tuple[
             values = _counts(data, plain=callable(model))
     if not callable(model):
         _check_options(model, options, values)
+    if values.dtype.kind in "iu" and values.sum() > np.iinfo(np.int32).max:
+        raise ValueError(
+            f"data: {int(values.sum())} examples are more than PyMC counts in its 32 bits, {np.iinfo(np.int32).max}. "
+            "Ask the closed form (bayesperf.posterior, bayesperf.pool), for which so many are no burden."
+        )
     return values, options
 
 

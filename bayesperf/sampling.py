@@ -172,6 +172,9 @@ def _sample(
         options |= {"random_seed": seed, "progressbar": progressbar, "nuts_sampler": sampler, "quiet": not progressbar}
         tree = pm.sample(model=model, **sizes, **options)
     groups = {name: tree[name].to_dataset() for name in ("posterior", "sample_stats")}
+    # The labels are those of the model that was compiled first.
+    labels = {dim: list(values) for dim, values in model.coords.items() if dim in groups["posterior"].dims and values}
+    groups["posterior"] = groups["posterior"].assign_coords(labels)
     groups["sample_stats"] = groups["sample_stats"].drop_vars("divergence_message", errors="ignore")
     package = {"nutpie": "nutpie", "numpyro": "numpyro", "blackjax": "blackjax"}.get(sampler, "pymc")
     return {"sampler": sampler, "sampler_version": version(package)}, groups
@@ -298,7 +301,7 @@ def _finished(
         observed = groups.get("observed_data", xr.Dataset()).drop_vars("counts", errors="ignore")
         groups["observed_data"] = observed.drop_dims("cell", errors="ignore").assign(counts=counts.drop_attrs())
         _unflatten(groups, counts)
-    priors = _priors(model)
+    priors = priors_in_words(model)
     groups["posterior"].attrs = {
         "positive": positive,
         "prior": ", ".join(f"{name} ~ {words}" for name, words in priors.items()),
@@ -360,7 +363,7 @@ def _unflatten(groups: dict[str, xr.Dataset], counts: xr.DataArray) -> None:
             )
 
 
-def _priors(model: pm.Model) -> dict[str, str]:
+def priors_in_words(model: pm.Model) -> dict[str, str]:
     """Return each prior in words."""
     from pymc.printing import str_for_dist
     from pymc.pytensorf import constant_fold

@@ -94,11 +94,14 @@ def _check_shape(name: str, own: tuple[int, ...], shape: tuple[int, ...], dims: 
 def _check_support(name: str, prior: Any, default: Any) -> None:
     """Refuse a prior that can give values which the default one cannot."""
     draws = np.asarray(pm.draw(prior, 500, random_seed=0))
+    together = default.owner.op.ndim_supp
+    if prior.owner.op.ndim_supp != together:
+        kind = "shares that sum to 1, as of pm.Dirichlet.dist" if together else "single quantities"
+        raise ValueError(f"priors: {name!r} has the wrong support: it must be of {kind}.")
     wrong = "it is discrete, and the quantity is continuous."
     if draws.dtype.kind == "f":
-        core = default.owner.op.ndim_supp
-        size = draws.shape[: draws.ndim - core]
-        if core and draws.shape[draws.ndim - core :] != _shape(default):
+        size = draws.shape[: draws.ndim - together]
+        if together and draws.shape[draws.ndim - together :] != _shape(default):
             return  # of another length: the check of the shape says so
         possible = np.isfinite(pm.logp(change_dist_size(default, size), draws).eval())
         if possible.all():

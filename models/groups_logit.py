@@ -126,33 +126,56 @@ def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator,
 
 
 def log_likelihood(
-    posterior: xr.Dataset, data: xr.DataArray, *, covariates: xr.DataArray | None = None, **_: Any
+    posterior: xr.Dataset, data: xr.DataArray, *, dim: str = "fold", covariates: xr.DataArray | None = None, **_: Any
 ) -> xr.DataArray:
     """Return the log-likelihood of each group's predictions, given its class totals: the unit left out is a group.
 
-    A group's own deviations are integrated out, by Gauss–Hermite quadrature, as they are of a group left out.
+    A group's own deviations are integrated out, as they are of a group left out: by Gauss–Hermite quadrature about the
+    deviation that suits the group best. Of two correlated deviations, specificity's is integrated given recall's.
     """
     successes, trials = outcomes(data)
-    logit = posterior["location"]
+    location, spread = posterior["location"], posterior["spread"]
     if covariates is not None:
-        logit = logit + (posterior["coefficient"] * covariates).sum("covariate")
-    # Two deviations that are correlated need a grid; fewer nodes keep it small.
-    points, weights = normal_nodes(15 if "correlation" in posterior else 41)
-    nodes = {rate: xr.DataArray(points, dims=rate) for rate in ("recall", "specificity")}
-    total: xr.DataArray = xr.DataArray(0.0)
-    if "correlation" in posterior:
-        r = posterior["correlation"]
-        nodes["specificity"] = r * nodes["recall"] + np.sqrt(1 - r**2) * nodes["specificity"]
-    for rate, z in nodes.items():
-        p = expit((logit + posterior["spread"] * z).sel(rate=rate, drop=True))
-        at_nodes = xr.apply_ufunc(binom.logpmf, successes[rate], trials[rate], p)
-        total = total + at_nodes + xr.DataArray(np.log(weights), dims=rate)
-        if "correlation" not in posterior:
-            total = _log_sum(total, [rate])
-    total = _log_sum(total, [dim for dim in nodes if dim in total.dims])
-    return total.transpose("chain", "draw", ...)
+        chosen_groups = covariates.sel({dim: data[dim].values})
+        location = location + (posterior["coefficient"] * chosen_groups).sum("covariate")
+    observed = {rate: (successes[rate], trials[rate]) for rate in ("recall", "specificity")}
+    at = {rate: location.sel(rate=rate, drop=True) for rate in observed}
+    scale = {rate: spread.sel(rate=rate, drop=True) for rate in observed}
+    z, log_weights = _nodes(*observed["recall"], at["recall"], scale["recall"], "recall_node")
+    recall = log_weights + _log_binomial(*observed["recall"], at["recall"] + scale["recall"] * z)
+    r = posterior["correlation"] if "correlation" in posterior else xr.DataArray(0.0)
+    shifted, rest = at["specificity"] + scale["specificity"] * r * z, scale["specificity"] * np.sqrt(1 - r**2)
+    if "correlation" not in posterior:
+        shifted = at["specificity"]
+    z, log_weights = _nodes(*observed["specificity"], shifted, rest, "node")
+    specificity = _log_sum(log_weights + _log_binomial(*observed["specificity"], shifted + rest * z), "node")
+    return _log_sum(recall + specificity, "recall_node").transpose("chain", "draw", ...)
 
 
-def _log_sum(values: xr.DataArray, dims: list[str]) -> xr.DataArray:
-    found: xr.DataArray = values.reduce(logsumexp, dims) if dims else values
+def _nodes(
+    successes: xr.DataArray, trials: xr.DataArray, location: xr.DataArray, spread: xr.DataArray, dim: str
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return nodes z of an expectation over a standard normal times a binomial's likelihood, and log weights.
+
+    About the mode of the product, which is log-concave in z, and as wide as its curvature there.
+    """
+    z = 0.0 * (location + spread + trials)
+    for _ in range(30):
+        p = expit(location + spread * z)
+        slope, curvature = spread * (successes - trials * p) - z, 1 + spread**2 * trials * p * (1 - p)
+        z = z + (slope / curvature).clip(-1, 1)
+    p = expit(location + spread * z)
+    width = 1 / np.sqrt(1 + spread**2 * trials * p * (1 - p))
+    points, weights = (xr.DataArray(values, dims=dim) for values in normal_nodes(25))
+    nodes = z + width * points
+    log_weights: xr.DataArray = (points**2 - nodes**2) / 2 + np.log(weights * width)
+    return nodes, log_weights
+
+
+def _log_binomial(successes: xr.DataArray, trials: xr.DataArray, logit: xr.DataArray) -> xr.DataArray:
+    found: xr.DataArray = xr.apply_ufunc(binom.logpmf, successes, trials, expit(logit))
     return found
+
+
+def _log_sum(values: xr.DataArray, dim: str) -> xr.DataArray:
+    return values.reduce(logsumexp, dim)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import uuid
 from collections.abc import Mapping
 from datetime import date
 from functools import cache
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from bayesperf import _checks, _compiled, _fit_data
-from bayesperf.sampling import built_model, quiet
+from bayesperf.sampling import built_model, priors_in_words, quiet
 from bayesperf.studies._run import run
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ def calibration(
     """
     import pymc as pm
 
+    simulations = _checks.count("simulations", simulations)
     counts, chosen = _fit_data.prepared(data, model, options)
     built = built_model(model, counts, priors, chosen)
     names = _observed(built)
@@ -97,14 +100,15 @@ def calibration(
         "model": getattr(model, "__name__", model),
         "data_hash": _fit_data.fingerprint(counts),
         "options": repr(chosen),
-        "priors": repr(sorted(priors or {})),
+        "priors": json.dumps(priors_in_words(built)),
         "simulations": simulations,
         "prob": _checks.probability("prob", prob),
         "thin": _checks.count("thin", thin),
         "random_seed": seed,
         **sampling,
     }
-    key = repr(settings)
+    # A process keeps the model of this very call.
+    key = uuid.uuid4().hex
 
     def simulate(index: int, rng: np.random.Generator) -> dict[str, Any]:
         import nutpie
