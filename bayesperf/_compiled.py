@@ -45,22 +45,28 @@ def structure(model: pm.Model) -> Hashable:
 
     variables = [*model.basic_RVs, *model.deterministics, *model.potentials]
     number: dict[Any, int] = {}
+    data = set(model.data_vars)
 
     def token(variable: Any) -> Hashable:
         if variable in number:
             return number[variable]
         if hasattr(variable, "data"):
-            data = variable.data
-            return (data.dtype.str, data.shape, data.tobytes()) if isinstance(data, np.ndarray) else repr(data)
+            value = variable.data
+            return (value.dtype.str, value.shape, value.tobytes()) if isinstance(value, np.ndarray) else repr(value)
         value = variable.get_value(borrow=True) if hasattr(variable, "get_value") else None
-        return variable.name, str(variable.type), np.shape(value) if isinstance(value, np.ndarray) else None
+        if not isinstance(value, np.ndarray):
+            return variable.name, str(variable.type)
+        # Data are changed with every fit; other shared values are not.
+        return variable.name, str(variable.type), value.shape, None if variable in data else value.tobytes()
 
     graph = []
     for node in toposort(variables):
         graph.append((node.op, tuple(token(variable) for variable in node.inputs)))
         number |= {output: len(number) + i for i, output in enumerate(node.outputs)}
     names = tuple((variable.name, token(variable)) for variable in variables)
-    free = tuple((rv.name, repr(model.rvs_to_transforms[rv])) for rv in model.free_RVs)
+    # Transforms themselves, which are alike only if they are the same: what one computes does not show.
+    free = tuple((rv.name, model.rvs_to_transforms[rv]) for rv in model.free_RVs)
+    dims = tuple(sorted((name, tuple(dims)) for name, dims in model.named_vars_to_dims.items()))
     observed = tuple((rv.name, token(model.rvs_to_values[rv])) for rv in model.observed_RVs)
     sizes = tuple((dim, len(values or ())) for dim, values in model.coords.items())
-    return tuple(graph), names, free, observed, sizes
+    return tuple(graph), names, free, observed, dims, sizes

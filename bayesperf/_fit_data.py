@@ -50,6 +50,8 @@ def prepared(data: Any, model: Any, options: Mapping[str, Any] | None) -> tuple[
             values = _counts(data, plain=callable(model))
     if not callable(model):
         _check_options(model, options, values)
+        if taken := [dim for dim in values.dims if dim in ("cell", "rate", "covariate", "example")]:
+            raise ValueError(f"data: {taken[0]!r} is a dim that the models use for their own; rename that dim.")
     if values.dtype.kind in "iu" and values.sum() > np.iinfo(np.int32).max:
         raise ValueError(
             f"data: {int(values.sum())} examples are more than PyMC counts in its 32 bits, {np.iinfo(np.int32).max}. "

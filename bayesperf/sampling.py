@@ -117,9 +117,12 @@ def fit(
     module = _fit_data.model_of(model)
     counts, options = _fit_data.prepared(data, model, options)
     built = built_model(model, counts, priors, options)
-    streams = np.random.SeedSequence(seed).generate_state(4).tolist()
+    # Fits of other data under the same seed are independent.
+    streams = np.random.SeedSequence([seed, int(_fit_data.fingerprint(counts), 16)]).generate_state(4).tolist()
     with quiet():
         if method == "exact":
+            if sample_kwargs:
+                raise TypeError(f"method='exact' samples nothing, so it takes no {', '.join(sample_kwargs)}.")
             sampler = {"sampler": "exact", "sampler_version": version("bayesperf")}
             groups = {"posterior": _exact(module, counts, priors, options, (chains, draws), streams[0])}
         else:
@@ -127,8 +130,15 @@ def fit(
             sampler, groups = _sample(built, sizes, streams[0], _shown(progressbar), sample_kwargs)
             _warn(groups, built)
         tree, left_out = _around(groups, built, module, counts, options, streams[1:])
-    recorded = {"model": getattr(model, "__name__", model), "method": method, "random_seed": seed, **sizes, **sampler}
+    recorded = {
+        "model": model if isinstance(model, str) else getattr(model, "__name__", repr(model)),
+        "method": method,
+        "random_seed": seed,
+        **sizes,
+        **sampler,
+    }
     recorded |= {"data_hash": _fit_data.fingerprint(counts), "options": json.dumps(options, default=_in_words)}
+    recorded |= _estimand(model, options)
     return _finished(tree, built, counts, metrics, recorded, left_out)
 
 
@@ -191,14 +201,14 @@ def _warn(groups: Mapping[str, xr.Dataset], model: pm.Model) -> None:
                       ConvergenceWarning, stacklevel=3)  # fmt: skip
     sampled = groups["posterior"][[rv.name for rv in model.free_RVs]]
     rhat = {name: float(value.max()) for name, value in sampled.azstats.rhat().data_vars.items()}
-    worst = max(rhat, key=lambda name: np.nan_to_num(rhat[name]))
-    if rhat[worst] > 1.01:
+    worst = max(rhat, key=lambda name: np.nan_to_num(rhat[name], nan=np.inf))
+    if not rhat[worst] <= 1.01:
         warnings.warn(f"R̂ of {worst} is {rhat[worst]:.3f} (more than 1.01): the chains disagree. {advice}.",
                       ConvergenceWarning, stacklevel=3)  # fmt: skip
     for kind in ("bulk", "tail"):
         ess = {name: float(value.min()) for name, value in sampled.azstats.ess(method=kind).data_vars.items()}
-        worst = min(ess, key=lambda name: ess[name])
-        if ess[worst] < 400:
+        worst = min(ess, key=lambda name: np.nan_to_num(ess[name], nan=0))
+        if not ess[worst] >= 400:
             warnings.warn(
                 f"The effective sample size ({kind}) of {worst} is {ess[worst]:.0f} (less than 400): its figures are "
                 "rough. Raise draws.", ConvergenceWarning, stacklevel=3)  # fmt: skip
@@ -293,7 +303,7 @@ def _finished(
         labels = groups["posterior"].assign_coords(_of(coords, groups["posterior"]))["actual"].values.tolist()
         positive = labels.index(counts.attrs["pos_label"]) if "pos_label" in counts.attrs else -1
     for name, group in groups.items():
-        group = group.assign_coords(_of(coords, group))
+        group = group.assign_coords(_of(coords, group)).map(lambda variable: variable.drop_attrs())
         if name in ("posterior", "prior"):
             group = group.assign(_metrics(group, metrics, None if positive < 0 else positive))
         groups[name] = group
@@ -306,7 +316,6 @@ def _finished(
         "positive": positive,
         "prior": ", ".join(f"{name} ~ {words}" for name, words in priors.items()),
         "priors": json.dumps(priors, ensure_ascii=False),
-        **_estimand(recorded["model"], json.loads(recorded["options"])),
         "independent_draws": int(recorded["method"] == "exact"),
         **recorded,
         **{f"{package}_version": version(package) for package in ("bayesperf", "pymc", "arviz")},
@@ -317,11 +326,11 @@ def _finished(
     return tree
 
 
-def _estimand(model: str, options: Mapping[str, Any]) -> dict[str, str]:
+def _estimand(model: Any, options: Mapping[str, Any]) -> dict[str, str]:
     """Return what the cells are of, and why they cannot be predicted from."""
     if model == "markov":
         return {"estimand": sequences.ESTIMAND, "refusal": sequences.DEPENDENT}
-    if "dim" in options:
+    if isinstance(model, str) and "dim" in options:
         return {"estimand": f"Posterior of the metric at the population mean over {options['dim']}s", "refusal": ""}
     return {"estimand": Posterior.estimand, "refusal": ""}
 

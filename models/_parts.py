@@ -23,11 +23,15 @@ def coords(data: xr.DataArray) -> dict[str, Any]:
 
 
 def positive(data: xr.DataArray) -> int:
-    """Return the position of the positive class: the attribute ``pos_label`` of binary counts, else the last label."""
+    """Return the position of the positive class, the attribute ``pos_label`` of binary counts."""
     labels = data["actual"].values.tolist()
     if len(labels) != 2:
         raise ValueError(f"data: this model is of two classes; there are {len(labels)}. See the model 'groups'.")
-    return int(labels.index(data.attrs.get("pos_label", labels[-1])))
+    if "pos_label" not in data.attrs:
+        raise ValueError(
+            f"data: which of the labels {labels} is the positive class? Name it, as pos_label={labels[-1]!r}."
+        )
+    return int(labels.index(data.attrs["pos_label"]))
 
 
 def chosen(defaults: Mapping[str, Prior], priors: Mapping[str, Prior] | None, classes: int = 2) -> Random:

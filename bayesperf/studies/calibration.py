@@ -97,7 +97,7 @@ def calibration(
     new = {data: simulated["prior_predictive"][rv].values[0] for rv, data in names.items()}
     sampling = {"draws": draws, "tune": tune, "chains": chains, "target_accept": target_accept}
     settings = {
-        "model": getattr(model, "__name__", model),
+        "model": model if isinstance(model, str) else getattr(model, "__name__", repr(model)),
         "data_hash": _fit_data.fingerprint(counts),
         "options": repr(chosen),
         "priors": json.dumps(priors_in_words(built)),
