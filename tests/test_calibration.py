@@ -255,6 +255,7 @@ def test_a_folder_is_of_one_study(sampler, tmp_path, change):
         studies.calibration(**known | change, folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_priors_of_a_second_study_are_its_own(sampler):
     """In one process, under the same names."""
     for a, b in ((9, 1), (1, 9)):
