@@ -127,7 +127,8 @@ def fit(
             groups = {"posterior": _exact(module, counts, priors, options, (chains, draws), streams[0])}
         else:
             sizes["tune"] = _checks.count("tune", tune)
-            sampler, groups = _sample(built, sizes, streams[0], _shown(progressbar), sample_kwargs)
+            target = getattr(module, "TARGET_ACCEPT", 0.95)
+            sampler, groups = _sample(built, sizes, streams[0], _shown(progressbar), sample_kwargs, target)
             _warn(groups, built)
         tree, left_out = _around(groups, built, module, counts, options, streams[1:])
     recorded = {
@@ -165,12 +166,17 @@ def _exact(
 
 
 def _sample(
-    model: pm.Model, sizes: Mapping[str, int], seed: int, progressbar: bool, options: dict[str, Any]
+    model: pm.Model,
+    sizes: Mapping[str, int],
+    seed: int,
+    progressbar: bool,
+    options: dict[str, Any],
+    target_accept: float = 0.95,
 ) -> tuple[dict[str, str], dict[str, xr.Dataset]]:
     """Return what sampled, and the groups posterior and sample_stats."""
     sampler = options.pop("nuts_sampler", "nutpie")
     # Smaller steps than the samplers' default of 0.8: hierarchical models diverge less, and take little longer.
-    options.setdefault("target_accept", 0.95)
+    options.setdefault("target_accept", target_accept)
     if sampler == "nutpie":
         import nutpie
 

@@ -47,6 +47,11 @@ def prior_sensitivity(
         If the prior of a fit is flat: power-scaling leaves it what it is. Ask for the presets then, with the counts.
         If a fit has no log-likelihood.
 
+    Notes
+    -----
+    The likelihood of models of groups is that of predictions given the class totals, as in cross-validation: it says
+    nothing of prevalence, whose own figure is therefore too small.
+
     References
     ----------
     Kallioinen, Paananen, Bürkner & Vehtari (2024), Statistics and Computing 34.

@@ -33,6 +33,8 @@ from scipy.stats import gamma, norm
 
 from ._parts import chosen
 
+# Smaller steps than those of other models: the population's tails are long.
+TARGET_ACCEPT = 0.995
 PRIORS = {
     "center": pm.Normal.dist(0, 5),
     "spread": pm.HalfStudentT.dist(3, 2.5),
