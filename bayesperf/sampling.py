@@ -208,7 +208,10 @@ def _warn(groups: Mapping[str, xr.Dataset], model: pm.Model) -> None:
     sampled = groups["posterior"][[rv.name for rv in model.free_RVs]]
     rhat = {name: float(value.max()) for name, value in sampled.azstats.rhat().data_vars.items()}
     worst = max(rhat, key=lambda name: np.nan_to_num(rhat[name], nan=np.inf))
-    if not rhat[worst] <= 1.01:
+    if np.isnan(rhat[worst]):
+        warnings.warn(f"R̂ of {worst} is unknown: it takes two chains, and draws that move.",
+                      ConvergenceWarning, stacklevel=3)  # fmt: skip
+    elif rhat[worst] > 1.01:
         warnings.warn(f"R̂ of {worst} is {rhat[worst]:.3f} (more than 1.01): the chains disagree. {advice}.",
                       ConvergenceWarning, stacklevel=3)  # fmt: skip
     for kind in ("bulk", "tail"):

@@ -1232,11 +1232,11 @@ def test_mcmc_of_a_chain(n):
     if n == 12:  # actual 1 from prediction 0, and 0 from 1, never occur
         g, z = np.repeat([0, 1, 0], [3, 5, 4]), np.repeat([0, 1, 0], [2, 6, 4])
     tree = sampled((g, z), "markov")
-    same = exact((g, z), "markov", draws=50_000)
+    same = exact((g, z), "markov", draws=20_000)
     for name in ("recall", "precision", "stay", "predict_second"):
         drawn = same["posterior"][name].stack(sample=("chain", "draw"))
         reference = SimpleNamespace(
-            mean=drawn.mean("sample"), sd=drawn.std("sample").values, draws=200_000,
+            mean=drawn.mean("sample"), sd=drawn.std("sample").values, draws=80_000,
             quantiles=drawn.quantile(LEVELS, "sample").transpose(..., "quantile").values,
         )  # fmt: skip
         agrees(tree["posterior"][name], reference)
