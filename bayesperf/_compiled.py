@@ -44,6 +44,13 @@ def structure(model: pm.Model) -> Hashable:
     from pytensor.graph.traversal import toposort
 
     variables = [*model.basic_RVs, *model.deterministics, *model.potentials]
+    # A transform is what it computes.
+    transforms = {rv: transform for rv, transform in model.rvs_to_transforms.items() if transform is not None}
+    transformed = [
+        compute(model.rvs_to_values[rv], *rv.owner.inputs)
+        for rv, transform in transforms.items()
+        for compute in (transform.backward, transform.log_jac_det)
+    ]
     number: dict[Any, int] = {}
     data = set(model.data_vars)
 
@@ -60,13 +67,13 @@ def structure(model: pm.Model) -> Hashable:
         return variable.name, str(variable.type), value.shape, None if variable in data else value.tobytes()
 
     graph = []
-    for node in toposort(variables):
+    for node in toposort([*variables, *transformed]):
         graph.append((node.op, tuple(token(variable) for variable in node.inputs)))
         number |= {output: len(number) + i for i, output in enumerate(node.outputs)}
     names = tuple((variable.name, token(variable)) for variable in variables)
-    # Transforms themselves, which are alike only if they are the same: what one computes does not show.
-    free = tuple((rv.name, model.rvs_to_transforms[rv]) for rv in model.free_RVs)
+    free = tuple((rv.name, type(transforms.get(rv)).__name__) for rv in model.free_RVs)
+    computed = tuple(token(variable) for variable in transformed)
     dims = tuple(sorted((name, tuple(dims)) for name, dims in model.named_vars_to_dims.items()))
     observed = tuple((rv.name, token(model.rvs_to_values[rv])) for rv in model.observed_RVs)
     sizes = tuple((dim, len(values or ())) for dim, values in model.coords.items())
-    return tuple(graph), names, free, observed, dims, sizes
+    return tuple(graph), names, free, computed, observed, dims, sizes

@@ -7,7 +7,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -17,7 +17,12 @@ from bayesperf._tables import CELL_DIMS
 from bayesperf.counts import ConfusionMatrix
 from bayesperf.paired import PairedConfusionMatrix
 
+if TYPE_CHECKING:
+    from bayesperf.curves._scores import Scores
+
 Options = dict[str, Any]
+# What the models add to the dims and, once sampled, to the variables.
+_OWN_DIMS = ("cell", "rate", "covariate", "example", "cells_group", "cells_new")
 
 
 def model_of(model: Any) -> ModuleType | Callable[..., Any]:
@@ -35,10 +40,17 @@ def model_of(model: Any) -> ModuleType | Callable[..., Any]:
     return module
 
 
+def mapping(name: str, value: Any, example: str) -> dict[str, Any]:
+    """Return an argument that goes by names as a new dict."""
+    if value is not None and not isinstance(value, Mapping):
+        raise TypeError(f"{name} must be a mapping, as {example}; it is {type(value).__name__}.")
+    return dict(value or {})
+
+
 def prepared(data: Any, model: Any, options: Mapping[str, Any] | None) -> tuple[xr.DataArray, Options]:
     """Return labelled data with their facts as attributes, and the options of the model."""
     model_of(model)
-    options = dict(options or {})
+    options = mapping("options", options, "{'groups': 'clusters'}")
     match model:
         case "markov":
             values = _transitions(data, options.pop("by", None), options.pop("pos_label", None))
@@ -46,11 +58,13 @@ def prepared(data: Any, model: Any, options: Mapping[str, Any] | None) -> tuple[
             values = _joint(data)
         case "datasets":
             values = _scores(data)
+        case "binormal_roc":
+            values = _of_two_classes(data, options.pop("pos_label", None))
         case _:
             values = _counts(data, plain=callable(model))
     if not callable(model):
         _check_options(model, options, values)
-        if taken := [dim for dim in values.dims if dim in ("cell", "rate", "covariate", "example")]:
+        if taken := [dim for dim in values.dims if dim in _OWN_DIMS]:
             raise ValueError(f"data: {taken[0]!r} is a dim that the models use for their own; rename that dim.")
     if values.dtype.kind in "iu" and values.sum() > np.iinfo(np.int32).max:
         raise ValueError(
@@ -115,6 +129,30 @@ def _scores(data: Any) -> xr.DataArray:
     return data.transpose("dataset", "model", "fold")
 
 
+def _of_two_classes(data: Any, pos_label: Any) -> xr.DataArray:
+    # What is under curves/ builds on fits in turn.
+    from bayesperf.curves._scores import Scores
+
+    if not isinstance(data, tuple) or len(data) != 2:
+        raise TypeError(
+            "data of the model 'binormal_roc' must be a pair (y_true, y_score); the positive class goes to "
+            "options['pos_label']."
+        )
+    return by_class(Scores.of(*data, pos_label))
+
+
+def by_class(scores: Scores) -> xr.DataArray:
+    """Return scores along a dim ``positive``, labelled by whether the example is of the positive class."""
+    values = np.concatenate([scores.negative, scores.positive])
+    if np.isinf(values).any():
+        raise ValueError("y_score has infinite values, and a normal distribution has none: clip them.")
+    if min(len(scores.positive), len(scores.negative)) < 2:
+        raise ValueError("y_score: one score says nothing of the spread of its class; give two of either, or more.")
+    if np.ptp(scores.positive) == np.ptp(scores.negative) == 0:
+        raise ValueError("y_score does not vary within either class, so there is no distribution to fit.")
+    return xr.DataArray(values, {"positive": np.arange(len(values)) >= len(scores.negative)}, ["positive"])
+
+
 def _check_options(model: str, options: Options, data: xr.DataArray) -> None:
     """Refuse options that the model does not have, or with wrong values; supply the dim of the groups."""
     known = list(inspect.signature(getattr(models, model).build).parameters)[2:]
@@ -131,6 +169,33 @@ def _check_options(model: str, options: Options, data: xr.DataArray) -> None:
             )
     for name, value in options.items():
         _CHECKS.get(name, lambda value: value)(value)
+    if "dim" in known and data.sizes[options["dim"]] % options.get("repeats", 1):
+        raise ValueError(
+            f"options['repeats']: {options['repeats']} repeats have as many folds each, and dim {options['dim']!r} has "
+            f"{data.sizes[options['dim']]}. Leave out an unfinished repeat."
+        )
+    if options.get("covariates") is not None:
+        _check_covariates(options["covariates"], data[options["dim"]])
+
+
+def _check_covariates(covariates: Any, groups: xr.DataArray) -> None:
+    """Refuse covariates that are not finite numbers, one a group and covariate."""
+    dim, name = groups.dims[0], "options['covariates']"
+    if not isinstance(covariates, xr.DataArray):
+        raise TypeError(f"{name} must be a DataArray ({dim!r}, 'covariate'); it is {type(covariates).__name__}.")
+    if set(covariates.dims) != {dim, "covariate"}:
+        raise ValueError(f"{name} must have dims {dim!r} and 'covariate'; it has {covariates.dims}.")
+    if dim not in covariates.coords:
+        raise ValueError(f"{name} must say of which {dim} each row is: give dim {dim!r} the labels of the data.")
+    given, wanted = covariates[dim].values.tolist(), groups.values.tolist()
+    if missing := [label for label in wanted if label not in given]:
+        raise ValueError(f"{name} has no row for {dim} {missing[0]!r}.")
+    if len(given) > len(wanted):
+        raise ValueError(
+            f"{name} has {len(given)} rows for {len(wanted)} of {dim}: select those of the data, once each."
+        )
+    if covariates.dtype.kind not in "iuf" or not np.isfinite(covariates).all():
+        raise ValueError(f"{name} must hold finite numbers. Fill in what is missing; code categories as 0 and 1.")
 
 
 def _positive_number(name: str) -> Callable[[Any], None]:

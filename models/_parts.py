@@ -34,7 +34,12 @@ def positive(data: xr.DataArray) -> int:
     return int(labels.index(data.attrs["pos_label"]))
 
 
-def chosen(defaults: Mapping[str, Prior], priors: Mapping[str, Prior] | None, classes: int = 2) -> Random:
+def chosen(
+    defaults: Mapping[str, Prior],
+    priors: Mapping[str, Prior] | None,
+    classes: int = 2,
+    unused: Mapping[str, str] | None = None,
+) -> Random:
     """Return ``random(name, dims)``, which adds a variable to the model in context, with the prior of that name.
 
     Parameters
@@ -44,15 +49,21 @@ def chosen(defaults: Mapping[str, Prior], priors: Mapping[str, Prior] | None, cl
     priors : mapping, optional
         Those to take instead: unnamed PyMC distributions (``pm.Beta.dist(9, 1)``), PreliZ distributions, or objects
         with ``create_variable(name)``. One of a single quantity is repeated, independently, along the dims.
+    classes : int
+        Number of classes.
+    unused : mapping, optional
+        Names that the options leave out of the model, each with the option that has it.
 
     Raises
     ------
     ValueError
-        If there is no prior of a name, or it has the wrong shape or support.
+        If there is no prior of a name, nothing has it, or it has the wrong shape or support.
     """
-    given = dict(priors or {})
+    given, idle = dict(priors or {}), dict(unused or {})
     if unknown := [name for name in given if name not in defaults]:
         raise ValueError(f"priors: this model has no {unknown[0]!r}; it has {', '.join(map(repr, defaults))}.")
+    if useless := [name for name in given if name in idle]:
+        raise ValueError(f"priors: {useless[0]!r} is of no use without {idle[useless[0]]}.")
 
     def random(name: str, dims: Sequence[str]) -> Any:
         default = defaults[name](classes) if callable(defaults[name]) else defaults[name]
@@ -142,13 +153,13 @@ def per_example(shares: xr.DataArray, counts: xr.DataArray) -> xr.DataArray | No
 
 
 def conjugate(name: str, prior: Any, kind: str) -> np.ndarray:
-    """Return the parameters of a Beta or Dirichlet prior, last axis; refuse any other."""
+    """Return the parameters of a prior of a kind (of a Gamma shape and scale), last axis; refuse any other."""
     prior = prior.to_pymc() if hasattr(prior, "to_pymc") else prior
     operation: Any = getattr(getattr(prior, "owner", None), "op", None)
     if getattr(operation, "name", None) != kind:
         raise ValueError(f"priors: method='exact' needs a {kind.capitalize()} prior of {name!r}. Use method='mcmc'.")
     parameters = [np.asarray(parameter.eval(), float) for parameter in operation.dist_params(prior.owner)]
-    return np.stack(np.broadcast_arrays(*parameters), -1) if kind == "beta" else parameters[0]
+    return np.stack(np.broadcast_arrays(*parameters), -1) if kind != "dirichlet" else parameters[0]
 
 
 def gamma_shares(rng: np.random.Generator, concentration: np.ndarray) -> np.ndarray:

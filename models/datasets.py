@@ -39,7 +39,7 @@ PRIORS = {
     "center": pm.Normal.dist(0, 5),
     "spread": pm.HalfStudentT.dist(3, 2.5),
     "noise": pm.LogNormal.dist(0, 1),
-    # The middle of the source's hyperpriors.
+    # About the middle of the source's hyperpriors, Gamma(1.5, 0.055).
     "tail": pm.Gamma.dist(1.5, 0.05),
 }
 

@@ -82,7 +82,8 @@ def build(
     if covariates is not None:
         covariates = covariates.sel({dim: counts[dim].values}).transpose(dim, "covariate")
         labels["covariate"] = covariates["covariate"].values
-    random = chosen(PRIORS | {"spread": SPREAD[groups]}, priors)
+    unused = {"coefficient": "options={'covariates': ...}"} if covariates is None else {}
+    random = chosen(PRIORS | {"spread": SPREAD[groups]}, priors, unused=unused)
     with pm.Model(coords=labels) as model:
         location = random("location", [*systems, "rate"])
         spread = random("spread", [*systems, "rate"])

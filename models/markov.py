@@ -24,7 +24,7 @@ Statistics 28.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,8 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, sequen
     """
     sequence = str(data.dims[0])
     stays, steps, seconds, predictions = _outcomes(data)
-    random = chosen(PRIORS, priors)
+    unused = {"stay_dispersion": "options={'sequences': 'varying'}"} if sequences == "same" else {}
+    random = chosen(PRIORS, priors, unused=unused)
     with pm.Model(coords=coords(data)) as model:
         stay = random("stay", ["actual"])
         predict_second = random("predict_second", ["actual", "predicted_before"])
@@ -108,7 +109,7 @@ def _table(stay: xr.DataArray, predict_second: xr.DataArray) -> xr.DataArray:
 def exact(
     data: xr.DataArray,
     priors: Mapping[str, Any] | None,
-    rng: np.random.Generator,
+    rngs: Sequence[np.random.Generator],
     size: tuple[int, int],
     *,
     sequences: str = "same",
@@ -122,7 +123,7 @@ def exact(
     draws = {}
     for name, (successes, trials) in observed.items():
         a, b = np.moveaxis(conjugate(name, (PRIORS | dict(priors or {}))[name], "beta"), -1, 0)
-        values = rng.beta(a + successes.values, b + (trials - successes).values, (*size, *successes.shape))
+        values = rngs[0].beta(a + successes.values, b + (trials - successes).values, (*size, *successes.shape))
         draws[name] = xr.DataArray(values, dims=("chain", "draw", *successes.dims))
     return draws | {"cells": _table(draws["stay"], draws["predict_second"])}
 

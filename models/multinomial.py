@@ -16,7 +16,7 @@ Source: Caelen (2017), A Bayesian interpretation of the confusion matrix, sectio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,14 +45,15 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
 
 
 def exact(
-    data: xr.DataArray, priors: Mapping[str, Any] | None, rng: np.random.Generator, size: tuple[int, int]
+    data: xr.DataArray, priors: Mapping[str, Any] | None, rngs: Sequence[np.random.Generator], size: tuple[int, int]
 ) -> dict[str, xr.DataArray]:
-    """Draw from the Dirichlet posterior, (chain, draw) of a size."""
+    """Draw from the Dirichlet posteriors, (chain, draw) of a size, each matrix from a stream of its own."""
     counts = data.transpose(..., "actual", "predicted")
     prior = (priors or {}).get("shares", PRIORS["shares"](counts.sizes["actual"]))
     flat = counts.values.reshape(*counts.shape[:-2], -1)
-    concentration = conjugate("shares", prior, "dirichlet") + flat
-    shares = gamma_shares(rng, np.broadcast_to(concentration, (*size, *concentration.shape)))
+    concentration = (conjugate("shares", prior, "dirichlet") + flat).reshape(len(rngs), -1)
+    drawn = [gamma_shares(rng, np.broadcast_to(c, (*size, c.size))) for rng, c in zip(rngs, concentration, strict=True)]
+    shares = np.stack(drawn, 2).reshape(*size, *flat.shape)
     leading = ("chain", "draw", *counts.dims[:-2])
     return {
         "shares": xr.DataArray(shares, dims=(*leading, "cell")),

@@ -11,7 +11,7 @@ own posterior is that of its own table: flat for two classes, Perks for more. `c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,12 +58,12 @@ def _margins(joint: Any) -> list[Any]:
 
 
 def exact(
-    data: xr.DataArray, priors: Mapping[str, Any] | None, rng: np.random.Generator, size: tuple[int, int]
+    data: xr.DataArray, priors: Mapping[str, Any] | None, rngs: Sequence[np.random.Generator], size: tuple[int, int]
 ) -> dict[str, xr.DataArray]:
     """Draw from the Dirichlet posterior, (chain, draw) of a size."""
     prior = (priors or {}).get("shares", PRIORS["shares"](data.sizes["actual"]))
     concentration = conjugate("shares", prior, "dirichlet") + data.values.ravel()
-    shares = gamma_shares(rng, np.broadcast_to(concentration, (*size, data.size)))
+    shares = gamma_shares(rngs[0], np.broadcast_to(concentration, (*size, data.size)))
     cells = np.stack(_margins(shares.reshape(*size, *data.shape)), 2)
     return {
         "shares": xr.DataArray(shares, dims=("chain", "draw", "cell")),

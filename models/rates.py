@@ -12,7 +12,7 @@ each class, it says nothing of prevalence (``design="by_actual"``), and the prio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,12 +78,12 @@ def cells(rates: Mapping[str, Any], positive: int) -> Any:
 def exact(
     data: xr.DataArray,
     priors: Mapping[str, Any] | None,
-    rng: np.random.Generator,
+    rngs: Sequence[np.random.Generator],
     size: tuple[int, int],
     *,
     design: str = "joint",
 ) -> dict[str, xr.DataArray]:
-    """Draw from the Beta posteriors, (chain, draw) of a size."""
+    """Draw from the Beta posteriors, (chain, draw) of a size, each matrix from a stream of its own."""
     counts = data.transpose(..., "actual", "predicted")
     successes, trials = outcomes(counts)
     rates = {}
@@ -91,7 +91,8 @@ def exact(
         a, b = np.moveaxis(conjugate(name, prior, "beta"), -1, 0)
         informed = float(not (name == "prevalence" and design == "by_actual"))
         won, lost = informed * successes[name].values, informed * (trials[name] - successes[name]).values
-        rates[name] = rng.beta(a + won, b + lost, (*size, *won.shape))
+        betas = zip(rngs, np.ravel(a + won), np.ravel(b + lost), strict=True)
+        rates[name] = np.stack([rng.beta(x, y, size) for rng, x, y in betas], -1).reshape(*size, *won.shape)
     leading = ("chain", "draw", *counts.dims[:-2])
     return {
         **{name: xr.DataArray(rate, dims=leading) for name, rate in rates.items()},

@@ -14,10 +14,11 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf import _compiled, models, plots, sampling, studies
+from bayesperf import _compiled, _fit_tree, models, plots, studies
 from benchmarks.calibrate import CASES
 
 mpl.use("Agg")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 # As an attribute of the package the function of that name is in front of it.
 calibrating = import_module("bayesperf.studies.calibration")
@@ -106,15 +107,15 @@ class Sampler:
 
     def compile(self, model):
         self.compilations += 1
+        expected = {name: "Beta({}, {})".format(*self.betas[name]) for name in BETAS}
+        assert _fit_tree.priors_in_words(model) == expected, "the model is not that of these priors"
         return Compiled(model)
 
     def sample(self, compiled, *, draws, chains, seed, **options):
         self.calls.append({"draws": draws, "chains": chains, "seed": seed, **options})
         rng, drawn = np.random.default_rng(seed), {}
-        words = sampling.priors_in_words(compiled.model)
         for name, outcome in models.rates.OUTCOMES.items():
             a, b = self.betas[name]
-            assert words[name] == f"Beta({a}, {b})", "the model is not that of these priors"
             won, n = compiled.data[f"{outcome}_data"], compiled.data[f"{outcome}_trials"]
             drawn[name] = rng.beta(a + self.weight * won, b + self.weight * (n - won), (chains, draws, *won.shape))
         drawn["cells"] = models.rates.cells(drawn, 1)
@@ -299,7 +300,7 @@ def plain(data, priors):
     return model
 
 
-SITES = bp.ConfusionMatrix.from_table([[[5, 1], [2, 4]]] * 3, dims=["site"])
+SITES = bp.ConfusionMatrix.from_table([[[5, 1], [2, 4]]] * 4, dims=["site"])
 
 
 @pytest.mark.parametrize(
@@ -315,7 +316,12 @@ SITES = bp.ConfusionMatrix.from_table([[[5, 1], [2, 4]]] * 3, dims=["site"])
         (plain, CM, {}, "model: the observed data of 'tp' must be pymc.Data, so that they can be changed"),
         ("rates", CM, {"prob": 1}, "prob must be a number between 0 and 1, both excluded; it is 1"),
         ("rates", CM, {"thin": 0}, "thin must be a whole number of at least 1; it is 0"),
-        ("rates", CM, {"simulations": 0}, "simulations must be a whole number of at least 1; it is 0"),
+        ("rates", CM, {"thin": 10, "draws": 10}, "thin must be less than draws, 10, so that there are .*; it is 10"),
+        ("rates", CM, {"draws": 0}, "draws must be a whole number of at least 1; it is 0"),
+        ("rates", CM, {"tune": 0.5}, "tune must be a whole number of at least 1; it is 0.5"),
+        ("rates", CM, {"chains": 0}, "chains must be a whole number of at least 1; it is 0"),
+        ("rates", CM, {"target_accept": 1}, "target_accept must be a number between 0 and 1, both excluded; it is 1"),
+        ("rates", CM, {"simulations": 1}, "simulations must be a whole number of at least 2; it is 1"),
         ("rates", CM, {"priors": {"recal": pm.Beta.dist(1, 1)}}, "priors: this model has no 'recal'"),
         ("rates", CM, {"options": {"dim": "fold"}}, "options: the model 'rates' has no 'dim'"),
     ],
@@ -371,7 +377,8 @@ def test_models_of_one_name_are_not_mixed_up():
     assert passed == [1, 0]
 
 
-CALIBRATED = ["multinomial", "rates", "groups", "groups_logit, LKJ, covariate", "markov, varying", "paired", "datasets"]
+CALIBRATED = ["multinomial", "rates", "groups", "groups_logit, LKJ, covariate", "markov, varying", "paired", "datasets",
+              "binormal_roc"]  # fmt: skip
 
 
 def test_every_model_is_calibrated():

@@ -103,6 +103,7 @@ SCORES = xr.DataArray(
     np.random.default_rng(0).normal(0.8, 0.03, (3, 2, 5)).round(3),
     {"dataset": list("abc"), "model": ["one", "other"]}, ("dataset", "model", "fold"),
 )  # fmt: skip
+OF_TWO_CLASSES = (np.array([0, 1, 1, 0, 0, 1, 0]), np.array([0.3, 1.8, 0.7, -0.4, 0.9, 2.5, 0.1]))
 YEAR = xr.DataArray(
     [[0.5, -1.0], [0.2, 0.3], [-0.7, 0.1]], {"site": SITE, "covariate": ["year", "age"]}, ("site", "covariate")
 )
@@ -238,6 +239,16 @@ def of_datasets(scores, center, spread, noise, tail, deviation, test_fraction=0.
     )
 
 
+def of_binormal_roc(scores, precision, offset):
+    """Up to a constant: the single scores, in units of the mean variance, from the middle of the classes."""
+    of_class = [scores.values[scores["positive"].values == label] for label in (False, True)]
+    middle, unit = np.mean([s.mean() for s in of_class]), np.sqrt(np.mean([s.var(ddof=1) for s in of_class]))
+    density = stats.gamma.logpdf(precision, 1).sum() + stats.norm.logpdf(offset).sum()
+    for s, tau, delta in zip(of_class, precision, offset, strict=True):
+        density += stats.norm.logpdf((s - middle) / unit, delta / np.sqrt(tau), 1 / np.sqrt(tau)).sum()
+    return density
+
+
 def shares(*shape):
     return lambda rng: rng.dirichlet(np.ones(shape[-1]), shape[:-1])
 
@@ -316,6 +327,9 @@ CASES = {
                   "difference": ("dataset",)}),
     "datasets, repeated folds": ("datasets", SCORES, {"test_fraction": 0.4}, SCORED,
                                  functools.partial(of_datasets, test_fraction=0.4), {}),
+    "binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {}, {"precision": positive(2), "offset": normal(2)},
+                     of_binormal_roc,
+                     {"mean": ("actual",), "spread": ("actual",), "a": (), "b": (), "auc": ()}),
 }  # fmt: skip
 
 
@@ -364,7 +378,7 @@ def test_density(case):
     found, expected = np.array([[compiled_case(case)(**p)[0], density(counts, **p)] for p in points(case)]).T
     assert abs(expected[1:] - expected[0]).min() > 0.1
     np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-9, atol=1e-9)
-    if not case.startswith("datasets"):  # its statistics are sufficient: up to a constant
+    if not case.startswith(("datasets", "binormal")):  # their statistics are sufficient: up to a constant
         # PyMC has the constants of these priors in single precision.
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
@@ -586,7 +600,7 @@ def test_log_likelihood_of_groups(case, data):
 
 def over_normal(log_function, *places):
     """Log of the mean of exp(log_function) over a standard normal, on a grid about where it is not flat."""
-    z = np.linspace(min(places) - 12, max(places) + 12, 2001)
+    z = np.linspace(min(places) - 12, max(places) + 12, 801)
     return special.logsumexp(log_function(z) + stats.norm.logpdf(z)) + np.log(z[1] - z[0])
 
 

@@ -6,7 +6,6 @@ Two models are compiled and sampled here, once (`groups`, `rates`), and others b
 
 import functools
 import json
-import time
 import warnings
 from collections import OrderedDict
 from importlib.metadata import version
@@ -24,10 +23,12 @@ from arviz_stats.base import array_stats
 from scipy import special, stats
 
 import bayesperf as bp
-from bayesperf import _compiled, _fit_data, sampling
+from bayesperf import _compiled, _fit_data, _fit_tree, _nuts, sampling
+from bayesperf._tables import CELL_DIMS
 from bayesperf.models import _parts
 
 mpl.use("Agg")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 HEADLINE = ["accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "matthews_corrcoef"]
 LEVELS = np.array([0.025, 0.25, 0.5, 0.75, 0.975])
@@ -43,6 +44,9 @@ BINARY = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
 SYSTEMS = table([[[20, 4], [3, 30]], [[7, 0], [1, 5]]], ["no", "yes"], "no", model=["A", "B"])
 THREE = table([[9, 1, 0], [2, 7, 3], [0, 0, 11]], list("abc"))
 SITES = table([[[9, 1], [2, 6]], [[4, 0], [0, 0]], [[3, 3], [1, 8]]], ["no", "yes"], "yes", site=[2, 3, 5])
+SIX_SITES = bp.ConfusionMatrix(
+    xr.concat([SITES.counts, SITES.counts + 1], "site", join="override").assign_coords(site=range(6)), "yes"
+)
 THREE_SITES = table([[[9, 1, 0], [2, 7, 3], [0, 0, 1]], [[2, 2, 1], [0, 4, 0], [1, 0, 6]]], list("abc"), fold=[0, 1])
 RNG = np.random.default_rng(0)
 Y_TRUE, Y_PRED = (np.repeat(RNG.integers(0, 2, 30), 3), np.repeat(RNG.integers(0, 2, 45), 2))
@@ -140,6 +144,13 @@ def test_the_comparison_sees_a_small_difference():
 # ── Exact draws ──
 
 
+@pytest.fixture
+def alone(monkeypatch):
+    """Let a fit be of the posterior, with nothing simulated beside it."""
+    monkeypatch.setattr(sampling, "_prior", lambda *_: {})
+    monkeypatch.setattr(sampling, "_around", lambda *_: ({}, ""))
+
+
 @pytest.mark.parametrize(
     ("data", "model", "options", "reference", "metrics"),
     [
@@ -150,7 +161,7 @@ def test_the_comparison_sees_a_small_difference():
         (SYSTEMS, "rates", {"design": "by_actual"}, {"design": "by_actual"}, ["recall", "balanced_accuracy"]),
     ],
 )
-def test_exact_draws_are_of_the_closed_form(data, model, options, reference, metrics):
+def test_exact_draws_are_of_the_closed_form(data, model, options, reference, metrics, alone):
     tree = exact(data, model, options=options, metrics=metrics)
     post = bp.posterior(data, **reference)
     for name in metrics:
@@ -158,7 +169,7 @@ def test_exact_draws_are_of_the_closed_form(data, model, options, reference, met
         agrees(tree["posterior"][name], of_marginal(post[name]))
 
 
-def test_chosen_class_totals_say_nothing_of_prevalence():
+def test_chosen_class_totals_say_nothing_of_prevalence(alone):
     tree = exact(SYSTEMS, "rates", {"prevalence": pm.Beta.dist(3, 9)}, options={"design": "by_actual"})
     agrees(tree["posterior"]["prevalence"], of_scipy(stats.beta([3, 3], 9), "model"))
     other = exact(SYSTEMS, "rates", {"prevalence": pm.Beta.dist(3, 9)})
@@ -173,7 +184,7 @@ def moves():
 
 
 @pytest.mark.parametrize(("priors", "a", "b"), [(None, 0.5, 0.5), ({"stay": pm.Beta.dist(8, 2)}, 8, 2)])
-def test_exact_draws_of_a_chain(priors, a, b):
+def test_exact_draws_of_a_chain(priors, a, b, alone):
     tree = exact((Y_TRUE, Y_PRED), "markov", priors, options={"by": {"video": VIDEO}})
     g, z, h, j = moves()
     stayed, left = ([((h == i) & ((g == i) == same)).sum() for i in (0, 1)] for same in (True, False))
@@ -188,7 +199,7 @@ def test_exact_draws_of_a_chain(priors, a, b):
             agrees(tree["posterior"][canonical], of_marginal(post[name], draws=100_000))
 
 
-def test_exact_draws_of_two_systems_on_the_same_examples():
+def test_exact_draws_of_two_systems_on_the_same_examples(alone):
     tree = exact(PAIRED, "paired", draws=4000)
     post = bp.posterior(PAIRED.margins(), "flat")
     assert tree["posterior"]["model"].values.tolist() == ["new", "old"]
@@ -205,7 +216,7 @@ def test_exact_draws_of_two_systems_on_the_same_examples():
     assert greater.mean().item() == pytest.approx(expected, abs=5 * error(greater.values))
 
 
-def test_exact_draws_under_priors_of_ones_own():
+def test_exact_draws_under_priors_of_ones_own(alone):
     given = {"recall": pm.Beta.dist([9, 2], [1, 5]), "specificity": pm.Beta.dist(30, 3)}
     tree = exact(SYSTEMS, "rates", given)
     agrees(tree["posterior"]["recall"], of_scipy(stats.beta([29, 9], [5, 5]), "model"))
@@ -222,7 +233,7 @@ def test_exact_draws_under_priors_of_ones_own():
     agrees(joint, of_scipy(stats.beta(omega, omega.sum() - omega), "cell"))
 
 
-def test_exact_draws_are_independent_and_converge_by_themselves():
+def test_exact_draws_are_independent_and_converge_by_themselves(alone):
     """So that few of them, or one chain, are no cause for a warning."""
     tree = exact(BINARY, "rates", draws=3, chains=1)
     assert tree["posterior"].attrs["independent_draws"] == 1
@@ -277,13 +288,13 @@ def sampler(monkeypatch):
     monkeypatch.setattr("nutpie.sample", sample)
     monkeypatch.setattr(_compiled, "_compiled", OrderedDict())
     # A few draws of the prior do for what follows them.
-    monkeypatch.setattr(sampling, "_warn", lambda *_: None)
+    monkeypatch.setattr(_nuts, "warn", lambda *_: None)
     return calls
 
 
 def fitted(case, **settings):
     model, data, options = CASES[case]
-    return bp.fit(data, model, options=options, **{"random_seed": 1, "draws": 300, "chains": 4, **settings})
+    return bp.fit(data, model, options=options, **{"random_seed": 1, "draws": 100, "chains": 4, **settings})
 
 
 # ── The tree ──
@@ -335,7 +346,7 @@ def test_tree_of_every_model(case, sampler):
     else:
         assert "left_out" not in tree.attrs
         units = tree["log_likelihood"]["counts"]
-        assert dict(units.sizes) == {"chain": 4, "draw": 300} | UNITS[case]
+        assert dict(units.sizes) == {"chain": 4, "draw": 100} | UNITS[case]
         assert np.isfinite(units).all()
     assert expected <= set(tree.children)
     posterior, prior = tree["posterior"].to_dataset(), tree["prior"].to_dataset()
@@ -346,7 +357,7 @@ def test_tree_of_every_model(case, sampler):
     for name, leading in CELLS[case].items():
         for drawn, chains in ((posterior, 4), (prior, 1)):
             cells = drawn[name].transpose("chain", "draw", *leading, "actual", "predicted")
-            assert cells.shape[:2] == (chains, 300)
+            assert cells.shape[:2] == (chains, 100)
             np.testing.assert_allclose(cells.sum(["actual", "predicted"]), 1, rtol=1e-6)
             for dim in leading:
                 assert cells[dim].values.tolist() == labels[dim]
@@ -395,15 +406,15 @@ def test_metrics_of_groups_are_of_their_cells(sampler):
 def test_the_dim_of_groups_need_not_be_the_last(sampler):
     counts = xr.concat([SITES.counts, SITES.counts + 1], "model").assign_coords(model=["A", "B"])
     cm = bp.ConfusionMatrix(counts.transpose("site", "model", "actual", "predicted"), "yes")
-    posterior = bp.fit(cm, "groups", options={"dim": "site"}, draws=200, random_seed=1)["posterior"]
+    posterior = bp.fit(cm, "groups", options={"dim": "site"}, draws=20, random_seed=1)["posterior"]
     assert posterior["recall"].dims == ("chain", "draw", "model")
     assert posterior["cells_group"].dims == ("chain", "draw", "model", "site", "actual", "predicted")
-    logit = bp.fit(cm, "groups_logit", options={"dim": "site"}, draws=200, random_seed=1)["posterior"]
+    logit = bp.fit(cm, "groups_logit", options={"dim": "site"}, draws=20, random_seed=1)["posterior"]
     assert set(logit["recall_group"].dims) == {"chain", "draw", "model", "site"}
 
 
 def test_predictions_are_of_the_posterior():
-    tree = exact(BINARY, "rates", draws=5000)
+    tree = exact(BINARY, "rates", draws=1500)
     drawn = tree["posterior_predictive"]
     for name, n, a, b in (("positives", 100, 52, 52), ("true_positives", 50, 41, 11), ("true_negatives", 50, 46, 6)):
         x, expected = drawn[name].values, stats.betabinom(n, a, b)
@@ -415,7 +426,7 @@ def test_predictions_are_of_the_posterior():
 
 
 def test_predicted_tables_have_the_dims_of_the_observed_ones():
-    tree = exact(SYSTEMS, draws=4000)
+    tree = exact(SYSTEMS, draws=1000)
     for group in ("prior_predictive", "posterior_predictive"):
         drawn = tree[group]["counts"]
         assert drawn.dims == ("chain", "draw", "model", "actual", "predicted")
@@ -454,7 +465,7 @@ def test_log_likelihood_sums_to_that_of_the_table():
 
 def test_rates_and_cells_are_the_same_model_to_loo():
     """Under their default priors: the flat Dirichlet."""
-    trees = {"rates": exact(BINARY, "rates", draws=4000), "multinomial": exact(BINARY, draws=4000)}
+    trees = {"rates": exact(BINARY, "rates", draws=1500), "multinomial": exact(BINARY, draws=1500)}
     elpd = [az.loo(tree).elpd for tree in trees.values()]
     # Under a flat Dirichlet an example left out has predictive probability of its cell's other examples.
     counts = np.array([40, 10, 5, 45])
@@ -476,7 +487,7 @@ def test_too_large_a_log_likelihood_is_left_out(monkeypatch):
 
 @pytest.mark.parametrize("case", ["multinomial of three classes", "paired", "markov, varying", "groups"])
 def test_round_trip(case, sampler, tmp_path):
-    tree = exact(*CASES[case][1::-1], draws=100) if case in EXACT else fitted(case)
+    tree = exact(*CASES[case][1::-1], draws=30) if case in EXACT else fitted(case, draws=30)
     tree.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "fit.nc", engine="h5netcdf") as stored:
         assert set(stored.children) == set(tree.children)
@@ -491,7 +502,7 @@ def test_round_trip(case, sampler, tmp_path):
 # ── What is recorded ──
 
 
-def test_attributes():
+def test_attributes(alone):
     settings = {"draws": 20, "chains": 3, "random_seed": 7}
     attrs = exact(BINARY, "rates", {"recall": pm.Beta.dist(9, 1)}, options={"design": "by_actual"}, **settings)[
         "posterior"
@@ -509,18 +520,18 @@ def test_attributes():
     assert "tune" not in attrs
 
 
-def test_attributes_of_a_sampler(sampler):
-    tree = fitted("groups, clusters", tune=17)
+def test_attributes_of_a_sampler(sampler, alone):
+    tree = fitted("groups, clusters", tune=17, draws=20)
     expected = {"model": "groups", "method": "mcmc", "sampler": "nutpie", "sampler_version": version("nutpie"),
-                "independent_draws": 0, "tune": 17, "draws": 300, "chains": 4, "random_seed": 1}  # fmt: skip
+                "independent_draws": 0, "tune": 17, "draws": 20, "chains": 4, "random_seed": 1}  # fmt: skip
     assert expected.items() <= tree["posterior"].attrs.items()
     assert json.loads(tree["posterior"].attrs["priors"])["dispersion"] == "Beta(1, 9)"
     assert "ρ" not in tree["posterior"].attrs["prior"]
-    values = json.loads(fitted("groups_logit, covariates")["posterior"].attrs["options"])["covariates"]
+    values = json.loads(fitted("groups_logit, covariates", draws=5)["posterior"].attrs["options"])["covariates"]
     assert values == YEAR.values.tolist()
 
 
-def test_what_the_cells_are_of(sampler):
+def test_what_the_cells_are_of(sampler, alone):
     single = "Posterior of the system's metric"
     expected = {"rates": single, "groups": "Posterior of the metric at the population mean over sites",
                 "markov, varying": "Posterior of the system's long-run metric"}  # fmt: skip
@@ -532,7 +543,7 @@ def test_what_the_cells_are_of(sampler):
                 post.predict(20)
 
 
-def test_hash_of_the_data_and_of_nothing_else():
+def test_hash_of_the_data_and_of_nothing_else(alone):
     def recorded(*data_and_model, **settings):
         return exact(*data_and_model, draws=5, **settings)["posterior"].attrs["data_hash"]
 
@@ -572,13 +583,27 @@ def test_seeds():
     xr.testing.assert_identical(one, two)
 
 
-def test_fits_of_other_data_are_independent_under_the_same_seed():
+def test_fits_of_other_data_are_independent_under_the_same_seed(alone):
     one, two = (exact(bp.ConfusionMatrix.from_counts(tp=tp, fn=10, fp=5, tn=45), draws=5000) for tp in (40, 41))
     drawn = [tree["posterior"]["recall"].values.ravel() for tree in (one, two)]
     assert abs(np.corrcoef(drawn)[0, 1]) < 5 / np.sqrt(drawn[0].size)
 
 
-def test_a_seed_not_given_is_recorded():
+@pytest.mark.parametrize("name", ["shares", "recall"])
+def test_another_system_changes_no_exact_draws(name, alone):
+    """Nor does the order; and systems share no random numbers."""
+    model = "multinomial" if name == "shares" else "rates"
+    both = exact(SYSTEMS, model, draws=20)["posterior"][name]
+    for order in ([1], [1, 0]):
+        others = bp.ConfusionMatrix(SYSTEMS.counts.isel(model=order), "no")
+        found = exact(others, model, draws=20)["posterior"][name]
+        np.testing.assert_array_equal(found.sel(model="B"), both.sel(model="B"))
+    twice = bp.ConfusionMatrix(SYSTEMS.counts.isel(model=[0, 0]).assign_coords(model=["A", "C"]), "no")
+    drawn = exact(twice, model, draws=2000)["posterior"]["recall"].transpose("model", ...).values.reshape(2, -1)
+    assert abs(np.corrcoef(drawn)[0, 1]) < 5 / np.sqrt(drawn.shape[1])
+
+
+def test_a_seed_not_given_is_recorded(alone):
     tree, other = (bp.fit(BINARY, "rates", method="exact", draws=30) for _ in range(2))
     seeds = [found["posterior"].attrs["random_seed"] for found in (tree, other)]
     assert seeds[0] != seeds[1]
@@ -586,13 +611,24 @@ def test_a_seed_not_given_is_recorded():
     xr.testing.assert_equal(again["posterior"].to_dataset(), tree["posterior"].to_dataset())
 
 
-def test_metrics_asked_for():
+def test_metrics_asked_for(alone):
     posterior = exact(SYSTEMS, metrics=["tpr", "f1_macro", "recall_per_class"], draws=10)["posterior"]
     assert set(posterior.data_vars) == {"shares", "cells", "recall", "f1_macro", "recall_per_class"}
     assert posterior["recall_per_class"].dims == ("chain", "draw", "model", "label")
     assert posterior["label"].values.tolist() == ["no", "yes"]
     np.testing.assert_allclose(posterior["recall_per_class"].sel(label="no"), posterior["recall"])
     assert set(exact(THREE, metrics=[], draws=10)["posterior"].data_vars) == {"shares", "cells"}
+
+
+def test_a_variable_that_is_the_metric_stays():
+    tree = exact(SYSTEMS, "rates", metrics=["prevalence", "recall", "precision"], draws=50)
+    for group in ("posterior", "prior"):
+        cells = tree[group]["cells"]
+        share = cells.sel(actual="no").sum("predicted")
+        np.testing.assert_allclose(tree[group]["prevalence"], share, rtol=1e-9)
+        np.testing.assert_allclose(tree[group]["recall"], cells.sel(actual="no", predicted="no") / share, rtol=1e-9)
+    left_out = exact(sites_called("recall"), metrics=["accuracy"], draws=50)["posterior"]
+    assert left_out["accuracy"].dims == ("chain", "draw", "recall")
 
 
 # ── Priors ──
@@ -615,7 +651,7 @@ class Made:
         return pm.Beta(name, 12, 12, dims=self.dims)
 
 
-def test_priors_of_other_packages(sampler):
+def test_priors_of_other_packages(sampler, alone):
     expected = of_scipy(stats.beta([12, 12], 12), "model")
     for prior in (Halves(), Made("model"), pm.Beta.dist(12, 12, shape=2)):
         tree = bp.fit(SYSTEMS, "rates", {"recall": prior}, draws=500, random_seed=3)
@@ -632,7 +668,7 @@ def test_priors_that_are_no_beta():
     model = built(
         "rates", SYSTEMS, priors={"recall": pm.Uniform.dist(0.5, 0.9), "specificity": pm.Kumaraswamy.dist(2, 3)}
     )
-    assert sampling.priors_in_words(model) == {
+    assert _fit_tree.priors_in_words(model) == {
         "prevalence": "Beta(2, 2)", "recall": "Uniform(0.5, 0.9)", "specificity": "Kumaraswamy(2, 3)",
     }  # fmt: skip
     # One share a row, in the order of the dims.
@@ -641,7 +677,7 @@ def test_priors_that_are_no_beta():
     np.testing.assert_allclose(drawn.mean(0), [[0.8, 0.2], [0.1, 0.9]], atol=5 * 0.4 / np.sqrt(12 * 4000))
 
 
-def test_hyperpriors(sampler):
+def test_hyperpriors(sampler, alone):
     """A variable may bring others with it."""
 
     class Learnt:
@@ -683,6 +719,10 @@ PRIOR_ERRORS = [
     ("groups_logit", SITES, {"spread": pm.Normal.dist(0, 1)}, "which spread cannot."),
     ("groups_logit", SITES, {"coefficients": pm.Normal.dist(0, 1)}, "it has 'location', 'spread', 'coefficient'."),
     ("datasets", SCORES, {"noise": pm.Normal.dist(1, 1)}, "which noise cannot."),
+    ("groups_logit", SITES, {"coefficient": pm.Normal.dist(0, 1)}, "priors: 'coefficient' is of no use without "
+     "options={'covariates': ...}."),
+    ("markov", (Y_TRUE, Y_PRED), {"stay_dispersion": pm.Beta.dist(1, 9)}, "priors: 'stay_dispersion' is of no use "
+     "without options={'sequences': 'varying'}."),
 ]  # fmt: skip
 
 
@@ -762,18 +802,77 @@ def test_a_model_of_ones_own_takes_any_array(sampler):
 
 # ── What is refused ──
 
-CELLS_OF_SITES = bp.ConfusionMatrix(SITES.counts.rename(site="cell"), "yes")
+
+def sites_called(name):
+    return bp.ConfusionMatrix(SITES.counts.rename(site=name), "yes")
+
+
+def without_a_model(data, priors):
+    return {"recall": pm.Beta.dist(1, 1)}
+
+
+def with_cells(data, priors, dims=None):
+    """Cells without names, or of another recall than the variable's."""
+    with pm.Model(coords={"actual": data["actual"].values, "predicted": data["predicted"].values}) as model:
+        recall = pm.Beta("recall", 1, 1)
+        pm.Binomial("hits", 10, recall, observed=pm.Data("hits_data", 3))
+        pm.Deterministic("cells", pm.math.stack([recall**2, 1 - recall**2, 0.5, 0.5]).reshape((2, 2)) / 2, dims=dims)
+    return model
+
+
+with_table = functools.partial(with_cells, dims=CELL_DIMS)
+with_table.__name__ = "with_table"
+
+
+def covariates(values, *dims, **coords):
+    return {"options": {"covariates": xr.DataArray(values, coords, dims)}}
+
+
+OF_SITES = "options['covariates']"
 ERRORS = [
-    (ValueError, BINARY, "multinomal", {}, "model must be one of groups, groups_logit, multinomial, rates, markov, "
-     "paired, datasets, or a function (data, priors) -> pymc.Model; it is 'multinomal'. Did you mean 'multinomial'?"),
+    (ValueError, BINARY, "multinomal", {}, f"model must be one of {', '.join(bp.models.names())}, or a "
+     "function (data, priors) -> pymc.Model; it is 'multinomal'. Did you mean 'multinomial'?"),
     (ValueError, BINARY, 3, {}, "-> pymc.Model; it is 3."),
     (ValueError, BINARY, "rates", {"method": "vi"}, "method must be one of 'mcmc', 'exact'; it is 'vi'."),
     (ValueError, BINARY, "rates", {"draws": 0}, "draws must be a whole number of at least 1; it is 0."),
     (ValueError, BINARY, "rates", {"chains": 1.5}, "chains must be a whole number of at least 1; it is 1.5."),
     (TypeError, BINARY, "rates", {"method": "exact", "target_accept": 0.9, "cores": 1}, "method='exact' samples "
      "nothing, so it takes no target_accept, cores."),
-    (ValueError, CELLS_OF_SITES, "groups", {}, "data: 'cell' is a dim that the models use for their own; rename that "
-     "dim."),
+    (ValueError, sites_called("cell"), "groups", {}, "data: 'cell' is a dim that the models use for their own; rename "
+     "that dim."),
+    (ValueError, sites_called("cells_new"), "groups", {}, "data: 'cells_new' is a dim that the models use for their "
+     "own; rename that dim."),
+    (ValueError, sites_called("totals"), "groups", {}, "data: 'totals' is a variable of the model; rename that dim."),
+    (ValueError, sites_called("recall"), "rates", {}, "data: 'recall' is a variable of the model; rename that dim."),
+    (ValueError, sites_called("recall"), "multinomial", {}, "data: 'recall' is a metric; rename that dim, or leave the "
+     "metric out of metrics."),
+    (TypeError, BINARY, "rates", {"priors": [pm.Beta.dist(1, 1)]}, "priors must be a mapping, as {'recall': "
+     "pymc.Beta.dist(9, 1)}; it is list."),
+    (TypeError, BINARY, "rates", {"priors": ""}, "priors must be a mapping, as {'recall': pymc.Beta.dist(9, 1)}; it is "
+     "str."),
+    (TypeError, SITES, "groups", {"options": "clusters"}, "options must be a mapping, as {'groups': 'clusters'}; it is "
+     "str."),
+    (TypeError, BINARY, without_a_model, {}, "model: the function must return a pymc.Model; it returned dict."),
+    (ValueError, SYSTEMS, with_cells, {}, "model: its variable 'cells' must have dims (…, 'actual', 'predicted'); it "
+     "has ()."),
+    (ValueError, SYSTEMS, with_table, {}, "metrics: 'recall' is the name of another variable of the model, with dims "
+     "(). Leave it out: bayesperf.Posterior.from_datatree(tree)['recall'] is the metric."),
+    (ValueError, SITES, "groups", {"metrics": ["recall", "prevalence"]}, "metrics: 'prevalence' is the name of another "
+     "variable of the model, with dims ('actual',). Leave it out: bayesperf.Posterior.from_datatree(tree)"
+     "['prevalence'] is the metric."),
+    (ValueError, SCORES, "datasets", {"metrics": ["recall"]}, "metrics: the model has no variable 'cells' (…, actual, "
+     "predicted) to compute them of."),
+    (TypeError, BINARY, "rates", {"metrics": "recall"}, "metrics must be a sequence of names, as ['recall']; it is "
+     "'recall'."),
+    (ValueError, BINARY, "rates", {"nuts_sampler": "stan"}, "nuts_sampler must be one of 'nutpie', 'pymc', 'numpyro', "
+     "'blackjax'; it is 'stan'."),
+    (TypeError, BINARY, "rates", {"seed": 3}, "'seed' is not for the caller of a fit to set: say random_seed."),
+    (TypeError, BINARY, "rates", {"progress_bar": False}, "'progress_bar' is not for the caller of a fit to set: say "
+     "progressbar."),
+    (TypeError, BINARY, "rates", {"save_warmup": True}, "'save_warmup' is not for the caller of a fit to set: the "
+     "draws of tuning are not kept."),
+    (TypeError, BINARY, "rates", {"nuts_sampler": "pymc", "target_acept": 0.9}, "'target_acept' is no argument of "
+     "bayesperf.fit, nor a setting of its sampler, pymc."),
     (ValueError, BINARY, "rates", {"tune": 0}, "tune must be a whole number of at least 1; it is 0."),
     (ValueError, BINARY, "rates", {"random_seed": -1}, "random_seed must be a non-negative integer or a numpy "
      "Generator; it is -1."),
@@ -811,6 +910,22 @@ ERRORS = [
      "'clusters'; it is 'folds'."),
     (ValueError, SITES, "groups", {"options": {"repeats": 0}}, "options['repeats'] must be a whole number of at "
      "least 1"),
+    (ValueError, SITES, "groups", {"options": {"repeats": 2}}, "options['repeats']: 2 repeats have as many folds each, "
+     "and dim 'site' has 3. Leave out an unfinished repeat."),
+    (TypeError, SITES, "groups_logit", {"options": {"covariates": [1, 2, 3]}}, f"{OF_SITES} must be a DataArray "
+     "('site', 'covariate'); it is list."),
+    (ValueError, SITES, "groups_logit", covariates([1, 2, 3], "site", site=[2, 3, 5]), f"{OF_SITES} must have dims "
+     "'site' and 'covariate'; it has ('site',)."),
+    (ValueError, SITES, "groups_logit", covariates([[1], [2], [3]], "site", "covariate"), f"{OF_SITES} must say of "
+     "which site each row is: give dim 'site' the labels of the data."),
+    (ValueError, SITES, "groups_logit", covariates([[1], [2], [3]], "site", "covariate", site=[2, 3, 4]), f"{OF_SITES} "
+     "has no row for site 5."),
+    (ValueError, SITES, "groups_logit", covariates([[1]] * 4, "site", "covariate", site=[2, 3, 4, 5]), f"{OF_SITES} "
+     "has 4 rows for 3 of site: select those of the data, once each."),
+    (ValueError, SITES, "groups_logit", covariates([[1], [2], [np.nan]], "site", "covariate", site=[2, 3, 5]),
+     f"{OF_SITES} must hold finite numbers. Fill in what is missing; code categories as 0 and 1."),
+    (ValueError, SITES, "groups_logit", covariates([["a"], ["b"], ["a"]], "site", "covariate", site=[2, 3, 5]),
+     f"{OF_SITES} must hold finite numbers."),
     (ValueError, SITES, "groups", {"options": {"lkj": 1}}, "options: the model 'groups' has no 'lkj'; it has "
      "'dim', 'groups', 'repeats', 'design'."),
     (ValueError, BINARY, "multinomial", {"options": {"dim": "x"}}, "options: the model 'multinomial' has no 'dim'; "
@@ -832,8 +947,20 @@ ERRORS = [
 @pytest.mark.parametrize(("kind", "data", "model", "settings", "words"), ERRORS)
 def test_what_is_refused(kind, data, model, settings, words, sampler):
     with pytest.raises(kind) as raised:
-        bp.fit(data, model, **settings)
+        bp.fit(data, model, **{"draws": 10, **settings})
     assert words in str(raised.value)
+    assert not sampler
+
+
+def test_settings_that_the_sampler_has_not():
+    with pytest.raises(TypeError) as raised:
+        _nuts.sample_compiled(None, {"target_acept": 0.9}, seed=1)
+    assert str(raised.value) == (
+        "'target_acept' is no argument of bayesperf.fit, nor a setting of its sampler, nutpie."
+    )
+    with pytest.raises(AttributeError):  # what else is wrong is said as it is
+        _nuts.sample_compiled(None, {"target_accept": 0.9}, seed=1)
+    _nuts.check({"nuts_sampler": "pymc", "target_accept": 0.9, "max_treedepth": 8, "cores": 1, "nuts": {}})
 
 
 def test_more_examples_than_the_sampler_can_count():
@@ -871,13 +998,25 @@ def test_models_of_other_data_share_a_compilation(case):
     assert _compiled.structure(built(model, other_data(data), options)) == known
 
 
+def test_bounded_priors_share_a_compilation():
+    """Their transforms are made anew with every model."""
+    one, same, other = (
+        _compiled.structure(built("rates", SYSTEMS, priors={"recall": pm.Uniform.dist(0.5, upper)}))
+        for upper in (0.9, 0.9, 0.8)
+    )
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other
+
+
 def test_models_of_other_structure_do_not():
     structures = {case: _compiled.structure(built(*CASES[case])) for case in CASES}
     more = {
         "another shape": built("groups", SITES.isel(site=[0, 1])),
         "another prior": built("groups", SITES, None, {"dispersion": pm.Beta.dist(1, 25)}),
         "another kind of prior": built("groups", SITES, None, {"dispersion": pm.Uniform.dist(0, 1)}),
-        "other repeats": built("groups", SITES, {"repeats": 4}),
+        "two repeats": built("groups", SIX_SITES, {"repeats": 2}),
+        "three repeats": built("groups", SIX_SITES, {"repeats": 3}),
         "another LKJ": built("groups_logit", SITES, {"lkj": 3.0}),
         "the other label": built("rates", bp.ConfusionMatrix(SYSTEMS.counts, "yes")),
         "another dim": built("rates", bp.ConfusionMatrix(SYSTEMS.counts.rename(model="system"), "no")),
@@ -966,9 +1105,9 @@ def test_compilations_are_kept_and_given_the_data(monkeypatch):
 # ── The sampler's settings and warnings ──
 
 
-def test_settings_of_the_sampler(sampler):
-    fitted("rates", draws=400, chains=4, tune=150)
-    expected = {"draws": 400, "chains": 4, "tune": 150, "target_accept": 0.95, "progress_bar": False}
+def test_settings_of_the_sampler(sampler, alone):
+    fitted("rates", draws=40, chains=4, tune=150)
+    expected = {"draws": 40, "chains": 4, "tune": 150, "target_accept": 0.95, "progress_bar": False}
     assert expected.items() <= sampler[-1].items()
     fitted("rates", target_accept=0.99, cores=1)
     assert {"target_accept": 0.99, "cores": 1}.items() <= sampler[-1].items()
@@ -1000,65 +1139,76 @@ def slowly(rng, shape, lag):
     return x
 
 
-def fit_to(monkeypatch, draws, diverging=0):
-    """Fit where the sampler returns these draws."""
+def groups_of(draws, diverging=0):
+    """Return what a sampler does, of these draws of the rates."""
     shape = draws["recall"].shape
+    flags = (np.arange(np.prod(shape)) < diverging).reshape(shape)
+    posterior = xr.Dataset({name: (("chain", "draw"), value) for name, value in draws.items()})
+    return {"posterior": posterior, "sample_stats": xr.Dataset({"diverging": (("chain", "draw"), flags)})}
 
-    def sample(compiled, **_):
-        variables = {name: (("chain", "draw"), value) for name, value in draws.items()}
-        p, r, s = (draws[name] for name in ("prevalence", "recall", "specificity"))
-        cells = np.stack([(1 - p) * s, (1 - p) * (1 - s), p * (1 - r), p * r], -1).reshape(*shape, 2, 2)
-        variables["cells"] = (("chain", "draw", "actual", "predicted"), cells)
-        flags = (np.arange(np.prod(shape)) < diverging).reshape(shape)
-        stats = xr.Dataset({"diverging": (("chain", "draw"), flags)})
-        return xr.DataTree.from_dict({"posterior": xr.Dataset(variables), "sample_stats": stats})
 
-    monkeypatch.setattr("nutpie.compile_pymc_model", Compiled)
-    monkeypatch.setattr("nutpie.sample", sample)
-    monkeypatch.setattr(_compiled, "_compiled", OrderedDict())
+def warned(call):
+    """Return the convergence warnings of a call."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        bp.fit(BINARY, "rates", random_seed=1)
-    found = [warning for warning in caught if warning.category is bp.ConvergenceWarning]
-    assert all(warning.filename == __file__ for warning in found)
-    return [str(warning.message) for warning in found]
+        call()
+    return [warning for warning in caught if warning.category is bp.ConvergenceWarning]
 
 
-def test_good_draws_are_no_cause_for_a_warning(monkeypatch):
-    assert fit_to(monkeypatch, draws_of_rates()) == []
+@functools.cache
+def three_rates():
+    return built("rates", BINARY)
 
 
-def test_divergences(monkeypatch):
-    assert fit_to(monkeypatch, draws_of_rates(), diverging=3) == [
+def messages(draws, diverging=0):
+    """Return what is said of these draws."""
+    return [str(warning.message) for warning in warned(lambda: _nuts.warn(groups_of(draws, diverging), three_rates()))]
+
+
+def test_a_fit_warns_where_it_was_called(monkeypatch, alone):
+    draws = draws_of_rates(200)
+    groups = groups_of(draws, diverging=3)
+    p, r, s = (draws[name] for name in ("prevalence", "recall", "specificity"))
+    cells = np.stack([(1 - p) * s, (1 - p) * (1 - s), p * (1 - r), p * r], -1).reshape(*p.shape, 2, 2)
+    groups["posterior"]["cells"] = ("chain", "draw", "actual", "predicted"), cells
+    monkeypatch.setattr("nutpie.compile_pymc_model", Compiled)
+    monkeypatch.setattr("nutpie.sample", lambda *_, **__: xr.DataTree.from_dict(groups))
+    monkeypatch.setattr(_compiled, "_compiled", OrderedDict())
+    found = warned(lambda: bp.fit(BINARY, "rates", random_seed=1))
+    assert [str(warning.message) for warning in found] == [
         f"3 transitions diverged: the draws leave out part of the posterior. {ADVICE}"
     ]
+    assert found[0].filename == __file__
+
+
+def test_good_draws_are_no_cause_for_a_warning():
+    assert messages(draws_of_rates()) == []
 
 
 @pytest.mark.parametrize("worst", ["recall", "specificity"])
-def test_chains_that_disagree(monkeypatch, worst):
+def test_chains_that_disagree(worst):
     draws = draws_of_rates()
     draws["prevalence"][0] += 0.05
     draws[worst][2] -= 0.2
-    messages = fit_to(monkeypatch, draws)
     value = array_stats.rhat(draws[worst], chain_axis=0, draw_axis=1)
     assert value > 1.01
-    assert messages[0] == (f"R̂ of {worst} is {value:.3f} (more than 1.01): the chains disagree. {ADVICE}")
+    assert messages(draws)[0] == f"R̂ of {worst} is {value:.3f} (more than 1.01): the chains disagree. {ADVICE}"
 
 
-def test_a_single_chain_has_none_to_disagree_with(monkeypatch):
+def test_a_single_chain_has_none_to_disagree_with():
     draws = {name: values.reshape(1, -1) for name, values in draws_of_rates().items()}
-    assert not [text for text in fit_to(monkeypatch, draws) if "disagree" in text]
+    assert not [text for text in messages(draws) if "disagree" in text]
 
 
-def test_chains_that_are_stuck(monkeypatch):
+def test_chains_that_are_stuck():
     draws = draws_of_rates()
     draws["recall"][:] = np.array([[0.5], [0.6], [0.7], [0.8]])
-    assert fit_to(monkeypatch, draws)[0].startswith("R̂ of recall is ")
+    assert messages(draws)[0].startswith("R̂ of recall is ")
 
 
 @pytest.mark.parametrize("worst", ["recall", "prevalence"])
 @pytest.mark.parametrize("kind", ["bulk", "tail"])
-def test_few_effective_draws(monkeypatch, worst, kind):
+def test_few_effective_draws(worst, kind):
     rng = np.random.default_rng(6)
     draws = draws_of_rates(2000)
     if kind == "bulk":
@@ -1070,16 +1220,15 @@ def test_few_effective_draws(monkeypatch, worst, kind):
     n, other = (labelled.azstats.ess(method=name).item() for name in (kind, "bulk"))
     assert n < 400
     assert kind == "bulk" or other > 400
-    assert fit_to(monkeypatch, draws)[-1] == (
+    assert messages(draws)[-1] == (
         f"The effective sample size ({kind}) of {worst} is {n:.0f} (less than 400): its figures are rough. Raise draws."
     )
 
 
-def test_everything_wrong_at_once(monkeypatch):
+def test_everything_wrong_at_once():
     draws = draws_of_rates()
     draws["recall"] = special.expit(slowly(np.random.default_rng(1), (4, 1000), 300))
-    messages = fit_to(monkeypatch, draws, diverging=1)
-    assert [message.split()[0] for message in messages] == ["1", "R̂", "The"]
+    assert [message.split()[0] for message in messages(draws, diverging=1)] == ["1", "R̂", "The"]
 
 
 # ── Sampled: groups ──
@@ -1094,9 +1243,10 @@ FOLDS = bp.ConfusionMatrix.from_frame(
 
 
 @pytest.fixture(scope="session")
-def groups():
-    """Three models × ten folds."""
-    return bp.fit(FOLDS, "groups", options={"dim": "fold"}, random_seed=1, progressbar=False)
+def groups_fit():
+    """Three models × ten folds; only the sampler is compiled."""
+    with pytensor.config.change_flags(mode="FAST_COMPILE"):
+        return bp.fit(FOLDS, "groups", options={"dim": "fold"}, random_seed=1, progressbar=False)
 
 
 def pooled(cm, groups="random", draws=100_000, **settings):
@@ -1117,39 +1267,37 @@ def agrees_with_quadrature(tree, cm, groups="random", metrics=("recall", "specif
     agrees(posterior["dispersion"], of_marginal(pool.dispersion))
 
 
-def test_groups_agree_with_quadrature(groups):
-    agrees_with_quadrature(groups, FOLDS)
+def test_groups_agree_with_quadrature(groups_fit):
+    agrees_with_quadrature(groups_fit, FOLDS)
 
 
-def test_groups_in_arviz(groups, tmp_path):
-    summary = az.summary(groups, var_names=["recall", "recall_new"])
+def test_groups_in_arviz(groups_fit, tmp_path):
+    summary = az.summary(groups_fit, var_names=["recall", "recall_new"])
     assert summary.shape[0] == 6
     assert (summary["r_hat"].astype(float) <= 1.01).all()
-    figure = az.plot_forest(groups, var_names=["recall"]).viz["figure"].item()
+    figure = az.plot_forest(groups_fit, var_names=["recall"]).viz["figure"].item()
     assert "recall" in {text.get_text() for text in figure.findobj(mpl.text.Text)}
     mpl.pyplot.close("all")
-    found = az.loo(groups)
+    found = az.loo(groups_fit)
     assert found.n_data_points == 30
     assert found.pareto_k is None or (found.pareto_k < 0.7).all()
-    assert len(az.compare({"one": groups, "again": groups})) == 2
-    shown = bp.Posterior.from_datatree(groups).summary(["recall"])
-    np.testing.assert_allclose(shown["mean"], groups["posterior"]["recall"].mean(["chain", "draw"]))
+    assert len(az.compare({"one": groups_fit, "again": groups_fit})) == 2
+    shown = bp.Posterior.from_datatree(groups_fit).summary(["recall"])
+    np.testing.assert_allclose(shown["mean"], groups_fit["posterior"]["recall"].mean(["chain", "draw"]))
     assert shown["model"].tolist() == ["decision_tree", "logistic_regression", "naive_bayes"]
     assert (shown["mcse"] > 0).all()
-    groups.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
-    assert groups["posterior"].attrs["sampler"] == "nutpie"
+    groups_fit.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
+    assert groups_fit["posterior"].attrs["sampler"] == "nutpie"
 
 
-def test_a_second_fit_is_not_compiled_again(groups, monkeypatch):
+def test_a_second_fit_is_not_compiled_again(groups_fit, monkeypatch):
     import nutpie
 
     compilations = []
     monkeypatch.setattr(nutpie, "compile_pymc_model", lambda *_, **__: compilations.append(1))
     counts = (FOLDS.counts * 2).assign_coords(model=["x", "y", "z"], fold=np.arange(10) + 100)
     doubled = bp.ConfusionMatrix(counts, "malignant")
-    start = time.perf_counter()
-    tree = bp.fit(doubled, "groups", options={"dim": "fold"}, random_seed=2, progressbar=False)
-    assert time.perf_counter() - start < 120
+    tree = bp.fit(doubled, "groups", options={"dim": "fold"}, random_seed=2, draws=500, progressbar=False)
     assert not compilations
     assert tree["posterior"]["model"].values.tolist() == ["x", "y", "z"]
     assert tree["posterior"]["recall_group"]["fold"].values.tolist() == counts["fold"].values.tolist()
@@ -1163,33 +1311,33 @@ PRECISE = {"specificity": pm.Beta.dist(9, 1)}
 
 
 @pytest.fixture(scope="session")
-def rates():
+def rates_fit():
     return bp.fit(BINARY, "rates", PRECISE, random_seed=1, progressbar=False)
 
 
-def test_rates_agree_with_the_closed_form(rates):
-    posterior = rates["posterior"]
+def test_rates_agree_with_the_closed_form(rates_fit):
+    posterior = rates_fit["posterior"]
     agrees(posterior["prevalence"], of_scipy(stats.beta(52, 52)))
     agrees(posterior["recall"], of_scipy(stats.beta(41, 11)))
     agrees(posterior["specificity"], of_scipy(stats.beta(54, 6)))
-    assert rates["sample_stats"]["diverging"].sum() == 0
-    assert not any("message" in name for name in rates["sample_stats"])
+    assert rates_fit["sample_stats"]["diverging"].sum() == 0
+    assert not any("message" in name for name in rates_fit["sample_stats"])
     differs(posterior["specificity"], of_scipy(stats.beta(46, 6)))
     for package in ("nutpie", "pymc"):
         assert version(package) in posterior.attrs.values()
-    loo = az.loo(rates)
+    loo = az.loo(rates_fit)
     assert loo.n_data_points == 100
-    ranked = az.compare({"precise": rates, "flat": exact(BINARY, "rates")})
+    ranked = az.compare({"precise": rates_fit, "flat": exact(BINARY, "rates")})
     assert set(ranked.index) == {"precise", "flat"}
 
 
-def test_the_seed_is_the_samplers(rates):
+def test_the_seed_is_the_samplers(rates_fit):
     again = bp.fit(BINARY, "rates", PRECISE, random_seed=1, progressbar=False)
     for group in ("posterior", "prior", "posterior_predictive", "sample_stats"):
-        found, known = (tree[group].to_dataset().drop_attrs() for tree in (again, rates))
+        found, known = (tree[group].to_dataset().drop_attrs() for tree in (again, rates_fit))
         xr.testing.assert_identical(found, known)
     other = bp.fit(BINARY, "rates", PRECISE, random_seed=2, progressbar=False)
-    assert not other["posterior"]["recall"].equals(rates["posterior"]["recall"])
+    assert not other["posterior"]["recall"].equals(rates_fit["posterior"]["recall"])
     agrees(other["posterior"]["recall"], of_scipy(stats.beta(41, 11)))
 
 

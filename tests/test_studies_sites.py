@@ -1,5 +1,7 @@
 """Coverage of intervals over sites."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -88,8 +90,9 @@ def test_quantiles_of_a_new_group_are_those_of_draws():
     assert np.all(np.abs(below - levels[0]) < error)
 
 
-def test_an_interrupted_study_goes_on(tmp_path):
-    options = {"n_groups": (2, 3), "group_size": 10, "simulations": 120, "random_seed": 3}
+def test_an_interrupted_study_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(import_module("bayesperf.studies.sites"), "_BATCH", 2)
+    options = {"n_groups": (2, 3), "group_size": 10, "simulations": 5, "random_seed": 3}
     whole = studies.sites(**options)
     studies.sites(**options, folder=tmp_path)
     for index in (0, 2):
@@ -104,6 +107,7 @@ def test_an_interrupted_study_goes_on(tmp_path):
     [
         ({"n_groups": [0]}, "n_groups must be a whole number of at least 1"),
         ({"n_groups": 2.5}, "n_groups must be a whole number"),
+        ({"n_groups": []}, "n_groups must name a number of sites, or several; it is empty"),
         ({"group_size": 0}, "group_size must be a whole number of at least 1"),
         ({"base_rate": 1}, "base_rate must be a number between 0 and 1"),
         ({"logit_sd": 0}, "logit_sd must be above 0 and finite; it is 0"),
@@ -116,3 +120,20 @@ def test_an_interrupted_study_goes_on(tmp_path):
 def test_bad_arguments(options, words):
     with pytest.raises(ValueError, match=words):
         studies.sites(**options)
+
+
+# ── The model of sites, sampled ──
+
+
+@pytest.mark.slow
+def test_agreement_of_the_sampler_with_quadrature():
+    study = studies.agreement(5, 40, simulations=3, draws=1000, random_seed=2, progressbar=False)
+    assert study["nuts"].dims == ("simulation", "target", "figure")
+    assert study["target"].values.tolist() == ["mean", "new_group", "dispersion"]
+    assert (abs(study["nuts"] - study["pool"]) < 5 * study["mcse"]).all()
+    assert (study["mcse"] < 0.01).all()
+
+
+def test_bad_arguments_of_agreement():
+    with pytest.raises(ValueError, match="groups must be one of 'random', 'clusters'; it is 'fixed'"):
+        studies.agreement(groups="fixed")

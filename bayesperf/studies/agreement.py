@@ -9,10 +9,10 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
-from bayesperf import _checks, _compiled
+from bayesperf import _checks, _nuts
 from bayesperf.counts import ConfusionMatrix
-from bayesperf.pooling import pool
-from bayesperf.sampling import built_model, quiet
+from bayesperf.pooling import DISPERSION, pool
+from bayesperf.sampling import built_model
 from bayesperf.studies._run import run
 
 FIGURES = ("mean", "q2.5", "median", "q97.5")
@@ -64,7 +64,7 @@ def agreement(
         "base_rate": base_rate,
         "logit_sd": _checks.number("logit_sd", logit_sd),
         "simulations": _checks.count("simulations", simulations),
-        "groups": groups,
+        "groups": _checks.one_of("groups", groups, tuple(DISPERSION)),
         "draws": _checks.count("draws", draws),
         "chains": _checks.count("chains", chains, least=2),
         "random_seed": _checks.seed(random_seed),
@@ -92,17 +92,15 @@ def _by_nuts(
     cm: ConfusionMatrix, groups: str, draws: int, chains: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the figures of each target, and their Monte Carlo standard errors."""
-    import nutpie
     from arviz_stats.base import array_stats
 
     from bayesperf.models import groups as model
 
     counts = cm.counts
-    with quiet():
-        compiled = _compiled.compiled(built_model("groups", counts, None, {"dim": "site", "groups": groups}))
-        tree = nutpie.sample(compiled, draws=draws, tune=1000, chains=chains, target_accept=0.95, save_warmup=False,
-                             seed=int(rng.integers(2**31)), progress_bar=False)  # fmt: skip
-    sampled = tree["posterior"].to_dataset()
+    built = built_model("groups", counts, None, {"dim": "site", "groups": groups})
+    sizes = {"draws": draws, "tune": 1000, "chains": chains}
+    with _nuts.quiet():
+        sampled = _nuts.sample(built, sizes, int(rng.integers(2**31)))[1]["posterior"]
     new = model.recover(sampled, counts, rng, dim="site")["cells_new"].sel(actual=1)
     targets = [
         sampled["rates"].sel(actual=1, predicted=1),

@@ -16,8 +16,9 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import stats
 
-from bayesperf import _checks, _compiled, _fit_data
-from bayesperf.sampling import built_model, priors_in_words, quiet
+from bayesperf import _checks, _compiled, _fit_data, _nuts
+from bayesperf._fit_tree import priors_in_words
+from bayesperf.sampling import built_model
 from bayesperf.studies._run import run
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def calibration(
     Raises
     ------
     ValueError
-        If the model cannot be simulated: a power likelihood, or observed data that are no `pymc.Data`.
+        If the model cannot be simulated: a power likelihood, or observed data that are no `pymc.Data`; or if `thin`
+        leaves one draw of a chain, or none.
 
     References
     ----------
@@ -86,16 +88,20 @@ def calibration(
     """
     import pymc as pm
 
-    simulations = _checks.count("simulations", simulations)
+    simulations = _checks.count("simulations", simulations, least=2)
+    sampling = {"draws": _checks.count("draws", draws), "tune": _checks.count("tune", tune),
+                "chains": _checks.count("chains", chains),
+                "target_accept": _checks.probability("target_accept", target_accept)}  # fmt: skip
+    if _checks.count("thin", thin) >= draws:
+        raise ValueError(f"thin must be less than draws, {draws}, so that there are draws to rank among; it is {thin}.")
     counts, chosen = _fit_data.prepared(data, model, options)
     built = built_model(model, counts, priors, chosen)
     names = _observed(built)
     seed = _checks.seed(random_seed)
-    with quiet():
+    with _nuts.quiet():
         simulated = pm.sample_prior_predictive(draws=simulations, model=built, random_seed=seed)
     truth, labels = _flat(simulated["prior"].to_dataset().isel(chain=0), built)
     new = {data: simulated["prior_predictive"][rv].values[0] for rv, data in names.items()}
-    sampling = {"draws": draws, "tune": tune, "chains": chains, "target_accept": target_accept}
     settings = {
         "model": model if isinstance(model, str) else getattr(model, "__name__", repr(model)),
         "data_hash": _fit_data.fingerprint(counts),
@@ -103,7 +109,7 @@ def calibration(
         "priors": json.dumps(priors_in_words(built)),
         "simulations": simulations,
         "prob": _checks.probability("prob", prob),
-        "thin": _checks.count("thin", thin),
+        "thin": thin,
         "random_seed": seed,
         **sampling,
     }
@@ -111,14 +117,10 @@ def calibration(
     key = uuid.uuid4().hex
 
     def simulate(index: int, rng: np.random.Generator) -> dict[str, Any]:
-        import nutpie
-
         fitted_model, compiled = _worker(key, lambda: built_model(model, counts, priors, chosen))
         fitted = _compiled.with_data(compiled, {name: value[index] for name, value in new.items()})
-        with quiet():
-            tree = nutpie.sample(
-                fitted, **sampling, seed=int(rng.integers(2**31)), progress_bar=False, save_warmup=False
-            )
+        with _nuts.quiet():
+            tree = _nuts.sample_compiled(fitted, sampling, int(rng.integers(2**31)))
         ranked = tree["posterior"].to_dataset().isel(draw=slice(None, None, thin))
         below = _flat(ranked.stack(sample=("chain", "draw")), fitted_model)[0] < truth[index]
         share = (below.sum(0) + rng.random(below.shape[1])) / (len(below) + 1)

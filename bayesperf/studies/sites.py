@@ -84,6 +84,8 @@ def sites(
     array([0.96, 0.78])
     """
     sizes = [_checks.count("n_groups", size) for size in np.atleast_1d(n_groups)]
+    if not sizes:
+        raise ValueError("n_groups must name a number of sites, or several; it is empty.")
     spread = _checks.number("logit_sd", logit_sd)
     if not 0 < spread < np.inf:
         raise ValueError(f"logit_sd must be above 0 and finite; it is {logit_sd!r}.")
