@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayesperf._exact import Mixture as MixtureForm
+from bayesperf._exact import Surface
 from bayesperf._quadrature import (
     Array,
     beta_nodes,
@@ -221,7 +221,7 @@ class Mixture(Distribution):
 
     inner: Beta
     outer: Beta
-    form: MixtureForm
+    form: Surface
     value: Callable[[Array, Array, Array, Array], Array]
     bounds: tuple[float, float]
     method: ClassVar[str] = "quadrature"
@@ -257,7 +257,7 @@ class Mixture(Distribution):
         x = np.broadcast_to(x, (self.size, x.shape[-1]))
         x = np.where(x <= low, -np.inf, np.where(x >= high, np.inf, x))
         milder = np.minimum(self.outer.a, self.outer.b) > np.minimum(self.inner.a, self.inner.b)
-        swap = milder[:, 0] & (self.form.outer_at is not None)
+        swap = milder[:, 0] & (self.form.outer_at is not None) & (self.form.increasing_outer is not None)
         results = [np.empty(x.shape), np.empty(x.shape)]
         for chosen, orient in ((~swap, lambda part: part), (swap, Mixture._swapped)):
             if chosen.any():
@@ -269,7 +269,7 @@ class Mixture(Distribution):
     def _swapped(self) -> Mixture:
         """Exchange the two Betas' roles."""
         form = self.form
-        assert form.outer_at is not None
+        assert form.outer_at is not None and form.increasing_outer is not None
         form = replace(form, inner_at=form.outer_at, outer_at=form.inner_at, increasing=form.increasing_outer)
         return replace(self, inner=self.outer, outer=self.inner, form=form)
 

@@ -8,7 +8,7 @@ one; a `Mixture` depends on two independent ones and is integrated over the seco
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
@@ -51,33 +51,36 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Mixture:
-    """A function of a pair of independent shares, monotone in the inner one.
+class Surface:
+    """A function of two independent shares X and W, monotone in X, by where it has a value.
 
     Attributes
     ----------
-    pair : Pair
-        The inner share X and the outer share W.
     inner_at : callable
-        ``inner_at(t, w, 1 - w)``: the X at which the metric is t when W = w. May leave [0, 1] where there is none.
+        ``inner_at(t, w, 1 - w)``: the X at which the function is t when W = w. May leave [0, 1] where there is none.
     outer_at : callable, optional
-        ``outer_at(t, x, 1 - x)``: the W at which the metric is t when X = x. Where given, the integral over W is
+        ``outer_at(t, x, 1 - x)``: the W at which the function is t when X = x. Where given, the integral over W is
         confined to where it matters: the inner distribution function has a kink, or a step, there.
     increasing : bool
-        Whether the metric grows with X.
-    increasing_outer : bool
-        Whether the metric grows with W (of use only with `outer_at`).
+        Whether the function grows with X.
+    increasing_outer : bool, optional
+        Whether it grows with W (of use only with `outer_at`); None if it does for some X only.
     factors : tuple of two {"share", "inverse", "odds"}, optional
-        If the metric is a product of X, 1/X or (1 − X)/X and likewise of W: its moments are then closed, and may be
-        infinite.
+        If it is a product of X, 1/X or (1 − X)/X and likewise of W: its moments are then closed, and may be infinite.
     """
 
-    pair: Pair
     inner_at: Callable[[Array, Array, Array], Array]
     outer_at: Callable[[Array, Array, Array], Array] | None = None
     increasing: bool = True
-    increasing_outer: bool = True
+    increasing_outer: bool | None = True
     factors: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Mixture(Surface):
+    """A metric that is a function of a pair of independent shares, the inner one X and the outer one W."""
+
+    pair: Pair = field(kw_only=True)
     method: ClassVar[str] = "quadrature"
 
 

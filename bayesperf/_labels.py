@@ -117,6 +117,18 @@ def given(labels: Iterable[Any]) -> NDArray[Any]:
     return column.labels[column.codes]
 
 
+def identify(values: Any, name: str) -> Column:
+    """Number the different values of a column of ids, in the order met; ids may be of any hashable kind."""
+    # As objects: NumPy would turn a list of tuples into a table.
+    ids = np.fromiter(values, object, len(values)) if isinstance(values, list | tuple) else values
+    ids = _one_dimensional(ids, name)
+    try:
+        codes, uniques = pd.factorize(ids)
+    except TypeError as error:
+        raise TypeError(f"{name}: every id must be hashable ({error}).") from None
+    return Column(_present(codes, name), np.asarray(uniques))
+
+
 def listed(values: Sequence[Any], most: int = 5) -> str:
     """Write values in a sentence, the first few of them."""
     shown = ", ".join(repr(value) for value in values[:most])

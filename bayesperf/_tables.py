@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,14 +22,21 @@ _RESERVED_DIMS = {"chain", "draw", "x", "q", "ci_bound", *SUMMARY_COLUMNS}
 _LARGEST_TABLE = 2**30
 
 
-def tabulate(
+class Coded(NamedTuple):
+    """Columns of one length as codes: those that become leading dims, and by dim those of labels, of one set."""
+
+    leading: dict[str, Column]
+    cells: dict[str, NDArray[np.intp]]
+    classes: NDArray[Any]
+
+
+def code(
     columns: Mapping[str, Column],
     by: Mapping[str, Any],
     labels: Iterable[Any] | None,
-    weights: NDArray[np.int64] | None = None,
     dims: tuple[str, ...] = CELL_DIMS,
-) -> xr.DataArray:
-    """Count the combinations of label columns (sharing one set of labels) and leading columns, in one pass."""
+) -> Coded:
+    """Bring label columns to one set of labels, and leading columns beside them."""
     if not isinstance(by, Mapping):
         raise TypeError(f"by must be a mapping of names to columns, as {{'fold': ids}}; it is {type(by).__name__}.")
     check_dims(list(by), dims)
@@ -41,18 +49,36 @@ def tabulate(
         raise ValueError(
             f"only one label occurs ({_labels.listed(classes.tolist())}): name all of them, as labels=[...]."
         )
-    codes = [column.codes for column in keys.values()]
-    codes += [_labels.recode(column, classes, name) for name, column in columns.items()]
-    shape = [len(column.labels) for column in keys.values()] + [len(classes)] * len(columns)
-    if np.prod(shape, dtype=float) > _LARGEST_TABLE:
-        raise ValueError(
-            f"{'by' if keys else ', '.join(columns)}: the table would have {' × '.join(map(str, shape))} cells. Count "
-            "over fewer groups, or fewer classes."
-        )
+    codes = [_labels.recode(column, classes, name) for name, column in columns.items()]
+    sizes = [len(column.labels) for column in keys.values()] + [len(classes)] * len(columns)
+    check_size("by" if keys else ", ".join(columns), sizes)
+    return Coded(keys, dict(zip(dims, codes, strict=True)), classes)
+
+
+def tabulate(coded: Coded, weights: NDArray[np.int64] | None = None) -> xr.DataArray:
+    """Count the combinations of codes in one pass."""
+    keys, cells, classes = coded
+    coords = {name: column.labels for name, column in keys.items()} | dict.fromkeys(cells, classes)
+    shape = tuple(len(labels) for labels in coords.values())
+    codes = [*[column.codes for column in keys.values()], *cells.values()]
+    return xr.DataArray(count(codes, shape, weights), coords, list(coords))
+
+
+def count(
+    codes: Sequence[NDArray[np.intp]], shape: tuple[int, ...], weights: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Return how often each combination of codes occurs."""
     flat = np.ravel_multi_index(codes, shape)
-    counts = np.bincount(flat, weights, minlength=int(np.prod(shape))).astype(np.int64).reshape(shape)
-    coords = {name: column.labels for name, column in keys.items()} | dict.fromkeys(dims, classes)
-    return xr.DataArray(counts, coords, (*keys, *dims))
+    return np.bincount(flat, weights, minlength=math.prod(shape)).astype(np.int64).reshape(shape)
+
+
+def check_size(name: str, shape: Sequence[int]) -> None:
+    """Refuse a table that no memory would hold."""
+    if math.prod(shape) > _LARGEST_TABLE:
+        raise ValueError(
+            f"{name}: the table would have {' × '.join(map(str, shape))} cells. Count over fewer groups, or fewer "
+            "classes."
+        )
 
 
 def as_table(table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]] | None) -> xr.DataArray:
@@ -85,6 +111,23 @@ def as_table(table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]] | Non
         if name in coords and len(coords[name]) != size:
             raise ValueError(f"dims: {len(coords[name])} coordinates of {name!r} for an axis of {size}.")
     return xr.DataArray(values, coords, (*leading, *CELL_DIMS))
+
+
+def relabelled(counts: xr.DataArray, labels: Iterable[Any]) -> xr.DataArray:
+    """Name the rows and columns of a table; put one that carries its labels in the order wanted."""
+    named = _labels.given(labels)
+    carried = set(CELL_DIMS) <= set(counts.coords)
+    if carried:
+        counts = checked_counts(counts, CELL_DIMS)
+    if len(named) != counts.sizes["actual"]:
+        raise ValueError(f"labels: {len(named)} given for a table of {counts.sizes['actual']} classes.")
+    if carried:
+        own = counts["actual"].values.tolist()
+        if set(own) != set(named.tolist()):
+            raise ValueError(f"labels: the table carries others, {own}.")
+        order = [own.index(label) for label in named.tolist()]
+        counts = counts.isel(actual=order, predicted=order)
+    return counts.assign_coords(actual=named, predicted=named)
 
 
 def check_dims(names: Sequence[Hashable], cell_dims: Sequence[str] = CELL_DIMS) -> None:

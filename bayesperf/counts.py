@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bayesperf import _labels, _tables
+from bayesperf import _labels, _outcomes, _predictions, _tables
+from bayesperf._outcomes import JointOutcomes
 from bayesperf._tables import CELL_DIMS
 
 
@@ -32,6 +33,9 @@ class ConfusionMatrix:
         Non-negative whole numbers with dims ``(..., actual, predicted)``; both have the labels as coordinates.
     pos_label : label, optional
         The positive class of a binary matrix. Inferred for labels {0, 1}, {-1, 1} and {False, True}.
+    outcomes : JointOutcomes, optional
+        What several systems predicted for the same examples, of which `counts` are the margins. Constructors that know
+        it supply it. The name of the systems' dim is then in ``counts.attrs["same_examples"]``.
 
     Raises
     ------
@@ -52,9 +56,14 @@ class ConfusionMatrix:
 
     counts: xr.DataArray
     pos_label: Any = None
+    outcomes: JointOutcomes | None = None
 
     def __post_init__(self) -> None:
         counts = _tables.checked_counts(self.counts, CELL_DIMS)
+        if self.outcomes is not None:
+            counts = counts.assign_attrs(same_examples=self.outcomes.dim)
+        elif counts.attrs.get("same_examples") not in counts.dims[:-2]:
+            counts.attrs.pop("same_examples", None)
         labels = counts["actual"].values.tolist()
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "pos_label", _tables.positive(labels, self.pos_label))
@@ -128,21 +137,7 @@ class ConfusionMatrix:
         (('fold',), [20, 20])
         """
         counts = _tables.as_table(table, dims)
-        carried = set(CELL_DIMS) <= set(counts.coords)
-        if carried:
-            counts = _tables.checked_counts(counts, CELL_DIMS)
-        if labels is not None:
-            named = _labels.given(labels)
-            if len(named) != counts.sizes["actual"]:
-                raise ValueError(f"labels: {len(named)} given for a table of {counts.sizes['actual']} classes.")
-            if carried:
-                own = counts["actual"].values.tolist()
-                if set(own) != set(named.tolist()):
-                    raise ValueError(f"labels: the table carries others, {own}.")
-                order = [own.index(label) for label in named.tolist()]
-                counts = counts.isel(actual=order, predicted=order)
-            counts = counts.assign_coords(actual=named, predicted=named)
-        return cls(counts, pos_label)
+        return cls(counts if labels is None else _tables.relabelled(counts, labels), pos_label)
 
     @classmethod
     def from_predictions(
@@ -153,6 +148,7 @@ class ConfusionMatrix:
         labels: Iterable[Any] | None = None,
         pos_label: Any = None,
         by: Mapping[str, Any] | None = None,
+        example: Any = None,
         sample_weight: None = None,
     ) -> ConfusionMatrix:
         """Count label pairs.
@@ -169,6 +165,10 @@ class ConfusionMatrix:
         by : mapping of str to array-like of shape (n,), optional
             Columns that become leading dims, as ``{"model": names, "fold": ids}``. A combination that never occurs has
             a matrix of zeros.
+        example : array-like of shape (n,), optional
+            Which rows are the same example, by ids of any hashable kind. It says that the systems of the dim ``model``
+            (or of the only one in `by`) were judged on the same examples: every system on every example, once. They can
+            then be compared example by example.
         sample_weight : None
             Refused: a weighted count is not a number of examples, and its posterior would be too narrow or too wide.
 
@@ -178,7 +178,8 @@ class ConfusionMatrix:
             If labels are of several kinds, or of a kind that cannot be a label.
         ValueError
             If columns are empty, of unequal length, or have missing values; if only one label occurs and `labels` does
-            not name the other.
+            not name the other; if by `example` some system has an example twice or not at all, or the rows of an
+            example differ in more than the system and its prediction.
 
         Examples
         --------
@@ -186,6 +187,13 @@ class ConfusionMatrix:
         >>> cm = bp.ConfusionMatrix.from_predictions([1, 0, 1, 0], [1, 0, 0, 0], by={"fold": ["a", "a", "b", "b"]})
         >>> cm.sel(fold="b").counts.values
         array([[1, 0], [1, 0]])
+
+        Two systems, three examples:
+
+        >>> cm = bp.ConfusionMatrix.from_predictions([1, 1, 0, 1, 1, 0], [1, 0, 0, 1, 1, 1],
+        ...                                          by={"model": ["old"] * 3 + ["new"] * 3}, example=[1, 2, 3] * 2)
+        >>> cm.counts.attrs
+        {'same_examples': 'model'}
         """
         if sample_weight is not None:
             raise ValueError(
@@ -193,7 +201,9 @@ class ConfusionMatrix:
                 "would claim another amount of evidence than there is."
             )
         columns = {"y_true": _labels.encode(y_true, "y_true"), "y_pred": _labels.encode(y_pred, "y_pred")}
-        return cls(_tables.tabulate(columns, by or {}, labels), pos_label)
+        coded = _tables.code(columns, {} if by is None else by, labels)
+        outcomes = None if example is None else _outcomes.of_examples(coded, example, pos_label)
+        return cls(_tables.tabulate(coded), pos_label, outcomes)
 
     @classmethod
     def from_scores(
@@ -224,30 +234,7 @@ class ConfusionMatrix:
         >>> cm.sel(threshold=0.5).counts.values
         array([[1, 1], [1, 1]])
         """
-        column = _labels.encode(y_true, "y_true")
-        if len(column.labels) != 2:
-            raise ValueError(f"y_true must hold two classes; it holds {_labels.listed(column.labels.tolist())}.")
-        positive = _tables.positive(column.labels.tolist(), pos_label)
-        if positive is None:
-            raise ValueError(_tables.ask_for_positive(column.labels.tolist()))
-        score = _tables.numbers(y_score, "y_score")
-        if len(score) != len(column.codes):
-            raise ValueError(_tables.unequal({"y_true": len(column.codes), "y_score": len(score)}))
-        cuts = _tables.numbers(thresholds, "thresholds")
-        if len(np.unique(cuts)) != len(cuts):
-            raise ValueError("thresholds must all be different.")
-        is_positive = column.labels[column.codes] == positive
-        above = {}
-        for name, chosen in (("positive", is_positive), ("negative", ~is_positive)):
-            ordered = np.sort(score[chosen])
-            above[name] = len(ordered) - np.searchsorted(ordered, cuts, side="left")
-        tp, fp = above["positive"], above["negative"]
-        fn, tn = is_positive.sum() - tp, (~is_positive).sum() - fp
-        table = np.stack([np.stack([tn, fp], -1), np.stack([fn, tp], -1)], -2)
-        labels = column.labels
-        if labels[0] == positive:
-            table = table[:, ::-1, ::-1]
-        return cls.from_table(table, labels=labels, pos_label=positive, dims={"threshold": cuts.tolist()})
+        return cls(_predictions.at_thresholds(y_true, y_score, thresholds, pos_label), pos_label)
 
     @classmethod
     def from_frame(
@@ -288,7 +275,8 @@ class ConfusionMatrix:
         if not len(rows):
             raise ValueError("frame has no rows: there is nothing to count.")
         columns = {f"column {name!r}": _labels.encode(values[name], f"column {name!r}") for name in (actual, predicted)}
-        return cls(_tables.tabulate(columns, {key: values[key] for key in keys}, labels, rows), pos_label)
+        coded = _tables.code(columns, {key: values[key] for key in keys}, labels)
+        return cls(_tables.tabulate(coded, rows), pos_label)
 
     @classmethod
     def from_cross_validation(
@@ -329,25 +317,9 @@ class ConfusionMatrix:
         ImportError
             If scikit-learn is not installed.
         """
-        try:
-            from sklearn.base import clone, is_classifier
-            from sklearn.model_selection import check_cv
-            from sklearn.utils import _safe_indexing as take
-        except ImportError:
-            raise ImportError("from_cross_validation needs scikit-learn: pip install scikit-learn") from None
-        from joblib import Parallel, delayed
-
-        def predict(train: NDArray[np.intp], test: NDArray[np.intp]) -> Any:
-            return clone(estimator).fit(take(X, train), take(y, train)).predict(take(X, test))
-
         classes = _labels.encode(y, "y").labels
-        splits = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
-        predictions = Parallel(n_jobs=n_jobs)(delayed(predict)(train, test) for train, test in splits)
-        fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
-        held_out = np.concatenate([test for _, test in splits])
-        return cls.from_predictions(
-            take(y, held_out), np.concatenate(predictions), labels=classes, pos_label=pos_label, by={"fold": fold}
-        )
+        y_true, y_pred, fold = _predictions.held_out(estimator, X, y, cv, groups, n_jobs)
+        return cls.from_predictions(y_true, y_pred, labels=classes, pos_label=pos_label, by={"fold": fold})
 
     @property
     def labels(self) -> list[Any]:
@@ -363,19 +335,27 @@ class ConfusionMatrix:
     @property
     def total(self) -> xr.DataArray:
         """Number of examples, over the leading dims."""
-        return self.counts.sum(CELL_DIMS)
+        return self.counts.sum(CELL_DIMS, keep_attrs=False)
 
     def sum(self, dim: str | Sequence[str]) -> ConfusionMatrix:
         """Pool the counts over leading dims."""
-        return ConfusionMatrix(self.counts.sum(self._leading(dim)), self.pos_label)
+        dims = self._leading(dim)
+        outcomes = None if self.outcomes is None else self.outcomes.sum(dims)
+        return ConfusionMatrix(self.counts.sum(dims, keep_attrs=True), self.pos_label, outcomes)
 
     def sel(self, **indexers: Any) -> ConfusionMatrix:
         """Select leading coordinates by label, as xarray's ``sel``."""
-        return ConfusionMatrix(self.counts.sel(self._only_leading(indexers)), self.pos_label)
+        return self._select("sel", indexers)
 
     def isel(self, **indexers: Any) -> ConfusionMatrix:
         """Select leading coordinates by position, as xarray's ``isel``."""
-        return ConfusionMatrix(self.counts.isel(self._only_leading(indexers)), self.pos_label)
+        return self._select("isel", indexers)
+
+    def _select(self, how: str, indexers: Mapping[str, Any]) -> ConfusionMatrix:
+        self._leading(list(indexers))
+        counts = getattr(self.counts, how)(indexers)
+        outcomes = None if self.outcomes is None else self.outcomes.select(how, indexers)
+        return ConfusionMatrix(counts, self.pos_label, outcomes)
 
     def one_vs_rest(self) -> ConfusionMatrix:
         """Return one binary matrix a class (positive 1 = that class, 0 = any other), with last leading dim ``label``.
@@ -396,7 +376,9 @@ class ConfusionMatrix:
         coords = {dim: self.counts[dim] for dim in self.dims} | {"label": self.labels}
         cells = {name: xr.DataArray(value, coords, (*self.dims, "label"))
                  for name, value in {"tp": tp, "fn": fn, "fp": fp, "tn": tn}.items()}  # fmt: skip
-        return ConfusionMatrix.from_counts(**cells)
+        rest = ConfusionMatrix.from_counts(**cells)
+        outcomes = None if self.outcomes is None else self.outcomes.one_vs_rest()
+        return ConfusionMatrix(rest.counts.assign_attrs(self.counts.attrs), rest.pos_label, outcomes)
 
     def _leading(self, dim: str | Sequence[str]) -> list[str]:
         dims = [dim] if isinstance(dim, str) else list(dim)
@@ -404,10 +386,6 @@ class ConfusionMatrix:
         if unknown:
             raise ValueError(f"dim: {unknown[0]!r} is not a leading dim; they are {list(self.dims)}.")
         return dims
-
-    def _only_leading(self, indexers: Mapping[str, Any]) -> Mapping[str, Any]:
-        self._leading(list(indexers))
-        return indexers
 
     def __repr__(self) -> str:
         from bayesperf._display import matrix_text

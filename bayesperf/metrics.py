@@ -187,7 +187,7 @@ def fbeta(beta: float) -> Metric:
         return np.asarray(g * t / (k * (1 - t) + g * t))
 
     name = f"f{np.format_float_positional(beta, trim='-')}"
-    return Metric(name, function, exact=Mixture(HITS, jaccard_at), micro=micro_accuracy)
+    return Metric(name, function, exact=Mixture(jaccard_at, pair=HITS), micro=micro_accuracy)
 
 
 # After the row of F1, whose name is of this family.
@@ -201,7 +201,7 @@ def _jaccard_at_fowlkes_mallows(t: Array, w: Array, rest: Array) -> Array:
     return np.asarray(odds / (1 + odds))
 
 
-@row(aliases=("fm", "g_measure"), exact=Mixture(HITS, _jaccard_at_fowlkes_mallows), micro=micro_accuracy)
+@row(aliases=("fm", "g_measure"), exact=Mixture(_jaccard_at_fowlkes_mallows, pair=HITS), micro=micro_accuracy)
 def fowlkes_mallows(tp, fn, fp):
     """Geometric mean of precision and recall."""
     return tp / np.sqrt((tp + fn) * (tp + fp))
@@ -214,11 +214,11 @@ def fowlkes_mallows(tp, fn, fp):
 _RATES = Pair(RECALL, SPECIFICITY)
 # The macro average of recall, of any number of classes.
 add(Metric("balanced_accuracy", recall, aliases=("bac",), needs="classes", average="macro",
-            exact=Mixture(_RATES, lambda t, s, _: 2 * t - s, lambda t, r, _: 2 * t - r)))  # fmt: skip
+            exact=Mixture(lambda t, s, _: 2 * t - s, lambda t, r, _: 2 * t - r, pair=_RATES)))  # fmt: skip
 
 
 @row(aliases=("hter",), greater_is_better=False,
-      exact=Mixture(Pair(MISSES, FALSE_ALARMS), lambda t, w, _: 2 * t - w, lambda t, x, _: 2 * t - x))  # fmt: skip
+      exact=Mixture(lambda t, w, _: 2 * t - w, lambda t, x, _: 2 * t - x, pair=Pair(MISSES, FALSE_ALARMS)))  # fmt: skip
 def half_total_error_rate(tp, fn, fp, tn):
     """Mean of the false positive and the false negative rate."""
     return (fn / (tp + fn) + fp / (fp + tn)) / 2
@@ -229,29 +229,29 @@ def _share_at_sum(t: Array, share: Array, _: Array) -> Array:
 
 
 @row(aliases=("youden_j", "bookmaker_informedness"), bounds=(-1.0, 1.0),
-      exact=Mixture(_RATES, _share_at_sum, _share_at_sum))  # fmt: skip
+      exact=Mixture(_share_at_sum, _share_at_sum, pair=_RATES))  # fmt: skip
 def informedness(tp, fn, fp, tn):
     """Youden's J: recall + specificity − 1."""
     return tp / (tp + fn) + tn / (fp + tn) - 1
 
 
-@row(aliases=("g_mean",), exact=Mixture(_RATES, lambda t, s, _: t * t / s, lambda t, r, _: t * t / r))
+@row(aliases=("g_mean",), exact=Mixture(lambda t, s, _: t * t / s, lambda t, r, _: t * t / r, pair=_RATES))
 def geometric_mean(tp, fn, fp, tn):
     """Geometric mean of recall and specificity."""
     return np.sqrt(tp / (tp + fn) * (tn / (fp + tn)))
 
 
 @row(aliases=("lr+", "plr"), bounds=(0.0, np.inf),
-      exact=Mixture(Pair(RECALL, FALSE_ALARMS), lambda t, w, _: t * w, lambda t, x, _: x / t, increasing_outer=False,
-                    factors=("share", "inverse")))  # fmt: skip
+      exact=Mixture(lambda t, w, _: t * w, lambda t, x, _: x / t, increasing_outer=False,
+                    factors=("share", "inverse"), pair=Pair(RECALL, FALSE_ALARMS)))  # fmt: skip
 def positive_likelihood_ratio(tp, fn, fp, tn):
     """How much more often positives are called positive than negatives are: recall / fpr."""
     return tp / (tp + fn) / (fp / (fp + tn))
 
 
 @row(aliases=("lr-", "nlr"), bounds=(0.0, np.inf), greater_is_better=False,
-      exact=Mixture(Pair(MISSES, SPECIFICITY), lambda t, w, _: t * w, lambda t, x, _: x / t, increasing_outer=False,
-                    factors=("share", "inverse")))  # fmt: skip
+      exact=Mixture(lambda t, w, _: t * w, lambda t, x, _: x / t, increasing_outer=False,
+                    factors=("share", "inverse"), pair=Pair(MISSES, SPECIFICITY)))  # fmt: skip
 def negative_likelihood_ratio(tp, fn, fp, tn):
     """How much more often positives are called negative than negatives are: fnr / specificity."""
     return fn / (tp + fn) / (tn / (fp + tn))
@@ -262,16 +262,16 @@ def _error_at_odds_ratio(t: Array, error: Array, rest: Array) -> Array:
 
 
 @row(aliases=("dor",), bounds=(0.0, np.inf),
-      exact=Mixture(Pair(MISSES, FALSE_ALARMS), _error_at_odds_ratio, _error_at_odds_ratio, increasing=False,
-                    increasing_outer=False, factors=("odds", "odds")))  # fmt: skip
+      exact=Mixture(_error_at_odds_ratio, _error_at_odds_ratio, increasing=False,
+                    increasing_outer=False, factors=("odds", "odds"), pair=Pair(MISSES, FALSE_ALARMS)))  # fmt: skip
 def diagnostic_odds_ratio(tp, fn, fp, tn):
     """Ratio of the likelihood ratios, (tp·tn)/(fn·fp)."""
     return tp / fn * (tn / fp)
 
 
 @row(aliases=("pt",), greater_is_better=False,
-      exact=Mixture(Pair(RECALL, FALSE_ALARMS), lambda t, w, _: w * (1 / t - 1) ** 2,
-                    lambda t, x, _: x / (1 / t - 1) ** 2, increasing=False))  # fmt: skip
+      exact=Mixture(lambda t, w, _: w * (1 / t - 1) ** 2,
+                    lambda t, x, _: x / (1 / t - 1) ** 2, increasing=False, pair=Pair(RECALL, FALSE_ALARMS)))  # fmt: skip
 def prevalence_threshold(tp, fn, fp, tn):
     """Prevalence below which precision falls most steeply: √fpr / (√recall + √fpr)."""
     return np.sqrt(fp / (fp + tn)) / (np.sqrt(tp / (tp + fn)) + np.sqrt(fp / (fp + tn)))
@@ -281,7 +281,7 @@ def prevalence_threshold(tp, fn, fp, tn):
 
 
 @row(aliases=("delta_p",), bounds=(-1.0, 1.0),
-      exact=Mixture(Pair(PRECISION, NPV), _share_at_sum, _share_at_sum))  # fmt: skip
+      exact=Mixture(_share_at_sum, _share_at_sum, pair=Pair(PRECISION, NPV)))  # fmt: skip
 def markedness(tp, fn, fp, tn):
     """Return precision + npv − 1."""
     return tp / (tp + fp) + tn / (fn + tn) - 1

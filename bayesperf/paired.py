@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from bayesperf import _labels, _tables
+from bayesperf import _labels, _outcomes, _tables
+from bayesperf._outcomes import JointOutcomes
 from bayesperf.counts import ConfusionMatrix
 
 _DIMS = ("actual", "predicted_a", "predicted_b")
@@ -64,7 +65,7 @@ class PairedConfusionMatrix:
         """
         given = {"y_true": y_true, "y_pred_a": y_pred_a, "y_pred_b": y_pred_b}
         columns = {name: _labels.encode(values, name) for name, values in given.items()}
-        counts = _tables.tabulate(columns, {}, labels, dims=_DIMS)
+        counts = _tables.tabulate(_tables.code(columns, {}, labels, _DIMS))
         return cls(counts, names, pos_label)
 
     @property
@@ -78,4 +79,8 @@ class PairedConfusionMatrix:
         of_a = self.counts.sum("predicted_b").rename(predicted_a="predicted")
         of_b = self.counts.sum("predicted_a").rename(predicted_b="predicted")
         model = pd.Index(self.names, name="model")
-        return ConfusionMatrix(xr.concat([of_a, of_b], model), self.pos_label)
+        return ConfusionMatrix(xr.concat([of_a, of_b], model), self.pos_label, self.outcomes())
+
+    def outcomes(self) -> JointOutcomes:
+        """Return each outcome that occurred, of two systems as of many."""
+        return _outcomes.of_pair(self.counts, self.names, self.pos_label)

@@ -256,6 +256,15 @@ def markov() -> Verdict:
     return f"{1000 * time:.1f} ms", time <= 0.01
 
 
+# ── Comparison ──
+
+
+def compare_systems() -> Verdict:
+    found = min((apart("compare_systems.py", {}) for _ in range(2)), key=lambda figures: figures["seconds"])
+    gigabytes = found["bytes"] / 1e9
+    return f"{found['seconds']:.1f} s, {gigabytes:.2f} GB", found["seconds"] <= 10 and gigabytes <= 1
+
+
 # ── Samplers ──
 
 
@@ -273,10 +282,15 @@ def fit_groups() -> Verdict:
 
 
 def fit_times(environment: dict[str, str]) -> dict[str, float]:
-    program = [sys.executable, str(Path(__file__).with_name("fit_groups.py"))]
+    return apart("fit_groups.py", environment)
+
+
+def apart(script: str, environment: dict[str, str]) -> dict[str, float]:
+    """Return the figures that a script of this folder prints, run in a process of its own."""
+    program = [sys.executable, str(Path(__file__).with_name(script))]
     done = subprocess.run(program, check=True, capture_output=True, text=True, env=os.environ | environment)
-    times: dict[str, float] = json.loads(done.stdout)
-    return times
+    figures: dict[str, float] = json.loads(done.stdout)
+    return figures
 
 
 # ── Pooling ──
@@ -333,6 +347,7 @@ ROWS: list[Row] = [
     ("balanced accuracy by quadrature: cdf, HDI", "≤ 20 ms each, error ≤ 1e-7", balanced_accuracy),
     ("HTER by quadrature: cdf, HDI", "≤ 20 ms each, error ≤ 1e-7", hter),
     ("10⁶ draws of MCC, summarised", "≤ 2× NumPy alone", mcc_draws),
+    ("50 systems × 6 metrics in pairs: P(a > b), ROPE, ranks", "≤ 10 s, ≤ 1 GB", compare_systems),
     ("Markov posterior + recall, n = 500, 10,000 draws", "≤ 10 ms", markov),
     ("pool: one binary row over 10 folds", "≤ 25 ms, error ≤ 1e-3", pool),
     ("fit(model='groups'), 5 × 10 folds, 4 × 1000 draws", "warm ≤ 20 s, ESS ≥ 1000; again ≤ 2 s", fit_groups),

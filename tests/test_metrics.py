@@ -553,7 +553,7 @@ WRONG = [
     ("shares", replace(metrics.get("jaccard_micro"), micro=metrics.get("recall").micro)),
     ("shares", replace(metrics.get("f1"), exact=replace(metrics.get("f1").exact, inverse=np.sqrt))),
     ("mixtures", replace(F2, exact=metrics.get("f0.5").exact)),
-    ("mixtures", replace(F2, exact=Mixture(HITS, F2.exact.inner_at, F2.exact.inner_at))),
+    ("mixtures", replace(F2, exact=Mixture(F2.exact.inner_at, F2.exact.inner_at, pair=HITS))),
     ("mixtures", replace(F2, exact=replace(F2.exact, increasing=False))),
     ("mixtures", replace(LR, exact=replace(LR.exact, increasing_outer=True))),
     ("mixtures", replace(LR, exact=replace(LR.exact, factors=("share", "share")))),
