@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import bayesperf as bp
+from bayesperf.report import cli
 
 HEADER = "actual,predicted,model,fold"
 
@@ -17,6 +18,22 @@ def run(*arguments, cwd):
         [sys.executable, "-m", "bayesperf.report.cli", *map(str, arguments)],
         cwd=cwd, capture_output=True, text=True, env={"PATH": "", "COLUMNS": "100", "PYTHONUTF8": "1"}, check=False,
     )  # fmt: skip
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Run the same in this process, which is quicker."""
+
+    def run_here(*arguments, cwd):
+        monkeypatch.chdir(cwd)
+        monkeypatch.setattr(sys, "argv", ["bayesperf", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "80")
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        printed = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, stopped.value.code, printed.out, printed.err)
+
+    return run_here
 
 
 @pytest.fixture(scope="module")
@@ -64,26 +81,26 @@ def test_json_holds_the_librarys_figures(folder, name):
     assert document["interpretation"]["ci_prob"] == 0.9
 
 
-def test_infinite_figures_are_valid_json(tmp_path):
+def test_infinite_figures_are_valid_json(tmp_path, call):
     (tmp_path / "p.csv").write_text("actual,predicted\n1,1\n0,0\n")
-    done = run("summary", "p.csv", "--metrics", "lr+", "--json", cwd=tmp_path)
+    done = call("summary", "p.csv", "--metrics", "lr+", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["summary"][0]["mean"] == "inf"
 
 
-def test_many_classes_and_several_files(folder):
-    done = run("summary", "digits.csv", cwd=folder)
+def test_many_classes_and_several_files(folder, call):
+    done = call("summary", "digits.csv", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "f1 macro" in done.stdout
-    both = run("summary", "cancer.csv", "cancer.parquet", "--pos-label", "benign", cwd=folder)
+    both = call("summary", "cancer.csv", "cancer.parquet", "--pos-label", "benign", cwd=folder)
     assert (both.returncode, "called 'cancer'" in both.stderr) == (2, True)
     (folder / "again.csv").write_text((folder / "cancer.csv").read_text())
-    both = run("summary", "cancer.csv", "again.csv", "--metrics", "accuracy", cwd=folder)
+    both = call("summary", "cancer.csv", "again.csv", "--metrics", "accuracy", cwd=folder)
     assert "again" in both.stdout
 
 
-def test_words_like_na_are_labels_and_only_empty_fields_are_missing(tmp_path):
+def test_words_like_na_are_labels_and_only_empty_fields_are_missing(tmp_path, call):
     (tmp_path / "p.csv").write_text("actual,predicted\nNA,NA\nNone,NA\nNA,None\n")
-    done = run("summary", "p.csv", "--metrics", "accuracy", "--json", cwd=tmp_path)
+    done = call("summary", "p.csv", "--metrics", "accuracy", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["labels"] == ["NA", "None"]
 
 
@@ -91,6 +108,8 @@ def test_demo_prints_the_table_and_says_where_the_report_is(tmp_path):
     done = run("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Does it meet the requirements?" in done.stdout
+    assert "Is one better? f1 (more is better)" in done.stdout
+    assert "Paired: rows alike in 'example' are the same example" in done.stdout
     assert str(tmp_path / "bayesperf-demo.html") in done.stdout
     assert (tmp_path / "bayesperf-demo.html").read_text().startswith("<!doctype html>")
 
@@ -121,44 +140,183 @@ BAD = {
 
 
 @pytest.mark.parametrize(("content", "arguments", "words"), BAD.values(), ids=BAD)
-def test_bad_input_ends_with_code_2_and_one_line(tmp_path, content, arguments, words):
+def test_bad_input_ends_with_code_2_and_one_line(tmp_path, call, content, arguments, words):
     (tmp_path / "p.csv").write_text(content)
-    done = run("summary", "p.csv", *arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stdout == ""
+    assert_one_line(call("summary", "p.csv", *arguments, cwd=tmp_path), words)
+
+
+def assert_one_line(done, words):
+    assert (done.stdout, done.returncode) == ("", 2)
     assert done.stderr.startswith("bayesperf: ")
     assert done.stderr.count("\n") == 1
     assert words in done.stderr
 
 
-def test_unreadable_files_end_with_code_2_and_one_line(tmp_path):
+@pytest.mark.parametrize("name", ["p.parquet", "p.csv", "absent.csv", "."])
+def test_unreadable_files_end_with_code_2_and_one_line(tmp_path, call, name):
     (tmp_path / "p.parquet").write_bytes(b"not parquet")
     (tmp_path / "p.csv").write_bytes(b"\xff\xfe\x00binary\x81")
-    for name in ("p.parquet", "p.csv", "absent.csv", "."):
-        done = run("report", name, cwd=tmp_path)
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-        assert "cannot be read" in done.stderr
-    (tmp_path / "ok.csv").write_text(f"{HEADER}\n1,0,a,1\n0,1,a,1\n")
-    done = run("report", "ok.csv", "-o", "no/such/folder.html", cwd=tmp_path)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert_one_line(call("report", name, cwd=tmp_path), "cannot be read")
 
 
-def test_of_two_bounds_on_one_metric_the_stricter_holds(folder):
+def test_a_page_that_cannot_be_written_ends_with_code_2_and_one_line(tmp_path):
+    (tmp_path / "ok.csv").write_text(NUMBERS)
+    assert_one_line(run("report", "ok.csv", "-o", "no/such/folder.html", cwd=tmp_path), "No such file or directory")
+
+
+def test_of_two_bounds_on_one_metric_the_stricter_holds(folder, call):
     requirements = ["--require", "recall>=0.9", "--require", "recall>=0.5"]
-    done = run("summary", "cancer.csv", "--pos-label", "malignant", *requirements, "--json", cwd=folder)
+    done = call("summary", "cancer.csv", "--pos-label", "malignant", *requirements, "--json", cwd=folder)
     document = json.loads(done.stdout)
     alone = document["requirements"][0]["probability"]
     assert document["all_requirements"] == pytest.approx(alone, abs=0.01)
     assert document["all_requirements"] <= alone
 
 
-def test_a_column_called_file_is_a_column_like_any_other(tmp_path):
+def test_a_column_called_file_is_a_column_like_any_other(tmp_path, call):
     (tmp_path / "p.csv").write_text("actual,predicted,file\n1,1,a\n0,0,b\n1,0,c\n")
-    done = run("summary", "p.csv", "--metrics", "accuracy", "--json", cwd=tmp_path)
+    done = call("summary", "p.csv", "--metrics", "accuracy", "--json", cwd=tmp_path)
     assert len(json.loads(done.stdout)["summary"]) == 1
 
 
-def test_numbers_beside_text_are_text(tmp_path):
+def test_numbers_beside_text_are_text(tmp_path, call):
     (tmp_path / "p.csv").write_text("actual,predicted\n1,none\n0,0\n1,1\n")
-    done = run("summary", "p.csv", "--metrics", "accuracy", "--json", cwd=tmp_path)
+    done = call("summary", "p.csv", "--metrics", "accuracy", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["labels"] == ["0", "1", "none"]
+
+
+# ── Comparisons ──
+
+
+def cancer(**options):
+    """Return the counts of the three models, judged on the same examples or taken as judged apart."""
+    frame = bp.datasets.load("breast_cancer")
+    by = {"model": frame["model"]}
+    return bp.ConfusionMatrix.from_predictions(
+        frame["actual"], frame["predicted"], by=by, pos_label="malignant", **options
+    )
+
+
+def test_compare_prints_a_row_a_pair_and_how_each_system_stands(folder):
+    options = "--by model --by fold --pos-label malignant --metric f1,precision --rope 0.01"
+    done = run("compare", "cancer.csv", *options.split(), cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    text = " ".join(done.stdout.split())
+    found = bp.compare(bp.posterior(cancer()), metric="f1", rope=0.01)
+    pair = {"model": "decision_tree", "model_other": "naive_bayes"}
+    shares = [found.prob_greater.sel(pair), *found.prob_rope.sel(pair).values]
+    row = f"│ decision_tree │ −0.015 │ {' │ '.join(f'{share:.3f}' for share in shares)} │"
+    low, high = found.difference.hdi().sel(pair="decision_tree − naive_bayes").values
+    best = found.prob_best.sel(model="naive_bayes").item()
+    precise = bp.compare(bp.posterior(cancer()), metric="precision").prob_best.sel(model="decision_tree").item()
+    for words in (
+        "Is one better? f1 (more is better)",
+        row,
+        f"│ − naive_bayes │ [−{-low:.3f}, {high:.3f}] │",
+        f"│ │ naive_bayes │ {best:.3f} │ 1.000 │ 1.000 │",
+        # Precision of the rule that calls nothing malignant is 0/0.
+        f"│ precision │ decision_tree │ {precise:.3f} │ 1.000 │ — │",
+        "(region of practical equivalence ±0.01), with its 95 % highest-density interval. Prior: flat Dirichlet",
+        "Independent: the systems are taken as judged on different examples.",
+        "name the column that identifies the examples, as --id example.",
+    ):
+        assert words in text
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_comparisons_in_json_are_the_librarys_figures(folder, call, paired):
+    options = ["--by", "model", "--pos-label", "malignant", "--metric", "f1", "--metric", "fpr,prevalence"]
+    options += ["--prior", "jeffreys", "--ci-prob", "0.9", "--seed", "3", "--json", *(["--id", "example"] * paired)]
+    done = call("compare", "cancer.parquet", *options, cwd=folder)
+    assert (done.stderr, done.returncode) == ("", 0)
+    document = json.loads(done.stdout)
+    counts = cancer(example=bp.datasets.load("breast_cancer")["example"]) if paired else cancer()
+    post = bp.posterior(counts, "jeffreys", random_seed=3)
+    compared, options = (counts, {"prior": "jeffreys", "random_seed": 3}) if paired else (post, {})
+    assert document["paired"] is paired
+    assert document["comparison"]["prior"].endswith("same examples" if paired else "independent systems")
+    differences, standing = pd.DataFrame(document["differences"]), pd.DataFrame(document["standing"])
+    for metric in ("f1", "fpr", "prevalence"):
+        found = bp.compare(compared, metric=metric, **options)
+        rows = differences[differences["metric"] == metric].reset_index(drop=True)
+        pd.testing.assert_frame_equal(rows, pd.DataFrame(found.summary(0.9)), check_dtype=False)
+    rows = standing[standing["metric"] == "fpr"].set_index("model")
+    found = bp.compare(compared, metric="fpr", **options)
+    assert list(rows["prob_best"]) == pytest.approx(found.prob_best.values)
+    assert rows["expected_rank"].sum() == pytest.approx(6)
+    assert list(rows["beats_chance"]) == pytest.approx(bp.compare(post, "chance", "fpr").prob_better.values)
+    # Who calls nothing malignant has no false positives.
+    assert list(rows["beats_majority"]) == [0, 0, 0]
+    assert set(standing["metric"]) == {"f1", "fpr"}
+
+
+def test_the_reports_json_holds_its_comparisons(folder, call):
+    options = "--by model --pos-label malignant --metrics recall --rope 0.01 -o page.html --json"
+    document = json.loads(call("report", "cancer.csv", *options.split(), cwd=folder).stdout)
+    assert {row["metric"] for row in document["summary"]} == {"recall"}
+    found = bp.compare(bp.posterior(cancer()), metric="recall", rope=0.01).summary()
+    assert [row["inside"] for row in document["differences"]] == pytest.approx(list(found["inside"]))
+    assert "Is one better than another?" in (folder / "page.html").read_text()
+
+
+def test_two_systems_and_every_class(folder, call):
+    frame = bp.datasets.load("digits").query("actual < 3 and predicted < 3")
+    frame.assign(half=frame["example"] % 2).to_csv(folder / "both.csv", index=False)
+    options = "--by model --by half --metric recall_per_class,accuracy --ci-prob 0.8"
+    text = " ".join(call("compare", "both.csv", *options.split(), cwd=folder).stdout.split())
+    assert "half ┃ label ┃ a − b ┃ 80 % HDI ┃ P(a > b) ┃" in text
+    assert "┃ metric ┃ half ┃ label ┃ model ┃" in text
+    assert "P(best)" not in text
+    # Without a region of practical equivalence nothing is inside it.
+    assert "inside" not in text
+
+
+def test_files_are_systems(folder, call):
+    for name, part in bp.datasets.load("breast_cancer").groupby("model"):
+        part.drop(columns="model").to_csv(folder / f"{name}.csv", index=False)
+    files = ["naive_bayes.csv", "decision_tree.csv"]
+    options = ["--pos-label", "malignant", "--metric", "recall", "--id", "example", "--json"]
+    (row,) = json.loads(call("compare", *files, *options, cwd=folder).stdout)["differences"]
+    pair = cancer(example=bp.datasets.load("breast_cancer")["example"]).isel(model=[0, 2])
+    assert (row["a"], row["b"]) == ("decision_tree", "naive_bayes")
+    assert row["mean"] == pytest.approx(bp.compare(pair, metric="recall").difference.mean().item())
+
+
+SYSTEMS = "actual,predicted,model,fold,example,site\n1,0,a,1,1,x\n0,1,a,1,2,x\n1,1,b,1,1,x\n0,0,b,2,2,y\n"
+INCOMPARABLE = {
+    "no column of systems": ([], "--by: to compare systems, name the column that tells them apart."),
+    "folds alone": (["--by", "fold"], "--by: to compare systems, name the column"),
+    "one system": (["--by", "only"], "--by only: there is one system, z, and nothing to compare it with."),
+    "missing column": (["--by", "system"], "no column 'system' in the frame; its columns are 'actual'"),
+    "missing ids": (["--by", "model", "--id", "case"], "--id case: no such column in the file."),
+    "ids twice": (["--by", "model", "--id", "only"], "--id only: 'z' occurs twice for model 'a' (and 1 more"),
+    "ids that do not match": (
+        ["--by", "model", "--id", "row"],
+        "--id row: systems must be judged on the same examples",
+    ),
+    "ids of other places": (
+        ["--by", "model", "--by", "site", "--id", "example"],
+        "example 2 is 'x' for model 'a' and 'y'",
+    ),
+    "ids without systems": (["--id", "example"], "--by: to compare systems, name the column"),
+    "unknown metric": (["--by", "model", "--metric", "recal"], "no metric named 'recal': did you mean 'recall'"),
+    "negative rope": (["--by", "model", "--rope", "-0.1"], "--rope must be at least 0; it is -0.1."),
+    "no number": (["--by", "model", "--rope", "nan"], "--rope must be at least 0; it is nan."),
+    "interval": (["--by", "model", "--ci-prob", "1"], "--ci-prob must be a number between 0 and 1"),
+    "improper": (["--by", "model", "--prior", "haldane", "--metric", "recall"], "improper"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), INCOMPARABLE.values(), ids=INCOMPARABLE)
+def test_what_cannot_be_compared_ends_with_code_2_and_one_line(tmp_path, call, arguments, words):
+    head, *rows = SYSTEMS.splitlines()
+    numbered = [f"{head},only,row", *(f"{row},z,{i}" for i, row in enumerate(rows))]
+    (tmp_path / "p.csv").write_text("\n".join(numbered))
+    assert_one_line(call("compare", "p.csv", *arguments, cwd=tmp_path), words)
+
+
+@pytest.mark.parametrize("option", [["--rope", "0.01"], ["--id", "example"]])
+def test_a_report_of_one_system_refuses_what_needs_two(tmp_path, call, option):
+    (tmp_path / "p.csv").write_text(SYSTEMS)
+    assert_one_line(call("report", "p.csv", *option, cwd=tmp_path), "--by: to compare systems, name the column")

@@ -17,6 +17,7 @@ from bayesperf import metrics, posterior
 from bayesperf.counts import ConfusionMatrix
 from bayesperf.marginals import Marginal
 from bayesperf.posterior import Posterior
+from bayesperf.report.comparing import Compared, compare_systems
 
 # The leading dim that a report both pools over and shows by itself.
 FOLD = "fold"
@@ -42,6 +43,13 @@ class Settings:
     metrics: tuple[str, ...] = ()
     require: tuple[str, ...] = ()
     seed: int = 0
+    id: str | None = None
+    rope: float = 0.0
+
+    @property
+    def system(self) -> str | None:
+        """The column of what is compared: the first but the folds'."""
+        return next((name for name in self.by if name != FOLD), None)
 
 
 @dataclass(frozen=True)
@@ -93,6 +101,8 @@ class Analysis:
         What the metrics are to meet.
     thresholds : mapping of str to Posterior
         Of each system, by name, over the thresholds of its score (dim ``threshold``), if there is a score.
+    paired : ConfusionMatrix or None
+        Counts of the systems that know which examples are the same, if the file says so.
     """
 
     counts: ConfusionMatrix
@@ -101,6 +111,7 @@ class Analysis:
     folds: Posterior | None
     requirements: tuple[Requirement, ...] = ()
     thresholds: Mapping[str, Posterior] = field(default_factory=dict)
+    paired: ConfusionMatrix | None = None
 
     @cached_property
     def metric_names(self) -> list[str]:
@@ -131,6 +142,17 @@ class Analysis:
         )
         both.attrs = pooled.attrs
         return both
+
+    @cached_property
+    def compared(self) -> list[Compared]:
+        """The systems compared by each metric; none if there is one system."""
+        s = self.settings
+        if s.system is None or self.counts.counts.sizes[s.system] < 2:
+            return []
+        options = {"dim": s.system, "rope": s.rope, "random_seed": s.seed}
+        if self.paired is not None:
+            options["prior"] = s.prior
+        return compare_systems(self.pooled, self.paired, self.metric_names, **options)
 
     def met(self, requirement: Requirement) -> xr.DataArray:
         """Return the probability that each system meets a requirement."""
@@ -199,7 +221,42 @@ def analyse(frame: pd.DataFrame, settings: Settings) -> Analysis:
     options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
     folds = posterior(counts, **options) if FOLD in counts.dims else None
     over = _over_thresholds(frame, counts, [name for name in by if name != FOLD], settings, options)
-    return Analysis(counts, settings, posterior(pooled, **options), folds, requirements, over)
+    if settings.id is not None or settings.rope:
+        check_systems(counts, settings)
+    paired = _paired(frame, pooled, settings) if settings.id is not None else None
+    return Analysis(counts, settings, posterior(pooled, **options), folds, requirements, over, paired)
+
+
+def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:
+    """Refuse what holds no two systems to compare.
+
+    Raises
+    ------
+    ValueError
+        If no column tells systems apart, or there is one system in it.
+    """
+    if settings.system is None:
+        raise ValueError("--by: to compare systems, name the column that tells them apart.")
+    systems = counts.counts[settings.system].values.tolist()
+    if len(systems) < 2:
+        raise ValueError(f"--by {settings.system}: there is one system, {systems[0]}, and nothing to compare it with.")
+
+
+def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) -> ConfusionMatrix:
+    """Count the same once more, example by example."""
+    if settings.id not in frame:
+        raise ValueError(f"--id {settings.id}: no such column in the file.")
+    try:
+        return ConfusionMatrix.from_predictions(
+            frame[settings.actual],
+            frame[settings.predicted],
+            by={name: frame[name] for name in settings.by if name != FOLD},
+            labels=pooled.labels,
+            pos_label=pooled.pos_label,
+            example=frame[settings.id],
+        )
+    except ValueError as error:
+        raise ValueError(f"--id {settings.id}: {str(error).removeprefix('example: ')}") from None
 
 
 def _over_thresholds(

@@ -1,4 +1,4 @@
-"""The command line: ``bayesperf demo``, ``bayesperf summary FILE``, ``bayesperf report FILE -o report.html``."""
+"""The command line: ``bayesperf demo``, and ``bayesperf summary``, ``compare`` and ``report`` of files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -31,8 +31,14 @@ PosLabel = Annotated[str | None, typer.Option(help="The positive class of a bina
 Prior = Annotated[str | None, typer.Option(help="flat, jeffreys, perks or haldane. [flat for two classes, else perks]")]
 CiProb = Annotated[float, typer.Option(help="Probability of the intervals.")]
 Metrics = Annotated[list[str] | None, typer.Option(help="Metrics, comma-separated or repeated. [the usual ones]")]
+Metric = Annotated[
+    list[str] | None,
+    typer.Option("--metric", "--metrics", help="Metrics, comma-separated or repeated. [the usual ones]"),
+]
 Require = Annotated[list[str] | None, typer.Option(help="A requirement, as 'recall>=0.8'. Repeatable.")]
 Seed = Annotated[int, typer.Option(help="Seed of Monte Carlo figures.")]
+Id = Annotated[str | None, typer.Option("--id", help="Column that says which rows are the same example.")]
+Rope = Annotated[float, typer.Option(help="Differences up to this, on the metric's scale, do not matter.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")]
 
@@ -55,12 +61,46 @@ def summary(
     from bayesperf.report.analysis import analyse, read
     from bayesperf.report.terminal import as_json, print_tables
 
-    settings = _settings(files, actual, predicted, by, pos_label, prior, ci_prob, metrics, require, seed)
+    settings = _settings(
+        files, by, actual=actual, predicted=predicted, pos_label=pos_label, prior=prior, ci_prob=ci_prob,
+        metrics=metrics, require=require, seed=seed,
+    )  # fmt: skip
     analysis = analyse(read(files), settings)
     if json:
         print(as_json(analysis))
     else:
         print_tables(analysis, Console())
+
+
+@app.command()
+def compare(
+    files: Files,
+    actual: Actual = "actual",
+    predicted: Predicted = "predicted",
+    by: By = None,
+    id_: Id = None,
+    rope: Rope = 0.0,
+    pos_label: PosLabel = None,
+    prior: Prior = None,
+    ci_prob: CiProb = 0.95,
+    metric: Metric = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Print which system is better, and by how much: those of the first --by column, pair by pair."""
+    from bayesperf.report.analysis import analyse, check_systems, read
+    from bayesperf.report.terminal import comparison_as_json, print_comparison
+
+    settings = _settings(
+        files, by, actual=actual, predicted=predicted, id=id_, rope=rope, pos_label=pos_label, prior=prior,
+        ci_prob=ci_prob, metrics=metric, seed=seed,
+    )  # fmt: skip
+    analysis = analyse(read(files), settings)
+    check_systems(analysis.counts, settings)
+    if json:
+        print(comparison_as_json(analysis))
+    else:
+        print_comparison(analysis, Console())
 
 
 @app.command()
@@ -76,18 +116,23 @@ def report(
     ci_prob: CiProb = 0.95,
     metrics: Metrics = None,
     require: Require = None,
+    id_: Id = None,
+    rope: Rope = 0.0,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Write a self-contained HTML page with densities, intervals and folds."""
+    """Write a self-contained HTML page with densities, intervals, comparisons and folds."""
     from bayesperf.report.analysis import analyse, read
     from bayesperf.report.html import render
     from bayesperf.report.terminal import as_json
 
-    settings = _settings(files, actual, predicted, by, pos_label, prior, ci_prob, metrics, require, seed)
-    analysis = analyse(read(files), replace(settings, score=score))
+    settings = _settings(
+        files, by, actual=actual, predicted=predicted, score=score, pos_label=pos_label, prior=prior, ci_prob=ci_prob,
+        metrics=metrics, require=require, id=id_, rope=rope, seed=seed,
+    )  # fmt: skip
+    analysis = analyse(read(files), settings)
     output.write_text(render(analysis, shlex.join(["bayesperf", *sys.argv[1:]])), encoding="utf-8")
-    print(as_json(analysis) if json else f"The report is in {output}")
+    print(as_json(analysis, with_comparison=True) if json else f"The report is in {output}")
 
 
 @app.command()
@@ -96,11 +141,15 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     from bayesperf import datasets
     from bayesperf.report.analysis import Settings, analyse
     from bayesperf.report.html import render
-    from bayesperf.report.terminal import print_tables
+    from bayesperf.report.terminal import print_comparison, print_tables
 
-    settings = Settings(by=("model",), pos_label="malignant", require=("recall>=0.9", "precision>=0.9"))
-    predictions = datasets.load("breast_cancer")
-    print_tables(analyse(predictions, settings), Console())
+    settings = Settings(
+        by=("model",), pos_label="malignant", require=("recall>=0.9", "precision>=0.9"), id="example", rope=0.01
+    )
+    predictions, console = datasets.load("breast_cancer"), Console()
+    print_tables(analyse(predictions, settings), console)
+    console.print()
+    print_comparison(analyse(predictions, replace(settings, metrics=("f1",), require=())), console)
     folds = analyse(predictions, replace(settings, by=("model", "fold"), score="score"))
     output.write_text(render(folds, "bayesperf demo"), encoding="utf-8")
     print(f"The report, with densities and folds, is in {output.resolve()}")
@@ -108,30 +157,26 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
 
 def _settings(
     files: list[Path],
-    actual: str,
-    predicted: str,
     by: list[str] | None,
-    pos_label: str | None,
-    prior: str | None,
+    *,
     ci_prob: float,
     metrics: list[str] | None,
-    require: list[str] | None,
-    seed: int,
+    require: list[str] | None = None,
+    rope: float = 0.0,
+    **others: Any,
 ) -> Settings:
     from bayesperf._checks import probability
     from bayesperf.report.analysis import FILE, Settings
 
-    names = tuple(name.strip() for entry in metrics or () for name in entry.split(","))
+    if not 0 <= rope < float("inf"):
+        raise ValueError(f"--rope must be at least 0; it is {rope:g}.")
     return Settings(
-        actual=actual,
-        predicted=predicted,
         by=(*(by or ()), *([FILE] if len(files) > 1 and FILE not in (by or ()) else [])),
-        pos_label=pos_label,
-        prior=prior,
         ci_prob=probability("--ci-prob", ci_prob),
-        metrics=names,
+        metrics=tuple(name.strip() for entry in metrics or () for name in entry.split(",")),
         require=tuple(require or ()),
-        seed=seed,
+        rope=rope,
+        **others,
     )
 
 

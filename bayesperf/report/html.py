@@ -12,13 +12,18 @@ from markupsafe import Markup
 
 from bayesperf import metrics
 from bayesperf._display import caption, figure, table_html
+from bayesperf.comparison import Comparison
 from bayesperf.marginals import Marginal
-from bayesperf.plots._curves import SERIES, curves, intervals
+from bayesperf.plots._comparison import best_first
+from bayesperf.plots._curves import DIVERGING, SEQUENTIAL, SERIES, Curves, curves, intervals, reach
 from bayesperf.report import svg
-from bayesperf.report.analysis import FOLD, THRESHOLD_METRICS, Analysis
-from bayesperf.report.terminal import systems
+from bayesperf.report.analysis import FOLD, THRESHOLD_METRICS, Analysis, Settings
+from bayesperf.report.comparing import ABOUT_STANDING, STANDING, Compared
+from bayesperf.report.terminal import direction, how_related, signed, systems
 
 _PACKAGES = ("bayesperf", "numpy", "scipy", "xarray")
+# Up to so many systems are shown pair by pair.
+_MOST_IN_PAIRS = 8
 
 
 def render(analysis: Analysis, command: str) -> str:
@@ -46,6 +51,11 @@ def render(analysis: Analysis, command: str) -> str:
         tables=_tables(analysis),
         blocks=[_block(marginal, analysis.settings.ci_prob) for marginal in analysis.marginals],
         fold_blocks=_fold_blocks(analysis),
+        comparisons=[_comparison(compared, analysis.settings) for compared in analysis.compared],
+        related=how_related(analysis),
+        about_standing=ABOUT_STANDING,
+        standing=STANDING,
+        rope=analysis.settings.rope,
         requirements=_requirements(analysis),
         thresholds=_thresholds(analysis),
         probability=probability,
@@ -68,12 +78,11 @@ def _block(marginal: Marginal, ci_prob: float) -> dict[str, Any]:
     drawn = curves(marginal, ci_prob, "hdi")
     scale = svg.Scale(drawn)
     metric = metrics.get(marginal.name)
-    better = {True: "more is better", False: "less is better", None: ""}[metric.greater_is_better]
     rows = [
         {"name": name, "mean": drawn.mean[i], "interval": drawn.interval[i], "picture": svg.density(drawn, i, scale)}
         for i, name in enumerate(drawn.names)
     ]
-    return {"title": metric.title, "about": metric.description, "better": better, "method": marginal.method,
+    return {"title": metric.title, "about": metric.description, "better": direction(metric), "method": marginal.method,
             "mcse": float(marginal.mcse().max()), "rows": rows, "axis": svg.axis(scale)}  # fmt: skip
 
 
@@ -91,6 +100,71 @@ def _fold_blocks(analysis: Analysis) -> list[dict[str, Any]]:
         ]
         blocks.append({"title": metrics.get(name).title, "rows": rows, "axis": svg.axis(scale)})
     return blocks
+
+
+def _comparison(compared: Compared, settings: Settings) -> dict[str, Any]:
+    """Return a metric's differences, a row a pair; of many systems, pictures of all pairs and ranks instead."""
+    few = len(compared.comparison.names) <= _MOST_IN_PAIRS
+    shown = _pairs(compared.comparison, settings) if few else {"pictures": _pictures(compared.comparison)}
+    return {
+        "title": compared.metric.title,
+        "about": compared.metric.description,
+        "better": direction(compared.metric),
+        "mcse": float(compared.comparison.difference.mcse().max()),
+        "standing": _standing(compared, few),
+        **shown,
+    }
+
+
+def _pairs(comparison: Comparison, settings: Settings) -> dict[str, Any]:
+    summary, rope = comparison.summary(settings.ci_prob), settings.rope
+    interval = summary[["ci_lower", "ci_upper"]].to_numpy()
+    drawn = Curves(interval, np.ones_like(interval), summary["mean"].to_numpy(), interval, [], False)
+    scale = svg.Scale(drawn._replace(x=np.array([reach(drawn, rope)])))
+    dims = [dim for dim in comparison.difference.dims if dim != "pair"]
+    beneath = svg.equivalence(rope, scale)
+    rows = [
+        {
+            "where": ", ".join(str(row[dim]) for dim in dims), "a": row["a"], "b": row["b"], "figures": signed(row),
+            "probabilities": {name: f"{row[name]:.3f}" for name in ("prob_greater", "below", "inside", "above")},
+            "picture": svg.strip(drawn, i, scale, beneath),
+        }
+        for i, row in enumerate(summary.to_dict("records"))
+    ]  # fmt: skip
+    return {"rows": rows, "axis": svg.axis(scale)}
+
+
+def _pictures(comparison: Comparison) -> list[tuple[str, Markup]]:
+    """Return P(a > b) and the ranks of systems in the order of their expected rank, if there is one place."""
+    order = best_first(comparison)
+    if order.ndim > 1:
+        return []
+    rows = order.values
+    matrix = svg.heat_map(comparison.prob_greater.values[np.ix_(rows, rows)], DIVERGING, "heat map of P(a > b)")
+    if comparison.greater_is_better is None:
+        return [("P(a > b): rows a, columns b, in the order of the tables above", matrix)]
+    ranks = comparison.ranks.values[rows]
+    pictured = svg.heat_map(ranks / ranks.max(), SEQUENTIAL, "heat map of P(rank)")
+    return [("P(a > b): rows a, columns b", matrix), (f"P(rank): darkest, {ranks.max():.2f}", pictured)]
+
+
+def _standing(compared: Compared, few: bool) -> dict[str, Any] | None:
+    """Return a row a system: as they come if they are few or in several places, else numbered by expected rank."""
+    rows = compared.standing
+    if not rows:
+        return None
+    names = [name for name in rows[0] if name not in STANDING and name != "metric"]
+    numbered = not few and len(names) == 1
+    if numbered:
+        rows = sorted(rows, key=lambda row: row["expected_rank"])
+    ranked = [] if len(compared.comparison.names) == 2 else ["prob_best"] if few else ["prob_best", "expected_rank"]
+    columns = [*ranked, "beats_chance", "beats_majority"]
+    cells = [
+        (", ".join(str(row[name]) for name in names),
+         ["—" if np.isnan(row[name]) else f"{row[name]:.3f}" for name in columns])
+        for row in rows
+    ]  # fmt: skip
+    return {"dims": names, "columns": [STANDING[name] for name in columns], "rows": cells, "numbered": numbered}
 
 
 def _requirements(analysis: Analysis) -> dict[str, Any] | None:

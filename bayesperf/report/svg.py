@@ -12,6 +12,8 @@ from bayesperf._display import figure
 from bayesperf.plots._curves import SERIES, Curves
 
 WIDTH, HEIGHT, FLAT, TALL = 320, 46, 18, 150
+# Steps between the ends of a heat map's colours.
+_SHADES = 40
 
 
 class Scale:
@@ -49,6 +51,11 @@ def frame(height: int, label: str, *parts: str) -> Markup:
     return Markup(f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{label}">{body}</svg>')
 
 
+def minus(value: float) -> str:
+    """Return a short figure, with a minus that is one."""
+    return f"{value:g}".replace("-", "−")
+
+
 def path(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
     """Return the points of a path, the first without its command."""
     return " L".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
@@ -75,16 +82,58 @@ def density(drawn: Curves, i: int, scale: Scale) -> Markup:
     )
 
 
-def strip(drawn: Curves, i: int, scale: Scale) -> Markup:
-    """Return an interval as a line with its mean as a dot."""
+def strip(drawn: Curves, i: int, scale: Scale, *beneath: str) -> Markup:
+    """Return an interval as a line with its mean as a dot, on what lies beneath."""
     low, high = scale(drawn.interval[i])
     middle = FLAT / 2
     return frame(
         FLAT,
         f"interval {figure(drawn.interval[i, 0])} to {figure(drawn.interval[i, 1])}",
+        *beneath,
         f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{middle}" y2="{middle}" stroke="{SERIES[0]}" stroke-width="2"/>',
         f'<circle cx="{scale(drawn.mean[i]):.1f}" cy="{middle}" r="3.5" fill="{SERIES[0]}"/>',
     )
+
+
+def equivalence(rope: float, scale: Scale) -> str:
+    """Return the region of practical equivalence, and zero, to lie beneath a difference."""
+    low, zero, high = scale([-rope, 0, rope])
+    return (
+        f'<rect x="{low:.1f}" y="0" width="{high - low:.1f}" height="{FLAT}" fill="#666" fill-opacity=".18"/>'
+        f'<line x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="{FLAT}" stroke="#1a1a1a" stroke-width=".8"/>'
+    )
+
+
+def heat_map(values: NDArray[np.float64], colours: tuple[str, ...], label: str) -> Markup:
+    """Return a square of cells (n, n), coloured from 0 to 1, its rows and columns numbered.
+
+    Neighbours in a row of one colour are one rectangle: most of a large square is all but certain.
+    """
+    count, left = len(values), 20
+    side = WIDTH - left - 8
+    cell = side / count
+    stops = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours]
+    shades = np.round(values * _SHADES) / _SHADES
+    mixed = np.stack(
+        [np.interp(shades, np.linspace(0, 1, len(stops)), channel) for channel in zip(*stops, strict=True)]
+    )
+    parts = ['<g shape-rendering="crispEdges">']
+    for i, row in enumerate(shades):
+        starts = np.flatnonzero(np.diff(row, prepend=-1))
+        for start, stop in zip(starts, [*starts[1:], count], strict=True):
+            fill = "".join(f"{round(channel[i, start]):02x}" for channel in mixed)
+            parts.append(
+                f'<rect x="{left + start * cell:.1f}" y="{1 + i * cell:.1f}" width="{(stop - start) * cell:.1f}" '
+                f'height="{cell:.1f}" fill="#{fill}"/>'
+            )
+    parts.append(f'</g><rect x="{left}" y="1" width="{side}" height="{side}" fill="none" stroke="#bbb"/>')
+    for i in range(count):
+        if i == 0 or (i + 1) % (5 if count > 20 else 2) == 0:
+            at = (i + 0.5) * cell
+            for place in (f'x="{left - 4}" y="{at + 5:.1f}" text-anchor="end"',
+                          f'x="{left + at:.1f}" y="{side + 13}" text-anchor="middle"'):  # fmt: skip
+                parts.append(f'<text {place} font-size="10" fill="#444">{i + 1}</text>')
+    return frame(side + 17, label, *parts)
 
 
 def axis(scale: Scale) -> Markup:
@@ -98,7 +147,7 @@ def axis(scale: Scale) -> Markup:
         free = at + room + 6
         marks.append(
             f'<line x1="{at:.1f}" x2="{at:.1f}" y1="0" y2="4" stroke="#666"/>'
-            f'<text x="{at:.1f}" y="15" text-anchor="middle" font-size="11" fill="#444">{tick:g}</text>'
+            f'<text x="{at:.1f}" y="15" text-anchor="middle" font-size="11" fill="#444">{minus(tick)}</text>'
         )
     return frame(18, "scale", *marks)
 

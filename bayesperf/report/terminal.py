@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -16,7 +17,8 @@ from rich.text import Text
 from bayesperf import metrics
 from bayesperf._display import caption, figure
 from bayesperf._tables import SUMMARY_COLUMNS
-from bayesperf.report.analysis import Analysis
+from bayesperf.report.analysis import Analysis, Settings
+from bayesperf.report.comparing import ABOUT_STANDING, STANDING, Compared
 
 
 def print_tables(analysis: Analysis, console: Console) -> None:
@@ -79,7 +81,82 @@ def systems(analysis: Analysis) -> list[tuple[tuple[int, ...], list[str]]]:
     ]
 
 
-def as_json(analysis: Analysis) -> str:
+def print_comparison(analysis: Analysis, console: Console) -> None:
+    """Print the differences of the systems, a row a pair, and how each system stands."""
+    settings = analysis.settings
+    summaries = [compared.comparison.summary(settings.ci_prob) for compared in analysis.compared]
+    for compared, summary in zip(analysis.compared, summaries, strict=True):
+        console.print(_differences(compared, summary, settings))
+    console.print(Text(f"{caption(summaries[0].attrs)}{_monte_carlo(pd.concat(summaries))} {how_related(analysis)}"))
+    if rows := [row for compared in analysis.compared for row in compared.standing]:
+        console.print()
+        console.print(_standing(rows, several=len(analysis.compared[0].comparison.names) > 2))
+        console.print(Text(ABOUT_STANDING))
+
+
+def how_related(analysis: Analysis) -> str:
+    """Return whether systems are compared example by example, and what to do if they could be."""
+    if analysis.paired is not None:
+        return (
+            f"Paired: rows alike in {analysis.settings.id!r} are the same example, on which the systems are compared."
+        )
+    return (
+        "Independent: the systems are taken as judged on different examples. If they judged the same, the differences "
+        "are better known than that: name the column that identifies the examples, as --id example."
+    )
+
+
+def _differences(compared: Compared, summary: pd.DataFrame, settings: Settings) -> Table:
+    better = f" ({words})" if (words := direction(compared.metric)) else ""
+    table = Table(title=f"Is one better? {compared.metric.title}{better}", title_justify="left")
+    leading = [str(dim) for dim in compared.comparison.difference.dims if dim != "pair"]
+    # Without a region of practical equivalence they would only say P(a > b) again.
+    probabilities = ["prob_greater", *(["below", "inside", "above"] if settings.rope else [])]
+    for name in (*leading, "a − b"):
+        table.add_column(name, overflow="fold")
+    table.add_column(f"difference\n{100 * settings.ci_prob:g} % HDI", justify="right", no_wrap=True)
+    for name in ("P(a > b)", *probabilities[1:]):
+        table.add_column(name, justify="right", min_width=5)
+    for row in summary.to_dict("records"):
+        mean, lower, upper = signed(row)
+        shares = [f"{row[name]:.3f}" for name in probabilities]
+        names = [*(str(row[name]) for name in leading), f"{row['a']}\n− {row['b']}"]
+        table.add_row(*map(Text, [*names, f"{mean}\n[{lower}, {upper}]", *shares]))
+    return table
+
+
+def _standing(rows: list[dict[Any, Any]], several: bool) -> Table:
+    """Return how each system stands among the others, if they are several, and against the rules."""
+    table = Table(title="How does each stand?", title_justify="left")
+    shown = [*(["prob_best"] if several else []), "beats_chance", "beats_majority"]
+    names = list(dict.fromkeys(name for row in rows for name in row if name not in STANDING))
+    for name in names:
+        table.add_column(str(name), overflow="fold")
+    for name in shown:
+        table.add_column(STANDING[name], justify="right")
+    for row, previous in zip(rows, [None, *rows], strict=False):
+        new = previous is None or row["metric"] != previous["metric"]
+        if new and previous:
+            table.add_section()
+        title = metrics.get(row["metric"]).title if new else ""
+        figures = ["—" if math.isnan(row[name]) else f"{row[name]:.3f}" for name in shown]
+        table.add_row(*map(Text, [title, *(str(row.get(name, "")) for name in names[1:]), *figures]))
+    return table
+
+
+def direction(metric: metrics.Metric) -> str:
+    """Return which way is better, in words; empty if neither is."""
+    return {True: "more is better", False: "less is better", None: ""}[metric.greater_is_better]
+
+
+def signed(row: Mapping[Any, Any]) -> list[str]:
+    """Return the mean and the ends of the interval of a difference, with a minus that is one."""
+    width = row["ci_upper"] - row["ci_lower"]
+    values = [row[name] for name in ("mean", "ci_lower", "ci_upper")]
+    return ["—" if math.isnan(value) else "−" * (value < 0) + figure(abs(value), width) for value in values]
+
+
+def as_json(analysis: Analysis, with_comparison: bool = False) -> str:
     """Return all figures as JSON; infinite ones as strings."""
     requirements = [
         {"requirement": str(r), "metric": r.metric, "bound": r.bound, "probability": analysis.met(r).values.tolist()}
@@ -87,19 +164,44 @@ def as_json(analysis: Analysis) -> str:
     ]
     jointly = analysis.met_jointly()
     document = {
-        "settings": asdict(analysis.settings),
+        **_head(analysis),
         "interpretation": analysis.summary.attrs,
-        "labels": [str(label) for label in analysis.counts.labels],
-        "counts": {
-            "dims": [str(d) for d in analysis.counts.counts.dims],
-            "values": analysis.counts.counts.values.tolist(),
-        },
-        "summary": [{str(k): _plain(v) for k, v in row.items()} for row in analysis.summary.to_dict("records")],
+        "summary": _records(analysis.summary.to_dict("records")),
         "systems": [names for _, names in systems(analysis)],
         "requirements": requirements,
         "all_requirements": None if jointly is None else jointly.values.tolist(),
+        **(_comparison(analysis) if with_comparison and analysis.compared else {}),
     }
     return json.dumps(document, indent=2, allow_nan=False, default=str)
+
+
+def comparison_as_json(analysis: Analysis) -> str:
+    """Return all figures of a comparison as JSON: a row a pair, and a row a system."""
+    return json.dumps({**_head(analysis), **_comparison(analysis)}, indent=2, allow_nan=False, default=str)
+
+
+def _comparison(analysis: Analysis) -> dict[str, Any]:
+    summaries = [compared.comparison.summary(analysis.settings.ci_prob) for compared in analysis.compared]
+    return {
+        "comparison": summaries[0].attrs,
+        "paired": analysis.paired is not None,
+        "differences": _records(row for summary in summaries for row in summary.to_dict("records")),
+        "standing": _records(row for compared in analysis.compared for row in compared.standing),
+    }
+
+
+def _head(analysis: Analysis) -> dict[str, Any]:
+    """Return what was asked, and of which counts."""
+    counts = analysis.counts.counts
+    return {
+        "settings": asdict(analysis.settings),
+        "labels": [str(label) for label in analysis.counts.labels],
+        "counts": {"dims": [str(dim) for dim in counts.dims], "values": counts.values.tolist()},
+    }
+
+
+def _records(rows: Iterable[Mapping[Any, Any]]) -> list[dict[str, Any]]:
+    return [{str(key): _plain(value) for key, value in row.items()} for row in rows]
 
 
 def _plain(value: Any) -> Any:
