@@ -269,7 +269,8 @@ class Mixture(Distribution):
     def _swapped(self) -> Mixture:
         """Exchange the two Betas' roles."""
         form = self.form
-        assert form.outer_at is not None and form.increasing_outer is not None
+        assert form.outer_at is not None
+        assert form.increasing_outer is not None
         form = replace(form, inner_at=form.outer_at, outer_at=form.inner_at, increasing=form.increasing_outer)
         return replace(self, inner=self.outer, outer=self.inner, form=form)
 

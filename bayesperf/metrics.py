@@ -270,8 +270,8 @@ def diagnostic_odds_ratio(tp, fn, fp, tn):
 
 
 @row(aliases=("pt",), greater_is_better=False,
-      exact=Mixture(lambda t, w, _: w * (1 / t - 1) ** 2,
-                    lambda t, x, _: x / (1 / t - 1) ** 2, increasing=False, pair=Pair(RECALL, FALSE_ALARMS)))  # fmt: skip
+      exact=Mixture(lambda t, w, _: w * (1 / t - 1) ** 2, lambda t, x, _: x / (1 / t - 1) ** 2, increasing=False,
+                    pair=Pair(RECALL, FALSE_ALARMS)))  # fmt: skip
 def prevalence_threshold(tp, fn, fp, tn):
     """Prevalence below which precision falls most steeply: √fpr / (√recall + √fpr)."""
     return np.sqrt(fp / (fp + tn)) / (np.sqrt(tp / (tp + fn)) + np.sqrt(fp / (fp + tn)))

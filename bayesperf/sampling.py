@@ -61,11 +61,12 @@ def fit(
         As in `pymc.sample`.
     random_seed : int or numpy.random.Generator, optional
         The same seed gives the same figures under the same sampler and version; both are recorded. By default a new
-        one.
+        one. Exact draws of a system's posterior depend on its own counts only, not on the other systems.
     progressbar : bool
         Shown on terminals and in notebooks.
     metrics : sequence of str, optional
-        Those to add as variables; by default those of a summary.
+        Those to add as variables; by default those of a summary. A metric that is a variable of the model already
+        (``recall`` of ``rates``) is left as it is; where a variable only has the name, the metric is refused.
     **sample_kwargs
         For the sampler. ``nuts_sampler`` is "nutpie" (default), or another of `pymc.sample`: "pymc", "numpyro".
 
@@ -80,9 +81,11 @@ def fit(
     Raises
     ------
     TypeError
-        If the data are not what the model is of.
+        If the data are not what the model is of, `priors` or `options` no mappings, a function returns no model, or the
+        sampler has no such setting.
     ValueError
-        If there is no such model, option or prior, or a prior has the wrong support or shape.
+        If there is no such model, option or prior, a prior has the wrong support or shape, the options have no use for
+        it, or a metric cannot be computed.
 
     Warns
     -----

@@ -49,6 +49,7 @@ SCORES = xr.DataArray(
 )
 YEAR = xr.DataArray(np.linspace(-1, 1, 8)[:, None], {"site": list(range(8)), "covariate": ["year"]})
 STEPS, VIDEO = chains()
+OF_TWO_CLASSES = (np.repeat([0, 1], [25, 15]), np.random.default_rng(0).normal(size=40))
 
 # What is calibrated: model, data, options.
 CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
@@ -63,6 +64,7 @@ CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "markov, varying": ("markov", STEPS, {"by": {"video": VIDEO}, "sequences": "varying"}),
     "paired": ("paired", PAIRED, {}),
     "datasets": ("datasets", SCORES, {}),
+    "binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {}),
 }
 
 

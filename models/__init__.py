@@ -9,17 +9,19 @@
 `markov`       dependent examples: sequences of (actual, predicted) as a Markov chain
 `paired`       two systems on the same examples: their joint cells
 `datasets`     two systems' fold scores on several data sets: hierarchical, correlated folds, Student-t population
+`binormal_roc` scores that are normal in either class: the ROC curve and its area
 =============  ====================================================================================================
 
 Every file has ``PRIORS``, the default priors by name, and ``build(data, priors, **options)``, which returns a
 `pymc.Model` with labelled dims. What was integrated out of a model its ``recover`` draws back; ``log_likelihood``
-gives the units of cross-validation; ``exact``, where the posterior has a closed form, draws from it.
+gives the units of cross-validation; ``exact``, where the posterior has a closed form, draws from it, each matrix by a
+generator of its own.
 """
 
 from importlib import import_module
 from types import ModuleType
 
-_NAMES = ["groups", "groups_logit", "multinomial", "rates", "markov", "paired", "datasets"]
+_NAMES = ["groups", "groups_logit", "multinomial", "rates", "markov", "paired", "datasets", "binormal_roc"]
 
 
 def names() -> list[str]:
@@ -29,7 +31,7 @@ def names() -> list[str]:
     --------
     >>> import bayesperf as bp
     >>> bp.models.names()
-    ['groups', 'groups_logit', 'multinomial', 'rates', 'markov', 'paired', 'datasets']
+    ['groups', 'groups_logit', 'multinomial', 'rates', 'markov', 'paired', 'datasets', 'binormal_roc']
     """
     return list(_NAMES)
 

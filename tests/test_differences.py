@@ -155,7 +155,8 @@ def test_quantiles_and_their_levels(parameters):
 
 @pytest.mark.parametrize("prob", [0.5, 0.95])
 @pytest.mark.parametrize(
-    "name", ["a few examples", "no examples", "thousands", "a million against three", "a million each", "near 0"]
+    "name",
+    ["a few examples", "no examples", "thousands", "a million against three", "a million each", "near 0", "all right"],
 )
 def test_highest_density_interval(name, prob):
     parameters = PAIRS[name]
@@ -177,6 +178,17 @@ def test_moments(parameters):
     mean, sd = difference(beta(*parameters[:2]), beta(*parameters[2:])).mean_sd()
     assert mean[0] == pytest.approx(float(first - second), rel=1e-12, abs=1e-15)
     assert sd[0] == pytest.approx(float(mpmath.sqrt(variance + other)), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [1e8, 1e10])
+def test_large_counts_are_normal(n):
+    first, second = beta(0.4 * n, 0.6 * n), beta(0.41 * n, 0.59 * n)
+    found = difference(first, second)
+    sd = np.sqrt((0.4 * 0.6 + 0.41 * 0.59) / n)
+    z = np.array([-3, -1, 0, 0.5, 2])
+    np.testing.assert_allclose(one(found.cdf(-0.01 + sd * z[None])), special.ndtr(z), atol=2 / np.sqrt(n))
+    np.testing.assert_allclose(one(found.hdi(0.95)), -0.01 + sd * 1.959964 * np.array([-1, 1]), atol=1e-3 * sd)
+    assert ratio(first, second).mean_sd()[0][0] == pytest.approx(0.4 / 0.41, rel=1e-6)
 
 
 @each_pair

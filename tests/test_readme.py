@@ -39,6 +39,11 @@ def test_every_answer_in_the_table_runs():
         "ConfusionMatrix": bp.ConfusionMatrix,
         "frame": bp.datasets.load("breast_cancer"),
         **{"y_true": y_true, "y_pred": y_pred, "ids": ids},
+        "post_a": bp.posterior(cm),
+        "post_b": bp.posterior(cm),
+        "scores_a": [0.8, 0.9, 0.85],
+        "scores_b": [0.8, 0.85, 0.9],
+        "y_score": np.random.default_rng(0).normal(y_true),
     }
     of_three = {"post": bp.posterior(bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]]))}
     of_sites = {"cm": bp.ConfusionMatrix.from_counts(tp=tp, fn=10 - tp, fp=2, tn=18)}
@@ -49,12 +54,22 @@ def test_every_answer_in_the_table_runs():
         "bp.fit(cm,": "bp.fit(cm, method='exact',",
     }
     answers = [answer for _, answer in rows("| question | answer |")]
-    assert len(answers) == 15
+    assert len(answers) == 21
     for code in re.findall(r"`(.*?)`", " ".join(answers)):
         runs = code
         for shown, meant in replaced.items():
             runs = runs.replace(shown, meant)
-        here = scope | (of_three if "macro" in code or "per_class" in code else of_sites if "site" in code else {})
+        # Two systems, with as many examples each.
+        systems = {
+            "names": np.repeat(["old", "new"], 20),
+            "y_true": np.tile(y_true[:20], 2),
+            "ids": np.tile(np.arange(20), 2),
+        }
+        here = (
+            scope
+            | (systems if "example=" in code else {})
+            | (of_three if "macro" in code or "per_class" in code else of_sites if "site" in code else {})
+        )
         exec(f"dict({runs})" if code.startswith("prior=") else runs, here)
     metrics.unregister("net_benefit")
 

@@ -1,0 +1,132 @@
+"""How often intervals for the area under the ROC curve cover."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from bayesperf import _checks, _tables
+from bayesperf.curves._scores import Scores
+from bayesperf.curves.auc import AREAS
+from bayesperf.studies._run import run
+
+Array = NDArray[np.float64]
+
+
+def areas(
+    auc: ArrayLike = (0.7, 0.8, 0.95),
+    n: ArrayLike = (30, 100),
+    methods: Sequence[str] = ("bayesian_bootstrap", "delong", "delong_logit", "pairs"),
+    simulations: int = 2000,
+    *,
+    spread: float = 1.0,
+    prob: float = 0.95,
+    draws: int = 2000,
+    random_seed: Any = 0,
+    n_jobs: int | None = None,
+    progressbar: bool = True,
+    folder: str | Path | None = None,
+) -> xr.Dataset:
+    """Return the coverage and width of intervals for the area under the ROC curve.
+
+    Scores are normal in either class: of negatives Normal(0, 1), of positives of the standard deviation `spread` and
+    the mean that makes the area `auc`. The methods are those of `bayesperf.roc_auc`; its intervals, equal-tailed,
+    should cover that area with frequency `prob`.
+
+    Parameters
+    ----------
+    auc : array-like (k,)
+        True areas.
+    n : array-like (l,)
+        Numbers of examples of either class.
+    methods : sequence of str
+        "bayesian_bootstrap", "delong", "delong_logit" (``transform="logit"``), "binormal", "pairs".
+    simulations : int
+        How many, of each area and number of examples.
+    spread : float
+        Standard deviation of the positives' scores.
+    prob : float
+        Probability of the intervals.
+    draws : int
+        Of the methods that draw.
+    random_seed, n_jobs, progressbar, folder
+        As in every study: the figures depend on the seed only; with `folder` an interrupted study goes on where it
+        stopped.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``coverage`` and mean ``width`` over (method, auc, n), with their standard errors ``coverage_mcse`` and
+        ``width_mcse``. The settings are in ``attrs``. (Select a method as ``.sel({"method": "delong"})``: by keyword,
+        xarray takes it for another thing.)
+
+    Raises
+    ------
+    ValueError
+        If an area is not between 0 and 1, a class has fewer than two examples, or there is no such method.
+
+    Notes
+    -----
+    Where the scores separate the classes the log-odds of the area are infinite, and "delong_logit" is as "delong": an
+    interval of no width.
+
+    Examples
+    --------
+    >>> from bayesperf import studies
+    >>> study = studies.areas([0.8], [30], ["delong", "pairs"], simulations=200)
+    >>> study["coverage"].sel(auc=0.8, n=30).values
+    array([0.94 , 0.345])
+    """
+    true = [_checks.probability("auc", value) for value in _tables.numbers(auc, "auc").tolist()]
+    sizes = [_checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
+    chosen = [_checks.one_of("methods", name, tuple(AREAS)) for name in methods]
+    sd = _checks.number("spread", spread)
+    if not 0 < sd < np.inf:
+        raise ValueError(f"spread must be above 0 and finite; it is {spread!r}.")
+    settings = {"auc": true, "n": sizes, "methods": chosen, "simulations": _checks.count("simulations", simulations),
+                "spread": sd, "prob": _checks.probability("prob", prob),
+                "draws": _checks.count("draws", draws, least=2),
+                "random_seed": _checks.seed(random_seed)}  # fmt: skip
+    levels = np.array([[(1 - prob) / 2, (1 + prob) / 2]])
+
+    def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
+        intervals = np.empty((len(chosen), len(true), len(sizes), 2))
+        for i, area in enumerate(true):
+            mean = np.hypot(1, sd) * special.ndtri(area)
+            for j, size in enumerate(sizes):
+                scores = Scores(np.sort(rng.normal(mean, sd, size)), np.sort(rng.normal(0, 1, size)))
+                intervals[:, i, j] = [_interval(scores, name, levels, draws, rng) for name in chosen]
+        return {"intervals": intervals}
+
+    results = run(
+        simulate,
+        simulations,
+        settings=settings,
+        random_seed=settings["random_seed"],
+        n_jobs=n_jobs,
+        progressbar=progressbar,
+        folder=folder,
+    )
+    lower, upper = np.moveaxis(results["intervals"], -1, 0)
+    truth = np.array(true)[:, None]
+    variables = {}
+    for name, values in {"coverage": (lower <= truth) & (truth <= upper), "width": upper - lower}.items():
+        variables[name] = values.mean(0)
+        variables[f"{name}_mcse"] = values.std(0) / np.sqrt(simulations)
+    coords = {"method": chosen, "auc": true, "n": sizes}
+    dims = tuple(coords)
+    attrs = {**settings, "ci_kind": "eti"}
+    return xr.Dataset({name: (dims, values) for name, values in variables.items()}, coords, attrs)
+
+
+def _interval(scores: Scores, method: str, levels: Array, draws: int, rng: np.random.Generator) -> Array:
+    separated = scores.positive[0] > scores.negative[-1] or scores.positive[-1] < scores.negative[0]
+    of_scores = AREAS["delong" if method == "delong_logit" and separated else method]
+    interval: Array = of_scores(scores, draws, rng, False).ppf(levels)[0]
+    return interval

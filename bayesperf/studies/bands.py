@@ -1,0 +1,142 @@
+"""How often the bands of ROC curves cover the whole curve, and each of its points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
+
+from bayesperf import _checks, _tables
+from bayesperf.curves._curve import Curve
+from bayesperf.curves._drawn import KINDS
+from bayesperf.curves._scores import Scores
+from bayesperf.curves._shapes import EVEN, ROC
+from bayesperf.studies._run import run
+
+Array = NDArray[np.float64]
+METHODS = ("bayesian_bootstrap", "binormal")
+
+
+def bands(
+    auc: ArrayLike = (0.7, 0.8, 0.95),
+    n: ArrayLike = (50, 500),
+    methods: Sequence[str] = ("bayesian_bootstrap",),
+    simulations: int = 1000,
+    *,
+    low: float = 0.05,
+    high: float = 0.95,
+    spread: float = 1.0,
+    prob: float = 0.95,
+    draws: int = 1000,
+    random_seed: Any = 0,
+    n_jobs: int | None = None,
+    progressbar: bool = True,
+    folder: str | Path | None = None,
+) -> xr.Dataset:
+    """Return the coverage and width of the bands of ROC curves.
+
+    Scores are normal in either class: of negatives Normal(0, 1), of positives of the standard deviation `spread` and
+    the mean that makes the area `auc`. A simultaneous band of `bayesperf.roc_curve` should hold the whole true curve
+    between the false positive rates `low` and `high` with frequency `prob`, a pointwise one each of its points.
+
+    Parameters
+    ----------
+    auc : array-like (k,)
+        True areas.
+    n : array-like (l,)
+        Numbers of examples of either class.
+    methods : sequence of str
+        "bayesian_bootstrap", "binormal".
+    simulations : int
+        How many, of each area and number of examples.
+    low, high : float
+        False positive rates between which curves count.
+    spread : float
+        Standard deviation of the positives' scores.
+    prob : float
+        Probability of the bands.
+    draws : int
+        Curves drawn for a band.
+    random_seed, n_jobs, progressbar, folder
+        As in every study: the figures depend on the seed only; with `folder` an interrupted study goes on where it
+        stopped.
+
+    Returns
+    -------
+    xarray.Dataset
+        Of whole curves ``coverage``, and the mean ``width`` along the curve, over (method, kind, auc, n), with their
+        standard errors ``coverage_mcse`` and ``width_mcse``; of points ``coverage_at`` over the same and ``fpr``. The
+        settings are in ``attrs``. (Select a method as ``.sel({"method": "binormal"})``: by keyword, xarray takes it for
+        another thing.)
+
+    Raises
+    ------
+    ValueError
+        If an area is not between 0 and 1, a class has fewer than two examples, or there is no such method.
+
+    Examples
+    --------
+    >>> from bayesperf import studies
+    >>> study = studies.bands([0.8], [50], simulations=20, draws=200)
+    >>> study["coverage"].sel(auc=0.8, n=50).values
+    array([[0.7, 0.9]])
+    """
+    true = [_checks.probability("auc", value) for value in _tables.numbers(auc, "auc").tolist()]
+    sizes = [_checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
+    chosen = [_checks.one_of("methods", name, METHODS) for name in methods]
+    sd, start, stop = _checks.number("spread", spread), _checks.number("low", low), _checks.number("high", high)
+    if not 0 < sd < np.inf:
+        raise ValueError(f"spread must be above 0 and finite; it is {spread!r}.")
+    if not 0 <= start < stop <= 1:
+        raise ValueError(f"low and high must be false positive rates, 0 ≤ low < high ≤ 1; they are {low}, {high}.")
+    settings = {"auc": true, "n": sizes, "methods": chosen, "simulations": _checks.count("simulations", simulations),
+                "low": start, "high": stop, "spread": sd, "prob": _checks.probability("prob", prob),
+                "draws": _checks.count("draws", draws, least=2),
+                "random_seed": _checks.seed(random_seed)}  # fmt: skip
+    means = np.hypot(1, sd) * ndtri(true)
+
+    def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
+        found = np.empty((len(chosen), len(KINDS), len(true), len(sizes), len(_grid(start, stop)), 2))
+        for i, mean in enumerate(means):
+            for j, size in enumerate(sizes):
+                scores = Scores(np.sort(rng.normal(mean, sd, size)), np.sort(rng.normal(0, 1, size)))
+                found[:, :, i, j] = [_bands(scores, name, draws, prob, (start, stop), rng) for name in chosen]
+        return {"bands": found}
+
+    results = run(
+        simulate,
+        simulations,
+        settings=settings,
+        random_seed=settings["random_seed"],
+        n_jobs=n_jobs,
+        progressbar=progressbar,
+        folder=folder,
+    )
+    lower, upper = np.moveaxis(results["bands"], -1, 0)
+    curve = ndtr((means[:, None, None] + ndtri(_grid(start, stop))) / sd)
+    inside = (lower <= curve) & (curve <= upper)
+    coords = {"method": chosen, "kind": list(KINDS), "auc": true, "n": sizes}
+    variables: dict[str, tuple[tuple[str, ...], Array]] = {}
+    for name, values in {"coverage": inside.all(-1), "width": (upper - lower).mean(-1)}.items():
+        variables[name] = tuple(coords), values.mean(0)
+        variables[f"{name}_mcse"] = tuple(coords), values.std(0) / np.sqrt(simulations)
+    variables["coverage_at"] = (*coords, "fpr"), inside.mean(0)
+    return xr.Dataset(variables, {**coords, "fpr": _grid(start, stop)}, settings)
+
+
+def _grid(low: float, high: float) -> Array:
+    """Return the places of a band that count."""
+    return EVEN[np.abs(EVEN - (low + high) / 2) <= (high - low) / 2 + 1e-9]
+
+
+def _bands(
+    scores: Scores, method: str, draws: int, prob: float, ends: tuple[float, float], rng: np.random.Generator
+) -> list[Array]:
+    """Return the band of either kind, (places, 2)."""
+    curve = Curve(ROC, scores, method, None, draws, _checks.seed(rng), progressbar=False)
+    return [curve.band(prob, kind)["recall"].sel(fpr=_grid(*ends), method="nearest").values for kind in KINDS]

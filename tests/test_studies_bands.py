@@ -1,0 +1,96 @@
+"""Coverage of the bands of ROC curves."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.special import ndtr, ndtri
+
+import bayesperf as bp
+from bayesperf import studies
+
+
+def test_simultaneous_bands_hold_whole_curves():
+    study = studies.bands([0.8, 0.95], [50], simulations=40, draws=400)
+    coverage = study["coverage"].sel(n=50).sel({"method": "bayesian_bootstrap"})
+    error = np.sqrt(0.95 * 0.05 / 40)
+    assert (coverage.sel(kind="simultaneous") > 0.95 - 3 * error).all()
+    # A pointwise band holds each point as often as it says, and the whole curve less often.
+    assert (coverage.sel(kind="pointwise") < coverage.sel(kind="simultaneous")).all()
+    assert study["coverage_at"].sel(kind="pointwise").mean().item() == pytest.approx(0.95, abs=3 * error)
+
+
+@pytest.mark.slow
+def test_bands_hold_at_every_area_and_size():
+    study = studies.bands((0.7, 0.8, 0.95), (50, 500), simulations=100)
+    assert (study["coverage"].sel(kind="simultaneous") > 0.93 - 2 * np.sqrt(0.93 * 0.07 / 100)).all()
+
+
+@pytest.mark.slow
+def test_binormal_bands_hold_where_they_suppose_what_is():
+    study = studies.bands([0.8], [100], ["bayesian_bootstrap", "binormal"], simulations=150, spread=1.4)
+    coverage = study["coverage"].sel(kind="simultaneous", auc=0.8, n=100)
+    assert (coverage > 0.93 - 2 * np.sqrt(0.93 * 0.07 / 150)).all()
+    widths = study["width"].sel(kind="simultaneous", auc=0.8, n=100).values
+    assert widths[1] < 0.8 * widths[0]
+
+
+def test_figures_are_of_the_simulations_described(tmp_path):
+    study = studies.bands([0.75], [12], simulations=3, low=0.2, high=0.6, spread=1.5, prob=0.8, draws=60, random_seed=4)
+    mean = np.sqrt(1 + 1.5**2) * ndtri(0.75)
+    grid = np.linspace(0.2, 0.6, 81)
+    true = ndtr((mean + ndtri(grid)) / 1.5)
+    # The area of these normal scores, to be sure of the mean.
+    assert np.trapezoid(ndtr((mean + ndtri(np.linspace(0, 1, 20001)[1:-1])) / 1.5), dx=1 / 20000) == pytest.approx(
+        0.75, abs=1e-3
+    )
+    held, width = np.empty((2, 3, 81), bool), np.empty((2, 3))
+    for index in range(3):
+        rng = np.random.default_rng([4, index])
+        score = np.concatenate([np.sort(rng.normal(mean, 1.5, 12)), np.sort(rng.normal(0, 1, 12))])
+        curve = bp.roc_curve(np.repeat([1, 0], 12), score, draws=60, random_seed=rng)
+        for i, kind in enumerate(("pointwise", "simultaneous")):
+            lower, upper = curve.band(0.8, kind)["recall"].values[40:121].T
+            held[i, index], width[i, index] = (lower <= true) & (true <= upper), (upper - lower).mean()
+    where = {"method": 0, "auc": 0, "n": 0}
+    np.testing.assert_allclose(study["coverage"].isel(where), held.all(-1).mean(1))
+    np.testing.assert_allclose(study["coverage_mcse"].isel(where), held.all(-1).std(1) / np.sqrt(3))
+    np.testing.assert_allclose(study["coverage_at"].isel(where), held.mean(1))
+    np.testing.assert_allclose(study["width"].isel(where), width.mean(1), rtol=1e-12)
+    np.testing.assert_allclose(study["width_mcse"].isel(where), width.std(1) / np.sqrt(3), rtol=1e-9)
+    np.testing.assert_allclose(study["fpr"], grid)
+    assert study["coverage"].dims == ("method", "kind", "auc", "n")
+    expected = {"auc": [0.75], "n": [12], "low": 0.2, "high": 0.6, "spread": 1.5, "prob": 0.8, "draws": 60,
+                "simulations": 3, "random_seed": 4}  # fmt: skip
+    assert expected.items() <= study.attrs.items()
+    study.to_netcdf(tmp_path / "study.nc")
+
+
+def test_an_interrupted_study_goes_on(tmp_path):
+    options = {"auc": [0.8], "n": [10], "simulations": 4, "draws": 40, "random_seed": 3}
+    whole = studies.bands(**options)
+    studies.bands(**options, folder=tmp_path)
+    for index in (1, 2):
+        (tmp_path / f"{index:06d}.npz").unlink()
+    xr.testing.assert_identical(studies.bands(**options, folder=tmp_path), whole)
+    with pytest.raises(ValueError, match="holds a study with other settings"):
+        studies.bands(**(options | {"draws": 41}), folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"auc": 1}, "auc must be a number between 0 and 1"),
+        ({"auc": []}, "auc must be one-dimensional and not empty"),
+        ({"n": 1}, "n must be a whole number of at least 2"),
+        ({"methods": ["beta"]}, "methods must be one of 'bayesian_bootstrap', 'binormal'"),
+        ({"spread": 0}, "spread must be above 0"),
+        ({"low": 0.5, "high": 0.5}, "low and high must be false positive rates"),
+        ({"low": -0.1}, "low and high must be false positive rates"),
+        ({"prob": 1}, "prob must be a number between 0 and 1"),
+        ({"simulations": 0}, "simulations must be a whole number of at least 1"),
+        ({"draws": 1}, "draws must be a whole number of at least 2"),
+    ],
+)
+def test_bad_arguments(options, words):
+    with pytest.raises(ValueError, match=words):
+        studies.bands(**options)
