@@ -37,7 +37,7 @@ def compare(
     dim: str = "model",
     rope: float = 0.0,
     prior: str | priors.Prior | None = None,
-    draws: int = DRAWS,
+    draws: int | None = None,
     random_seed: Any = 0,
     **options: Any,
 ) -> Comparison:
@@ -60,8 +60,9 @@ def compare(
         Half-width of the region of practical equivalence, on the metric's scale.
     prior : str or Prior, optional
         Of each system's matrix, if counts are given. By default as in `bayesperf.posterior`.
-    draws : int
-        Draws of what is not known by draws already, where the difference has no closed form.
+    draws : int, optional
+        Draws of what is not known by draws already, where the difference has no closed form: 10,000. Of scores, draws
+        a chain: 1,000.
     random_seed : int or numpy.random.Generator
         Seed of draws made for the comparison.
     **options
@@ -120,10 +121,12 @@ def compare(
 
         if b is not None or metric is not None:
             raise TypeError("scores hold both systems, and a metric already: leave out b and metric.")
-        return compare_scores(a, dim=dim, rope=rope, random_seed=random_seed, **options)
+        given = {} if draws is None else {"draws": draws}
+        return compare_scores(a, dim=dim, rope=rope, random_seed=random_seed, **given, **options)
     if options:
         raise TypeError(f"compare takes no argument {next(iter(options))!r} here.")
-    metric, seed, draws = _named(metric), _checks.seed(random_seed), _checks.count("draws", draws, least=2)
+    metric, seed = _named(metric), _checks.seed(random_seed)
+    draws = DRAWS if draws is None else _checks.count("draws", draws, least=2)
     if counts:
         if b is not None:
             raise TypeError("b: counts of systems judged on the same examples hold them all; leave it out.")

@@ -32,9 +32,9 @@ class Marginal:
     ----------
     name : str
         The metric.
-    method : {"exact", "quadrature", "draws"}
+    method : {"exact", "quadrature", "draws", "normal", "student_t"}
         How figures are computed: closed form, numerical integration to about 1e-8, or Monte Carlo, whose error
-        `mcse` states.
+        `mcse` states; of areas and of scores, a normal or Student-t distribution.
     bounds : tuple of float
         Smallest and greatest possible value.
     estimand : str

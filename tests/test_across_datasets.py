@@ -128,11 +128,13 @@ def test_three_questions_have_three_answers(monkeypatch):
 
 
 def test_compare_passes_everything_on(fitted):
-    found = bp.compare(SCORES, dim="dataset", rope=0.02, test_fraction=0.1, random_seed=5, tune=70, priors={"noise": 1})
+    options = {"test_fraction": 0.1, "random_seed": 5, "draws": 50, "tune": 70, "priors": {"noise": 1}}
+    found = bp.compare(SCORES, dim="dataset", rope=0.02, **options)
     assert isinstance(found, bp.DatasetComparison)
     assert found.tree is TREE
     assert {name: fitted[name] for name in fitted if name != "data"} == {
-        "model": "datasets", "options": {"test_fraction": 0.1}, "random_seed": 5, "tune": 70, "priors": {"noise": 1},
+        "model": "datasets", "options": {"test_fraction": 0.1}, "random_seed": 5, "draws": 50, "tune": 70,
+        "priors": {"noise": 1},
     }  # fmt: skip
     xr.testing.assert_identical(fitted["data"], SCORES)
     assert "folds correlated by 0.1" in found.basis

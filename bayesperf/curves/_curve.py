@@ -133,8 +133,8 @@ class Curve:
     def area_of_band(self, ci_prob: float = 0.95) -> xr.DataArray:
         """Return the areas under the lower and the upper edge of the band by "beta", with dim ``ci_bound``.
 
-        The interval that bob.measure and credible report. All points move to their limits at once, so it is too wide: a
-        95 % interval covers the area in over 99 % of data sets. `area` is the honest one.
+        All points move to their limits at once, so it is far too wide, about twice: of 30 or 100 examples in either
+        class 95 % intervals covered the area in 99.6 to 100 % of simulated data sets. `area` is the honest one.
 
         Parameters
         ----------
