@@ -121,8 +121,8 @@ def compare(
 
         if b is not None or metric is not None:
             raise TypeError("scores hold both systems, and a metric already: leave out b and metric.")
-        given = {} if draws is None else {"draws": draws}
-        return compare_scores(a, dim=dim, rope=rope, random_seed=random_seed, **given, **options)
+        options |= {} if draws is None else {"draws": draws}
+        return compare_scores(a, dim=dim, rope=rope, random_seed=random_seed, **options)
     if options:
         raise TypeError(f"compare takes no argument {next(iter(options))!r} here.")
     metric, seed = _named(metric), _checks.seed(random_seed)

@@ -684,6 +684,11 @@ def test_questions_of_other_curves():
         bp.roc_curve([0, 0, 1, 1], [-np.inf, 0, 1, 2], method="binormal").band()
 
 
+def test_a_curve_draws_itself():
+    figure = bp.det_curve(*DATA["continuous"], draws=50).plot(ci_prob=0.8, kind="simultaneous")
+    assert "simultaneous 80 % band" in figure.axes[0].get_title()
+
+
 # ── What bands cover ──
 
 

@@ -21,15 +21,15 @@ def test_simultaneous_bands_hold_whole_curves():
 
 @pytest.mark.slow
 def test_bands_hold_at_every_area_and_size():
-    study = studies.bands((0.7, 0.8, 0.95), (50, 500), simulations=100)
-    assert (study["coverage"].sel(kind="simultaneous") > 0.93 - 2 * np.sqrt(0.93 * 0.07 / 100)).all()
+    study = studies.bands((0.7, 0.8, 0.95), (50, 500), simulations=50)
+    assert (study["coverage"].sel(kind="simultaneous") > 0.93 - 2 * np.sqrt(0.93 * 0.07 / 50)).all()
 
 
 @pytest.mark.slow
 def test_binormal_bands_hold_where_they_suppose_what_is():
-    study = studies.bands([0.8], [100], ["bayesian_bootstrap", "binormal"], simulations=150, spread=1.4)
+    study = studies.bands([0.8], [100], ["bayesian_bootstrap", "binormal"], simulations=60, spread=1.4)
     coverage = study["coverage"].sel(kind="simultaneous", auc=0.8, n=100)
-    assert (coverage > 0.93 - 2 * np.sqrt(0.93 * 0.07 / 150)).all()
+    assert (coverage > 0.93 - 2 * np.sqrt(0.93 * 0.07 / 60)).all()
     widths = study["width"].sel(kind="simultaneous", auc=0.8, n=100).values
     assert widths[1] < 0.8 * widths[0]
 

@@ -6,6 +6,7 @@ from bayesperf.curves._epc import ExpectedPerformanceCurve as ExpectedPerformanc
 from bayesperf.curves._epc import epc as epc
 from bayesperf.curves._epc_comparison import ExpectedPerformanceComparison as ExpectedPerformanceComparison
 from bayesperf.curves._epc_comparison import epc_compare as epc_compare
+from bayesperf.curves._operating import OperatingPoint as OperatingPoint
 from bayesperf.curves._weighted import weighted_score as weighted_score
 from bayesperf.curves.auc import roc_auc as roc_auc
 from bayesperf.curves.roc import Curve as Curve

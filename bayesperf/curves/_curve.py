@@ -108,8 +108,10 @@ class Curve:
         edges: where it runs at 1 they leave no width at all, and the whole curve is seldom inside. The pointwise band
         lies between quantiles of the drawn curves; the simultaneous one between the ranks that hold a share `ci_prob`
         of them wholly. Both are widened to hold the observed curve, which matters at the edges of the unit square.
-        `bayesperf.studies.bands` simulates what they cover: of 20 examples or more in either class as they say, of
-        fewer less near the ends of the curve.
+        `bayesperf.studies.bands` simulates what they cover. Of 50 and 500 examples in either class and an AUC of .7, .8
+        and .95, simultaneous 95 % bands held the whole ROC curve between fpr .05 and .95 in 96.2 to 98.3 % of 1,000
+        data sets, pointwise ones each of its points in 93.6 to 99.7 %; of 10 examples pointwise ones hold as few as
+        82 % near the ends.
 
         By "beta" the intervals are equal-tailed ones of each rate's posterior from the counts at each threshold,
         widened likewise.
@@ -133,7 +135,7 @@ class Curve:
     def area_of_band(self, ci_prob: float = 0.95) -> xr.DataArray:
         """Return the areas under the lower and the upper edge of the band by "beta", with dim ``ci_bound``.
 
-        All points move to their limits at once, so it is far too wide, about twice: of 30 or 100 examples in either
+        All points move to their limits at once, so it is two to three times too wide: of 30 or 100 examples in either
         class 95 % intervals covered the area in 99.6 to 100 % of simulated data sets. `area` is the honest one.
 
         Parameters
