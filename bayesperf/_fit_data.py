@@ -105,6 +105,8 @@ def _transitions(data: Any, by: Any, pos_label: Any) -> xr.DataArray:
     by = by if isinstance(by, Mapping) else {"sequence": np.zeros(len(series.states), int) if by is None else by}
     ((name, ids),) = by.items()
     before = {"actual_before": labels, "predicted_before": labels}
+    if name in before:
+        raise ValueError(f"options['by']: {name!r} is a dim that the model uses for its own; rename that dim.")
     coords = {name: _labels.encode(ids, "by", fractions=True).labels} | before | dict.fromkeys(CELL_DIMS, labels)
     known = {} if series.cm.pos_label is None else {"pos_label": series.cm.pos_label}
     return xr.DataArray(_chains.steps(series), coords, list(coords), name="counts", attrs=known)

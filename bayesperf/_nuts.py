@@ -33,7 +33,6 @@ _OURS = {
     "blocking": "it waits for the draws",
     "return_raw_trace": "it returns a DataTree",
     "return_inferencedata": "it returns a DataTree",
-    "model": "name the model first",
 }
 
 

@@ -4,13 +4,6 @@ from contextlib import nullcontext
 
 import pytest
 
-FITS = {"groups_fit", "rates_fit"}
-
-
-def pytest_collection_modifyitems(items):
-    """Put the tests that sample first: they take longest, and one process of several then has them all."""
-    items.sort(key=lambda item: FITS.isdisjoint(getattr(item, "fixturenames", ())))
-
 
 @pytest.fixture
 def interpreted(request):

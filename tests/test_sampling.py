@@ -1,6 +1,6 @@
 """`fit`: draws against closed forms and quadrature, the tree and what is recorded in it, priors, options, warnings.
 
-Two models are compiled and sampled here, once (`groups`, `rates`), and others by the tests marked slow. All else takes
+One model is compiled and sampled here (`rates_fit`), and others by the tests marked slow. All else takes
 ``method="exact"``, or draws of the prior in place of the sampler's.
 """
 
@@ -440,13 +440,12 @@ def test_predicted_tables_have_the_dims_of_the_observed_ones():
         assert x.mean() == pytest.approx(mean.values[place], abs=5 * error(x))
 
 
-@pytest.mark.slow
 def test_the_prior_is_drawn_too():
-    tree = exact(BINARY, "rates", {"recall": pm.Beta.dist(9, 1)}, draws=5000)
+    tree = exact(BINARY, "rates", {"recall": pm.Beta.dist(9, 1)}, draws=1000)
     agrees(tree["prior"]["recall"], of_scipy(stats.beta(9, 1)))
     agrees(tree["prior"]["prevalence"], of_scipy(stats.beta(2, 2)))
     agrees(tree["prior"]["specificity"], of_scipy(stats.beta(1, 1)))
-    agrees(exact(BINARY, draws=5000)["prior"]["accuracy"], of_scipy(stats.beta(2, 2)))
+    agrees(exact(BINARY, draws=1000)["prior"]["accuracy"], of_scipy(stats.beta(2, 2)))
 
 
 def test_log_prior():
@@ -891,6 +890,10 @@ ERRORS = [
     (TypeError, BINARY, "markov", {}, "data of the model 'markov' must be a pair (y_true, y_pred); sequence ids go "
      "to options['by']."),
     (ValueError, ([0, 1, 2], [0, 1, 2]), "markov", {}, "two"),
+    (ValueError, (Y_TRUE, Y_PRED), "markov", {"options": {"by": {"actual_before": VIDEO}}}, "options['by']: "
+     "'actual_before' is a dim that the model uses for its own; rename that dim."),
+    (ValueError, (Y_TRUE, Y_PRED), "markov", {"options": {"by": {"stay": VIDEO}}}, "data: 'stay' is a variable of the "
+     "model; rename that dim."),
     (TypeError, BINARY, "datasets", {}, "data of the model 'datasets' must be a DataArray of scores with dims "
      "dataset, model and fold."),
     (TypeError, SCORES.rename(fold="run"), "datasets", {}, "dims dataset, model and fold"),
@@ -1034,7 +1037,6 @@ def test_models_of_other_structure_do_not():
     assert len(set(structures.values())) == len(structures)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", ["groups", "groups_logit", "markov, varying", "datasets"])
 def test_labels_are_of_the_data_not_of_the_compilation(case, sampler):
     """nutpie's compiled model has the labels it was compiled with."""
@@ -1043,8 +1045,8 @@ def test_labels_are_of_the_data_not_of_the_compilation(case, sampler):
         options = {**options, "by": {"video": np.char.add(VIDEO, " again")}}
     else:
         data = other_data(data) if model != "datasets" else data.assign_coords(dataset=list("efgh"))
-    fitted(case)
-    tree = bp.fit(data, model, options=options, draws=300, random_seed=1)
+    fitted(case, draws=20)
+    tree = bp.fit(data, model, options=options, draws=20, random_seed=1)
     assert len(_compiled._compiled) == 1
     name = {"groups": "cells_group", "groups_logit": "deviation", "datasets": "difference"}.get(model, "cells_group")
     dim = {"datasets": "dataset", "markov": "video"}.get(model, "site")
@@ -1058,7 +1060,6 @@ def test_labels_are_of_the_data_not_of_the_compilation(case, sampler):
     assert tree["log_likelihood"]["counts"][dim].values.tolist() == labels[dim]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("names", [["B", "A"], ["B", "C"], ["C", "D"]])
 def test_systems_of_a_second_fit_are_not_taken_for_those_of_the_first(names, sampler):
     """What follows the sampling goes by the labels of these data, in another order or others altogether."""
@@ -1066,7 +1067,7 @@ def test_systems_of_a_second_fit_are_not_taken_for_those_of_the_first(names, sam
     first = bp.ConfusionMatrix(counts.assign_coords(model=["A", "B"]), "yes")
     second = bp.ConfusionMatrix(counts.isel(model=[1, 0]).assign_coords(model=names), "yes")
     for cm in (first, second):
-        tree = bp.fit(cm, "groups", options={"dim": "site"}, draws=200, random_seed=1)
+        tree = bp.fit(cm, "groups", options={"dim": "site"}, draws=20, random_seed=1)
     assert len(_compiled._compiled) == 1
     units, posterior = tree["log_likelihood"]["counts"], tree["posterior"]
     assert units["model"].values.tolist() == posterior["model"].values.tolist() == names
@@ -1244,9 +1245,8 @@ FOLDS = bp.ConfusionMatrix.from_frame(
 
 @pytest.fixture(scope="session")
 def groups_fit():
-    """Three models × ten folds; only the sampler is compiled."""
-    with pytensor.config.change_flags(mode="FAST_COMPILE"):
-        return bp.fit(FOLDS, "groups", options={"dim": "fold"}, random_seed=1, progressbar=False)
+    """Three models × ten folds. Compiling it for the first time takes two minutes."""
+    return bp.fit(FOLDS, "groups", options={"dim": "fold"}, random_seed=1, progressbar=False)
 
 
 def pooled(cm, groups="random", draws=100_000, **settings):
@@ -1267,10 +1267,12 @@ def agrees_with_quadrature(tree, cm, groups="random", metrics=("recall", "specif
     agrees(posterior["dispersion"], of_marginal(pool.dispersion))
 
 
+@pytest.mark.slow
 def test_groups_agree_with_quadrature(groups_fit):
     agrees_with_quadrature(groups_fit, FOLDS)
 
 
+@pytest.mark.slow
 def test_groups_in_arviz(groups_fit, tmp_path):
     summary = az.summary(groups_fit, var_names=["recall", "recall_new"])
     assert summary.shape[0] == 6
@@ -1290,7 +1292,8 @@ def test_groups_in_arviz(groups_fit, tmp_path):
     assert groups_fit["posterior"].attrs["sampler"] == "nutpie"
 
 
-def test_a_second_fit_is_not_compiled_again(groups_fit, monkeypatch):
+@pytest.mark.slow
+def test_a_second_fit_of_groups_is_not_compiled_again(groups_fit, monkeypatch):
     import nutpie
 
     compilations = []
@@ -1329,6 +1332,28 @@ def test_rates_agree_with_the_closed_form(rates_fit):
     assert loo.n_data_points == 100
     ranked = az.compare({"precise": rates_fit, "flat": exact(BINARY, "rates")})
     assert set(ranked.index) == {"precise", "flat"}
+
+
+def test_rates_in_arviz(rates_fit, tmp_path):
+    summary = az.summary(rates_fit, var_names=["recall", "f1"])
+    assert (summary["r_hat"].astype(float) <= 1.01).all()
+    figure = az.plot_forest(rates_fit, var_names=["recall"]).viz["figure"].item()
+    assert "recall" in {text.get_text() for text in figure.findobj(mpl.text.Text)}
+    mpl.pyplot.close("all")
+    shown = bp.Posterior.from_datatree(rates_fit).summary(["recall"])
+    np.testing.assert_allclose(shown["mean"], rates_fit["posterior"]["recall"].mean().item())
+    assert (shown["mcse"] > 0).all()
+    rates_fit.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
+    assert rates_fit["posterior"].attrs["sampler"] == "nutpie"
+
+
+def test_a_second_fit_is_not_compiled_again(rates_fit, monkeypatch):
+    monkeypatch.setattr("nutpie.compile_pymc_model", None)
+    tree = bp.fit(bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=30, tn=60), "rates", PRECISE, random_seed=2,
+                  progressbar=False)  # fmt: skip
+    agrees(tree["posterior"]["recall"], of_scipy(stats.beta(9, 3)))
+    agrees(tree["posterior"]["specificity"], of_scipy(stats.beta(69, 31)))
+    differs(rates_fit["posterior"]["recall"], of_scipy(stats.beta(9, 3)))
 
 
 def test_the_seed_is_the_samplers(rates_fit):

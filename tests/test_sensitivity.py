@@ -86,7 +86,7 @@ def sensitivity(posterior, draws):
 def informed():
     """Recall believed to be high, and seen to be low."""
     cm = bp.ConfusionMatrix.from_counts(tp=3, fn=9, fp=5, tn=45)
-    return bp.fit(cm, "rates", {"recall": pm.Beta.dist(9, 1)}, method="exact", draws=5000, random_seed=1)
+    return bp.fit(cm, "rates", {"recall": pm.Beta.dist(9, 1)}, method="exact", draws=2500, random_seed=1)
 
 
 def test_power_scaling_against_integrals(informed):
