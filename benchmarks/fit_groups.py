@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 import bayesperf as bp
-from bayesperf import sampling
+from bayesperf import _nuts
 
 PARAMETERS = ["rates", "dispersion", "prevalence", "prevalence_mean", "prevalence_dispersion"]
 
@@ -23,19 +23,19 @@ def folds(rng: np.random.Generator) -> bp.ConfusionMatrix:
 def timed(cm: bp.ConfusionMatrix) -> tuple[float, float, xr.DataTree]:
     """Return seconds of a whole fit, of its sampling with what compiling it needs, and the fit."""
     sampled = []
-    sample = sampling._sample
+    sample = _nuts.sample
 
-    def watched(*arguments):  # type: ignore[no-untyped-def]
+    def watched(*arguments, **settings):  # type: ignore[no-untyped-def]
         start = time.perf_counter()
-        result = sample(*arguments)
+        result = sample(*arguments, **settings)
         sampled.append(time.perf_counter() - start)
         return result
 
-    sampling._sample = watched
+    _nuts.sample = watched
     start = time.perf_counter()
     tree = bp.fit(cm, model="groups", random_seed=0, progressbar=False)
     whole = time.perf_counter() - start
-    sampling._sample = sample
+    _nuts.sample = sample
     return whole, sampled[0], tree
 
 
