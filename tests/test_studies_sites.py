@@ -131,7 +131,8 @@ def test_agreement_of_the_sampler_with_quadrature():
     assert study["nuts"].dims == ("simulation", "target", "figure")
     assert study["target"].values.tolist() == ["mean", "new_group", "dispersion"]
     assert (abs(study["nuts"] - study["pool"]) < 5 * study["mcse"]).all()
-    assert (study["mcse"] < 0.01).all()
+    width = study["pool"].sel(figure="q97.5") - study["pool"].sel(figure="q2.5")
+    assert (study["mcse"] < 0.05 * width).all()  # so that agreement within 5 errors says something
 
 
 def test_bad_arguments_of_agreement():
