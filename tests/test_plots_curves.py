@@ -36,7 +36,8 @@ def test_a_figure_says_what_it_shows(make, method):
     np.testing.assert_array_equal(line.get_ydata(), curve.dataset[curve.shape.y])
     if make is not bp.det_curve:
         low, high = curve.area.hdi(0.9).values
-        assert texts(axes)[0].endswith(f"{curve.area.mean().item():.3f}, 90 % HDI [{low:.3f}, {high:.3f}]")
+        assert texts(axes)[0].endswith(f"{curve.area.mean().item():.3f} [{low:.3f}, {high:.3f}]")
+        assert axes.get_legend().get_title().get_text().endswith(", 90 % HDI")
 
 
 def test_the_band_is_filled():

@@ -91,7 +91,7 @@ def _draw_difference(
     points, band = comparison.dataset[comparison.metric], comparison.band(ci_prob, kind)[comparison.metric]
     _draw(axes, points, band, "black", "")
     axes.axhline(0, color=GREY, lw=0.8)
-    axes.set_ylabel(" − ".join(map(str, comparison.names)))
+    axes.set_ylabel("\n− ".join(map(str, comparison.names)))
     alpha = points["alpha"].values
     edges = np.concatenate([alpha[:1], (alpha[:-1] + alpha[1:]) / 2, alpha[-1:]])
     differs = comparison.significant(ci_prob, kind).values

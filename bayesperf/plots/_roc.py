@@ -56,7 +56,9 @@ def curve(curves: Curve | Mapping[str, Curve], *, ci_prob: float = 0.95, kind: s
     axes.set_xlabel(_AXES[shape.x])
     axes.set_ylabel(_AXES[shape.y])
     if name != "det" or len(named) > 1:
-        axes.legend(frameon=False, fontsize="small", loc="upper right" if name == "det" else "lower center")
+        title = f"{_AREAS[name]}, {100 * ci_prob:g} % HDI" if name in _AREAS else None
+        place = {"roc": "lower right", "precision_recall": "lower left", "det": "upper right"}[name]
+        axes.legend(frameon=False, fontsize="small", title=title, title_fontsize="small", loc=place)
     axes.set_title(f"{_TITLES[name]} of the system\n{kind} {100 * ci_prob:g} % band ({_METHODS[method]})",
                    fontsize="medium")  # fmt: skip
     plt.close(figure)  # else notebooks show it twice
@@ -67,7 +69,7 @@ def _label(system: str, curve: Curve, ci_prob: float) -> str:
     if curve.name not in _AREAS:
         return system
     low, high = curve.area.hdi(ci_prob).values
-    area = f"{_AREAS[curve.name]} {curve.area.mean().item():.3f}, {100 * ci_prob:g} % HDI [{low:.3f}, {high:.3f}]"
+    area = f"{curve.area.mean().item():.3f} [{low:.3f}, {high:.3f}]"
     return f"{system}: {area}" if system else area
 
 
