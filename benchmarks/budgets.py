@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -265,6 +266,26 @@ def compare_systems() -> Verdict:
     return f"{found['seconds']:.1f} s, {gigabytes:.2f} GB", found["seconds"] <= 10 and gigabytes <= 1
 
 
+# ── Curves ──
+
+
+@cache
+def curve_figures() -> dict[str, float]:
+    return apart("curves.py", {})
+
+
+def roc_band() -> Verdict:
+    found = curve_figures()
+    gigabytes = found["band_bytes"] / 1e9
+    return f"{found['band']:.1f} s, {gigabytes:.2f} GB", found["band"] <= 10 and gigabytes <= 1
+
+
+def roc_points() -> Verdict:
+    found = curve_figures()
+    measured = f"points {found['points']:.1f} s, DeLong {found['delong']:.1f} s"
+    return measured, max(found["points"], found["delong"]) <= 15
+
+
 # ── Samplers ──
 
 
@@ -348,6 +369,8 @@ ROWS: list[Row] = [
     ("HTER by quadrature: cdf, HDI", "≤ 20 ms each, error ≤ 1e-7", hter),
     ("10⁶ draws of MCC, summarised", "≤ 2× NumPy alone", mcc_draws),
     ("50 systems × 6 metrics in pairs: P(a > b), ROPE, ranks", "≤ 10 s, ≤ 1 GB", compare_systems),
+    ("ROC of 10⁵ scores with a 95 % band, 1,000 draws", "≤ 10 s, ≤ 1 GB", roc_band),
+    ("ROC of 10⁷ scores: points; DeLong", "≤ 15 s each", roc_points),
     ("Markov posterior + recall, n = 500, 10,000 draws", "≤ 10 ms", markov),
     ("pool: one binary row over 10 folds", "≤ 25 ms, error ≤ 1e-3", pool),
     ("fit(model='groups'), 5 × 10 folds, 4 × 1000 draws", "warm ≤ 20 s, ESS ≥ 1000; again ≤ 2 s", fit_groups),

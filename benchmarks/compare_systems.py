@@ -1,10 +1,10 @@
 """Compare fifty systems pairwise by six metrics; print the time in seconds and the peak memory in bytes, as JSON."""
 
 import json
-import resource
 import time
 
 import numpy as np
+from peak import peak_bytes
 
 import bayesperf as bp
 
@@ -20,7 +20,7 @@ def main() -> None:
         comparison = bp.compare(post, metric=metric, rope=0.01)
         comparison.prob_greater, comparison.prob_rope, comparison.prob_best  # noqa: B018
     seconds = time.perf_counter() - start
-    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = peak_bytes()
     print(json.dumps({"seconds": seconds, "bytes": peak}))
 
 
