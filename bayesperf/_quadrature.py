@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 # A Newton step shorter than this share of the interval is the last: what it leaves is its square, or the density's
 # rounding error.
-_SETTLED = 1e-7
+_SETTLED = 1e-5
 
 
 class Continuous(Protocol):
