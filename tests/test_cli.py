@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -320,3 +321,144 @@ def test_what_cannot_be_compared_ends_with_code_2_and_one_line(tmp_path, call, a
 def test_a_report_of_one_system_refuses_what_needs_two(tmp_path, call, option):
     (tmp_path / "p.csv").write_text(SYSTEMS)
     assert_one_line(call("report", "p.csv", *option, cwd=tmp_path), "--by: to compare systems, name the column")
+
+
+# ── Scores ──
+
+
+@pytest.fixture(scope="module")
+def scored():
+    """Return predictions of two systems with scores, half of them to choose thresholds on."""
+    frame = bp.datasets.load("breast_cancer").query("model != 'decision_tree'")
+    part = np.where(frame["fold"] % 2, "Test", "development")
+    return frame.assign(part=part).rename(columns={"score": "odds"})
+
+
+OF_SCORES = ["--by", "model", "--pos-label", "malignant", "--score", "odds", "--split", "part", "--ci-prob", "0.9"]
+OF_SCORES += ["--seed", "3"]
+
+
+def saved(tmp_path, frame):
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    return tmp_path
+
+
+def test_summary_prints_areas_and_what_is_expected(tmp_path, call, scored):
+    done = call("summary", "p.csv", *OF_SCORES, "--metrics", "recall", cwd=saved(tmp_path, scored))
+    assert (done.stderr, done.returncode) == ("", 0)
+    rows = scored.query("model == 'naive_bayes' and part == 'Test'")
+    area = bp.roc_auc(rows["actual"], rows["odds"], pos_label="malignant", random_seed=3)
+    low, high = area.hdi(0.9).values
+    text = " ".join(done.stdout.split())
+    for words in (
+        f"│ │ naive_bayes │ {area.mean().item():.3f} │ [{low:.3f}, {high:.3f}] │",
+        "┃ area ┃ model ┃ mean ┃ 90 % HDI ┃",
+        "Areas by the Bayesian bootstrap, standard error of the mean at most",
+        "┃ error rate ┃ model ┃ threshold ┃ on test ┃ 90 % ETI ┃",
+        "│ E_V1 (by FAR) │ logistic_regression │",
+        f"Only the {len(scored.query("part == 'Test'"))} rows that 'part' calls 'Test' judge",
+    ):
+        assert words in text
+
+
+@pytest.mark.parametrize("command", ["summary", "report"])
+def test_scores_in_json_are_the_librarys_figures(tmp_path, call, scored, command):
+    options = [*OF_SCORES, "--metrics", "recall", *(["--id", "example"] * (command == "report"))]
+    done = call(command, "p.csv", *options, "--json", cwd=saved(tmp_path, scored))
+    document = json.loads(done.stdout)
+    test, dev = (scored.query(f"part == '{part}'") for part in ("Test", "development"))
+    kwargs = {"pos_label": "malignant", "random_seed": 3}
+    areas = pd.DataFrame(document["areas"]).set_index(["area", "model"])
+    expected = pd.DataFrame(document["expected"]).set_index(["quantity", "model"])
+    for model in ("naive_bayes", "logistic_regression"):
+        judged, chosen = (part[part["model"] == model] for part in (test, dev))
+        pair = judged["actual"], judged["odds"]
+        assert areas.loc[("roc_auc", model), "mean"] == pytest.approx(bp.roc_auc(*pair, **kwargs).mean().item())
+        curve = bp.epc((chosen["actual"], chosen["odds"]), pair, **kwargs)
+        row = expected.loc[("half_total_error_rate", model)]
+        assert row[["alpha", "threshold"]].tolist() == [0.5, curve.dataset["threshold"].sel(alpha=0.5).item()]
+        assert expected.loc[("G", model), "observed"] == pytest.approx(curve.expected_performance()["G"].item())
+    assert document["split"] == {
+        "column": "part", "test": "Test", "n_test": len(test), "dev": "development", "n_dev": len(dev)
+    }  # fmt: skip
+    assert ("area_differences" in document) == (command == "report")
+    if command == "report":
+        wide = test.pivot(index="example", columns="model", values="odds")
+        labels = test.drop_duplicates("example").sort_values("example")["actual"]
+        (row,) = document["area_differences"]
+        found = bp.compare_auc(labels, wide, **kwargs)
+        assert row["mean"] == pytest.approx(found.difference.mean().item())
+        assert row["ci_lower"] == pytest.approx(found.difference.hdi(0.9).values.ravel()[0])
+
+
+def test_without_scores_the_json_has_none(folder, call):
+    document = json.loads(call("summary", "cancer.csv", "--metrics", "accuracy", "--json", cwd=folder).stdout)
+    assert not {"areas", "area_differences", "split", "expected"} & set(document)
+
+
+SCORED = """actual,predicted,s,part,model,id
+1,0,0.9,test,a,1\n0,1,0.2,test,a,2\n1,1,0.4,dev,a,3\n0,0,0.3,dev,a,4
+1,0,0.8,test,b,1\n0,1,0.1,test,b,2\n1,1,0.5,dev,b,3\n0,0,0.6,dev,b,4
+"""
+SPLIT = ["--score", "s", "--split", "part"]
+BAD_SCORES = {
+    "missing column": (SCORED, ["--score", "x"], "--score x: no such column in the file."),
+    "missing": (SCORED.replace("0.9", ""), ["--score", "s"], "--score s: 1 of 8 missing. Leave those rows out."),
+    "missing where thresholds are chosen": (SCORED.replace("0.3", ""), SPLIT, "--score s: 1 of 4 missing."),
+    "infinite": (SCORED.replace("0.9", "inf"), ["--score", "s"], "--score s: 1 of 8 infinite. Put numbers beyond"),
+    "text": (SCORED.replace("0.9", "high"), ["--score", "s"], "--score s: it must hold numbers; it holds 'high'."),
+    "three classes": (SCORED.replace("\n0,1", "\n2,1"), ["--score", "s"], "--score needs two classes and --pos-label"),
+    "one class": (
+        SCORED.replace("\n1,", "\n0,"), ["--score", "s"],
+        "--score s: the file must hold examples of the classes 0, 1; it holds 0.",
+    ),
+    "one class of a system": (
+        SCORED.replace(",0.1,test,b", ",0.1,test,a"), ["--score", "s", "--by", "part", "--by", "model"],
+        "--score s: test, b must hold examples of the classes 0, 1; it holds 1.",
+    ),
+    "a split without scores": (SCORED, ["--split", "part"], "--split: thresholds are chosen on scores. Name their col"),
+    "no column of the split": (SCORED, ["--score", "s", "--split", "set"], "--split set: no such column in the file."),
+    "one value": (SCORED.replace("dev", "test"), SPLIT, "--split part: it must hold two values, 'test' for the"),
+    "three values": (SCORED.replace("dev,b", "train,b"), SPLIT, "thresholds on; it holds 'dev', 'test', 'train'."),
+    "no test": (SCORED.replace("test", "eval"), SPLIT, "it must hold two values, 'test' for the examples to judge by"),
+    "a missing part": (SCORED.replace("0.9,test", "0.9,"), SPLIT, "--split part: 1 missing. Each row must say"),
+    "a class missing from a part": (
+        SCORED.replace("1,1,", "0,1,"), SPLIT, "--split part: 'dev' holds no example of class 1.",
+    ),
+    "a class missing from a part of a system": (
+        SCORED.replace("1,1,0.4", "0,1,0.4"), [*SPLIT, "--by", "model"],
+        "--split part: a in 'dev' must hold examples of the classes 0, 1; it holds 0.",
+    ),
+    "a system without a part": (
+        SCORED.replace("dev,b", "dev,a"), [*SPLIT, "--by", "model"], "--split part: b is in one part only.",
+    ),
+    "a part that tells systems apart": (SCORED, [*SPLIT, "--by", "part"], "--split part: it tells systems apart"),
+    "one part twice": (
+        SCORED.replace("0.4", "0.9").replace("0.3", "0.2"), [*SPLIT, "--by", "model"],
+        "--split part: both parts of a hold the same labels and scores.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "arguments", "words"), BAD_SCORES.values(), ids=BAD_SCORES)
+@pytest.mark.parametrize("command", ["summary", "report"])
+def test_scores_that_cannot_be_used_end_with_code_2_and_one_line(tmp_path, call, command, content, arguments, words):
+    (tmp_path / "p.csv").write_text(content)
+    assert_one_line(call(command, "p.csv", *arguments, cwd=tmp_path), words)
+
+
+def test_an_example_in_both_parts_ends_with_code_2_and_one_line(tmp_path, call):
+    (tmp_path / "p.csv").write_text(SCORED.replace(",4\n", ",1\n"))
+    done = call("report", "p.csv", *SPLIT, "--by", "model", "--id", "id", cwd=tmp_path)
+    assert_one_line(
+        done, "--split part: by --id id, 1 is in both parts. A threshold would be judged by what it was chosen"
+    )
+
+
+@pytest.mark.parametrize("scores", [[1.0] * 8, [1, 0, 1, 0, 1, 0, 0, 1]], ids=["constant", "separating"])
+@pytest.mark.parametrize("command", ["summary", "report"])
+def test_scores_that_leave_no_doubt_are_answered(tmp_path, call, command, scores):
+    frame = pd.DataFrame({"actual": [1, 0, 1, 0, 1, 0, 0, 1], "predicted": 1, "s": scores})
+    frame["part"] = ["dev"] * 4 + ["test"] * 4
+    done = call(command, "p.csv", *SPLIT, "--metrics", "recall", cwd=saved(tmp_path, frame))
+    assert (done.stderr, done.returncode) == ("", 0)

@@ -51,9 +51,13 @@ def page(cancer):
 def hostile_page():
     rng = np.random.default_rng(0)
     actual = rng.choice([HOSTILE, "plain"], 60)
-    columns = {"actual": actual, HOSTILE: np.arange(60)}
-    both = [pd.DataFrame({**columns, "predicted": rng.permutation(actual), "who": who}) for who in (HOSTILE, "b")]
-    settings = Settings(by=("who",), pos_label=HOSTILE, id=HOSTILE)
+    part = f"part {HOSTILE}"
+    columns = {"actual": actual, HOSTILE: np.arange(60), part: np.repeat(["test", HOSTILE], 30)}
+    both = [
+        pd.DataFrame({**columns, "predicted": rng.permutation(actual), "score": rng.normal(size=60), "who": who})
+        for who in (HOSTILE, "b")
+    ]
+    settings = Settings(by=("who",), pos_label=HOSTILE, id=HOSTILE, score="score", split=part)
     return render(analyse(pd.concat(both), settings), f"bayesperf report {HOSTILE}.csv")
 
 
@@ -214,7 +218,7 @@ def test_every_picture_is_drawn_inside_its_frame(page):
 
 def test_thresholds_are_the_matrices_at_each_score(cancer):
     frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")
-    over = cancer.thresholds["naive_bayes"]["recall"]
+    over = cancer.scores.over_thresholds["naive_bayes"]["recall"]
     for threshold in over.mean()["threshold"].values[[0, 30, -1]]:
         called = np.where(frame["score"] >= threshold, "malignant", "benign")
         recall = bp.posterior(frame["actual"], called, pos_label="malignant", labels=["benign", "malignant"])["recall"]

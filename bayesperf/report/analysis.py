@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -18,14 +17,13 @@ from bayesperf.counts import ConfusionMatrix
 from bayesperf.marginals import Marginal
 from bayesperf.posterior import Posterior
 from bayesperf.report.comparing import Compared, compare_systems
+from bayesperf.report.scores import ScoredSystems
+from bayesperf.report.splitting import apart, scored_systems
 
 # The leading dim that a report both pools over and shows by itself.
 FOLD = "fold"
 # The column that tells several files apart.
 FILE = "file"
-# What a report shows over the thresholds of a score, and at how many of them.
-THRESHOLD_METRICS = ("recall", "precision", "specificity")
-_THRESHOLDS = 61
 _REQUIREMENT = re.compile(r"\s*([^<>=\s]+)\s*(>=|<=)\s*([^<>=\s]+)\s*")
 
 
@@ -38,6 +36,7 @@ class Settings:
     by: tuple[str, ...] = ()
     pos_label: str | None = None
     score: str | None = None
+    split: str | None = None
     prior: str | None = None
     ci_prob: float = 0.95
     metrics: tuple[str, ...] = ()
@@ -99,8 +98,8 @@ class Analysis:
         Of each fold by itself, if there are folds.
     requirements : tuple of Requirement
         What the metrics are to meet.
-    thresholds : mapping of str to Posterior
-        Of each system, by name, over the thresholds of its score (dim ``threshold``), if there is a score.
+    scores : ScoredSystems or None
+        What the scores of the systems say, if there are scores.
     paired : ConfusionMatrix or None
         Counts of the systems that know which examples are the same, if the file says so.
     """
@@ -110,7 +109,7 @@ class Analysis:
     pooled: Posterior
     folds: Posterior | None
     requirements: tuple[Requirement, ...] = ()
-    thresholds: Mapping[str, Posterior] = field(default_factory=dict)
+    scores: ScoredSystems | None = None
     paired: ConfusionMatrix | None = None
 
     @cached_property
@@ -213,6 +212,7 @@ def analyse(frame: pd.DataFrame, settings: Settings) -> Analysis:
     """
     by = settings.by
     frame = _alike(frame, [name for name in (settings.actual, settings.predicted) if name in frame])
+    frame, dev = apart(frame, settings)
     requirements = tuple(Requirement.parse(text) for text in settings.require)
     counts = ConfusionMatrix.from_frame(frame, actual=settings.actual, predicted=settings.predicted, by=by)
     if settings.pos_label is not None:
@@ -220,11 +220,11 @@ def analyse(frame: pd.DataFrame, settings: Settings) -> Analysis:
     pooled = counts.sum(FOLD) if FOLD in counts.dims else counts
     options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
     folds = posterior(counts, **options) if FOLD in counts.dims else None
-    over = _over_thresholds(frame, counts, [name for name in by if name != FOLD], settings, options)
     if settings.id is not None or settings.rope:
         check_systems(counts, settings)
     paired = _paired(frame, pooled, settings) if settings.id is not None else None
-    return Analysis(counts, settings, posterior(pooled, **options), folds, requirements, over, paired)
+    scores = scored_systems(frame, dev, [name for name in by if name != FOLD], counts, settings)
+    return Analysis(counts, settings, posterior(pooled, **options), folds, requirements, scores, paired)
 
 
 def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:
@@ -257,34 +257,6 @@ def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) ->
         )
     except ValueError as error:
         raise ValueError(f"--id {settings.id}: {str(error).removeprefix('example: ')}") from None
-
-
-def _over_thresholds(
-    frame: pd.DataFrame, counts: ConfusionMatrix, systems: list[str], settings: Settings, options: dict[str, Any]
-) -> dict[str, Posterior]:
-    """Return each system's posterior over the thresholds of its score."""
-    if settings.score is None:
-        return {}
-    if settings.score not in frame:
-        raise ValueError(f"--score {settings.score}: no such column in the file.")
-    if counts.pos_label is None:
-        raise ValueError(
-            f"--score needs two classes and --pos-label; the labels are {', '.join(map(str, counts.labels))}."
-        )
-    parts = frame.groupby(systems, sort=True, observed=True) if systems else [((), frame)]
-    low, high = frame[settings.score].quantile([0.01, 0.99])
-    grid = np.linspace(low, high, _THRESHOLDS)
-    if not low < high:
-        raise ValueError(f"--score {settings.score}: it is the same for every example.")
-    return {
-        ", ".join(map(str, name)): posterior(
-            ConfusionMatrix.from_scores(
-                part[settings.actual], part[settings.score], thresholds=grid, pos_label=counts.pos_label
-            ),
-            **options,
-        )
-        for name, part in parts
-    }
 
 
 def _alike(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:

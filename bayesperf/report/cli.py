@@ -26,6 +26,7 @@ Files = Annotated[list[Path], typer.Argument(help="CSV or Parquet, a row an exam
 Actual = Annotated[str, typer.Option(help="Column of actual labels.")]
 Predicted = Annotated[str, typer.Option(help="Column of predicted labels.")]
 Score = Annotated[str | None, typer.Option(help="Column of scores, greater for the positive class.")]
+Split = Annotated[str | None, typer.Option(help="Column that says 'test' of what judges, else what sets thresholds.")]
 By = Annotated[list[str] | None, typer.Option(help="Column to tell systems apart; 'fold' is also pooled. Repeatable.")]
 PosLabel = Annotated[str | None, typer.Option(help="The positive class of a binary problem.")]
 Prior = Annotated[str | None, typer.Option(help="flat, jeffreys, perks or haldane. [flat for two classes, else perks]")]
@@ -48,6 +49,8 @@ def summary(
     files: Files,
     actual: Actual = "actual",
     predicted: Predicted = "predicted",
+    score: Score = None,
+    split: Split = None,
     by: By = None,
     pos_label: PosLabel = None,
     prior: Prior = None,
@@ -57,13 +60,13 @@ def summary(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Print each metric's posterior mean and highest-density interval."""
+    """Print each metric's posterior mean and highest-density interval; of scores, areas under curves."""
     from bayesperf.report.analysis import analyse, read
     from bayesperf.report.terminal import as_json, print_tables
 
     settings = _settings(
-        files, by, actual=actual, predicted=predicted, pos_label=pos_label, prior=prior, ci_prob=ci_prob,
-        metrics=metrics, require=require, seed=seed,
+        files, by, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label, prior=prior,
+        ci_prob=ci_prob, metrics=metrics, require=require, seed=seed,
     )  # fmt: skip
     analysis = analyse(read(files), settings)
     if json:
@@ -110,6 +113,7 @@ def report(
     actual: Actual = "actual",
     predicted: Predicted = "predicted",
     score: Score = None,
+    split: Split = None,
     by: By = None,
     pos_label: PosLabel = None,
     prior: Prior = None,
@@ -127,8 +131,8 @@ def report(
     from bayesperf.report.terminal import as_json
 
     settings = _settings(
-        files, by, actual=actual, predicted=predicted, score=score, pos_label=pos_label, prior=prior, ci_prob=ci_prob,
-        metrics=metrics, require=require, id=id_, rope=rope, seed=seed,
+        files, by, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label, prior=prior,
+        ci_prob=ci_prob, metrics=metrics, require=require, id=id_, rope=rope, seed=seed,
     )  # fmt: skip
     analysis = analyse(read(files), settings)
     output.write_text(render(analysis, shlex.join(["bayesperf", *sys.argv[1:]])), encoding="utf-8")

@@ -15,10 +15,11 @@ from bayesperf._display import caption, figure, table_html
 from bayesperf.comparison import Comparison
 from bayesperf.marginals import Marginal
 from bayesperf.plots._comparison import best_first
-from bayesperf.plots._curves import DIVERGING, SEQUENTIAL, SERIES, Curves, curves, intervals, reach
-from bayesperf.report import svg
-from bayesperf.report.analysis import FOLD, THRESHOLD_METRICS, Analysis, Settings
+from bayesperf.plots._curves import DIVERGING, SEQUENTIAL, Curves, curves, intervals, reach
+from bayesperf.report import html_scores, svg
+from bayesperf.report.analysis import FOLD, Analysis, Settings
 from bayesperf.report.comparing import ABOUT_STANDING, STANDING, Compared
+from bayesperf.report.scores import AREAS, ScoredSystems, about_split
 from bayesperf.report.terminal import direction, how_related, signed, systems
 
 _PACKAGES = ("bayesperf", "numpy", "scipy", "xarray")
@@ -40,7 +41,7 @@ def render(analysis: Analysis, command: str) -> str:
         loader=PackageLoader("bayesperf.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.globals.update(figure=figure)
-    probability = f"{100 * analysis.settings.ci_prob:g} %"
+    probability, scores = f"{100 * analysis.settings.ci_prob:g} %", analysis.scores
     return environment.get_template("report.html.j2").render(
         title="How good is it?",
         examples=int(analysis.counts.counts.sum()),
@@ -57,7 +58,10 @@ def render(analysis: Analysis, command: str) -> str:
         standing=STANDING,
         rope=analysis.settings.rope,
         requirements=_requirements(analysis),
-        thresholds=_thresholds(analysis),
+        split=about_split(scores.split) if scores and scores.split else None,
+        ranking=_ranking(scores) if scores else None,
+        thresholds=html_scores.over_thresholds(scores) if scores else None,
+        expected=html_scores.expected(scores) if scores and scores.split else None,
         probability=probability,
         caption=caption(analysis.summary.attrs),
         prior=analysis.pooled.prior_text,
@@ -104,7 +108,7 @@ def _fold_blocks(analysis: Analysis) -> list[dict[str, Any]]:
 
 def _comparison(compared: Compared, settings: Settings) -> dict[str, Any]:
     """Return a metric's differences, a row a pair; of many systems, pictures of all pairs and ranks instead."""
-    few = len(compared.comparison.names) <= _MOST_IN_PAIRS
+    few = _few(compared.comparison)
     shown = _pairs(compared.comparison, settings) if few else {"pictures": _pictures(compared.comparison)}
     return {
         "title": compared.metric.title,
@@ -114,6 +118,10 @@ def _comparison(compared: Compared, settings: Settings) -> dict[str, Any]:
         "standing": _standing(compared, few),
         **shown,
     }
+
+
+def _few(comparison: Comparison) -> bool:
+    return len(comparison.names) <= _MOST_IN_PAIRS
 
 
 def _pairs(comparison: Comparison, settings: Settings) -> dict[str, Any]:
@@ -178,15 +186,16 @@ def _requirements(analysis: Analysis) -> dict[str, Any] | None:
     return {"columns": list(columns), "rows": rows}
 
 
-def _thresholds(analysis: Analysis) -> dict[str, Any] | None:
-    """Return, for every system, how its metrics move with the threshold."""
-    if not analysis.thresholds:
-        return None
-    pictures = []
-    for name, posterior in analysis.thresholds.items():
-        found = [posterior[metric] for metric in THRESHOLD_METRICS]
-        at = found[0].mean()["threshold"].values
-        centre = np.stack([marginal.mean().values for marginal in found])
-        interval = np.stack([marginal.hdi(analysis.settings.ci_prob).values for marginal in found])
-        pictures.append((name, svg.bands(at, centre, interval)))
-    return {"legend": list(zip(THRESHOLD_METRICS, SERIES, strict=False)), "pictures": pictures}
+def _ranking(scores: ScoredSystems) -> dict[str, Any]:
+    """Return what the scores say, with the areas under the ROC curves compared where they can be."""
+    compared = [
+        {
+            "title": ", ".join(filter(None, [AREAS["roc_auc"], place])),
+            "about": "difference on the same examples",
+            "better": "more is better",
+            "mcse": float(found.difference.mcse().max()),
+            **(_pairs(found, scores.settings) if _few(found) else {"pictures": _pictures(found)}),
+        }
+        for place, found in scores.compared_areas.items()
+    ]
+    return html_scores.ranking(scores) | {"comparisons": compared}

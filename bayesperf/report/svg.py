@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 from bayesperf._display import figure
 from bayesperf.plots._curves import SERIES, Curves
 
-WIDTH, HEIGHT, FLAT, TALL = 320, 46, 18, 150
+WIDTH, HEIGHT, FLAT, TALL = 320, 46, 18, 164
 # Steps between the ends of a heat map's colours.
 _SHADES = 40
+# Points of a curve: as many as can be told apart.
+_MOST_POINTS = 500
 
 
 class Scale:
@@ -39,10 +42,15 @@ class Scale:
             return [10.0**k for k in range(int(np.ceil(self.low)), int(np.floor(self.high)) + 1)][
                 :: max(1, int((self.high - self.low) / 5))
             ]
-        rough = (self.high - self.low) / 5
-        power = 10.0 ** np.floor(np.log10(rough))
-        step = power * min((1, 2, 5, 10), key=lambda factor: abs(factor * power - rough))
-        return [round(k * step, 12) for k in range(int(np.ceil(self.low / step)), int(np.floor(self.high / step)) + 1)]
+        return round_values(self.low, self.high)
+
+
+def round_values(low: float, high: float) -> list[float]:
+    """Return three to eight round values from low to high."""
+    rough = (high - low) / 5
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = power * min((1, 2, 5, 10), key=lambda factor: abs(factor * power - rough))
+    return [round(k * step, 12) for k in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]
 
 
 def frame(height: int, label: str, *parts: str) -> Markup:
@@ -152,9 +160,11 @@ def axis(scale: Scale) -> Markup:
     return frame(18, "scale", *marks)
 
 
-def bands(x: NDArray[np.float64], centre: NDArray[np.float64], interval: NDArray[np.float64]) -> Markup:
-    """Return lines (m, n) over a common x with their bands (m, n, 2), on a vertical axis from 0 to 1."""
-    left, bottom = 26, TALL - 20
+def bands(
+    x: NDArray[np.float64], centre: NDArray[np.float64], interval: NDArray[np.float64], mark: float = np.nan
+) -> Markup:
+    """Return lines (m, n) over a common x with their bands (m, n, 2), on an axis from 0 to 1; one x may be marked."""
+    left, bottom = 26, TALL - 34
     at = left + (WIDTH - left - 8) * (x - x[0]) / (x[-1] - x[0])
     parts = [
         f'<path d="M{left},{y:.1f} H{WIDTH - 8}" stroke="#ddd"/>'
@@ -167,8 +177,87 @@ def bands(x: NDArray[np.float64], centre: NDArray[np.float64], interval: NDArray
         outline = path(np.concatenate([at, at[::-1]]), np.concatenate([high, low[::-1]]))
         parts.append(f'<path d="M{outline} Z" fill="{colour}" fill-opacity=".2"/>')
         parts.append(f'<path d="M{path(at, line)}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
+    if x[0] <= mark <= x[-1]:
+        place = left + (WIDTH - left - 8) * (mark - x[0]) / (x[-1] - x[0])
+        parts.append(f'<path d="M{place:.1f},8 V{bottom}" stroke="#1a1a1a" stroke-dasharray="3 2"/>')
     for k, anchor in ((0, "start"), (len(x) // 2, "middle"), (-1, "end")):
-        place = f'x="{at[k]:.1f}" y="{TALL - 4}" text-anchor="{anchor}"'
-        name = "threshold " if anchor == "middle" else ""
-        parts.append(f'<text {place} font-size="11" fill="#444">{name}{x[k]:.3g}</text>')
+        place = f'x="{at[k]:.1f}" y="{bottom + 16}" text-anchor="{anchor}"'
+        parts.append(f'<text {place} font-size="11" fill="#444">{minus(float(f"{x[k]:.3g}"))}</text>')
+    parts.append(
+        f'<text x="{at.mean():.1f}" y="{TALL - 4}" text-anchor="middle" font-size="11" fill="#444">threshold</text>'
+    )
     return frame(TALL, "metrics over the threshold, with their bands", *parts)
+
+
+class Line(NamedTuple):
+    """A curve (n,) on two axes, and its band (k, 2) along values (k,) of the first."""
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    along: NDArray[np.float64]
+    band: NDArray[np.float64]
+
+
+def plane(
+    lines: Sequence[Line],
+    axes: tuple[str, str],
+    label: str,
+    *,
+    top: float = 1.0,
+    height: int = WIDTH,
+    beneath: Sequence[tuple[Sequence[float], Sequence[float]]] = (),
+    spans: Sequence[tuple[float, float]] = (),
+) -> Markup:
+    """Return curves with bands on named axes, the first from 0 to 1, the second from 0 to `top`.
+
+    Beneath them lie dotted lines, and spans of the first axis shaded.
+    """
+    left, right, ceiling, floor = 34, WIDTH - 10, 20, height - 34
+
+    def across(x: Any) -> NDArray[np.float64]:
+        return left + (right - left) * np.asarray(x, float)
+
+    def up(y: Any) -> NDArray[np.float64]:
+        return floor - (floor - ceiling) * np.clip(np.asarray(y, float) / top, 0, 1)
+
+    parts = [
+        f'<rect x="{start:.1f}" y="{ceiling}" width="{stop - start:.1f}" height="{floor - ceiling}" fill="#666" '
+        'fill-opacity=".15"/>'
+        for start, stop in across(np.reshape(spans, (-1, 2)))
+    ]
+    text = 'font-size="11" fill="#444"'
+    for tick in round_values(0, top):
+        y = float(up(tick))
+        parts.append(f'<path d="M{left},{y:.1f} H{right}" stroke="#ddd"/>')
+        parts.append(f'<text x="{left - 4}" y="{y + 4:.1f}" text-anchor="end" {text}>{tick:g}</text>')
+    for tick in round_values(0, 1):
+        x = float(across(tick))
+        parts.append(f'<path d="M{x:.1f},{ceiling} V{floor}" stroke="#ddd"/>')
+        parts.append(f'<text x="{x:.1f}" y="{floor + 14}" text-anchor="middle" {text}>{tick:g}</text>')
+    parts.append(f'<text x="2" y="11" {text}>{axes[1]}</text>')
+    parts.append(f'<text x="{(left + right) / 2}" y="{height - 5}" text-anchor="middle" {text}>{axes[0]}</text>')
+    for of_x, of_y in beneath:
+        parts.append(f'<path d="M{path(across(of_x), up(of_y))}" fill="none" stroke="#666" stroke-dasharray="1 3"/>')
+    for line, colour in zip(lines, SERIES, strict=False):
+        low, high = up(line.band.T)
+        at = across(line.along)
+        outline = path(np.concatenate([at, at[::-1]]), np.concatenate([high, low[::-1]]))
+        parts.append(f'<path d="M{outline} Z" fill="{colour}" fill-opacity=".18"/>')
+    for line, colour in zip(lines, SERIES, strict=False):
+        points = path(*_thinned(across(line.x), up(line.y)))
+        parts.append(f'<path d="M{points}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
+    return frame(height, label, *parts)
+
+
+def steps(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the corners of steps: y (n, …) from each edge to the next, of n + 1 edges x."""
+    return np.repeat(x, 2)[1:-1], np.repeat(y, 2, axis=0)
+
+
+def _thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return so many points of a curve as can be told apart, evenly spaced along it."""
+    length = np.concatenate([[0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
+    if len(x) <= _MOST_POINTS or not length[-1]:
+        return x, y
+    kept = np.unique(np.searchsorted(length, np.linspace(0, length[-1], _MOST_POINTS)))
+    return x[kept], y[kept]

@@ -19,6 +19,15 @@ from bayesperf._display import caption, figure
 from bayesperf._tables import SUMMARY_COLUMNS
 from bayesperf.report.analysis import Analysis, Settings
 from bayesperf.report.comparing import ABOUT_STANDING, STANDING, Compared
+from bayesperf.report.scores import (
+    ABOUT_EXPECTED,
+    AREAS,
+    EXPECTED,
+    ScoredSystems,
+    about_areas,
+    about_split,
+    threshold_text,
+)
 
 
 def print_tables(analysis: Analysis, console: Console) -> None:
@@ -47,6 +56,60 @@ def print_tables(analysis: Analysis, console: Console) -> None:
         console.print()
         console.print(_requirements(analysis))
         console.print(Text("Posterior probability that the system's metric meets the bound."))
+    if analysis.scores is not None:
+        print_scores(analysis.scores, console)
+
+
+def print_scores(scores: ScoredSystems, console: Console) -> None:
+    """Print the areas under curves, and what is expected at thresholds chosen on other examples, if those are known."""
+    probability = f"{100 * scores.settings.ci_prob:g} %"
+    console.print()
+    console.print(_areas(scores, f"{probability} HDI"))
+    console.print(Text(about_areas(scores)))
+    if scores.split is not None:
+        console.print()
+        console.print(_expected(scores, f"{probability} ETI"))
+        console.print(Text(f"{about_split(scores.split)} {ABOUT_EXPECTED}"))
+
+
+def _areas(scores: ScoredSystems, interval: str) -> Table:
+    rows = [
+        [AREAS[row["area"]], *(row[dim] for dim in scores.dims), *_with_interval(row, "mean")]
+        for row in scores.area_rows
+    ]
+    return _by_quantity("How well do the scores rank?", ["area", *scores.dims], ["mean", interval], rows)
+
+
+def _expected(scores: ScoredSystems, interval: str) -> Table:
+    rows = [
+        [EXPECTED[row["quantity"]], *(row[dim] for dim in scores.dims), threshold_text(row["threshold"]),
+         *_with_interval(row, "observed")]
+        for row in scores.expected_rows
+    ]  # fmt: skip
+    return _by_quantity(
+        "What is to be expected?", ["error rate", *scores.dims], ["threshold", "on test", interval], rows
+    )
+
+
+def _with_interval(row: Mapping[str, Any], centre: str) -> list[str]:
+    width = row["ci_upper"] - row["ci_lower"]
+    value, lower, upper = (figure(row[name], width) for name in (centre, "ci_lower", "ci_upper"))
+    return [value, f"[{lower}, {upper}]"]
+
+
+def _by_quantity(heading: str, names: list[str], figures: list[str], rows: list[list[str]]) -> Table:
+    """Return a table of which each quantity, the first cell of its rows, is named once."""
+    table = Table(title=heading, title_justify="left")
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for name in figures:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row, previous in zip(rows, [None, *rows], strict=False):
+        new = previous is None or row[0] != previous[0]
+        if new and previous:
+            table.add_section()
+        table.add_row(*map(Text, [row[0] if new else "", *row[1:]]))
+    return table
 
 
 def _monte_carlo(summary: pd.DataFrame) -> str:
@@ -171,6 +234,7 @@ def as_json(analysis: Analysis, with_comparison: bool = False) -> str:
         "requirements": requirements,
         "all_requirements": None if jointly is None else jointly.values.tolist(),
         **(_comparison(analysis) if with_comparison and analysis.compared else {}),
+        **({} if analysis.scores is None else _scores(analysis.scores, with_comparison)),
     }
     return json.dumps(document, indent=2, allow_nan=False, default=str)
 
@@ -188,6 +252,20 @@ def _comparison(analysis: Analysis) -> dict[str, Any]:
         "differences": _records(row for summary in summaries for row in summary.to_dict("records")),
         "standing": _records(row for compared in analysis.compared for row in compared.standing),
     }
+
+
+def _scores(scores: ScoredSystems, with_comparison: bool) -> dict[str, Any]:
+    """Return the areas, and with a split what is expected; of a report also the areas compared, if they can be."""
+    document: dict[str, Any] = {"areas": _records(scores.area_rows)}
+    if with_comparison and scores.compared_areas:
+        document["area_differences"] = [
+            {**({"place": place} if place else {}), **row}
+            for place, compared in scores.compared_areas.items()
+            for row in _records(compared.summary(scores.settings.ci_prob).to_dict("records"))
+        ]
+    if scores.split is not None:
+        document |= {"split": scores.split._asdict(), "expected": _records(scores.expected_rows)}
+    return document
 
 
 def _head(analysis: Analysis) -> dict[str, Any]:
