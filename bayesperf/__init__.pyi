@@ -1,4 +1,5 @@
 from . import datasets as datasets
+from . import intervals as intervals
 from . import metrics as metrics
 from . import models as models
 from . import plots as plots

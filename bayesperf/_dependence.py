@@ -67,7 +67,7 @@ def design_effect(
     positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
     found = _chains.metric_of_matrix(metric, cm.labels, positive)
     mean = Betas.posterior(_chains.count(series, chain), prior).mean()
-    value = variance_ratio(mean, lambda cells: found.evaluate(cells, positive))
+    value = float(variance_ratio(mean, lambda cells: found.evaluate(cells, positive)))
     facts = {
         "metric": found.name,
         "effective_size": len(series.states) / value,
@@ -76,18 +76,20 @@ def design_effect(
     return xr.DataArray(value, name="design_effect", attrs=facts)
 
 
-def variance_ratio(chain: Chain, metric: Callable[[Any], Any]) -> float:
-    """Return by what factor a metric of a long chain varies more than that of independent samples.
+def variance_ratio(chain: Chain, metric: Callable[[Any], Any]) -> Array:
+    """Return by what factor a metric of a long chain varies more than that of independent samples, over any draws.
 
     The letters are those of `design_effect`; the metric's gradient is by complex step.
     """
-    w = chain.cells().ravel()
-    diagonal, outer = np.diag(w), np.outer(w, w)
-    wz = w[:, None] * np.linalg.inv(np.eye(4) - chain.transitions() + w)
-    s = wz + wz.T - diagonal - outer
+    w = np.moveaxis(chain.cells().reshape(4, *chain.stay.shape[1:]), 0, -1)
+    t = np.moveaxis(chain.transitions(), (0, 1), (-2, -1))
+    diagonal, outer = w[..., None] * np.eye(4), w[..., :, None] * w[..., None, :]
+    wz = w[..., None] * np.linalg.inv(np.eye(4) - t + w[..., None, :])
+    s = wz + np.swapaxes(wz, -1, -2) - diagonal - outer
     step = 1e-20
-    gradient = np.imag(metric((w + 1j * step * np.eye(4)).reshape(4, 2, 2))) / step
-    return float(gradient @ s @ gradient / (gradient @ (diagonal - outer) @ gradient))
+    gradient = np.imag(metric((w[..., None, :] + 1j * step * np.eye(4)).reshape(*w.shape, 2, 2))) / step
+    dependent, independent = (np.einsum("...i,...ij,...j", gradient, m, gradient) for m in (s, diagonal - outer))
+    return np.asarray(dependent / independent)
 
 
 def bayes_factor(

@@ -8,6 +8,8 @@ chain: the actual label g_t depends on the previous one, and the prediction z_t 
 Its likelihood separates over the numbers of transitions, so that under Beta priors every parameter has a Beta posterior
 of its own. Samples of several sequences, told apart by `by`, add their transitions.
 
+`check_independence` tells whether intervals of independent samples may be used all the same.
+
 Three questions, never to be mixed up:
 
 - the rate of the system **in the long run**: `posterior`;
@@ -28,15 +30,26 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf import _chains, _checks
+from bayesperf._blocks import block_bootstrap
 from bayesperf._chains import Betas, Chain
 from bayesperf._dependence import autocorrelation, bayes_factor, design_effect
+from bayesperf._independence import check_independence
 from bayesperf._sampled import PREDICTED, SampledPosterior
 from bayesperf._tables import CELL_DIMS
 from bayesperf.posterior import DRAWS, Posterior, prediction_of
 from bayesperf.posterior import posterior as independent_posterior
 from bayesperf.prior import Prior
 
-__all__ = ["MarkovPosterior", "autocorrelation", "bayes_factor", "design_effect", "posterior", "simulate"]
+__all__ = [
+    "MarkovPosterior",
+    "autocorrelation",
+    "bayes_factor",
+    "block_bootstrap",
+    "check_independence",
+    "design_effect",
+    "posterior",
+    "simulate",
+]
 
 
 ESTIMAND = "Posterior of the system's long-run metric"

@@ -257,6 +257,14 @@ def markov() -> Verdict:
     return f"{1000 * time:.1f} ms", time <= 0.01
 
 
+# ── Bootstrap ──
+
+
+def bca_bootstrap() -> Verdict:
+    found = apart("bootstrap.py", {})
+    return f"{1000 * found['ours']:.0f} ms, {found['ratio']:.0f}×", found["ratio"] >= 100
+
+
 # ── Comparison ──
 
 
@@ -369,6 +377,7 @@ ROWS: list[Row] = [
     ("HTER by quadrature: cdf, HDI", "≤ 20 ms each, error ≤ 1e-7", hter),
     ("10⁶ draws of MCC, summarised", "≤ 2× NumPy alone", mcc_draws),
     ("50 systems × 6 metrics in pairs: P(a > b), ROPE, ranks", "≤ 10 s, ≤ 1 GB", compare_systems),
+    ("BCa bootstrap of F1, N = 10⁴, 9,999 resamples", "≥ 100× resampling labels", bca_bootstrap),
     ("ROC of 10⁵ scores with a 95 % band, 1,000 draws", "≤ 10 s, ≤ 1 GB", roc_band),
     ("ROC of 10⁷ scores: points; DeLong", "≤ 15 s each", roc_points),
     ("Markov posterior + recall, n = 500, 10,000 draws", "≤ 10 ms", markov),

@@ -25,6 +25,7 @@ cm = bp.ConfusionMatrix.from_predictions([1, 1, 1, 0, 0, 0], [1, 1, 0, 0, 0, 1])
 posterior = bp.posterior(cm)
 posterior.summary(["accuracy", "f1", "mcc", "balanced_accuracy", "f2"])
 posterior["half_total_error_rate"].cdf([0.1, 0.5])
+bp.intervals.delta(cm, "f1")
 """
 
 # What else needs no sampler: groups by quadrature, sequences, the names of the models and the study of coverage.

@@ -602,7 +602,13 @@ def test_the_figure_of_autocorrelations():
 # ── Bad input ──
 
 TWENTY = [0, 1, 1, 0] * 5
-FUNCTIONS = [sequences.posterior, sequences.design_effect, sequences.bayes_factor, sequences.autocorrelation]
+FUNCTIONS = [
+    sequences.posterior,
+    sequences.design_effect,
+    sequences.bayes_factor,
+    sequences.autocorrelation,
+    sequences.check_independence,
+]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _TITLES = {"roc": "ROC curve", "precision_recall": "Precision–recall curve", "det": "Detection error tradeoff"}
 _AXES = {"fpr": "false positive rate", "fnr": "false negative rate", "recall": "recall", "precision": "precision"}
 _AREAS = {"roc": "AUC", "precision_recall": "average precision"}
+_LEGENDS: dict[str, Literal["lower right", "lower left", "upper right"]] = {
+    "roc": "lower right", "precision_recall": "lower left", "det": "upper right"
+}  # fmt: skip
 _METHODS = {"bayesian_bootstrap": "Bayesian bootstrap", "beta": "each threshold's rates by themselves",
             "binormal": "scores normal in either class"}  # fmt: skip
 _TICKS = np.array([0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999])
@@ -57,8 +60,7 @@ def curve(curves: Curve | Mapping[str, Curve], *, ci_prob: float = 0.95, kind: s
     axes.set_ylabel(_AXES[shape.y])
     if name != "det" or len(named) > 1:
         title = f"{_AREAS[name]}, {100 * ci_prob:g} % HDI" if name in _AREAS else None
-        place = {"roc": "lower right", "precision_recall": "lower left", "det": "upper right"}[name]
-        axes.legend(frameon=False, fontsize="small", title=title, title_fontsize="small", loc=place)
+        axes.legend(frameon=False, fontsize="small", title=title, title_fontsize="small", loc=_LEGENDS[name])
     axes.set_title(f"{_TITLES[name]} of the system\n{kind} {100 * ci_prob:g} % band ({_METHODS[method]})",
                    fontsize="medium")  # fmt: skip
     plt.close(figure)  # else notebooks show it twice
