@@ -2,7 +2,14 @@ from .agreement import agreement as agreement
 from .areas import areas as areas
 from .bands import bands as bands
 from .calibration import calibration as calibration
+from .coverage import binary_cells as binary_cells
+from .coverage import coverage as coverage
 from .dependence import dependence as dependence
 from .expected import expected_performance as expected_performance
+from .f1 import f1_coverage as f1_coverage
 from .pairing import pairing as pairing
+from .rates import rate_coverage as rate_coverage
+from .sequential import sequential as sequential
 from .sites import sites as sites
+from .splits import repeated_splits as repeated_splits
+from .spread import predictive_spread as predictive_spread

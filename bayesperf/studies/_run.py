@@ -53,6 +53,7 @@ def run(
         Each with a first axis of length `count`.
     """
     from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
     from rich.progress import track
 
     seed = _checks.seed(random_seed)
@@ -65,7 +66,10 @@ def run(
         return index, {name: np.asarray(value) for name, value in found.items()}
 
     left = [index for index in range(count) if index not in results]
-    finished = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(delayed(one)(index) for index in left)
+    # Of Ray's backend results come all at once: progress is shown, and files are written, at the end.
+    as_they_end = get_active_backend()[0].supports_return_generator
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered" if as_they_end else "list")
+    finished = parallel(delayed(one)(index) for index in left)
     shown = progressbar and sys.stderr.isatty()
     for index, result in track(finished, "Simulating", total=len(left), transient=True, disable=not shown):
         results[index] = result

@@ -1,0 +1,84 @@
+"""How often every kind of interval covers: ``python benchmarks/coverage.py [simulations] [jobs]``.
+
+Writes ``benchmarks/coverage.csv``, a row a metric, system, number of examples and kind of interval. What was simulated
+is kept in a folder, so that an interrupted run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesperf import studies
+
+FOLDER = Path(".venv/coverage")
+TABLE = Path(__file__).with_suffix(".csv")
+SIZES = (20, 50, 200, 1000)
+# Recall and specificity, or the accuracy in each of three classes.
+QUALITY = xr.DataArray([0.8, 0.95], dims="quality", coords={"quality": [0.8, 0.95]})
+# Of the positive class, or of the rarest of three.
+PREVALENCE = xr.DataArray([0.1, 0.5], dims="prevalence", coords={"prevalence": [0.1, 0.5]})
+FREQUENTIST = ("delta", "delta_logit", "bootstrap_percentile", "bootstrap_basic", "bootstrap_bca")
+BAYESIAN = ("flat_hdi", "flat_eti", "jeffreys_hdi", "jeffreys_eti")
+OF_RATES = (*BAYESIAN, "wald", "wilson", "clopper_pearson", *FREQUENTIST)
+
+
+def two_classes() -> xr.DataArray:
+    return studies.binary_cells(prevalence=PREVALENCE, recall=QUALITY, specificity=QUALITY)
+
+
+def three_classes() -> xr.DataArray:
+    """Return systems that err towards either other class alike, of equal classes and of a rare one."""
+    shares = np.array([[0.7, 0.2, 0.1], [1 / 3, 1 / 3, 1 / 3]])
+    rows = np.stack([q * np.eye(3) + (1 - q) / 2 * (1 - np.eye(3)) for q in QUALITY.values])
+    cells = shares[:, None, :, None] * rows
+    coords = {"prevalence": [0.1, 0.333], "quality": QUALITY.values}
+    return xr.DataArray(cells, coords, ("prevalence", "quality", "actual", "predicted"))
+
+
+# Metric, systems, kinds of interval.
+CASES: list[tuple[str, xr.DataArray, tuple[str, ...]]] = [
+    ("recall", two_classes(), OF_RATES),
+    ("f1", two_classes(), OF_RATES),
+    ("mcc", two_classes(), (*BAYESIAN, *FREQUENTIST)),
+    ("f1_macro", three_classes(), (*BAYESIAN, "perks_hdi", "perks_eti", *FREQUENTIST)),
+]
+AREAS = ("bayesian_bootstrap", "delong", "delong_logit", "pairs")
+
+
+def rows(study: xr.Dataset, metric: str) -> pd.DataFrame:
+    """Return a study as a table, to four digits."""
+    names = [name for name in ("coverage", "coverage_mcse", "width", "no_width", "undefined") if name in study]
+    table = study[names].to_dataframe().reset_index()
+    table.insert(0, "metric", metric)
+    return table.assign(simulations=study.attrs["simulations"]).round(4)
+
+
+def areas(simulations: int, jobs: int) -> pd.DataFrame:
+    """Return the same of the area under the ROC curve; half the examples are positive."""
+    study = studies.areas((0.8, 0.95), [size // 2 for size in SIZES], AREAS, simulations, draws=1000, n_jobs=jobs,
+                          folder=FOLDER / "roc_auc")  # fmt: skip
+    table = rows(study.rename(auc="quality"), "roc_auc")
+    return table.assign(n=2 * table["n"], prevalence=0.5)
+
+
+def main(simulations: int = 2000, jobs: int = 1) -> None:
+    """Run every case and write the table."""
+    options: dict[str, Any] = {"simulations": simulations, "draws": 1000, "n_resamples": 999, "n_jobs": jobs}
+    tables = []
+    for metric, cells, methods in CASES:
+        study = studies.coverage(cells, metric, SIZES, methods, **options, folder=FOLDER / metric)
+        tables.append(rows(study, study.attrs["metric"]))
+        print(metric, flush=True)
+    table = pd.concat([*tables, areas(simulations, jobs)], ignore_index=True)
+    keys = ["metric", "quality", "prevalence", "n", "method"]
+    table[[*keys, *[name for name in table if name not in keys]]].to_csv(TABLE, index=False)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,114 @@
+"""Figures of studies: what is drawn is what the study says."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+import xarray as xr
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+import bayesperf as bp
+from bayesperf import plots, studies
+
+mpl.use("Agg")
+
+
+def test_coverage_of_rates_has_a_panel_a_method():
+    study = studies.rate_coverage(20, ["wald", "wilson"], [0.1, 0.5, 0.9], confidence=0.9)
+    figure = plots.rate_coverage(study, lowest=0.6)
+    for axes, method in zip(figure.axes, ["wald", "wilson"], strict=True):
+        nominal, line = axes.lines
+        assert nominal.get_ydata()[0] == 0.9
+        np.testing.assert_array_equal(line.get_ydata(), study["coverage"].sel({"method": method}))
+        np.testing.assert_array_equal(line.get_xdata(), [0.1, 0.5, 0.9])
+        assert axes.get_title() == method
+        assert axes.get_ylim()[0] == 0.6
+    assert figure.get_suptitle() == "Exact coverage of 90 % intervals of a rate, n = 20"
+
+
+@pytest.mark.parametrize("kind", ["map", "surface"])
+def test_coverage_of_f1_over_precision_and_recall(kind):
+    study = studies.f1_coverage(20, ["flat_hdi", "wilson"], [0.2, 0.5, 0.9], [0.3, 0.9], confidence=0.9)
+    figure = plots.f1_coverage(study, kind=kind)
+    *panels, bar = figure.axes
+    assert [(axes.get_xlabel(), axes.get_ylabel()) for axes in panels] == [("precision", "recall")] * 2
+    assert bar.get_ylabel() == "coverage"
+    assert "90 % intervals of F1, n = 20, prevalence 0.5" in figure.get_suptitle()
+    if kind == "map":
+        shown = panels[1].collections[0].get_array()
+        np.testing.assert_allclose(np.ma.filled(shown, np.nan), study["coverage"].sel({"method": "wilson"}))
+        assert "grey: no such system" in figure.get_suptitle()
+
+
+def test_spread_is_drawn_over_the_number_of_examples():
+    cm = bp.ConfusionMatrix.from_counts(tp=65, fn=15, fp=35, tn=30)
+    study = studies.predictive_spread(cm, scale=[1, 10], draws=500)
+    left, right = plots.predictive_spread(study).axes
+    for line, name in zip(left.lines, study["distribution"].values, strict=True):
+        np.testing.assert_array_equal(line.get_xdata(), [145, 1450])
+        np.testing.assert_array_equal(line.get_ydata(), study["iqr"].sel(distribution=name))
+        assert line.get_label() == name
+    np.testing.assert_array_equal(right.lines[1].get_ydata(), study["iqr_ratio"])
+    assert left.get_ylabel() == "interquartile range of matthews corrcoef"
+
+
+def test_repeated_splits_have_a_panel_a_probability():
+    X, y = np.random.default_rng(0).normal(size=(60, 1)), np.repeat([0, 1], 30)
+    study = studies.repeated_splits(GaussianNB(), X, y, ["accuracy", "f1"], [0.5, 0.9], simulations=5, draws=50)
+    figure = plots.repeated_splits(study)
+    assert [axes.get_title() for axes in figure.axes] == ["50 % intervals", "90 % intervals"]
+    assert "5 splits, ± 2 standard errors" in figure.get_suptitle()
+    points = [bar.lines[0].get_xdata() for bar in figure.axes[1].containers]
+    np.testing.assert_allclose(points, study["coverage"].sel(prob=0.9))
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["accuracy", "f1"]
+
+
+def test_a_run_and_the_coverage_of_all_runs():
+    study = studies.sequential([1, 4], [0.1, 0.9], estimator=DecisionTreeClassifier(), simulations=3, draws=100)
+    left, right = plots.sequential(study, simulation=2).axes
+    assert left.lines[0].get_ydata()[0] == study["true"].values[2]
+    ends = left.collections[0].get_paths()[0].vertices[:, 1]
+    drawn = study["intervals"].sel(simulation=2, distribution="posterior", kind="eti", prob=0.1)
+    assert ends.min() == pytest.approx(drawn.min().item())
+    assert ends.max() == pytest.approx(drawn.max().item())
+    lines = {line.get_label(): line.get_ydata() for line in right.lines}
+    shown = study["coverage"].sel(distribution="predictive", kind="eti", prob=0.9)
+    np.testing.assert_array_equal(lines["predictive, 90 %"], shown)
+    assert left.get_xlabel() == "batches of 100 examples seen"
+    assert "highest-density" in plots.sequential(study, ci_kind="hdi").get_suptitle()
+
+
+def test_coverage_has_a_panel_a_size_and_a_colour_a_system():
+    cells = studies.binary_cells(
+        prevalence=xr.DataArray([0.1, 0.5], {"prevalence": [0.1, 0.5]}, "prevalence"), recall=0.9, specificity=0.9
+    )
+    study = studies.coverage(cells, "f1", [10, 60], ["flat_hdi", "wald"], simulations=300)
+    figure = plots.coverage(study, lowest=0.85)
+    assert [axes.get_title() for axes in figure.axes] == ["n = 10", "n = 60"]
+    assert figure.get_suptitle() == "Coverage of 95 % intervals of f1"
+    assert figure.legends[0].get_title().get_text() == "prevalence"
+    rates = study["coverage"].sel(n=10)
+    for i, container in enumerate(figure.axes[0].containers):
+        above = rates.isel(prevalence=i)
+        np.testing.assert_allclose(container.lines[0].get_xdata(), above[above >= 0.85])
+    # What is lower is an arrow at the edge.
+    arrows = sum(len(line.get_xdata()) for line in figure.axes[0].lines if line.get_marker() == "<")
+    assert arrows == (rates < 0.85).sum() > 0
+    one = studies.coverage(cells.isel(prevalence=1), "f1", 10, ["wald"], simulations=20)
+    assert not plots.coverage(one).legends
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [plots.rate_coverage, plots.f1_coverage, plots.predictive_spread, plots.repeated_splits, plots.sequential,
+     plots.coverage],
+)  # fmt: skip
+def test_another_data_set_is_refused(draw):
+    with pytest.raises(ValueError, match=f"study must be of bayesperf.studies.{draw.__name__}: "):
+        draw(xr.Dataset({"coverage": 1.0}))
+
+
+def test_bad_arguments():
+    study = studies.f1_coverage(5, ["wilson"], [0.5], [0.5])
+    with pytest.raises(ValueError, match="kind must be one of 'map', 'surface'; it is 'contour'"):
+        plots.f1_coverage(study, kind="contour")
