@@ -20,6 +20,7 @@ def check_coverage(study):
             assert found == pytest.approx(rate, abs=4 * error), (model, persistence)
 
 
+@pytest.mark.slow
 def test_intervals_of_independent_samples_fail_and_those_of_a_chain_do_not():
     study = studies.dependence((0.5, 0.9), simulations=150)
     check_coverage(study)

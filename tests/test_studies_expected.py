@@ -20,6 +20,7 @@ def check_coverage(study, prob=0.95):
     assert (own > prob - 4 * error - 0.03).all()
 
 
+@pytest.mark.slow
 def test_bands_cover():
     check_coverage(studies.expected_performance(50, alphas=[0.1, 0.5, 0.9], draws=300, simulations=60))
 

@@ -19,6 +19,7 @@ def test_joint_shares_have_the_margins_and_the_correlation():
     np.testing.assert_allclose(covariance / np.sqrt(0.85 * 0.15 * 0.8 * 0.2), [-0.1, 0.0, 0.5], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_paired_intervals_cover_and_are_narrower_where_errors_correlate():
     study = studies.pairing([0.8], simulations=100)
     paired, independent = (study.sel(analysis=name, correlation=0.8) for name in ("paired", "independent"))

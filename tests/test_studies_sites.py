@@ -26,6 +26,7 @@ def check_coverage(study):
         assert beta.sel(target=target, n_groups=5).item() == pytest.approx(rate, abs=4 * error)
 
 
+@pytest.mark.slow
 def test_pooled_counts_claim_too_much_and_a_model_of_sites_does_not():
     study = studies.sites(simulations=200, random_seed=1)
     check_coverage(study)
