@@ -2,6 +2,7 @@ from . import datasets as datasets
 from . import intervals as intervals
 from . import metrics as metrics
 from . import models as models
+from . import plan as plan
 from . import plots as plots
 from . import prior as prior
 from . import sequences as sequences
@@ -34,6 +35,8 @@ from .curves import roc_curve as roc_curve
 from .curves import weighted_score as weighted_score
 from .marginals import Marginal as Marginal
 from .metrics import score as score
+from .monitoring import Monitor as Monitor
+from .monitoring import monitor as monitor
 from .paired import PairedConfusionMatrix as PairedConfusionMatrix
 from .pooling import Pooled as Pooled
 from .pooling import pool as pool

@@ -45,8 +45,20 @@ def test_every_answer_in_the_table_runs():
         "scores_b": [0.8, 0.85, 0.9],
         "y_score": np.random.default_rng(0).normal(y_true),
     }
-    of_three = {"post": bp.posterior(bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]]))}
-    of_sites = {"cm": bp.ConfusionMatrix.from_counts(tp=tp, fn=10 - tp, fp=2, tn=18)}
+    of_sites = bp.ConfusionMatrix.from_counts(tp=tp, fn=10 - tp, fp=2, tn=18)
+    # What an answer is about, by what stands in it.
+    special = {
+        "_macro": {"post": bp.posterior(bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]]))},
+        'dim="site"': {"cm": of_sites},
+        'dim="step"': {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="step"), 1)},
+        # Two systems, with as many examples each.
+        "example=": {
+            "names": np.repeat(["old", "new"], 20),
+            "y_true": np.tile(y_true[:20], 2),
+            "ids": np.tile(np.arange(20), 2),
+        },
+    }
+    special["_per_class"] = special["_macro"]
     replaced = {
         "actual=…, predicted=…": "actual='actual', predicted='predicted'",
         "tn: …": "tn: tp - fp",
@@ -54,22 +66,12 @@ def test_every_answer_in_the_table_runs():
         "bp.fit(cm,": "bp.fit(cm, method='exact',",
     }
     answers = [answer for _, answer in rows("| question | answer |")]
-    assert len(answers) == 21
+    assert len(answers) == 24
     for code in re.findall(r"`(.*?)`", " ".join(answers)):
         runs = code
         for shown, meant in replaced.items():
             runs = runs.replace(shown, meant)
-        # Two systems, with as many examples each.
-        systems = {
-            "names": np.repeat(["old", "new"], 20),
-            "y_true": np.tile(y_true[:20], 2),
-            "ids": np.tile(np.arange(20), 2),
-        }
-        here = (
-            scope
-            | (systems if "example=" in code else {})
-            | (of_three if "macro" in code or "per_class" in code else of_sites if "site" in code else {})
-        )
+        here = scope | {name: value for mark, own in special.items() if mark in code for name, value in own.items()}
         exec(f"dict({runs})" if code.startswith("prior=") else runs, here)
     metrics.unregister("net_benefit")
 

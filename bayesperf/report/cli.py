@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from bayesperf.report.plan_command import plan
+
 if TYPE_CHECKING:
     from bayesperf.report.analysis import Settings
 
@@ -137,6 +139,9 @@ def report(
     analysis = analyse(read(files), settings)
     output.write_text(render(analysis, shlex.join(["bayesperf", *sys.argv[1:]])), encoding="utf-8")
     print(as_json(analysis, with_comparison=True) if json else f"The report is in {output}")
+
+
+app.command()(plan)
 
 
 @app.command()

@@ -1,0 +1,116 @@
+"""A system followed batch by batch: each step is the posterior of the sum so far."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import special, stats
+
+import bayesperf as bp
+
+mpl.use("Agg")
+
+TABLE = np.random.default_rng(3).integers(1, 12, (6, 2, 2, 2))
+BATCHES = bp.ConfusionMatrix.from_table(TABLE, dims={"step": np.arange(1, 7), "model": ["old", "new"]})
+NEW = BATCHES.sel(model="new")
+
+
+def test_each_step_is_the_posterior_of_the_sum_so_far():
+    data = bp.monitor(BATCHES, 0.5, "f1", prior="jeffreys", ci_prob=0.9, ci_kind="eti").dataset
+    assert set(data["prob_met"].dims) == {"step", "model"}
+    for step in (1, 3, 6):
+        pooled = bp.posterior(BATCHES.sel(step=slice(1, step)).sum("step"), "jeffreys")["f1"]
+        at = data.sel(step=step)
+        np.testing.assert_allclose(at["mean"], pooled.mean(), rtol=1e-12)
+        np.testing.assert_allclose(at["interval"].transpose(..., "ci_bound"), pooled.eti(0.9), rtol=1e-12)
+        np.testing.assert_allclose(at["prob_met"], pooled.prob_above(0.5), rtol=1e-12)
+        np.testing.assert_array_equal(at["examples"], TABLE[:step].sum((0, 2, 3)))
+    assert {"ci_kind": "eti", "ci_prob": 0.9, "metric": "f1", "requirement": 0.5}.items() <= data.attrs.items()
+
+
+def test_figures_by_hand():
+    data = bp.monitor(NEW, 0.4, "recall").dataset
+    fn, tp = TABLE[:, 1, 1].cumsum(0).T
+    np.testing.assert_allclose(data["prob_met"], stats.beta(tp + 1, fn + 1).sf(0.4), rtol=1e-12)
+    np.testing.assert_allclose(data["mean"], (tp + 1) / (tp + fn + 2), rtol=1e-12)
+    # Less is better: the requirement is met below the bound.
+    missed = bp.monitor(NEW, 0.6, "fnr").dataset
+    np.testing.assert_allclose(missed["prob_met"], data["prob_met"], rtol=1e-12)
+
+
+def test_batches_are_updates():
+    post = bp.posterior(NEW.isel(step=0))
+    data = bp.monitor(NEW, 0.5).dataset
+    for step in range(1, 6):
+        post = post.update(bp.ConfusionMatrix(NEW.isel(step=step).counts.assign_coords(step=1)))
+        assert data["prob_met"][step].item() == pytest.approx(post["recall"].prob_above(0.5).item(), abs=1e-12)
+
+
+def test_the_order_of_batches_does_not_change_the_end():
+    turned = bp.ConfusionMatrix.from_table(TABLE[::-1, 1], dims={"step": np.arange(6)})
+    ends = [bp.monitor(cm, 0.5).dataset["prob_met"][-1].item() for cm in (NEW, turned)]
+    assert ends[0] == pytest.approx(ends[1], abs=1e-14)
+
+
+def test_what_stopping_early_does():
+    # The figures of the documentation: 20 batches of 10 positives, flat prior, stopped once P(recall > 0.7) ≥ .95.
+    runs, rng = 20_000, np.random.default_rng(1)
+
+    def probabilities(recall):
+        found = np.cumsum(rng.binomial(10, recall, (20, runs)), 0)
+        positives = 10 * np.arange(1, 21)[:, None]
+        return special.betaincc(1 + found, 1 + positives - found, 0.7)
+
+    exactly = probabilities(0.7)
+    at_the_end, at_any = (exactly[-1] >= 0.95).mean(), (exactly >= 0.95).any(0).mean()
+    assert at_the_end == pytest.approx(0.05, abs=0.005 + 4 * np.sqrt(0.05 * 0.95 / runs))
+    assert at_any == pytest.approx(0.19, abs=0.005 + 4 * np.sqrt(0.19 * 0.81 / runs))
+    # Of systems that the prior describes the share that meets it is what was said, whenever one stops.
+    recall = rng.random(runs)
+    stopped = (probabilities(recall) >= 0.95).any(0)
+    met = (recall[stopped] > 0.7).mean()
+    assert met >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / stopped.sum())
+    # And what was simulated is what the function computes.
+    one = rng.binomial(10, 0.7, 20)
+    batches = xr.DataArray(one, {"step": np.arange(20)}, "step")
+    data = bp.monitor(bp.ConfusionMatrix.from_counts(tp=batches, fn=10 - batches, fp=0, tn=0), 0.7).dataset
+    found = one.cumsum()
+    np.testing.assert_allclose(data["prob_met"], special.betaincc(1 + found, 1 + data["examples"] - found, 0.7))
+
+
+@pytest.mark.parametrize("cm", [NEW, BATCHES], ids=["one", "two systems"])
+def test_the_figure_shows_the_dataset(cm):
+    monitor = bp.monitor(cm, 0.5, "precision", ci_prob=0.8)
+    figure = monitor.plot()
+    top, bottom = figure.axes
+    expected = monitor.dataset["prob_met"].transpose(..., "step").values.reshape(-1, 6)
+    np.testing.assert_array_equal([line.get_ydata() for line in bottom.lines], expected)
+    np.testing.assert_array_equal(
+        [line.get_ydata() for line in top.lines[1:]],
+        monitor.dataset["mean"].transpose(..., "step").values.reshape(-1, 6),
+    )
+    assert "mean and 80 % highest-density interval" in figure.get_suptitle()
+    assert (bottom.get_xlabel(), bottom.get_ylabel()) == ("examples so far, step by step", "P(precision ≥ 0.5)")
+    labels = [text.get_text() for text in top.get_legend().get_texts()]
+    assert labels == ["required: ≥ 0.5", *(["old", "new"] if cm is BATCHES else ["posterior mean"])]
+    assert "prob_met" in repr(monitor)
+    assert "prob_met" in monitor._repr_html_()
+
+
+BAD = {
+    "kind": ({"cm": bp.posterior(NEW)}, "cm must be a ConfusionMatrix; it is DirichletPosterior"),
+    "dim": ({"dim": "day"}, r"dim: 'day' is not a leading dim; they are \['step'\]. Name that of the batches"),
+    "requirement": (
+        {"requirement": 1.2},
+        "requirement must be between 0 and 1, both excluded, as recall is; it is 1.2",
+    ),
+    "direction": ({"metric": "prevalence"}, "metric 'prevalence' has no one direction that is better"),
+    "interval": ({"ci_prob": 95}, "ci_prob must be a number between 0 and 1"),
+    "kind of interval": ({"ci_kind": "wald"}, "kind must be one of 'hdi', 'eti'; it is 'wald'"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), BAD.values(), ids=BAD)
+def test_bad_input_is_refused_in_words(change, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        bp.monitor(**{"cm": NEW, "requirement": 0.5, **change})
