@@ -606,7 +606,7 @@ def test_a_figure_of_two_systems_shades_where_they_differ():
     assert len(spans) == (np.diff(significant.astype(int), prepend=0) == 1).sum()
     width = sum(patch.get_width() for patch in spans)
     assert width == pytest.approx(np.where(np.isin(found.curves[0].alphas, [0, 1]), 0.005, 0.01)[significant].sum())
-    assert bottom.get_ylabel() == "new − old"
+    assert bottom.get_ylabel() == "new\n− old"
     three = bp.plots.epc({"new": a, "old": b, "again": a}, kind="simultaneous")
     assert len(three.axes[0].get_legend().get_texts()) == 3
     assert "simultaneous" in three.get_suptitle()

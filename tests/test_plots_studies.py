@@ -112,3 +112,31 @@ def test_bad_arguments():
     study = studies.f1_coverage(5, ["wilson"], [0.5], [0.5])
     with pytest.raises(ValueError, match="kind must be one of 'map', 'surface'; it is 'contour'"):
         plots.f1_coverage(study, kind="contour")
+
+
+def test_coverage_of_any_study_over_its_last_dim():
+    study = studies.areas([0.7, 0.8], [20, 50], ["delong", "pairs"], simulations=20, prob=0.9)
+    figure = plots.coverage_over(study, lowest=0.1)
+    assert [axes.get_title() for axes in figure.axes] == ["0.7", "0.8"]
+    assert figure.get_suptitle() == "Coverage of 90 % intervals, by auc"
+    assert figure.get_supxlabel() == "n"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["delong", "pairs"]
+    for axes, auc in zip(figure.axes, [0.7, 0.8], strict=True):
+        nominal, *lines = axes.lines
+        assert nominal.get_ydata()[0] == 0.9
+        for line, method in zip(lines, ["delong", "pairs"], strict=True):
+            expected = study["coverage"].sel({"method": method, "auc": auc})
+            np.testing.assert_array_equal(line.get_ydata(), expected)
+            np.testing.assert_array_equal(line.get_xdata(), [20, 50])
+        assert axes.get_ylim()[0] == 0.1
+
+
+def test_coverage_of_a_study_with_two_dims_is_one_panel():
+    (axes,) = plots.coverage_over(studies.dependence([0.5, 0.9], n=100, simulations=10)).axes
+    assert axes.get_title() == ""
+    assert len(axes.lines) == 3
+
+
+def test_coverage_over_wants_a_study():
+    with pytest.raises(ValueError, match="hold coverage and coverage_mcse"):
+        plots.coverage_over(xr.Dataset({"coverage": ("n", [0.9])}))

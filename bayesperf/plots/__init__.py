@@ -13,6 +13,7 @@ from bayesperf.plots._sequences import autocorrelation
 from bayesperf.plots._shrinkage import shrinkage
 from bayesperf.plots._studies import (
     coverage,
+    coverage_over,
     f1_coverage,
     predictive_spread,
     rate_coverage,
@@ -25,6 +26,7 @@ __all__ = [
     "calibration",
     "comparison",
     "coverage",
+    "coverage_over",
     "curve",
     "density",
     "difference",

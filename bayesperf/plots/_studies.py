@@ -253,6 +253,52 @@ def coverage(study: xr.Dataset, *, lowest: float = 0.7) -> Figure:
     return figure
 
 
+def coverage_over(study: xr.Dataset, *, lowest: float | None = None) -> Figure:
+    """Draw the coverage of any study of coverage over the last of its dims, a line a coordinate of the first.
+
+    Parameters
+    ----------
+    study : xarray.Dataset
+        Of `bayesperf.studies.areas`, `bands`, `dependence`, `expected_performance`, `pairing` or `sites`; dims between
+        the first and the last get a panel a coordinate.
+    lowest : float, optional
+        Where the axis of coverage begins; by default at the least coverage.
+    """
+    from matplotlib import pyplot as plt
+
+    if not isinstance(study, xr.Dataset) or "coverage_mcse" not in study or study["coverage"].ndim < 2:
+        raise ValueError(
+            "study must be of bayesperf.studies and hold coverage and coverage_mcse, over two dims or more."
+        )
+    series, *between, along = map(str, study["coverage"].dims)
+    stacked = study[["coverage", "coverage_mcse"]].transpose(*between, series, along)
+    panels = names(stacked["coverage"].isel({series: 0, along: 0}, drop=True))
+    rate, error = (stacked[name].values.reshape(len(panels), *stacked["coverage"].shape[-2:]) for name in stacked)
+    columns = min(4, len(panels))
+    rows = -(-len(panels) // columns)
+    figure, grid = plt.subplots(rows, columns, figsize=(max(2.8 * columns, 4.2), 2.4 * rows + 1), squeeze=False,
+                                sharex=True, sharey=True, layout="constrained")  # fmt: skip
+    x = study[along].values
+    for axes, title, *of_panel in zip(grid.flat, panels, rate, error, strict=False):
+        axes.axhline(study.attrs["prob"], color=GREY, lw=0.8)
+        for i, (name, values, errors) in enumerate(zip(study[series].values.tolist(), *of_panel, strict=True)):
+            axes.errorbar(x, values, yerr=2 * errors, fmt="osD^vP"[i % 6] + "-", color=SERIES[i % len(SERIES)], ms=4,
+                          lw=1, label=name)  # fmt: skip
+        axes.set_title(title, fontsize="small")
+        axes.set_ylim(lowest, 1.01)
+        axes.spines[["top", "right"]].set_visible(False)
+    for axes in grid.flat[len(panels) :]:
+        axes.set_axis_off()
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", title=series, frameon=False, fontsize="small")
+    figure.supxlabel(along.replace("_", " "), fontsize="medium")
+    figure.supylabel("coverage, ± 2 standard errors", fontsize="medium")
+    of = f", by {' and '.join(between)}" if between else ""
+    figure.suptitle(f"Coverage of {100 * study.attrs['prob']:g} % intervals{of}", fontsize="medium")
+    plt.close(figure)
+    return figure
+
+
 def _points(
     axes: Axes, rate: Any, error: Any, y: Any, series: int, label: str | None, lowest: float | None = None
 ) -> None:
