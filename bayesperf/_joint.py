@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 from bayesperf import _checks
 from bayesperf import prior as priors
-from bayesperf._dirichlet import DirichletPosterior, exact_posterior
+from bayesperf._dirichlet import LEAST_MASS, DirichletPosterior, exact_posterior
 from bayesperf._exact import Share
 from bayesperf._outcomes import JointOutcomes
 from bayesperf._registry import ARGUMENTS, Metric, applicable, one_vs_rest
@@ -35,7 +35,6 @@ __all__ = ["JointOutcomes", "JointPosterior", "discordant", "joint_posterior"]
 Array = NDArray[np.float64]
 # Of the prior's part of a row, what is drawn for every system by itself; and the most atoms that are drawn for all.
 _TAIL, _MOST_STICKS = 1e-4, 512
-_TINY = np.finfo(float).tiny
 _REFUSAL = "these draws are of systems judged on the same examples. Ask it of each system by itself: posterior(cm)."
 # Numbers held at once while cells are summed up.
 _BLOCK = 2**20
@@ -183,7 +182,7 @@ def _draw_cells(
             seen = _seen_masses(rng, n, counts[at], predicted[at], classes)
             cells[:, block, row] = seen + _prior_masses(rng, n, alpha[:, row])
     # A cell of tiny weight can underflow to 0, and a row or column of such cells to 0/0.
-    np.maximum(cells, np.where(alpha > 0, _TINY, 0)[:, None], out=cells)
+    np.maximum(cells, np.where(alpha > 0, LEAST_MASS, 0)[:, None], out=cells)
     cells /= cells.sum((-2, -1), keepdims=True)
 
 
@@ -220,7 +219,7 @@ def _prior_masses(rng: np.random.Generator, n: int, alpha: Array) -> Array:
         for edge in of_class.cumsum()[:-1] / weight:
             atoms += uniform >= edge
         shares[system] = np.bincount(atoms.ravel(), broken.ravel(), shares[system].size).reshape(n, -1)
-        rest = np.maximum(rng.standard_gamma(of_class, (n, len(of_class))), np.where(of_class > 0, _TINY, 0))
+        rest = np.maximum(rng.standard_gamma(of_class, (n, len(of_class))), np.where(of_class > 0, LEAST_MASS, 0))
         shares[system] += left[:, -1:] * rest / rest.sum(1, keepdims=True)
     return rng.standard_gamma(weight, (n, 1)) * shares
 

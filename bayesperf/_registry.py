@@ -175,7 +175,7 @@ def one_vs_rest(cells: Array) -> dict[str, Array]:
     # Summed, not subtracted from the total: posterior draws of tiny cells must not come out negative.
     classes = np.arange(cells.shape[-1])
     rest = (classes[:, None, None] != classes[:, None]) & (classes[:, None, None] != classes)
-    tn = np.einsum("...ij,kij->...k", cells, rest.astype(float))
+    tn = np.tensordot(cells, rest.astype(float), ((-2, -1), (1, 2)))
     return {"tp": tp, "fn": fn, "fp": fp, "tn": tn}
 
 
