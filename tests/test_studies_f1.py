@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import bayesperf as bp
 from bayesperf import studies
@@ -106,3 +107,14 @@ def test_by_default_of_no_name_all_methods_are_taken():
 def test_bad_arguments(options, words):
     with pytest.raises(ValueError, match=words):
         studies.f1_coverage(**options)
+
+
+def test_jobs_change_no_figure():
+    options = {"methods": ["flat_eti", "wilson"], "precision": [0.4, 0.9], "recall": [0.5, 0.9]}
+    xr.testing.assert_identical(studies.f1_coverage(30, **options, n_jobs=2), studies.f1_coverage(30, **options))
+    rates = [10, 20], ["wilson"], [0.1, 0.5]
+    xr.testing.assert_identical(studies.rate_coverage(*rates, n_jobs=2), studies.rate_coverage(*rates))
+
+
+def test_where_no_system_is_nothing_is_covered():
+    assert studies.f1_coverage(10, ["wilson"], [0.1], [0.9])["coverage"].isnull().all()

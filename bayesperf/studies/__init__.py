@@ -2,7 +2,7 @@
 
 Every study takes parameters, runs its simulations in parallel, and returns an `xarray.Dataset` with every setting
 in its ``attrs``. With ``folder=`` finished simulations are kept there, so that an interrupted study goes on where it
-stopped and ends with the same figures. (`rate_coverage` and `f1_coverage` are exact sums, and need none of that.)
+stopped and ends with the same figures. (`rate_coverage` and `f1_coverage` are exact sums: they take `n_jobs` alone.)
 
 Simulations run on joblib: ``n_jobs=4`` for processes of this machine, or whatever backend is set around the call. On a
 Dask cluster, with ``pip install distributed`` there and here::

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,13 @@ def run(
         if files is not None:
             _save(files[index], result)
     return {name: np.stack([results[index][name] for index in range(count)]) for name in results[0]}
+
+
+def each(function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
+    """Return what a function gives for each of its arguments, in their order: parts of an exact study."""
+    from joblib import Parallel, delayed
+
+    return list(Parallel(n_jobs=n_jobs)(delayed(function)(*one) for one in arguments))
 
 
 def _files(folder: Path, count: int, settings: Mapping[str, Any]) -> list[Path]:

@@ -13,6 +13,7 @@ from bayesperf import _checks, _tables
 from bayesperf.counts import ConfusionMatrix
 from bayesperf.metrics import get
 from bayesperf.studies import _methods
+from bayesperf.studies._run import each
 
 Array = NDArray[np.float64]
 # Those that need no draws.
@@ -29,6 +30,7 @@ def f1_coverage(
     prevalence: float = 0.5,
     design: str = "joint",
     confidence: float = 0.95,
+    n_jobs: int | None = None,
 ) -> xr.Dataset:
     """Return the exact coverage and mean width of intervals for F1, over precision and recall.
 
@@ -49,6 +51,8 @@ def f1_coverage(
         Whether test sets are of n examples as they come, or of so many of each class.
     confidence : float
         Nominal coverage.
+    n_jobs : int, optional
+        How many pairs of precision and recall at once (joblib).
 
     Returns
     -------
@@ -90,14 +94,20 @@ def f1_coverage(
     found = np.full((2, len(names), *p.shape), np.nan)
     # Of all examples: false positives as a share of the negatives.
     fpr = share * r * (1 - p) / p / (1 - share)
-    for place in zip(*np.nonzero(fpr <= 1 + 1e-12), strict=True):
-        rates = min(float(fpr[place]), 1.0), float(r[place])
+    possible = fpr <= 1 + 1e-12
+
+    def at(fpr: float, recall: float, true: float) -> Array:
+        """Return coverage and mean width, (2, method)."""
         if design == "joint":
-            probability = _joint(hits, errors, n, share, *rates)
+            probability = _joint(hits, errors, n, share, fpr, recall)
         else:
-            probability = _by_actual(hits, errors, n, positives, *rates)
-        covered = (ends[..., 0] <= true[place]) & (true[place] <= ends[..., 1])
-        found[(slice(None), slice(None), *place)] = covered @ probability, (ends[..., 1] - ends[..., 0]) @ probability
+            probability = _by_actual(hits, errors, n, positives, fpr, recall)
+        covered = (ends[..., 0] <= true) & (true <= ends[..., 1])
+        return np.array([covered @ probability, (ends[..., 1] - ends[..., 0]) @ probability])
+
+    systems = zip(np.minimum(fpr[possible], 1).tolist(), r[possible].tolist(), true[possible].tolist(), strict=True)
+    if possible.any():
+        found[:, :, possible] = np.stack(each(at, systems, n_jobs), -1)
     dims = ("method", *axes)
     variables = {"coverage": (dims, found[0]), "width": (dims, found[1]), "f1": (tuple(axes), true)}
     return xr.Dataset(variables, {"method": names, **axes}, settings)

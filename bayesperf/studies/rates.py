@@ -11,6 +11,7 @@ from scipy import stats
 
 from bayesperf import _checks, _tables
 from bayesperf.studies import _methods
+from bayesperf.studies._run import each
 
 Array = NDArray[np.float64]
 # Probabilities held at once.
@@ -22,6 +23,8 @@ def rate_coverage(
     methods: Sequence[str] | None = None,
     p: ArrayLike | None = None,
     confidence: float = 0.95,
+    *,
+    n_jobs: int | None = None,
 ) -> xr.Dataset:
     """Return the exact coverage and mean width of intervals for a rate: of accuracy, recall, precision, specificity.
 
@@ -40,6 +43,8 @@ def rate_coverage(
         Rates in [0, 1]; by default .001, .002, …, .999.
     confidence : float
         Nominal coverage.
+    n_jobs : int, optional
+        How many of several n at once (joblib).
 
     Returns
     -------
@@ -70,7 +75,7 @@ def rate_coverage(
         raise ValueError(f"p must be rates in [0, 1]; it holds {rates[(rates < 0) | (rates > 1)][0]}.")
     names = _methods.chosen(methods, _methods.OF_RATES)
     settings = {"n": sizes, "methods": names, "confidence": _checks.probability("confidence", confidence)}
-    figures = np.stack([_exact(size, names, rates, confidence) for size in sizes], 1)
+    figures = np.stack(each(_exact, ((size, names, rates, confidence) for size in sizes), n_jobs), 1)
     dims = ("method", "n", "p")
     variables = {"coverage": (dims, figures[..., 0]), "width": (dims, figures[..., 1])}
     study = xr.Dataset(variables, {"method": names, "n": sizes, "p": rates}, settings)
