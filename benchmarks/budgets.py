@@ -327,7 +327,7 @@ def fit_times(environment: dict[str, str]) -> dict[str, float]:
 def apart(script: str, environment: dict[str, str]) -> dict[str, float]:
     """Return the figures that a script of this folder prints, run in a process of its own."""
     program = [sys.executable, str(Path(__file__).with_name(script))]
-    done = subprocess.run(program, check=True, capture_output=True, text=True, env=os.environ | environment)
+    done = subprocess.run(program, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | environment)
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
 

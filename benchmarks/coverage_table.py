@@ -1,4 +1,4 @@
-"""How often every kind of interval covers: ``python benchmarks/coverage.py [simulations] [jobs]``.
+"""How often every kind of interval covers: ``python benchmarks/coverage_table.py [simulations] [jobs]``.
 
 Writes ``benchmarks/coverage.csv``, a row a metric, system, number of examples and kind of interval. What was simulated
 is kept in a folder, so that an interrupted run goes on where it stopped.
