@@ -12,17 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesperf import _checks
-
 Result = dict[str, NDArray[Any]]
 
 
 def run(
     simulate: Callable[[int, np.random.Generator], Mapping[str, Any]],
     count: int,
-    *,
     settings: Mapping[str, Any],
-    random_seed: Any = 0,
+    *,
     n_jobs: int | None = None,
     progressbar: bool = True,
     folder: str | Path | None = None,
@@ -37,9 +34,8 @@ def run(
     count : int
         How many.
     settings : mapping
-        What the study is of: plain values. A folder that holds the results of other settings is refused.
-    random_seed : int or numpy.random.Generator
-        Seed of the study.
+        What the study is of: plain values, ``random_seed`` among them. A folder that holds the results of other
+        settings is refused.
     n_jobs : int, optional
         Simulations at once (joblib).
     progressbar : bool
@@ -56,13 +52,11 @@ def run(
     from joblib.parallel import get_active_backend
     from rich.progress import track
 
-    seed = _checks.seed(random_seed)
-    count = _checks.count("count", count)
-    files = None if folder is None else _files(Path(folder), count, {**settings, "random_seed": seed})
+    files = None if folder is None else _files(Path(folder), count, settings)
     results = {} if files is None else {i: _load(file) for i, file in enumerate(files) if file.exists()}
 
     def one(index: int) -> tuple[int, Result]:
-        found = simulate(index, np.random.default_rng([seed, index]))
+        found = simulate(index, np.random.default_rng([settings["random_seed"], index]))
         return index, {name: np.asarray(value) for name, value in found.items()}
 
     left = [index for index in range(count) if index not in results]

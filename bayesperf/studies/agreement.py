@@ -82,8 +82,7 @@ def agreement(
         by_nuts = _by_nuts(cm, groups, draws, chains, rng)
         return {"pool": np.array(by_pool, float), "nuts": by_nuts[0], "mcse": by_nuts[1]}
 
-    found = run(simulate, simulations, settings=settings, random_seed=settings["random_seed"], n_jobs=n_jobs,
-                progressbar=progressbar, folder=folder)  # fmt: skip
+    found = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     coords = {"simulation": np.arange(simulations), "target": list(TARGETS), "figure": list(FIGURES)}
     return xr.Dataset({name: (tuple(coords), values) for name, values in found.items()}, coords, settings)
 

@@ -104,15 +104,7 @@ def areas(
                 intervals[:, i, j] = [_interval(scores, name, levels, draws, rng) for name in chosen]
         return {"intervals": intervals}
 
-    results = run(
-        simulate,
-        simulations,
-        settings=settings,
-        random_seed=settings["random_seed"],
-        n_jobs=n_jobs,
-        progressbar=progressbar,
-        folder=folder,
-    )
+    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     lower, upper = np.moveaxis(results["intervals"], -1, 0)
     truth = np.array(true)[:, None]
     variables = {}

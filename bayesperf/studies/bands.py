@@ -108,15 +108,7 @@ def bands(
                 found[:, :, i, j] = [_bands(scores, name, draws, prob, (start, stop), rng) for name in chosen]
         return {"bands": found}
 
-    results = run(
-        simulate,
-        simulations,
-        settings=settings,
-        random_seed=settings["random_seed"],
-        n_jobs=n_jobs,
-        progressbar=progressbar,
-        folder=folder,
-    )
+    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     lower, upper = np.moveaxis(results["bands"], -1, 0)
     curve = ndtr((means[:, None, None] + ndtri(_grid(start, stop))) / sd)
     inside = (lower <= curve) & (curve <= upper)

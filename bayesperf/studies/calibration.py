@@ -126,8 +126,7 @@ def calibration(
         share = (below.sum(0) + rng.random(below.shape[1])) / (len(below) + 1)
         return {"pit": share, "diverging": int(tree["sample_stats"]["diverging"].sum())}
 
-    found = run(simulate, simulations, settings=settings, random_seed=seed, n_jobs=n_jobs, progressbar=progressbar,
-                folder=folder)  # fmt: skip
+    found = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     p_value = uniformity(found["pit"].T)
     settings |= {"passed": int((p_value >= (1 - prob) / len(labels)).all()), "date": date.today().isoformat()}
     settings |= {f"{package}_version": version(package) for package in ("bayesperf", "pymc", "nutpie")}

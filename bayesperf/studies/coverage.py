@@ -133,15 +133,7 @@ def coverage(
         tables = seen.reshape(-1, classes, classes)
         return {"intervals": _intervals(tables, found, names, confidence, seeded).reshape(*seen.shape[:-1], -1, 2)}
 
-    results = run(
-        simulate,
-        -(-simulations // batch),
-        settings=settings,
-        random_seed=settings["random_seed"],
-        n_jobs=n_jobs,
-        progressbar=progressbar,
-        folder=folder,
-    )
+    results = run(simulate, -(-simulations // batch), settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     # (simulation, n, system, method, bound)
     intervals = results["intervals"].reshape(-1, *results["intervals"].shape[2:])[:simulations]
     return _summary(intervals, found.evaluate(systems.values, 1), systems, names, sizes, settings)

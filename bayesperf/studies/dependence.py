@@ -89,15 +89,7 @@ def dependence(
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, NDArray[np.float64]]:
         return {"intervals": np.array([_intervals(p, n, rates, found, prob, rng) for p in grid])}
 
-    results = run(
-        simulate,
-        simulations,
-        settings=settings,
-        random_seed=settings["random_seed"],
-        n_jobs=n_jobs,
-        progressbar=progressbar,
-        folder=folder,
-    )
+    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     lower, upper = np.moveaxis(results["intervals"], -1, 0)
     covered, width = (lower <= true) & (true <= upper), upper - lower
     variables = {

@@ -108,15 +108,7 @@ def expected_performance(
             true.append(_true(curves[0], separation))
         return {"bands": np.array(bands), "true": np.array(true)}
 
-    results = run(
-        simulate,
-        simulations,
-        settings=settings,
-        random_seed=settings["random_seed"],
-        n_jobs=n_jobs,
-        progressbar=progressbar,
-        folder=folder,
-    )
+    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     return _summary(results, settings, sizes, grid)
 
 

@@ -83,15 +83,7 @@ def pairing(
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, NDArray[np.float64]]:
         return {"intervals": np.array([_intervals(rng.multinomial(n, share), prob, rng) for share in shares])}
 
-    results = run(
-        simulate,
-        simulations,
-        settings=settings,
-        random_seed=settings["random_seed"],
-        n_jobs=n_jobs,
-        progressbar=progressbar,
-        folder=folder,
-    )
+    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     lower, upper = np.moveaxis(results["intervals"], -1, 0)
     true = first - second
     covered, width = (lower <= true) & (true <= upper), upper - lower

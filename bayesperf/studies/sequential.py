@@ -128,15 +128,7 @@ def sequential(
         intervals = [[[m.interval(level, kind).values for level in levels] for kind in KINDS] for m in marginals]
         return {"intervals": intervals, "true": found.evaluate(cells, 1)}
 
-    results = run(
-        simulate,
-        simulations,
-        settings=settings,
-        random_seed=settings["random_seed"],
-        n_jobs=n_jobs,
-        progressbar=progressbar,
-        folder=folder,
-    )
+    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     true, (lower, upper) = results["true"][:, None, None, None, None], np.moveaxis(results["intervals"], -1, 0)
     covered = (lower <= true) & (true <= upper)
     coords = {"distribution": list(DISTRIBUTIONS), "kind": list(KINDS), "prob": levels, "step": taken}

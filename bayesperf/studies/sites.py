@@ -103,15 +103,7 @@ def sites(
         found = [rng.binomial(group_size, rate) for rate in rates]
         return {"intervals": np.stack([_intervals(k, group_size, DISPERSION[groups], levels) for k in found], -1)}
 
-    results = run(
-        simulate,
-        -(-simulations // _BATCH),
-        settings=settings,
-        random_seed=settings["random_seed"],
-        n_jobs=n_jobs,
-        progressbar=progressbar,
-        folder=folder,
-    )
+    results = run(simulate, -(-simulations // _BATCH), settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     # (simulation, method, target, bound, n_groups)
     intervals = results["intervals"].reshape(-1, 2, 2, 2, len(sizes))[:simulations]
     lower, upper = np.moveaxis(intervals, 3, 0)

@@ -127,15 +127,7 @@ def repeated_splits(
         return {"scores": [metric.evaluate(second.counts.values, at) for metric in found],
                 "intervals": np.moveaxis(np.array(intervals), 2, 0)}  # fmt: skip
 
-    results = run(
-        simulate,
-        simulations,
-        settings=settings,
-        random_seed=settings["random_seed"],
-        n_jobs=n_jobs,
-        progressbar=progressbar,
-        folder=folder,
-    )
+    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     scores, (lower, upper) = results["scores"], np.moveaxis(results["intervals"], -1, 0)
     of_metric = scores[:, None, :, None]
     known = np.isfinite(of_metric) & np.isfinite(upper)

@@ -100,15 +100,7 @@ def predictive_spread(
         return {"mean": np.nanmean(values, 1), "sd": np.nanstd(values, axis=1, ddof=1), "iqr": high - low,
                 "undefined": np.isnan(values).mean(1)}  # fmt: skip
 
-    results = run(
-        simulate,
-        len(scales),
-        settings=settings,
-        random_seed=settings["random_seed"],
-        n_jobs=n_jobs,
-        progressbar=progressbar,
-        folder=folder,
-    )
+    results = run(simulate, len(scales), settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     dims = ("distribution", "scale")
     study = xr.Dataset(
         {name: (dims, values.T) for name, values in results.items()},
