@@ -17,7 +17,7 @@ import xarray as xr
 from bayesperf import studies
 
 FOLDER = Path(".venv/coverage")
-TABLE = Path(__file__).with_suffix(".csv")
+TABLE = Path(__file__).with_name("coverage.csv")
 SIZES = (20, 50, 200, 1000)
 # Recall and specificity, or the accuracy in each of three classes.
 QUALITY = xr.DataArray([0.8, 0.95], dims="quality", coords={"quality": [0.8, 0.95]})
@@ -29,6 +29,7 @@ OF_RATES = (*BAYESIAN, "wald", "wilson", "clopper_pearson", *FREQUENTIST)
 
 
 def two_classes() -> xr.DataArray:
+    """Return systems as good at either class, of as many positives and of few."""
     return studies.binary_cells(prevalence=PREVALENCE, recall=QUALITY, specificity=QUALITY)
 
 

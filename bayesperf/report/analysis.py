@@ -80,6 +80,10 @@ class Requirement:
             raise ValueError(f"requirement {text!r}: {metric.name} is a value for every class; take _macro or _micro.")
         return cls(metric.name, bound, match[2] == ">=")
 
+    def met(self, marginal: Marginal) -> xr.DataArray:
+        """Return the probability that a metric with this posterior meets it."""
+        return marginal.prob_above(self.bound) if self.at_least else marginal.prob_below(self.bound)
+
     def __str__(self) -> str:
         return f"{metrics.get(self.metric).title} {'≥' if self.at_least else '≤'} {self.bound:g}"
 
@@ -155,10 +159,7 @@ class Analysis:
 
     def met(self, requirement: Requirement) -> xr.DataArray:
         """Return the probability that each system meets a requirement."""
-        marginal = self.pooled[requirement.metric]
-        return (
-            marginal.prob_above(requirement.bound) if requirement.at_least else marginal.prob_below(requirement.bound)
-        )
+        return requirement.met(self.pooled[requirement.metric])
 
     def met_jointly(self) -> xr.DataArray | None:
         """Return the probability that each system meets all requirements at once, if there are several."""

@@ -46,6 +46,7 @@ def plan(
     That no number of examples is enough is an answer, and ends with code 0 like any other.
     """
     from bayesperf import metrics
+    from bayesperf._plan_evidence import known
     from bayesperf.plan import UnreachableError, sample_size
     from bayesperf.report.analysis import Requirement
 
@@ -55,7 +56,7 @@ def plan(
     if metric is not None and metrics.get(metric).name != wanted.metric:
         raise ValueError(f"--metric {metric}: --require is of {wanted.metric}. Leave --metric out.")
     counts = _counts(evidence)
-    met = _probability(wanted, counts, prior)
+    met = wanted.met(known(counts, prior, wanted.metric).post[wanted.metric]).item()
     options: dict[str, Any] = {"prior": prior, "evidence": counts, "prevalence": prevalence, "question": question}
     found: Plan | None
     settles: Plan | None
@@ -77,14 +78,6 @@ def _counts(text: str) -> tuple[int, int]:
     if not match:
         raise ValueError(f"--evidence {text}: give successes and trials of the metric, as 4/5.")
     return int(match[1]), int(match[2])
-
-
-def _probability(wanted: Requirement, counts: tuple[int, int], prior: str | None) -> float:
-    """Return the probability that the requirement is met as the evidence stands."""
-    from bayesperf._plan_evidence import known
-
-    marginal = known(counts, prior, wanted.metric).post[wanted.metric]
-    return float((marginal.prob_above if wanted.at_least else marginal.prob_below)(wanted.bound))
 
 
 def _figures(plan: Plan | None) -> dict[str, Any]:
