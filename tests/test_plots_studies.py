@@ -128,6 +128,10 @@ def test_coverage_of_any_study_over_its_last_dim():
             expected = study["coverage"].sel({"method": method, "auc": auc})
             np.testing.assert_array_equal(line.get_ydata(), expected)
             np.testing.assert_array_equal(line.get_xdata(), [20, 50])
+        for bars, method in zip(axes.collections, ["delong", "pairs"], strict=True):
+            lengths = np.diff(np.array(bars.get_segments())[:, :, 1])[:, 0]
+            errors = study["coverage_mcse"].sel({"method": method, "auc": auc}).values
+            np.testing.assert_allclose(lengths, 4 * errors, rtol=1e-12)
         assert axes.get_ylim()[0] == 0.1
 
 

@@ -180,6 +180,16 @@ def test_a_class_never_seen_among_many_is_answered(classes):
     assert not table.isna().any().any()
 
 
+def test_draws_of_tiny_cells_are_normal_numbers_and_as_small_as_they_should_be():
+    prior = bp.prior.dirichlet([[0.01, 1], [1, 1]])
+    post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=5, fn=2, fp=1, tn=0), prior, draws=20_000)
+    drawn = post.draws(20_000).values[..., 0, 0].ravel()
+    assert (drawn >= np.finfo(float).tiny).all()
+    for bound in (1e-200, 1e-100, 1e-20):
+        share = stats.beta.cdf(bound, 0.01, 11)
+        assert (drawn < bound).mean() == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / 20_000))
+
+
 def test_haldane_answers_what_is_proper_and_names_what_is_not():
     cm = grid(tp=[8, 9], fn=[2, 1], fp=[1, 0], tn=[9, 10])
     post = bp.posterior(cm, "haldane")

@@ -465,8 +465,17 @@ def test_design_effect_of_a_two_state_chain():
     assert found.attrs["effective_size"] == pytest.approx(500 / found.item())
 
 
+@pytest.fixture
+def net_hits():
+    """A metric that is no ratio: it changes if all cells are multiplied."""
+    metrics.register("net_hits", lambda tp, fp: tp - fp)
+    yield
+    metrics.unregister("net_hits")
+
+
 @pytest.mark.parametrize("chain", CHAINS)
-@pytest.mark.parametrize("name", ["recall", "accuracy", "f1", "mcc", "balanced_accuracy"])
+@pytest.mark.parametrize("name", ["recall", "accuracy", "f1", "mcc", "balanced_accuracy", "net_hits"])
+@pytest.mark.usefixtures("net_hits")
 def test_design_effect_against_summed_autocovariances(chain, name):
     betas = Betas.posterior(_chains.count(of_frames(_chains.read, by=None, labels=None), chain), 0.5)
     stay, theta = betas.mean()

@@ -274,6 +274,15 @@ def test_what_a_check_says():
         assert sequences.check_independence(y, z).equals(check)
 
 
+def test_the_factor_is_of_the_width():
+    """Of √D, by which the interval is too narrow: not of D."""
+    y, z = FRAMES["actual"][:300], FRAMES["predicted"][:300]
+    narrow = np.sqrt(sequences.design_effect(y, z).item())
+    with pytest.warns(DependenceWarning):
+        assert sequences.check_independence(y, z, factor=0.99 * narrow).attrs["verdict"] == "dependent"
+    assert sequences.check_independence(y, z, factor=1.01 * narrow).attrs["verdict"] == "undecided"
+
+
 def test_errors_independent_of_each_other_leave_recall_alone():
     frames = sequences.simulate(
         4000, persistence=0.95, error_persistence=0.5, recall=0.9, specificity=0.7, random_seed=1

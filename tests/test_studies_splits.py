@@ -14,9 +14,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import bayesperf as bp
-from bayesperf import studies
+from bayesperf import metrics, studies
 from bayesperf.studies.sequential import _true_cells
-from bayesperf.studies.splits import with_seed
+from bayesperf.studies.splits import _shortest, with_seed
 
 IRIS = load_iris(return_X_y=True)
 
@@ -82,6 +82,19 @@ def test_any_estimator_labels_and_number_of_classes():
     assert study["coverage"].dims == ("distribution", "metric", "prob")
     assert (study["score"] > 0.8).all()
     assert (study["undefined"] == 0).all()
+
+
+def test_intervals_are_the_shortest_of_the_draws():
+    values = np.random.default_rng(0).beta([[2], [30]], [[5], [4]], (2, 500))
+    undefined = np.append(values, np.full((1, 500), np.nan), 0)
+    found = np.array(_shortest(metrics.get("accuracy"), undefined, [0.5, 0.9]))
+    for level, of_level in zip([0.5, 0.9], found, strict=True):
+        for drawn, interval in zip(np.sort(values, 1), of_level, strict=False):
+            inside = int(level * 500)
+            widths = drawn[inside:] - drawn[:-inside]
+            lower = widths.argmin()
+            np.testing.assert_allclose(interval, drawn[[lower, lower + inside]], rtol=1e-12)
+        assert np.isnan(of_level[2]).all()
 
 
 def test_every_random_state_is_set():
