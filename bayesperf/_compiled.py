@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesperf._linked import by_address
+
 if TYPE_CHECKING:
     import pymc as pm
 
@@ -27,7 +29,8 @@ def compiled(model: pm.Model) -> Any:
     if key in _compiled:
         _compiled.move_to_end(key)
     else:
-        _compiled[key] = nutpie.compile_pymc_model(model)
+        with by_address():
+            _compiled[key] = nutpie.compile_pymc_model(model)
         while len(_compiled) > _KEPT:
             _compiled.popitem(last=False)
     return with_data(_compiled[key], {variable.name: variable.get_value() for variable in model.data_vars})

@@ -20,8 +20,6 @@ from bayesperf._warnings import ConvergenceWarning
 if TYPE_CHECKING:
     import pymc as pm
 
-# Smaller steps than the samplers' default of 0.8: hierarchical models diverge less, and take little longer.
-TARGET_ACCEPT = 0.95
 SAMPLERS = ("nutpie", "pymc", "numpyro", "blackjax")
 # Settings that are not the caller's, and what says the same.
 _OURS = {
@@ -34,6 +32,14 @@ _OURS = {
     "return_raw_trace": "it returns a DataTree",
     "return_inferencedata": "it returns a DataTree",
 }
+
+
+def target_accept(module: Any) -> float:
+    """Return how large a model's steps are.
+
+    By default smaller than the samplers' own, 0.8: hierarchical models diverge less, and take little longer.
+    """
+    return float(getattr(module, "TARGET_ACCEPT", 0.95))
 
 
 def check(settings: Mapping[str, Any]) -> None:
@@ -59,7 +65,7 @@ def sample(
 ) -> tuple[dict[str, str], dict[str, xr.Dataset]]:
     """Return what sampled, and the groups posterior and sample_stats."""
     sampler = settings.pop("nuts_sampler", SAMPLERS[0])
-    settings = {"target_accept": TARGET_ACCEPT, **sizes, **settings}
+    settings = {**sizes, **settings}
     shown = progressbar and (sys.stderr.isatty() or "ipykernel" in sys.modules)
     if sampler == "nutpie":
         tree = sample_compiled(_compiled.compiled(model), settings, seed, shown)

@@ -131,7 +131,7 @@ def fit(
         simulated = _prior(built, module, counts, options, draws, seeds[3:])
         tree = {name: finished(group) for name, group in simulated.items()}
         if method == "mcmc":
-            settings = {"target_accept": getattr(module, "TARGET_ACCEPT", _nuts.TARGET_ACCEPT), **sample_kwargs}
+            settings = {"target_accept": _nuts.target_accept(module), **sample_kwargs}
             sampler, groups = _nuts.sample(built, sizes, seeds[0], progressbar, **settings)
             _nuts.warn(groups, built)
         around, left_out = _around(groups["posterior"], built, module, counts, options, seeds[1:3])

@@ -37,9 +37,12 @@ import pymc as pm
 import xarray as xr
 from scipy.special import gammaln
 
+from ._dirichlet_multinomial import DirichletMultinomial
 from ._parts import chosen, concentration, coords, gamma_shares
 
 DISPERSION = {"random": pm.Beta.dist(1, 24), "clusters": pm.Beta.dist(1, 9)}
+# The steps that samplers take by default: with the group rates integrated out there is no funnel to step into slowly.
+TARGET_ACCEPT = 0.8
 PRIORS = {
     "rates": lambda classes: pm.Dirichlet.dist(np.full(classes, 2 / classes)),
     "dispersion": DISPERSION["random"],
@@ -91,7 +94,7 @@ def build(
         observe(
             "counts",
             counts,
-            pm.DirichletMultinomial,
+            DirichletMultinomial,
             {"a": (concentration(dispersion)[..., None] * rates)[..., None, :, :]},
             repeats,
         )
@@ -100,7 +103,7 @@ def build(
             observe(
                 "group_totals",
                 totals,
-                pm.DirichletMultinomial,
+                DirichletMultinomial,
                 {"a": (concentration(prevalence_dispersion)[..., None] * prevalence_mean)[..., None, :]},
                 repeats,
             )

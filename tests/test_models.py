@@ -135,6 +135,12 @@ def of_rates(counts, prevalence, recall, specificity, design="joint"):
     return density.sum()
 
 
+def of_row(row, concentration):
+    """Density of a Dirichlet–multinomial row without the multinomial coefficient, which the model leaves out."""
+    coefficient = special.gammaln(row.sum() + 1) - special.gammaln(row + 1).sum()
+    return stats.dirichlet_multinomial.logpmf(row, concentration, row.sum()) - coefficient
+
+
 def of_groups(
     counts, rates, dispersion, prevalence, prevalence_mean, prevalence_dispersion, b=24, design="joint", only=""
 ):
@@ -144,15 +150,13 @@ def of_groups(
     prior += log_dirichlet(prevalence, 2) + log_dirichlet(prevalence_mean, 2)
     prior += stats.beta.logpdf(prevalence_dispersion, 1, b)
     likelihood = sum(
-        stats.dirichlet_multinomial.logpmf(row, (1 / dispersion[i] - 1) * rates[i], row.sum())
-        for table in counts.values
-        for i, row in enumerate(table)
+        of_row(row, (1 / dispersion[i] - 1) * rates[i]) for table in counts.values for i, row in enumerate(table)
     )
     if design == "joint":
         totals = counts.values.sum(-1)
         likelihood += stats.multinomial.logpmf(totals.sum(0), totals.sum(), prevalence)
         share = (1 / prevalence_dispersion - 1) * prevalence_mean
-        likelihood += sum(stats.dirichlet_multinomial.logpmf(row, share, row.sum()) for row in totals)
+        likelihood += sum(of_row(row, share) for row in totals)
     return {"": prior + likelihood, "prior": prior, "likelihood": likelihood}[only]
 
 

@@ -98,8 +98,9 @@ def _by_nuts(
     counts = cm.counts
     built = built_model("groups", counts, None, {"dim": "site", "groups": groups})
     sizes = {"draws": draws, "tune": 1000, "chains": chains}
+    accept = _nuts.target_accept(model)
     with _nuts.quiet():
-        sampled = _nuts.sample(built, sizes, int(rng.integers(2**31)))[1]["posterior"]
+        sampled = _nuts.sample(built, sizes, int(rng.integers(2**31)), target_accept=accept)[1]["posterior"]
     new = model.recover(sampled, counts, rng, dim="site")["cells_new"].sel(actual=1)
     targets = [
         sampled["rates"].sel(actual=1, predicted=1),

@@ -40,7 +40,7 @@ def calibration(
     tune: int = 500,
     chains: int = 2,
     thin: int = 10,
-    target_accept: float = 0.95,
+    target_accept: float | None = None,
     random_seed: Any = 0,
     n_jobs: int | None = None,
     progressbar: bool = True,
@@ -60,7 +60,7 @@ def calibration(
     prob : float
         Probability of the band, of all parameters together (Bonferroni).
     draws, tune, chains, target_accept
-        Of each posterior.
+        Of each posterior; `target_accept` by default the model's, as in a fit.
     thin : int
         Every so-manieth draw is ranked against: ranks of correlated draws are not uniform.
     random_seed, n_jobs, progressbar, folder
@@ -89,9 +89,10 @@ def calibration(
     import pymc as pm
 
     simulations = _checks.count("simulations", simulations, least=2)
+    accept = _nuts.target_accept(_fit_data.model_of(model)) if target_accept is None else target_accept
     sampling = {"draws": _checks.count("draws", draws), "tune": _checks.count("tune", tune),
                 "chains": _checks.count("chains", chains),
-                "target_accept": _checks.probability("target_accept", target_accept)}  # fmt: skip
+                "target_accept": _checks.probability("target_accept", accept)}  # fmt: skip
     if _checks.count("thin", thin) >= draws:
         raise ValueError(f"thin must be less than draws, {draws}, so that there are draws to rank among; it is {thin}.")
     counts, chosen = _fit_data.prepared(data, model, options)
