@@ -6,10 +6,15 @@ their differences are correlated, with a given ρ: the share of examples tested 
     d_i ~ Normal(δ_i, σ_i² [(1 − ρ) I + ρ 11ᵀ])
     δ_i ~ StudentT(ν, δ_0, σ_0)              data sets differ, some widely
 
-The mean and the scatter of each data set's folds say all that the folds say:
+The mean and the scatter of each data set's folds say all that the folds say. A Student-t is a normal distribution of a
+random precision, and so much of it that is normal is integrated out, by which the model samples well whether data sets
+differ by much or by little:
 
-    mean_i    ~ Normal(δ_i, σ_i √((1 + (n − 1) ρ)/n))
+    w_i       ~ Gamma(ν/2, ν/2)
+    mean_i    ~ Normal(δ_0, √(σ_0²/w_i + e_i²)),    e_i² = σ_i² (1 + (n − 1) ρ)/n
     scatter_i ~ σ_i² (1 − ρ) χ²_{n−1}
+
+The differences come back by conjugacy, between the population's mean and the data set's own (`recover`).
 
 Everything is in units of the typical standard deviation within a data set, so that the priors suit a share as well as
 a percentage; `average`, `spread_of_datasets`, `difference` and `next_difference` are in the units of the scores.
@@ -29,12 +34,12 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import xarray as xr
-from scipy.stats import gamma, norm
+from pymc.logprob.transforms import Transform
+from scipy.special import logsumexp
+from scipy.stats import gamma, loggamma, norm
 
 from ._parts import chosen
 
-# Smaller steps than those of other models: the population's tails are long.
-TARGET_ACCEPT = 0.995
 PRIORS = {
     "center": pm.Normal.dist(0, 5),
     "spread": pm.HalfStudentT.dist(3, 2.5),
@@ -42,6 +47,21 @@ PRIORS = {
     # About the middle of the source's hyperpriors, Gamma(1.5, 0.055).
     "tail": pm.Gamma.dist(1.5, 0.05),
 }
+
+
+class _Standardised(Transform):  # type: ignore[misc]
+    """√α log w of a w ~ Gamma(α, α): of spread about 1 whatever α is, which a sampler moves along with w otherwise."""
+
+    name = "standardised"
+
+    def forward(self, value: Any, rng: Any, size: Any, alpha: Any, scale: Any) -> Any:
+        return pm.math.log(value) * pm.math.sqrt(alpha)
+
+    def backward(self, value: Any, rng: Any, size: Any, alpha: Any, scale: Any) -> Any:
+        return pm.math.exp(value / pm.math.sqrt(alpha))
+
+    def log_jac_det(self, value: Any, rng: Any, size: Any, alpha: Any, scale: Any) -> Any:
+        return value / pm.math.sqrt(alpha) - pm.math.log(alpha) / 2
 
 
 def build(
@@ -59,27 +79,33 @@ def build(
         Share of a data set's examples that a fold tests; by default 1/(number of folds). For repeated cross-validation
         with k folds it is 1/k.
     """
-    n = data.sizes["fold"]
-    rho = 1 / n if test_fraction is None else test_fraction
+    correlation, of_mean, degrees = _folds(data, test_fraction)
     unit, mean, squares = _sufficient(data)
     random = chosen(PRIORS, priors)
     with pm.Model(coords={"dataset": data["dataset"].values}) as model:
         center, spread, tail = (random(name, []) for name in ("center", "spread", "tail"))
         noise = random("noise", ["dataset"])
-        z = pm.StudentT("deviation", nu=1 + tail, mu=0, sigma=1, dims="dataset")
-        difference = center + spread * z
+        half = (1 + tail) / 2
+        weight = pm.Gamma("weight", alpha=half, beta=half, dims="dataset", default_transform=_Standardised())
 
         means = pm.Data("mean_data", mean.values, dims="dataset")
-        error = noise * np.sqrt((1 + (n - 1) * rho) / n)
-        pm.Normal("mean", mu=difference, sigma=error, observed=means, dims="dataset")
+        sigma = pm.math.sqrt(spread**2 / weight + of_mean * noise**2)
+        pm.Normal("mean", mu=center, sigma=sigma, observed=means, dims="dataset")
         scatter = pm.Data("scatter_data", squares.values, dims="dataset")
-        pm.Gamma("scatter", alpha=(n - 1) / 2, beta=1 / (2 * noise**2 * (1 - rho)), observed=scatter, dims="dataset")
+        beta = 1 / (2 * noise**2 * (1 - correlation))
+        pm.Gamma("scatter", alpha=degrees / 2, beta=beta, observed=scatter, dims="dataset")
 
         scale = pm.Data("unit", unit)
         pm.Deterministic("average", scale * center)
         pm.Deterministic("spread_of_datasets", scale * spread)
-        pm.Deterministic("difference", scale * difference, dims="dataset")
     return model
+
+
+def _folds(data: xr.DataArray, test_fraction: float | None) -> tuple[float, float, int]:
+    """Return ρ, the variance of the folds' mean in those of a fold, and the degrees of freedom of the scatter."""
+    n = data.sizes["fold"]
+    correlation = 1 / n if test_fraction is None else test_fraction
+    return correlation, (1 + (n - 1) * correlation) / n, n - 1
 
 
 def _sufficient(data: xr.DataArray) -> tuple[float, xr.DataArray, xr.DataArray]:
@@ -90,21 +116,40 @@ def _sufficient(data: xr.DataArray) -> tuple[float, xr.DataArray, xr.DataArray]:
     return unit, mean, ((differences / unit - mean) ** 2).sum("fold")
 
 
-def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:
-    """Draw ``next_difference``, that of a data set not yet seen."""
-    deviation = posterior["average"].copy(data=rng.standard_t(1 + posterior["tail"].values))
-    return {"next_difference": posterior["average"] + posterior["spread_of_datasets"] * deviation}
+def recover(
+    posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, *, test_fraction: float | None = None
+) -> dict[str, xr.DataArray]:
+    """Draw the ``difference`` of each data set, and ``next_difference``, that of one not yet seen."""
+    unit = posterior["spread_of_datasets"] / posterior["spread"]
+    mean, variance = posterior["center"], posterior["spread"] ** 2 / posterior["weight"]
+    if data.any():  # scores of the prior are all 0: nothing was observed
+        _, of_mean, _ = _folds(data, test_fraction)
+        share = variance / (variance + of_mean * posterior["noise"] ** 2)
+        mean, variance = mean + share * (_sufficient(data)[1] - mean), variance * (1 - share)
+    here = variance.copy(data=rng.standard_normal(variance.shape))
+    new = unit.copy(data=rng.standard_t(1 + posterior["tail"].values))
+    return {
+        "difference": unit * (mean + np.sqrt(variance) * here),
+        "next_difference": posterior["average"] + posterior["spread_of_datasets"] * new,
+    }
 
 
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, test_fraction: float | None = None) -> xr.DataArray:
-    """Return the log-likelihood of each data set's mean and scatter, in units of the typical deviation."""
-    n = data.sizes["fold"]
-    rho = 1 / n if test_fraction is None else test_fraction
-    unit, mean, squares = _sufficient(data)
-    noise = posterior["noise"]
-    of_mean: xr.DataArray = xr.apply_ufunc(
-        norm.logpdf, mean, posterior["difference"] / unit, noise * np.sqrt((1 + (n - 1) * rho) / n)
-    )
-    of_scatter: xr.DataArray = xr.apply_ufunc(gamma.logpdf, squares, (n - 1) / 2, 0, 2 * noise**2 * (1 - rho))
-    total: xr.DataArray = of_mean + of_scatter
+    """Return the log-likelihood of each data set's mean and scatter, in units of the typical deviation.
+
+    The data set's own difference and weight are integrated out, for they go with it when it is left out: the weight by
+    the trapezoidal rule, its points as close as the standardised weight's density is steep.
+    """
+    correlation, of_mean, degrees = _folds(data, test_fraction)
+    _, mean, squares = _sufficient(data)
+    variance = posterior["noise"] ** 2
+    z, half = xr.DataArray(np.linspace(-4.6, 3, 81), dims="node"), (1 + posterior["tail"]) / 2
+    log_weight = np.sinh(z) / np.sqrt(half)
+    sigma = np.sqrt(posterior["spread"] ** 2 * np.exp(-log_weight) + of_mean * variance)
+    given_weight: xr.DataArray = xr.apply_ufunc(norm.logpdf, mean, posterior["center"], sigma)
+    density: xr.DataArray = xr.apply_ufunc(loggamma.logpdf, log_weight + np.log(half), half)
+    width = np.log(np.cosh(z) * float(z[1] - z[0])) - np.log(half) / 2
+    of_means = (given_weight + density + width).reduce(logsumexp, "node")
+    of_scatter: xr.DataArray = xr.apply_ufunc(gamma.logpdf, squares, degrees / 2, 0, 2 * variance * (1 - correlation))
+    total: xr.DataArray = of_means + of_scatter
     return total.transpose("chain", "draw", "dataset")

@@ -230,16 +230,16 @@ def folds_of(scores):
     return d, np.mean([np.std(row, ddof=1) for row in d])
 
 
-def of_datasets(scores, center, spread, noise, tail, deviation, test_fraction=0.2):
-    """Up to a constant: the folds themselves are correlated normals."""
+def of_datasets(scores, center, spread, noise, tail, weight, test_fraction=0.2):
+    """Up to a constant: the folds themselves are correlated normals, the more so for what their data sets share."""
     density = stats.norm.logpdf(center, 0, 5) + stats.lognorm.logpdf(noise, 1).sum()
     density += np.log(2) + stats.t.logpdf(spread, 3, scale=2.5)
-    density += stats.gamma.logpdf(tail, 1.5, scale=20) + stats.t.logpdf(deviation, 1 + tail).sum()
+    density += stats.gamma.logpdf(tail, 1.5, scale=20) + stats.chi2.logpdf(weight, 1 + tail, scale=1 / (1 + tail)).sum()
     d, unit = folds_of(scores)
     correlation = np.full((5, 5), test_fraction) + (1 - test_fraction) * np.eye(5)
     return density + sum(
-        stats.multivariate_normal.logpdf(row / unit, np.full(5, center + spread * z), s**2 * correlation)
-        for row, z, s in zip(d, deviation, noise, strict=True)
+        stats.multivariate_normal.logpdf(row / unit, np.full(5, center), s**2 * correlation + spread**2 / w)
+        for row, w, s in zip(d, weight, noise, strict=True)
     )
 
 
@@ -284,7 +284,7 @@ def parts(*systems, classes=2):
 
 LOGIT = {"location": normal(3), "spread": positive(3), "deviation": normal(3, 3)}
 CHAIN = {"stay": unit(2), "predict_second": unit(2, 2)}
-SCORED = {"center": normal(), "spread": positive(), "noise": positive(3), "tail": positive(), "deviation": normal(3)}
+SCORED = {"center": normal(), "spread": positive(), "noise": positive(3), "tail": positive(), "weight": positive(3)}
 THREE_RATES = {name: unit(2) for name in BINARY_RATES}
 BY_VIDEO = {"by": {"video": VIDEO}}
 STEPS = (Y_TRUE, Y_PRED)
@@ -328,7 +328,7 @@ CASES = {
                {"shares": ("cell",), "cells": ("model", "actual", "predicted")}),
     "datasets": ("datasets", SCORES, {}, SCORED, of_datasets,
                  {"center": (), "spread": (), "tail": (), "noise": ("dataset",), "average": (),
-                  "difference": ("dataset",)}),
+                  "weight": ("dataset",)}),
     "datasets, repeated folds": ("datasets", SCORES, {"test_fraction": 0.4}, SCORED,
                                  functools.partial(of_datasets, test_fraction=0.4), {}),
     "binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {}, {"precision": positive(2), "offset": normal(2)},
@@ -390,7 +390,7 @@ def test_density(case):
 @pytest.mark.parametrize("case", CASES)
 def test_every_parameter_has_a_prior_by_name(case):
     name, *_ = CASES[case]
-    latent = {"deviation", "correlation_unit"}
+    latent = {"deviation", "correlation_unit", "weight"}
     assert {rv.name for rv in built(case)[2].free_RVs} - latent <= set(getattr(models, name).PRIORS)
 
 
@@ -534,8 +534,6 @@ def test_differences_of_data_sets_are_in_the_units_of_the_scores():
         _, found = compiled_case("datasets")(**point)
         assert found["average"] == pytest.approx(unit * point["center"])
         assert found["spread_of_datasets"] == pytest.approx(unit * point["spread"])
-        expected = unit * (point["center"] + point["spread"] * point["deviation"])
-        np.testing.assert_allclose(found["difference"], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("case", ["groups", "groups of three classes", "groups by actual"])
@@ -704,20 +702,22 @@ def test_log_likelihood_of_sequences():
 
 @pytest.mark.parametrize(("case", "rho"), [("datasets", 0.2), ("datasets, repeated folds", 0.4)])
 def test_log_likelihood_of_data_sets(case, rho):
-    """That of the folds, up to a constant."""
+    """That of the folds, up to a constant; the data set's own difference, a Student-t, is integrated out."""
     posterior, found = log_likelihood(case)
     assert found.dims == ("chain", "draw", "dataset")
     d, unit = folds_of(SCORES)
     correlation = np.full((5, 5), rho) + (1 - rho) * np.eye(5)
     gap = np.empty((2, 3, 3))
     for i, j, draw in each_draw(posterior):
+        center, spread, tail = (float(draw[name]) for name in ("center", "spread", "tail"))
         for k in range(3):
-            sd = unit * draw["noise"].values[k]
-            of_folds = stats.multivariate_normal.logpdf(
-                d[k], np.full(5, draw["difference"].values[k]), sd**2 * correlation
-            )
-            gap[i, j, k] = found.values[i, j, k] - of_folds
-    np.testing.assert_allclose(gap, np.broadcast_to(gap[:1, :1], gap.shape), rtol=1e-9)
+            covariance = draw["noise"].values[k] ** 2 * correlation
+            grid = np.linspace(-12, 12, 200_001)[:, None] * np.sqrt(covariance.mean()) + d[k].mean() / unit
+            of_folds = stats.multivariate_normal.logpdf(d[k] / unit - grid, np.zeros(5), covariance)
+            population = stats.t.logpdf(grid[:, 0], 1 + tail, center, spread)
+            gap[i, j, k] = found.values[i, j, k] - special.logsumexp(of_folds + population)
+            gap[i, j, k] -= np.log(grid[1, 0] - grid[0, 0])
+    np.testing.assert_allclose(gap, np.broadcast_to(gap[:1, :1], gap.shape), atol=1e-6)
 
 
 # ── What was integrated out ──
@@ -851,9 +851,55 @@ def test_how_long_labels_stay_in_each_sequence_comes_back():
     assert models.markov.recover(repeated("markov", 1, stay=stay, predict_second=theta), built("markov")[0], None) == {}
 
 
+POPULATION = {"center": 0.7, "spread": 1.3, "noise": np.array([0.4, 1.0, 2.0]), "tail": 2.5,
+              "weight": np.array([0.3, 1.0, 1.8])}  # fmt: skip
+
+
 def test_the_next_data_set():
     _, unit = folds_of(SCORES)
-    point = {"center": 0.7, "spread": 1.3, "noise": np.ones(3), "tail": 2.5, "deviation": np.zeros(3)}
-    found = recovered("datasets", **point)["next_difference"]
+    found = recovered("datasets", **POPULATION)["next_difference"]
     assert stats.kstest(found.values / unit, stats.t(3.5, 0.7, 1.3).cdf).pvalue > 1e-6
     assert stats.kstest(found.values / unit, stats.norm(0.7, 1.3).cdf).pvalue < 1e-6
+
+
+@pytest.mark.parametrize(("case", "rho"), [("datasets", 0.2), ("datasets, repeated folds", 0.4)])
+def test_differences_of_data_sets_come_back_by_conjugacy(case, rho):
+    """They are between the population's and the folds': normal in both, so that a grid says where."""
+    d, unit = folds_of(SCORES)
+    correlation = np.full((5, 5), rho) + (1 - rho) * np.eye(5)
+    found = recovered(case, **POPULATION)["difference"].transpose("dataset", "sample").values / unit
+    grid = np.linspace(-10, 10, 4001)
+    for k, values in enumerate(found):
+        sd = POPULATION["spread"] / np.sqrt(POPULATION["weight"][k])
+        gap = d[k][:, None] / unit - grid
+        quadratic = (gap * np.linalg.solve(POPULATION["noise"][k] ** 2 * correlation, gap)).sum(0)
+        density = np.exp(-quadratic / 2 + stats.norm.logpdf(grid, POPULATION["center"], sd) + quadratic.min() / 2)
+        mean = np.average(grid, weights=density)
+        deviation = np.sqrt(np.average((grid - mean) ** 2, weights=density))
+        assert stats.kstest(values, stats.norm(mean, deviation).cdf).pvalue > 1e-6
+
+
+def test_differences_of_data_sets_without_scores_are_those_of_the_population():
+    found = models.datasets.recover(
+        repeated("datasets", 20_000, **POPULATION), 0 * built("datasets")[0], np.random.default_rng(3)
+    )["difference"]
+    _, unit = folds_of(SCORES)
+    for k, values in enumerate(found.stack(sample=("chain", "draw")).transpose("dataset", "sample").values):
+        expected = stats.norm(0.7, 1.3 / np.sqrt(POPULATION["weight"][k]))
+        assert stats.kstest(values / unit, expected.cdf).pvalue > 1e-6
+
+
+def test_weights_are_sampled_on_a_scale_of_their_own():
+    """Of weights there and back, and the Jacobian by differences."""
+    transform, alpha = models.datasets._Standardised(), np.array([0.6, 3.0, 200.0])
+    weight = np.array([0.2, 1.0, 1.1])
+
+    def backward(value):
+        return transform.backward(value, None, None, alpha, 1 / alpha).eval()
+
+    value = transform.forward(weight, None, None, alpha, 1 / alpha).eval()
+    np.testing.assert_allclose(value, np.log(weight) * np.sqrt(alpha), rtol=1e-12)
+    np.testing.assert_allclose(backward(value), weight, rtol=1e-12)
+    slope = (backward(value + 1e-6) - backward(value - 1e-6)) / 2e-6
+    found = transform.log_jac_det(value, None, None, alpha, 1 / alpha).eval()
+    np.testing.assert_allclose(found, np.log(slope), atol=1e-8)
