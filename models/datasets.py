@@ -29,13 +29,13 @@ Source: Corani, Benavoli, Demšar, Mangili & Zaffalon (2017), Machine Learning 1
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import pymc as pm
 import xarray as xr
 from pymc.logprob.transforms import Transform
-from scipy.special import logsumexp
 from scipy.stats import gamma, loggamma, norm
 
 from ._parts import chosen
@@ -122,7 +122,7 @@ def recover(
     """Draw the ``difference`` of each data set, and ``next_difference``, that of one not yet seen."""
     unit = posterior["spread_of_datasets"] / posterior["spread"]
     mean, variance = posterior["center"], posterior["spread"] ** 2 / posterior["weight"]
-    if data.any():  # scores of the prior are all 0: nothing was observed
+    if data.any():  # of the prior the scores are all 0: nothing was observed
         _, of_mean, _ = _folds(data, test_fraction)
         share = variance / (variance + of_mean * posterior["noise"] ** 2)
         mean, variance = mean + share * (_sufficient(data)[1] - mean), variance * (1 - share)
@@ -143,13 +143,17 @@ def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, test_fraction: 
     correlation, of_mean, degrees = _folds(data, test_fraction)
     _, mean, squares = _sufficient(data)
     variance = posterior["noise"] ** 2
-    z, half = xr.DataArray(np.linspace(-4.6, 3, 81), dims="node"), (1 + posterior["tail"]) / 2
-    log_weight = np.sinh(z) / np.sqrt(half)
-    sigma = np.sqrt(posterior["spread"] ** 2 * np.exp(-log_weight) + of_mean * variance)
-    given_weight: xr.DataArray = xr.apply_ufunc(norm.logpdf, mean, posterior["center"], sigma)
-    density: xr.DataArray = xr.apply_ufunc(loggamma.logpdf, log_weight + np.log(half), half)
-    width = np.log(np.cosh(z) * float(z[1] - z[0])) - np.log(half) / 2
-    of_means = (given_weight + density + width).reduce(logsumexp, "node")
+    half = (1 + posterior["tail"]) / 2
+
+    def at(z: float) -> xr.DataArray:
+        log_weight = np.sinh(z) / np.sqrt(half)
+        sigma = np.sqrt(posterior["spread"] ** 2 * np.exp(-log_weight) + of_mean * variance)
+        density: xr.DataArray = xr.apply_ufunc(loggamma.logpdf, log_weight + np.log(half), half)
+        given_weight: xr.DataArray = xr.apply_ufunc(norm.logpdf, mean, posterior["center"], sigma)
+        return given_weight + density + float(np.log(np.cosh(z)))
+
+    points, step = np.linspace(-4.6, 3, 81, retstep=True)
+    of_means = reduce(xr.ufuncs.logaddexp, map(at, points)) + np.log(step) - np.log(half) / 2
     of_scatter: xr.DataArray = xr.apply_ufunc(gamma.logpdf, squares, degrees / 2, 0, 2 * variance * (1 - correlation))
     total: xr.DataArray = of_means + of_scatter
     return total.transpose("chain", "draw", "dataset")
