@@ -24,7 +24,7 @@ lint: $(VENV)/installed-dev
 bench: $(VENV)/installed-test
 	@$(BIN)/python benchmarks/budgets.py
 
-# Simulation-based calibration of every model: about half an hour.
+# Simulation-based calibration of every model: about twenty minutes.
 calibrate: $(VENV)/installed-test
 	@$(BIN)/python benchmarks/calibrate.py
 
