@@ -100,7 +100,7 @@ def warn(groups: Mapping[str, xr.Dataset], model: pm.Model) -> None:
     """Warn of draws that are not to be trusted, naming the worst variable."""
     import arviz_stats  # noqa: F401  (the accessor)
 
-    advice = "Raise tune and target_accept (0.95), or take a more informative prior"
+    advice = "Raise tune and target_accept (0.99), or take a more informative prior"
     diverged = int(groups["sample_stats"]["diverging"].sum())
     if diverged:
         warnings.warn(f"{diverged} transitions diverged: the draws leave out part of the posterior. {advice}.",

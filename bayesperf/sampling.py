@@ -68,7 +68,8 @@ def fit(
         Those to add as variables; by default those of a summary. A metric that is a variable of the model already
         (``recall`` of ``rates``) is left as it is; where a variable only has the name, the metric is refused.
     **sample_kwargs
-        For the sampler. ``nuts_sampler`` is "nutpie" (default), or another of `pymc.sample`: "pymc", "numpyro".
+        For the sampler. ``nuts_sampler`` is "nutpie" (default), or another of `pymc.sample`: "pymc", "numpyro";
+        ``target_accept`` is 0.95 (of the model "groups" 0.8) unless said otherwise.
 
     Returns
     -------

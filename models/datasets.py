@@ -50,7 +50,7 @@ PRIORS = {
 
 
 class _Standardised(Transform):  # type: ignore[misc]
-    """√α log w of a w ~ Gamma(α, α): of spread about 1 whatever α is, which a sampler moves along with w otherwise."""
+    """√α log w of a weight w ~ Gamma(α, α): its spread is about 1 whatever α is, so that there is no funnel."""
 
     name = "standardised"
 

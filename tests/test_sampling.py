@@ -1119,7 +1119,7 @@ def test_settings_of_the_sampler(sampler, alone):
     assert sampler[-1]["seed"] == seed
 
 
-ADVICE = "Raise tune and target_accept (0.95), or take a more informative prior."
+ADVICE = "Raise tune and target_accept (0.99), or take a more informative prior."
 
 
 def draws_of_rates(n=1000):
