@@ -1573,6 +1573,24 @@ def test_golden_data_sets():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("spread", [0.002, 0.05])
+def test_many_data_sets_sample_well(spread):
+    """Of differences that are small beside those of folds, and large: a warning of the sampler would be raised."""
+    rng = np.random.default_rng(0)
+    population = 0.01 + spread * rng.standard_t(3, 54)
+    noise = 0.02 * (np.sqrt(0.9) * rng.standard_normal((54, 10)) + np.sqrt(0.1) * rng.standard_normal((54, 1)))
+    scores = xr.DataArray(
+        np.stack([0.8 + population[:, None] + noise, np.full((54, 10), 0.8)], 1),
+        {"dataset": np.arange(54), "model": ["one", "other"]}, ("dataset", "model", "fold"),
+    )  # fmt: skip
+    posterior = sampled(scores, "datasets")["posterior"]
+    assert array_stats.ess(posterior["spread"].values) > 800
+    below = (posterior["difference"] < xr.DataArray(population, dims="dataset")).mean(("chain", "draw"))
+    # Fewer than 45 of 54 intervals of 95 % hold the truth three times in ten thousand.
+    assert (abs(below - 0.5) < 0.475).sum() >= 45
+
+
+@pytest.mark.slow
 def test_the_units_of_scores_are_theirs_and_compiled_once():
     """Percentages are shares times a hundred, and a second fit takes the compilation of the first."""
     shares = sampled(SCORES, "datasets")["posterior"]
