@@ -1,6 +1,10 @@
-"""Fit the model of groups twice in one process, and print as JSON how long it took: a part of `budgets.py`."""
+"""Fit the model of groups twice in one process, and print as JSON how long it took: a part of `budgets.py`.
+
+The argument is the number of systems.
+"""
 
 import json
+import sys
 import time
 
 import arviz_stats  # noqa: F401  (the accessor)
@@ -13,10 +17,10 @@ from bayesperf import _nuts
 PARAMETERS = ["rates", "dispersion", "prevalence", "prevalence_mean", "prevalence_dispersion"]
 
 
-def folds(rng: np.random.Generator) -> bp.ConfusionMatrix:
-    """Return 5 systems × 10 folds of 20 positives and 36 negatives."""
-    rate = np.linspace(0.8, 0.95, 5)[:, None]
-    tp, tn = (xr.DataArray(rng.binomial(n, rate, (5, 10)), dims=("model", "fold")) for n in (20, 36))
+def folds(rng: np.random.Generator, systems: int) -> bp.ConfusionMatrix:
+    """Return systems × 10 folds of 20 positives and 36 negatives."""
+    rate = np.linspace(0.8, 0.95, systems)[:, None]
+    tp, tn = (xr.DataArray(rng.binomial(n, rate, (systems, 10)), dims=("model", "fold")) for n in (20, 36))
     return bp.ConfusionMatrix.from_counts(tp=tp, fn=20 - tp, fp=36 - tn, tn=tn)
 
 
@@ -40,9 +44,9 @@ def timed(cm: bp.ConfusionMatrix) -> tuple[float, float, xr.DataTree]:
 
 
 if __name__ == "__main__":
-    rng = np.random.default_rng(0)
-    first, _, tree = timed(folds(rng))
-    again, sampling_again, _ = timed(folds(rng))
+    rng, systems = np.random.default_rng(0), int(sys.argv[1])
+    first, _, tree = timed(folds(rng, systems))
+    again, sampling_again, _ = timed(folds(rng, systems))
     ess = tree["posterior"].to_dataset()[PARAMETERS].azstats.ess()
     print(json.dumps({
         "first": first,
