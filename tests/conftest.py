@@ -1,8 +1,13 @@
 """What the tests of several files share."""
 
+from collections import OrderedDict
 from contextlib import nullcontext
 
+import numpy as np
 import pytest
+import xarray as xr
+
+pytest.register_assert_rewrite("tests._fits")
 
 
 @pytest.fixture
@@ -13,3 +18,48 @@ def interpreted(request):
     as_users = request.node.get_closest_marker("slow") or "rates_fit" in request.fixturenames
     with nullcontext() if as_users else pytensor.config.change_flags(mode="FAST_COMPILE"):
         yield
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """Let a fit be of the posterior, with nothing simulated beside it."""
+    from bayesperf import sampling
+
+    monkeypatch.setattr(sampling, "_prior", lambda *_: {})
+    monkeypatch.setattr(sampling, "_around", lambda *_: ({}, ""))
+
+
+@pytest.fixture
+def sampler(monkeypatch):
+    """Let nutpie draw from the prior; return what it was called with."""
+    import pymc as pm
+
+    from bayesperf import _compiled, _nuts
+    from tests._fits import Compiled
+
+    calls = []
+
+    def sample(compiled, *, draws, chains, **options):
+        calls.append({"draws": draws, "chains": chains, **options})
+        names = [v.name for v in [*compiled.model.free_RVs, *compiled.model.deterministics]]
+        drawn = pm.sample_prior_predictive(
+            draws * chains,
+            model=compiled.model,
+            var_names=names,
+            random_seed=options["seed"],
+            compile_kwargs={"mode": "FAST_COMPILE"},
+        )["prior"].to_dataset()
+        drawn = drawn.drop_vars(["chain", "draw"])
+        shaped = {
+            name: (("chain", *v.dims[1:]), v.values.reshape(chains, draws, *v.shape[2:])) for name, v in drawn.items()
+        }
+        stats = xr.Dataset({"diverging": (("chain", "draw"), np.zeros((chains, draws), bool))})
+        posterior = xr.Dataset(shaped, drawn.coords)
+        return xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats})
+
+    monkeypatch.setattr("nutpie.compile_pymc_model", Compiled)
+    monkeypatch.setattr("nutpie.sample", sample)
+    monkeypatch.setattr(_compiled, "_compiled", OrderedDict())
+    # A few draws of the prior do for what follows them.
+    monkeypatch.setattr(_nuts, "warn", lambda *_: None)
+    return calls

@@ -16,6 +16,7 @@ from scipy import stats
 import bayesperf as bp
 from bayesperf import _compiled, _fit_tree, models, plots, studies
 from benchmarks.calibrate import CASES
+from tests._fits import Compiled
 
 mpl.use("Agg")
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -81,19 +82,6 @@ def test_band():
 
 
 # ── The study, of draws that are not a sampler's ──
-
-
-class Compiled:
-    def __init__(self, model, data=None):
-        self.model = model
-        self.data = {variable.name: variable.get_value() for variable in model.data_vars} | (data or {})
-
-    @property
-    def shared_var_keys(self):
-        return self.model.data_vars
-
-    def with_data(self, **data):
-        return Compiled(self.model, self.data | data)
 
 
 BETAS = {"prevalence": (2, 2), "recall": (1, 1), "specificity": (1, 1)}
