@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from bayesperf import _checks, _tables
 from bayesperf.comparison import compare
 from bayesperf.counts import ConfusionMatrix
-from bayesperf.paired import PairedConfusionMatrix
 from bayesperf.posterior import posterior
 from bayesperf.studies._run import run
 
 ANALYSES = ("paired", "independent")
+# Whether the systems are right, by outcome.
+_RIGHT = np.array([[True, True], [True, False], [False, True], [False, False]])
 
 
 def pairing(
@@ -81,7 +82,7 @@ def pairing(
                 "random_seed": _checks.seed(random_seed)}  # fmt: skip
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, NDArray[np.float64]]:
-        return {"intervals": np.array([_intervals(rng.multinomial(n, share), prob, rng) for share in shares])}
+        return {"intervals": _intervals(np.array([_outcomes(n, share, rng) for share in shares]), prob)}
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     lower, upper = np.moveaxis(results["intervals"], -1, 0)
@@ -112,16 +113,26 @@ def _joint_shares(correlation: NDArray[np.float64], first: float, second: float)
     return shares
 
 
-def _intervals(outcomes: NDArray[np.int64], prob: float, rng: np.random.Generator) -> list[NDArray[np.float64]]:
-    """Return the interval of either analysis, of so many examples of each outcome."""
-    both_classes = rng.binomial(outcomes, 0.5)
-    counts = np.zeros((2, 2, 2), dtype=int)
-    for actual, (right, first, second, wrong) in enumerate((both_classes, outcomes - both_classes)):
-        other = 1 - actual
-        counts[actual, [actual, actual, other, other], [actual, other, actual, other]] = right, first, second, wrong
-    dims = ("actual", "predicted_a", "predicted_b")
-    paired = PairedConfusionMatrix(xr.DataArray(counts, {name: [0, 1] for name in dims}, dims))
-    # Each system's counts, without their mark of being of the same examples.
-    apart = ConfusionMatrix(paired.margins().counts.drop_attrs())
-    comparisons = (compare(paired, metric="accuracy"), compare(posterior(apart), metric="accuracy"))
-    return [np.ravel(comparison.difference.eti(prob)) for comparison in comparisons]
+def _outcomes(n: int, share: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return how many of n examples of either class have each outcome, (class, outcome)."""
+    of_both = rng.multinomial(n, share)
+    of_first = rng.binomial(of_both, 0.5)
+    return np.stack([of_first, of_both - of_first])
+
+
+def _intervals(outcomes: NDArray[np.int64], prob: float) -> NDArray[np.float64]:
+    """Return the intervals (test set, analysis, 2) of so many examples (test set, class, outcome)."""
+    examples = np.arange(outcomes.sum())
+    test_set, actual, outcome = np.repeat(np.indices(outcomes.shape).reshape(3, -1), outcomes.ravel(), axis=1)
+    predicted = [np.where(right, actual, 1 - actual) for right in _RIGHT.T[:, outcome]]
+    same = ConfusionMatrix.from_predictions(
+        np.tile(actual, 2),
+        np.concatenate(predicted),
+        by={"test_set": np.tile(test_set, 2), "model": np.repeat(["first", "second"], len(examples))},
+        example=np.tile(examples, 2),
+        labels=[0, 1],
+    )
+    # The same counts, without their mark of being of the same examples.
+    apart = posterior(ConfusionMatrix(same.counts.drop_attrs()))
+    comparisons = (compare(same, metric="accuracy"), compare(apart, metric="accuracy"))
+    return np.stack([each.difference.eti(prob).values.reshape(-1, 2) for each in comparisons], 1)
