@@ -36,6 +36,11 @@ class PairedConfusionMatrix:
 
     def __post_init__(self) -> None:
         counts = _tables.checked_counts(self.counts, _DIMS)
+        if counts.ndim > len(_DIMS):
+            raise ValueError(
+                f"counts must have no dims but {', '.join(_DIMS)}; it has {counts.dims[0]!r}. Systems judged on the same "
+                "examples of several data sets are counted by ConfusionMatrix.from_predictions(..., by=, example=)."
+            )
         if isinstance(self.names, str):
             raise TypeError(f"names must be two names; it is the text {self.names!r}.")
         if len(self.names) != 2 or self.names[0] == self.names[1]:

@@ -799,6 +799,12 @@ def labelled(actual, predicted, **options):
 # A mistake: the call that makes it, and what its message says of the argument and the way out.
 ONE = r"has 1 missing value \(first at position 1\)\. Drop those examples, or name"
 VALUE_ERRORS = {
+    "pairs of two folds": (
+        lambda: PairedCM(
+            xr.DataArray(np.ones((2, 2, 2, 2), int), dims=["fold", "actual", "predicted_a", "predicted_b"])
+        ),
+        r"counts must have no dims but actual, predicted_a, predicted_b; it has 'fold'. .* by=, example=\)",
+    ),
     # Missing labels
     "missing, list": (predictions([0, None]), f"y_true {ONE}"),
     "missing, float": (predictions([0, 1], [1, np.nan]), f"y_pred {ONE}"),
