@@ -14,7 +14,7 @@ test: $(VENV)/installed-test
 	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
 test-slow: $(VENV)/installed-test
-	@$(BIN)/python -m pytest -q -n 2 -m slow
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m slow
 
 lint: $(VENV)/installed-dev
 	@$(BIN)/ruff check .
@@ -28,9 +28,9 @@ bench: $(VENV)/installed-test
 calibrate: $(VENV)/installed-test
 	@$(BIN)/python benchmarks/calibrate.py
 
-# Executes every notebook into a scratch folder: a cell that raises fails the target.
+# Executes every notebook into a scratch folder, two at a time: a cell that raises fails the target.
 notebooks: $(VENV)/installed-test
-	@$(BIN)/jupyter nbconvert --to notebook --execute --output-dir $(VENV)/notebooks notebooks/*.ipynb
+	@printf '%s\0' notebooks/*.ipynb | xargs -0 -n 1 -P 2 $(BIN)/jupyter nbconvert --to notebook --execute --output-dir $(VENV)/notebooks
 
 datasets: $(VENV)/installed-test
 	@$(BIN)/python -m bayesperf.datasets.make

@@ -38,8 +38,8 @@ class PairedConfusionMatrix:
         counts = _tables.checked_counts(self.counts, _DIMS)
         if counts.ndim > len(_DIMS):
             raise ValueError(
-                f"counts must have no dims but {', '.join(_DIMS)}; it has {counts.dims[0]!r}. Systems judged on the same "
-                "examples of several data sets are counted by ConfusionMatrix.from_predictions(..., by=, example=)."
+                f"counts must have no dims but {', '.join(_DIMS)}; it has {counts.dims[0]!r}. Systems judged on the "
+                "same examples of several data sets: ConfusionMatrix.from_predictions(..., by=, example=)."
             )
         if isinstance(self.names, str):
             raise TypeError(f"names must be two names; it is the text {self.names!r}.")

@@ -151,7 +151,7 @@ def shared_recall(data, priors, *, weight=1.0):
     return model
 
 
-# ── What is refused ──
+# ── Data of other names ──
 
 
 def sites_called(name):

@@ -31,7 +31,7 @@ def test_intervals_of_independent_samples_fail_and_those_of_a_chain_do_not():
 
 @pytest.mark.slow
 def test_coverage_at_every_persistence():
-    check_coverage(studies.dependence(simulations=1_000))
+    check_coverage(studies.dependence(simulations=500))
 
 
 def test_figures_are_of_the_simulations_described(tmp_path):
