@@ -60,8 +60,10 @@ def fit(
     draws, tune, chains : int
         As in `pymc.sample`.
     random_seed : int or numpy.random.Generator, optional
-        The same seed gives the same figures under the same sampler and version; both are recorded. By default a new
-        one. Exact draws of a system's posterior depend on its own counts only, not on the other systems.
+        The same seed gives the same figures under the same sampler and version; both are recorded. Only the fit that
+        is the first on a machine to compile a model may round differently from those that find it compiled, by which
+        its chains part from theirs. By default a new one. Exact draws of a system's posterior depend on its own counts
+        only, not on the other systems.
     progressbar : bool
         Shown on terminals and in notebooks.
     metrics : sequence of str, optional
