@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class SampledPosterior(Posterior):
     refusal: str = ""
     _kind = "draws"
 
-    @property
+    @cached_property
     def _cells(self) -> xr.DataArray:
         return self.cells.isel(chain=0, draw=0, drop=True)
 
