@@ -29,8 +29,9 @@ def by_address() -> Iterator[None]:
         "_make_c_logp_func": (_density, "(uint64, float64*, float64*, float64*, void*) -> int64"),
         "_make_c_expand_func": (_expanded, "(uint64, uint64, float64*, float64*, void*) -> int64"),
     }
+    known = all(hasattr(nutpie, name) for name in (*ours, "address_as_void_pointer"))
     with _lock:
-        theirs = {name: getattr(nutpie, name) for name in ours if hasattr(nutpie, name)}
+        theirs = {name: getattr(nutpie, name) for name in ours} if known else {}
         for name, make in theirs.items():
             setattr(nutpie, name, _instead(make, *ours[name]))
         try:
