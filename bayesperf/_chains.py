@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesperf import _checks, _labels
+from bayesperf import _checks, _labels, _tables
 from bayesperf._registry import Metric, applicable
 from bayesperf.counts import ConfusionMatrix
 from bayesperf.models._stationary import stationary
@@ -45,26 +45,22 @@ def read(
         by = {"sequence": by}
     if by is not None and len(by) != 1:
         raise ValueError(f"by: give one column of sequence ids, as {{'video': ids}}; it has {len(by)}.")
-    cm = ConfusionMatrix.from_predictions(y_true, y_pred, labels=labels, pos_label=pos_label, by=by)
+    columns = {"y_true": _labels.encode(y_true, "y_true"), "y_pred": _labels.encode(y_pred, "y_pred")}
+    coded = _tables.code(columns, by or {}, labels)
+    cm = ConfusionMatrix(_tables.tabulate(coded), pos_label)
     if len(cm.labels) != 2:
         raise ValueError(
             f"y_true and y_pred hold {len(cm.labels)} labels, {_labels.listed(cm.labels)}: sequences are for two. Set "
             "one class against the rest, as y_true == 'cat'."
         )
-    alone = cm.total == 1
+    alone = cm.total.values == 1
     if alone.any() and not singles:
-        at = "".join(f"by: the {dim} {alone[dim].values[np.argmax(alone.values)]!s}" for dim in alone.dims)
+        at = "".join(f"by: the {dim} {cm.counts[dim].values[np.argmax(alone)]!s}" for dim in cm.dims)
         raise ValueError(f"{at or 'y_true'} has one sample only, and a chain is about what follows what. Drop it.")
-    classes = np.array(cm.labels)
-    actual, predicted = (
-        _labels.recode(_labels.encode(values, name), classes, name)
-        for name, values in {"y_true": y_true, "y_pred": y_pred}.items()
-    )
-    states = 2 * actual + predicted
-    if by is None:
+    states = 2 * coded.cells["actual"] + coded.cells["predicted"]
+    if not coded.leading:
         return Series(states, np.zeros(len(states), np.intp), cm)
-    ((name, ids),) = by.items()
-    codes = _labels.encode(ids, f"by[{name!r}]", fractions=True).codes
+    ((name, (codes, *_)),) = coded.leading.items()
     order = np.argsort(codes, kind="stable")
     return Series(states[order], codes[order], cm.sum(name))
 
@@ -159,8 +155,12 @@ class Betas(NamedTuple):
 
     def draw(self, draws: int, rng: np.random.Generator) -> Chain:
         """Return draws of the chain's parameters, none so near 0 or 1 that the chain would never leave a state."""
-        values = (rng.beta(shape[..., :1], shape[..., 1:], (*shape.shape[:-1], draws)) for shape in self)
-        return Chain(*(np.clip(value, _LEAST, 1 - _LEAST) for value in values))
+        # One parameter after the other: NumPy takes longer for arrays of them.
+        drawn = (
+            np.reshape([rng.beta(a, b, draws) for a, b in shape.reshape(-1, 2)], (*shape.shape[:-1], draws))
+            for shape in self
+        )
+        return Chain(*(np.clip(values, _LEAST, 1 - _LEAST) for values in drawn))
 
 
 def metric_of_matrix(metric: str | Metric, labels: Sequence[Any], positive: int | None) -> Metric:

@@ -170,7 +170,8 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
     for dim in cell_dims[1:]:
         if counts[dim].values.tolist() != labels.tolist():
             raise ValueError(f"the labels of {dim} differ from those of {cell_dims[0]}, or are in another order.")
-    return counts.assign_coords(dict.fromkeys(cell_dims, labels)).rename("counts")
+    other_kind = {dim: labels for dim in cell_dims if counts[dim].dtype != labels.dtype}
+    return counts.assign_coords(other_kind).rename("counts")
 
 
 def whole(values: NDArray[Any], name: str) -> NDArray[Any]:

@@ -20,7 +20,7 @@ Three questions, never to be mixed up:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,7 +121,7 @@ class MarkovPosterior(SampledPosterior):
         counts = np.zeros((draws, 4))
         for state in self.chain.take(chosen).walk(starts, self._generator(random_seed, 1)):
             counts[each, state] += 1
-        cells = _labelled(counts.reshape(draws, 2, 2) / len(starts), self.labels)
+        cells = _labelled(counts.reshape(draws, 2, 2) / len(starts), self._cells)
         return SampledPosterior(
             cells, self.pos_label, self.prior_text, prediction_of(n), independent=True, refusal=PREDICTED
         )
@@ -134,9 +134,9 @@ class MarkovPosterior(SampledPosterior):
         )
 
 
-def _labelled(cells: NDArray[np.float64], labels: Sequence[Any]) -> xr.DataArray:
-    """Label draws (n, 2, 2) of cells."""
-    coords = {"chain": [0], "draw": np.arange(len(cells)), "actual": labels, "predicted": labels}
+def _labelled(cells: NDArray[np.float64], table: xr.DataArray) -> xr.DataArray:
+    """Label draws (n, 2, 2) of cells as those of a table."""
+    coords = {"chain": [0], "draw": np.arange(len(cells)), **{dim: table[dim] for dim in CELL_DIMS}}
     return xr.DataArray(cells[None], coords, ("chain", "draw", *CELL_DIMS), name="cells")
 
 
@@ -221,7 +221,7 @@ def posterior(
     entropy = (_checks.seed(random_seed), *np.frombuffer(key, np.uint32).tolist())
     betas = Betas.posterior(transitions, prior)
     parameters = betas.draw(_checks.count("draws", draws, least=2), np.random.default_rng(entropy))
-    cells = _labelled(np.moveaxis(parameters.cells(), -1, 0), cm.labels)
+    cells = _labelled(np.moveaxis(parameters.cells(), -1, 0), cm.counts)
     return MarkovPosterior(
         cells,
         cm.pos_label,
