@@ -385,6 +385,12 @@ def test_from_table_names_the_labels_of_a_bare_dataarray():
     assert CM.from_table(bare, labels=["a", "b"], pos_label="b").labels == ["a", "b"]
 
 
+def test_whole_floats_on_a_dataarray_are_whole_numbers():
+    cm = CM(xr.DataArray([[1, 2], [3, 4]], {"actual": [0.0, 1.0], "predicted": [0.0, 1.0]}))
+    assert [repr(label) for label in cm.labels] == ["0", "1"]
+    assert cm.counts["predicted"].dtype == np.int64
+
+
 @pytest.mark.parametrize(
     "named",
     [

@@ -346,6 +346,18 @@ def test_trees_go_to_arviz_and_back(tmp_path):
         back.update(cm)
 
 
+def test_a_metric_per_class_of_draws_is_that_of_each_class():
+    both = xr.concat([THREE.counts, THREE.counts + 4], "model").assign_coords(model=["A", "B"])
+    tree = bp.posterior(bp.ConfusionMatrix(both)).to_datatree(draws=20, chains=3)
+    recall = bp.Posterior.from_datatree(tree)["recall_per_class"]
+    assert recall.dims == ("model", "label")
+    for model in "AB":
+        for label in "abc":
+            row = tree["posterior"]["cells"].sel(model=model, actual=label)
+            expected = (row.sel(predicted=label) / row.sum("predicted")).median()
+            assert recall.median().sel(model=model, label=label).item() == pytest.approx(expected.item())
+
+
 def test_trees_without_cells_are_refused():
     with pytest.raises(ValueError, match="no variable 'cells'"):
         bp.Posterior.from_datatree(xr.DataTree.from_dict({"posterior": xr.Dataset({"x": 1})}))
