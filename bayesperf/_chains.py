@@ -45,8 +45,7 @@ def read(
         by = {"sequence": by}
     if by is not None and len(by) != 1:
         raise ValueError(f"by: give one column of sequence ids, as {{'video': ids}}; it has {len(by)}.")
-    columns = {"y_true": _labels.encode(y_true, "y_true"), "y_pred": _labels.encode(y_pred, "y_pred")}
-    coded = _tables.code(columns, by or {}, labels)
+    coded = _tables.code_pairs(y_true, y_pred, by or {}, labels)
     cm = ConfusionMatrix(_tables.tabulate(coded), pos_label)
     if len(cm.labels) != 2:
         raise ValueError(

@@ -20,9 +20,9 @@ def evaluate(metric: Metric, cells: xr.DataArray, positive: int | None) -> xr.Da
     cells = cells.transpose(..., *CELL_DIMS)
     per_class = metric.average == "per_class"
     dims = (*cells.dims[:-2], *(["label"] if per_class else []))
-    coords = {name: value for name, value in cells.coords.items() if not set(value.dims) & set(CELL_DIMS)}
+    coords = cells.coords.to_dataset().drop_dims(CELL_DIMS).coords
     if per_class:
-        coords["label"] = xr.DataArray(cells["actual"].values, dims="label")
+        coords = coords.assign(label=cells["actual"].values)
     return xr.DataArray(metric.evaluate(cells.values, positive), coords, dims, name=metric.name)
 
 

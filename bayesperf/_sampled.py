@@ -71,12 +71,10 @@ class SampledPosterior(Posterior):
     def _marginals(self, wanted: Sequence[Metric]) -> list[Marginal]:
         found = []
         for metric in wanted:
-            values = metric.evaluate(self.cells.values, self._positive)
-            if metric.average == "per_class":
-                values = np.moveaxis(values, -1, -3)
-            flat = values.reshape(-1, *values.shape[-2:])
+            ordered = evaluate(metric, self.cells, self._positive).transpose(..., "chain", "draw")
+            flat = ordered.values.reshape(-1, *ordered.shape[-2:])
             distribution = Draws.of(metric.name, flat, metric.bounds, self.independent)
-            leading = xr.zeros_like(evaluate(metric, self._cells, self._positive))
+            leading = xr.zeros_like(ordered.isel(chain=0, draw=0, drop=True))
             found.append(Marginal(metric.name, distribution, leading, self._sampler(metric), self.estimand))
         return found
 

@@ -55,6 +55,12 @@ def code(
     return Coded(keys, dict(zip(dims, codes, strict=True)), classes)
 
 
+def code_pairs(y_true: Any, y_pred: Any, by: Mapping[str, Any], labels: Iterable[Any] | None) -> Coded:
+    """Bring actual and predicted labels to one set of labels, and leading columns beside them."""
+    columns = {"y_true": _labels.encode(y_true, "y_true"), "y_pred": _labels.encode(y_pred, "y_pred")}
+    return code(columns, by, labels)
+
+
 def tabulate(coded: Coded, weights: NDArray[np.int64] | None = None) -> xr.DataArray:
     """Count the combinations of codes in one pass."""
     keys, cells, classes = coded

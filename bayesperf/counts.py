@@ -200,8 +200,7 @@ class ConfusionMatrix:
                 "sample_weight is not supported: counts are numbers of examples, and a posterior from weighted counts "
                 "would claim another amount of evidence than there is."
             )
-        columns = {"y_true": _labels.encode(y_true, "y_true"), "y_pred": _labels.encode(y_pred, "y_pred")}
-        coded = _tables.code(columns, {} if by is None else by, labels)
+        coded = _tables.code_pairs(y_true, y_pred, {} if by is None else by, labels)
         outcomes = None if example is None else _outcomes.of_examples(coded, example, pos_label)
         return cls(_tables.tabulate(coded), pos_label, outcomes)
 
