@@ -1,0 +1,38 @@
+"""Systems that the tests of several files compare."""
+
+import numpy as np
+import xarray as xr
+
+import bayesperf as bp
+
+CM = bp.ConfusionMatrix
+N = 100_000
+
+
+def counts(tp=0, fn=0, fp=0, tn=0, **coords):
+    """Return matrices; a list is of systems along ``model``, a nested one of folds and systems."""
+    names = list(coords) or ["model"]
+
+    def labelled(cell):
+        dims = names[-np.ndim(cell) :] if np.ndim(cell) else []
+        given = {d: coords.get(d, list("ABCDEFGH")[: np.shape(cell)[i]]) for i, d in enumerate(dims)}
+        return xr.DataArray(cell, given, dims)
+
+    return CM.from_counts(tp=labelled(tp), fn=labelled(fn), fp=labelled(fp), tn=labelled(tn))
+
+
+def three(classes, rng):
+    return CM.from_table(rng.integers(1, 30, (3, classes, classes)), dims={"model": list("ABC")})
+
+
+A = counts(tp=65, fn=15, fp=35, tn=30)
+B = counts(tp=50, fn=30, fp=30, tn=35)
+SYSTEMS = counts(tp=[8, 9, 5], fn=[2, 3, 4], fp=[4, 1, 3], tn=[10, 12, 15])
+
+
+def compared(a, b, metric, prior="flat", **options):
+    return bp.compare(bp.posterior(a, prior), bp.posterior(b, prior), metric, **options)
+
+
+def paired(actual, first, second, **options):
+    return bp.PairedConfusionMatrix.from_predictions(actual, first, second, labels=[0, 1], **options)
