@@ -14,10 +14,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayesperf._checks import number
+from bayesperf.core.checks import number
 
 if TYPE_CHECKING:
-    from bayesperf.counts import ConfusionMatrix
+    from bayesperf.counts.matrix import ConfusionMatrix
 
 __all__ = ["Prior", "dirichlet", "elicited", "flat", "haldane", "jeffreys", "perks", "rate"]
 

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 import bayesperf as bp
-from bayesperf import _nuts
+from bayesperf.sampling import nuts as _nuts
 
 PARAMETERS = ["rates", "dispersion", "prevalence", "prevalence_mean", "prevalence_dispersion"]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-pytest.register_assert_rewrite("tests._fits")
+pytest.register_assert_rewrite("tests.shared.fits")
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def interpreted(request):
 @pytest.fixture
 def alone(monkeypatch):
     """Let a fit be of the posterior, with nothing simulated beside it."""
-    from bayesperf import sampling
+    from bayesperf.sampling import fit as sampling
 
     monkeypatch.setattr(sampling, "_prior", lambda *_: {})
     monkeypatch.setattr(sampling, "_around", lambda *_: ({}, ""))
@@ -34,8 +34,9 @@ def sampler(monkeypatch):
     """Let nutpie draw from the prior; return what it was called with."""
     import pymc as pm
 
-    from bayesperf import _compiled, _nuts
-    from tests._fits import Compiled
+    from bayesperf.sampling import compiled as _compiled
+    from bayesperf.sampling import nuts as _nuts
+    from tests.shared.fits import Compiled
 
     calls = []
 

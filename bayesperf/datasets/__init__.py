@@ -16,7 +16,7 @@ from importlib import resources
 
 import pandas as pd
 
-from bayesperf import _checks
+from bayesperf.core import checks as _checks
 
 __all__ = ["load", "names"]
 

@@ -5,6 +5,19 @@ probability of what the truth is. Of any metric: the delta method (`delta`) and 
 and of F1 there are better ones: `proportion`, `proportion_difference`, `wilson_f1`.
 """
 
-import lazy_loader
+from bayesperf.intervals.bootstrap import bootstrap
+from bayesperf.intervals.delta import delta, wilson_f1
+from bayesperf.intervals.proportion import proportion
+from bayesperf.intervals.proportion_difference import proportion_difference
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "bootstrap",
+    "delta",
+    "proportion",
+    "proportion_difference",
+    "wilson_f1",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,15 +3,15 @@
 No statistics in here: what is drawn is computed elsewhere. Every function returns a Matplotlib figure.
 """
 
-from bayesperf.plots._calibration import calibration
-from bayesperf.plots._comparison import comparison, difference, prob_matrix, ranks, simplex
-from bayesperf.plots._epc import epc
-from bayesperf.plots._figures import density, forest, panel
-from bayesperf.plots._planning import monitor, plan
-from bayesperf.plots._roc import curve
-from bayesperf.plots._sequences import autocorrelation
-from bayesperf.plots._shrinkage import shrinkage
-from bayesperf.plots._studies import (
+from bayesperf.plots.comparison import comparison, difference, prob_matrix, ranks, simplex
+from bayesperf.plots.expected_performance import epc
+from bayesperf.plots.marginals import density, forest, panel
+from bayesperf.plots.planning import monitor, plan
+from bayesperf.plots.pooling import shrinkage
+from bayesperf.plots.roc import curve
+from bayesperf.plots.sequences import autocorrelation
+from bayesperf.plots.simulation_based_calibration import calibration
+from bayesperf.plots.studies import (
     coverage,
     coverage_over,
     f1_coverage,
@@ -45,3 +45,7 @@ __all__ = [
     "shrinkage",
     "simplex",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -17,6 +17,39 @@ On Ray it is ``ray.util.joblib.register_ray()`` and ``backend="ray"``; results t
 Each simulation has a stream of random numbers of its own, so the figures are the same wherever it runs.
 """
 
-import lazy_loader
+from bayesperf.studies.agreement import agreement
+from bayesperf.studies.areas import areas
+from bayesperf.studies.bands import bands
+from bayesperf.studies.coverage import binary_cells, coverage
+from bayesperf.studies.dependence import dependence
+from bayesperf.studies.expected_performance import expected_performance
+from bayesperf.studies.f1_coverage import f1_coverage
+from bayesperf.studies.pairing import pairing
+from bayesperf.studies.predictive_spread import predictive_spread
+from bayesperf.studies.rate_coverage import rate_coverage
+from bayesperf.studies.repeated_splits import repeated_splits
+from bayesperf.studies.sequential import sequential
+from bayesperf.studies.simulation_based_calibration import calibration
+from bayesperf.studies.sites import sites
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "agreement",
+    "areas",
+    "bands",
+    "binary_cells",
+    "calibration",
+    "coverage",
+    "dependence",
+    "expected_performance",
+    "f1_coverage",
+    "pairing",
+    "predictive_spread",
+    "rate_coverage",
+    "repeated_splits",
+    "sequential",
+    "sites",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -9,11 +9,12 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
-from bayesperf import _checks, _nuts
-from bayesperf.counts import ConfusionMatrix
-from bayesperf.pooling import DISPERSION, pool
-from bayesperf.sampling import built_model
-from bayesperf.studies._run import run
+from bayesperf.core import checks as _checks
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.pooling.pool import DISPERSION, pool
+from bayesperf.sampling import nuts as _nuts
+from bayesperf.sampling.fit import built_model
+from bayesperf.studies.run import run
 
 FIGURES = ("mean", "q2.5", "median", "q97.5")
 TARGETS = ("mean", "new_group", "dispersion")

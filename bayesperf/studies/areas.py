@@ -11,10 +11,11 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayesperf import _checks, _tables
-from bayesperf.curves._scores import Scores
-from bayesperf.curves.auc import AREAS
-from bayesperf.studies._run import run
+from bayesperf.core import checks as _checks
+from bayesperf.counts import tables as _tables
+from bayesperf.counts.scores import Scores
+from bayesperf.curves.areas.auc import AREAS
+from bayesperf.studies.run import run
 
 Array = NDArray[np.float64]
 

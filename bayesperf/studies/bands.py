@@ -11,12 +11,13 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from bayesperf import _checks, _tables
-from bayesperf.curves._curve import Curve
-from bayesperf.curves._drawn import KINDS
-from bayesperf.curves._scores import Scores
-from bayesperf.curves._shapes import EVEN, ROC
-from bayesperf.studies._run import run
+from bayesperf.core import checks as _checks
+from bayesperf.counts import tables as _tables
+from bayesperf.counts.scores import Scores
+from bayesperf.curves.draws import KINDS
+from bayesperf.curves.roc.curve import Curve
+from bayesperf.curves.roc.kinds import EVEN, ROC
+from bayesperf.studies.run import run
 
 Array = NDArray[np.float64]
 METHODS = ("bayesian_bootstrap", "binormal")

@@ -10,13 +10,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from bayesperf import _checks
-from bayesperf._chains import metric_of_matrix
-from bayesperf._registry import Metric
-from bayesperf._tables import CELL_DIMS, as_table, check_dims
-from bayesperf.counts import ConfusionMatrix
-from bayesperf.studies import _methods
-from bayesperf.studies._run import run
+from bayesperf.core import checks as _checks
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.counts.tables import CELL_DIMS, as_table, check_dims
+from bayesperf.metrics.registry import Metric
+from bayesperf.sequences.chain import metric_of_matrix
+from bayesperf.studies import methods as _methods
+from bayesperf.studies.run import run
 
 Array = NDArray[np.float64]
 # Simulations at once.

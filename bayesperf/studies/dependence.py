@@ -10,9 +10,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from bayesperf import _chains, _checks, _tables, sequences
-from bayesperf._registry import Metric
-from bayesperf.studies._run import run
+from bayesperf import sequences
+from bayesperf.core import checks as _checks
+from bayesperf.counts import tables as _tables
+from bayesperf.metrics.registry import Metric
+from bayesperf.sequences import chain as _chains
+from bayesperf.studies.run import run
 
 # Of the chain that each model takes samples for.
 ORDERS = {"independent": 0, "markov": 1}

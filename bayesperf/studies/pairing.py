@@ -10,11 +10,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from bayesperf import _checks, _tables
-from bayesperf.comparison import compare
-from bayesperf.counts import ConfusionMatrix
-from bayesperf.posterior import posterior
-from bayesperf.studies._run import run
+from bayesperf.comparison.compare import compare
+from bayesperf.core import checks as _checks
+from bayesperf.counts import tables as _tables
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.posteriors.posterior import posterior
+from bayesperf.studies.run import run
 
 ANALYSES = ("paired", "independent")
 # Whether the systems are right, by outcome.

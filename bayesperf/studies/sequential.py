@@ -11,15 +11,16 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayesperf import _checks, _tables
 from bayesperf import prior as priors
-from bayesperf._chains import metric_of_matrix
-from bayesperf._registry import Metric
-from bayesperf.counts import ConfusionMatrix
-from bayesperf.marginals import Kind
-from bayesperf.posterior import posterior
-from bayesperf.studies._run import run
-from bayesperf.studies.splits import with_seed
+from bayesperf.core import checks as _checks
+from bayesperf.counts import tables as _tables
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.metrics.registry import Metric
+from bayesperf.posteriors.marginal import Kind
+from bayesperf.posteriors.posterior import posterior
+from bayesperf.sequences.chain import metric_of_matrix
+from bayesperf.studies.repeated_splits import with_seed
+from bayesperf.studies.run import run
 
 Array = NDArray[np.float64]
 DISTRIBUTIONS = ("posterior", "predictive")

@@ -11,10 +11,11 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayesperf import _beta_binomial, _checks
-from bayesperf._beta_binomial import BetaBinomial
-from bayesperf.pooling import DISPERSION
-from bayesperf.studies._run import run
+from bayesperf.core import checks as _checks
+from bayesperf.pooling import beta_binomial as _beta_binomial
+from bayesperf.pooling.beta_binomial import BetaBinomial
+from bayesperf.pooling.pool import DISPERSION
+from bayesperf.studies.run import run
 
 Array = NDArray[np.float64]
 # Data sets simulated at once.

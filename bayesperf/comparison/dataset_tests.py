@@ -1,0 +1,309 @@
+"""Mean scores of two systems on several data sets: the Bayesian sign and signed-rank tests.
+
+Both ask of a data set not yet seen in which region the difference a − b falls: below, inside or above the rope. They
+take the data sets' means for what they are, and no distribution for granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from bayesperf.comparison.result import REGIONS
+from bayesperf.comparison.score_pairs import differences, half_width, two_names
+from bayesperf.core import checks as _checks
+from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.quadrature import tanh_sinh
+from bayesperf.posteriors.posterior import DRAWS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+NEXT = "next data set"
+LARGEST = "most probable for the next data set"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class NextDataset:
+    """What is said of the difference a − b on a data set not yet seen; a part of other classes."""
+
+    names: tuple[Any, ...]
+    rope: float
+    shares: xr.DataArray
+    prob_rope_next: xr.DataArray
+    prob_largest: xr.DataArray
+
+    def plot_next(self) -> Figure:
+        """Draw the shares in the triangle of the three regions, a point a draw."""
+        from bayesperf import plots
+
+        first, second = self.names
+        return plots.simplex(self.shares, names=(first, second), rope=self.rope)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DatasetTest(NextDataset):
+    """What a test over data sets' mean scores says. Made by `bayesperf.sign_test` and `bayesperf.signed_rank_test`.
+
+    Attributes
+    ----------
+    test : str
+        Which test.
+    names : tuple of two
+        What the systems are called.
+    rope : float
+        Half-width of the region of practical equivalence.
+    basis : str
+        What is assumed, in words.
+    shares : xarray.DataArray (draw, rope)
+        Draws of the probabilities that the difference a − b falls below, inside and above the rope on a data set not
+        yet seen.
+    prob_rope_next : xarray.DataArray (rope)
+        The probabilities themselves: the mean of the shares.
+    prob_largest : xarray.DataArray (rope)
+        How probable it is of each region that it is the most probable of the three. It nears 1 as data sets add up,
+        however small the lead: it is not the probability that a system is better on the next data set.
+    """
+
+    test: str
+    basis: str
+
+    def summary(self) -> pd.DataFrame:
+        """Return the probabilities of the regions, a row a question."""
+        return region_table({NEXT: self.prob_rope_next, LARGEST: self.prob_largest})
+
+    def __repr__(self) -> str:
+        first, second = self.names
+        shown = ", ".join(f"{region} {value:.3f}" for region, value in zip(REGIONS, self.prob_rope_next, strict=True))
+        return f"<bayesperf.DatasetTest: {self.test}, {first} − {second} on the {NEXT}: {shown}>"
+
+
+def sign_test(
+    scores_a: Any,
+    scores_b: Any,
+    *,
+    rope: float = 0.0,
+    prior: Sequence[float] = (0.0, 1.0, 0.0),
+    names: Sequence[Any] = ("a", "b"),
+    draws: int = DRAWS,
+    random_seed: Any = 0,
+) -> DatasetTest:
+    """Compare two systems by on how many data sets either is ahead.
+
+    Parameters
+    ----------
+    scores_a, scores_b : array-like (n,)
+        A mean score a data set, in the same order; at least two.
+    rope : float
+        Half-width of the region of practical equivalence, in the unit of the scores; its edges are inside.
+    prior : sequence of three float
+        Weights below, inside and above the rope, in data sets; by default one, inside.
+    names : sequence of two
+        What the systems are called.
+    draws : int
+        Draws behind ``shares``; the probabilities are exact.
+    random_seed : int or numpy.random.Generator
+        Seed of the draws.
+
+    Returns
+    -------
+    DatasetTest
+
+    Raises
+    ------
+    TypeError
+        If scores are not one-dimensional numbers.
+    ValueError
+        If they are of different lengths, fewer than two, or not finite; if `rope` or a weight is negative.
+
+    Notes
+    -----
+    The shares of data sets below, inside and above have the posterior Dirichlet(prior + counts). With a rope of 0,
+    inside are ties: their share, prior weight included, counts half for either side. ``prob_largest`` is an integral
+    over one of three independent gammas, to about 1e-9; with a rope of 0 it compares the two sides.
+
+    References
+    ----------
+    Benavoli, Corani, Demšar & Zaffalon (2017), Journal of Machine Learning Research 18.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> new, old = [0.91, 0.84, 0.77, 0.88, 0.95, 0.83], [0.88, 0.86, 0.72, 0.87, 0.91, 0.80]
+    >>> bp.sign_test(new, old, rope=0.01).summary().round(3)
+                                         below  inside  above  mcse
+    next data set                        0.143   0.286  0.571   0.0
+    most probable for the next data set  0.045   0.176  0.779   0.0
+    """
+    values = differences(scores_a, scores_b).values
+    width, weights = half_width(rope), _weights(prior)
+    counts = [np.sum(region) for region in (values < -width, np.abs(values) <= width, values > width)]
+    concentration = weights + np.array(counts)
+    shares = _dirichlet(concentration, draws, random_seed)
+    return DatasetTest(
+        test="sign test",
+        names=two_names(names),
+        rope=width,
+        basis=f"Dirichlet({', '.join(f'{weight:g}' for weight in weights)}) below, inside and above the rope",
+        shares=labelled(_ties_half(shares, width), width),
+        prob_rope_next=labelled(_ties_half(concentration / concentration.sum(), width), width, mcse=0.0),
+        prob_largest=labelled(_largest_of_dirichlet(concentration, width), width, mcse=0.0),
+    )
+
+
+def signed_rank_test(
+    scores_a: Any,
+    scores_b: Any,
+    *,
+    rope: float = 0.0,
+    prior: float = 0.5,
+    names: Sequence[Any] = ("a", "b"),
+    draws: int = DRAWS,
+    random_seed: Any = 0,
+) -> DatasetTest:
+    """Compare two systems by the sizes of their differences on data sets, whose distribution is left open.
+
+    Parameters
+    ----------
+    scores_a, scores_b : array-like (n,)
+        A mean score a data set, in the same order; at least two.
+    rope : float
+        Half-width of the region of practical equivalence, in the unit of the scores.
+    prior : float
+        Weight, in data sets, of a difference of 0 added to the data.
+    names : sequence of two
+        What the systems are called.
+    draws : int
+        Draws behind ``shares`` and ``prob_largest``; ``prob_rope_next`` is exact.
+    random_seed : int or numpy.random.Generator
+        Seed of the draws.
+
+    Returns
+    -------
+    DatasetTest
+        Its regions are of the average difference on two data sets not yet seen.
+
+    Raises
+    ------
+    TypeError
+        If scores are not one-dimensional numbers.
+    ValueError
+        If they are of different lengths, fewer than two, or not finite; if `rope` or the weight is negative.
+
+    Notes
+    -----
+    The differences z have a Dirichlet process for a prior, so their distribution has random weights on 0 and the
+    observed z_1, …, z_n, w ~ Dirichlet(prior, 1, …, 1). In each draw of w the share above the rope is that of pairs,
+    Σ_ij w_i w_j 1[(z_i + z_j)/2 > rope], as in Wilcoxon's test, and likewise below. Pairs on an edge of the rope count
+    half for either region; so do ties, if the rope is 0.
+
+    References
+    ----------
+    Benavoli, Corani, Demšar & Zaffalon (2017), Journal of Machine Learning Research 18.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> new, old = [0.91, 0.84, 0.77, 0.88, 0.95, 0.83], [0.88, 0.86, 0.72, 0.87, 0.91, 0.80]
+    >>> bp.signed_rank_test(new, old, rope=0.01).prob_rope_next.values.round(3)
+    array([0.051, 0.21 , 0.738])
+    """
+    found = differences(scores_a, scores_b)
+    width, weight = half_width(rope), _checks.number("prior", prior)
+    if not 0 <= weight < np.inf:
+        raise ValueError(f"prior must be the weight of a difference of 0, at least 0; it is {prior}.")
+    z = np.append(0, found.values)
+    middles = np.round((z + z[:, None]) / 2, found.decimals)
+    below, above = (np.heaviside(side * middles - width, 0.5) for side in (-1, 1))
+    regions = np.stack([below, 1 - below - above, above])
+    concentration = np.append(weight, np.ones(len(z) - 1))
+    total = concentration.sum()
+    # E[w_i w_j] of a Dirichlet.
+    pairs = (np.outer(concentration, concentration) + np.diag(concentration)) / (total * (total + 1))
+    w = _dirichlet(concentration, draws, random_seed)
+    shares = np.stack([((w @ region) * w).sum(-1) for region in regions], -1)
+    return DatasetTest(
+        test="signed-rank test",
+        names=two_names(names),
+        rope=width,
+        basis=f"Dirichlet process with a difference of 0 of weight {weight:g}",
+        shares=labelled(shares, width),
+        prob_rope_next=labelled((regions * pairs).sum((1, 2)), width, mcse=0.0),
+        prob_largest=mean_of_draws(largest(shares)[None], width, independent=True),
+    )
+
+
+# ── Regions ──
+
+
+def labelled(values: Array, rope: float, **facts: float) -> xr.DataArray:
+    """Return values (…, 3) of the regions with their dim ``rope``, and a dim ``draw`` before it."""
+    dims = ("draw", "rope")[-values.ndim :]
+    return xr.DataArray(values, {"rope": list(REGIONS)}, dims, attrs={"rope": rope, **facts})
+
+
+def largest(shares: Array) -> Array:
+    """Return 1 for the largest of shares (…, 3), 0 for the others; equals share the 1."""
+    best = shares == shares.max(-1, keepdims=True)
+    return np.asarray(best / best.sum(-1, keepdims=True))
+
+
+def mean_of_draws(values: Array, rope: float, independent: bool) -> xr.DataArray:
+    """Return the mean of draws (chain, draw, 3) for each region, with the greatest Monte Carlo error."""
+    errors = Draws(np.moveaxis(values, -1, 0), (0.0, 1.0), independent).mcse()
+    return labelled(values.mean((0, 1)), rope, mcse=float(np.nanmax(errors, initial=0)))
+
+
+def region_table(questions: dict[str, xr.DataArray]) -> pd.DataFrame:
+    """Return probabilities of the regions, a row a question, with their Monte Carlo errors."""
+    rows = {question: dict(zip(REGIONS, found.values, strict=True)) | {"mcse": found.attrs["mcse"]}
+            for question, found in questions.items()}  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _dirichlet(concentration: Array, draws: int, random_seed: Any) -> Array:
+    """Return draws (draws, n); what has no weight has no share."""
+    rng = np.random.default_rng(_checks.seed(random_seed))
+    gammas = rng.standard_gamma(concentration, (_checks.count("draws", draws, least=2), len(concentration)))
+    return np.asarray(gammas / gammas.sum(-1, keepdims=True))
+
+
+def _ties_half(shares: Array, rope: float) -> Array:
+    """Give what is inside, shares (…, 3), half to either side if the rope has no width."""
+    return shares if rope else shares[..., [0, 1, 2]] * [1, 0, 1] + shares[..., [1]] * [0.5, 0, 0.5]
+
+
+def _largest_of_dirichlet(concentration: Array, rope: float) -> Array:
+    """Return the probabilities (3,) that each share is the largest, of two if the rope has no width.
+
+    Shares are as independent gammas G_i: P(G_i > the others) = E[Π_j F_j(G_i)], over u = F_i(G_i).
+    """
+    weights = concentration * ([1, 1, 1] if rope else [1, 0, 1])
+    if not weights.any():
+        return np.array([0.5, 0, 0.5])
+    u, rest, weight = tanh_sinh()
+    found = np.zeros(3)
+    for i in np.flatnonzero(weights):
+        gamma = np.where(u < 0.5, special.gammaincinv(weights[i], u), special.gammainccinv(weights[i], rest))
+        others = [special.gammainc(other, gamma) for j, other in enumerate(weights) if j != i and other]
+        found[i] = (weight * np.prod(others, axis=0)).sum()
+    return found
+
+
+def _weights(prior: Sequence[float]) -> Array:
+    try:
+        weights = np.array([_checks.number("prior", weight) for weight in prior])
+    except TypeError:
+        weights = np.array([])
+    if weights.shape != (3,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError(f"prior must be weights of at least 0 below, inside and above the rope; it is {prior!r}.")
+    return weights

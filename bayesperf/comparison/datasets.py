@@ -1,0 +1,208 @@
+"""Two systems on several data sets, by all their cross-validated scores: the hierarchical correlated comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.comparison.dataset_tests import (
+    LARGEST,
+    NEXT,
+    NextDataset,
+    labelled,
+    largest,
+    mean_of_draws,
+    region_table,
+)
+from bayesperf.comparison.result import Comparison
+from bayesperf.comparison.score_pairs import half_width
+from bayesperf.core import checks as _checks
+from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.student_t import StudentT
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.sampling.fit import fit
+
+AVERAGE = "average over data sets"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DatasetComparison(Comparison, NextDataset):
+    """The difference of two systems' scores, a − b, over data sets. Made by `bayesperf.compare_scores`.
+
+    Three questions are kept apart: ``difference`` and all that a `Comparison` says are of the average over the
+    population of data sets; ``prob_rope_next`` is of the next data set, which differs from the average;
+    ``prob_largest`` is of neither: how sure it is which region is the most probable for the next data set.
+
+    Attributes
+    ----------
+    shares : xarray.DataArray (draw, rope)
+        Probabilities of the regions for the next data set, given the parameters of each draw.
+    prob_rope_next : xarray.DataArray (rope)
+        Their means: the probabilities for the next data set.
+    prob_largest : xarray.DataArray (rope)
+        Share of draws in which each region is the most probable.
+    tree : xarray.DataTree
+        The fit of `bayesperf.models.datasets`.
+    """
+
+    tree: xr.DataTree
+
+    def regions(self) -> pd.DataFrame:
+        """Return the probabilities below, inside and above the rope, a row a question."""
+        return region_table({AVERAGE: self.prob_rope, NEXT: self.prob_rope_next, LARGEST: self.prob_largest})
+
+
+def compare_scores(
+    scores: xr.DataArray,
+    *,
+    dim: str = "dataset",
+    rope: float = 0.0,
+    test_fraction: float | None = None,
+    greater_is_better: bool | None = True,
+    random_seed: Any = 0,
+    **fit_options: Any,
+) -> DatasetComparison:
+    """Compare two systems by their cross-validated scores on several data sets.
+
+    ``bayesperf.compare(scores, dim="dataset")`` is the same.
+
+    Parameters
+    ----------
+    scores : xarray.DataArray
+        Dims `dim`, ``model`` (two: a and b, in this order) and ``fold``; of any metric, in any unit, which its name
+        says.
+    dim : str
+        The dim of the data sets, at least two.
+    rope : float
+        Half-width of the region of practical equivalence, in the unit of the scores.
+    test_fraction : float, optional
+        Share of a data set's examples that a fold tests; by default 1/(number of folds). For repeated cross-validation
+        with k folds it is 1/k.
+    greater_is_better : bool or None
+        Direction of the scores.
+    random_seed : int or numpy.random.Generator
+        Seed of the fit.
+    **fit_options
+        Of `bayesperf.fit`: ``priors``, ``draws``, ``tune``, ``chains``, ``progressbar`` and those of the sampler.
+
+    Returns
+    -------
+    DatasetComparison
+
+    Raises
+    ------
+    TypeError
+        If scores are not a DataArray of numbers with these three dims.
+    ValueError
+        If there are not two models, fewer than two data sets or folds, or missing scores; if on some data set all
+        folds differ by the same; if `test_fraction` is not between 0 and 1, or `rope` is negative.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the draws are not to be trusted: see `bayesperf.fit`.
+
+    Notes
+    -----
+    The model is `bayesperf.models.datasets`: differences of folds are correlated by `test_fraction`, data sets have
+    differences from a Student-t population. Given its parameters, the probabilities of the next data set are exact.
+
+    Two or three data sets say little of the population: the probabilities of the next one then owe much to the priors.
+
+    References
+    ----------
+    Corani, Benavoli, Demšar, Mangili & Zaffalon (2017), Machine Learning 106. What its authors' package prints as
+    probabilities is ``prob_largest``.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> found = bp.compare_scores(scores, rope=0.01)  # doctest: +SKIP
+    >>> found.regions()  # doctest: +SKIP
+    """
+    width, fraction = half_width(rope), _fraction(test_fraction)
+    data = _checked(scores, dim)
+    tree = fit(data, "datasets", options={"test_fraction": fraction}, random_seed=random_seed, **fit_options)
+    return _comparison(tree, data, width, fraction, greater_is_better)
+
+
+def _comparison(
+    tree: xr.DataTree, data: xr.DataArray, rope: float, test_fraction: float | None, greater_is_better: bool | None
+) -> DatasetComparison:
+    """Return what a fit says of scores (dataset, model, fold)."""
+    posterior = tree["posterior"].to_dataset()
+    average, spread, tail = (
+        posterior[name].transpose("chain", "draw").values for name in ("average", "spread_of_datasets", "tail")
+    )
+    shares = _next(average, spread, 1 + tail, rope)
+    metric = "score" if data.name is None else str(data.name)
+    distribution = Draws.of(metric, average[None], (-np.inf, np.inf), independent=False)
+
+    def sample(n: int, random_seed: Any) -> NDArray[np.float64]:
+        rng = np.random.default_rng(0 if random_seed is None else random_seed)
+        return rng.choice(average.ravel(), n, replace=n > average.size)[None]
+
+    correlation = 1 / data.sizes["fold"] if test_fraction is None else test_fraction
+    return DatasetComparison(
+        difference=Marginal(
+            metric, distribution, xr.DataArray(0.0), sample, "Posterior of the average difference over data sets"
+        ),
+        names=tuple(data["model"].values.tolist()),
+        rope=rope,
+        greater_is_better=greater_is_better,
+        basis=f"{posterior.attrs.get('prior', '')}; folds correlated by {correlation:.3g}",
+        shares=labelled(shares.reshape(-1, 3), rope),
+        prob_rope_next=mean_of_draws(shares, rope, independent=False),
+        prob_largest=mean_of_draws(largest(shares), rope, independent=False),
+        tree=tree,
+    )
+
+
+def _next(average: NDArray[Any], spread: NDArray[Any], df: NDArray[Any], rope: float) -> NDArray[np.float64]:
+    """Return the probabilities of the regions for the next data set in each draw, (chain, draw, 3)."""
+    population = StudentT.of(average, spread, df)
+    below, above = population.cdf(np.array([[-rope]])), population.sf(np.array([[rope]]))
+    inside = np.clip(1 - below - above, 0, 1) if rope else np.zeros_like(below)
+    return np.concatenate([below, inside, above], -1).reshape(*average.shape, 3)
+
+
+def _fraction(test_fraction: float | None) -> float | None:
+    return None if test_fraction is None else _checks.probability("test_fraction", test_fraction)
+
+
+def _checked(scores: Any, dim: str) -> xr.DataArray:
+    """Return scores with dims dataset, model and fold."""
+    wanted = (dim, "model", "fold")
+    if dim in wanted[1:]:
+        raise ValueError(f"dim: {dim!r} is not of the data sets. Name their dim, as dim='dataset'.")
+    if not isinstance(scores, xr.DataArray) or set(scores.dims) != set(wanted) or scores.dtype.kind not in "iuf":
+        found = f"{type(scores).__name__} of dims {getattr(scores, 'dims', 'none')}"
+        raise TypeError(f"scores must be a DataArray of numbers with dims {', '.join(wanted)}; it is a {found}.")
+    if scores.sizes["model"] != 2:
+        raise ValueError(f"scores: two systems are compared; dim model has {scores.sizes['model']}. Select two.")
+    if scores.sizes[dim] < 2:
+        raise ValueError(f"scores: there is one {dim}; ask correlated_ttest of its folds.")
+    if scores.sizes["fold"] < 2:
+        raise ValueError("scores: one fold says nothing of the scatter of scores; ask signed_rank_test.")
+    _check_each(scores, dim)
+    return scores.transpose(*wanted).rename({dim: "dataset"})
+
+
+def _check_each(scores: xr.DataArray, dim: str) -> None:
+    """Refuse data sets with missing scores, or without scatter."""
+    names = scores[dim].values
+    missing = ~np.isfinite(scores.transpose(dim, ...).values).all((1, 2))
+    if missing.any():
+        raise ValueError(f"scores: {dim} {names[np.argmax(missing)]!s} has missing or infinite scores. Drop it.")
+    apart = scores.isel(model=0, drop=True) - scores.isel(model=1, drop=True)
+    equal = (apart.max("fold") == apart.min("fold")).values
+    if equal.any():
+        raise ValueError(
+            f"scores: at {dim} {names[np.argmax(equal)]!s} all folds differ by the same, which leaves no scatter to "
+            "model. Ask signed_rank_test of mean scores, which takes such data sets."
+        )

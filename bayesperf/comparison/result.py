@@ -1,0 +1,280 @@
+"""What a comparison answers: probabilities, ropes, ranks and losses of the differences between systems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.counts.display import Summary
+from bayesperf.distributions.differences import shortfall
+from bayesperf.distributions.draws import Draws
+from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.summary import summary_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+REGIONS = ("below", "inside", "above")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """The difference of a metric between systems, a − b. Made by `bayesperf.compare`.
+
+    Of two systems every figure is over the leading dims (0-d for one matrix each). Of many along a dim, figures have
+    the dims (`dim`, ``{dim}_other``): the first is a, the second b. "Greater" is of the value; "better" turns it by the
+    metric's direction.
+
+    Attributes
+    ----------
+    difference : Marginal
+        Distribution of a − b; of many systems, of each pair in order, along a last dim ``pair``.
+    names : tuple
+        What the systems are called.
+    rope : float
+        Half-width of the region of practical equivalence, on the metric's scale: differences in [−rope, rope] do not
+        matter.
+    greater_is_better : bool or None
+        Direction of the metric; None where it has none.
+    basis : str
+        What is known and assumed, in words: prior, and how the systems are related.
+    dim : str
+        The dim of the systems.
+    many : bool
+        Whether there are many, in pairs.
+    """
+
+    difference: Marginal
+    names: tuple[Any, ...]
+    rope: float
+    greater_is_better: bool | None
+    basis: str
+    dim: str = "model"
+    many: bool = False
+    _ratio: Callable[[], Marginal] | None = None
+    _values: Callable[[], xr.DataArray] | None = None
+
+    @property
+    def metric(self) -> str:
+        """Name of the metric."""
+        return self.difference.name
+
+    # ── Which is greater ──
+
+    @cached_property
+    def prob_greater(self) -> xr.DataArray:
+        """P(a − b > 0), ties counted half; 0.5 on the diagonal of many.
+
+        If by draws, ``attrs`` hold the largest Monte Carlo error, ``mcse``, and share of draws left out, ``undefined``.
+        """
+        greater = self._greater_of_pairs
+        return self._square(greater, 0.5, 1 - greater).rename("prob_greater")
+
+    @cached_property
+    def prob_better(self) -> xr.DataArray:
+        """P(a is better than b), ties counted half: greater or smaller, by the metric's direction."""
+        greater = self.prob_greater
+        better = greater if self._greater("prob_better") else (1 - greater).assign_attrs(greater.attrs)
+        return better.rename("prob_better")
+
+    @cached_property
+    def prob_rope(self) -> xr.DataArray:
+        """Probabilities that a − b is below −rope, inside the rope, above it: last dim ``rope``."""
+        below, inside, above = self._regions
+        # Turned round, what was below is above.
+        parts = [
+            self._square(below, 0.0, above), self._square(inside, 1.0, inside), self._square(above, 0.0, below)
+        ]  # fmt: skip
+        stacked = xr.concat(parts, _coordinate("rope", REGIONS)).transpose(..., "rope").rename("prob_rope")
+        return stacked.assign_attrs(above.attrs, rope=self.rope)
+
+    @cached_property
+    def expected_loss(self) -> xr.DataArray:
+        """What is lost on average, in units of the metric, by choosing a where b may be better: E[max(b − a, 0)]."""
+        below = self.difference._label(self.difference._each(shortfall))
+        above = (self.difference.mean() + below).clip(0)
+        if isinstance(draws := self.difference._distribution, Draws):
+            error = np.max([_mcse(draws, np.maximum(side, 0)) for side in (draws.values, -draws.values)])
+            below, above = (side.assign_attrs(mcse=float(error)) for side in (below, above))
+        loss, reverse = (below, above) if self._greater("expected_loss") else (above, below)
+        return self._square(loss, 0.0, reverse).rename("expected_loss")
+
+    @cached_property
+    def _greater_of_pairs(self) -> xr.DataArray:
+        """P(a − b > 0), ties counted half, as the differences come."""
+        above, below = self._beyond(0.0)
+        return (0.5 * (1 + above - below)).assign_attrs(above.attrs)
+
+    @cached_property
+    def _regions(self) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
+        """Probabilities below, inside and above the rope, as the differences come."""
+        above, below = self._beyond(self.rope)
+        return below, (1 - above - below).clip(0), above
+
+    def _beyond(self, distance: float) -> tuple[xr.DataArray, xr.DataArray]:
+        """Return P(a − b > distance) and P(a − b < −distance)."""
+        draws = self.difference._distribution
+        if not isinstance(draws, Draws):
+            above = self.difference.prob_above(distance)
+            # A continuous difference is one or the other.
+            split = distance == 0 and self.difference.method == "quadrature"
+            return above, 1 - above if split else self.difference.prob_below(-distance)
+        # A share of whole examples that is on the edge is so up to rounding.
+        edge = distance * (1 + 1e-9)
+        above, below = self.difference.prob_above(edge), self.difference.prob_below(-edge)
+        error = max(_mcse(draws, side) for side in (draws.values > edge, draws.values < -edge))
+        return above.assign_attrs(mcse=error, undefined=float(draws.undefined().max())), below
+
+    # ── Among many ──
+
+    @cached_property
+    def ranks(self) -> xr.DataArray:
+        """P(rank), 1 the best by the metric's direction, ties broken at random: dims (…, `dim`, ``rank``).
+
+        Of many systems always by joint draws: ``attrs`` as of `prob_greater`.
+        """
+        greater = self._greater("ranks")
+        if self._values is None:
+            better = self.prob_better
+            table = [[better, 1 - better], [1 - better, better]]
+            rows = [xr.concat(row, _coordinate("rank", [1, 2])) for row in table]
+            found = xr.concat(rows, self._index()).transpose(..., self.dim, "rank")
+            return found.assign_attrs(better.attrs).rename("ranks")
+        values = self._values().transpose(..., "draw", self.dim)
+        return _ranks(values if greater else -values, self.dim)
+
+    @property
+    def prob_best(self) -> xr.DataArray:
+        """P(best), over the systems."""
+        return self.ranks.sel(rank=1, drop=True).rename("prob_best")
+
+    @property
+    def ratio(self) -> Marginal:
+        """Distribution of a / b; of many systems, of each pair along ``pair``."""
+        if self._ratio is None:
+            raise ValueError("ratio: the systems' own values are not known, only their differences.")
+        return self._ratio()
+
+    # ── Showing ──
+
+    def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
+        """Return a tidy table, a row a pair of systems (and leading coordinate).
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the interval.
+        ci_kind : {"hdi", "eti"}
+            Highest-density or equal-tailed.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``metric``, the leading dims, ``a``, ``b``; of a − b ``mean, sd, median, ci_lower, ci_upper``; then
+            ``prob_greater``, the probabilities ``below``, ``inside``, ``above`` the rope, ``method`` and ``mcse``; of
+            predictions also the share of draws that are ``undefined`` (0/0) and left out.
+        """
+        table = summary_rows(self.difference, self.difference.dims, ci_prob, ci_kind)
+        table = table.drop(columns=["pair"] * self.many + ["undefined"] * (not table["undefined"].any()))
+        sides = np.resize(np.array(self._sides(), dtype=object), (len(table), 2))
+        figures = {"prob_greater": self._greater_of_pairs, **dict(zip(REGIONS, self._regions, strict=True))}
+        table = _inserted(table, "mean", dict(zip("ab", sides.T, strict=True)))
+        table = _inserted(table, "method", {name: values.values.ravel() for name, values in figures.items()})
+        summary = Summary(table)
+        estimand = f"{self.difference.estimand}, a − b (region of practical equivalence ±{self.rope:g})"
+        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": estimand, "prior": self.basis}
+        return summary
+
+    def plot(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
+        """Draw the density of the difference with the rope, or of many systems P(a > b) and the ranks."""
+        from bayesperf import plots
+
+        return plots.comparison(self, ci_prob=ci_prob, ci_kind=ci_kind)
+
+    def __repr__(self) -> str:
+        what = f"{len(self.names)} systems" if self.many else " − ".join(map(str, self.names))
+        return f"<bayesperf.Comparison: {self.metric}, {what} ({self.difference.method})>"
+
+    def _repr_html_(self) -> str:
+        html: str = self.summary()._repr_html_()  # type: ignore[operator]
+        return html
+
+    # ── Helpers ──
+
+    def _greater(self, what: str) -> bool:
+        if self.greater_is_better is None:
+            raise ValueError(f"{what}: neither more nor less {self.metric} is better. See prob_greater and prob_rope.")
+        return self.greater_is_better
+
+    def _index(self, suffix: str = "") -> xr.DataArray:
+        return _coordinate(f"{self.dim}{suffix}", self.names)
+
+    def _sides(self) -> list[tuple[Any, Any]]:
+        """Return the names of a and b, a row a pair."""
+        first, second = np.triu_indices(len(self.names), 1)
+        return [(self.names[i], self.names[j]) for i, j in zip(first, second, strict=True)]
+
+    def _square(self, upper: xr.DataArray, diagonal: float, reverse: xr.DataArray) -> xr.DataArray:
+        """Return what is of pairs, and of pairs turned round, as a matrix of systems; of two systems, as it is."""
+        if not self.many:
+            return upper
+        count = len(self.names)
+        first, second = np.triu_indices(count, 1)
+        values = np.full((*upper.shape[:-1], count, count), diagonal)
+        values[..., first, second] = upper
+        values[..., second, first] = reverse
+        coords = {name: c for name, c in upper.coords.items() if "pair" not in c.dims and name != "pair"}
+        names = (self._index(), self._index("_other"))
+        coords |= {str(index.name): index for index in names}
+        dims = (*upper.dims[:-1], *(index.name for index in names))
+        return xr.DataArray(values, coords, dims, attrs=upper.attrs)
+
+
+def _coordinate(name: str, values: Sequence[Any]) -> xr.DataArray:
+    return xr.DataArray(list(values), dims=name, name=name)
+
+
+def _inserted(table: pd.DataFrame, before: str, columns: Mapping[str, Any]) -> pd.DataFrame:
+    """Put columns before one of a table."""
+    at = list(table.columns).index(before)
+    return pd.concat([table.iloc[:, :at], pd.DataFrame(columns, table.index), table.iloc[:, at:]], axis=1)
+
+
+def _mcse(draws: Draws, values: NDArray[Any]) -> float:
+    """Return the largest Monte Carlo error of the means of something that each draw has."""
+    shares = np.where(np.isnan(draws.values), np.nan, values)
+    return float(np.nanmax(Draws(shares, (0, 1), draws.independent).mcse(), initial=0))
+
+
+def _ranks(values: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return how often each system has each rank, of draws (…, draw, system), before them a sampler's chains."""
+    independent, count = "chain" not in values.dims, values.sizes[dim]
+    if independent:
+        values = values.expand_dims("chain", axis=-3)
+    systems = np.arange(count)
+    noise = np.random.default_rng(0).random(values.shape[-3:])
+    shares, errors, undefined = [], [], []
+    for draws in values.values.reshape(-1, *noise.shape):
+        missing = np.isnan(draws).any(-1)
+        if missing.all():
+            raise ValueError("ranks: in no draw is the metric defined for every system.")
+        rank = np.lexsort((noise, -draws), axis=-1).argsort(-1)
+        cell = (systems * count + rank)[~missing]
+        share = np.bincount(cell.ravel(), minlength=count**2).reshape(count, count) / len(cell)
+        shares.append(share)
+        undefined.append(missing.mean())
+        if independent:
+            errors.append(np.sqrt(share * (1 - share) / len(cell)).max())
+        else:
+            known = Draws(np.where(missing, np.nan, 0.0)[None], (0, 1), independent=False)
+            errors += [_mcse(known, np.moveaxis(rank == place, -1, 0)) for place in systems]
+    result = values.isel(chain=0, draw=0, drop=True).expand_dims(rank=systems + 1, axis=-1)
+    attrs = {"mcse": float(np.max(errors)), "undefined": float(np.max(undefined))}
+    return result.copy(data=np.reshape(shares, result.shape)).assign_attrs(attrs).rename("ranks")

@@ -1,0 +1,71 @@
+"""Scores of two systems, fold by fold or data set by data set: checked, and their differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.core import checks as _checks
+
+Array = NDArray[np.float64]
+
+
+class Differences(NamedTuple):
+    """Scores of a − scores of b (n,), and the decimal place they are good to.
+
+    A difference is rounded to 14 digits of the greatest score, so that 0.81 − 0.80 is 0.01 and inside a rope of 0.01.
+    """
+
+    values: Array
+    decimals: int
+
+
+def differences(scores_a: Any, scores_b: Any) -> Differences:
+    """Return the differences of scores that belong together in pairs, at least two."""
+    a, b = (_scores(name, scores) for name, scores in {"scores_a": scores_a, "scores_b": scores_b}.items())
+    if len(a) != len(b):
+        raise ValueError(f"scores_b has {len(b)} scores and scores_a {len(a)}: they must be of the same, in one order.")
+    labels_a, labels_b = _labels(scores_a), _labels(scores_b)
+    if labels_a is not None and labels_b is not None and not labels_a.equals(labels_b):
+        raise ValueError("scores_b is labelled otherwise than scores_a: put both in the same order, or give arrays.")
+    greatest = max(np.abs(a).max(), np.abs(b).max())
+    decimals = 14 - int(np.clip(np.ceil(np.log10(greatest)), -280, 280)) if greatest else 14
+    return Differences(np.round(a - b, decimals), decimals)
+
+
+def _scores(name: str, scores: Any) -> Array:
+    values = np.asarray(scores)
+    if values.ndim != 1 or values.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be a one-dimensional array of numbers; it is {scores!r}.")
+    if len(values) < 2:
+        raise ValueError(f"{name} must hold at least two scores; there is {len(values) or 'none'}.")
+    if not np.isfinite(values).all():
+        at = int(np.argmin(np.isfinite(values)))
+        raise ValueError(f"{name} has a missing or infinite score, {values[at]} at position {at}. Drop it from both.")
+    return values.astype(float)
+
+
+def _labels(scores: Any) -> pd.Index[Any] | None:
+    if isinstance(scores, pd.Series):
+        return scores.index
+    return scores.indexes.get(scores.dims[0]) if isinstance(scores, xr.DataArray) else None
+
+
+def half_width(rope: Any) -> float:
+    """Return the half-width of a region of practical equivalence."""
+    width = _checks.number("rope", rope)
+    if not 0 <= width < np.inf:
+        raise ValueError(f"rope must be the half-width of a region, at least 0; it is {rope}.")
+    return width
+
+
+def two_names(names: Sequence[Any]) -> tuple[Any, Any]:
+    """Return what two systems are called."""
+    if isinstance(names, str) or len(names) != 2:
+        raise ValueError(f"names must be two, of a and of b; they are {names!r}.")
+    return names[0], names[1]

@@ -1,0 +1,408 @@
+"""Confusion matrices: how predictions come in.
+
+Everything is one labelled array of counts with last dims ``("actual", "predicted")``, whatever stands before them:
+folds, models, thresholds, data sets. ``ConfusionMatrix`` holds it and refuses what is not a table of counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bayesperf.counts import (
+    labels as _labels,
+)
+from bayesperf.counts import (
+    predictions as _predictions,
+)
+from bayesperf.counts import (
+    same_examples as _outcomes,
+)
+from bayesperf.counts import (
+    tables as _tables,
+)
+from bayesperf.counts.same_examples import JointOutcomes
+from bayesperf.counts.tables import CELL_DIMS
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConfusionMatrix:
+    """Counts of (actual, predicted) label pairs, with any leading dims.
+
+    Immutable. Make one with a constructor below: `from_predictions`, `from_counts`, `from_table`, `from_scores`,
+    `from_frame`, `from_cross_validation`.
+
+    Parameters
+    ----------
+    counts : xarray.DataArray
+        Non-negative whole numbers with dims ``(..., actual, predicted)``; both have the labels as coordinates.
+    pos_label : label, optional
+        The positive class of a binary matrix. Inferred for labels {0, 1}, {-1, 1} and {False, True}.
+    outcomes : JointOutcomes, optional
+        What several systems predicted for the same examples, of which `counts` are the margins. Constructors that know
+        it supply it. The name of the systems' dim is then in ``counts.attrs["same_examples"]``.
+
+    Raises
+    ------
+    ValueError
+        If the counts are negative, fractional or missing, the table is not square, or `pos_label` is not a label.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_predictions(["cat", "dog", "dog"], ["cat", "dog", "cat"], pos_label="dog")
+    >>> cm
+    <bayesperf.ConfusionMatrix: 3 examples, positive 'dog'>
+    predicted  cat  dog
+    actual
+    cat          1    0
+    dog          1    1
+    """
+
+    counts: xr.DataArray
+    pos_label: Any = None
+    outcomes: JointOutcomes | None = None
+
+    def __post_init__(self) -> None:
+        counts = _tables.checked_counts(self.counts, CELL_DIMS)
+        if self.outcomes is not None:
+            counts = counts.assign_attrs(same_examples=self.outcomes.dim)
+        elif counts.attrs.get("same_examples") not in counts.dims[:-2]:
+            counts.attrs.pop("same_examples", None)
+        labels = counts["actual"].values.tolist()
+        object.__setattr__(self, "counts", counts)
+        object.__setattr__(self, "pos_label", _tables.positive(labels, self.pos_label))
+
+    @classmethod
+    def from_counts(cls, *, tp: ArrayLike, fn: ArrayLike, fp: ArrayLike, tn: ArrayLike) -> ConfusionMatrix:
+        """Make binary matrices from their four cells.
+
+        Parameters
+        ----------
+        tp, fn, fp, tn : int or array-like or xarray.DataArray
+            True positives, false negatives, false positives, true negatives. They broadcast against each other; dims of
+            a DataArray become leading dims.
+
+        Returns
+        -------
+        ConfusionMatrix
+            With labels 0 and 1, of which 1 is positive.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45).total.item()
+        100
+        """
+        cells = {
+            name: value if isinstance(value, xr.DataArray) else xr.DataArray(value)
+            for name, value in {"tn": tn, "fp": fp, "fn": fn, "tp": tp}.items()
+        }
+        for name, value in cells.items():
+            _tables.whole(value.values, name)
+            _tables.check_dims(value.dims)
+        try:
+            agreed = _tables.drop_conflicts(list(cells.values()))
+            tn_, fp_, fn_, tp_ = xr.broadcast(*xr.align(*agreed, join="exact"))
+            rows = [xr.concat(row, "predicted", coords="minimal") for row in ((tn_, fp_), (fn_, tp_))]
+        except ValueError as error:
+            raise ValueError(f"tp, fn, fp and tn do not broadcast: {error}") from None
+        counts = xr.concat(rows, "actual").transpose(..., *CELL_DIMS)
+        return cls(counts.assign_coords(actual=[0, 1], predicted=[0, 1]))
+
+    @classmethod
+    def from_table(
+        cls,
+        table: ArrayLike | xr.DataArray | pd.DataFrame,
+        *,
+        labels: Iterable[Any] | None = None,
+        pos_label: Any = None,
+        dims: Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
+    ) -> ConfusionMatrix:
+        """Make matrices from tables of counts, rows actual and columns predicted.
+
+        Parameters
+        ----------
+        table : array-like (..., K, K), xarray.DataArray or pandas.DataFrame
+            A DataArray has dims ``actual`` and ``predicted``; a DataFrame has the actual labels as its index and the
+            same labels, in any order, as its columns.
+        labels : sequence, optional
+            The K labels, in the order of the rows (0..K-1 if not given). Of a table that carries its labels, the order
+            wanted.
+        pos_label : label, optional
+            The positive class.
+        dims : sequence of str or mapping, optional
+            Names of the leading axes of an array, or a mapping of names to their coordinates.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 9]], [[7, 3], [2, 8]]], dims={"fold": [1, 2]})
+        >>> cm.dims, cm.total.values.tolist()
+        (('fold',), [20, 20])
+        """
+        counts = _tables.as_table(table, dims)
+        return cls(counts if labels is None else _tables.relabelled(counts, labels), pos_label)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_pred: Any,
+        *,
+        labels: Iterable[Any] | None = None,
+        pos_label: Any = None,
+        by: Mapping[str, Any] | None = None,
+        example: Any = None,
+        sample_weight: None = None,
+    ) -> ConfusionMatrix:
+        """Count label pairs.
+
+        Parameters
+        ----------
+        y_true, y_pred : array-like of shape (n,)
+            Labels: strings, whole numbers or booleans. Missing values are refused. A categorical fixes the labels and
+            their order; else they are those of both columns, sorted.
+        labels : sequence, optional
+            All labels, in the order wanted. Labels met in the data but not named here are an error.
+        pos_label : label, optional
+            The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
+        by : mapping of str to array-like of shape (n,), optional
+            Columns that become leading dims, as ``{"model": names, "fold": ids}``. A combination that never occurs has
+            a matrix of zeros.
+        example : array-like of shape (n,), optional
+            Which rows are the same example, by ids of any hashable kind. It says that the systems of the dim ``model``
+            (or of the only one in `by`) were judged on the same examples: every system on every example, once. They can
+            then be compared example by example.
+        sample_weight : None
+            Refused: a weighted count is not a number of examples, and its posterior would be too narrow or too wide.
+
+        Raises
+        ------
+        TypeError
+            If labels are of several kinds, or of a kind that cannot be a label.
+        ValueError
+            If columns are empty, of unequal length, or have missing values; if only one label occurs and `labels` does
+            not name the other; if by `example` some system has an example twice or not at all, or the rows of an
+            example differ in more than the system and its prediction.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_predictions([1, 0, 1, 0], [1, 0, 0, 0], by={"fold": ["a", "a", "b", "b"]})
+        >>> cm.sel(fold="b").counts.values
+        array([[1, 0], [1, 0]])
+
+        Two systems, three examples:
+
+        >>> cm = bp.ConfusionMatrix.from_predictions([1, 1, 0, 1, 1, 0], [1, 0, 0, 1, 1, 1],
+        ...                                          by={"model": ["old"] * 3 + ["new"] * 3}, example=[1, 2, 3] * 2)
+        >>> cm.counts.attrs
+        {'same_examples': 'model'}
+        """
+        if sample_weight is not None:
+            raise ValueError(
+                "sample_weight is not supported: counts are numbers of examples, and a posterior from weighted counts "
+                "would claim another amount of evidence than there is."
+            )
+        coded = _tables.code_pairs(y_true, y_pred, {} if by is None else by, labels)
+        outcomes = None if example is None else _outcomes.of_examples(coded, example, pos_label)
+        return cls(_tables.tabulate(coded), pos_label, outcomes)
+
+    @classmethod
+    def from_scores(
+        cls, y_true: Any, y_score: ArrayLike, *, thresholds: ArrayLike, pos_label: Any = None
+    ) -> ConfusionMatrix:
+        """Count what thresholding a score would predict: positive where the score is at least the threshold.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Labels of two classes.
+        y_score : array-like of shape (n,)
+            Scores, greater for the positive class; infinite ones are allowed, missing ones are not.
+        thresholds : float or array-like
+            Different thresholds, in the order wanted.
+        pos_label : label, optional
+            The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
+
+        Returns
+        -------
+        ConfusionMatrix
+            With leading dim ``threshold``.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_scores([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], thresholds=[0.3, 0.5])
+        >>> cm.sel(threshold=0.5).counts.values
+        array([[1, 1], [1, 1]])
+        """
+        return cls(_predictions.at_thresholds(y_true, y_score, thresholds, pos_label), pos_label)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        actual: str,
+        predicted: str,
+        by: str | Sequence[str] = (),
+        labels: Iterable[Any] | None = None,
+        pos_label: Any = None,
+    ) -> ConfusionMatrix:
+        """Count in a data frame; the group-by runs in the frame's own engine and only counts come back.
+
+        Parameters
+        ----------
+        frame : pandas, Polars or PyArrow frame, or any other that Narwhals supports
+            Eager or lazy, one row an example.
+        actual, predicted : str
+            Columns of labels.
+        by : str or sequence of str
+            Columns that become leading dims.
+        labels, pos_label
+            As in `from_predictions`.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> frame = bp.datasets.load("breast_cancer")
+        >>> bp.ConfusionMatrix.from_frame(frame, actual="actual", predicted="predicted", by="model",
+        ...                               pos_label="malignant").dims
+        ('model',)
+        """
+        from bayesperf.counts.frames import count_rows
+
+        keys = [by] if isinstance(by, str) else list(by)
+        values, rows = count_rows(frame, [actual, predicted, *keys])
+        if not len(rows):
+            raise ValueError("frame has no rows: there is nothing to count.")
+        columns = {f"column {name!r}": _labels.encode(values[name], f"column {name!r}") for name in (actual, predicted)}
+        coded = _tables.code(columns, {key: values[key] for key in keys}, labels)
+        return cls(_tables.tabulate(coded, rows), pos_label)
+
+    @classmethod
+    def from_cross_validation(
+        cls,
+        estimator: Any,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        cv: Any = 10,
+        groups: Any = None,
+        n_jobs: int | None = None,
+        pos_label: Any = None,
+    ) -> ConfusionMatrix:
+        """Fit a scikit-learn classifier on every fold's training part and count its predictions on the held-out part.
+
+        Parameters
+        ----------
+        estimator : scikit-learn classifier
+            Cloned for every fold.
+        X, y : array-like
+            Features and labels of one data set.
+        cv : int, splitter or iterable of (train, test) indices
+            As in scikit-learn; an integer means stratified folds.
+        groups : array-like, optional
+            Passed to the splitter.
+        n_jobs : int, optional
+            Folds fitted at once (joblib).
+        pos_label : label, optional
+            The positive class of a binary problem; inferred for {0, 1}, {-1, 1} and {False, True}.
+
+        Returns
+        -------
+        ConfusionMatrix
+            With leading dim ``fold`` (0, 1, …).
+
+        Raises
+        ------
+        ImportError
+            If scikit-learn is not installed.
+        """
+        classes = _labels.encode(y, "y").labels
+        y_true, y_pred, fold = _predictions.held_out(estimator, X, y, cv, groups, n_jobs)
+        return cls.from_predictions(y_true, y_pred, labels=classes, pos_label=pos_label, by={"fold": fold})
+
+    @property
+    def labels(self) -> list[Any]:
+        """The K class labels, in the order of rows and columns."""
+        labels: list[Any] = self.counts["actual"].values.tolist()
+        return labels
+
+    @property
+    def dims(self) -> tuple[Hashable, ...]:
+        """Names of the leading dims."""
+        return self.counts.dims[:-2]
+
+    @property
+    def total(self) -> xr.DataArray:
+        """Number of examples, over the leading dims."""
+        return self.counts.sum(CELL_DIMS, keep_attrs=False)
+
+    def sum(self, dim: str | Sequence[str]) -> ConfusionMatrix:
+        """Pool the counts over leading dims."""
+        dims = self._leading(dim)
+        outcomes = None if self.outcomes is None else self.outcomes.sum(dims)
+        return ConfusionMatrix(self.counts.sum(dims, keep_attrs=True), self.pos_label, outcomes)
+
+    def sel(self, **indexers: Any) -> ConfusionMatrix:
+        """Select leading coordinates by label, as xarray's ``sel``."""
+        return self._select("sel", indexers)
+
+    def isel(self, **indexers: Any) -> ConfusionMatrix:
+        """Select leading coordinates by position, as xarray's ``isel``."""
+        return self._select("isel", indexers)
+
+    def _select(self, how: str, indexers: Mapping[str, Any]) -> ConfusionMatrix:
+        self._leading(list(indexers))
+        counts = getattr(self.counts, how)(indexers)
+        outcomes = None if self.outcomes is None else self.outcomes.select(how, indexers)
+        return ConfusionMatrix(counts, self.pos_label, outcomes)
+
+    def one_vs_rest(self) -> ConfusionMatrix:
+        """Return one binary matrix a class (positive 1 = that class, 0 = any other), with last leading dim ``label``.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_table([[5, 1, 0], [2, 4, 1], [0, 0, 7]])
+        >>> cm.one_vs_rest().sel(label=1).counts.values.tolist()
+        [[12, 1], [3, 4]]
+        """
+        if "label" in self.dims:
+            raise ValueError("one_vs_rest adds a dim label, and there is one already. Rename it.")
+        counts = self.counts.values
+        tp = np.einsum("...ii->...i", counts)
+        fn, fp = counts.sum(-1) - tp, counts.sum(-2) - tp
+        tn = counts.sum((-2, -1))[..., None] - tp - fn - fp
+        coords = {dim: self.counts[dim] for dim in self.dims} | {"label": self.labels}
+        cells = {name: xr.DataArray(value, coords, (*self.dims, "label"))
+                 for name, value in {"tp": tp, "fn": fn, "fp": fp, "tn": tn}.items()}  # fmt: skip
+        rest = ConfusionMatrix.from_counts(**cells)
+        outcomes = None if self.outcomes is None else self.outcomes.one_vs_rest()
+        return ConfusionMatrix(rest.counts.assign_attrs(self.counts.attrs), rest.pos_label, outcomes)
+
+    def _leading(self, dim: str | Sequence[str]) -> list[str]:
+        dims = [dim] if isinstance(dim, str) else list(dim)
+        unknown = [name for name in dims if name not in self.dims]
+        if unknown:
+            raise ValueError(f"dim: {unknown[0]!r} is not a leading dim; they are {list(self.dims)}.")
+        return dims
+
+    def __repr__(self) -> str:
+        from bayesperf.counts.display import matrix_text
+
+        return matrix_text(self)
+
+    def _repr_html_(self) -> str:
+        from bayesperf.counts.display import matrix_html
+
+        return matrix_html(self)

@@ -1,0 +1,93 @@
+"""Two systems judged on the same examples: their joint counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from bayesperf.counts import labels as _labels
+from bayesperf.counts import same_examples as _outcomes
+from bayesperf.counts import tables as _tables
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.counts.same_examples import JointOutcomes
+
+_DIMS = ("actual", "predicted_a", "predicted_b")
+
+
+@dataclass(frozen=True, eq=False)
+class PairedConfusionMatrix:
+    """Joint counts of what two systems predicted for the same examples.
+
+    Parameters
+    ----------
+    counts : xarray.DataArray
+        Whole numbers with dims ``(actual, predicted_a, predicted_b)``.
+    names : tuple of two str
+        What systems a and b are called.
+    pos_label : label, optional
+        The positive class of a binary problem.
+    """
+
+    counts: xr.DataArray
+    names: tuple[str, str] = ("a", "b")
+    pos_label: Any = None
+
+    def __post_init__(self) -> None:
+        counts = _tables.checked_counts(self.counts, _DIMS)
+        if counts.ndim > len(_DIMS):
+            raise ValueError(
+                f"counts must have no dims but {', '.join(_DIMS)}; it has {counts.dims[0]!r}. Systems judged on the "
+                "same examples of several data sets: ConfusionMatrix.from_predictions(..., by=, example=)."
+            )
+        if isinstance(self.names, str):
+            raise TypeError(f"names must be two names; it is the text {self.names!r}.")
+        if len(self.names) != 2 or self.names[0] == self.names[1]:
+            raise ValueError(f"names must be two different names; they are {self.names!r}.")
+        object.__setattr__(self, "counts", counts)
+        object.__setattr__(self, "pos_label", _tables.positive(counts["actual"].values.tolist(), self.pos_label))
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_pred_a: Any,
+        y_pred_b: Any,
+        *,
+        names: tuple[str, str] = ("a", "b"),
+        labels: Iterable[Any] | None = None,
+        pos_label: Any = None,
+    ) -> PairedConfusionMatrix:
+        """Count triples of labels; the arguments are those of `ConfusionMatrix.from_predictions`.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> pair = bp.PairedConfusionMatrix.from_predictions([1, 1, 0], [1, 0, 0], [1, 1, 1], names=("old", "new"))
+        >>> pair.margins().sel(model="new").counts.values
+        array([[0, 1], [0, 2]])
+        """
+        given = {"y_true": y_true, "y_pred_a": y_pred_a, "y_pred_b": y_pred_b}
+        columns = {name: _labels.encode(values, name) for name, values in given.items()}
+        counts = _tables.tabulate(_tables.code(columns, {}, labels, _DIMS))
+        return cls(counts, names, pos_label)
+
+    @property
+    def labels(self) -> list[Any]:
+        """The K class labels."""
+        labels: list[Any] = self.counts["actual"].values.tolist()
+        return labels
+
+    def margins(self) -> ConfusionMatrix:
+        """Return each system's own confusion matrix, with leading dim ``model``."""
+        of_a = self.counts.sum("predicted_b").rename(predicted_a="predicted")
+        of_b = self.counts.sum("predicted_a").rename(predicted_b="predicted")
+        model = pd.Index(self.names, name="model")
+        return ConfusionMatrix(xr.concat([of_a, of_b], model), self.pos_label, self.outcomes())
+
+    def outcomes(self) -> JointOutcomes:
+        """Return each outcome that occurred, of two systems as of many."""
+        return _outcomes.of_pair(self.counts, self.names, self.pos_label)

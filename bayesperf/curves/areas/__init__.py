@@ -1,0 +1,1 @@
+"""Areas under ROC curves, and other scores that can be weighted."""

@@ -1,0 +1,172 @@
+"""Areas under the ROC curves of systems judged on the same examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from bayesperf.comparison.result import Comparison
+from bayesperf.comparison.score_pairs import half_width, two_names
+from bayesperf.comparison.system_pair import over_systems, pairs_along, settled
+from bayesperf.core import checks as _checks
+from bayesperf.counts import tables as _tables
+from bayesperf.counts.scores import positives
+from bayesperf.curves.areas import auc
+from bayesperf.curves.areas.bayesian_bootstrap import area_draws
+from bayesperf.curves.areas.delong import Placements
+from bayesperf.distributions.normal import Normal
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior import DRAWS
+
+__all__ = ["compare_auc"]
+
+Array = NDArray[np.float64]
+_DIM = "model"
+
+
+def compare_auc(
+    y_true: Any,
+    score_a: ArrayLike | Mapping[Any, ArrayLike] | pd.DataFrame,
+    score_b: ArrayLike | None = None,
+    *,
+    method: str = "bayesian_bootstrap",
+    names: Sequence[Any] = ("a", "b"),
+    rope: float = 0.0,
+    pos_label: Any = None,
+    draws: int = DRAWS,
+    random_seed: Any = 0,
+    progressbar: bool = True,
+) -> Comparison:
+    """Compare the areas under the ROC curves of systems judged on the same examples.
+
+    Parameters
+    ----------
+    y_true : array-like (n,)
+        Labels of two classes.
+    score_a, score_b : array-like (n,)
+        What two systems give the examples; or in the place of both a mapping (a data frame) from names to the scores
+        of two systems or more, which are compared in pairs.
+    method : {"bayesian_bootstrap", "delong"}
+        As in `bayesperf.roc_auc`: one set of weights for all systems, or the normal with DeLong's variance of the
+        difference.
+    names : sequence of two
+        What systems a and b are called.
+    rope : float
+        Half-width of the region of practical equivalence.
+    pos_label, draws, random_seed, progressbar
+        As in `bayesperf.roc_auc`.
+
+    Returns
+    -------
+    Comparison
+        Of a − b; of a mapping, with dims (``model``, ``model_other``).
+
+    Raises
+    ------
+    TypeError
+        If there is no second system, or one too many.
+    ValueError
+        As by `bayesperf.roc_auc`.
+
+    Notes
+    -----
+    DeLong's test: z is ``difference.mean() / difference.sd()``, and its two-sided p-value 2 min(p, 1 − p) with p the
+    ``prob_greater``. Systems that order the examples alike differ by 0 for certain: ``prob_greater`` is ½ and the
+    p-value 1.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> frame = bp.datasets.load("breast_cancer")
+    >>> scores = frame.pivot(index="example", columns="model", values="score")
+    >>> y_true = frame.drop_duplicates("example").sort_values("example")["actual"]
+    >>> found = bp.compare_auc(y_true, scores, method="delong", pos_label="malignant")
+    >>> found.prob_greater.sel(model="logistic_regression", model_other="naive_bayes").round(4).item()
+    0.9999
+    >>> old, new = scores["naive_bayes"], scores["decision_tree"]
+    >>> bp.compare_auc(y_true, old, new, pos_label="malignant").difference.eti().values.round(2)
+    array([-0.  ,  0.02])
+    """
+    _checks.one_of("method", method, ("bayesian_bootstrap", "delong"))
+    draws, seed, width = _checks.count("draws", draws, least=2), _checks.seed(random_seed), half_width(rope)
+    many = isinstance(score_a, Mapping | pd.DataFrame)
+    named = _named(score_a, score_b, names)
+    positive, negative = _of_classes(y_true, named, pos_label)
+    seed = auc.own_seed(seed, np.concatenate([positive, negative], 1))
+    systems = tuple(named)
+    values: Callable[[], xr.DataArray]
+    if method == "delong":
+        placed = Placements.of(positive, negative)
+        difference, ratio = _difference(placed, systems, many, seed), None
+        basis, values = "DeLong's variances", lambda: _joint_draws(placed, systems, draws, seed)
+    else:
+        drawn = auc.drawn(area_draws(positive, negative, draws, np.random.default_rng(seed), progressbar))
+        leading = xr.DataArray(np.zeros(len(systems)), {_DIM: list(systems)}, [_DIM])
+        found = auc.marginal(drawn, seed, auc.ESTIMANDS[method], leading)
+        sides = pairs_along(found, _DIM, independent=False, many=many)
+        difference, ratio = sides.difference(), sides.ratio
+        basis, values = "Dirichlet(1) weights in each class", lambda: over_systems(found, _DIM)
+    return Comparison(
+        difference,
+        systems,
+        width,
+        True,
+        f"{basis}; systems judged on the same examples",
+        _DIM,
+        many,
+        ratio,
+        values if many else None,
+    )
+
+
+def _named(score_a: Any, score_b: Any, names: Sequence[Any]) -> dict[Any, Any]:
+    """Return the scores of each system by its name."""
+    if isinstance(score_a, Mapping | pd.DataFrame):
+        if score_b is not None:
+            raise TypeError("score_b: a mapping holds all systems; leave it out.")
+        keys = list(score_a.keys())
+        if len(keys) < 2 or len(set(keys)) < len(keys):
+            raise ValueError(f"score_a: a mapping of two systems or more, of different names; they are {keys}.")
+        return dict(score_a.items())
+    if score_b is None:
+        raise TypeError("score_b: give the scores of the second system, or a mapping of names to scores as score_a.")
+    first, second = two_names(names)
+    if first == second:
+        raise ValueError(f"names must be two different ones; they are {names!r}.")
+    return {first: score_a, second: score_b}
+
+
+def _of_classes(y_true: Any, named: Mapping[Any, Any], pos_label: Any) -> tuple[Array, Array]:
+    """Return the scores of the positive and of the negative examples, (S, n) and (S, m), in one order for all."""
+    is_positive = positives(y_true, pos_label)
+    columns = {f"score of {name!r}": scores for name, scores in named.items()}
+    checked = {name: _tables.numbers(scores, name) for name, scores in columns.items()}
+    lengths = {"y_true": len(is_positive)} | {name: len(scores) for name, scores in checked.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(_tables.unequal(lengths))
+    scores = np.stack(list(checked.values()))
+    return scores[:, is_positive], scores[:, ~is_positive]
+
+
+def _difference(placed: Placements, systems: tuple[Any, ...], many: bool, seed: int) -> Marginal:
+    """Return the normal of each pair's difference; of many systems along a dim ``pair``."""
+    first, second = np.triu_indices(len(systems), 1)
+    of_pairs = placed.difference(first, second)
+    normal = Normal(of_pairs.mean[:, None], of_pairs.sd[:, None], (-1.0, 1.0))
+    pairs = [f"{a} − {b}" for a, b in combinations(systems, 2)]
+    leading = xr.DataArray(np.zeros(len(pairs)), {"pair": pairs}, ["pair"]) if many else xr.DataArray(0.0)
+    estimand = f"{auc.ESTIMANDS['delong']}: difference of two systems"
+    return auc.marginal(normal, seed, estimand, leading)
+
+
+def _joint_draws(placed: Placements, systems: tuple[Any, ...], n: int, seed: int) -> xr.DataArray:
+    """Return draws of the areas, (draw, model), of the normal of all."""
+    drawn = np.random.default_rng(seed).multivariate_normal(placed.mean, placed.covariance, n)
+    # Systems that order the examples alike tie.
+    return xr.DataArray(settled(drawn, (0.0, 1.0)), {_DIM: list(systems)}, ["draw", _DIM])

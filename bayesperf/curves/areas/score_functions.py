@@ -1,0 +1,133 @@
+"""Scores of probabilities, and average precision: their values under many sets of weights at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayesperf.metrics.registry import applicable
+
+Array = NDArray[np.float64]
+# From weights (draws, n) to values (draws,).
+Weighted = Callable[[Array], Array]
+Bounds = tuple[float, float]
+PROBABILISTIC = "probabilistic_"
+# Newton steps shorter than this are the last, of so many.
+_SETTLED, _MOST = 1e-9, 200
+
+
+def named(name: str, y: Array, score: Array) -> tuple[Weighted, Bounds]:
+    """Return a score of that name, of labels (1 is positive) and scores (n,), and what it lies between."""
+    if isinstance(name, str) and name.startswith(PROBABILISTIC):
+        return _probabilistic(name.removeprefix(PROBABILISTIC), y, score)
+    if name not in SCORES:
+        raise ValueError(
+            f"score_function must be one of {', '.join(map(repr, SCORES))}, {PROBABILISTIC!r} and a binary metric, or "
+            f"a function; it is {name!r}."
+        )
+    make, bounds = SCORES[name]
+    return make(y, score), bounds
+
+
+def _probabilities(score: Array) -> Array:
+    outside = (score < 0) | (score > 1)
+    if outside.any():
+        raise ValueError(f"y_score must hold probabilities, in [0, 1]; it holds {score[outside][0]:g}.")
+    return score
+
+
+def _mean_of(values: Array) -> Weighted:
+    return lambda weights: np.asarray(weights @ values / weights.sum(1))
+
+
+def _brier(y: Array, score: Array) -> Weighted:
+    return _mean_of((_probabilities(score) - y) ** 2)
+
+
+def _log_loss(y: Array, score: Array) -> Weighted:
+    happened = np.where(y == 1, _probabilities(score), 1 - score)
+    if impossible := int((happened == 0).sum()):
+        raise ValueError(
+            f"y_score: {impossible} example{'s' * (impossible > 1)} had a probability of 0 for what happened, so the "
+            "log loss is infinite. Clip them, as np.clip(y_score, 1e-6, 1 - 1e-6): the loss depends on where."
+        )
+    return _mean_of(-np.log(happened))
+
+
+def _average_precision(y: Array, score: Array) -> Weighted:
+    """Return Σ (R_k − R_{k−1}) P_k over the thresholds, from the greatest down: a step function, as scikit-learn's."""
+    order = np.argsort(-score, kind="stable")
+    falling, positive = score[order], y[order]
+    last = np.flatnonzero(np.append(falling[1:] != falling[:-1], True))
+
+    def weighted(weights: Array) -> Array:
+        weights = weights[:, order]
+        found = np.cumsum(weights * positive, 1)[:, last]
+        called = np.cumsum(weights, 1)[:, last]
+        return np.asarray((np.diff(found, prepend=0) * found / called).sum(1) / found[:, -1])
+
+    return weighted
+
+
+def _calibration_slope(y: Array, score: Array) -> Weighted:
+    """Return β of the logistic regression P(y = 1) = 1/(1 + exp(−α − β log-odds))."""
+    if certain := int(((_probabilities(score) == 0) | (score == 1)).sum()):
+        raise ValueError(
+            f"y_score: {certain} probabilit{'ies are' if certain > 1 else 'y is'} 0 or 1, whose log-odds are infinite. "
+            "Clip them, as np.clip(y_score, 1e-6, 1 - 1e-6): the slope depends on where."
+        )
+    log_odds = special.logit(score)
+    positive, negative = log_odds[y == 1], log_odds[y == 0]
+    if positive.min() >= negative.max() or negative.min() >= positive.max():
+        raise ValueError(
+            "y_score: the probabilities separate the classes, or are all the same, so there is no finite calibration "
+            "slope."
+        )
+    unit = log_odds.std()
+    x = (log_odds - log_odds.mean()) / unit
+    start = _logistic(np.ones((1, len(y))), x, y, np.zeros((1, 2)))
+    return lambda weights: _logistic(weights, x, y, start)[:, 1] / unit
+
+
+def _logistic(weights: Array, x: Array, y: Array, start: Array) -> Array:
+    """Return intercept and slope (draws, 2) of weighted logistic regression: Newton steps, halved if they overshoot."""
+    settled = np.tile(start, (len(weights), 1))
+    step, least = np.zeros_like(settled), np.full(len(weights), np.inf)
+    for _ in range(_MOST):
+        coefficients = settled + step
+        linear = coefficients[:, :1] + coefficients[:, 1:] * x
+        loss = (weights * (np.logaddexp(0, linear) - y * linear)).sum(1)
+        # By more than rounding, which is all that is left of the loss near its least.
+        overshot = (loss > least * (1 + 1e-9))[:, None]
+        settled, least = np.where(overshot, settled, coefficients), np.minimum(loss, least)
+        probability = special.expit(linear)
+        residual, spread = weights * (y - probability), weights * probability * (1 - probability)
+        gradient = residual.sum(1), residual @ x
+        a, b, c = spread.sum(1), spread @ x, spread @ x**2
+        newton = np.stack([c * gradient[0] - b * gradient[1], a * gradient[1] - b * gradient[0]], 1)
+        step = np.where(overshot, step / 2, newton / (a * c - b**2)[:, None])
+        if np.abs(step).max() < _SETTLED:
+            return settled + step
+    raise ValueError("y_score: the probabilities all but separate the classes: the calibration slope does not settle.")
+
+
+def _probabilistic(name: str, y: Array, score: Array) -> tuple[Weighted, Bounds]:
+    """Return a binary metric of cells that are sums of probabilities: an example is called positive to that degree."""
+    metric = applicable(name, [0, 1], 1)
+    if metric.average is not None:
+        raise ValueError(f"score_function: {PROBABILISTIC}{name} is an average over classes; name the binary metric.")
+    called = np.stack([1 - _probabilities(score), score], 1)
+    # (n, actual, predicted)
+    cells = np.stack([1 - y, y], 1)[:, :, None] * called[:, None, :]
+    return lambda weights: metric.evaluate(np.tensordot(weights, cells, 1), 1), metric.bounds
+
+
+SCORES: dict[str, tuple[Callable[[Array, Array], Weighted], Bounds]] = {
+    "brier": (_brier, (0.0, 1.0)),
+    "log_loss": (_log_loss, (0.0, np.inf)),
+    "average_precision": (_average_precision, (0.0, 1.0)),
+    "calibration_slope": (_calibration_slope, (-np.inf, np.inf)),
+}

@@ -1,0 +1,157 @@
+"""Any weighted score under the Bayesian bootstrap."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.core import checks as _checks
+from bayesperf.counts import labels as _labels
+from bayesperf.counts import tables as _tables
+from bayesperf.counts.scores import positives
+from bayesperf.curves.areas.bayesian_bootstrap import blocks
+from bayesperf.curves.areas.score_functions import named
+from bayesperf.curves.draws import marginal_of
+from bayesperf.posteriors.marginal import Marginal
+
+__all__ = ["weighted_score"]
+
+Array = NDArray[np.float64]
+
+
+def weighted_score(
+    score_function: str | Callable[..., float],
+    y_true: Any,
+    y_score: Any,
+    *,
+    per_class: bool = False,
+    pos_label: Any = None,
+    draws: int = 1000,
+    random_seed: Any = 0,
+    progressbar: bool = True,
+) -> Marginal:
+    """Return the posterior of a score that can be weighted, by the Bayesian bootstrap: weights ~ Dirichlet(1).
+
+    Parameters
+    ----------
+    score_function : str or callable
+        Of two classes, fast: "brier" (the mean of (p − y)²), "log_loss", "average_precision", "calibration_slope" (of
+        a logistic regression of the labels on the log-odds; 1 is calibrated, less is overconfident), or
+        "probabilistic_" before any binary metric: "probabilistic_precision", "…_recall", "…_f1" have the sums of
+        probabilities in place of counts. Else a function ``(y_true, y_score, sample_weight=w)``, as those of
+        `sklearn.metrics`.
+    y_true : array-like (n,)
+        Labels.
+    y_score : array-like (n,)
+        Probabilities of the positive class; for "average_precision" any scores, for a function what it takes, a row
+        an example.
+    per_class : bool
+        Whether the weights are Dirichlet(1) in each class by itself, which then keeps its share: of a test set made
+        with so many of each.
+    pos_label : label, optional
+        The positive class, where the labels do not say. (A function knows its own.)
+    draws : int
+        How many.
+    random_seed : int or numpy.random.Generator
+        Seed of the weights. One seed gives as many examples the same weights: draws for two systems judged on the
+        same examples, in one order, belong together and may be subtracted. For other examples take another seed.
+    progressbar : bool
+        Shown on a terminal only, and if it takes long.
+
+    Returns
+    -------
+    Marginal
+
+    Raises
+    ------
+    TypeError
+        If a function takes no weights, or does not return a number.
+    ValueError
+        If there is no such score; if probabilities are outside [0, 1], or such that the log loss or the calibration
+        slope is infinite; if columns are of unequal length.
+
+    References
+    ----------
+    Rubin (1981), Annals of Statistics 9. Yacouby & Axman (2020), Probabilistic extension of precision, recall, and F1
+    score, Eval4NLP.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> y_true, probability = [0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7]
+    >>> bp.weighted_score("brier", y_true, probability).eti().values.round(2)
+    array([0.1 , 0.31])
+    >>> from sklearn.metrics import roc_auc_score
+    >>> bp.weighted_score(roc_auc_score, y_true, probability, draws=100).mean().round(2).item()
+    0.76
+    """
+    seed, draws = _checks.seed(random_seed), _checks.count("draws", draws, least=2)
+    if callable(score_function):
+        score = _of_function(score_function, y_true, y_score, pos_label)
+    else:
+        score = _of_name(score_function, y_true, y_score, pos_label)
+    classes = _labels.encode(y_true, "y_true").codes if per_class else np.zeros(score.examples, np.intp)
+
+    single = np.ones(score.examples, np.int64)
+    weights = blocks(np.random.default_rng(seed), single, draws, progressbar, score.one_by_one)
+    values = np.concatenate([score.weighted(_within(w, classes)) for w in weights])
+    return marginal_of(
+        score.name, values, xr.DataArray(0.0), score.bounds, "Bayesian bootstrap of the system's score", seed
+    )
+
+
+def _within(weights: Array, classes: NDArray[np.intp]) -> Array:
+    """Return weights (draws, n) with a mean of 1 in each class."""
+    member = np.eye(classes.max() + 1)[classes]
+    mean = weights @ (member / member.sum(0))
+    return weights / (mean if mean.shape[1] == 1 else mean[:, classes])
+
+
+@dataclass(frozen=True)
+class _Score:
+    """A score of examples: its name, what it lies between, and from weights (draws, n) its values (draws,).
+
+    Values are computed `one_by_one` by a function that takes one set of weights.
+    """
+
+    name: str
+    bounds: tuple[float, float]
+    examples: int
+    weighted: Callable[[Array], Array]
+    one_by_one: bool = False
+
+
+def _of_name(name: str, y_true: Any, y_score: Any, pos_label: Any) -> _Score:
+    y, score = positives(y_true, pos_label).astype(float), _tables.numbers(y_score, "y_score")
+    _check_lengths(y, score)
+    weighted, bounds = named(name, y, score)
+    return _Score(name, bounds, len(y), weighted)
+
+
+def _of_function(function: Callable[..., float], y_true: Any, y_score: Any, pos_label: Any) -> _Score:
+    name = getattr(getattr(function, "func", function), "__name__", type(function).__name__)
+    if pos_label is not None:
+        raise TypeError("pos_label: a function knows its own; bind it, as functools.partial(function, pos_label=...).")
+    parameters = inspect.signature(function).parameters
+    if not any(p.name == "sample_weight" or p.kind == p.VAR_KEYWORD for p in parameters.values()):
+        raise TypeError(f"score_function: {name} takes no sample_weight, so it cannot be weighted.")
+    _check_lengths(y_true, y_score)
+
+    def weighted(weights: Array) -> Array:
+        values = [function(y_true, y_score, sample_weight=row) for row in weights]
+        if np.ndim(values[0]):
+            raise TypeError(f"score_function: {name} must return a number; it returned shape {np.shape(values[0])}.")
+        return np.array(values, float)
+
+    return _Score(name, (-np.inf, np.inf), len(y_true), weighted, one_by_one=True)
+
+
+def _check_lengths(y_true: Any, y_score: Any) -> None:
+    if len(y_true) != len(y_score):
+        raise ValueError(_tables.unequal({"y_true": len(y_true), "y_score": len(y_score)}))

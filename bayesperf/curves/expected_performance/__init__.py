@@ -1,0 +1,1 @@
+"""Expected performance curves: thresholds chosen on some examples, judged on others."""

@@ -1,0 +1,247 @@
+"""Two systems along their expected performance curves: how far apart they are, and where surely so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.comparison.result import Comparison
+from bayesperf.core import checks as _checks
+from bayesperf.curves.draws import band, marginal_of
+from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
+from bayesperf.curves.expected_performance.interval_counts import Pairs, blocks, draw, shares
+from bayesperf.posteriors.marginal import Kind
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["ExpectedPerformanceComparison", "epc_compare"]
+
+Array = NDArray[np.float64]
+# What two curves must have in common to be compared.
+_SHARED = ("criterion", "metric", "alphas", "method", "prior")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExpectedPerformanceComparison(Comparison):
+    """The difference of two expected performance curves, a − b, along α. Made by `bayesperf.epc_compare`.
+
+    Every figure of a `Comparison` (`prob_greater`, `prob_better`, `prob_rope`, `expected_loss`, `summary`) is over
+    ``alpha``.
+
+    Attributes
+    ----------
+    curves : tuple of two ExpectedPerformanceCurve
+        The systems.
+    paired : bool
+        Whether they were tested on the same examples.
+    """
+
+    curves: tuple[ExpectedPerformanceCurve, ExpectedPerformanceCurve] = field(kw_only=True)
+    paired: bool = field(kw_only=True)
+
+    @cached_property
+    def dataset(self) -> xr.Dataset:
+        """The difference of the two curves' points, over ``alpha``."""
+        a, b = (curve.dataset[self.metric] for curve in self.curves)
+        return xr.Dataset({self.metric: a - b}, attrs=self._facts)
+
+    def band(self, ci_prob: float = 0.95, kind: str = "pointwise") -> xr.Dataset:
+        """Return the equal-tailed band of the difference, over ``alpha`` and ``ci_bound``.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability inside: at each α by itself, or of the whole curve.
+        kind : {"pointwise", "simultaneous"}
+            Of a simultaneous band a share `ci_prob` of the drawn curves lie wholly inside.
+        """
+        found = band(self.difference, ci_prob, kind)
+        return xr.Dataset({self.metric: found}, attrs={**self._facts, **found.attrs})
+
+    def significant(self, ci_prob: float = 0.95, kind: str = "pointwise") -> xr.DataArray:
+        """Return at which α the band of the difference leaves out 0.
+
+        By default each α speaks for itself: of systems that are alike, 1 − `ci_prob` of all α are significant on
+        average. With ``kind="simultaneous"`` any is, for such systems, in a share of at most 1 − `ci_prob` of cases.
+        """
+        bounds = self.band(ci_prob, kind)[self.metric]
+        lower, upper = bounds.sel(ci_bound="lower", drop=True), bounds.sel(ci_bound="upper", drop=True)
+        return ((lower > 0) | (upper < 0)).rename("significant").assign_attrs(bounds.attrs)
+
+    def percentile_test(self, draws: int = 10_000, random_seed: Any = 0) -> xr.Dataset:
+        """Return the bootstrap percentile test of the source at each α.
+
+        Test examples are resampled, for both systems alike if paired. The systems differ at level p if 0 is outside the
+        interval around the mean of the resampled differences that holds 1 − p of them.
+
+        Parameters
+        ----------
+        draws : int
+            Resamples.
+        random_seed : int or numpy.random.Generator
+            Their seed.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``difference``, the mean over resamples, and ``p_value``, over ``alpha``. Resamples in which the metric is
+            undefined are left out.
+
+        Notes
+        -----
+        Bengio, Mariéthoz & Keller (2005), section 5; Efron & Tibshirani (1993), An introduction to the bootstrap.
+        """
+        n, seed = _checks.count("draws", draws, least=2), _checks.seed(random_seed)
+        found = _drawn(self.curves, self.paired, n, "bootstrap", np.zeros((2, 2)), seed)
+        mean = np.nanmean(found, 0)
+        further = np.where(np.isnan(found), np.nan, np.abs(found - mean) >= np.abs(mean))
+        values = {"difference": mean, "p_value": np.nanmean(further, 0)}
+        alphas = self.curves[0].alphas
+        return xr.Dataset(
+            {name: ("alpha", value) for name, value in values.items()},
+            {"alpha": alphas},
+            {"metric": self.metric, "paired": self.paired, "draws": n, "random_seed": seed},
+        )
+
+    def plot(self, *, ci_prob: float = 0.95, ci_kind: Kind = "eti", kind: str = "pointwise") -> Figure:
+        """Draw both curves and their difference with bands, and shade where the difference is significant.
+
+        Bands are equal-tailed: `ci_kind` can be nothing else.
+        """
+        from bayesperf import plots
+
+        _checks.one_of("ci_kind", ci_kind, ("eti",))
+        return plots.epc(dict(zip(self.names, self.curves, strict=True)), comparison=self, ci_prob=ci_prob, kind=kind)
+
+    def __repr__(self) -> str:
+        what = f"{self.metric}, {' − '.join(map(str, self.names))}"
+        return f"<bayesperf.ExpectedPerformanceComparison: {what}, alpha: {len(self.curves[0].alphas)}>"
+
+    @property
+    def _facts(self) -> dict[str, Any]:
+        criterion = {name: self.curves[0].dataset.attrs[name] for name in ("criterion", "formula")}
+        return {**criterion, "metric": self.metric, "estimand": self.difference.estimand, "basis": self.basis}
+
+
+def epc_compare(
+    a: ExpectedPerformanceCurve,
+    b: ExpectedPerformanceCurve,
+    *,
+    names: Sequence[str] = ("a", "b"),
+    paired: bool = True,
+    rope: float = 0.0,
+    draws: int = 1000,
+    random_seed: Any = 0,
+) -> ExpectedPerformanceComparison:
+    """Compare two systems along α, each at the thresholds that its own development set chose.
+
+    Parameters
+    ----------
+    a, b : ExpectedPerformanceCurve
+        What `bayesperf.epc` returns, of one criterion, metric, method and prior and the same α. Thresholds stay as they
+        are: only test sets are drawn anew.
+    names : sequence of two str
+        What the systems are called.
+    paired : bool
+        Whether both were tested on the same examples, given in the same order; else on different ones.
+    rope : float
+        Half-width of the region of practical equivalence, on the metric's scale.
+    draws : int
+        How many.
+    random_seed : int or numpy.random.Generator
+        Seed of the draws.
+
+    Returns
+    -------
+    ExpectedPerformanceComparison
+        The difference is a − b, on the metric's own scale.
+
+    Raises
+    ------
+    TypeError
+        If a side is no such curve.
+    ValueError
+        If the curves are of different kinds, or `paired` and the labels of their test sets differ.
+
+    Notes
+    -----
+    Of systems tested on the same examples, every pair of places where the two score an example gets one weight, so
+    errors that they share cancel. Pseudo-examples of the prior are as in `bayesperf.compare`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesperf.curves import epc, epc_compare
+    >>> rng = np.random.default_rng(1)
+    >>> y = np.repeat([0, 1], 300)
+    >>> good, better = ([(y, rng.normal(y * shift)) for _ in range(2)] for shift in (1, 2))
+    >>> found = epc_compare(epc(*good), epc(*better), names=("good", "better"))
+    >>> found.significant().sel(alpha=[0, 0.5]).values
+    array([False,  True])
+    """
+    for side, curve in {"a": a, "b": b}.items():
+        if not isinstance(curve, ExpectedPerformanceCurve):
+            raise TypeError(f"{side} must be a curve, as bayesperf.epc returns; it is {type(curve).__name__}.")
+        if curve.resample == "both":
+            raise ValueError(
+                f"{side}: its thresholds are drawn anew; systems are compared with thresholds as chosen. Make it with "
+                "resample='test'."
+            )
+    for name in _SHARED:
+        if not np.array_equal(getattr(a, name), getattr(b, name)):
+            raise ValueError(f"a and b differ in {name}: only curves of one kind can be compared.")
+    if paired and not np.array_equal(a.system.test.positive, b.system.test.positive):
+        raise ValueError(
+            "paired: the labels of the two test sets differ, so they are not the same examples in the same order. Sort "
+            "them alike; or give paired=False, of systems tested on different examples."
+        )
+    if isinstance(names, str) or len(names) != 2 or names[0] == names[1]:
+        raise ValueError(f"names must be two different names; they are {names!r}.")
+    rope = _checks.number("rope", rope)
+    if not 0 <= rope < np.inf:
+        raise ValueError(f"rope must be the half-width of a region, at least 0; it is {rope}.")
+    n, seed = _checks.count("draws", draws, least=2), _checks.seed(random_seed)
+    low, high = a.metric.bounds
+    difference = marginal_of(
+        a.metric.name,
+        _drawn((a, b), paired, n, a.method, a.prior, seed).T,
+        xr.DataArray(np.zeros(len(a.alphas)), {"alpha": a.alphas}),
+        (low - high, high - low),
+        f"{a.estimand}: difference of two systems",
+        seed,
+    )
+    related = "the same test examples" if paired else "different test examples"
+    return ExpectedPerformanceComparison(
+        difference,
+        tuple(names),
+        rope,
+        a.metric.greater_is_better,
+        f"{a.prior_text}; {related}",
+        curves=(a, b),
+        paired=paired,
+    )
+
+
+def _drawn(
+    curves: Sequence[ExpectedPerformanceCurve], paired: bool, draws: int, method: str, prior: Array, seed: int
+) -> Array:
+    """Return draws of the difference of two curves, (n, alpha)."""
+    rng = np.random.default_rng(seed)
+    tallies = [curve.system.tally(curve.thresholds) for curve in curves]
+    places = [tally.places(curve.thresholds) for tally, curve in zip(tallies, curves, strict=True)]
+    weights = [tally.weights(prior) for tally in tallies]
+    pairs = Pairs.of(tallies[0], tallies[1], prior) if paired else None
+    width = max(weights[0].size, weights[1].size, 0 if pairs is None else len(pairs.weights))
+    metric, found = curves[0].metric, []
+    for n in blocks(draws, width):
+        masses = [draw(rng, w, n, method) for w in weights] if pairs is None else pairs.draw(rng, n, method)
+        a, b = (metric.evaluate(shares(mass, at), 1) for mass, at in zip(masses, places, strict=True))
+        found.append(a - b)
+    return np.concatenate(found)

@@ -1,0 +1,263 @@
+"""The expected performance curve: its points, its draws, and what they say."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.core import checks as _checks
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.counts.tables import CELL_DIMS
+from bayesperf.curves.draws import along, band, marginal_of
+from bayesperf.curves.expected_performance.criteria import CRITERIA, nearest, pair
+from bayesperf.curves.expected_performance.interval_counts import Codes, Tally, blocks, cells, draw, shares
+from bayesperf.curves.expected_performance.system import Rule, System, chosen
+from bayesperf.metrics.registry import Metric
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.sampled import SampledPosterior
+from bayesperf.posteriors.summary import evaluate
+from bayesperf.sequences.chain import metric_of_matrix
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+LABELS = [0, 1]
+# Most thresholds that an expected performance is summed over.
+_NODES = 512
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExpectedPerformanceCurve:
+    """A metric on a test set along α, at thresholds chosen on a development set. Made by `bayesperf.epc`.
+
+    Attributes
+    ----------
+    system : System
+        The scores.
+    criterion : str
+        What chose the thresholds.
+    metric : Metric
+        What is shown.
+    alphas : ndarray (a,)
+        Values of α.
+    method, prior, prior_text, resample, n_draws, random_seed, progressbar
+        Of the draws, as in `bayesperf.epc`; the prior as pseudo-counts (actual, predicted), and in words.
+    """
+
+    system: System
+    criterion: str
+    metric: Metric
+    alphas: Array
+    method: str
+    prior: Array
+    prior_text: str
+    resample: str
+    n_draws: int
+    random_seed: int
+    progressbar: bool = True
+
+    @cached_property
+    def thresholds(self) -> Array:
+        """The chosen thresholds, (fold, a); without folds, of one."""
+        return self.system.thresholds([self._rule])
+
+    @cached_property
+    def dataset(self) -> xr.Dataset:
+        """The curve over ``alpha``: ``threshold`` (over ``fold`` as well, if there are folds), the metric, fpr, fnr."""
+        dims = ("fold", "alpha") if self.system.labels else ("alpha",)
+        thresholds = self.thresholds if self.system.labels else self.thresholds[0]
+        coords = {"alpha": self.alphas} | ({"fold": self.system.labels} if self.system.labels else {})
+        found = xr.Dataset({"threshold": (dims, thresholds)}, coords)
+        return found.assign({m.name: evaluate(m, self.cm.counts, 1) for m in self._shown}).assign_attrs(self._facts)
+
+    @cached_property
+    def cm(self) -> ConfusionMatrix:
+        """The test counts at each α, of folds all together: labels 0 and 1, of which 1 is positive."""
+        coords = {"alpha": self.alphas} | dict.fromkeys(CELL_DIMS, LABELS)
+        return ConfusionMatrix(xr.DataArray(self.system.counts(self.thresholds), coords, ("alpha", *CELL_DIMS)))
+
+    @cached_property
+    def posterior(self) -> SampledPosterior:
+        """The draws behind the bands as a posterior over ``alpha``: of any metric, with probabilities and a summary."""
+        drawn = self._drawn([self._rule]).swapaxes(0, 1)[:, None]
+        coords = {"alpha": self.alphas, "chain": [0], "draw": np.arange(self.n_draws)}
+        dims = ("alpha", "chain", "draw", *CELL_DIMS)
+        return SampledPosterior(
+            cells=xr.DataArray(drawn, coords | dict.fromkeys(CELL_DIMS, LABELS), dims),
+            pos_label=1,
+            prior_text=self.prior_text,
+            estimand=self.estimand,
+            independent=True,
+            observed=self.cm.counts,
+        )
+
+    @property
+    def estimand(self) -> str:
+        """What bands and marginals are of, in words."""
+        what = "Posterior" if self.method == "bayesian_bootstrap" else "Bootstrap distribution"
+        how = "as chosen" if self.resample == "test" else "chosen on development sets like this one"
+        return f"{what} of the metric, thresholds {how}"
+
+    def band(self, ci_prob: float = 0.95, kind: str = "pointwise") -> xr.Dataset:
+        """Return equal-tailed bands of the metric, fpr and fnr.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability inside: at each α by itself, or of the whole curve.
+        kind : {"pointwise", "simultaneous"}
+            Of a simultaneous band a share `ci_prob` of the drawn curves lie wholly inside.
+
+        Returns
+        -------
+        xarray.Dataset
+            Over ``alpha`` and ``ci_bound`` = lower, upper.
+        """
+        bands = {m.name: band(self.posterior[m], ci_prob, kind) for m in self._shown}
+        return xr.Dataset(bands, attrs={**self._facts, "ci_prob": ci_prob, "ci_kind": "eti", "kind": kind})
+
+    @property
+    def area(self) -> Marginal:
+        """Distribution of the metric's integral over the given values of α (trapezoids)."""
+        if len(self.alphas) < 2:
+            raise ValueError("area: of one α there is none. Give more alphas.")
+        drawn = along(self.posterior[self.metric])
+        return self._marginal(f"area under {self.metric.name}", np.asarray(np.trapezoid(drawn, self.alphas, axis=0)))
+
+    def expected_performance(self, low: float = 0.0, high: float = 1.0, ci_prob: float = 0.95) -> xr.Dataset:
+        """Return the mean performance over operating points: E_V1, E_V2 and their mean G.
+
+        V1 and V2 are the criterion's two metrics (FAR and FRR, or precision and recall). E_V1 is the mean of
+        (V1 + V2)/2 on the test set where the thresholds bring V1 to α on the development set, over α from `low` to
+        `high`; E_V2 where they bring V2 to α. They are comparable between systems, whatever the curve's own metric.
+
+        Parameters
+        ----------
+        low, high : float
+            Between which values V1 and V2 are of interest.
+        ci_prob : float
+            Probability of the equal-tailed intervals.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``E_V1``, ``E_V2``, ``G``, and their intervals as ``interval`` over (quantity, ci_bound).
+
+        Notes
+        -----
+        Means are exact for up to 512 different values of the metric on the development set; for more, over an even
+        grid of 512 values of α. With thresholds chosen on the test set, G would be (A + 1/2)/2 with A the area under
+        FRR against FAR, which is 1 − the area under the ROC curve.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bayesperf import epc
+        >>> rng = np.random.default_rng(0)
+        >>> y = np.repeat([0, 1], 200)
+        >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
+        >>> found = curve.expected_performance()
+        >>> round(found["G"].item(), 3), found["interval"].sel(quantity="G").round(3).values
+        (0.286, array([0.268, 0.308]))
+        """
+        if not 0 <= _checks.number("low", low) < _checks.number("high", high) <= 1:
+            raise ValueError(f"low and high must be in [0, 1], low the smaller; they are {low} and {high}.")
+        rules, weights = zip(*(self._nodes(which, low, high) for which in (0, 1)), strict=True)
+        names, split = ["E_V1", "E_V2", "G"], len(weights[0])
+
+        def means(found: NDArray[Any]) -> Array:
+            """Return the three, (3, …), of cells (…, a, actual, predicted)."""
+            value = np.mean(pair(CRITERIA[self.criterion], found), 0)
+            first, second = value[..., :split] @ weights[0], value[..., split:] @ weights[1]
+            return np.stack([first, second, (first + second) / 2])
+
+        values = means(self.system.counts(self.system.thresholds(rules)))
+        drawn = self._marginal("expected performance", means(self._drawn(rules)), {"quantity": names})
+        found = xr.Dataset(dict(zip(names, values, strict=True)) | {"interval": drawn.eti(ci_prob)})
+        return found.assign_attrs(**self._facts, low=low, high=high, ci_prob=ci_prob, ci_kind="eti")
+
+    def plot(self, *, ci_prob: float = 0.95, kind: str = "pointwise") -> Figure:
+        """Draw the curve with its band."""
+        from bayesperf import plots
+
+        return plots.epc(self, ci_prob=ci_prob, kind=kind)
+
+    def __repr__(self) -> str:
+        what = f"{self.metric.name} by {self.criterion}"
+        return f"<bayesperf.ExpectedPerformanceCurve: {what}, alpha: {len(self.alphas)}>"
+
+    # ── Helpers ──
+
+    @property
+    def _rule(self) -> Rule:
+        return CRITERIA[self.criterion], self.alphas
+
+    @property
+    def _shown(self) -> list[Metric]:
+        """The metric and the two error rates, each once."""
+        rates = [metric_of_matrix(name, LABELS, 1) for name in ("fpr", "fnr")]
+        return [self.metric, *(rate for rate in rates if rate.name != self.metric.name)]
+
+    @property
+    def _facts(self) -> dict[str, Any]:
+        return {"criterion": self.criterion, "formula": CRITERIA[self.criterion].formula, "metric": self.metric.name,
+                "method": self.method, "resample": self.resample, "prior": self.prior_text, "draws": self.n_draws,
+                "random_seed": self.random_seed, "estimand": self.estimand}  # fmt: skip
+
+    def _marginal(self, name: str, drawn: Array, coords: Mapping[str, Any] | None = None) -> Marginal:
+        leading = xr.DataArray(np.zeros(drawn.shape[:-1]), coords, tuple(coords or ()))
+        return marginal_of(name, drawn, leading, (-np.inf, np.inf), self.estimand, self.random_seed)
+
+    def _nodes(self, which: int, low: float, high: float) -> tuple[Rule, Array]:
+        """Return the rule that brings V1 (0) or V2 (1) to values of α, and their weights in a mean over α.
+
+        The chosen threshold changes where α passes the middle between two neighbouring values.
+        """
+        criterion = CRITERIA[self.criterion]
+        changes = []
+        for at in self.system.dev_cells:
+            values = np.unique(pair(criterion, at)[which])
+            values = values[~np.isnan(values)]
+            changes.append((values[:-1] + values[1:]) / 2)
+        edges = np.unique(np.clip(np.concatenate([[low, high], *changes]), low, high))
+        if len(edges) > _NODES + 1:
+            edges = np.linspace(low, high, _NODES + 1)
+        return (nearest(criterion)[which], (edges[:-1] + edges[1:]) / 2), np.diff(edges) / (high - low)
+
+    def _drawn(self, rules: Sequence[Rule]) -> Array:
+        """Return draws of the cell probabilities (n, a, actual, predicted) at the thresholds that rules choose."""
+        from rich.progress import track
+
+        rng = np.random.default_rng(self.random_seed)
+        anew = self.resample == "both"
+        thresholds = self.system.thresholds(rules)
+        tally = (
+            Tally.of(self.system.test, self.system.fold, self.system.cuts) if anew else self.system.tally(thresholds)
+        )
+        places = tally.places(thresholds)
+        weights = tally.weights(self.prior)
+        sizes = blocks(self.n_draws, weights.size + 4 * places.shape[-1])
+        shown = self.progressbar and len(sizes) > 1 and sys.stderr.isatty()
+        found = []
+        for n in track(sizes, "Drawing", transient=True, disable=not shown):
+            if anew:
+                places = self._chosen_anew(rng, n, rules)[:, None]
+            found.append(shares(draw(rng, weights, n, self.method), places))
+        return np.concatenate(found)
+
+    def _chosen_anew(self, rng: np.random.Generator, n: int, rules: Sequence[Rule]) -> Codes:
+        """Return which candidates (n, a) are chosen on drawn development sets."""
+        ((scores,), (cuts,)) = self.system.dev, self.system.cuts
+        called = np.stack([scores.called(cuts)[i] for i in (1, 0)])
+        sizes = np.array([[len(scores.negative)], [len(scores.positive)]])
+        between = -np.diff(called, prepend=sizes, append=0)
+        mass = draw(rng, between[:, None], n, self.method)
+        return chosen(cells(mass, np.arange(len(cuts))[None, None]), rules)

@@ -1,0 +1,1 @@
+"""ROC, precision–recall and DET curves with bands, and operating points on them."""

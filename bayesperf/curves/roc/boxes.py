@@ -1,0 +1,52 @@
+"""Bands from the counts at each threshold by itself: a box of two intervals round each point of a curve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf import prior as priors
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.curves.bands import holding
+from bayesperf.curves.roc.kinds import Shape
+
+Array = NDArray[np.float64]
+
+
+def boxes(
+    counts: Mapping[str, xr.DataArray], prior: str | priors.Prior | None, points: xr.Dataset, prob: float
+) -> xr.Dataset:
+    """Return the equal-tailed intervals of both rates over ``threshold``, which hold the points.
+
+    Parameters
+    ----------
+    counts : mapping
+        The four cells over ``threshold``.
+    prior : str or Prior, optional
+        As in `bayesperf.posterior`.
+    points : xarray.Dataset
+        Both rates, as observed.
+    prob : float
+        Probability of each interval.
+    """
+    from bayesperf.posteriors.dirichlet import exact_posterior
+
+    posterior = exact_posterior(ConfusionMatrix.from_counts(**counts), prior)
+    intervals = {str(name): posterior[str(name)].eti(prob) for name in points}
+    return xr.Dataset({
+        name: interval.copy(data=holding(interval.values, points[name].values)) for name, interval in intervals.items()
+    })  # fmt: skip
+
+
+def areas_of_edges(band: xr.Dataset, shape: Shape) -> Array:
+    """Return the areas under the worst and the best corners of the boxes of a ROC or precision–recall curve, (2,)."""
+    x, y = band[shape.x].values, band[shape.y].values
+    straight = shape.name == "roc"
+    # A false positive rate is worst at its upper limit.
+    x = x[:, ::-1] if straight else x
+    width = np.diff(x, axis=0, prepend=0, append=1)
+    before, after = np.concatenate([y[:1], y]), np.concatenate([y, y[-1:]])
+    return np.asarray((width * ((before + after) / 2 if straight else after)).sum(0))

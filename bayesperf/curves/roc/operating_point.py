@@ -1,0 +1,118 @@
+"""Operating points: the threshold that a target asks for, and the rates there, both uncertain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.core import checks as _checks
+from bayesperf.counts.display import Summary
+from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.summary import summary_rows
+
+Array = NDArray[np.float64]
+# From false positive rate and recall at thresholds, (draws, T), and prevalence, (draws, 1), which to take, (draws,).
+Choice = Callable[[Array, Array, Array], NDArray[np.intp]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OperatingPoint:
+    """The threshold that meets a target, and the rates at it. Made by `Curve.operating_point`.
+
+    Attributes
+    ----------
+    threshold, fpr, recall : Marginal
+        Of one joint draw: in each draw the threshold is the one that meets the target there, and the rates are those at
+        it. ``threshold`` is inf in draws in which nothing may be called positive.
+    observed : xarray.Dataset
+        The point of the curve itself that meets the target: ``threshold``, ``fpr`` and ``recall``.
+    target, basis : str
+        The target, and what the draws are by, in words.
+    """
+
+    threshold: Marginal
+    fpr: Marginal
+    recall: Marginal
+    observed: xr.Dataset
+    target: str
+    basis: str
+
+    def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
+        """Return a tidy table, a row each for the threshold, the false positive rate and recall.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the interval.
+        ci_kind : {"hdi", "eti"}
+            Highest-density or equal-tailed.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``metric, observed, mean, sd, median, ci_lower, ci_upper, method, mcse``.
+        """
+        rows = [summary_rows(m, (), ci_prob, ci_kind) for m in (self.threshold, self.fpr, self.recall)]
+        table = pd.concat(rows, ignore_index=True).drop(columns="undefined")
+        table.insert(1, "observed", [self.observed[name].item() for name in table["metric"]])
+        summary = Summary(table)
+        summary.attrs = {
+            "ci_prob": ci_prob,
+            "ci_kind": ci_kind,
+            "estimand": self.threshold.estimand,
+            "prior": self.basis,
+        }
+        return summary
+
+    def __repr__(self) -> str:
+        at = ", ".join(f"{name} {value.item():.3g}" for name, value in self.observed.items())
+        return f"<bayesperf.curves.OperatingPoint: {self.target}: {at}>"
+
+    def _repr_html_(self) -> str:
+        html: str = self.summary()._repr_html_()  # type: ignore[operator]
+        return html
+
+
+def choice(fpr: float | None, recall: float | None, cost: Any) -> tuple[str, Choice]:
+    """Return a target in words, and how to choose the threshold that meets it."""
+    given = {name: value for name, value in {"fpr": fpr, "recall": recall, "cost": cost}.items() if value is not None}
+    if len(given) != 1:
+        raise TypeError(f"operating_point takes one target: fpr, recall or cost; it got {', '.join(given) or 'none'}.")
+    ((name, value),) = given.items()
+    return {"fpr": _most_false_alarms, "recall": _least_recall, "cost": _least_cost}[name](value)
+
+
+def _most_false_alarms(target: Any) -> tuple[str, Choice]:
+    """Choose the lowest threshold whose false positive rate is at most the target."""
+    most = _checks.probability("fpr", target)
+    return f"lowest threshold with fpr ≤ {most:g}", lambda fpr, *_: (fpr <= most).sum(-1) - 1
+
+
+def _least_recall(target: Any) -> tuple[str, Choice]:
+    """Choose the highest threshold whose recall is at least the target."""
+    least = _checks.probability("recall", target)
+    return f"highest threshold with recall ≥ {least:g}", lambda _, recall, __: (recall < least).sum(-1)
+
+
+def _least_cost(target: Any) -> tuple[str, Choice]:
+    """Choose the threshold of least mean cost, the lowest of several."""
+    if not isinstance(target, tuple | list) or len(target) not in (2, 3):
+        raise TypeError(f"cost must be (cost_fp, cost_fn) or (cost_fp, cost_fn, prevalence); it is {target!r}.")
+    of_fp, of_fn = (_checks.number(name, cost) for name, cost in zip(("cost_fp", "cost_fn"), target, strict=False))
+    if not (0 < of_fp < np.inf and 0 < of_fn < np.inf):
+        raise ValueError(f"cost: both costs must be greater than 0 and finite; they are {of_fp:g} and {of_fn:g}.")
+    given = _checks.probability("cost: the prevalence", target[2]) if len(target) == 3 else None
+
+    def choose(fpr: Array, recall: Array, prevalence: Array) -> NDArray[np.intp]:
+        share = prevalence if given is None else given
+        mean_cost = of_fp * (1 - share) * fpr + of_fn * share * (1 - recall)
+        return np.asarray(fpr.shape[-1] - 1 - mean_cost[:, ::-1].argmin(-1))
+
+    at = "the observed prevalence" if given is None else f"prevalence {given:g}"
+    return f"least cost, {of_fp:g} a false positive and {of_fn:g} a false negative, at {at}", choose

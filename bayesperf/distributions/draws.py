@@ -1,0 +1,128 @@
+"""The one-dimensional posterior that is known by its draws, with the verbs of `bayesperf._distributions`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from bayesperf.distributions.quadrature import Array
+from bayesperf.distributions.two_betas import Distribution
+
+
+@dataclass(frozen=True)
+class Draws(Distribution):
+    """Draws (m, chains, n) of a quantity; NaN where it is undefined, which every verb leaves out.
+
+    Attributes
+    ----------
+    independent : bool
+        Whether draws are independent; else the Monte Carlo error takes their autocorrelation into account.
+    """
+
+    values: Array
+    bounds: tuple[float, float]
+    independent: bool = True
+    method: ClassVar[str] = "draws"
+
+    @classmethod
+    def of(cls, name: str, values: Array, bounds: tuple[float, float], independent: bool = True) -> Draws:
+        """Return draws of a metric, of which some must be defined."""
+        if np.isnan(values).all((-2, -1)).any():
+            raise ValueError(f"metric {name!r} is undefined (0/0) in every draw.")
+        return cls(values, bounds, independent)
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    def cdf(self, x: Array) -> Array:
+        return self._each(lambda v, x: np.searchsorted(v, x, side="right") / len(v), x)
+
+    def sf(self, x: Array) -> Array:
+        return self._each(lambda v, x: 1 - np.searchsorted(v, x, side="right") / len(v), x)
+
+    def ppf(self, q: Array) -> Array:
+        return self._each(_quantile, q)
+
+    guess = ppf
+
+    def logpdf(self, x: Array) -> Array:
+        """Return the log of a kernel density estimate (ArviZ's, corrected at the bounds)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self._each(self._density, x))
+
+    def _density(self, v: Array, x: Array) -> Array:
+        from arviz_stats.base import array_stats
+
+        v = v[np.isfinite(v)]
+        if len(v) < 2 or v[-1] - v[0] <= 1e-12 * abs(v[0]):
+            return np.where(np.isclose(x, v[0] if len(v) else np.inf), np.inf, 0.0)
+        grid, density, _ = array_stats.kde(v, bound_correction=True)
+        return np.asarray(np.interp(x, grid, density, left=0.0, right=0.0))
+
+    def _each(self, function: Callable[[Array, Array], Array], x: Array) -> Array:
+        """Apply a function to the sorted defined draws of each quantity."""
+        x = np.broadcast_to(x, (len(self.values), x.shape[-1]))
+        return np.stack([function(v, x[i]) for i, v in enumerate(self._defined)])
+
+    @cached_property
+    def _defined(self) -> list[Array]:
+        """The defined draws of each quantity, sorted."""
+        flat = np.sort(self.values.reshape(len(self.values), -1), axis=-1)
+        return [v[: len(v) - np.isnan(v).sum()] for v in flat]
+
+    def mean_sd(self) -> tuple[Array, Array]:
+        return self._moments
+
+    @cached_property
+    def _moments(self) -> tuple[Array, Array]:
+        """Means and standard deviations; inf where some draws are."""
+        finite = np.array([np.isfinite(v).all() for v in self._defined])
+        means = [v.mean() for v in self._defined]
+        with np.errstate(invalid="ignore"):
+            sds = [v.std(ddof=1) for v in self._defined]
+        return np.array(means), np.where(finite, sds, np.inf)
+
+    def hdi(self, prob: float) -> Array:
+        return np.stack([_shortest(v, prob) for v in self._defined])
+
+    def mcse(self) -> Array:
+        mean, sd = self._moments
+        defined = ~np.isnan(self.values)
+        if self.independent:
+            return sd / np.sqrt(defined.sum((1, 2)))
+        from arviz_stats.base import array_stats
+
+        # Of a ratio of two means, the sum over the defined draws and their share.
+        deviations = np.where(defined & np.isfinite(mean)[:, None, None], self.values - mean[:, None, None], 0)
+        errors = [array_stats.mcse(v, chain_axis=0, draw_axis=1) for v in deviations]
+        return np.where(np.isfinite(mean), np.asarray(errors) / defined.mean((1, 2)), np.inf)
+
+    def undefined(self) -> Array:
+        """Return the share of draws in which the quantity is undefined."""
+        return np.isnan(self.values).mean((1, 2))
+
+
+def _quantile(ordered: Array, q: Array) -> Array:
+    """Return quantiles; between a finite and an infinite draw there is nothing to interpolate."""
+    method: Literal["linear", "lower"] = "linear" if np.isfinite(ordered).all() else "lower"
+    return np.asarray(np.quantile(ordered, q, method=method))
+
+
+def _shortest(ordered: Array, prob: float) -> Array:
+    """Return the shortest interval of sorted draws, of which some may be infinite."""
+    from arviz_stats.base import array_stats
+
+    finite = np.isfinite(ordered)
+    if finite.all():
+        return np.asarray(array_stats.hdi(ordered, prob))
+    if finite.mean() < prob:
+        return np.array([np.quantile(ordered, 1 - prob, method="lower"), np.inf])
+    inside = int(np.ceil(prob * len(ordered))) - 1
+    width = ordered[finite][inside:] - ordered[finite][: finite.sum() - inside]
+    start = int(np.argmin(width))
+    return ordered[finite][[start, start + inside]]

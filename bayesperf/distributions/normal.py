@@ -1,0 +1,116 @@
+"""Normal approximations, with the verbs of `bayesperf._distributions`: on a metric's own scale, or of its log-odds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy import special
+
+from bayesperf.distributions.differences import shortfall
+from bayesperf.distributions.quadrature import Array
+from bayesperf.distributions.two_betas import Distribution
+
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(101)
+
+
+@dataclass(frozen=True)
+class Normal(Distribution):
+    """Normal(location, scale); a scale of 0 puts all mass on the location.
+
+    What lies beyond the bounds is counted at them, so intervals are clipped; the density, mean and standard deviation
+    are the normal's.
+    """
+
+    location: Array
+    scale: Array
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+    method: ClassVar[str] = "normal"
+
+    @property
+    def size(self) -> int:
+        return len(self.location)
+
+    def cdf(self, x: Array) -> Array:
+        inside = np.where(self.scale > 0, special.ndtr(self._standard(x)), x >= self.location)
+        return np.where(x < self.bounds[0], 0, np.where(x >= self.bounds[1], 1, inside))
+
+    def sf(self, x: Array) -> Array:
+        inside = np.where(self.scale > 0, special.ndtr(-self._standard(x)), x < self.location)
+        return np.where(x < self.bounds[0], 1, np.where(x >= self.bounds[1], 0, inside))
+
+    def logpdf(self, x: Array) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            value = -(self._standard(x) ** 2) / 2 - np.log(self.scale * np.sqrt(2 * np.pi))
+        value = np.where(self.scale > 0, value, np.where(x == self.location, np.inf, -np.inf))
+        return np.where((x < self.bounds[0]) | (x > self.bounds[1]), -np.inf, value)
+
+    def ppf(self, q: Array) -> Array:
+        with np.errstate(invalid="ignore"):
+            value = np.where(self.scale > 0, self.location + self.scale * special.ndtri(q), self.location)
+        return np.clip(value, *self.bounds)
+
+    guess = ppf
+
+    def hdi(self, prob: float) -> Array:
+        """Return the equal-tailed interval: a symmetric density with one mode has none shorter."""
+        return self.ppf(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
+
+    def mean_sd(self) -> tuple[Array, Array]:
+        return self.location[:, 0], self.scale[:, 0]
+
+    def _standard(self, x: Array) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return np.asarray((x - self.location) / self.scale)
+
+
+@shortfall.register
+def _(distribution: Normal) -> Array:
+    """Of the normal itself: with z = location/scale, scale · φ(z) − location · Φ(−z)."""
+    location, scale = distribution.mean_sd()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = location / scale
+        below = scale * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) - location * special.ndtr(-z)
+    return np.where(scale > 0, below, np.maximum(-location, 0))
+
+
+@dataclass(frozen=True)
+class LogitNormal(Distribution):
+    """A share whose log-odds are Normal(location, scale), scale > 0."""
+
+    location: Array
+    scale: Array
+    bounds: tuple[float, float] = (0.0, 1.0)
+    method: ClassVar[str] = "normal"
+
+    @property
+    def size(self) -> int:
+        return len(self.location)
+
+    def cdf(self, x: Array) -> Array:
+        return self._log_odds.cdf(special.logit(np.clip(x, 0, 1)))
+
+    def sf(self, x: Array) -> Array:
+        return self._log_odds.sf(special.logit(np.clip(x, 0, 1)))
+
+    def logpdf(self, x: Array) -> Array:
+        inside = (x > 0) & (x < 1)
+        x = np.where(inside, x, 0.5)
+        value = self._log_odds.logpdf(special.logit(x)) - np.log(x) - np.log1p(-x)
+        return np.where(inside, value, -np.inf)
+
+    def ppf(self, q: Array) -> Array:
+        return special.expit(self._log_odds.ppf(q))
+
+    guess = ppf
+
+    def mean_sd(self) -> tuple[Array, Array]:
+        values = special.expit(self.location + self.scale * _NODES)
+        weights = _WEIGHTS / _WEIGHTS.sum()
+        mean = values @ weights
+        return mean, np.sqrt((values - mean[:, None]) ** 2 @ weights)
+
+    @property
+    def _log_odds(self) -> Normal:
+        return Normal(self.location, self.scale)

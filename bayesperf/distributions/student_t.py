@@ -1,0 +1,102 @@
+"""The Student-t posterior of a mean difference, with the verbs of `bayesperf._distributions`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from bayesperf.distributions.differences import shortfall
+from bayesperf.distributions.quadrature import Array
+from bayesperf.distributions.two_betas import Distribution
+
+
+@dataclass(frozen=True)
+class StudentT(Distribution):
+    """location + scale · T, with T of df degrees of freedom; a scale of 0 puts all mass on the location.
+
+    The mean diverges (inf) for df ≤ 1, the standard deviation for df ≤ 2: the median and intervals still stand.
+    """
+
+    location: Array
+    scale: Array
+    df: Array
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+    method: ClassVar[str] = "student_t"
+
+    @classmethod
+    def of(cls, location: ArrayLike, scale: ArrayLike, df: ArrayLike) -> Self:
+        """Return as many as there are parameters, of any one shape."""
+        location, scale, df = (np.asarray(part, dtype=float).reshape(-1, 1) for part in (location, scale, df))
+        return cls(location, scale, df)
+
+    @property
+    def size(self) -> int:
+        return len(self.location)
+
+    def cdf(self, x: Array) -> Array:
+        z = self._standard(x)
+        return np.where(self.scale > 0, np.where(z < 0, self._tail(z), 1 - self._tail(z)), x >= self.location)
+
+    def sf(self, x: Array) -> Array:
+        z = self._standard(x)
+        return np.where(self.scale > 0, np.where(z > 0, self._tail(z), 1 - self._tail(z)), x < self.location)
+
+    def logpdf(self, x: Array) -> Array:
+        half = self.df / 2
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            log_scale = np.log(self.scale) + 0.5 * np.log(self.df) + special.betaln(half, 0.5)
+            value = -log_scale - (half + 0.5) * np.log1p(self._standard(x) ** 2 / self.df)
+        return np.where(self.scale > 0, value, np.where(np.isclose(x, self.location), np.inf, -np.inf))
+
+    def ppf(self, q: Array) -> Array:
+        """Return quantiles: of twice the nearer tail, a Beta's, for df/(df + T²) or its complement."""
+        outer = np.minimum(q, 1 - q) * 2
+        rest, middle = special.betaincinv(self.df / 2, 0.5, outer), special.betaincinv(0.5, self.df / 2, 1 - outer)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            odds = np.where(outer < 0.5, (1 - rest) / rest, middle / (1 - middle))
+            away = self.scale * np.sign(q - 0.5) * np.sqrt(self.df * odds)
+        return np.asarray(self.location + np.where(self.scale > 0, away, 0))
+
+    guess = ppf
+
+    def hdi(self, prob: float) -> Array:
+        """Return the equal-tailed interval: a symmetric density with one mode has none shorter."""
+        return self.ppf(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
+
+    def mean_sd(self) -> tuple[Array, Array]:
+        location, scale, df = (part[:, 0] for part in (self.location, self.scale, self.df))
+        sd = scale * np.sqrt(df / np.where(df > 2, df - 2, 1))
+        spread = scale > 0
+        return np.where(spread & (df <= 1), np.inf, location), np.where(spread & (df <= 2), np.inf, sd)
+
+    def draws(self, n: int, rng: np.random.Generator) -> Array:
+        """Return n draws of each, (m, n)."""
+        return np.asarray(self.location + self.scale * rng.standard_t(self.df, (self.size, n)))
+
+    def _standard(self, x: Array) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((x - self.location) / self.scale)
+
+    def _tail(self, z: Array) -> Array:
+        """Return P(T > |z|), from the share T²/(df + T²) or its complement, whichever keeps its digits."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = z**2
+            near = special.betaincc(0.5, self.df / 2, square / (self.df + square))
+            far = special.betainc(self.df / 2, 0.5, self.df / (self.df + square))
+        return np.asarray(0.5 * np.where(square < self.df, near, far))
+
+
+@shortfall.register
+def _(distribution: StudentT) -> Array:
+    """Return scale · [z F(z) + f(z) (df + z²)/(df − 1)] of T at z = −location/scale, by parts; inf for df ≤ 1."""
+    location, scale, df = (part[:, 0] for part in (distribution.location, distribution.scale, distribution.df))
+    zero = np.zeros((distribution.size, 1))
+    below, density = distribution.cdf(zero)[:, 0], distribution.pdf(zero)[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # The density here is f/scale.
+        spread = density * (df * scale**2 + location**2) / (df - 1) - location * below
+    return np.where(scale > 0, np.where(df > 1, spread, np.inf), np.maximum(-location, 0))

@@ -1,0 +1,212 @@
+"""The bootstrap: of any metric, by resampling counts.
+
+Resampling n examples with replacement is drawing counts from a multinomial with the observed shares, so no label is
+touched, and 10⁸ examples take as long as a hundred.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from scipy.special import ndtr, ndtri
+
+from bayesperf.core import checks as _checks
+from bayesperf.core.streams import streams
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.counts.paired import PairedConfusionMatrix
+from bayesperf.intervals.limits import ADVICE, Array, labelled, warn_of_no_width
+from bayesperf.intervals.resampling import Acceleration, Units
+from bayesperf.intervals.statistic import Statistic, strata
+from bayesperf.metrics.registry import Metric
+
+# How many cells take so long to draw that a progress bar is shown.
+_LONG = 2**27
+# Values of the metric that differ by less are the same: they are sums in another order.
+_ROUNDING = 1e-12
+
+
+def bootstrap(
+    cm: ConfusionMatrix | PairedConfusionMatrix,
+    metric: str | Metric,
+    confidence: float = 0.95,
+    method: str = "percentile",
+    n_resamples: int = 9999,
+    random_seed: Any = None,
+    *,
+    design: str = "joint",
+    cluster: str | None = None,
+    progressbar: bool = True,
+) -> xr.DataArray:
+    """Return bootstrap confidence intervals of any metric.
+
+    Parameters
+    ----------
+    cm : ConfusionMatrix or PairedConfusionMatrix
+        Counts, with any leading dims. Of two systems on the same examples the interval is of the difference a − b.
+    metric : str or Metric
+        Any of the table, with an average or without, or registered.
+    confidence : float
+        Nominal coverage, between 0 and 1.
+    method : {"percentile", "basic", "bca"}
+        "percentile": quantiles of the resamples. "basic": those quantiles reflected at the observed value, clipped to
+        the metric's bounds. "bca": bias-corrected and accelerated.
+    n_resamples : int
+        Resamples of each matrix.
+    random_seed : int or numpy.random.Generator, optional
+        The same seed gives the same figures; by default a new one. Each matrix has a stream of its own.
+    design : {"joint", "by_actual"}
+        What a resample keeps: the number of examples, or that of each actual class (the stratified bootstrap), for test
+        sets of so many examples of each class.
+    cluster : str, optional
+        A leading dim of groups whose examples belong together: patients, speakers, blocks of time. Whole groups are
+        resampled, and the metric is that of their sum; the dim is gone from the result. Ten groups are few.
+    progressbar : bool
+        Shown on a terminal only, and if it takes long.
+
+    Returns
+    -------
+    xarray.DataArray
+        Over the leading dims (and ``label`` for ``_per_class``), with last dim ``ci_bound`` = lower, upper. Its
+        ``attrs`` have the seed, and in ``undefined`` the greatest share of resamples left out.
+
+    Raises
+    ------
+    ValueError
+        If the metric is undefined (0/0) in the counts themselves; if `cluster` has a single group, or comes with
+        "by_actual".
+
+    Warns
+    -----
+    UserWarning
+        If the metric is undefined in some resamples (without positives, say): they are left out. If an interval has no
+        width, because all resamples have the same value. Of "bca", if the metric is undefined without some one example:
+        the acceleration is then that of the others.
+
+    Notes
+    -----
+    Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 13–14. Of "bca" the bias z₀ is the normal quantile
+    of the share of resamples below the observed value, ties counted half (as SciPy does), kept half a resample away
+    from 0 and 1. The acceleration is that of the jackknife, which has one value a cell: to leave out any of its
+    examples is the same. With strata it is Σ_s Σ U³/n_s³ / 6(Σ_s Σ U²/n_s²)^(3/2), U the centred values of a stratum
+    times n_s − 1, each with the other strata whole.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=70, fn=30, fp=20, tn=80)
+    >>> bp.intervals.bootstrap(cm, "f1", method="bca", random_seed=1).values.round(2)
+    array([0.66, 0.8 ])
+    """
+    from rich.progress import track
+
+    tail = (1 - _checks.probability("confidence", confidence)) / 2
+    _checks.one_of("method", method, ("percentile", "basic", "bca"))
+    n_resamples = _checks.count("n_resamples", n_resamples, least=2)
+    seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else _checks.seed(random_seed)
+    statistic, places = _places(Statistic.of(cm, metric), design, cluster)
+    observed = statistic.defined()
+    rngs = streams(seed, "bootstrap", statistic.of_matrices, [units.content for units in places])
+    work = list(zip(places, observed.reshape(len(places), -1), rngs, strict=True))
+    shown = progressbar and len(places) * n_resamples * places[0].number.size > _LONG and sys.stderr.isatty()
+    found = []
+    for units, of_place, rng in track(work, "Resampling", transient=True, disable=not shown):
+        values = units.resample(statistic, n_resamples, rng)
+        acceleration = units.acceleration(statistic) if method == "bca" else None
+        found.append(limits_of(statistic.metric.name, of_place, values, method, tail, acceleration))
+    limits = np.clip(np.stack([one.limits for one in found]), *statistic.bounds).reshape(*observed.shape, 2)
+    warn_of_resamples(statistic.metric.name, found, limits)
+    facts = {"confidence": confidence, "method": method, "n_resamples": n_resamples, "design": design,
+             "random_seed": seed, "undefined": max(one.undefined for one in found)}  # fmt: skip
+    return labelled(limits, statistic.leading, statistic.metric.name, **facts)
+
+
+def _places(statistic: Statistic, design: str, cluster: str | None) -> tuple[Statistic, list[Units]]:
+    """Return the statistic, of sums over groups if these are resampled, and the units of each matrix."""
+    counts, axes = statistic.counts, len(statistic.cell_dims)
+    shape = counts.shape[-axes:]
+    if cluster is None:
+        cells = strata(design, counts.values, axes)
+        return statistic, [Units(number, shape) for number in cells.reshape(-1, *cells.shape[-2:])]
+    if cluster not in counts.dims[:-axes]:
+        raise ValueError(f"cluster: {cluster!r} is not a leading dim; they are {list(counts.dims[:-axes])}.")
+    if design != "joint":
+        raise ValueError("cluster: whole groups are resampled, so the classes' totals cannot be fixed by design too.")
+    if counts.sizes[cluster] < 2:
+        raise ValueError(f"cluster: {cluster!r} has one group, and there is nothing to resample.")
+    groups = counts.transpose(..., cluster, *statistic.cell_dims).values
+    groups = groups.reshape(-1, counts.sizes[cluster], int(np.prod(shape)))
+    number = np.ones((1, counts.sizes[cluster]), np.int64)
+    pooled = replace(statistic, counts=counts.sum(cluster))
+    return pooled, [Units(number, shape, of_place) for of_place in groups]
+
+
+class Found(NamedTuple):
+    """Limits (values, 2) of one matrix, the share of resamples left out, and whether the jackknife is complete."""
+
+    limits: Array
+    undefined: float
+    complete: bool = True
+
+
+def limits_of(
+    name: str, observed: Array, values: Array, method: str, tail: float, acceleration: Acceleration | None = None
+) -> Found:
+    """Return the limits of one matrix: of its value, or of the value of each class, from values (n, …) of resamples."""
+    values = values.reshape(len(values), -1)
+    missing = np.isnan(values)
+    if missing.all(0).any():
+        raise ValueError(
+            f"metric {name!r} is undefined (0/0) in all {len(values)} resamples: too few examples for a bootstrap. Ask "
+            "the posterior: bayesperf.posterior(cm)."
+        )
+    limits = []
+    for i, value in enumerate(observed):
+        resampled = values[~missing[:, i], i]
+        levels = np.array([tail, 1 - tail])
+        if acceleration is not None:
+            levels = _bca_levels(resampled, value, acceleration.value[i], tail)
+        quantiles = np.quantile(resampled, levels, method="linear" if np.isfinite(resampled).all() else "nearest")
+        limits.append(2 * value - quantiles[::-1] if method == "basic" else quantiles)
+    return Found(np.array(limits), float(missing.mean(0).max()), acceleration is None or acceleration.complete)
+
+
+def _bca_levels(resampled: Array, value: float, a: float, tail: float) -> Array:
+    """Return at which quantiles the limits are."""
+    # What differs in the last digits is a sum in another order, and a tie.
+    near = _ROUNDING * max(1, abs(value))
+    below = ((resampled < value - near).mean() + (resampled <= value + near).mean()) / 2
+    least = 0.5 / len(resampled)
+    bias = ndtri(np.clip(below, least, 1 - least))
+    z = bias + ndtri(np.array([tail, 1 - tail]))
+    with np.errstate(divide="ignore"):
+        return np.asarray(ndtr(bias + z / np.maximum(1 - a * z, 0)))
+
+
+def warn_of_resamples(name: str, found: list[Found], limits: Array) -> None:
+    """Warn of what makes intervals less than they seem."""
+    undefined = np.array([one.undefined for one in found])
+    if undefined.any():
+        several = f" at worst, and in some of {(undefined > 0).sum()} matrices" if len(found) > 1 else ""
+        warnings.warn(
+            f"metric {name!r} is undefined (0/0) in {100 * undefined.max():.2f} % of the resamples{several}. They are "
+            "left out: the interval is of test sets in which it is defined.",
+            stacklevel=3,
+        )
+    if not all(one.complete for one in found):
+        warnings.warn(
+            f"method='bca': metric {name!r} is undefined or infinite without some one example, and the acceleration is "
+            "that of the others. Take method='percentile', or bayesperf.posterior(cm).",
+            stacklevel=3,
+        )
+    if np.isinf(limits).any():
+        warnings.warn(
+            f"metric {name!r} is infinite in so many resamples that the limit is. Take bayesperf.intervals.delta("
+            "..., transform='log'), or bayesperf.posterior(cm).",
+            stacklevel=3,
+        )
+    warn_of_no_width(limits, f"metric {name!r}: all resamples are alike", ADVICE, stacklevel=4)

@@ -1,0 +1,237 @@
+"""The delta method: of any metric, from its gradient at the observed shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from scipy.special import expit, logit
+
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.counts.paired import PairedConfusionMatrix
+from bayesperf.intervals.limits import ADVICE, Array, labelled, normal_quantile, warn_of_no_width
+from bayesperf.intervals.proportion import wilson
+from bayesperf.intervals.statistic import Statistic, place, strata
+from bayesperf.metrics.registry import ARGUMENTS, Metric
+
+# Complex cells held at once.
+_BLOCK = 2**20
+_STEP, _REAL_STEP = 1e-20, 1e-6
+# A standard error below this share of the metric is what rounding leaves of 0.
+_ROUNDING = 1e-14
+
+
+class Scale(NamedTuple):
+    """Where a metric is taken for normal: what brings it there from [0, 1] or [0, ∞), the slope of that, and back."""
+
+    forward: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+    back: Callable[[Array], Array]
+    # What is 0 and what is 1 to `forward`.
+    ends: tuple[float, float] = (0.0, 1.0)
+
+    def limits(self, values: Array, half: Array) -> Array:
+        """Return limits (…, 2) around values; `half` is half their width on the metric's own scale."""
+        low, high = self.ends
+        with np.errstate(all="ignore"):
+            x = (values - low) / (high - low)
+            reach = np.stack([-half, half], -1) * (self.slope(x) / (high - low))[..., None]
+            limits = low + (high - low) * self.back(self.forward(x)[..., None] + reach)
+        # At a bound the slope is infinite, and there is nothing to stretch.
+        return np.where(half[..., None] > 0, limits, values[..., None])
+
+
+SCALES = {
+    None: Scale(lambda x: x, np.ones_like, lambda y: y),
+    "logit": Scale(logit, lambda x: 1 / (x * (1 - x)), expit),
+    "log": Scale(np.log, lambda x: 1 / x, np.exp),
+}
+
+
+def delta(
+    cm: ConfusionMatrix | PairedConfusionMatrix,
+    metric: str | Metric,
+    confidence: float = 0.95,
+    transform: str | None = None,
+    *,
+    design: str = "joint",
+) -> xr.DataArray:
+    """Return confidence intervals of any metric by the delta method.
+
+    Parameters
+    ----------
+    cm : ConfusionMatrix or PairedConfusionMatrix
+        Counts, with any leading dims. Of two systems on the same examples the interval is of the difference a − b.
+    metric : str or Metric
+        Any of the table, with an average or without, or registered. A function of one's own must take complex numbers:
+        without ``abs`` and comparisons.
+    confidence : float
+        Nominal coverage, between 0 and 1.
+    transform : {None, "logit", "log"}
+        The scale on which the metric is taken for normal. None is its own, and limits are clipped to the metric's
+        bounds. "logit" is for metrics bounded on both sides, [−1, 1] brought to [0, 1], and "log" for ratios bounded by
+        0; their limits are inside the bounds.
+    design : {"joint", "by_actual"}
+        How the test set came about: so many examples as they come, or so many of each class. The metric of "by_actual"
+        is that of a population with the test set's shares of classes. (Metrics that do not depend on these, as recall,
+        have the same interval in both.)
+
+    Returns
+    -------
+    xarray.DataArray
+        Over the leading dims (and ``label`` for ``_per_class``), with last dim ``ci_bound`` = lower, upper.
+
+    Raises
+    ------
+    ValueError
+        If the metric is undefined (0/0) for some matrix; if `transform` does not fit the metric.
+
+    Warns
+    -----
+    UserWarning
+        If an interval has no width, as of a rate of 0 or 1.
+
+    Notes
+    -----
+    With p the observed shares of n examples and g the gradient of the metric there, its variance is
+    (Σ p g² − (Σ p g)²)/n; of "by_actual", the sum over classes i of (Σ_j p_ij g_ij² − (Σ_j p_ij g_ij)²/p_i·)/n. The
+    gradient is by complex step, Im f(p + ih)/h with h = 1e-20 (Squire & Trapp 1998, SIAM Review 40), which is exact to
+    the last digits. For macro averages of F1 this is Takahashi et al. (2022), Applied Intelligence 52.
+
+    Near the bounds of a metric, and for few examples, these intervals cover less than they say: 95 % ones of macro F1
+    in 85 % of data sets of 100 examples at an accuracy of .97.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=7, fn=3, fp=2, tn=8)
+    >>> bp.intervals.delta(cm, "f1").values.round(3)
+    array([0.514, 0.959])
+    >>> bp.intervals.delta(cm, "mcc", transform="logit").values.round(3)
+    array([0.048, 0.785])
+    """
+    z = normal_quantile(confidence)
+    statistic = Statistic.of(cm, metric)
+    scale = _scale(statistic, transform)
+    values = statistic.defined()
+    limits = scale.limits(values, z * standard_error(statistic, values, design))
+    missing = np.flatnonzero(~np.isfinite(limits).all(-1))
+    if len(missing):
+        at = place(statistic.leading, missing[0])
+        raise ValueError(
+            f"transform={transform!r}: metric {statistic.metric.name!r} is {values.flat[missing[0]]:g}"
+            f"{f' at {at}' if at else ''}, not inside its bounds {statistic.bounds}. Take transform=None."
+        )
+    limits = np.clip(limits, *statistic.bounds)
+    warn_of_no_width(limits, f"metric {statistic.metric.name!r}", ADVICE)
+    facts = {"confidence": confidence, "method": "delta", "transform": str(transform), "design": design}
+    return labelled(limits, statistic.leading, statistic.metric.name, **facts)
+
+
+def wilson_f1(cm: ConfusionMatrix, confidence: float = 0.95) -> xr.DataArray:
+    """Return confidence intervals of binary F1 by Wilson's interval of the Jaccard index.
+
+    Of the closed forms it covers best. Given the examples that are or are called positive, the Jaccard index J is a
+    rate among them, and F1 = 2J/(1 + J).
+
+    Parameters
+    ----------
+    cm : ConfusionMatrix
+        Binary, with any leading dims; of more classes, ``cm.one_vs_rest()``.
+    confidence : float
+        Nominal coverage, between 0 and 1.
+
+    Returns
+    -------
+    xarray.DataArray
+        Over the leading dims, with last dim ``ci_bound`` = lower, upper; [0, 1] where nothing is or is called positive.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> bp.intervals.wilson_f1(bp.ConfusionMatrix.from_counts(tp=7, fn=3, fp=2, tn=8)).values.round(3)
+    array([0.484, 0.893])
+    """
+    z = normal_quantile(confidence)
+    if not isinstance(cm, ConfusionMatrix):
+        raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
+    statistic = Statistic.of(cm, "f1")
+    assert statistic.positive is not None
+    tp, fn, fp = (ARGUMENTS[name](cm.counts.values, statistic.positive) for name in ("tp", "fn", "fp"))
+    tried = tp + fn + fp
+    jaccard = wilson(tp.astype(float), np.maximum(tried, 1).astype(float), confidence, z)
+    limits = np.stack([np.where(tried > 0, 2 * j / (1 + j), end) for j, end in zip(jaccard, (0, 1), strict=True)], -1)
+    return labelled(limits, statistic.leading, "f1", confidence=confidence, method="wilson")
+
+
+def _scale(statistic: Statistic, transform: str | None) -> Scale:
+    if transform not in SCALES:
+        raise ValueError(f"transform must be one of {', '.join(map(repr, SCALES))}; it is {transform!r}.")
+    low, high = statistic.bounds
+    if (transform == "logit" and not np.isfinite([low, high]).all()) or (transform == "log" and low != 0):
+        wanted = "two finite bounds" if transform == "logit" else "values from 0"
+        raise ValueError(
+            f"transform={transform!r} is for {wanted}; metric {statistic.metric.name!r}"
+            f"{', a difference,' * statistic.paired} has bounds {statistic.bounds}."
+        )
+    return SCALES[transform]._replace(ends=(low, high)) if transform == "logit" else SCALES[transform]
+
+
+def standard_error(statistic: Statistic, values: Array, design: str) -> Array:
+    """Return the standard errors of a statistic's values."""
+    counts = statistic.counts.values
+    axes = len(statistic.cell_dims)
+    total = counts.sum(tuple(range(-axes, 0)), keepdims=True)
+    gradient = _gradient(statistic, counts / total)
+    # Strata and their cells first, as the gradient has its cells.
+    shares = np.moveaxis(strata(design, counts / total, axes), (-2, -1), (0, 1))
+    gradient = gradient.reshape(*shares.shape[:2], *values.shape)
+    total = total.reshape(shares.shape[2:])
+    if values.ndim > total.ndim:
+        shares, total = shares[..., None], total[..., None]
+    weights = shares.sum(1, keepdims=True)
+    mean = (shares * gradient).sum(1, keepdims=True) / np.where(weights > 0, weights, 1)
+    error = np.sqrt((shares * (gradient - mean) ** 2).sum((0, 1)) / total)
+    return np.where(error <= _ROUNDING * np.maximum(1, np.abs(values)), 0, error)
+
+
+def _gradient(statistic: Statistic, shares: Array) -> Array:
+    """Return the gradient at shares, with the axes of cells first; of a difference by the chain rule."""
+    if not statistic.paired:
+        return gradient_of(statistic.metric, statistic.positive, shares)
+    of_a, of_b = (gradient_of(statistic.metric, statistic.positive, shares.sum(axis)) for axis in (-1, -2))
+    return np.asarray(of_a[:, :, None] - of_b[:, None, :])
+
+
+def gradient_of(metric: Metric, positive: int | None, shares: Array) -> Array:
+    """Return the gradient (K, K, …) of a metric at shares (…, K, K); 0 by empty cells, which have no weight."""
+    *leading, _, classes = shares.shape
+    filled = np.flatnonzero(shares.reshape(-1, classes**2).any(0))
+    steps = np.zeros((len(filled), *np.ones_like(leading), classes**2), complex)
+    steps[np.arange(len(filled)), ..., filled] = 1j * _STEP
+    steps = steps.reshape(*steps.shape[:-1], classes, classes)
+    size = max(1, _BLOCK // shares.size)
+    parts = [metric.evaluate(shares + steps[i : i + size], positive) for i in range(0, len(filled), size)]
+    found = np.imag(np.concatenate(parts)) / _STEP
+    gradient = np.zeros((classes**2, *found.shape[1:]))
+    gradient[filled] = found
+    gradient = gradient.reshape(classes, classes, *found.shape[1:])
+    _check(metric, positive, shares, gradient)
+    return gradient
+
+
+def _check(metric: Metric, positive: int | None, shares: Array, gradient: Array) -> None:
+    """Refuse a gradient that differences along some direction belie: one of ``abs``, say, or of a comparison."""
+    classes = shares.shape[-1]
+    direction = shares * np.cos(np.arange(1, classes**2 + 1)).reshape(classes, classes)
+    ahead, behind = (metric.evaluate(shares + step * direction, positive) for step in (_REAL_STEP, -_REAL_STEP))
+    direction = np.moveaxis(direction, (-2, -1), (0, 1))
+    parts = gradient * direction.reshape(direction.shape + (1,) * (gradient.ndim - direction.ndim))
+    error = np.abs((ahead - behind) / (2 * _REAL_STEP) - parts.sum((0, 1)))
+    if (error > 1e-5 * (np.abs(parts).sum((0, 1)) + np.abs(ahead))).any():
+        raise ValueError(
+            f"metric {metric.name!r}: its function has no gradient by complex numbers. Write it without abs and "
+            "comparisons, or take bayesperf.intervals.bootstrap."
+        )

@@ -1,0 +1,37 @@
+"""What all confidence intervals share: the normal quantile, their labels, the warning of one without width."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from bayesperf.core import checks as _checks
+
+Array = NDArray[np.float64]
+BOUNDS = ["lower", "upper"]
+# What to do instead, of a metric.
+ADVICE = "take bayesperf.intervals.proportion of a rate, wilson_f1, or bayesperf.posterior(cm)."
+
+
+def normal_quantile(confidence: Any) -> float:
+    """Return z with a normal probability `confidence` between −z and z."""
+    return float(ndtri((1 + _checks.probability("confidence", confidence)) / 2))
+
+
+def labelled(limits: Array, leading: xr.DataArray, name: str | None, **facts: Any) -> xr.DataArray:
+    """Return limits (…, 2) over some leading dims, with last dim ``ci_bound``."""
+    coords = {**leading.coords, "ci_bound": BOUNDS}
+    return xr.DataArray(limits, coords, (*leading.dims, "ci_bound"), name=name, attrs=facts)
+
+
+def warn_of_no_width(limits: Array, what: str, advice: str, stacklevel: int = 3) -> None:
+    """Warn where limits (…, 2) coincide: that is no certainty."""
+    empty = limits[..., 0] == limits[..., 1]
+    if empty.any():
+        share = f"{empty.sum()} of {empty.size} intervals have" if empty.size > 1 else "the interval has"
+        warnings.warn(f"{what}: {share} no width. That is no certainty: {advice}", stacklevel=stacklevel)

@@ -1,0 +1,154 @@
+"""Intervals of a rate, from its successes in independent trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy.special import betainccinv, betaincinv
+
+from bayesperf.core import checks as _checks
+from bayesperf.counts import tables as _tables
+from bayesperf.intervals.limits import Array, labelled, normal_quantile, warn_of_no_width
+
+# From successes, trials (above 0), confidence and its normal quantile: lower and upper limit.
+Limits = Callable[[Array, Array, float, float], tuple[Array, Array]]
+
+
+def proportion(
+    successes: ArrayLike | xr.DataArray,
+    trials: ArrayLike | xr.DataArray,
+    *,
+    confidence: float = 0.95,
+    method: str = "wilson",
+) -> Any:
+    """Return confidence intervals of rates.
+
+    Parameters
+    ----------
+    successes, trials : int, array-like or xarray.DataArray
+        Whole numbers that broadcast against each other.
+    confidence : float
+        Nominal coverage, between 0 and 1.
+    method : {"wilson", "wald", "agresti_coull", "agresti_coull_add2", "clopper_pearson", "jeffreys"}
+        "wilson" inverts the score test. "wald" is the textbook's p̂ ± z√(p̂(1 − p̂)/n). "agresti_coull" adds z²/2
+        successes and as many failures to the latter, "agresti_coull_add2" two and two. "clopper_pearson" inverts the
+        exact test: it covers at least as often as it says, often more. "jeffreys" is the equal-tailed interval of
+        Beta(k + ½, n − k + ½).
+
+    Returns
+    -------
+    numpy.ndarray or xarray.DataArray
+        With a last axis of 2, lower and upper; inside [0, 1]. Of a DataArray, that dim is ``ci_bound``. Without trials
+        it is [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If a number is negative or fractional, or successes exceed trials.
+
+    Warns
+    -----
+    UserWarning
+        If an interval has no width: "wald" without successes, or without failures.
+
+    Notes
+    -----
+    Brown, Cai & DasGupta (2001), Statistical Science 16: "wilson" and "jeffreys" for few trials; "wald" covers far less
+    than it says, at 40 trials and more. They let "jeffreys" begin at 0 without successes and end at 1 without failures;
+    here, as in other packages, it is left as it is, so that it excludes these.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> bp.intervals.proportion(9, 10).round(3)
+    array([0.596, 0.982])
+    >>> bp.intervals.proportion([0, 5], 10, method="clopper_pearson").round(3)
+    array([[0.   , 0.308],
+           [0.187, 0.813]])
+    """
+    z = normal_quantile(confidence)
+    limits_of = METHODS[_checks.one_of("method", method, METHODS)]
+    (k, n), leading = broadcast({"successes": successes, "trials": trials})
+    check_counts(k, n, "successes", "trials")
+    # Without trials any number of them does: the interval is [0, 1] whatever the method.
+    lower, upper = limits_of(k, np.where(n > 0, n, 1), confidence, z)
+    limits = np.clip(np.stack([np.where(n > 0, lower, 0), np.where(n > 0, upper, 1)], -1), 0, 1)
+    warn_of_no_width(limits, f"method={method!r}", "take method='wilson', which has one.")
+    return limits if leading is None else labelled(limits, leading, None, confidence=confidence, method=method)
+
+
+def broadcast(columns: dict[str, ArrayLike | xr.DataArray]) -> tuple[list[Array], xr.DataArray | None]:
+    """Return whole numbers as arrays of one shape, and the labels of that shape if any of them came labelled.
+
+    Arrays broadcast by their last axes, labelled ones by dim.
+    """
+    arrays = {name: _tables.whole(np.asarray(values), name).astype(float) for name, values in columns.items()}
+    is_labelled = any(isinstance(values, xr.DataArray) for values in columns.values())
+    try:
+        if not is_labelled:
+            return list(np.broadcast_arrays(*arrays.values())), None
+        named = [
+            given.copy(data=array) if isinstance(given, xr.DataArray) else xr.DataArray(array)
+            for given, array in zip(columns.values(), arrays.values(), strict=True)
+        ]
+        shaped = xr.broadcast(*xr.align(*named, join="exact"))
+    except ValueError as error:
+        raise ValueError(f"{', '.join(columns)} do not broadcast: {error}") from None
+    return [array.values for array in shaped], xr.zeros_like(shaped[0], dtype=float)
+
+
+def check_counts(k: Array, n: Array, successes: str, trials: str) -> None:
+    """Refuse more successes than trials."""
+    if (k > n).any():
+        at = np.argmax(k > n)
+        raise ValueError(f"{successes} must not exceed {trials}; there are {k.flat[at]:g} of {n.flat[at]:g}.")
+
+
+def _wald(k: Array, n: Array, _: float, z: float) -> tuple[Array, Array]:
+    p = k / n
+    half = z * np.sqrt(p * (1 - p) / n)
+    return p - half, p + half
+
+
+def wilson(k: Array, n: Array, _: float, z: float) -> tuple[Array, Array]:
+    """Return the limits of Wilson (1927), the roots of n(p̂ − p)² = z²p(1 − p)."""
+    p, c = k / n, z * z / n
+    root = np.sqrt(c * (c + 4 * p * (1 - p)))
+    # The smaller root by the product of the two, p̂²/(1 + c), which loses no digits.
+    upper = np.where(k == n, 1, (2 * p + c + root) / (2 * (1 + c)))
+    return p * p / (1 + c) / upper, upper
+
+
+def _agresti_coull(k: Array, n: Array, _: float, z: float) -> tuple[Array, Array]:
+    return _wald(k + z * z / 2, n + z * z, _, z)
+
+
+def _agresti_coull_add2(k: Array, n: Array, _: float, z: float) -> tuple[Array, Array]:
+    return _wald(k + 2, n + 4, _, z)
+
+
+def _clopper_pearson(k: Array, n: Array, confidence: float, _: float) -> tuple[Array, Array]:
+    tail = (1 - confidence) / 2
+    # With parameters of 1 where the limit is 0 or 1.
+    lower = betaincinv(np.maximum(k, 1), n - k + 1, tail)
+    upper = betainccinv(k + 1, np.maximum(n - k, 1), tail)
+    return np.where(k == 0, 0, lower), np.where(k == n, 1, upper)
+
+
+def _jeffreys(k: Array, n: Array, confidence: float, _: float) -> tuple[Array, Array]:
+    tail = (1 - confidence) / 2
+    return betaincinv(k + 0.5, n - k + 0.5, tail), betainccinv(k + 0.5, n - k + 0.5, tail)
+
+
+METHODS: dict[str, Limits] = {
+    "wilson": wilson,
+    "wald": _wald,
+    "agresti_coull": _agresti_coull,
+    "agresti_coull_add2": _agresti_coull_add2,
+    "clopper_pearson": _clopper_pearson,
+    "jeffreys": _jeffreys,
+}

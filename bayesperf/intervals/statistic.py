@@ -1,0 +1,115 @@
+"""What an interval is of: a metric as a function of the cells, or its difference between two systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.core import checks as _checks
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.counts.paired import PairedConfusionMatrix
+from bayesperf.intervals.limits import Array
+from bayesperf.metrics.registry import Metric, applicable
+
+DESIGNS = ("joint", "by_actual")
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A metric of the counts at hand.
+
+    Attributes
+    ----------
+    metric : Metric
+        Of every system.
+    positive : int or None
+        Position of the positive class.
+    counts : xarray.DataArray
+        Of one system (…, actual, predicted), or of two (…, actual, predicted_a, predicted_b).
+    """
+
+    metric: Metric
+    positive: int | None
+    counts: xr.DataArray
+
+    @classmethod
+    def of(cls, cm: Any, metric: str | Metric) -> Statistic:
+        """Return the statistic of a confusion matrix, or of a paired one."""
+        if not isinstance(cm, ConfusionMatrix | PairedConfusionMatrix):
+            raise TypeError(f"cm must be a ConfusionMatrix or a PairedConfusionMatrix; it is {type(cm).__name__}.")
+        positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
+        dims = cm.dims if isinstance(cm, ConfusionMatrix) else ()
+        return cls(applicable(metric, cm.labels, positive, dims), positive, cm.counts)
+
+    @property
+    def paired(self) -> bool:
+        """Whether it is a difference of two systems."""
+        return "predicted_b" in self.counts.dims
+
+    @property
+    def cell_dims(self) -> tuple[Any, ...]:
+        """Names of the dims of cells."""
+        return self.counts.dims[-3 if self.paired else -2 :]
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Smallest and greatest possible value."""
+        low, high = self.metric.bounds
+        return (low - high, high - low) if self.paired else (low, high)
+
+    @property
+    def of_matrices(self) -> xr.DataArray:
+        """The leading dims, as zeros."""
+        first = self.counts.isel(dict.fromkeys(self.cell_dims, 0), drop=True)
+        return xr.zeros_like(first, dtype=float).rename(None).drop_attrs()
+
+    @property
+    def leading(self) -> xr.DataArray:
+        """The leading dims, and ``label`` if there is a value a class, as zeros."""
+        of_matrices = self.of_matrices
+        if self.metric.average != "per_class":
+            return of_matrices
+        return of_matrices.expand_dims(label=self.counts["actual"].values, axis=-1)
+
+    def __call__(self, cells: NDArray[Any]) -> Array:
+        """Return the values of cells (…, K, K) or (…, K, K, K): counts, shares, or complex steps from them."""
+        if not self.paired:
+            return self.metric.evaluate(cells, self.positive)
+        of_a, of_b = (self.metric.evaluate(cells.sum(axis), self.positive) for axis in (-1, -2))
+        return np.asarray(of_a - of_b)
+
+    def defined(self) -> Array:
+        """Return the values of the counts.
+
+        Raises
+        ------
+        ValueError
+            If one of them is undefined or infinite.
+        """
+        values = self(self.counts.values)
+        leading = self.leading
+        missing = np.flatnonzero(~np.isfinite(values))
+        if len(missing):
+            at = place(leading, missing[0])
+            raise ValueError(
+                f"metric {self.metric.name!r}{f' at {at}' if at else ''}: its denominator is 0 in these counts, so it "
+                "has no interval of this kind. Leave them out, or ask the posterior: bayesperf.posterior(cm)."
+            )
+        return values
+
+
+def place(leading: xr.DataArray, index: Any) -> str:
+    """Return in words where a flat index of leading dims is."""
+    indices = np.unravel_index(int(index), leading.shape)
+    return ", ".join(f"{dim}={leading[dim].values[i]!s}" for dim, i in zip(leading.dims, indices, strict=True))
+
+
+def strata(design: str, cells: NDArray[Any], axes: int) -> NDArray[Any]:
+    """Return cells (…, one axis or more) as (…, strata, cells of one): all in one, or one of each actual class."""
+    _checks.one_of("design", design, DESIGNS)
+    leading = cells.shape[: cells.ndim - axes]
+    return cells.reshape(*leading, cells.shape[-axes] if design == "by_actual" else 1, -1)

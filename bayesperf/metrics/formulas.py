@@ -1,0 +1,418 @@
+"""The table of metrics: one row each, and nobody else knows a metric's formula.
+
+A metric is a small function whose argument names say which cells it needs, with its facts beside it. The same function
+serves counts, probabilities, posterior draws (any leading shape) and complex steps. To add one, add a row.
+
+The arguments a metric may ask for:
+
+=================================  ====================================================================
+``tp``, ``fn``, ``fp``, ``tn``     cells of a binary matrix; of each class against the rest when averaged
+``correct``, ``wrong``             sums on and off the diagonal
+``within_one``, ``beyond_one``     sums up to one class off the diagonal and farther (ordered classes)
+``cells``                          the whole matrix ``(..., actual, predicted)``
+=================================  ====================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayesperf.metrics.exact_forms import (
+    FALSE_ALARMS,
+    HITS,
+    MISSES,
+    NPV,
+    PRECISION,
+    RECALL,
+    SPECIFICITY,
+    Mixture,
+    Pair,
+    Share,
+    Transform,
+    micro_accuracy,
+    micro_error,
+    micro_jaccard,
+    micro_rest,
+    micro_rest_error,
+)
+from bayesperf.metrics.registry import (
+    FAMILIES,
+    Metric,
+    add,
+    applicable,
+    distance,
+    get,
+    masked_sum,
+    names,
+    register,
+    row,
+    table,
+    unregister,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesperf.counts.matrix import ConfusionMatrix
+
+__all__ = ["Metric", "cost", "fbeta", "get", "names", "register", "score", "table", "unregister"]
+
+Array = NDArray[Any]
+
+# ── Shares of examples ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@row(aliases=("acc",), needs="classes", exact=Share(("correct",), ("wrong",)))
+def accuracy(correct, wrong):
+    """Share of examples predicted correctly."""
+    return correct / (correct + wrong)
+
+
+@row(aliases=("err",), needs="classes", greater_is_better=False, exact=Share(("wrong",), ("correct",)))
+def error_rate(correct, wrong):
+    """Share of examples predicted wrongly, 1 − accuracy."""
+    return wrong / (correct + wrong)
+
+
+@row(aliases=("ppv", "positive_predictive_value"), exact=PRECISION, micro=micro_accuracy)
+def precision(tp, fp):
+    """Share of predicted positives that are positive."""
+    return tp / (tp + fp)
+
+
+@row(aliases=("sensitivity", "tpr", "true_positive_rate", "hit_rate"), exact=RECALL,
+      micro=micro_accuracy)  # fmt: skip
+def recall(tp, fn):
+    """Share of positives that are found."""
+    return tp / (tp + fn)
+
+
+@row(aliases=("tnr", "selectivity", "true_negative_rate"), exact=SPECIFICITY, micro=micro_rest)
+def specificity(fp, tn):
+    """Share of negatives predicted negative."""
+    return tn / (tn + fp)
+
+
+@row(aliases=("negative_predictive_value",), exact=NPV, micro=micro_rest)
+def npv(fn, tn):
+    """Share of predicted negatives that are negative."""
+    return tn / (tn + fn)
+
+
+@row(aliases=("far", "false_positive_rate", "fall_out"), greater_is_better=False, exact=FALSE_ALARMS,
+      micro=micro_rest_error)  # fmt: skip
+def fpr(fp, tn):
+    """False positive (false acceptance) rate, 1 − specificity."""
+    return fp / (fp + tn)
+
+
+@row(aliases=("frr", "false_negative_rate", "miss_rate"), greater_is_better=False, exact=MISSES,
+      micro=micro_error)  # fmt: skip
+def fnr(tp, fn):
+    """False negative (false rejection) rate, 1 − recall."""
+    return fn / (fn + tp)
+
+
+@row(aliases=("false_discovery_rate",), greater_is_better=False, exact=Share(("fp",), ("tp",)), micro=micro_error)
+def fdr(tp, fp):
+    """Share of predicted positives that are negative, 1 − precision."""
+    return fp / (fp + tp)
+
+
+@row(aliases=("for",), greater_is_better=False, exact=Share(("fn",), ("tn",)), micro=micro_rest_error)
+def false_omission_rate(fn, tn):
+    """Share of predicted negatives that are positive, 1 − npv."""
+    return fn / (fn + tn)
+
+
+@row(greater_is_better=None, exact=Share(("tp", "fn"), ("fp", "tn")))
+def prevalence(tp, fn, fp, tn):
+    """Share of examples that are positive."""
+    return (tp + fn) / (tp + fn + fp + tn)
+
+
+@row(aliases=("csi", "critical_success_index", "threat_score", "iou"), exact=Share(("tp",), ("fn", "fp")),
+      micro=micro_jaccard)  # fmt: skip
+def jaccard(tp, fn, fp):
+    """Positives found, of all that are or are called positive (intersection over union)."""
+    return tp / (tp + fn + fp)
+
+
+# ── Combinations of precision and recall ──────────────────────────────────────────────────────────────────────────────
+
+
+@row(aliases=("f1_score", "dice"), micro=micro_accuracy,
+      exact=Transform(Share(("tp",), ("fn", "fp")), lambda j: 2 * j / (1 + j), lambda t: t / (2 - t)))  # fmt: skip
+def f1(tp, fn, fp):
+    """Harmonic mean of precision and recall; 2J/(1 + J) with J the Jaccard index."""
+    return 2 * tp / (2 * tp + fn + fp)
+
+
+def fbeta(beta: float) -> Metric:
+    """Return F_β: the weighted harmonic mean of precision and recall, recall β² times as heavy.
+
+    Parameters
+    ----------
+    beta : float
+        Greater than 0. ``"f2"`` and ``"f0.5"`` are short for it in every place that takes a metric's name.
+
+    Notes
+    -----
+    Given the share W of false positives among all errors on positives, F_β ≤ t exactly if the Jaccard index is at most
+    gt/(k(1 − t) + gt), with g = W + β²(1 − W) and k = 1 + β².
+
+    Examples
+    --------
+    >>> from bayesperf import metrics
+    >>> metrics.fbeta(2).name
+    'f2'
+    """
+    if not 0 < beta < np.inf:
+        raise ValueError(f"beta must be greater than 0 and finite; it is {beta}.")
+    if beta == 1:
+        return get("f1")
+    square = float(beta) ** 2
+    k = 1 + square
+
+    def function(tp, fn, fp):
+        """Weighted harmonic mean of precision and recall."""
+        return k * tp / (k * tp + square * fn + fp)
+
+    def jaccard_at(t: Array, w: Array, rest: Array) -> Array:
+        g = w + square * rest
+        return np.asarray(g * t / (k * (1 - t) + g * t))
+
+    name = f"f{np.format_float_positional(beta, trim='-')}"
+    return Metric(name, function, exact=Mixture(jaccard_at, pair=HITS), micro=micro_accuracy)
+
+
+# After the row of F1, whose name is of this family.
+FAMILIES[re.compile(r"f(\d+(?:\.\d+)?)")] = fbeta
+
+
+def _jaccard_at_fowlkes_mallows(t: Array, w: Array, rest: Array) -> Array:
+    # (J + (1 − J)W)(J + (1 − J)(1 − W)) = J²/t², a quadratic in the odds J/(1 − J).
+    square = t * t
+    odds = square * (1 + np.sqrt(1 + 4 * w * rest * (1 - square) / square)) / (2 * (1 - square))
+    return np.asarray(odds / (1 + odds))
+
+
+@row(aliases=("fm", "g_measure"), exact=Mixture(_jaccard_at_fowlkes_mallows, pair=HITS), micro=micro_accuracy)
+def fowlkes_mallows(tp, fn, fp):
+    """Geometric mean of precision and recall."""
+    return tp / np.sqrt((tp + fn) * (tp + fp))
+
+
+# ── Combinations of the two rates, recall and specificity ─────────────────────────────────────────────────────────────
+# Of each rate and its complement the pair takes the one that is near 0 where the metric is extreme: near 1 numbers are
+# 1e-16 apart, which is coarse for a Beta with a parameter of 1/4.
+
+_RATES = Pair(RECALL, SPECIFICITY)
+# The macro average of recall, of any number of classes.
+add(Metric("balanced_accuracy", recall, aliases=("bac",), needs="classes", average="macro",
+            exact=Mixture(lambda t, s, _: 2 * t - s, lambda t, r, _: 2 * t - r, pair=_RATES)))  # fmt: skip
+
+
+@row(aliases=("hter",), greater_is_better=False,
+      exact=Mixture(lambda t, w, _: 2 * t - w, lambda t, x, _: 2 * t - x, pair=Pair(MISSES, FALSE_ALARMS)))  # fmt: skip
+def half_total_error_rate(tp, fn, fp, tn):
+    """Mean of the false positive and the false negative rate."""
+    return (fn / (tp + fn) + fp / (fp + tn)) / 2
+
+
+def _share_at_sum(t: Array, share: Array, _: Array) -> Array:
+    return np.asarray(1 + t - share)
+
+
+@row(aliases=("youden_j", "bookmaker_informedness"), bounds=(-1.0, 1.0),
+      exact=Mixture(_share_at_sum, _share_at_sum, pair=_RATES))  # fmt: skip
+def informedness(tp, fn, fp, tn):
+    """Youden's J: recall + specificity − 1."""
+    return tp / (tp + fn) + tn / (fp + tn) - 1
+
+
+@row(aliases=("g_mean",), exact=Mixture(lambda t, s, _: t * t / s, lambda t, r, _: t * t / r, pair=_RATES))
+def geometric_mean(tp, fn, fp, tn):
+    """Geometric mean of recall and specificity."""
+    return np.sqrt(tp / (tp + fn) * (tn / (fp + tn)))
+
+
+@row(aliases=("lr+", "plr"), bounds=(0.0, np.inf),
+      exact=Mixture(lambda t, w, _: t * w, lambda t, x, _: x / t, increasing_outer=False,
+                    factors=("share", "inverse"), pair=Pair(RECALL, FALSE_ALARMS)))  # fmt: skip
+def positive_likelihood_ratio(tp, fn, fp, tn):
+    """How much more often positives are called positive than negatives are: recall / fpr."""
+    return tp / (tp + fn) / (fp / (fp + tn))
+
+
+@row(aliases=("lr-", "nlr"), bounds=(0.0, np.inf), greater_is_better=False,
+      exact=Mixture(lambda t, w, _: t * w, lambda t, x, _: x / t, increasing_outer=False,
+                    factors=("share", "inverse"), pair=Pair(MISSES, SPECIFICITY)))  # fmt: skip
+def negative_likelihood_ratio(tp, fn, fp, tn):
+    """How much more often positives are called negative than negatives are: fnr / specificity."""
+    return fn / (tp + fn) / (tn / (fp + tn))
+
+
+def _error_at_odds_ratio(t: Array, error: Array, rest: Array) -> Array:
+    return np.asarray(rest / (t * error + rest))
+
+
+@row(aliases=("dor",), bounds=(0.0, np.inf),
+      exact=Mixture(_error_at_odds_ratio, _error_at_odds_ratio, increasing=False,
+                    increasing_outer=False, factors=("odds", "odds"), pair=Pair(MISSES, FALSE_ALARMS)))  # fmt: skip
+def diagnostic_odds_ratio(tp, fn, fp, tn):
+    """Ratio of the likelihood ratios, (tp·tn)/(fn·fp)."""
+    return tp / fn * (tn / fp)
+
+
+@row(aliases=("pt",), greater_is_better=False,
+      exact=Mixture(lambda t, w, _: w * (1 / t - 1) ** 2, lambda t, x, _: x / (1 / t - 1) ** 2, increasing=False,
+                    pair=Pair(RECALL, FALSE_ALARMS)))  # fmt: skip
+def prevalence_threshold(tp, fn, fp, tn):
+    """Prevalence below which precision falls most steeply: √fpr / (√recall + √fpr)."""
+    return np.sqrt(fp / (fp + tn)) / (np.sqrt(tp / (tp + fn)) + np.sqrt(fp / (fp + tn)))
+
+
+# ── The whole matrix ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@row(aliases=("delta_p",), bounds=(-1.0, 1.0),
+      exact=Mixture(_share_at_sum, _share_at_sum, pair=Pair(PRECISION, NPV)))  # fmt: skip
+def markedness(tp, fn, fp, tn):
+    """Return precision + npv − 1."""
+    return tp / (tp + fp) + tn / (fn + tn) - 1
+
+
+@row()
+def p4(tp, fn, fp, tn):
+    """Harmonic mean of precision, recall, specificity and npv."""
+    return 4 * tp * tn / (4 * tp * tn + (tp + tn) * (fp + fn))
+
+
+def _dot(u: Array, v: Array) -> Array:
+    return np.asarray(np.einsum("...i,...i->...", u, v))
+
+
+@row(aliases=("mcc", "phi"), bounds=(-1.0, 1.0), needs="classes")
+def matthews_corrcoef(cells):
+    """Correlation of actual and predicted classes (of K classes: Gorodkin's R_K)."""
+    actual, predicted, total = (np.einsum(f"...ij->...{kept}", cells) for kept in ("i", "j", ""))
+    covariance = np.einsum("...ii->...", cells) * total - _dot(actual, predicted)
+    variances = (total**2 - _dot(actual, actual)) * (total**2 - _dot(predicted, predicted))
+    return covariance / np.sqrt(variances)
+
+
+def _kappa(cells: Array, disagreement: Array) -> Array:
+    chance = cells.sum(-1)[..., :, None] * cells.sum(-2)[..., None, :]
+    observed = (disagreement * cells).sum((-2, -1)) * cells.sum((-2, -1))
+    return np.asarray(1 - observed / (disagreement * chance).sum((-2, -1)))
+
+
+@row(aliases=("kappa",), bounds=(-1.0, 1.0), needs="classes")
+def cohen_kappa(cells):
+    """Agreement beyond chance."""
+    return _kappa(cells, distance(cells.shape[-1]) > 0)
+
+
+@row(aliases=("quadratic_weighted_kappa", "qwk"), bounds=(-1.0, 1.0), needs="ordered")
+def weighted_kappa(cells):
+    """Agreement beyond chance, errors weighted by the square of their distance in classes."""
+    return _kappa(cells, distance(cells.shape[-1]) ** 2)
+
+
+@row(aliases=("mae",), bounds=(0.0, np.inf), greater_is_better=False, needs="ordered")
+def mean_absolute_error(cells):
+    """Mean distance, in classes, between the actual and the predicted class."""
+    return masked_sum(cells, distance(cells.shape[-1])) / cells.sum((-2, -1))
+
+
+@row(aliases=("adjacent_accuracy",), needs="ordered", exact=Share(("within_one",), ("beyond_one",)))
+def off_by_one(within_one, beyond_one):
+    """Share of examples predicted at most one class off."""
+    return within_one / (within_one + beyond_one)
+
+
+def cost(cost_matrix: ArrayLike, name: str = "cost") -> Metric:
+    """Return the mean cost of an example as a metric.
+
+    Parameters
+    ----------
+    cost_matrix : array-like (K, K)
+        Cost of each outcome, rows actual and columns predicted, in the order of the labels; gains are negative costs.
+    name : str
+        What to call it in tables, where there are several.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square or not finite.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
+    >>> bp.score(cm, bp.metrics.cost([[0, 1], [5, 0]])).item()
+    0.55
+    """
+    matrix = np.asarray(cost_matrix, dtype=float)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
+        raise ValueError(f"cost_matrix must be square and finite; its shape is {matrix.shape}.")
+
+    def function(cells):
+        """Mean cost of an example."""
+        if cells.shape[-1] != len(matrix):
+            raise ValueError(f"cost_matrix is for {len(matrix)} classes; the confusion matrix has {cells.shape[-1]}.")
+        return masked_sum(cells, matrix) / cells.sum((-2, -1))
+
+    bounds = (float(matrix.min()), float(matrix.max()))
+    return Metric(name, function, bounds=bounds, greater_is_better=False, needs="classes")
+
+
+def headline(classes: int, has_positive: bool) -> list[str]:
+    """Return the names that a summary shows when none are asked for."""
+    if classes == 2 and has_positive:
+        return ["accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "matthews_corrcoef"]
+    return ["accuracy", "balanced_accuracy", "precision_macro", "recall_macro", "f1_macro", "matthews_corrcoef"]
+
+
+def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
+    """Return the point value of a metric for every matrix.
+
+    Parameters
+    ----------
+    cm : ConfusionMatrix
+        Counts, with any leading dims.
+    metric : str or Metric
+        A name of `names`, an alias, or a metric object.
+
+    Returns
+    -------
+    xarray.DataArray
+        Over the leading dims (and ``label`` for ``_per_class``). Undefined values (a denominator of 0) are NaN; macro
+        and weighted averages leave out the classes where the metric is undefined.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
+    >>> bp.score(cm, "recall").item()
+    0.8
+    """
+    import xarray as xr
+
+    from bayesperf.counts.matrix import ConfusionMatrix
+
+    if not isinstance(cm, ConfusionMatrix):
+        raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
+    positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
+    found = applicable(metric, cm.labels, positive, cm.dims)
+    values = found.evaluate(cm.counts.values, positive, skip_undefined=True)
+    dims = (*cm.dims, *(["label"] if found.average == "per_class" else []))
+    coords = {name: value for name, value in cm.counts.coords.items() if set(value.dims) <= set(cm.dims)}
+    if found.average == "per_class":
+        coords["label"] = cm.labels
+    return xr.DataArray(np.where(np.isfinite(values), values, np.nan), coords, dims, name=found.name)

@@ -1,0 +1,20 @@
+"""How many examples do we need? Plans for the next test set, from the evidence so far and its uncertainty.
+
+`sample_size` asks when a requirement will be shown to be met (or settled either way), `comparison` when one system will
+be shown to be better than another, `precision` when an interval will be narrow enough.
+"""
+
+from bayesperf.plan.result import Plan, UnreachableError
+from bayesperf.plan.sample_sizes import comparison, precision, sample_size
+
+__all__ = [
+    "Plan",
+    "UnreachableError",
+    "comparison",
+    "precision",
+    "sample_size",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,226 @@
+"""What is known before new examples come, as plans need it: the share behind a metric, and what its trials are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesperf import metrics
+from bayesperf import prior as priors
+from bayesperf.core import checks as _checks
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.counts.paired import PairedConfusionMatrix
+from bayesperf.counts.same_examples import JointOutcomes
+from bayesperf.distributions.differences import Exact
+from bayesperf.distributions.two_betas import Beta, Transformed
+from bayesperf.metrics.exact_forms import Mixture, Share
+from bayesperf.metrics.registry import ARGUMENTS, Metric
+from bayesperf.plan.more_trials import parameters
+from bayesperf.posteriors.dirichlet import DirichletPosterior, Prevalence
+from bayesperf.posteriors.posterior import Posterior, posterior
+
+type Evidence = ConfusionMatrix | Posterior | tuple[int, int] | None
+
+# What the trials of a share are called, by the cells that they fall into.
+_TRIALS = {
+    frozenset({"tp", "fn"}): "positives",
+    frozenset({"fp", "tn"}): "negatives",
+    frozenset({"tp", "fp"}): "predicted positives",
+    frozenset({"fn", "tn"}): "predicted negatives",
+    frozenset({"tp", "fn", "fp"}): "examples that are or are called positive",
+}
+# Where two counts are put, of shares that are of all examples.
+_CELLS = {"correct": "tp", "wrong": "fn"}
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A metric's posterior as the evidence stands.
+
+    Attributes
+    ----------
+    post : DirichletPosterior
+        Of the matrix.
+    metric : Metric
+        What is planned for.
+    distribution : Beta, Transformed or None
+        Its posterior, if it is a Beta or a function of one.
+    seen : str
+        The evidence in words.
+    of_examples : bool
+        Whether the evidence is of examples as they come, and says how many are positive.
+    """
+
+    post: DirichletPosterior
+    metric: Metric
+    distribution: Exact | None
+    seen: str
+    of_examples: bool
+
+    @property
+    def basis(self) -> str:
+        """Evidence and prior, in words."""
+        return f"{self.seen}; prior: {self.post.prior_text}"
+
+    @property
+    def cells(self) -> frozenset[str]:
+        """The cells that the metric's trials fall into; empty if they are examples of any kind."""
+        form = self.metric.exact_form(len(self.post.labels))
+        share = form if isinstance(form, Share) else getattr(form, "share", None)
+        names = frozenset() if share is None else frozenset({*share.success, *share.failure})
+        return names if names in _TRIALS and self.distribution is not None else frozenset()
+
+    @property
+    def trials(self) -> str:
+        """What the metric's trials are called."""
+        return _TRIALS.get(self.cells, "examples")
+
+    def share_of_trials(self, prevalence: float | None) -> float | None:
+        """Return the share of examples that are trials: of the prevalence given, else of the evidence, if it tells."""
+        if prevalence is not None:
+            positive = _checks.probability("prevalence", prevalence)
+            if self.trials not in ("positives", "negatives"):
+                raise ValueError(
+                    f"prevalence: {self.metric.name} is of {self.trials}, not of positives or negatives alone, and "
+                    "prevalence does not say how many those are. Leave it out."
+                )
+            return positive if self.trials == "positives" else 1 - positive
+        if not self.cells:
+            return 1.0
+        if not self.of_examples or self.post.prevalence is None:
+            return None
+        expected, position = self._expected_cells(), self.post._positive
+        assert position is not None
+        return float(sum(ARGUMENTS[name](expected, position) for name in self.cells))
+
+    def _expected_cells(self) -> NDArray[np.float64]:
+        """Return the posterior mean of the cells, (K, K)."""
+        cells = self.post.concentration.values
+        if isinstance(self.post.prevalence, Prevalence):
+            weights = self.post.prevalence.weights
+            cells = cells / cells.sum(-1, keepdims=True) * weights[:, None]
+        return np.asarray(cells / cells.sum())
+
+    def weights(self) -> NDArray[np.float64]:
+        """Return the Dirichlet weights of the whole matrix, (K²,).
+
+        Raises
+        ------
+        ValueError
+            If the posterior is not of examples as they come.
+        """
+        what = f"a plan for {self.metric.name}"
+        self.post._refuse_no_matrix(what)
+        if self.post.prevalence != "observed":
+            raise ValueError(f"{what}: it is of examples as they come, and this posterior is at a given prevalence.")
+        return self.post.concentration.values.ravel()
+
+    def share_above(self, bound: float) -> tuple[float, float, float]:
+        """Return a, b and x such that the metric is on the better side of a bound where a Beta(a, b) is above x."""
+        known = self.distribution
+        assert known is not None
+        x = float(known.inverse(bound)) if isinstance(known, Transformed) else bound
+        a, b = parameters(known)
+        return (a, b, x) if self.metric.greater_is_better else (b, a, 1 - x)
+
+
+def requirement_of(metric: str | Metric, bound: Any) -> Metric:
+    """Return a metric of which a bound can be required.
+
+    Raises
+    ------
+    ValueError
+        If the metric has no better direction, or the bound is not between those of the metric.
+    """
+    wanted = _directed(metric)
+    low, high = wanted.bounds
+    if not low < _checks.number("requirement", bound) < high:
+        raise ValueError(
+            f"requirement must be between {low:g} and {high:g}, both excluded, as {wanted.name} is; it is {bound}."
+        )
+    return wanted
+
+
+def _directed(metric: str | Metric) -> Metric:
+    wanted = metrics.get(metric)
+    if wanted.greater_is_better is None:
+        raise ValueError(f"metric {wanted.name!r} has no one direction that is better, so there is nothing to show.")
+    return wanted
+
+
+def known(evidence: Any, prior: str | priors.Prior | None, metric: str | Metric, name: str = "evidence") -> Known:
+    """Return what evidence says of a metric.
+
+    Raises
+    ------
+    TypeError
+        If the evidence is of another kind.
+    ValueError
+        If it has leading dims, or the metric cannot be had, or has no better direction.
+    """
+    wanted = _directed(metric)
+    if wanted.average == "per_class":
+        raise ValueError(
+            f"metric {wanted.name!r} is a value for every class. Plan for one: take "
+            f"{name}.one_vs_rest().sel(label=...), and the metric without its suffix."
+        )
+    if isinstance(evidence, Posterior):
+        if prior is not None:
+            raise TypeError(f"prior: {name} is a posterior, which has one already. Leave it out.")
+        post, seen = evidence, "the posterior given"
+    elif isinstance(evidence, ConfusionMatrix):
+        post, seen = posterior(evidence, prior), f"{int(evidence.total.sum())} examples"
+    else:
+        cm, seen = _of_counts(evidence, wanted, name)
+        post = posterior(cm, prior)
+    if not isinstance(post, DirichletPosterior):
+        raise TypeError(f"{name}: a posterior known by its draws cannot be updated with examples to come. Give counts.")
+    if post.dims:
+        raise ValueError(f"{name} has leading dims {list(post.dims)}: plan for one matrix, as {name}.isel(...).")
+    marginal = post[wanted]
+    found = marginal._distribution if isinstance(marginal._distribution, Beta | Transformed) else None
+    of_examples = isinstance(evidence, ConfusionMatrix | Posterior) and bool(post.observed.sum() > 0)
+    return Known(post, wanted, found, seen, of_examples)
+
+
+def _of_counts(evidence: Any, metric: Metric, name: str) -> tuple[ConfusionMatrix, str]:
+    """Return a matrix of two classes in which a metric has so many successes and trials."""
+    if evidence is None:
+        return ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0), "no examples yet"
+    if not isinstance(evidence, tuple) or len(evidence) != 2:
+        raise TypeError(
+            f"{name} must be a ConfusionMatrix, a Posterior, or (successes, trials); it is {type(evidence).__name__}."
+        )
+    trials = _checks.count(f"{name}: trials", evidence[1], least=0)
+    successes = _checks.count(f"{name}: successes", evidence[0], least=0)
+    if successes > trials:
+        raise ValueError(f"{name}: {successes} successes of {trials} trials; give (successes, trials).")
+    form = metric.exact_form(2)
+    if form is None or isinstance(form, Mixture) or metric.needs == "ordered":
+        raise ValueError(
+            f"{name}: two counts say enough of a single share, and {metric.name} is none. Give a ConfusionMatrix."
+        )
+    share = form if isinstance(form, Share) else form.share
+    good, bad = (_CELLS.get(names[0], names[0]) for names in (share.success, share.failure))
+    cells = dict.fromkeys(("tp", "fn", "fp", "tn"), 0) | {good: successes, bad: trials - successes}
+    return ConfusionMatrix.from_counts(**cells), f"{successes} of {trials}"
+
+
+def paired(counts: Any) -> JointOutcomes:
+    """Return the outcomes of two systems judged on the same examples."""
+    cm = counts.margins() if isinstance(counts, PairedConfusionMatrix) else counts
+    outcomes = cm.outcomes if isinstance(cm, ConfusionMatrix) else None
+    if outcomes is None:
+        raise TypeError(
+            "a: without b it must be of systems judged on the same examples: a PairedConfusionMatrix, or "
+            "ConfusionMatrix.from_predictions(..., example=ids)."
+        )
+    if len(outcomes.names) != 2 or outcomes.counts.ndim > 1:
+        raise ValueError(
+            f"a must be of two systems and no other leading dims; it has {len(outcomes.names)} along {outcomes.dim!r}"
+            f"{f' and {list(outcomes.counts.dims[:-1])}' if outcomes.counts.ndim > 1 else ''}. Select them."
+        )
+    return outcomes

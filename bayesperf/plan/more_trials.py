@@ -1,0 +1,26 @@
+"""A share, or an increasing function of one, as more trials of it come."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bayesperf.distributions.differences import Exact
+from bayesperf.distributions.two_betas import Beta, Transformed
+from bayesperf.plan.one_count import Whole
+
+
+def parameters(known: Exact) -> tuple[float, float]:
+    """Return a and b of the Beta that one quantity is, or is a function of."""
+    share = _share_of(known)
+    return share.a.item(), share.b.item()
+
+
+def after(known: Exact, successes: Whole, failures: Whole) -> Exact:
+    """Return one quantity after more trials, (m,)."""
+    share = _share_of(known)
+    new = Beta(share.a + successes[:, None], share.b + failures[:, None])
+    return replace(known, base=new) if isinstance(known, Transformed) else new
+
+
+def _share_of(known: Exact) -> Beta:
+    return known.base if isinstance(known, Transformed) else known

@@ -1,0 +1,110 @@
+"""The Matplotlib figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesperf.plots.densities import BLUE, GREY, SERIES, Curves, curves, intervals, names
+from bayesperf.posteriors.marginal import Kind, Marginal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def density(marginal: Marginal, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
+    """Draw the density of a metric with its interval shaded and its mean marked.
+
+    Parameters
+    ----------
+    marginal : Marginal
+        With leading dims, one curve a coordinate.
+    ci_prob, ci_kind
+        The interval.
+    """
+    return panel([marginal], ci_prob=ci_prob, ci_kind=ci_kind, kind="density")
+
+
+def forest(marginal: Marginal, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
+    """Draw the mean and interval of a metric for every leading coordinate, one below the other."""
+    return panel([marginal], ci_prob=ci_prob, ci_kind=ci_kind, kind="forest")
+
+
+def panel(
+    marginals: Sequence[Marginal],
+    *,
+    ci_prob: float = 0.95,
+    ci_kind: Kind = "hdi",
+    kind: str | None = None,
+) -> Figure:
+    """Draw several metrics side by side.
+
+    Parameters
+    ----------
+    marginals : sequence of Marginal
+        As ``[posterior["recall"], posterior["precision"]]``.
+    ci_prob, ci_kind
+        The interval.
+    kind : {"density", "forest"}, optional
+        By default densities for up to six quantities a metric, forests for more.
+    """
+    from matplotlib import pyplot as plt
+
+    most = max(len(names(marginal._leading)) for marginal in marginals)
+    kind = kind or ("density" if most <= len(SERIES) else "forest")
+    draw, compute = (_draw_densities, curves) if kind == "density" else (_draw_forest, intervals)
+    drawn = [compute(marginal, ci_prob, ci_kind) for marginal in marginals]
+    columns = min(len(drawn), 3)
+    rows = -(-len(drawn) // columns)
+    height = 2.6 if kind == "density" else 1.1 + 0.24 * most
+    figure, grid = plt.subplots(rows, columns, figsize=(3.4 * columns + 0.6, height * rows + 0.5), squeeze=False,
+                                layout="constrained")  # fmt: skip
+    for position, axes in enumerate(grid.flat):
+        if position >= len(drawn):
+            axes.set_axis_off()
+            continue
+        marginal = marginals[position]
+        draw(axes, drawn[position])
+        axes.set_xlabel(marginal.name.replace("_", " "))
+        if drawn[position].logarithmic:
+            axes.set_xscale("log")
+        axes.spines[["top", "right"]].set_visible(False)
+        if kind == "forest" and position % columns and drawn[position].names == drawn[0].names:
+            axes.tick_params(labelleft=False)
+        elif kind == "forest":
+            axes.set_ylabel(", ".join(map(str, marginal.dims)))
+    if kind == "density" and most > 1:
+        # Some metrics have a curve a class, others one: the fullest legend serves all.
+        fullest = max(range(len(drawn)), key=lambda i: len(drawn[i].names))
+        grid.flat[fullest].legend(title=", ".join(map(str, marginals[fullest].dims)), frameon=False, fontsize="small")
+    interval = {"hdi": "highest-density", "eti": "equal-tailed"}[ci_kind]
+    figure.suptitle(f"{marginals[0].estimand}: mean and {100 * ci_prob:g} % {interval} interval", fontsize="medium")
+    plt.close(figure)  # else notebooks show it twice
+    return figure
+
+
+def _draw_densities(axes: Axes, drawn: Curves) -> None:
+    single = len(drawn.names) == 1
+    for i, name in enumerate(drawn.names):
+        colour = SERIES[i % len(SERIES)]
+        x, y, (low, high) = drawn.x[i], drawn.density[i], drawn.interval[i]
+        axes.plot(x, y, color=colour, lw=1.5, label=name or None)
+        inside = (x >= low) & (x <= high)
+        axes.fill_between(x[inside], y[inside], color=colour, alpha=0.35 if single else 0.2, lw=0)
+        if np.isfinite(drawn.mean[i]):
+            axes.plot([drawn.mean[i]] * 2, [0, np.interp(drawn.mean[i], x, y)], color=colour, lw=1, ls="--")
+    axes.set_ylim(bottom=0)
+    axes.set_yticks([])
+    axes.set_ylabel("density of the logarithm" if drawn.logarithmic else "density")
+
+
+def _draw_forest(axes: Axes, drawn: Curves) -> None:
+    y = np.arange(len(drawn.names))[::-1]
+    axes.hlines(y, *drawn.interval.T, color=BLUE, lw=2)
+    axes.plot(drawn.mean, y, "o", color=BLUE, ms=5)
+    axes.set_yticks(y, drawn.names)
+    axes.set_ylim(-0.6, len(y) - 0.4)
+    axes.grid(axis="x", color=GREY, alpha=0.25, lw=0.6)

@@ -1,0 +1,93 @@
+"""Figures of plans, and of a system followed batch by batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayesperf import metrics
+from bayesperf.plan.result import Plan
+from bayesperf.plots.densities import BLUE, GREY, ORANGE, SERIES, names
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bayesperf.plan.monitor import Monitor
+
+_INTERVALS = {"hdi": "highest-density", "eti": "equal-tailed"}
+
+
+def plan(plan: Plan, n: ArrayLike | None = None) -> Figure:
+    """Draw what a plan reaches against the number of new examples, with its target, its limit and its answer.
+
+    Parameters
+    ----------
+    plan : Plan
+        What `bayesperf.plan` returns.
+    n : array-like (m,), optional
+        Numbers to draw it at; by default from 0 to twice the answer.
+    """
+    from matplotlib import pyplot as plt
+
+    curve = plan.curve(n)
+    x, y = np.atleast_1d(curve["n"].values), np.atleast_1d(curve.values)
+    figure, axes = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
+    axes.axhline(plan.target, color=ORANGE, lw=1.2, ls="--", label=f"wanted: {plan.target:g}")
+    if plan.quantity == "assurance" and plan.limit < 1:
+        axes.axhline(plan.limit, color=GREY, lw=1.2, ls=":", label=f"limit: {plan.limit:.3f}")
+    if (errors := 1.96 * np.atleast_1d(curve["mcse"].values)).any():
+        axes.fill_between(x, y - errors, y + errors, color=BLUE, alpha=0.2, lw=0, label="± 1.96 Monte Carlo errors")
+    axes.plot(x, y, color=BLUE, lw=1.6)
+    error = f" ± {plan.mcse:.2g}" if plan.mcse else ""
+    answer = f"from {plan.n} {plan.counts} on ({plan.reached:.3g}{error})"
+    axes.plot(plan.n, plan.reached, "o", color=BLUE, ms=7, mec="white", label=answer)
+    axes.set_xlabel(f"new {plan.counts}")
+    axes.set_ylabel({"assurance": "assurance", "width": "expected width"}[plan.quantity])
+    axes.set_ylim(0, 1.03 if plan.quantity == "assurance" else None)
+    axes.set_xlim(left=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize="small")
+    what = "Probability of showing " if plan.quantity == "assurance" else ""
+    figure.suptitle(f"{what}{plan.claim}\nfrom {plan.basis}", fontsize="medium")
+    plt.close(figure)  # else notebooks show it twice
+    return figure
+
+
+def monitor(monitor: Monitor) -> Figure:
+    """Draw a metric with its interval over the examples so far, and the probability that it meets the requirement.
+
+    Parameters
+    ----------
+    monitor : Monitor
+        What `bayesperf.monitor` returns; with other leading dims, a line a coordinate.
+    """
+    from matplotlib import pyplot as plt
+
+    data = monitor.dataset
+    dim, bound = data.attrs["dim"], data.attrs["requirement"]
+    sign = "≥" if data.attrs["greater_is_better"] else "≤"
+    title = metrics.get(data.attrs["metric"]).title
+    figure, (top, bottom) = plt.subplots(2, figsize=(7.2, 5.0), sharex=True, layout="constrained", height_ratios=[3, 2])
+    top.axhline(bound, color=GREY, lw=1.2, ls="--", label=f"required: {sign} {bound:g}")
+    rest = [other for other in data["prob_met"].dims if other != dim]
+    flat = data.transpose(dim, *rest, ...).stack(system=rest) if rest else data.expand_dims(system=[""])
+    for i, name in enumerate(names(data["prob_met"].isel({dim: 0}))):
+        of_one, colour = flat.isel(system=i), SERIES[i % len(SERIES)]
+        x = of_one["examples"].values
+        lower, upper = of_one["interval"].transpose("ci_bound", dim).values
+        top.fill_between(x, lower, upper, color=colour, alpha=0.2, lw=0)
+        top.plot(x, of_one["mean"], "o-", color=colour, lw=1.5, ms=3.5, label=name or "posterior mean")
+        bottom.plot(x, of_one["prob_met"], "o-", color=colour, lw=1.5, ms=3.5)
+    top.set_ylabel(title)
+    top.legend(frameon=False, fontsize="small")
+    bottom.set_ylim(0, 1.03)
+    bottom.set_ylabel(f"P({title} {sign} {bound:g})")
+    bottom.set_xlabel(f"examples so far, {dim} by {dim}")
+    for axes in (top, bottom):
+        axes.spines[["top", "right"]].set_visible(False)
+    interval = f"mean and {100 * data.attrs['ci_prob']:g} % {_INTERVALS[data.attrs['ci_kind']]} interval"
+    figure.suptitle(f"{data.attrs['estimand']}: {interval}", fontsize="medium")
+    plt.close(figure)  # else notebooks show it twice
+    return figure

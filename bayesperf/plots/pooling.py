@@ -1,0 +1,96 @@
+"""The figure of pooling: how groups are drawn together."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.metrics.formulas import score
+from bayesperf.metrics.registry import Metric
+from bayesperf.plots.densities import BLUE, GREY, ORANGE
+from bayesperf.posteriors.marginal import Kind
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bayesperf.pooling.pool import Pooled
+
+
+def shrinkage(
+    pooled: Pooled, metric: str | Metric = "recall", *, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
+) -> Figure:
+    """Draw what each group shows beside what the model says of it, of the population's mean, and of a new group.
+
+    Parameters
+    ----------
+    pooled : Pooled
+        With other leading dims than the groups', a panel a system.
+    metric : str
+        One with a single value, not one a class.
+    ci_prob, ci_kind
+        The interval.
+
+    Raises
+    ------
+    ValueError
+        If the metric has a value a class, or cannot be had.
+    """
+    from matplotlib import pyplot as plt
+
+    found = {name: getattr(pooled, name)[metric] for name in ("mean", "groups", "new_group")}
+    if len(found["mean"].dims) > len(pooled.mean.dims):
+        raise ValueError(f"metric: {found['mean'].name!r} has a value a class; name one that has a single value.")
+    parts = {name: (marginal.mean(), marginal.interval(ci_prob, ci_kind)) for name, marginal in found.items()}
+    observed, examples = score(pooled.cm, metric), pooled.cm.total
+    systems = [dim for dim in pooled.cm.dims if dim != pooled.dim]
+    places = [dict(zip(systems, at, strict=True)) for at in product(*(range(observed.sizes[dim]) for dim in systems))]
+    columns = min(len(places), 3)
+    rows = -(-len(places) // columns)
+    height = 1.6 + 0.26 * observed.sizes[pooled.dim]
+    size = (4.2 * columns + 0.8, height * rows + 0.6)
+    figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, sharex=True, layout="constrained")
+    for axes, place in zip(grid.flat, places, strict=False):
+        chosen = {name: (mean.isel(place), interval.isel(place)) for name, (mean, interval) in parts.items()}
+        _draw(axes, chosen, observed.isel(place), examples.isel(place), pooled.dim)
+        axes.set_xlabel(found["mean"].name.replace("_", " "))
+        axes.tick_params(labelbottom=True)
+        axes.set_title(", ".join(f"{dim} {observed.isel(place)[dim].item()!s}" for dim in systems), fontsize="medium")
+    for axes in grid.flat[len(places) :]:
+        axes.set_axis_off()
+    for axes in grid[:, 0]:
+        axes.set_ylabel(f"{pooled.dim} (n: its examples, of both classes)")
+    handles, labels = grid.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize="small")
+    kind = {"hdi": "highest-density", "eti": "equal-tailed"}[ci_kind]
+    figure.suptitle(f"Means and {100 * ci_prob:g} % {kind} intervals", fontsize="medium")
+    plt.close(figure)  # else notebooks show it twice
+    return figure
+
+
+def _draw(
+    axes: Axes, parts: dict[str, tuple[Any, Any]], observed: xr.DataArray, examples: xr.DataArray, dim: str
+) -> None:
+    """Draw a row a group, from the top, and the new group below them."""
+    count = observed.sizes[dim]
+    y = np.arange(count, 0, -1)
+    mean, band = parts["mean"]
+    axes.axvspan(*band.values, color=GREY, alpha=0.2, lw=0, label="population mean, interval")
+    axes.axvline(mean.item(), color=GREY, lw=1.5, label="population mean")
+    means, intervals = (part.transpose(dim, ...).values for part in parts["groups"])
+    axes.hlines(y, *intervals.T, color=BLUE, lw=2)
+    axes.plot(means, y, "o", color=BLUE, ms=5, label=f"{dim}, estimated")
+    axes.scatter(observed.values, y, marker="x", color="black", s=28, lw=1.2, zorder=3, label=f"{dim}, observed")
+    new_mean, new_interval = parts["new_group"]
+    axes.hlines(0, *new_interval.values, color=ORANGE, lw=2, ls="--")
+    axes.plot(new_mean.item(), 0, "D", color=ORANGE, ms=5, label=f"new {dim}")
+    names = [
+        f"{name} (n = {n})" for name, n in zip(observed[dim].values.tolist(), examples.values.tolist(), strict=True)
+    ]
+    axes.set_yticks([*y, 0], [*names, f"new {dim}"])
+    axes.set_ylim(-0.6, count + 0.6)
+    axes.grid(axis="x", color=GREY, alpha=0.25, lw=0.6)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,109 @@
+"""ROC, precision–recall and DET curves with their bands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from bayesperf.plots.densities import GREY, SERIES
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bayesperf.curves import Curve
+
+_TITLES = {"roc": "ROC curve", "precision_recall": "Precision–recall curve", "det": "Detection error tradeoff"}
+_AXES = {"fpr": "false positive rate", "fnr": "false negative rate", "recall": "recall", "precision": "precision"}
+_AREAS = {"roc": "AUC", "precision_recall": "average precision"}
+_LEGENDS: dict[str, Literal["lower right", "lower left", "upper right"]] = {
+    "roc": "lower right", "precision_recall": "lower left", "det": "upper right"
+}  # fmt: skip
+_METHODS = {"bayesian_bootstrap": "Bayesian bootstrap", "beta": "each threshold's rates by themselves",
+            "binormal": "scores normal in either class"}  # fmt: skip
+_TICKS = np.array([0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999])
+
+
+def curve(curves: Curve | Mapping[str, Curve], *, ci_prob: float = 0.95, kind: str = "pointwise") -> Figure:
+    """Draw one curve, or those of several systems, with bands, and areas in the legend.
+
+    Parameters
+    ----------
+    curves : Curve or mapping of str to Curve
+        Of one kind, by the same method.
+    ci_prob : float
+        Probability of the bands, and of the intervals of the areas.
+    kind : {"pointwise", "simultaneous"}
+        As in `bayesperf.curves.Curve.band`.
+    """
+    from matplotlib import pyplot as plt
+
+    named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
+    kinds = {(each.name, each.method) for each in named.values()}
+    if len(kinds) != 1:
+        raise ValueError(f"curves must be of one kind and method; they are {sorted(kinds)}.")
+    ((name, method),) = kinds
+    figure, axes = plt.subplots(figsize=(5.2, 5.4), layout="constrained")
+    shape = next(iter(named.values())).shape
+    for colour, (system, each) in zip(np.resize(SERIES, len(named)), named.items(), strict=True):
+        points = each.dataset
+        # Between two points precision is that of the greater recall, as the average precision sums it.
+        axes.plot(points[shape.x], points[shape.y], color=colour, lw=1.5, zorder=3, label=_label(system, each, ci_prob),
+                  drawstyle="steps-pre" if name == "precision_recall" else "default")  # fmt: skip
+        axes.fill(*_outline(each.band(ci_prob, kind), shape.x, shape.y), color=colour, alpha=0.2, lw=0)
+    _furnish(axes, name)
+    axes.set_xlabel(_AXES[shape.x])
+    axes.set_ylabel(_AXES[shape.y])
+    if name != "det" or len(named) > 1:
+        title = f"{_AREAS[name]}, {100 * ci_prob:g} % HDI" if name in _AREAS else None
+        axes.legend(frameon=False, fontsize="small", title=title, title_fontsize="small", loc=_LEGENDS[name])
+    axes.set_title(f"{_TITLES[name]} of the system\n{kind} {100 * ci_prob:g} % band ({_METHODS[method]})",
+                   fontsize="medium")  # fmt: skip
+    plt.close(figure)  # else notebooks show it twice
+    return figure
+
+
+def _label(system: str, curve: Curve, ci_prob: float) -> str:
+    if curve.name not in _AREAS:
+        return system
+    low, high = curve.area.hdi(ci_prob).values
+    area = f"{curve.area.mean().item():.3f} [{low:.3f}, {high:.3f}]"
+    return f"{system}: {area}" if system else area
+
+
+def _outline(band: xr.Dataset, x: str, y: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the polygon of a band: of both axes, through the corners of its boxes."""
+    lower, upper = (band[y].sel(ci_bound=bound).values for bound in ("lower", "upper"))
+    if x in band.data_vars:
+        # What makes a curve better: less of an error, more of a rate that is right.
+        less, more = (band[x].sel(ci_bound=bound).values for bound in ("lower", "upper"))
+        under, over = (more, less) if x == "fpr" and y != "fnr" else (less, more)
+    else:
+        under = over = band[x].values
+    return np.concatenate([under, over[::-1]]), np.concatenate([lower, upper[::-1]])
+
+
+def _furnish(axes: Axes, name: str) -> None:
+    """Draw what a kind of curve is read against, and set its scales."""
+    axes.spines[["top", "right"]].set_visible(False)
+    if name == "det":
+        for axis, set_limits in ((axes.set_xscale, axes.set_xlim), (axes.set_yscale, axes.set_ylim)):
+            axis("function", functions=(lambda p: ndtri(np.clip(p, 1e-6, 1 - 1e-6)), ndtr))
+            set_limits(5e-4, 0.9)
+        for set_ticks in (axes.set_xticks, axes.set_yticks):
+            set_ticks(_TICKS[:-2], [f"{100 * tick:g} %" for tick in _TICKS[:-2]])
+        axes.grid(color=GREY, alpha=0.2, lw=0.6)
+        return
+    axes.set(xlim=(0, 1), ylim=(0, 1.01), aspect="equal")
+    if name == "roc":
+        axes.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":", label="_chance")
+        return
+    for f1 in np.arange(0.2, 1, 0.2):
+        recall = np.linspace(f1 / (2 - f1) + 1e-9, 1, 200)
+        axes.plot(recall, f1 * recall / (2 * recall - f1), color=GREY, lw=0.6, ls=":", label="_f1")
+        axes.annotate(f"F1 {f1:.1f}", (1.01, f1 / (2 - f1)), fontsize="x-small", color=GREY, va="center",
+                      annotation_clip=False)  # fmt: skip

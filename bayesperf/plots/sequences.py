@@ -1,0 +1,54 @@
+"""Figures of samples in the order of time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.plots.densities import BLUE, GREY, ORANGE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def autocorrelation(dataset: xr.Dataset) -> Figure:
+    """Draw the autocorrelation of correctness against the band of the chain that was fitted.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        What `bayesperf.sequences.autocorrelation` returns.
+
+    Raises
+    ------
+    ValueError
+        If it is another data set.
+    """
+    from matplotlib import pyplot as plt
+
+    needed = ["observed", "lower", "upper", "outside"]
+    if not isinstance(dataset, xr.Dataset) or not set(needed) <= set(dataset.data_vars):
+        raise ValueError(f"dataset must be that of bayesperf.sequences.autocorrelation, with {', '.join(needed)}.")
+    observed, lower, upper, outside = (dataset[name].values for name in needed)
+    x = np.arange(len(observed))
+    figure, axes = plt.subplots(figsize=(3.4 + 0.7 * len(x), 3.2), layout="constrained")
+    axes.axhline(0, color=GREY, lw=0.8)
+    axes.vlines(x, lower, upper, color=GREY, alpha=0.4, lw=14, label="band")
+    for chosen, colour, marker, label in (
+        (~outside, BLUE, "o", "observed, inside"),
+        (outside, ORANGE, "D", "observed, outside"),
+    ):
+        if chosen.any():
+            axes.plot(x[chosen], observed[chosen], marker, color=colour, ms=6, label=label)
+    axes.set_xticks(x, [str(lag) for lag in dataset["lag"].values])
+    axes.set_xlim(-0.6, len(x) - 0.4)
+    axes.set_xlabel("lag (samples)")
+    axes.set_ylabel("autocorrelation of correctness")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right upper", frameon=False, fontsize="small")
+    band = f"{100 * dataset.attrs['ci_prob']:g} % simultaneous band of the fitted chain"
+    figure.suptitle(f"Autocorrelation of correctness\nand the {band}", fontsize="medium")
+    plt.close(figure)  # else notebooks show it twice
+    return figure

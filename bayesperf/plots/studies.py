@@ -1,0 +1,319 @@
+"""The figures of studies: how often intervals cover."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core import checks as _checks
+from bayesperf.plots.densities import BLUE, GREY, ORANGE, SERIES, names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_KINDS = {"hdi": "highest-density", "eti": "equal-tailed"}
+
+
+def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8) -> Figure:
+    """Draw the coverage of each kind of interval for a rate, over the rate.
+
+    Parameters
+    ----------
+    study : xarray.Dataset
+        Of `bayesperf.studies.rate_coverage`, of one n.
+    lowest : float
+        Where the axis of coverage begins; what is lower is cut off.
+    """
+    from matplotlib import pyplot as plt
+
+    _check(study, "rate_coverage", ("method", "p"))
+    methods, confidence = study["method"].values.tolist(), study.attrs["confidence"]
+    columns = min(5, len(methods))
+    rows = -(-len(methods) // columns)
+    figure, grid = plt.subplots(rows, columns, figsize=(2.5 * columns + 0.5, 2.0 * rows + 0.8), squeeze=False,
+                                sharex=True, sharey=True, layout="constrained")  # fmt: skip
+    for axes, method in zip(grid.flat, methods, strict=False):
+        values = study["coverage"].sel({"method": method}).values
+        axes.axhline(confidence, color=GREY, lw=0.8)
+        axes.plot(study["p"], values, color=BLUE, lw=0.7)
+        axes.set_title(method, fontsize="small")
+        axes.annotate(f"mean {values.mean():.3f}, least {values.min():.3f}", (0.5, 0.06), xycoords="axes fraction",
+                      ha="center", fontsize="x-small")  # fmt: skip
+        axes.set_ylim(lowest, 1.005)
+        axes.spines[["top", "right"]].set_visible(False)
+    for axes in grid.flat[len(methods) :]:
+        axes.set_axis_off()
+    figure.supxlabel("true rate", fontsize="medium")
+    figure.supylabel("coverage", fontsize="medium")
+    figure.suptitle(f"Exact coverage of {100 * confidence:g} % intervals of a rate, n = {study['n'].item()}",
+                    fontsize="medium")  # fmt: skip
+    plt.close(figure)  # else notebooks show it twice
+    return figure
+
+
+def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05) -> Figure:
+    """Draw the coverage of each kind of interval for F1, over precision and recall.
+
+    Parameters
+    ----------
+    study : xarray.Dataset
+        Of `bayesperf.studies.f1_coverage`.
+    kind : {"map", "surface"}
+        Seen from above, or in perspective.
+    reach : float
+        How far from the nominal coverage colours (and the axis of a surface) go.
+    """
+    from matplotlib import colors
+    from matplotlib import pyplot as plt
+
+    _checks.one_of("kind", kind, ("map", "surface"))
+    _check(study, "f1_coverage", ("method", "precision", "recall"))
+    methods, confidence = study["method"].values.tolist(), study.attrs["confidence"]
+    scale = colors.TwoSlopeNorm(confidence, confidence - reach, min(confidence + reach, 1.0))
+    shades = colors.LinearSegmentedColormap.from_list("", [ORANGE, "#f7f7f7", BLUE])
+    figure, grid = plt.subplots(1, len(methods), figsize=(3.1 * len(methods) + 1, 3.4), squeeze=False,
+                                layout="constrained",
+                                subplot_kw={"projection": "3d"} if kind == "surface" else {})  # fmt: skip
+    p, r = np.meshgrid(study["precision"], study["recall"], indexing="ij")
+    for axes, method in zip(grid.flat, methods, strict=True):
+        values = study["coverage"].sel({"method": method}).transpose("precision", "recall").values
+        if kind == "map":
+            shown = axes.pcolormesh(p, r, values, cmap=shades, norm=scale, shading="nearest")
+            axes.set_facecolor("#cccccc")
+        else:
+            floor = np.where(np.isnan(values), np.nan, np.maximum(values, confidence - reach))
+            shown = axes.plot_surface(p, r, floor, cmap=shades, norm=scale, rstride=1, cstride=1, lw=0.1,
+                                      edgecolor=GREY)  # fmt: skip
+            axes.set_zlim(confidence - reach, min(confidence + reach, 1.0))
+            axes.view_init(28, 35)  # good systems in front
+            axes.tick_params(labelsize="x-small")
+        axes.set_xlabel("precision")
+        axes.set_ylabel("recall")
+        axes.set_title(f"{method}: {np.nanmin(values):.3f} to {np.nanmax(values):.3f}", fontsize="small")
+    figure.colorbar(shown, ax=grid, label="coverage", extend="min", shrink=0.85)
+    left_out = "; grey: no such system" if np.isnan(study["coverage"]).any() and kind == "map" else ""
+    figure.suptitle(f"Exact coverage of {100 * confidence:g} % intervals of F1, n = {study.attrs['n']}, prevalence "
+                    f"{study.attrs['prevalence']:g}{left_out}", fontsize="medium")  # fmt: skip
+    plt.close(figure)
+    return figure
+
+
+def predictive_spread(study: xr.Dataset) -> Figure:
+    """Draw the interquartile ranges of the predictive distribution, the posterior and the bootstrap, and their ratio.
+
+    Parameters
+    ----------
+    study : xarray.Dataset
+        Of `bayesperf.studies.predictive_spread`.
+    """
+    from matplotlib import pyplot as plt
+
+    _check(study, "predictive_spread", ("distribution", "scale"), "iqr")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.4), layout="constrained")
+    # The posterior's and the bootstrap's all but coincide.
+    styles = zip(study["distribution"].values.tolist(), SERIES, ("-", "-", "--"), (1.6, 4, 1.4), strict=False)
+    for name, colour, style, width in styles:
+        left.plot(study["n"], study["iqr"].sel(distribution=name), color=colour, ls=style, lw=width, label=name)
+    left.set_yscale("log")
+    left.set_ylabel(f"interquartile range of {study.attrs['metric'].replace('_', ' ')}")
+    left.legend(frameon=False, fontsize="small")
+    right.axhline(np.sqrt(2), color=GREY, lw=0.8)
+    right.annotate("√2", (study["n"].values[-1], np.sqrt(2)), (-12, 4), textcoords="offset points", color=GREY)
+    right.plot(study["n"], study["iqr_ratio"], "o-", color=BLUE, ms=4, lw=1.2)
+    low, high = (float(end) for end in (study["iqr_ratio"].min(), study["iqr_ratio"].max()))
+    right.set_ylim(min(low, 1.3) - 0.05, max(high, 1.5) + 0.05)
+    right.set_ylabel("interquartile range,\npredictive / bootstrap")
+    for axes in (left, right):
+        axes.set_xscale("log")
+        axes.set_xlabel("examples")
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(f"Spread as the same matrix is seen on more examples\nprior: {study.attrs['prior']}",
+                    fontsize="medium")  # fmt: skip
+    plt.close(figure)
+    return figure
+
+
+def repeated_splits(study: xr.Dataset) -> Figure:
+    """Draw how often intervals from one test set held the score on a second one.
+
+    Parameters
+    ----------
+    study : xarray.Dataset
+        Of `bayesperf.studies.repeated_splits`.
+    """
+    from matplotlib import pyplot as plt
+
+    _check(study, "repeated_splits", ("distribution", "metric", "prob"))
+    levels, metrics = study["prob"].values, study["metric"].values.tolist()
+    figure, grid = plt.subplots(1, len(levels), figsize=(2.9 * len(levels) + 1.4, 1.2 + 0.55 * len(metrics)),
+                                squeeze=False, sharey=True, layout="constrained")  # fmt: skip
+    for axes, level in zip(grid.flat, levels, strict=True):
+        axes.axvline(level, color=GREY, lw=0.8)
+        for i, name in enumerate(study["distribution"].values.tolist()):
+            chosen = study.sel(distribution=name, prob=level)
+            _points(axes, chosen["coverage"].values, chosen["coverage_mcse"].values,
+                    np.arange(len(metrics))[::-1] + 0.2 * (1 - i), i, name)  # fmt: skip
+        axes.set_title(f"{100 * level:g} % intervals", fontsize="medium")
+        axes.set_xlabel("share of second scores inside")
+    grid[0, 0].set_yticks(np.arange(len(metrics))[::-1], [metric.replace("_", " ") for metric in metrics])
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize="small")
+    figure.suptitle(f"Highest-density intervals from one test set, scores on another; {study.attrs['simulations']} "
+                    "splits, ± 2 standard errors", fontsize="medium")  # fmt: skip
+    plt.close(figure)
+    return figure
+
+
+def sequential(study: xr.Dataset, *, ci_kind: str = "eti", simulation: int = 0) -> Figure:
+    """Draw one run of a sequential study, and how often the intervals of all runs cover.
+
+    Parameters
+    ----------
+    study : xarray.Dataset
+        Of `bayesperf.studies.sequential`.
+    ci_kind : {"eti", "hdi"}
+        The intervals.
+    simulation : int
+        Whose run is drawn, at the lowest probability of the study.
+    """
+    from matplotlib import pyplot as plt
+
+    _check(study, "sequential", ("distribution", "kind", "prob", "step"))
+    _checks.one_of("ci_kind", ci_kind, tuple(_KINDS))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.4, 3.6), layout="constrained")
+    step, levels = study["step"].values, study["prob"].values
+    chosen = study.sel(kind=ci_kind)
+    run = chosen["intervals"].isel(simulation=simulation, prob=0)
+    for name, colour in zip(study["distribution"].values.tolist(), (BLUE, ORANGE), strict=True):
+        lower, upper = run.sel(distribution=name).values.T
+        left.fill_between(step, lower, upper, color=colour, alpha=0.35, lw=0.8, label=name)
+        for level, style, marker in zip(levels, ("-", "--", ":"), "os^", strict=False):
+            values = chosen["coverage"].sel(distribution=name, prob=level)
+            label = f"{name}, {100 * level:g} %"
+            right.plot(step, values, style, marker=marker, ms=4, color=colour, lw=1.2, label=label)
+    left.axhline(study["true"].values[simulation], color="black", lw=1, label="true")
+    left.set_ylabel(study.attrs["metric"].replace("_", " "))
+    left.set_title(f"one run: {100 * levels[0]:g} % intervals", fontsize="medium")
+    for level in levels:
+        right.axhline(level, color=GREY, lw=0.6)
+    right.set_ylim(-0.02, 1.02)
+    right.set_ylabel("share that hold the true metric")
+    right.set_title(f"{study.attrs['simulations']} runs", fontsize="medium")
+    for axes in (left, right):
+        axes.set_xscale("log")
+        axes.set_xlabel(f"batches of {study.attrs['batch']} examples seen")
+        axes.legend(frameon=False, fontsize="x-small")
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(f"A system tested batch after batch: {_KINDS[ci_kind]} intervals", fontsize="medium")
+    plt.close(figure)
+    return figure
+
+
+def coverage(study: xr.Dataset, *, lowest: float = 0.7) -> Figure:
+    """Draw the coverage of every kind of interval, a panel a number of examples.
+
+    Parameters
+    ----------
+    study : xarray.Dataset
+        Of `bayesperf.studies.coverage`; leading dims get a colour a coordinate.
+    lowest : float
+        Where the axis of coverage begins; lower coverages are drawn there as arrows.
+    """
+    from matplotlib import pyplot as plt
+
+    _check(study, "coverage", ("method", "n"))
+    values, errors = (study[name].transpose("n", "method", ...) for name in ("coverage", "coverage_mcse"))
+    systems = names(values.isel(n=0, method=0, drop=True))
+    methods, sizes = study["method"].values.tolist(), study["n"].values.tolist()
+    figure, grid = plt.subplots(1, len(sizes), figsize=(2.6 * len(sizes) + 1.8, 1.3 + 0.3 * len(methods)),
+                                squeeze=False, sharey=True, sharex=True, layout="constrained")  # fmt: skip
+    y = np.arange(len(methods))[::-1]
+    for k, (axes, size) in enumerate(zip(grid.flat, sizes, strict=True)):
+        axes.axvline(study.attrs["confidence"], color=GREY, lw=0.8)
+        rate, error = (part.values[k].reshape(len(methods), -1).T for part in (values, errors))
+        for i, name in enumerate(systems):
+            offset = 0.6 * ((i + 0.5) / len(systems) - 0.5)
+            _points(axes, rate[i], error[i], y - offset, i, name or None, lowest)
+        axes.set_title(f"n = {size}", fontsize="medium")
+        axes.set_xlim(lowest - 0.01, 1.005)
+        axes.grid(axis="y", color=GREY, alpha=0.2, lw=0.6)
+    grid[0, 0].set_yticks(y, methods)
+    figure.supxlabel("coverage, ± 2 standard errors", fontsize="medium")
+    if systems != [""]:
+        handles, labels = grid[0, 0].get_legend_handles_labels()
+        title = ", ".join(str(dim) for dim in values.dims[2:])
+        figure.legend(handles, labels, loc="outside right center", title=title, frameon=False, fontsize="small")
+    figure.suptitle(f"Coverage of {100 * study.attrs['confidence']:g} % intervals of "
+                    f"{study.attrs['metric'].replace('_', ' ')}", fontsize="medium")  # fmt: skip
+    plt.close(figure)
+    return figure
+
+
+def coverage_over(study: xr.Dataset, *, lowest: float | None = None) -> Figure:
+    """Draw the coverage of any study of coverage over the last of its dims, a line a coordinate of the first.
+
+    Parameters
+    ----------
+    study : xarray.Dataset
+        Of `bayesperf.studies.areas`, `bands`, `dependence`, `expected_performance`, `pairing` or `sites`; dims between
+        the first and the last get a panel a coordinate.
+    lowest : float, optional
+        Where the axis of coverage begins; by default at the least coverage.
+    """
+    from matplotlib import pyplot as plt
+
+    if not isinstance(study, xr.Dataset) or "coverage_mcse" not in study or study["coverage"].ndim < 2:
+        raise ValueError(
+            "study must be of bayesperf.studies and hold coverage and coverage_mcse, over two dims or more."
+        )
+    series, *between, along = map(str, study["coverage"].dims)
+    stacked = study[["coverage", "coverage_mcse"]].transpose(*between, series, along)
+    panels = names(stacked["coverage"].isel({series: 0, along: 0}, drop=True))
+    rate, error = (stacked[name].values.reshape(len(panels), *stacked["coverage"].shape[-2:]) for name in stacked)
+    columns = min(4, len(panels))
+    rows = -(-len(panels) // columns)
+    figure, grid = plt.subplots(rows, columns, figsize=(max(2.8 * columns, 4.2), 2.4 * rows + 1), squeeze=False,
+                                sharex=True, sharey=True, layout="constrained")  # fmt: skip
+    x = study[along].values
+    for axes, title, *of_panel in zip(grid.flat, panels, rate, error, strict=False):
+        axes.axhline(study.attrs["prob"], color=GREY, lw=0.8)
+        for i, (name, values, errors) in enumerate(zip(study[series].values.tolist(), *of_panel, strict=True)):
+            axes.errorbar(x, values, yerr=2 * errors, fmt="osD^vP"[i % 6] + "-", color=SERIES[i % len(SERIES)], ms=4,
+                          lw=1, label=name)  # fmt: skip
+        axes.set_title(title, fontsize="small")
+        axes.set_ylim(lowest, 1.01)
+        axes.spines[["top", "right"]].set_visible(False)
+    for axes in grid.flat[len(panels) :]:
+        axes.set_axis_off()
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", title=series, frameon=False, fontsize="small")
+    figure.supxlabel(along.replace("_", " "), fontsize="medium")
+    figure.supylabel("coverage, ± 2 standard errors", fontsize="medium")
+    of = f", by {' and '.join(between)}" if between else ""
+    figure.suptitle(f"Coverage of {100 * study.attrs['prob']:g} % intervals{of}", fontsize="medium")
+    plt.close(figure)
+    return figure
+
+
+def _points(
+    axes: Axes, rate: Any, error: Any, y: Any, series: int, label: str | None, lowest: float | None = None
+) -> None:
+    """Draw rates with twice their errors; those below the lowest as arrows there."""
+    colour = SERIES[series % len(SERIES)]
+    shown = np.isfinite(rate) if lowest is None else rate >= lowest
+    axes.errorbar(rate[shown], y[shown], xerr=2 * error[shown], fmt="osD^vP"[series % 6], color=colour, ms=4, lw=1,
+                  label=label)  # fmt: skip
+    if lowest is not None:
+        low = rate < lowest
+        axes.plot(np.full(low.sum(), lowest), y[low], "<", color=colour, ms=5, mfc="none")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _check(study: xr.Dataset, name: str, dims: Sequence[str], variable: str = "coverage") -> None:
+    """Refuse a data set that is not of the study."""
+    if not isinstance(study, xr.Dataset) or variable not in study or not set(dims) <= set(study[variable].dims):
+        raise ValueError(f"study must be of bayesperf.studies.{name}: {variable} over {', '.join(dims)}.")

@@ -1,0 +1,1 @@
+"""Groups of examples that share a population (folds, sites, images), by quadrature."""

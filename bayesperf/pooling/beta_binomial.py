@@ -1,0 +1,299 @@
+"""The posterior of the beta-binomial model of groups, as arrays: population mean p and dispersion ρ, by quadrature.
+
+Group f has k of n successes, k ~ BetaBinomial(n, κp, κ(1 − p)), κ = 1/ρ − 1: the group's own rate, of which ρ is the
+correlation of two examples, is integrated out. p ~ Beta and ρ ~ Beta; the likelihood may be raised to a power.
+
+The integrand is smooth in both logits and falls off exponentially at their ends, so the trapezoidal rule converges
+exponentially once its nodes are where the mass is; a sinh spreads them, because p is narrow where ρ is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy import special
+
+from bayesperf.distributions.quadrature import Array
+from bayesperf.distributions.tabulated import Axis, Tabulated, refinement
+
+# Nodes of each parameter; more of them where every second one gives marginals that differ by more than this.
+_NODES, _UNRESOLVED = (65, 129, 257), 1e-3
+# Rows computed at once: what they need stays in the processor's cache.
+_ROWS = 16
+# Nodes of a search for the mass of ρ; searches that narrow it down; Newton steps to the mode of p given ρ, at most.
+_SCANNED, _SCANS, _NEWTON_STEPS = 65, 3, 30
+# What is below e^−38 of the peak is left out.
+_DROP = 38.0
+# The farthest logits of ρ: e^−600 is still a number when it is divided by others.
+_FARTHEST = 600.0
+# Steps between two nodes, refined for drawing one parameter given the other.
+_STEPS = 4
+
+
+@dataclass(frozen=True)
+class BetaBinomial:
+    """The joint posterior of m rows.
+
+    Attributes
+    ----------
+    mean_axis, dispersion_axis : Axis
+        Nodes of p and of ρ.
+    log_density : Array
+        Log density of both logits at the nodes, up to a constant, (m, nodes of p, nodes of ρ).
+    """
+
+    mean_axis: Axis
+    dispersion_axis: Axis
+    log_density: Array
+
+    @property
+    def log_lengths(self) -> tuple[Array, Array]:
+        """What the nodes of p and of ρ stand for, on a log scale, to broadcast with the log density."""
+        _, of_p, of_rho = self.log_density.shape
+        return self.mean_axis.nodes(of_p)[1][:, :, None], self.dispersion_axis.nodes(of_rho)[1][:, None, :]
+
+    @cached_property
+    def mean(self) -> Tabulated:
+        """The marginal of p."""
+        return Tabulated.of(self.mean_axis, special.logsumexp(self.log_density + self.log_lengths[1], axis=2))
+
+    @cached_property
+    def dispersion(self) -> Tabulated:
+        """The marginal of ρ."""
+        return Tabulated.of(self.dispersion_axis, special.logsumexp(self.log_density + self.log_lengths[0], axis=1))
+
+    @cached_property
+    def weights(self) -> Array:
+        """Masses at the nodes, (m, nodes of p, nodes of ρ)."""
+        log_weight = self.log_density + sum(self.log_lengths)
+        weight = np.exp(log_weight - log_weight.max((1, 2), keepdims=True))
+        return weight / weight.sum((1, 2), keepdims=True)
+
+    def unresolved(self) -> float:
+        """Return by how much every second node of one parameter changes the marginal of the other, at most.
+
+        The error of all of them is about its square.
+        """
+        w = self.weights
+        changes = (2 * w[:, ::2].sum(1) - w.sum(1), 2 * w[:, :, ::2].sum(2) - w.sum(2))
+        return max(float(np.abs(change).sum(-1).max()) for change in changes)
+
+    def draws_of_mean(self, n: int, generators: Sequence[np.random.Generator]) -> Array:
+        """Return n draws of the logit of p, (m, n); a generator a row.
+
+        The middles of n equally probable strata, in random order: their figures are all but exact.
+        """
+        return self.mean.logits(np.stack([stratified(n, rng) for rng in generators]))
+
+    def draws_of_dispersion(self, logit_p: Array, generators: Sequence[np.random.Generator]) -> Array:
+        """Return a draw of the logit of ρ for each of p, (m, n), likewise stratified: together they are joint draws."""
+        n = logit_p.shape[1]
+        each = enumerate(generators)
+        return np.stack([self._conditional(i, logit_p[i], stratified(n, rng), rng.random((n,))) for i, rng in each])
+
+    def _conditional(self, row: int, logit_p: Array, q: Array, coin: Array) -> Array:
+        """Return quantiles of the logit of ρ given p, of one row: between two refined nodes of p, those of either."""
+        _, of_p, of_rho = self.log_density.shape
+        finer_p, finer_rho = refinement(of_p, _STEPS)[0], refinement(of_rho, _STEPS)[0]
+        axes = self.mean_axis, self.dispersion_axis
+        given, axis = (part.take(slice(row, row + 1)).refined(_STEPS) for part in axes)
+        log_density = finer_p @ self.log_density[row] @ finer_rho.T
+        v = axis.positions(len(finer_rho))[0]
+        density = np.exp(log_density - log_density.max(1, keepdims=True)) * axis.pace(v)
+        cumulative = np.cumsum(density[:, 1:] + density[:, :-1], 1)
+        cumulative = np.hstack([np.zeros((len(finer_p), 1)), cumulative / cumulative[:, -1:]])
+        node = np.clip(np.floor(given.reached(logit_p)[0] + coin).astype(int), 0, len(finer_p) - 1)
+        # One search serves all nodes: the masses of the i-th, shifted, lie between 2i and 2i + 1.
+        flat = (cumulative + 2 * np.arange(len(finer_p))[:, None]).ravel()
+        cell = np.clip(np.searchsorted(flat, q + 2 * node) - 1 - node * len(finer_rho), 0, len(finer_rho) - 2)
+        low, high = cumulative[node, cell], cumulative[node, cell + 1]
+        return np.asarray(axis.logits(v[cell] + axis.step[0] * (q - low) / (high - low))[0])
+
+
+def stratified(n: int, rng: np.random.Generator) -> Array:
+    """Return the middles of n equally probable strata of (0, 1), in random order."""
+    return (rng.permutation(n) + 0.5) / n
+
+
+def posterior(
+    successes: Array,
+    trials: Array,
+    dispersion: tuple[float, float],
+    mean: tuple[float, float] = (1.0, 1.0),
+    power: float = 1.0,
+) -> BetaBinomial:
+    """Return the posterior of m rows of groups.
+
+    Parameters
+    ----------
+    successes, trials : array (m, groups)
+        Counts; a group without trials says nothing.
+    dispersion, mean : tuple of two float
+        The Betas of ρ and of p.
+    power : float
+        Exponent of the likelihood.
+    """
+    blocks = [slice(i, i + _ROWS) for i in range(0, len(trials), _ROWS)]
+    for nodes in _NODES:
+        parts = [_integrand(Rows.of(successes[b], trials[b], dispersion, mean, power), nodes) for b in blocks]
+        of_p, of_rho, log_density = zip(*parts, strict=True)
+        axes = [Axis(*map(np.concatenate, zip(*axis, strict=True))) for axis in (of_p, of_rho)]
+        found = BetaBinomial(axes[0], axes[1], np.concatenate(log_density))
+        if found.unresolved() < _UNRESOLVED:
+            break
+    return found
+
+
+class Tally(NamedTuple):
+    """Which counts occur among the groups of a row, and how often, (m, counts) each: equal ones are computed once."""
+
+    counts: Array
+    times: Array
+
+    @classmethod
+    def of(cls, counts: Array) -> Self:
+        ordered = np.sort(counts, -1)
+        place = np.cumsum(np.diff(ordered, prepend=-1) > 0, -1) - 1
+        found = cls(*np.zeros((2, len(counts), place.max() + 1)))
+        np.put_along_axis(found.counts, place, ordered, -1)
+        np.add.at(found.times, (np.arange(len(counts))[:, None], place), 1)
+        return found
+
+    def excess(self, x: Array) -> Array:
+        """Return Σ log[x(x + 1)…(x + k − 1)/x^k] over the counts k of a row, for x (m, …)."""
+        total, base = np.zeros(x.shape), _stirling_rest(x)
+        for k, times in zip(self.counts.T, self.times.T, strict=True):
+            k, times = (part.reshape(-1, *(1,) * (x.ndim - 1)) for part in (k, times))
+            total += times * ((x + k - 0.5) * np.log1p(k / x) - k + _stirling_rest(x + k) - base)
+        return total
+
+
+def _stirling_rest(x: Array) -> Array:
+    """Return log Γ(x) − [(x − ½) log x − x + ½ log 2π].
+
+    Differences of it keep the digits that those of log Γ lose at large x.
+    """
+    small, inverse = np.minimum(x, 10.0), 1 / np.maximum(x, 10.0)
+    near = special.gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * np.log(2 * np.pi)
+    square = inverse * inverse
+    series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
+    return np.where(x < 10, near, series)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """m rows of groups with their priors, and the log density of the logits of p and ρ."""
+
+    successes: Array
+    trials: Array
+    tallies: tuple[Tally, Tally, Tally]
+    dispersion: tuple[float, float]
+    mean: tuple[float, float]
+    power: float
+
+    @classmethod
+    def of(
+        cls, successes: Array, trials: Array, dispersion: tuple[float, float], mean: tuple[float, float], power: float
+    ) -> Self:
+        tallies = Tally.of(successes), Tally.of(trials - successes), Tally.of(trials)
+        return cls(successes, trials, tallies, dispersion, mean, power)
+
+    def log_density(self, logit_p: Array, logit_rho: Array) -> Array:
+        """Return the log density at logits that broadcast to (m, …), up to a constant.
+
+        Written as the binomial's, plus what dispersion adds: for ρ → 0 that is small, and not a difference of large
+        numbers.
+        """
+        log_p, log_q, log_rho, log_rest = (-np.logaddexp(0, s * t) for t in (logit_p, logit_rho) for s in (-1, 1))
+        shape = (-1, *(1,) * (logit_p.ndim - 1))
+        a = self.mean[0] + self.power * self.successes.sum(-1).reshape(shape)
+        b = self.mean[1] + self.power * (self.trials - self.successes).sum(-1).reshape(shape)
+        kappa = np.exp(-logit_rho)
+        of_successes, of_failures, of_trials = self.tallies
+        excess = of_successes.excess(kappa * np.exp(log_p)) + of_failures.excess(kappa * np.exp(log_q))
+        excess -= of_trials.excess(kappa)
+        prior = self.dispersion[0] * log_rho + self.dispersion[1] * log_rest
+        return a * log_p + b * log_q + self.power * excess + prior
+
+    def effective_counts(self, logit_rho: Array) -> tuple[Array, Array]:
+        """Return (a, b) such that Beta(a, b) is roughly the law of p given ρ, for logits of ρ (m, n).
+
+        A group of n examples with correlation ρ weighs as n/(1 + (n − 1)ρ) independent ones.
+        """
+        trials, right = self.trials[:, :, None], self.successes[:, :, None]
+        weight = self.power / (1 + np.maximum(trials - 1, 0) * special.expit(logit_rho)[:, None, :])
+        return self.mean[0] + (weight * right).sum(1), self.mean[1] + (weight * (trials - right)).sum(1)
+
+
+class Profile(NamedTuple):
+    """What is roughly so at logits of ρ, (m, n): Beta(a, b) of p, its place and width, and the log mass of ρ."""
+
+    logit: Array
+    a: Array
+    b: Array
+    place: Array
+    width: Array
+    log_mass: Array
+
+    @classmethod
+    def of(cls, rows: Rows, logit: Array) -> Self:
+        """Return Laplace's approximation: p's mode by Newton steps from the effective counts', their length bounded."""
+        a, b = rows.effective_counts(logit)
+        place, width = np.log(a / b), np.sqrt(1 / a + 1 / b)
+        for _ in range(_NEWTON_STEPS):
+            around = place[..., None] + 0.1 * width[..., None] * np.array([-1, 0, 1])
+            before, here, after = np.moveaxis(rows.log_density(around, logit[..., None]), -1, 0)
+            bend = (2 * here - before - after) / 0.01
+            step = np.clip((after - before) / 0.2 / np.maximum(bend, 0.01), -3, 3)
+            place, width = place + width * step, width / np.sqrt(np.maximum(bend, 0.1))
+            if np.abs(step).max() < 0.3:
+                break
+        log_mass = here + np.log(width)
+        return cls(logit, a, b, place, width, log_mass - log_mass.max(-1, keepdims=True))
+
+    def span(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Return the lowest of some values and the highest of others, (m, n), where ρ has mass."""
+        there = self.log_mass > -_DROP
+        lowest = np.where(there, low, np.inf).min(-1, keepdims=True)
+        return lowest, np.where(there, high, -np.inf).max(-1, keepdims=True)
+
+
+def _integrand(rows: Rows, nodes: int) -> tuple[Axis, Axis, Array]:
+    """Return nodes of p and of ρ where the mass is, and the log density at them."""
+    profile = _profile(rows)
+    mass, step = np.exp(profile.log_mass), profile.logit[:, 1:2] - profile.logit[:, :1]
+    # The width of a normal density with this mass and height.
+    width = step * mass.sum(-1, keepdims=True) / np.sqrt(2 * np.pi)
+    peak = np.take_along_axis(profile.logit, mass.argmax(-1)[:, None], -1)
+    ends = profile.logit[:, :1], profile.logit[:, -1:]
+    of_rho = Axis.between(*ends, peak, 2 * np.minimum(width, 1), nodes)
+
+    drop = np.maximum(_DROP + profile.log_mass, 0)
+    reach = np.sqrt(2 * drop) * profile.width
+    ends = profile.span(profile.place - drop / profile.a - reach, profile.place + drop / profile.b + reach)
+    # p is narrowest where ρ is small: where 1 % of its mass begins.
+    start = (mass.cumsum(-1) > 0.01 * mass.sum(-1, keepdims=True)).argmax(-1)[:, None]
+    centre, scale = (np.take_along_axis(part, start, -1) for part in (profile.place, profile.width))
+    of_p = Axis.between(*ends, centre, scale, nodes)
+    p, rho = of_p.nodes(nodes)[0], of_rho.nodes(nodes)[0]
+    return of_p, of_rho, rows.log_density(p[:, :, None], rho[:, None, :])
+
+
+def _profile(rows: Rows) -> Profile:
+    """Return the profile over the logits of ρ that have mass, at equidistant ones.
+
+    The first search is as wide as the tails of the prior, from wherever the data may have put ρ.
+    """
+    c, d = rows.dispersion
+    examples = 1 + rows.trials.sum(-1, keepdims=True)
+    low = np.maximum(np.minimum(np.log(c / d), -np.log(examples)) - 9 - _DROP / c, -_FARTHEST)
+    high = np.full_like(low, min(max(np.log(c / d), 0) + 9 + _DROP / d, _FARTHEST))
+    for _ in range(_SCANS):
+        profile = Profile.of(rows, low + (high - low) * np.linspace(0, 1, _SCANNED))
+        step = (high - low) / (_SCANNED - 1)
+        low, high = profile.span(profile.logit - step, profile.logit + step)
+    return profile

@@ -1,0 +1,333 @@
+"""The posterior of systems judged on the same examples, draws of all together, and what decides between two of them.
+
+With K classes and M systems an example's outcome is (i, j_1, …, j_M): its actual class and what each system predicted.
+Outcome probabilities ~ Dirichlet of base weights α_i· Π_m α_ij_m/α_i·, so that each system by itself has the posterior
+Dirichlet(α + its counts), as if the others were not there; for α the same in all cells it is α/K^(M−1) an outcome.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from bayesperf import prior as priors
+from bayesperf.core import checks as _checks
+from bayesperf.core.streams import streams
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.counts.same_examples import JointOutcomes
+from bayesperf.counts.tables import CELL_DIMS
+from bayesperf.metrics.exact_forms import Share
+from bayesperf.metrics.registry import ARGUMENTS, Metric, applicable, one_vs_rest
+from bayesperf.posteriors.dirichlet import LEAST_MASS, DirichletPosterior, exact_posterior
+from bayesperf.posteriors.posterior import DRAWS
+from bayesperf.posteriors.sampled import SampledPosterior
+
+__all__ = ["JointOutcomes", "JointPosterior", "discordant", "joint_posterior"]
+
+Array = NDArray[np.float64]
+# Of the prior's part of a row, what is drawn for every system by itself; and the most atoms that are drawn for all.
+_TAIL, _MOST_STICKS = 1e-4, 512
+_REFUSAL = "these draws are of systems judged on the same examples. Ask it of each system by itself: posterior(cm)."
+# Numbers held at once while cells are summed up.
+_BLOCK = 2**20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointPosterior(SampledPosterior):
+    """Draws of the cells of systems judged on the same examples: of one index they belong together.
+
+    Attributes
+    ----------
+    margins : DirichletPosterior
+        The posterior of each system by itself, which knows the metrics that an improper prior leaves undefined.
+    """
+
+    margins: DirichletPosterior = field(kw_only=True)
+
+    def _applicable(self, metric: str | Metric) -> Metric:
+        found = super()._applicable(metric)
+        if self.margins._is_exact(found):
+            self.margins._exact(found)
+        else:
+            argument = self.margins._arguments(found.average is not None)
+            self.margins._refuse_improper(found, {name: argument(name) for name in found.arguments})
+        return found
+
+
+def joint_posterior(
+    outcomes: JointOutcomes, prior: str | priors.Prior | None = None, draws: int = DRAWS, random_seed: Any = 0
+) -> JointPosterior:
+    """Return joint draws of the cells of systems judged on the same examples.
+
+    Parameters
+    ----------
+    outcomes : JointOutcomes
+        What was predicted for each example.
+    prior : str or Prior, optional
+        Of each system's cells, as in `bayesperf.posterior`.
+    draws : int
+        Joint draws of all systems.
+    random_seed : int or Generator
+        Seed.
+
+    Returns
+    -------
+    JointPosterior
+        Cells (…, system, chain, draw, actual, predicted), of one chain.
+
+    Raises
+    ------
+    ValueError
+        If the prior is of rates, or gives the actual classes of two systems different weights.
+
+    Notes
+    -----
+    The row of actual class i is a Dirichlet process on what all systems predict, independent of other rows. Its mass is
+    the sum of a Gamma of shape n for each outcome seen n times, and of one of shape α_i· that is broken into sticks
+    with atoms of the base measure (Sethuraman 1994, A constructive definition of Dirichlet priors). What the sticks
+    leave is again such a process; of it each system gets its margin, Dirichlet(α_i), by itself. So every system's own
+    cells are exactly Dirichlet; how systems hang together is left out of about 1e-4 of the prior's mass. (Of more where
+    α_i· is above 50: margins of such a process are uncorrelated, and by then all but Gaussian, hence independent.)
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> from bayesperf.posteriors.joint import joint_posterior
+    >>> pair = bp.PairedConfusionMatrix.from_predictions([1, 1, 0, 0], [1, 1, 0, 1], [1, 0, 0, 1], names=("a", "b"))
+    >>> accuracy = joint_posterior(pair.outcomes())["accuracy"].draws(1000)
+    >>> bool((accuracy.sel(model="a") > accuracy.sel(model="b")).mean() > 0.5)
+    True
+    """
+    draws, seed = _checks.count("draws", draws, least=2), _checks.seed(random_seed)
+    chosen = priors.resolve(prior, len(outcomes.labels))
+    cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
+    alpha = _pseudo_counts(cm, chosen)
+    cells = np.empty((*alpha.shape[:2], draws, *alpha.shape[2:]))
+    places = zip(cells, alpha, _by_place(outcomes), _streams(outcomes, alpha, seed), strict=True)
+    for of_place, weights, counts, rng in places:
+        seen = counts > 0
+        _draw_cells(of_place, rng, weights, counts[seen], outcomes.actual[seen], outcomes.predicted[seen])
+    margins = exact_posterior(cm, chosen, random_seed=seed, draws=draws)
+    assert isinstance(margins, DirichletPosterior)
+    shape = (*cm.counts.shape[:-2], 1, draws, *cm.counts.shape[-2:])
+    coords = dict(margins.concentration.coords) | {"chain": [0], "draw": np.arange(draws)}
+    return JointPosterior(
+        cells=xr.DataArray(cells.reshape(shape), coords, (*cm.dims, "chain", "draw", *CELL_DIMS)),
+        pos_label=cm.pos_label,
+        prior_text=margins.prior_text,
+        independent=True,
+        observed=cm.counts,
+        refusal=_REFUSAL,
+        margins=margins,
+    )
+
+
+def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
+    """Return α of each place and system, (p, M, K, K)."""
+    if prior.rates:
+        raise ValueError(
+            "prior: a rate prior is none of the whole matrix, which systems judged on the same examples need. Use a "
+            "Dirichlet prior, as 'flat'."
+        )
+    alpha = prior.concentration(cm).broadcast_like(cm.counts).transpose(*cm.counts.dims)
+    of_classes = alpha.sum("predicted").values
+    if not np.allclose(of_classes, of_classes[..., :1, :], rtol=1e-9, atol=0):
+        raise ValueError(
+            f"prior: along {cm.dims[-1]!r} the pseudo-counts of an actual class sum to different weights. Systems "
+            "judged on the same examples share the actual classes: make each row sum to the same for all of them."
+        )
+    return alpha.values.reshape(-1, *alpha.shape[-3:])
+
+
+def _by_place(outcomes: JointOutcomes) -> NDArray[np.int64]:
+    """Return the counts of outcomes at each place of the leading dims, (p, outcome)."""
+    return outcomes.counts.values.reshape(-1, len(outcomes.actual))
+
+
+def _streams(outcomes: JointOutcomes, alpha: Array, seed: int) -> list[np.random.Generator]:
+    known = np.column_stack([outcomes.actual, outcomes.predicted])
+    contents = [
+        np.concatenate([weights.ravel(), np.column_stack([counts, known])[counts > 0].ravel()])
+        for weights, counts in zip(alpha, _by_place(outcomes), strict=True)
+    ]
+    purpose = f"joint {outcomes.dim} {list(outcomes.names)}"
+    return streams(seed, purpose, outcomes.counts.sum("outcome"), contents)
+
+
+# ── Draws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _draw_cells(
+    cells: Array,
+    rng: np.random.Generator,
+    alpha: Array,
+    counts: NDArray[np.int64],
+    actual: NDArray[np.intp],
+    predicted: NDArray[np.intp],
+) -> None:
+    """Fill in draws (M, n, K, K) of every system's cells at one place, for α (M, K, K) and the outcomes seen there."""
+    systems, draws, classes, _ = cells.shape
+    for row in range(classes):
+        at = actual == row
+        for block in _blocks(draws, max(int(at.sum()), systems * classes, _MOST_STICKS)):
+            n = block.stop - block.start
+            seen = _seen_masses(rng, n, counts[at], predicted[at], classes)
+            cells[:, block, row] = seen + _prior_masses(rng, n, alpha[:, row])
+    # A cell of tiny weight can underflow to 0, and a row or column of such cells to 0/0.
+    np.maximum(cells, np.where(alpha > 0, LEAST_MASS, 0)[:, None], out=cells)
+    cells /= cells.sum((-2, -1), keepdims=True)
+
+
+def _blocks(draws: int, width: int) -> Iterator[slice]:
+    """Yield slices of the draws for which arrays of some width fit the memory."""
+    size = max(1, _BLOCK // width)
+    return (slice(start, min(start + size, draws)) for start in range(0, draws, size))
+
+
+def _seen_masses(
+    rng: np.random.Generator, n: int, counts: NDArray[np.int64], predicted: NDArray[np.intp], classes: int
+) -> Array:
+    """Return Gamma masses (M, n, K) of one row's cells, for the outcomes seen."""
+    kinds, systems = predicted.shape
+    cell = (np.arange(systems) * classes + predicted).ravel()
+    outcome = np.repeat(np.arange(kinds), systems)
+    into = csr_array((np.ones(len(cell)), (cell, outcome)), shape=(systems * classes, kinds))
+    masses = into @ rng.standard_gamma(counts[:, None], (kinds, n))
+    return np.asarray(masses.reshape(systems, classes, n).swapaxes(1, 2))
+
+
+def _prior_masses(rng: np.random.Generator, n: int, alpha: Array) -> Array:
+    """Return Gamma masses (M, n, K) of one row's cells, for the prior α (M, K): a Dirichlet process's margins."""
+    weight = float(alpha[0].sum())
+    shares = np.zeros((len(alpha), n, alpha.shape[1]))
+    if not weight:
+        return shares
+    sticks = min(4 - math.floor(weight * math.log(_TAIL)), _MOST_STICKS)
+    left = np.exp(-rng.standard_exponential((n, sticks)).cumsum(1) / weight)
+    broken = -np.diff(left, prepend=1)
+    for system, of_class in enumerate(alpha):
+        uniform = rng.random((n, sticks))
+        atoms = np.repeat(len(of_class) * np.arange(n)[:, None], sticks, 1)
+        for edge in of_class.cumsum()[:-1] / weight:
+            atoms += uniform >= edge
+        shares[system] = np.bincount(atoms.ravel(), broken.ravel(), shares[system].size).reshape(n, -1)
+        rest = np.maximum(rng.standard_gamma(of_class, (n, len(of_class))), np.where(of_class > 0, LEAST_MASS, 0))
+        shares[system] += left[:, -1:] * rest / rest.sum(1, keepdims=True)
+    return rng.standard_gamma(weight, (n, 1)) * shares
+
+
+# ── Two systems at a time ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def discordant(
+    outcomes: JointOutcomes, metric: str | Metric, prior: str | priors.Prior | None = None
+) -> tuple[Array, Array, Array] | None:
+    """Return what decides between two systems by a metric: the weights of examples on which one alone succeeds.
+
+    Parameters
+    ----------
+    outcomes : JointOutcomes
+        What was predicted for each example.
+    metric : str or Metric
+        A share of the examples of certain actual classes, as accuracy, error rate, recall, specificity.
+    prior : str or Prior, optional
+        Of each system's cells, as in `bayesperf.posterior`.
+
+    Returns
+    -------
+    first, second, rest : numpy.ndarray (…, pair)
+        Dirichlet weights over the examples that the metric judges: success by the first system only, by the second
+        only, and all others; pairs in the order of `itertools.combinations`. The difference of the two metrics is the
+        share of `first` less that of `second`. Of a metric for each class the axis before the last is ``label``.
+    None
+        If the metric is no such share.
+
+    Raises
+    ------
+    ValueError
+        If a weight is zero (an improper prior, and no such example), or the prior is of rates.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> from bayesperf.posteriors.joint import discordant
+    >>> pair = bp.PairedConfusionMatrix.from_predictions([1] * 12, [1] * 9 + [0] * 3, [1] * 6 + [0] * 3 + [1, 0, 0],
+    ...                                                  labels=[0, 1])
+    >>> discordant(pair.outcomes(), "accuracy")
+    (array([4.]), array([2.]), array([10.]))
+    """
+    positive = None if outcomes.pos_label is None else outcomes.labels.index(outcomes.pos_label)
+    metric = applicable(metric, outcomes.labels, positive, outcomes.counts.dims[:-1])
+    judged = _judged(metric, len(outcomes.labels), positive)
+    if judged is None:
+        return None
+    chosen = priors.resolve(prior, len(outcomes.labels))
+    cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
+    alpha = _pseudo_counts(cm, chosen)
+    of_class = alpha[:, 0].sum(-1)
+    spread = np.divide(1, of_class, out=np.zeros_like(of_class), where=of_class > 0)
+    seen = [cells[outcomes.actual[:, None], outcomes.predicted] for cells in judged]
+    believed = [np.einsum("pmij,ij...->pmi...", alpha, cells) for cells in judged]
+
+    def together(one: int, other: int) -> Array:
+        """Return the weight of success (0) or failure (1) of each system with that of each other, (p, …, M, M)."""
+        counted = np.einsum("po,om...,on...->p...mn", _by_place(outcomes), seen[one], seen[other], optimize=True)
+        expected = np.einsum("pi,pmi...,pni...->p...mn", spread, believed[one], believed[other], optimize=True)
+        return np.asarray(counted + expected)
+
+    apart, alike = together(0, 1), together(0, 0) + together(1, 1)
+    i, j = np.triu_indices(len(outcomes.names), 1)
+    leading = outcomes.counts.shape[:-1]
+    first, second, rest = (
+        weights.reshape(*leading, *weights.shape[1:])
+        for weights in (apart[..., i, j], apart[..., j, i], alike[..., i, j])
+    )
+    _refuse_improper(metric, outcomes, {"one": first, "other": second, "rest": rest}, chosen.describe(cm))
+    return first, second, rest
+
+
+def _refuse_improper(metric: Metric, outcomes: JointOutcomes, parts: Mapping[str, Array], prior: str) -> None:
+    """Raise where neither the data nor the prior put weight on a part of the examples that the difference needs."""
+    form, pairs = metric.exact_form(len(outcomes.labels)), list(combinations(outcomes.names, 2))
+    assert isinstance(form, Share)
+    success = " + ".join(form.success)
+    dims = outcomes.counts.dims[:-1]
+    for part, weights in parts.items():
+        for at in np.argwhere(weights <= 0):
+            a, b = map(repr, pairs[at[-1]])
+            what = {"one": f"{success} for {a} alone", "other": f"{success} for {b} alone", "rest": "alike for both"}
+            where = [f"{dim}={outcomes.counts[dim].values[i]!s}" for dim, i in zip(dims, at, strict=False)]
+            where += [f"label={outcomes.labels[i]!s}" for i in at[len(dims) : -1]]
+            raise ValueError(
+                f"metric {metric.name!r}, {a} against {b}{f' at {", ".join(where)}' if where else ''}: no example has "
+                f"been seen that is {what[part]}, and the prior ({prior}) puts no weight there, so the posterior of "
+                "the difference is improper. Use a proper prior, as 'flat' or 'jeffreys'."
+            )
+
+
+def _judged(metric: Metric, classes: int, positive: int | None) -> tuple[Array, Array] | None:
+    """Return which cells (K, K) or (K, K, label) are success, and which failure, if together they are whole rows."""
+    form = metric.exact_form(classes)
+    if not isinstance(form, Share):
+        return None
+    each = np.eye(classes**2).reshape(-1, classes, classes)
+    of_classes = one_vs_rest(each)
+
+    def cells(names: tuple[str, ...]) -> Array:
+        by_class = metric.average == "per_class"
+        found = [of_classes[n] if by_class else ARGUMENTS[n](each, 1 if positive is None else positive) for n in names]
+        return np.asarray(np.sum(found, 0).reshape(classes, classes, *found[0].shape[1:]))
+
+    success, failure = cells(form.success), cells(form.failure)
+    judged = success + failure
+    rows_are_whole = (judged == judged[:, :1]).all()
+    rows_are_split = (success.any(1) & failure.any(1)).any()
+    return (success, failure) if rows_are_whole and rows_are_split else None

@@ -1,0 +1,199 @@
+"""The posterior of one metric, labelled: what ``posterior[metric]`` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from bayesperf.core.checks import one_of, probability
+from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.two_betas import Distribution
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+Kind = Literal["hdi", "eti"]
+Sampler = Callable[[int, Any], Array]
+
+
+class Marginal:
+    """The distribution of one metric over leading dims.
+
+    Made by ``posterior[metric]``, not by hand. Every verb returns a `xarray.DataArray` over the leading dims (0-d for
+    one matrix); an array argument adds a last dim ``x`` or ``q``.
+
+    Attributes
+    ----------
+    name : str
+        The metric.
+    method : {"exact", "quadrature", "draws", "normal", "student_t"}
+        How figures are computed: closed form, numerical integration to about 1e-8, or Monte Carlo, whose error
+        `mcse` states; of areas and of scores, a normal or Student-t distribution.
+    bounds : tuple of float
+        Smallest and greatest possible value.
+    estimand : str
+        What it is the distribution of: the system's metric, or that of a new test set.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> recall = bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=0, tn=5))["recall"]
+    >>> round(recall.prob_below(0.7).item(), 6)
+    0.420175
+    >>> recall.hdi(0.95).values.round(3)
+    array([0.409, 0.982])
+    """
+
+    def __init__(self, name: str, distribution: Distribution, leading: xr.DataArray, sampler: Sampler, estimand: str):
+        self.name = name
+        self.estimand = estimand
+        self.method = distribution.method
+        self.bounds = distribution.bounds
+        self._distribution = distribution
+        self._leading = leading
+        self._sampler = sampler
+
+    @property
+    def dims(self) -> tuple[Any, ...]:
+        """Names of the leading dims."""
+        return self._leading.dims
+
+    def mean(self) -> xr.DataArray:
+        """Return the mean; inf where it diverges (ratios whose denominator has a Beta parameter of at most 1)."""
+        return self._label(self._moments[0])
+
+    def sd(self) -> xr.DataArray:
+        """Return the standard deviation; inf where it diverges."""
+        return self._label(self._moments[1])
+
+    @cached_property
+    def _moments(self) -> Array:
+        return self._each(lambda d: np.stack(d.mean_sd(), -1)).T
+
+    def median(self) -> xr.DataArray:
+        """Return the median."""
+        return self.ppf(0.5)
+
+    def mcse(self) -> xr.DataArray:
+        """Return the Monte Carlo standard error of the mean: 0 unless `method` is "draws"."""
+        return self._label(self._each(lambda d: d.mcse()))
+
+    def pdf(self, x: ArrayLike) -> xr.DataArray:
+        """Return the density at x (a kernel estimate if `method` is "draws")."""
+        return self._at(lambda d, x: d.pdf(x), x, "x")
+
+    def cdf(self, x: ArrayLike) -> xr.DataArray:
+        """Return P(metric ≤ x)."""
+        return self._at(lambda d, x: d.cdf(x), x, "x")
+
+    def sf(self, x: ArrayLike) -> xr.DataArray:
+        """Return P(metric > x)."""
+        return self._at(lambda d, x: d.sf(x), x, "x")
+
+    def ppf(self, q: ArrayLike) -> xr.DataArray:
+        """Return the quantiles of q, each in [0, 1]."""
+        levels = np.asarray(q, dtype=float)
+        if not ((levels >= 0) & (levels <= 1)).all():
+            raise ValueError(f"q must be in [0, 1]; it is {q!r}.")
+        return self._at(lambda d, q: d.ppf(q), q, "q")
+
+    def prob_above(self, x: ArrayLike) -> xr.DataArray:
+        """Return the probability that the metric is greater than x."""
+        return self.sf(x)
+
+    def prob_below(self, x: ArrayLike) -> xr.DataArray:
+        """Return the probability that the metric is less than x."""
+        below = self.cdf(np.nextafter(np.asarray(x, dtype=float), -np.inf))
+        return below.assign_coords(x=np.asarray(x)) if np.ndim(x) else below
+
+    def prob_between(self, lo: float, hi: float) -> xr.DataArray:
+        """Return the probability that the metric is greater than lo and at most hi."""
+        if not lo <= hi:
+            raise ValueError(f"lo must not exceed hi; they are {lo} and {hi}.")
+        return self.cdf(hi) - self.cdf(lo)
+
+    def hdi(self, prob: float = 0.95) -> xr.DataArray:
+        """Return the highest-density interval: the shortest that holds `prob`.
+
+        Where the density is highest at a bound the interval touches it; where it is flat the interval is central; a
+        U-shaped density gives the shorter of the two that touch a bound, and the lower one if they are alike.
+
+        Parameters
+        ----------
+        prob : float
+            Probability inside, between 0 and 1.
+
+        Returns
+        -------
+        xarray.DataArray
+            With last dim ``ci_bound`` = lower, upper.
+        """
+        return self.interval(prob, "hdi")
+
+    def eti(self, prob: float = 0.95) -> xr.DataArray:
+        """Return the equal-tailed interval that holds `prob`, with last dim ``ci_bound`` = lower, upper."""
+        return self.interval(prob, "eti")
+
+    def interval(self, prob: float, kind: Kind) -> xr.DataArray:
+        """Return the interval of a kind, "hdi" or "eti"."""
+        prob = probability("prob", prob)
+        one_of("kind", kind, ("hdi", "eti"))
+        if kind == "hdi":
+            values = self._each(lambda d: d.hdi(prob))
+        else:
+            values = self._each(lambda d: d.ppf(np.array([[(1 - prob) / 2, (1 + prob) / 2]])))
+        result = self._label(values, "ci_bound", ["lower", "upper"])
+        return result.assign_attrs(ci_kind=kind, ci_prob=prob)
+
+    def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
+        """Return n independent draws, with last dim ``draw``.
+
+        With `random_seed` None they are part of the posterior's one joint draw: draws of two metrics of one posterior
+        belong together.
+        """
+        values = self._sampler(n, random_seed)
+        return self._label(values, "draw", np.arange(values.shape[-1]))
+
+    def undefined(self) -> xr.DataArray:
+        """Return the share of draws in which the metric is undefined (0/0); other verbs describe the rest."""
+        if isinstance(self._distribution, Draws):
+            return self._label(self._distribution.undefined())
+        return xr.zeros_like(self._leading)
+
+    def plot(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
+        """Draw the density with its interval shaded, or a forest of intervals if there are leading dims."""
+        from bayesperf import plots
+
+        draw = plots.forest if self.dims else plots.density
+        return draw(self, ci_prob=ci_prob, ci_kind=ci_kind)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{dim}: {self._leading.sizes[dim]}" for dim in self.dims)
+        return f"<bayesperf.Marginal: {self.name} ({self.method}){', ' * bool(sizes)}{sizes}>"
+
+    def _each(self, function: Callable[[Distribution], Array]) -> Array:
+        """Apply a function to the distributions, some at a time."""
+        step = self._distribution.chunk
+        starts = range(0, max(self._leading.size, 1), step)
+        return np.concatenate([function(self._distribution.take(slice(i, i + step))) for i in starts])
+
+    def _at(self, function: Callable[[Distribution, Array], Array], x: ArrayLike, dim: str) -> xr.DataArray:
+        if isinstance(x, xr.DataArray) and x.dims:
+            raise ValueError(f"{dim} must be a number or a plain array; it is a DataArray over {x.dims}.")
+        points = np.asarray(x, dtype=float)
+        if points.ndim > 1 or np.isnan(points).any():
+            raise ValueError(f"{dim} must be a number or a one-dimensional array of numbers, none missing.")
+        values = self._each(lambda d: function(d, np.atleast_1d(points)[None, :]))
+        return self._label(values, dim, points) if points.ndim else self._label(values[:, 0])
+
+    def _label(self, values: Array, dim: str | None = None, coordinate: Any = None) -> xr.DataArray:
+        shape = (*self._leading.shape, *values.shape[1:])
+        coords = dict(self._leading.coords) | ({dim: coordinate} if dim else {})
+        dims = (*self._leading.dims, *([dim] if dim else []))
+        return xr.DataArray(values.reshape(shape), coords, dims, name=self.name)

@@ -1,0 +1,276 @@
+"""From files of predictions to the figures that a report shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from bayesperf import metrics
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior import Posterior, posterior
+from bayesperf.reports.comparing import Compared, compare_systems
+from bayesperf.reports.scores import ScoredSystems
+from bayesperf.reports.splitting import apart, scored_systems
+
+# The leading dim that a report both pools over and shows by itself.
+FOLD = "fold"
+# The column that tells several files apart.
+FILE = "file"
+_REQUIREMENT = re.compile(r"\s*([^<>=\s]+)\s*(>=|<=)\s*([^<>=\s]+)\s*")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the caller asked for; the fields are the options of the command line."""
+
+    actual: str = "actual"
+    predicted: str = "predicted"
+    by: tuple[str, ...] = ()
+    pos_label: str | None = None
+    score: str | None = None
+    split: str | None = None
+    prior: str | None = None
+    ci_prob: float = 0.95
+    metrics: tuple[str, ...] = ()
+    require: tuple[str, ...] = ()
+    seed: int = 0
+    id: str | None = None
+    rope: float = 0.0
+
+    @property
+    def system(self) -> str | None:
+        """The column of what is compared: the first but the folds'."""
+        return next((name for name in self.by if name != FOLD), None)
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A bound that a metric is to meet, in the direction that is better."""
+
+    metric: str
+    bound: float
+    at_least: bool
+
+    @classmethod
+    def parse(cls, text: str) -> Requirement:
+        """Read ``metric>=bound`` or ``metric<=bound``."""
+        match = _REQUIREMENT.fullmatch(text)
+        if not match:
+            raise ValueError(f"requirement {text!r} is not of the form recall>=0.8.")
+        metric = metrics.get(match[1])
+        try:
+            bound = float(match[3])
+        except ValueError:
+            raise ValueError(f"requirement {text!r}: {match[3]!r} is not a number.") from None
+        if metric.greater_is_better is None or (match[2] == ">=") != metric.greater_is_better:
+            better = {True: "greater is better: use >=", False: "smaller is better: use <=", None: "neither is better"}
+            raise ValueError(f"requirement {text!r}: of {metric.name}, {better[metric.greater_is_better]}.")
+        low, high = metric.bounds
+        if not low <= bound <= high:
+            raise ValueError(f"requirement {text!r}: {metric.name} lies between {low:g} and {high:g}.")
+        if metric.average == "per_class":
+            raise ValueError(f"requirement {text!r}: {metric.name} is a value for every class; take _macro or _micro.")
+        return cls(metric.name, bound, match[2] == ">=")
+
+    def met(self, marginal: Marginal) -> xr.DataArray:
+        """Return the probability that a metric with this posterior meets it."""
+        return marginal.prob_above(self.bound) if self.at_least else marginal.prob_below(self.bound)
+
+    def __str__(self) -> str:
+        return f"{metrics.get(self.metric).title} {'≥' if self.at_least else '≤'} {self.bound:g}"
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Counts of some predictions and the posteriors that a report shows.
+
+    Attributes
+    ----------
+    counts : ConfusionMatrix
+        With every leading dim that was asked for.
+    pooled : Posterior
+        Of each system, over its folds.
+    folds : Posterior or None
+        Of each fold by itself, if there are folds.
+    requirements : tuple of Requirement
+        What the metrics are to meet.
+    scores : ScoredSystems or None
+        What the scores of the systems say, if there are scores.
+    paired : ConfusionMatrix or None
+        Counts of the systems that know which examples are the same, if the file says so.
+    """
+
+    counts: ConfusionMatrix
+    settings: Settings
+    pooled: Posterior
+    folds: Posterior | None
+    requirements: tuple[Requirement, ...] = ()
+    scores: ScoredSystems | None = None
+    paired: ConfusionMatrix | None = None
+
+    @cached_property
+    def metric_names(self) -> list[str]:
+        """Canonical names of the metrics shown, those required included."""
+        wanted = self.settings.metrics or self.pooled._default_metrics()
+        return list(
+            dict.fromkeys([*(metrics.get(name).name for name in wanted), *(r.metric for r in self.requirements)])
+        )
+
+    @cached_property
+    def marginals(self) -> list[Marginal]:
+        """The pooled posterior of each metric."""
+        return [self.pooled[name] for name in self.metric_names]
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """The pooled figures; with folds, those of each fold below, told apart by column ``fold``."""
+        pooled = self.pooled.summary(self.metric_names, ci_prob=self.settings.ci_prob)
+        if self.folds is None:
+            return pooled
+        each = self.folds.summary(self.metric_names, ci_prob=self.settings.ci_prob)
+        at = each.columns.get_loc(FOLD)
+        assert isinstance(at, int)
+        pooled.insert(at, FOLD, "pooled")
+        both = pd.concat([pooled, each.astype({FOLD: object})], ignore_index=True)
+        both = both.sort_values(
+            "metric", key=lambda m: m.map(self.metric_names.index), kind="stable", ignore_index=True
+        )
+        both.attrs = pooled.attrs
+        return both
+
+    @cached_property
+    def compared(self) -> list[Compared]:
+        """The systems compared by each metric; none if there is one system."""
+        s = self.settings
+        if s.system is None or self.counts.counts.sizes[s.system] < 2:
+            return []
+        options = {"dim": s.system, "rope": s.rope, "random_seed": s.seed}
+        if self.paired is not None:
+            options["prior"] = s.prior
+        return compare_systems(self.pooled, self.paired, self.metric_names, **options)
+
+    def met(self, requirement: Requirement) -> xr.DataArray:
+        """Return the probability that each system meets a requirement."""
+        return requirement.met(self.pooled[requirement.metric])
+
+    def met_jointly(self) -> xr.DataArray | None:
+        """Return the probability that each system meets all requirements at once, if there are several."""
+        if len(self.requirements) < 2:
+            return None
+        strictest: dict[str | metrics.Metric, float] = {}
+        for r in self.requirements:
+            strictest[r.metric] = (max if r.at_least else min)(r.bound, strictest.get(r.metric, r.bound))
+        return self.pooled.prob_joint(strictest)
+
+
+def read(paths: Sequence[Path]) -> pd.DataFrame:
+    """Read CSV or Parquet files; several are told apart by a column ``file``.
+
+    Only an empty field of a CSV file is missing: "NA" and "None" are labels like any other.
+
+    Raises
+    ------
+    ValueError
+        If a file cannot be read, holds no rows, or two have the same name.
+    """
+    frames = {}
+    for path in paths:
+        if path.stem in frames:
+            raise ValueError(f"{path}: two files are called {path.stem!r}; their names become the dim 'file'.")
+        try:
+            if path.suffix.lower() in (".parquet", ".pq"):
+                frame = pd.read_parquet(path)
+            else:
+                frame = pd.read_csv(path, keep_default_na=False, na_values=[""])
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+            raise ValueError(f"{path}: cannot be read: {reason}") from None
+        if frame.empty:
+            raise ValueError(f"{path}: holds no rows.")
+        if len(paths) > 1 and FILE in frame:
+            raise ValueError(f"{path}: has a column {FILE!r}, the name by which several files are told apart.")
+        frames[path.stem] = frame
+    if len(frames) == 1:
+        return next(iter(frames.values()))
+    return pd.concat([frame.assign(**{FILE: name}) for name, frame in frames.items()], ignore_index=True)
+
+
+def analyse(frame: pd.DataFrame, settings: Settings) -> Analysis:
+    """Count predictions and take the posteriors that a report shows.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or has missing values, or a label or metric is unknown.
+    """
+    by = settings.by
+    frame = _alike(frame, [name for name in (settings.actual, settings.predicted) if name in frame])
+    frame, dev = apart(frame, settings)
+    requirements = tuple(Requirement.parse(text) for text in settings.require)
+    counts = ConfusionMatrix.from_frame(frame, actual=settings.actual, predicted=settings.predicted, by=by)
+    if settings.pos_label is not None:
+        counts = ConfusionMatrix(counts.counts, _label(counts.labels, settings.pos_label))
+    pooled = counts.sum(FOLD) if FOLD in counts.dims else counts
+    options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
+    folds = posterior(counts, **options) if FOLD in counts.dims else None
+    if settings.id is not None or settings.rope:
+        check_systems(counts, settings)
+    paired = _paired(frame, pooled, settings) if settings.id is not None else None
+    scores = scored_systems(frame, dev, [name for name in by if name != FOLD], counts, settings)
+    return Analysis(counts, settings, posterior(pooled, **options), folds, requirements, scores, paired)
+
+
+def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:
+    """Refuse what holds no two systems to compare.
+
+    Raises
+    ------
+    ValueError
+        If no column tells systems apart, or there is one system in it.
+    """
+    if settings.system is None:
+        raise ValueError("--by: to compare systems, name the column that tells them apart.")
+    systems = counts.counts[settings.system].values.tolist()
+    if len(systems) < 2:
+        raise ValueError(f"--by {settings.system}: there is one system, {systems[0]}, and nothing to compare it with.")
+
+
+def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) -> ConfusionMatrix:
+    """Count the same once more, example by example."""
+    if settings.id not in frame:
+        raise ValueError(f"--id {settings.id}: no such column in the file.")
+    try:
+        return ConfusionMatrix.from_predictions(
+            frame[settings.actual],
+            frame[settings.predicted],
+            by={name: frame[name] for name in settings.by if name != FOLD},
+            labels=pooled.labels,
+            pos_label=pooled.pos_label,
+            example=frame[settings.id],
+        )
+    except ValueError as error:
+        raise ValueError(f"--id {settings.id}: {str(error).removeprefix('example: ')}") from None
+
+
+def _alike(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """Read label columns as text if one of them holds text: a file does not say which its numbers are."""
+    numeric = [pd.api.types.is_numeric_dtype(frame[name]) for name in columns]
+    if all(numeric) or not any(numeric):
+        return frame
+    return frame.assign(**{name: frame[name].map(str, na_action="ignore") for name in columns})
+
+
+def _label(labels: list[Any], text: str) -> Any:
+    """Return the label written so on the command line."""
+    for label in labels:
+        if str(label).lower() == text.lower():
+            return label
+    raise ValueError(f"--pos-label {text}: not among the labels {', '.join(map(str, labels))}.")

@@ -1,0 +1,202 @@
+"""The command line: ``bayesperf demo``, and ``bayesperf summary``, ``compare`` and ``report`` of files."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from bayesperf.reports.plan_command import plan
+
+if TYPE_CHECKING:
+    from bayesperf.reports.analysis import Settings
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Posterior distributions of the performance metrics of classifiers.",
+)
+
+Files = Annotated[list[Path], typer.Argument(help="CSV or Parquet, a row an example; several become a dim 'file'.")]
+Actual = Annotated[str, typer.Option(help="Column of actual labels.")]
+Predicted = Annotated[str, typer.Option(help="Column of predicted labels.")]
+Score = Annotated[str | None, typer.Option(help="Column of scores, greater for the positive class.")]
+Split = Annotated[str | None, typer.Option(help="Column that says 'test' of what judges, else what sets thresholds.")]
+By = Annotated[list[str] | None, typer.Option(help="Column to tell systems apart; 'fold' is also pooled. Repeatable.")]
+PosLabel = Annotated[str | None, typer.Option(help="The positive class of a binary problem.")]
+Prior = Annotated[str | None, typer.Option(help="flat, jeffreys, perks or haldane. [flat for two classes, else perks]")]
+CiProb = Annotated[float, typer.Option(help="Probability of the intervals.")]
+Metrics = Annotated[list[str] | None, typer.Option(help="Metrics, comma-separated or repeated. [the usual ones]")]
+Metric = Annotated[
+    list[str] | None,
+    typer.Option("--metric", "--metrics", help="Metrics, comma-separated or repeated. [the usual ones]"),
+]
+Require = Annotated[list[str] | None, typer.Option(help="A requirement, as 'recall>=0.8'. Repeatable.")]
+Seed = Annotated[int, typer.Option(help="Seed of Monte Carlo figures.")]
+Id = Annotated[str | None, typer.Option("--id", help="Column that says which rows are the same example.")]
+Rope = Annotated[float, typer.Option(help="Differences up to this, on the metric's scale, do not matter.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")]
+
+
+@app.command()
+def summary(
+    files: Files,
+    actual: Actual = "actual",
+    predicted: Predicted = "predicted",
+    score: Score = None,
+    split: Split = None,
+    by: By = None,
+    pos_label: PosLabel = None,
+    prior: Prior = None,
+    ci_prob: CiProb = 0.95,
+    metrics: Metrics = None,
+    require: Require = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Print each metric's posterior mean and highest-density interval; of scores, areas under curves."""
+    from bayesperf.reports.analysis import analyse, read
+    from bayesperf.reports.terminal import as_json, print_tables
+
+    settings = _settings(
+        files, by, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label, prior=prior,
+        ci_prob=ci_prob, metrics=metrics, require=require, seed=seed,
+    )  # fmt: skip
+    analysis = analyse(read(files), settings)
+    if json:
+        print(as_json(analysis))
+    else:
+        print_tables(analysis, Console())
+
+
+@app.command()
+def compare(
+    files: Files,
+    actual: Actual = "actual",
+    predicted: Predicted = "predicted",
+    by: By = None,
+    id_: Id = None,
+    rope: Rope = 0.0,
+    pos_label: PosLabel = None,
+    prior: Prior = None,
+    ci_prob: CiProb = 0.95,
+    metric: Metric = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Print which system is better, and by how much: those of the first --by column, pair by pair."""
+    from bayesperf.reports.analysis import analyse, check_systems, read
+    from bayesperf.reports.terminal import comparison_as_json, print_comparison
+
+    settings = _settings(
+        files, by, actual=actual, predicted=predicted, id=id_, rope=rope, pos_label=pos_label, prior=prior,
+        ci_prob=ci_prob, metrics=metric, seed=seed,
+    )  # fmt: skip
+    analysis = analyse(read(files), settings)
+    check_systems(analysis.counts, settings)
+    if json:
+        print(comparison_as_json(analysis))
+    else:
+        print_comparison(analysis, Console())
+
+
+@app.command()
+def report(
+    files: Files,
+    output: Output = Path("report.html"),
+    actual: Actual = "actual",
+    predicted: Predicted = "predicted",
+    score: Score = None,
+    split: Split = None,
+    by: By = None,
+    pos_label: PosLabel = None,
+    prior: Prior = None,
+    ci_prob: CiProb = 0.95,
+    metrics: Metrics = None,
+    require: Require = None,
+    id_: Id = None,
+    rope: Rope = 0.0,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Write a self-contained HTML page with densities, intervals, comparisons and folds."""
+    from bayesperf.reports.analysis import analyse, read
+    from bayesperf.reports.html import render
+    from bayesperf.reports.terminal import as_json
+
+    settings = _settings(
+        files, by, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label, prior=prior,
+        ci_prob=ci_prob, metrics=metrics, require=require, id=id_, rope=rope, seed=seed,
+    )  # fmt: skip
+    analysis = analyse(read(files), settings)
+    output.write_text(render(analysis, shlex.join(["bayesperf", *sys.argv[1:]])), encoding="utf-8")
+    print(as_json(analysis, with_comparison=True) if json else f"The report is in {output}")
+
+
+app.command()(plan)
+
+
+@app.command()
+def demo(output: Output = Path("bayesperf-demo.html")) -> None:
+    """Show what it does, on shipped predictions of three classifiers of breast cancer."""
+    from bayesperf import datasets
+    from bayesperf.reports.analysis import Settings, analyse
+    from bayesperf.reports.html import render
+    from bayesperf.reports.terminal import print_comparison, print_tables
+
+    settings = Settings(
+        by=("model",), pos_label="malignant", require=("recall>=0.9", "precision>=0.9"), id="example", rope=0.01
+    )
+    predictions, console = datasets.load("breast_cancer"), Console()
+    print_tables(analyse(predictions, settings), console)
+    console.print()
+    print_comparison(analyse(predictions, replace(settings, metrics=("f1",), require=())), console)
+    folds = analyse(predictions, replace(settings, by=("model", "fold"), score="score"))
+    output.write_text(render(folds, "bayesperf demo"), encoding="utf-8")
+    print(f"The report, with densities and folds, is in {output.resolve()}")
+
+
+def _settings(
+    files: list[Path],
+    by: list[str] | None,
+    *,
+    ci_prob: float,
+    metrics: list[str] | None,
+    require: list[str] | None = None,
+    rope: float = 0.0,
+    **others: Any,
+) -> Settings:
+    from bayesperf.core.checks import probability
+    from bayesperf.reports.analysis import FILE, Settings
+
+    if not 0 <= rope < float("inf"):
+        raise ValueError(f"--rope must be at least 0; it is {rope:g}.")
+    return Settings(
+        by=(*(by or ()), *([FILE] if len(files) > 1 and FILE not in (by or ()) else [])),
+        ci_prob=probability("--ci-prob", ci_prob),
+        metrics=tuple(name.strip() for entry in metrics or () for name in entry.split(",")),
+        require=tuple(require or ()),
+        rope=rope,
+        **others,
+    )
+
+
+def main() -> None:
+    """Run the command line; bad input ends with code 2 and one line."""
+    try:
+        app()
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        print(f"bayesperf: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""What the report shows of scores: curves, the areas under them, and thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import batched
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from bayesperf.curves import ExpectedPerformanceComparison
+from bayesperf.plots.densities import SERIES, Curves
+from bayesperf.reports import svg
+from bayesperf.reports.scores import (
+    ABOUT_EXPECTED,
+    AREAS,
+    BAND,
+    EXPECTED,
+    THRESHOLD_METRICS,
+    ScoredSystem,
+    ScoredSystems,
+    about_areas,
+    threshold_text,
+)
+
+
+def ranking(scores: ScoredSystems) -> dict[str, Any]:
+    """Return ROC and precision–recall curves, a row of pictures a place, and a block an area."""
+    ci_prob = scores.settings.ci_prob
+    rows = [
+        {
+            "place": place,
+            "legend": _legend(systems),
+            "pictures": [
+                ("ROC curve", _roc(systems, ci_prob)),
+                ("Precision–recall curve", _precision_recall(systems, ci_prob)),
+            ],
+        }
+        for place, systems in _shared_pictures(scores)
+    ]
+    blocks = [
+        _block(name, [row for row in scores.area_rows if row["area"] == area], scores.dims, "mean")
+        for area, name in AREAS.items()
+    ]
+    return {"rows": rows, "blocks": blocks, "about": about_areas(scores), "band": BAND}
+
+
+def expected(scores: ScoredSystems) -> dict[str, Any]:
+    """Return expected performance curves, a picture a place, and a block a quantity."""
+    ci_prob, rows = scores.settings.ci_prob, scores.expected_rows
+    pictures = [
+        {
+            "place": place,
+            "legend": _legend(systems),
+            "pictures": [("", _expected_curves(systems, scores.compared_curves.get(place), ci_prob))],
+            "differs": _differs(scores.compared_curves.get(place), ci_prob),
+        }
+        for place, systems in _shared_pictures(scores)
+    ]
+    blocks = [
+        _block(name, [row for row in rows if row["quantity"] == quantity], scores.dims, "observed")
+        for quantity, name in EXPECTED.items()
+    ]
+    formula = scores.systems[0].expected.dataset.attrs["formula"]
+    return {"rows": pictures, "blocks": blocks, "about": ABOUT_EXPECTED, "band": BAND, "formula": formula}
+
+
+def over_thresholds(scores: ScoredSystems) -> dict[str, Any] | None:
+    """Return, for every system, how its metrics move with the threshold, and where a split puts that."""
+    chosen = {", ".join(system.names): system.chosen for system in (scores.systems if scores.split else [])}
+    pictures = []
+    for name, posterior in scores.over_thresholds.items():
+        found = [posterior[metric] for metric in THRESHOLD_METRICS]
+        at = found[0].mean()["threshold"].values
+        centre = np.stack([marginal.mean().values for marginal in found])
+        interval = np.stack([marginal.hdi(scores.settings.ci_prob).values for marginal in found])
+        threshold = chosen.get(name, np.nan)
+        pictures.append((_named(name, threshold), svg.bands(at, centre, interval, threshold)))
+    if not pictures:
+        return None
+    return {"legend": list(zip(THRESHOLD_METRICS, SERIES, strict=False)), "pictures": pictures, "chosen": bool(chosen)}
+
+
+def _shared_pictures(scores: ScoredSystems) -> Iterator[tuple[str, tuple[ScoredSystem, ...]]]:
+    """Yield a place and the systems that share a picture there: as many as there are colours."""
+    for place, systems in scores.places.items():
+        for some in batched(systems, len(SERIES)):
+            yield place, some
+
+
+def _legend(systems: Sequence[ScoredSystem]) -> list[tuple[str, str]]:
+    return [(system.names[0], colour) for system, colour in zip(systems, SERIES, strict=False) if system.names]
+
+
+def _block(name: str, rows: Sequence[dict[str, Any]], dims: Sequence[str], centre: str) -> dict[str, Any]:
+    """Return a quantity's rows, one a system, with their intervals on one scale."""
+    interval = np.array([[row["ci_lower"], row["ci_upper"]] for row in rows])
+    middle = np.array([row[centre] for row in rows])
+    drawn = Curves(interval, np.ones_like(interval), middle, interval, [], False)
+    scale = svg.Scale(drawn._replace(x=np.append(interval, middle)))
+    shown = [
+        {
+            "name": _named(", ".join(row[dim] for dim in dims), row.get("threshold", np.nan)),
+            "mean": middle[i],
+            "interval": interval[i],
+            "picture": svg.strip(drawn, i, scale),
+        }
+        for i, row in enumerate(rows)
+    ]
+    heads = (centre if centre == "mean" else "on test", rows[0]["ci_kind"].upper())
+    return {"title": name, "rows": shown, "axis": svg.axis(scale), "heads": heads}
+
+
+def _named(name: str, threshold: float) -> str:
+    """Return what a system is called, with its threshold if it has one."""
+    return "; ".join(filter(None, [name, f"threshold {text}" if (text := threshold_text(threshold)) else ""]))
+
+
+# ── Pictures ──
+
+
+def _roc(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup:
+    lines = []
+    for curve in (system.roc for system in systems):
+        points, band = curve.dataset, curve.band(ci_prob, BAND)
+        lines.append(svg.Line(points["fpr"].values, points["recall"].values, band["fpr"].values, band["recall"].values))
+    return svg.plane(lines, ("false positive rate", "recall"), "ROC curves with bands", beneath=[((0, 1), (0, 1))])
+
+
+def _precision_recall(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup:
+    """Return the curves in steps, as the average precision sums them, above the precision of guesses."""
+    lines = []
+    for curve in (system.precision_recall for system in systems):
+        points, band = curve.dataset, curve.band(ci_prob, BAND)
+        recall, precision = svg.steps(points["recall"].values, points["precision"].values[1:])
+        lines.append(svg.Line(recall, precision, band["recall"].values, band["precision"].values))
+    # All examples called positive.
+    guesses = {system.precision_recall.dataset["precision"].values[-1] for system in systems}
+    return svg.plane(
+        lines,
+        ("recall", "precision"),
+        "precision–recall curves with bands",
+        beneath=[((0, 1), (share, share)) for share in guesses],
+    )
+
+
+def _expected_curves(
+    systems: Sequence[ScoredSystem], comparison: ExpectedPerformanceComparison | None, ci_prob: float
+) -> Markup:
+    lines = []
+    for curve in (system.expected for system in systems):
+        name, edges = curve.metric.name, _edges(curve.alphas)
+        x, y = svg.steps(edges, curve.dataset[name].values)
+        _, band = svg.steps(edges, curve.band(ci_prob, BAND)[name].values)
+        lines.append(svg.Line(x, y, x, band))
+    return svg.plane(
+        lines,
+        ("α", f"{systems[0].expected.metric.title} on test"),
+        "expected performance curves with bands",
+        top=1.05 * max(float(line.band.max()) for line in lines),
+        height=240,
+        spans=[] if comparison is None else _significant(comparison, ci_prob),
+    )
+
+
+def _edges(alphas: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return where thresholds change: in the middle between two values of α."""
+    return np.concatenate([alphas[:1], (alphas[:-1] + alphas[1:]) / 2, alphas[-1:]])
+
+
+def _significant(comparison: ExpectedPerformanceComparison, ci_prob: float) -> list[tuple[float, float]]:
+    """Return from which α to which the band of the difference leaves out 0."""
+    differs, edges = comparison.significant(ci_prob, BAND), _edges(comparison.curves[0].alphas)
+    changes = np.diff(differs.values.astype(int), prepend=0, append=0)
+    starts, stops = np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)
+    return list(zip(edges[starts].tolist(), edges[stops].tolist(), strict=True))
+
+
+def _differs(comparison: ExpectedPerformanceComparison | None, ci_prob: float) -> str:
+    """Return where two systems differ, in words."""
+    if comparison is None:
+        return ""
+    a, b = comparison.names
+    what = f"the {100 * ci_prob:g} % {BAND} band of the difference {a} − {b} leaves out 0"
+    related = "the same examples" if comparison.paired else "different examples"
+    where = f"Shaded: α at which {what}" if _significant(comparison, ci_prob) else f"At no α {what}"
+    return f"{where}, of systems judged by {related}."

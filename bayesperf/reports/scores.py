@@ -1,0 +1,299 @@
+"""What the scores of systems say: curves, areas, and what comes of thresholds chosen on other examples."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesperf.comparison.result import Comparison
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.curves import (
+    Curve,
+    ExpectedPerformanceComparison,
+    ExpectedPerformanceCurve,
+    compare_auc,
+    epc,
+    epc_compare,
+    precision_recall_curve,
+    roc_auc,
+    roc_curve,
+)
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior import Posterior, posterior
+
+if TYPE_CHECKING:
+    from bayesperf.reports.analysis import Settings
+
+Array = NDArray[np.float64]
+# A reader takes in a whole curve, so its band is to hold the whole.
+BAND = "simultaneous"
+AREAS = {"roc_auc": "area under the ROC curve", "average_precision": "average precision"}
+# Where errors of either kind weigh the same.
+ALPHA = 0.5
+# What is expected of thresholds chosen beforehand: E_V1, E_V2 and G of Bengio, Mariéthoz & Keller (2005).
+EXPECTED = {"half_total_error_rate": "HTER at α = ½", "G": "G", "E_V1": "E_V1 (by FAR)", "E_V2": "E_V2 (by FRR)"}
+# What is shown over the thresholds of a score, and at how many of them.
+THRESHOLD_METRICS = ("recall", "precision", "specificity")
+_THRESHOLDS = 61
+# Widths up to this are those of rounding.
+_NOTHING = 1e-12
+
+
+class Split(NamedTuple):
+    """How many rows systems are judged by, how many choose their thresholds, and what a column calls them."""
+
+    column: str
+    test: str
+    n_test: int
+    dev: str
+    n_dev: int
+
+
+class Labelled(NamedTuple):
+    """Actual labels of examples, and the scores that a system gives them."""
+
+    y_true: pd.Series[Any]
+    y_score: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredSystem:
+    """One system.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The system, then where it is: its coordinates in the columns that tell systems apart.
+    test : Labelled
+        What it is judged by.
+    dev : Labelled or None
+        What its thresholds are chosen on.
+    pos_label : label
+        The positive class.
+    prior, random_seed
+        As in `bayesperf.posterior`.
+    """
+
+    names: tuple[str, ...]
+    test: Labelled
+    dev: Labelled | None
+    pos_label: Any
+    prior: str | None
+    random_seed: int
+
+    @cached_property
+    def roc(self) -> Curve:
+        """The ROC curve."""
+        return roc_curve(*self.test, **self._options)
+
+    @cached_property
+    def precision_recall(self) -> Curve:
+        """The precision–recall curve."""
+        return precision_recall_curve(*self.test, **self._options)
+
+    @cached_property
+    def areas(self) -> dict[str, Marginal]:
+        """The areas under both curves, by the names of `AREAS`."""
+        with warnings.catch_warnings():
+            # That an interval has no width is remarked on where it is shown.
+            warnings.filterwarnings("ignore", message="y_score: the scores", category=UserWarning)
+            return {"roc_auc": roc_auc(*self.test, **self._options), "average_precision": self.precision_recall.area}
+
+    @cached_property
+    def expected(self) -> ExpectedPerformanceCurve:
+        """The half total error rate over α, at thresholds chosen on the development examples."""
+        return epc(dev=self.dev, test=self.test, prior=self.prior, **self._options)
+
+    @property
+    def chosen(self) -> float:
+        """The threshold that weighs both errors alike on the development examples."""
+        return float(self.expected.dataset["threshold"].sel(alpha=ALPHA))
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"pos_label": self.pos_label, "random_seed": self.random_seed}
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredSystems:
+    """All systems of a file.
+
+    Attributes
+    ----------
+    systems : list of ScoredSystem
+        In order.
+    dims : list of str
+        The columns that tell them apart, that of the systems first.
+    split : Split or None
+        Where thresholds come from.
+    paired : bool
+        Whether the systems are known to be judged on the same examples, which are then in one order.
+    settings : Settings
+        What the caller asked for.
+    """
+
+    systems: list[ScoredSystem]
+    dims: list[str]
+    split: Split | None
+    paired: bool
+    settings: Settings
+
+    @cached_property
+    def places(self) -> dict[str, list[ScoredSystem]]:
+        """The systems by what tells them apart beside the first column."""
+        found: dict[str, list[ScoredSystem]] = {}
+        for system in self.systems:
+            found.setdefault(", ".join(system.names[1:]), []).append(system)
+        return found
+
+    @cached_property
+    def area_rows(self) -> list[dict[str, Any]]:
+        """A row an area and system: its posterior mean and highest-density interval."""
+        return [
+            {
+                "area": name,
+                **dict(zip(self.dims, system.names, strict=True)),
+                "mean": area.mean().item(),
+                "sd": area.sd().item(),
+                **self._bounds(area.hdi(self.settings.ci_prob).values),
+                "ci_kind": "hdi",
+                "estimand": area.estimand,
+                "mcse": area.mcse().item(),
+            }
+            for name in AREAS
+            for system in self.systems
+            for area in [system.areas[name]]
+        ]
+
+    @cached_property
+    def compared_areas(self) -> dict[str, Comparison]:
+        """By place, the areas under the ROC curves of systems judged on the same examples."""
+        if not self.paired:
+            return {}
+        return {
+            place: compare_auc(
+                systems[0].test.y_true,
+                {system.names[0]: system.test.y_score for system in systems},
+                rope=self.settings.rope,
+                pos_label=systems[0].pos_label,
+                random_seed=self.settings.seed,
+            )
+            for place, systems in self.places.items()
+            if len(systems) > 1
+        }
+
+    @cached_property
+    def over_thresholds(self) -> dict[str, Posterior]:
+        """By system, the posterior over thresholds from the 1st to the 99th percentile of all scores."""
+        every = np.concatenate([system.test.y_score for system in self.systems])
+        low, high = np.quantile(every, [0.01, 0.99])
+        if not low < high:
+            low, high = every.min(), every.max()
+        if not low < high:
+            return {}
+        return {
+            ", ".join(system.names): posterior(
+                ConfusionMatrix.from_scores(
+                    *system.test, thresholds=np.linspace(low, high, _THRESHOLDS), pos_label=system.pos_label
+                ),
+                system.prior,
+                random_seed=system.random_seed,
+            )
+            for system in self.systems
+        }
+
+    @cached_property
+    def expected_rows(self) -> list[dict[str, Any]]:
+        """A row a quantity and system: what is expected at thresholds chosen on the development examples.
+
+        The half total error rate is at the threshold of α = ½. Each quantity is that of the test examples, with an
+        equal-tailed interval.
+        """
+        if self.split is None:
+            return []
+        at_half = [self._at_half(system) for system in self.systems]
+        summed = [system.expected.expected_performance(ci_prob=self.settings.ci_prob) for system in self.systems]
+        rows: list[dict[str, Any]] = [
+            self._row("half_total_error_rate", system, **found)
+            for system, found in zip(self.systems, at_half, strict=True)
+        ]
+        for name in list(EXPECTED)[1:]:
+            for system, found in zip(self.systems, summed, strict=True):
+                interval = self._bounds(found["interval"].sel(quantity=name).values)
+                rows.append(self._row(name, system, observed=found[name].item(), **interval))
+        return rows
+
+    @cached_property
+    def compared_curves(self) -> dict[str, ExpectedPerformanceComparison]:
+        """By place, the expected performance curves of two systems, if two there are."""
+        if self.split is None:
+            return {}
+        return {
+            place: epc_compare(
+                systems[0].expected,
+                systems[1].expected,
+                names=[system.names[0] for system in systems],
+                paired=self.paired,
+                random_seed=self.settings.seed,
+            )
+            for place, systems in self.places.items()
+            if len(systems) == 2
+        }
+
+    def _at_half(self, system: ScoredSystem) -> dict[str, float]:
+        """Return the threshold chosen at α = ½, and the half total error rate there."""
+        curve = system.expected
+        rate = posterior(curve.cm.sel(alpha=ALPHA), system.prior, random_seed=system.random_seed)[curve.metric]
+        interval = self._bounds(rate.eti(self.settings.ci_prob).values)
+        observed = curve.dataset[curve.metric.name].sel(alpha=ALPHA).item()
+        return {"alpha": ALPHA, "threshold": system.chosen, "observed": observed, **interval}
+
+    def _row(self, quantity: str, system: ScoredSystem, **figures: float) -> dict[str, Any]:
+        where = dict(zip(self.dims, system.names, strict=True))
+        return {"quantity": quantity, **where, "alpha": np.nan, "threshold": np.nan, **figures, "ci_kind": "eti"}
+
+    @staticmethod
+    def _bounds(interval: Array) -> dict[str, float]:
+        return {"ci_lower": float(interval[0]), "ci_upper": float(interval[1])}
+
+
+# ── In words ──
+
+ABOUT_EXPECTED = (
+    "The rates are those of the test rows; intervals, equal-tailed, are of the system with these thresholds. HTER, the "
+    "half total error rate, is (FAR + FRR)/2, with FAR the false positive rate and FRR the false negative rate. The "
+    "threshold of α = ½ is the one of least HTER on the other rows. E_V1 is the mean HTER over thresholds chosen there "
+    "for every FAR from 0 to 1, E_V2 for every FRR, and G the mean of both."
+)
+
+
+def about_areas(scores: ScoredSystems) -> str:
+    """Return what the areas are by, and what an interval without width means, if there is one."""
+    error = max(row["mcse"] for row in scores.area_rows)
+    text = "Areas by the Bayesian bootstrap"
+    text += f", standard error of the mean at most {error:.1g}." if error > _NOTHING else "."
+    if min(row["ci_upper"] - row["ci_lower"] for row in scores.area_rows) > _NOTHING:
+        return text
+    return (
+        f"{text} An interval without width is no certainty: those scores separate the classes, or are all the same, "
+        "and the bootstrap knows no others."
+    )
+
+
+def about_split(split: Split) -> str:
+    """Return which rows judge and which choose."""
+    return (
+        f"Only the {split.n_test:,} rows that {split.column!r} calls {split.test!r} judge; the {split.n_dev:,} that it "
+        f"calls {split.dev!r} choose thresholds."
+    )
+
+
+def threshold_text(threshold: float) -> str:
+    """Write a threshold; empty if there is not one alone."""
+    return "" if np.isnan(threshold) else "∞" if np.isinf(threshold) else f"{threshold:.4g}"

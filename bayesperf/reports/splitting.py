@@ -1,0 +1,164 @@
+"""Scores out of a file: which rows systems are judged by and which choose thresholds, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayesperf.counts.labels import listed
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.reports.scores import Labelled, ScoredSystem, ScoredSystems, Split
+
+if TYPE_CHECKING:
+    from bayesperf.reports.analysis import Settings
+
+# What --split calls the examples that systems are judged by.
+TEST = "test"
+
+
+def apart(frame: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    """Return the rows that systems are judged by, and those that choose thresholds, if a column tells them apart.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column or no scores, or it does not hold "test" and one other value; if a class is missing
+        from a part, or an example is in both parts.
+    """
+    name = settings.split
+    if name is None:
+        return frame, None
+    if settings.score is None:
+        raise ValueError("--split: thresholds are chosen on scores. Name their column, as --score score.")
+    if name not in frame:
+        raise ValueError(f"--split {name}: no such column in the file.")
+    if name in settings.by:
+        raise ValueError(f"--split {name}: it tells systems apart already, as --by {name}.")
+    if missing := int(frame[name].isna().sum()):
+        raise ValueError(f"--split {name}: {missing} missing. Each row must say which part it is of.")
+    values = frame[name].map(str)
+    found = sorted(values.unique())
+    if len(found) != 2 or sum(map(_is_test, found)) != 1:
+        raise ValueError(
+            f"--split {name}: it must hold two values, '{TEST}' for the examples to judge by and another for those to "
+            f"choose thresholds on; it holds {listed(found)}."
+        )
+    judged = values.map(_is_test).to_numpy(bool)
+    test, dev = frame[judged], frame[~judged]
+    for part in (test, dev):
+        if lacking := _values(frame, settings.actual) - _values(part, settings.actual):
+            raise ValueError(
+                f"--split {name}: {str(part[name].iloc[0])!r} holds no example of class {min(lacking, key=str)!r}."
+            )
+    if both := _values(test, settings.id) & _values(dev, settings.id):
+        raise ValueError(
+            f"--split {name}: by --id {settings.id}, {min(both, key=str)!r} is in both parts"
+            f"{f', as are {len(both) - 1} more' if len(both) > 1 else ''}. A threshold would be judged by what it was "
+            "chosen on."
+        )
+    return test, dev
+
+
+def _values(frame: pd.DataFrame, column: str | None) -> set[Any]:
+    """Return what a column holds; nothing if there is none, of which others speak."""
+    return set(frame[column].dropna()) if column in frame else set()
+
+
+def _is_test(value: str) -> bool:
+    return value.strip().lower() == TEST
+
+
+def scored_systems(
+    test: pd.DataFrame, dev: pd.DataFrame | None, dims: list[str], counts: ConfusionMatrix, settings: Settings
+) -> ScoredSystems | None:
+    """Return the scores of systems, if there are any.
+
+    Parameters
+    ----------
+    test, dev : pandas.DataFrame
+        As `apart` returns them.
+    dims : list of str
+        The columns that tell systems apart.
+    counts : ConfusionMatrix
+        Of the test rows.
+    settings : Settings
+        What the caller asked for.
+
+    Raises
+    ------
+    ValueError
+        If there are not two classes, scores are missing or no numbers, or a system has examples of one class only.
+    """
+    if settings.score is None:
+        return None
+    if settings.score not in test:
+        raise ValueError(f"--score {settings.score}: no such column in the file.")
+    if counts.pos_label is None:
+        raise ValueError(
+            f"--score needs two classes and --pos-label; the labels are {', '.join(map(str, counts.labels))}."
+        )
+    judged = _by_system(test, dims, counts.labels, settings)
+    chosen = {} if dev is None else _by_system(dev, dims, counts.labels, settings)
+    if dev is not None:
+        _check_parts(judged, chosen, f"--split {settings.split}")
+    systems = [
+        ScoredSystem(names, part, chosen.get(names), counts.pos_label, settings.prior, settings.seed)
+        for names, part in judged.items()
+    ]
+    return ScoredSystems(systems, dims, _described(test, dev, settings), settings.id is not None, settings)
+
+
+def _check_parts(judged: dict[tuple[str, ...], Labelled], chosen: dict[tuple[str, ...], Labelled], option: str) -> None:
+    """Refuse systems that lack a part, or whose two parts are one."""
+    if alone := set(judged) ^ set(chosen):
+        raise ValueError(f"{option}: {', '.join(min(alone))} is in one part only.")
+    for names, (labels, scores) in chosen.items():
+        if np.array_equal(scores, judged[names].y_score) and labels.tolist() == judged[names].y_true.tolist():
+            raise ValueError(
+                f"{option}: both parts of {', '.join(names) or 'the file'} hold the same labels and scores. A "
+                "threshold would be judged by what it was chosen on."
+            )
+
+
+def _described(test: pd.DataFrame, dev: pd.DataFrame | None, settings: Settings) -> Split | None:
+    if dev is None or settings.split is None:
+        return None
+    names = [str(part[settings.split].iloc[0]) for part in (test, dev)]
+    return Split(settings.split, names[0], len(test), names[1], len(dev))
+
+
+def _by_system(
+    frame: pd.DataFrame, dims: list[str], labels: Sequence[Any], settings: Settings
+) -> dict[tuple[str, ...], Labelled]:
+    """Return the labels and scores of each system, in the order of the examples if they are known."""
+    score = str(settings.score)
+    _check_numbers(frame[score], score)
+    if settings.id is not None:
+        frame = frame.sort_values(settings.id)
+    parts = frame.groupby(dims, sort=True, observed=True, dropna=False) if dims else [((), frame)]
+    found = {}
+    for key, rows in parts:
+        names = tuple(map(str, key))
+        if (own := set(rows[settings.actual])) != set(labels):
+            option = f"--score {score}" if settings.split is None else f"--split {settings.split}"
+            part = "" if settings.split is None else f" in {str(rows[settings.split].iloc[0])!r}"
+            raise ValueError(
+                f"{option}: {', '.join(names) or 'the file'}{part} must hold examples of the classes "
+                f"{listed(list(labels))}; it holds {listed(sorted(own, key=str))}."
+            )
+        found[names] = Labelled(rows[settings.actual], rows[score].to_numpy(float))
+    return found
+
+
+def _check_numbers(column: pd.Series[Any], name: str) -> None:
+    if missing := int(column.isna().sum()):
+        raise ValueError(f"--score {name}: {missing} of {len(column)} missing. Leave those rows out.")
+    if not pd.api.types.is_numeric_dtype(column):
+        raise ValueError(f"--score {name}: it must hold numbers; it holds {column.iloc[0]!r}.")
+    if infinite := int(np.isinf(column.to_numpy(float)).sum()):
+        raise ValueError(
+            f"--score {name}: {infinite} of {len(column)} infinite. Put numbers beyond all others in their place."
+        )

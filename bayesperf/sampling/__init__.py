@@ -1,0 +1,1 @@
+"""PyMC models fitted by a sampler, into ArviZ trees."""

@@ -1,0 +1,38 @@
+"""Samples in the order of time: frames of a video, days, turns of a conversation, where neighbours are alike.
+
+A dependent sample says less than an independent one, and intervals that overlook it are too narrow. The model is a
+chain: the actual label g_t depends on the previous one, and the prediction z_t on g_t and on the previous prediction,
+
+    P(g_t = g | g_{t−1} = g) = a_g,    P(z_t = 1 | g_t = g, z_{t−1} = j) = θ_gj.
+
+Its likelihood separates over the numbers of transitions, so that under Beta priors every parameter has a Beta posterior
+of its own. Samples of several sequences, told apart by `by`, add their transitions.
+
+`check_independence` tells whether intervals of independent samples may be used all the same.
+
+Three questions, never to be mixed up:
+
+- the rate of the system **in the long run**: `posterior`;
+- the rate **in the next samples** it will see: ``posterior(…).predict(n)``;
+- the rate **in this very sequence**: it is known, without an interval; `bayesperf.score`.
+"""
+
+from bayesperf.sequences.block_bootstrap import block_bootstrap
+from bayesperf.sequences.dependence import autocorrelation, bayes_factor, design_effect
+from bayesperf.sequences.independence import check_independence
+from bayesperf.sequences.posterior import MarkovPosterior, posterior, simulate
+
+__all__ = [
+    "MarkovPosterior",
+    "autocorrelation",
+    "bayes_factor",
+    "block_bootstrap",
+    "check_independence",
+    "design_effect",
+    "posterior",
+    "simulate",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,266 @@
+"""How much samples in the order of time depend on each other; public in `bayesperf.sequences`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.special import betaln, ndtr
+
+from bayesperf.core import checks as _checks
+from bayesperf.core.warnings import DependenceWarning
+from bayesperf.metrics.registry import Metric
+from bayesperf.sequences import chain as _chains
+from bayesperf.sequences.chain import Array, Betas, Chain, Counts
+
+_BAND = 0.95
+
+
+def design_effect(
+    y_true: Any,
+    y_pred: Any,
+    metric: str | Metric = "recall",
+    by: Any = None,
+    prior: float = 0.5,
+    *,
+    chain: str = "z_prev",
+    pos_label: Any = None,
+    labels: Iterable[Any] | None = None,
+) -> xr.DataArray:
+    """Return how many of these samples are worth one independent sample, for a metric.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        Any metric of a matrix of two classes.
+    y_true, y_pred, by, prior, chain, pos_label, labels
+        As in `posterior`; the effect is that of the chain of mean parameters.
+
+    Returns
+    -------
+    xarray.DataArray
+        0-d: D, the variance of the metric in a long sequence over that in as many independent samples. Its ``attrs``:
+        ``effective_size``, n/D (recall has only the positives for trials: of them, positives/D are effective), and
+        ``independent_coverage``, how often the 95 % interval of order 0 then covers the long-run metric, about
+        2Φ(1.96/√D) − 1.
+
+    Notes
+    -----
+    D = ∇hᵀ S ∇h / ∇hᵀ (W − wwᵀ) ∇h with S = WZ + ZᵀW − W − wwᵀ and Z = (I − T + 1w)⁻¹, the fundamental matrix of Kemeny
+    & Snell (1960), Finite Markov Chains; w the long-run cells, W = diag(w), T the transition matrix, h the metric. A
+    two-state chain with λ = a_0 + a_1 − 1 has D = (1 + λ)/(1 − λ).
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> frames = bp.sequences.simulate(500, persistence=0.9, random_seed=1)
+    >>> effect = bp.sequences.design_effect(frames["actual"], frames["predicted"])
+    >>> effect.round(1).item(), round(effect.attrs["effective_size"]), round(effect.attrs["independent_coverage"], 2)
+    (5.9, 84, 0.58)
+    """
+    _chains.check_prior(prior)
+    series = _chains.read(y_true, y_pred, by, labels, pos_label)
+    cm = series.cm
+    positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
+    found = _chains.metric_of_matrix(metric, cm.labels, positive)
+    mean = Betas.posterior(_chains.count(series, chain), prior).mean()
+    value = float(variance_ratio(mean, lambda cells: found.evaluate(cells, positive)))
+    facts = {
+        "metric": found.name,
+        "effective_size": len(series.states) / value,
+        "independent_coverage": float(2 * ndtr(1.96 / np.sqrt(value)) - 1),
+    }
+    return xr.DataArray(value, name="design_effect", attrs=facts)
+
+
+def variance_ratio(chain: Chain, metric: Callable[[Any], Any]) -> Array:
+    """Return by what factor a metric of a long chain varies more than that of independent samples, over any draws.
+
+    The letters are those of `design_effect`; the metric's gradient is by complex step.
+    """
+    w = np.moveaxis(chain.cells().reshape(4, *chain.stay.shape[1:]), 0, -1)
+    t = np.moveaxis(chain.transitions(), (0, 1), (-2, -1))
+    diagonal, outer = w[..., None] * np.eye(4), w[..., :, None] * w[..., None, :]
+    wz = w[..., None] * np.linalg.inv(np.eye(4) - t + w[..., None, :])
+    s = wz + np.swapaxes(wz, -1, -2) - diagonal - outer
+    step = 1e-20
+    gradient = np.imag(metric((w[..., None, :] + 1j * step * np.eye(4)).reshape(*w.shape, 2, 2))) / step
+    dependent, independent = (np.einsum("...i,...ij,...j", gradient, m, gradient) for m in (s, diagonal - outer))
+    return np.asarray(dependent / independent)
+
+
+def bayes_factor(
+    y_true: Any,
+    y_pred: Any,
+    by: Any = None,
+    prior: float = 0.5,
+    *,
+    chain: str = "z_prev",
+    labels: Iterable[Any] | None = None,
+) -> xr.DataArray:
+    """Return the log Bayes factors of dependence over independence.
+
+    Parameters
+    ----------
+    y_true, y_pred, by, prior, chain, labels
+        As in `posterior`.
+
+    Returns
+    -------
+    xarray.DataArray
+        ``log_bayes_factor``, natural logarithms, over dim ``of``: "actual", whether the actual label depends on the
+        previous one; "predicted", whether a prediction, given the actual label, depends on what went before. Above 0
+        the samples speak for dependence, below for independence; 3 is odds of twenty to one.
+
+    Notes
+    -----
+    With b(u, v) = log B(u + c, v + c) − log B(c, c), c the prior: of actual labels
+    b(n_01, n_00) + b(n_11, n_10) − b(sums); of predictions Σ_g [b(m_g01, m_g00) + b(m_g11, m_g10) − b(sums)].
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> frames = bp.sequences.simulate(500, persistence=0.8, error_persistence=0.5, random_seed=1)
+    >>> bp.sequences.bayes_factor(frames["actual"], frames["predicted"]).values.round(1)
+    array([92.9, -4. ])
+    """
+    _chains.check_prior(prior)
+    counts = _chains.count(_chains.read(y_true, y_pred, by, labels), chain)
+    tables = {"actual": counts.actual, "predicted": counts.predicted.reshape(2, -1, 2)}
+    values = [log_evidence_ratio(table, prior) for table in tables.values()]
+    return xr.DataArray(values, {"of": list(tables)}, "of", name="log_bayes_factor")
+
+
+def log_evidence_ratio(counts: Counts, prior: float) -> float:
+    """Return the log Bayes factor of rates that differ by condition over one rate, for counts (…, conditions, 2)."""
+
+    def log_evidence(outcomes: Counts) -> Any:
+        return betaln(*np.moveaxis(outcomes + prior, -1, 0)) - betaln(prior, prior)
+
+    return float(log_evidence(counts).sum() - log_evidence(counts.sum(-2)).sum())
+
+
+def autocorrelation(
+    y_true: Any,
+    y_pred: Any,
+    by: Any = None,
+    lags: Sequence[int] = (1, 2, 5, 10, 25),
+    prior: float = 0.5,
+    *,
+    chain: str = "z_prev",
+    labels: Iterable[Any] | None = None,
+    draws: int = 2_000,
+    random_seed: Any = 0,
+) -> xr.Dataset:
+    """Check the chain: compare the autocorrelation of correctness with what the chain predicts.
+
+    A chain forgets. Where errors persist through a scene that it does not see, correctness stays correlated at long
+    lags, and the chain's intervals are too narrow as well.
+
+    Parameters
+    ----------
+    lags : sequence of int
+        How many samples apart; each shorter than the longest sequence.
+    y_true, y_pred, by, prior, chain, labels
+        As in `posterior`.
+    draws : int
+        Simulations behind the band.
+    random_seed : int or numpy.random.Generator
+        Their seed.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over dim ``lag``: ``observed``, the autocorrelation of being right, within sequences; ``lower`` and ``upper``,
+        the 95 % band of the chain's own posterior predictive, of sequences as many and as long; ``outside``. The band
+        is simultaneous: at least 95 % of the simulations are inside it at all lags at once.
+
+    Warns
+    -----
+    DependenceWarning
+        If some lag is outside.
+
+    Raises
+    ------
+    ValueError
+        If a lag is not shorter than the longest sequence, or every prediction is right, or wrong.
+
+    Notes
+    -----
+    The band is a rank envelope: at every lag it leaves out the same number of simulations at either end. Simulations
+    whose predictions are all right or all wrong have no autocorrelation; ``attrs["undefined"]`` is their share.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> frames = bp.sequences.simulate(500, persistence=0.9, random_seed=1)
+    >>> check = bp.sequences.autocorrelation(frames["actual"], frames["predicted"])
+    >>> check["outside"].values
+    array([False, False, False, False, False])
+    """
+    _chains.check_prior(prior)
+    draws, seed = _checks.count("draws", draws, least=100), _checks.seed(random_seed)
+    series = _chains.read(y_true, y_pred, by, labels)
+    betas = Betas.posterior(_chains.count(series, chain), prior)
+    lags = [_checks.count("lags: each", lag) for lag in lags]
+    longest = int(np.bincount(series.sequence).max())
+    if not lags or max(lags) >= longest:
+        raise ValueError(f"lags {lags}: name some, each shorter than the longest sequence, of {longest} samples.")
+    observed = autocorrelations(_correct(series.states)[:, None], series.sequence, lags)[:, 0]
+    if np.isnan(observed).any():
+        raise ValueError("y_pred: its predictions are all right or all wrong, which leaves nothing to correlate.")
+    rng = np.random.default_rng(seed)
+    parameters = betas.draw(draws, rng)
+    simulated = np.stack([_correct(state) for state in parameters.walk(series.starts, rng)])
+    values = autocorrelations(simulated, series.sequence, lags)
+    defined = np.isfinite(values).all(0)
+    lower, upper = simultaneous_band(values[:, defined], _BAND)
+    outside = (observed < lower) | (observed > upper)
+    if outside.any():
+        where = ", ".join(str(lag) for lag, out in zip(lags, outside, strict=True) if out)
+        warnings.warn(
+            f"the autocorrelation of correctness at lag {where} is not what the chain predicts: errors persist in a "
+            "way it does not see, and its intervals are not to be trusted. Count by scene, video or subject and pool "
+            "those: bayesperf.pool(cm, dim='scene', groups='clusters').",
+            DependenceWarning,
+            stacklevel=2,
+        )
+    variables = {"observed": observed, "lower": lower, "upper": upper, "outside": outside}
+    facts = {"ci_prob": _BAND, "ci_kind": "simultaneous", "draws": draws, "undefined": float(1 - defined.mean())}
+    return xr.Dataset({name: ("lag", value) for name, value in variables.items()}, {"lag": lags}, facts)
+
+
+def _correct(states: NDArray[np.intp]) -> NDArray[np.bool_]:
+    return np.isin(states, (0, 3))
+
+
+def autocorrelations(correct: NDArray[np.bool_], sequence: NDArray[np.intp], lags: Sequence[int]) -> Array:
+    """Return the autocorrelations (lags, m) within sequences of m series (n, m); NaN where a series is constant.
+
+    At each lag the mean over the pairs that far apart of one sequence, of deviations from the mean of all samples.
+    """
+    mean = correct.mean(0)
+    values = []
+    for lag in lags:
+        pairs = sequence[lag:] == sequence[:-lag]
+        past, present = correct[:-lag][pairs], correct[lag:][pairs]
+        values.append((past & present).mean(0) - mean * (past.mean(0) + present.mean(0)) + mean**2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.stack(values) / (mean * (1 - mean))
+
+
+def simultaneous_band(values: Array, prob: float) -> tuple[Array, Array]:
+    """Return the bounds (k,) within which a share `prob` of curves (k, m) lies as a whole.
+
+    A rank envelope: at each of the k places the same number of curves is left out at either end, as many as leave the
+    share of curves that are never left out at least at `prob`.
+    """
+    ranks = values.argsort(1, kind="stable").argsort(1)
+    depth = np.minimum(ranks, values.shape[1] - 1 - ranks).min(0)
+    left_out = int(np.quantile(depth, 1 - prob, method="lower"))
+    ordered = np.sort(values, 1)
+    return ordered[:, left_out], ordered[:, values.shape[1] - 1 - left_out]

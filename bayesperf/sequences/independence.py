@@ -1,0 +1,139 @@
+"""Whether intervals that take samples for independent are to be trusted; public in `bayesperf.sequences`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core import checks as _checks
+from bayesperf.core.streams import streams
+from bayesperf.core.warnings import DependenceWarning
+from bayesperf.metrics.registry import Metric
+from bayesperf.sequences import chain as _chains
+from bayesperf.sequences.chain import Array, Betas, Series
+from bayesperf.sequences.dependence import bayes_factor, design_effect, variance_ratio
+
+_PROB = 0.95
+
+
+def check_independence(
+    y_true: Any,
+    y_pred: Any,
+    by: Any = None,
+    metric: str | Metric = "recall",
+    prior: float = 0.5,
+    *,
+    factor: float = 1.1,
+    chain: str = "z_prev",
+    pos_label: Any = None,
+    labels: Iterable[Any] | None = None,
+    draws: int = 4_000,
+    random_seed: Any = 0,
+) -> xr.Dataset:
+    """Check whether intervals of independent samples may be used for samples in the order of time.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        Any metric of a matrix of two classes. Where labels stay for long and errors are yet independent of each other,
+        intervals of recall are right, and those of accuracy, which mixes both classes, are not.
+    factor : float
+        By how much an interval may be too narrow, above 1. One of 95 % that is too narrow by 1.1 covers 92.5 %.
+    draws : int
+        Draws behind the interval of the design effect.
+    random_seed : int or numpy.random.Generator
+        Their seed.
+    y_true, y_pred, by, prior, chain, pos_label, labels
+        As in `posterior`.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``log_bayes_factor`` (of), as by `bayes_factor`; ``design_effect`` D, as by `design_effect`, with its 95 %
+        equal-tailed posterior interval ``design_effect_interval`` (ci_bound); ``effective_size``, n/D; ``narrowness``,
+        √D, by which intervals of independent samples are too narrow; ``independent_coverage``, how often one of 95 %
+        then covers. In its ``attrs`` the ``verdict``, "dependent", "independent" or "undecided", and what it means in
+        words, ``advice``.
+
+    Raises
+    ------
+    ValueError
+        If `factor` is not above 1; if the metric's variance is 0 in the long run.
+
+    Warns
+    -----
+    DependenceWarning
+        If the verdict is "dependent": intervals are too narrow by more than `factor`, and the interval of D is above 1.
+
+    Notes
+    -----
+    The verdict is "independent" if even at the upper end of its interval √D is at most `factor`, and else
+    "undecided": the samples do not tell, and the posterior of the chain reckons with that. This is about the chain
+    alone: whether errors persist in other ways, as through hard scenes, `autocorrelation` shows.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> frames = bp.sequences.simulate(4_000, persistence=0.9, error_persistence=0.5, recall=0.9, random_seed=1)
+    >>> check = bp.sequences.check_independence(frames["actual"], frames["predicted"], metric="recall")
+    >>> check.attrs["verdict"], check["design_effect_interval"].values.round(2)
+    ('independent', array([0.93, 1.05]))
+    """
+    if not 1 < _checks.number("factor", factor) < np.inf:
+        raise ValueError(f"factor must be above 1, by how much an interval may be too narrow; it is {factor}.")
+    draws, seed = _checks.count("draws", draws, least=100), _checks.seed(random_seed)
+    factors = bayes_factor(y_true, y_pred, by, prior, chain=chain, labels=labels)
+    effect = design_effect(y_true, y_pred, metric, by, prior, chain=chain, pos_label=pos_label, labels=labels)
+    series = _chains.read(y_true, y_pred, by, labels, pos_label)
+    drawn = _drawn_effects(series, effect.attrs["metric"], prior, chain, draws, seed)
+    lower, upper = np.quantile(drawn, [(1 - _PROB) / 2, (1 + _PROB) / 2])
+    too_narrow = effect.item() > factor**2 and lower > 1
+    verdict = "dependent" if too_narrow else "independent" if upper <= factor**2 else "undecided"
+    advice = _advice(verdict, effect, (float(lower), float(upper)), len(series.states), factor)
+    if too_narrow:
+        warnings.warn(advice, DependenceWarning, stacklevel=2)
+    variables = {
+        "log_bayes_factor": factors,
+        "design_effect": effect.drop_attrs(),
+        "design_effect_interval": ("ci_bound", [lower, upper]),
+        "effective_size": effect.attrs["effective_size"],
+        "narrowness": np.sqrt(effect.item()),
+        "independent_coverage": effect.attrs["independent_coverage"],
+    }
+    facts = {"verdict": verdict, "advice": advice, "metric": effect.attrs["metric"], "factor": factor, "ci_prob": _PROB,
+             "ci_kind": "eti", "draws": draws}  # fmt: skip
+    return xr.Dataset(variables, {"ci_bound": ["lower", "upper"]}, facts)
+
+
+def _drawn_effects(series: Series, name: str, prior: float, chain: str, draws: int, seed: int) -> Array:
+    """Return draws of the design effect of a metric."""
+    positive = None if series.cm.pos_label is None else series.cm.labels.index(series.cm.pos_label)
+    found = _chains.metric_of_matrix(name, series.cm.labels, positive)
+    (rng,) = streams(seed, "independence", xr.DataArray(0.0), [series.states])
+    parameters = Betas.posterior(_chains.count(series, chain), prior).draw(draws, rng)
+    return variance_ratio(parameters, lambda cells: found.evaluate(cells, positive))
+
+
+def _advice(verdict: str, effect: xr.DataArray, interval: tuple[float, float], n: int, factor: float) -> str:
+    """Return in words what a verdict means, and what to do."""
+    name, worth = effect.attrs["metric"], effect.attrs["effective_size"]
+    narrow, (low, high) = np.sqrt(effect.item()), np.sqrt(interval)
+    measured = f"their width should be {narrow:.2f} times as great ({100 * _PROB:g} % interval {low:.2f} to {high:.2f})"
+    coverage = 100 * effect.attrs["independent_coverage"]
+    match verdict:
+        case "dependent":
+            return (
+                f"intervals of {name} that take these samples for independent are too narrow: {measured}. {n} samples "
+                f"are worth {worth:.0f}, and 95 % intervals cover in {coverage:.0f} %. Take "
+                "bayesperf.sequences.posterior, or block_bootstrap."
+            )
+        case "independent":
+            return f"intervals of {name} that take these samples for independent may be used: {measured}."
+    return (
+        f"these samples do not tell whether intervals of {name} may take them for independent: {measured}, where "
+        f"{factor:g} was allowed. bayesperf.sequences.posterior reckons with both."
+    )

@@ -1,0 +1,629 @@
+"""Areas under ROC curves against pairs, exact moments and other packages; weighted scores against scikit-learn."""
+
+import functools
+import warnings
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, special, stats
+from sklearn import metrics as sklearn_metrics
+from sklearn.linear_model import LogisticRegression
+
+import bayesperf as bp
+from bayesperf.curves.areas import bayesian_bootstrap as _bootstrap
+from bayesperf.distributions.differences import shortfall
+from bayesperf.distributions.normal import LogitNormal, Normal
+from tests.shared.golden import golden
+
+mpl.use("Agg")
+
+GOLDEN = golden("auc")
+RNG = np.random.default_rng(5)
+Y = RNG.permutation(np.repeat([0, 1], [25, 18]))
+SCORE = RNG.normal(size=43) + Y
+OTHER = SCORE + RNG.normal(size=43)
+TIED = np.round(SCORE)
+PROBABILITY = special.expit(SCORE)
+
+
+def golden(prefix):
+    chosen = [case for case in GOLDEN["cases"] if case["id"].startswith(prefix)]
+    return pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in chosen])
+
+
+def of_dataset(case):
+    """Return the labels of a case, and one column of scores or several."""
+    data, index = GOLDEN["datasets"][case["inputs"]["dataset"]], case["inputs"]["score_index"]
+    columns = [data["scores"][i] for i in np.atleast_1d(index)]
+    return data["y_true"], columns if np.ndim(index) else columns[0]
+
+
+def by_pairs(y, score):
+    """1 where the positive (row) is above the negative (column), ½ where they tie."""
+    difference = score[y == 1][:, None] - score[y == 0]
+    return (difference > 0) + 0.5 * (difference == 0)
+
+
+def moments(wins):
+    """Mean and standard deviation of Σ w_i v_j wins_ij, Dirichlet(1) both: E[w_i w_k] = (1 + [i = k])/n(n + 1)."""
+    n, m = wins.shape
+    rows, columns = wins.sum(1), wins.sum(0)
+    total = wins.sum() ** 2 + (rows**2).sum() + (columns**2).sum() + (wins**2).sum()
+    mean = wins.mean()
+    return mean, np.sqrt(total / (n * (n + 1) * m * (m + 1)) - mean**2)
+
+
+def is_within_error(marginal, mean, sd):
+    """The mean within 4 standard errors; the standard deviation within 4 of its own, of kurtosis up to 5."""
+    n = marginal._distribution.values.size
+    assert marginal.mean().item() == pytest.approx(mean, abs=4 * sd / np.sqrt(n))
+    assert marginal.sd().item() == pytest.approx(sd, rel=4 * np.sqrt(1 / n))
+
+
+# ── The Bayesian bootstrap ──
+
+
+@pytest.mark.parametrize("score", [SCORE, TIED, np.round(SCORE / 3), SCORE + 1.5 * Y], ids=["", "tied", "few", "apart"])
+def test_bootstrap_has_the_exact_moments(score):
+    area = bp.roc_auc(Y, score, draws=20_000)
+    is_within_error(area, *moments(by_pairs(Y, score)))
+    assert area.mean().item() == pytest.approx(sklearn_metrics.roc_auc_score(Y, score), abs=4 * area.mcse().item())
+
+
+@pytest.mark.parametrize("repeats", [1, 30], ids=["one by one", "by kinds"])
+def test_bootstrap_has_the_distribution_of_dirichlet_weights(repeats):
+    y, score = np.repeat([1, 0, 0, 1, 0], repeats), np.repeat([3.0, 2.0, 3.0, 1.0, 0.0], repeats)
+    rng = np.random.default_rng(1)
+    of_positive, of_negative = (rng.dirichlet(np.ones(k * repeats), 5000) for k in (2, 3))
+    expected = np.einsum("di,ij,dj->d", of_positive, by_pairs(y, score), of_negative)
+    found = bp.roc_auc(y, score, draws=5000).draws(5000).values
+    assert stats.ks_2samp(found, expected).pvalue > 0.01
+
+
+def test_one_positive_makes_it_a_beta():
+    y, score = np.array([1] + [0] * 10), np.array([6.5, *range(10)])
+    found = bp.roc_auc(y, score, draws=5000).draws(5000).values
+    assert stats.kstest(found, stats.beta(7, 3).cdf).pvalue > 0.01
+
+
+def test_kinds_of_examples_are_found_only_where_they_are_many(monkeypatch):
+    seen = []
+    blocks = _bootstrap.blocks
+    monkeypatch.setattr(
+        _bootstrap, "blocks", lambda rng, sizes, *a, **k: seen.append(sizes) or blocks(rng, sizes, *a, **k)
+    )
+    y = np.repeat([0, 1], 50)
+    bp.roc_auc(y, np.r_[np.zeros(30), np.ones(40), np.full(30, 2.0)], draws=2)
+    assert seen.pop().tolist() == [20, 30, 30, 20]
+    bp.roc_auc(y, np.random.default_rng(0).normal(size=100), draws=2)
+    assert (seen.pop() == 1).all()
+
+
+def test_blocks_do_not_change_the_figures(monkeypatch):
+    whole = bp.roc_auc(Y, SCORE, draws=300).draws(300)
+    weighted = bp.weighted_score("brier", Y, PROBABILITY, draws=300).draws(300)
+    monkeypatch.setattr(_bootstrap, "_BLOCK", 100)
+    xr.testing.assert_identical(bp.roc_auc(Y, SCORE, draws=300).draws(300), whole)
+    np.testing.assert_allclose(bp.weighted_score("brier", Y, PROBABILITY, draws=300).draws(300), weighted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("of", [bp.roc_auc, functools.partial(bp.weighted_score, "brier")])
+def test_seeds(of):
+    first, again, other = (of(Y, PROBABILITY, draws=100, random_seed=seed) for seed in (1, 1, 2))
+    assert first.mean() == again.mean()
+    assert first.mean() != other.mean()
+    from_generators = [of(Y, PROBABILITY, draws=100, random_seed=np.random.default_rng(3)).mean() for _ in range(2)]
+    assert from_generators[0] == from_generators[1]
+    assert of(Y, PROBABILITY, draws=100).draws(150).sizes == {"draw": 150}
+    assert (first.draws(10, random_seed=4) == first.draws(10, random_seed=4)).all()
+
+
+def test_systems_do_not_share_random_numbers():
+    """Of other examples; so alike in numbers, they would be nearly the same draws."""
+    first, second = (np.random.default_rng(i).normal(size=400) + np.repeat([0, 1], 200) for i in (1, 2))
+    draws = [bp.roc_auc(np.repeat([0, 1], 200), score, draws=2000).draws(2000) for score in (first, second)]
+    assert abs(np.corrcoef(draws)[0, 1]) < 0.1
+
+
+@golden("boot_auc")
+def test_bootstrap_is_near_the_percentile_bootstrap(case):
+    y, score = of_dataset(case)
+    peer = case["peers"]["percentile"]
+    found = bp.roc_auc(y, score).eti().values
+    np.testing.assert_allclose(found, [peer["mean_low"], peer["mean_high"]], atol=0.01)
+
+
+# ── DeLong ──
+
+
+def check_delong(area, reference):
+    assert area.mean().item() == pytest.approx(reference["auc"], abs=1e-12)
+    assert area.sd().item() ** 2 == pytest.approx(reference["variance"], rel=1e-10, abs=1e-15)
+    for interval in (area.eti(), area.hdi()):
+        np.testing.assert_allclose(interval, [reference["low_clipped"], reference["high_clipped"]], atol=1e-10)
+    assert area.method == "normal"
+
+
+@golden("auc_delong")
+def test_golden_delong(case):
+    y, score = of_dataset(case)
+    delong = functools.partial(bp.roc_auc, y, score, method="delong")
+    if "logit_ci" in case["reference"]:
+        check_delong(delong(), case["reference"])
+        interval = delong(transform="logit").eti()
+        np.testing.assert_allclose(interval, case["reference"]["logit_ci"], atol=1e-10)
+    else:
+        with pytest.warns(UserWarning, match="the scores separate the classes, so the interval .* has no width"):
+            check_delong(delong(), case["reference"])
+        with pytest.raises(ValueError, match=r"transform='logit': the area is [01] with a variance of 0"):
+            delong(transform="logit")
+
+
+@golden("auc_paired")
+def test_golden_paired_delong(case):
+    y, scores = of_dataset(case)
+    compare = functools.partial(bp.compare_auc, y, *scores, method="delong")
+    if "z" not in case["reference"]:
+        with pytest.raises(ValueError, match="two examples of each class; there are 1 positive and 3 negative"):
+            compare()
+        return
+    reference, difference = case["reference"], compare().difference
+    assert difference.mean().item() == pytest.approx(reference["diff"], abs=1e-12)
+    assert difference.sd().item() ** 2 == pytest.approx(reference["var_diff"], rel=1e-10, abs=1e-16)
+    greater = compare().prob_greater.item()
+    assert 2 * min(greater, 1 - greater) == pytest.approx(reference["p"], rel=1e-10)
+    if reference["var_diff"]:
+        assert (difference.mean() / difference.sd()).item() == pytest.approx(reference["z"], rel=1e-10)
+        np.testing.assert_allclose(difference.eti(), reference["diff_ci"], atol=1e-10)
+    else:
+        np.testing.assert_array_equal(difference.eti(), [0, 0])
+
+
+@pytest.mark.parametrize("score", [SCORE, TIED], ids=["", "tied"])
+def test_delong_is_the_variance_of_the_structural_components(score):
+    wins = by_pairs(Y, score)
+    n, m = wins.shape
+    area = bp.roc_auc(Y, score, method="delong")
+    assert area.mean().item() == pytest.approx(wins.mean(), rel=1e-14)
+    variance = wins.mean(1).var(ddof=1) / n + wins.mean(0).var(ddof=1) / m
+    assert area.sd().item() == pytest.approx(np.sqrt(variance), rel=1e-13)
+
+
+scores = st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 1.0, np.inf]), min_size=2, max_size=12)
+
+
+@settings(deadline=None, max_examples=60)
+@given(positive=scores, negative=scores)
+def test_area_is_that_of_mann_whitney(positive, negative):
+    y, score = np.repeat([1, 0], [len(positive), len(negative)]), np.array(positive + negative)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = bp.roc_auc(y, score, method="delong").mean().item()
+        pairs = bp.roc_auc(y, score, method="pairs").mean().item()
+    ranks = np.unique(score, return_inverse=True)[1]
+    expected = stats.mannwhitneyu(ranks[y == 1], ranks[y == 0]).statistic
+    assert found == pytest.approx(expected / (len(positive) * len(negative)), abs=1e-14)
+    assert pairs == pytest.approx((1 + expected) / (2 + len(positive) * len(negative)), rel=1e-14)
+
+
+def test_draws_of_an_exact_area_are_of_its_distribution():
+    area = bp.roc_auc(Y, SCORE, method="delong")
+    found = area.draws(20_000).values
+    assert found.mean() == pytest.approx(area.mean().item(), abs=4 * area.sd().item() / np.sqrt(20_000))
+    assert (found <= area.ppf(0.3).item()).mean() == pytest.approx(0.3, abs=4 * np.sqrt(0.21 / 20_000))
+
+
+# ── Pairs, and labels ──
+
+
+@golden("mvtk-roc_auc_preprocess")
+def test_golden_pairs(case):
+    """The counts of pairs are right, and no trials: the interval is a fraction of the bootstrap's."""
+    n, m = case["inputs"]["positives"], case["inputs"]["negatives"]
+    # Positives among evenly spaced negatives, so many below each: the area wanted.
+    below = np.tile([0.3, 0.7], n // 2) if case["inputs"]["roc_auc"] == 0.5 else np.tile([0.7, 0.9], n // 2)
+    score = np.r_[np.arange(m), below * m - 0.5]
+    y = np.repeat([0, 1], [m, n])
+    with pytest.warns(bp.DependenceWarning, match="pairs that share an example depend on each other"):
+        area = bp.roc_auc(y, score, method="pairs")
+    right, wrong = case["outputs"]["correct"], case["outputs"]["incorrect"]
+    np.testing.assert_allclose(area.eti(), stats.beta(1 + right, 1 + wrong).interval(0.95), rtol=1e-9)
+    assert np.diff(area.eti()) < 0.5 * np.diff(bp.roc_auc(y, score).eti())
+
+
+@golden("mvtk-rank_auc")
+def test_golden_area_of_ties(case):
+    area = bp.roc_auc(case["inputs"]["y_true"], case["inputs"]["y_pred"], method="delong")
+    assert area.mean().item() == pytest.approx(case["reference"], abs=1e-14)
+
+
+@golden("credible")
+def test_golden_area_and_not_the_band(case):
+    """The peer's bounds are areas under a pointwise band: too wide."""
+    area = bp.roc_auc(case["inputs"]["y_true"], case["inputs"]["y_score"])
+    assert area.mean().item() == pytest.approx(case["reference"], abs=4 * area.mcse().item())
+    assert np.diff(area.eti()) < case["outputs"]["auc_upper"] - case["outputs"]["auc_lower"]
+
+
+@pytest.mark.parametrize(
+    "labels", [["ham", "spam"], [False, True], [-1, 1], [2, 1]], ids=["text", "bool", "signed", "reversed"]
+)
+@pytest.mark.parametrize("form", [list, np.array, pd.Series])
+def test_labels_of_any_type(labels, form):
+    y = form([labels[i] for i in Y])
+    found = bp.roc_auc(y, form(list(SCORE)), pos_label=labels[1], method="delong")
+    assert found.mean().item() == pytest.approx(by_pairs(Y, SCORE).mean())
+    turned = bp.roc_auc(y, -SCORE, pos_label=labels[0], method="delong")
+    assert turned.mean().item() == pytest.approx(found.mean().item())
+
+
+# ── Where there is nothing to vary ──
+
+
+@pytest.mark.parametrize(
+    ("score", "area", "words"),
+    [
+        (Y * 1.0, 1, "separate the classes.*method='binormal'"),
+        (-Y * 1.0, 0, "separate the classes"),
+        (Y * 0.0, 0.5, "are the same for all examples.*other examples may get others"),
+    ],
+)
+@pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong"])
+def test_no_width_is_no_certainty(score, area, words, method):
+    with pytest.warns(UserWarning, match=f"the scores {words}"):
+        found = bp.roc_auc(Y, score, method=method, draws=50)
+    assert (found.eti() == area).all()
+    assert found.sd() == 0
+
+
+@pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong", "binormal"])
+def test_scores_that_overlap_warn_of_nothing(method):
+    bp.roc_auc(Y, SCORE, method=method, draws=2000)
+
+
+def test_binormal_says_where_scores_are_not_normal():
+    y, z = np.repeat([0, 1], 200), np.random.default_rng(2).normal(size=400)
+    score = np.exp(3 * (z + y))
+    with pytest.warns(UserWarning, match=r"the median, 0\.5\d+, is outside DeLong's 95 % interval from 0\.6\d+ to"):
+        bp.roc_auc(y, score, method="binormal")
+    assert bp.roc_auc(y, np.log(score), method="binormal").mean().item() == pytest.approx(
+        stats.norm.cdf(1 / np.sqrt(2)), abs=0.05
+    )
+
+
+def test_binormal_of_separate_classes_has_width():
+    score = np.r_[np.arange(10.0), np.arange(10.0) + 30]
+    lower, upper = bp.roc_auc(np.repeat([0, 1], 10), score, method="binormal").eti().values
+    assert 0.9 < lower < 0.999 < upper < 1
+
+
+BAD = [
+    (ValueError, Y, SCORE, {"method": "hanley"}, "must be one of 'bayesian_bootstrap', 'delong', 'binormal', 'pairs'"),
+    (ValueError, Y, SCORE, {"transform": "logit"}, "transform may be 'logit', of method='delong'; it is 'logit' of"),
+    (ValueError, Y, SCORE, {"method": "delong", "transform": "log"}, "transform may be 'logit'"),
+    (ValueError, Y * 0, SCORE, {}, r"y_true must hold two classes; it holds 0"),
+    (ValueError, Y, np.where(Y, np.nan, SCORE), {}, "y_score has 18 missing values"),
+    (ValueError, Y, SCORE[1:], {}, "columns of unequal length: y_true 43, y_score 42"),
+    (ValueError, np.where(Y, "spam", "ham"), SCORE, {}, "which of the labels .* is the positive class"),
+    (ValueError, Y, SCORE, {"pos_label": 2}, "pos_label=2 is not among the labels"),
+    (ValueError, [1, 0, 0], [1, 2, 3], {"method": "delong"}, "two examples of each class; there are 1 positive and 2"),
+    (ValueError, [1, 0, 0], [1, 2, 3], {"method": "binormal"}, "one score says nothing of the spread of its class"),
+    (ValueError, Y, np.where(Y, np.inf, SCORE), {"method": "binormal"}, "y_score has infinite values"),
+    (ValueError, Y, Y, {"method": "binormal"}, "y_score does not vary within either class"),
+    (ValueError, Y, SCORE, {"draws": 1}, "draws must be a whole number of at least 2"),
+    (ValueError, Y, SCORE, {"random_seed": -1}, "random_seed must be a non-negative integer"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("error", "y", "score", "options", "words"), BAD)
+def test_bad_arguments(error, y, score, options, words):
+    with pytest.raises(error, match=words):
+        bp.roc_auc(y, score, **options)
+
+
+# ── Systems judged on the same examples ──
+
+
+def test_difference_has_the_exact_moments():
+    found = bp.compare_auc(Y, SCORE, OTHER, draws=20_000)
+    is_within_error(found.difference, *moments(by_pairs(Y, SCORE) - by_pairs(Y, OTHER)))
+    alone = [bp.roc_auc(Y, score).sd().item() for score in (SCORE, OTHER)]
+    assert found.difference.sd() < 0.9 * np.hypot(*alone)
+
+
+def test_of_ties_in_either_system():
+    found = bp.compare_auc(Y, TIED, np.round(OTHER / 2), draws=20_000)
+    is_within_error(found.difference, *moments(by_pairs(Y, TIED) - by_pairs(Y, np.round(OTHER / 2))))
+
+
+@pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong"])
+def test_alike_systems_differ_by_nothing(method):
+    found = bp.compare_auc(Y, SCORE, np.exp(SCORE), method=method)
+    assert found.prob_greater == 0.5
+    assert found.prob_rope.values.tolist() == [0, 1, 0]
+    assert found.expected_loss == 0
+    assert (found.difference.hdi() == 0).all()
+
+
+@pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong"])
+def test_turned_round(method):
+    found, turned = (bp.compare_auc(Y, *sides, method=method, names=names, rope=0.05)
+                     for sides, names in (((SCORE, OTHER), ("x", "y")), ((OTHER, SCORE), ("y", "x"))))  # fmt: skip
+    assert found.names == ("x", "y")
+    assert found.greater_is_better
+    error = 5 / np.sqrt(10_000) if method == "bayesian_bootstrap" else 1e-12
+    np.testing.assert_allclose(found.prob_rope, turned.prob_rope[::-1], atol=error)
+    assert found.difference.mean().item() == pytest.approx(-turned.difference.mean().item(), abs=error)
+
+
+def test_the_two_methods_agree_on_many_examples():
+    rng = np.random.default_rng(3)
+    y = rng.random(3000) < 0.3
+    first, second = (y + rng.normal(size=(2, 3000))).round(2)
+    drawn, normal = (
+        bp.compare_auc(y, first, second, method=method, rope=0.01) for method in ("bayesian_bootstrap", "delong")
+    )
+    assert drawn.difference.sd().item() == pytest.approx(normal.difference.sd().item(), rel=0.05)
+    np.testing.assert_allclose(drawn.prob_rope, normal.prob_rope, atol=0.04)
+    assert drawn.expected_loss.item() == pytest.approx(normal.expected_loss.item(), abs=5e-4)
+
+
+@pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong"])
+@pytest.mark.parametrize("form", [dict, pd.DataFrame])
+def test_many_systems(method, form):
+    columns = {"good": SCORE, "worse": OTHER, "copy": 2 * SCORE}
+    found = bp.compare_auc(Y, form(columns), method=method)
+    assert found.prob_greater.dims == ("model", "model_other")
+    two = bp.compare_auc(Y, SCORE, OTHER, method=method).prob_greater.item()
+    assert found.prob_greater.sel(model="good", model_other="worse").item() == pytest.approx(two, abs=0.02)
+    assert found.prob_greater.sel(model="good", model_other="copy") == 0.5
+    assert found.ranks.sum("rank").values == pytest.approx(1)
+    best = found.prob_best
+    assert best.sel(model="worse").item() == pytest.approx(1 - two, abs=0.02)
+    assert best.sel(model="good").item() == pytest.approx(best.sel(model="copy").item(), abs=0.05)
+    assert found.difference.dims == ("pair",)
+    assert list(found.summary()["b"]) == ["worse", "copy", "copy"]
+
+
+def test_ratio_is_of_draws():
+    assert bp.compare_auc(Y, SCORE, SCORE).ratio.mean() == 1
+    with pytest.raises(ValueError, match="ratio: the systems' own values are not known"):
+        _ = bp.compare_auc(Y, SCORE, OTHER, method="delong").ratio
+
+
+def test_summary_and_figure_say_the_method():
+    found = bp.compare_auc(Y, SCORE, OTHER, method="delong")
+    assert "DeLong" in found.summary().attrs["estimand"]
+    assert found.plot().axes
+
+
+BAD_COMPARISONS = [
+    (TypeError, (SCORE,), {}, "score_b: give the scores of the second system, or a mapping"),
+    (TypeError, ({"a": SCORE, "b": OTHER}, SCORE), {}, "score_b: a mapping holds all systems; leave it out"),
+    (ValueError, ({"a": SCORE},), {}, r"a mapping of two systems or more, of different names; they are \['a'\]"),
+    (ValueError, (pd.DataFrame(np.array([SCORE, OTHER]).T, columns=["a", "a"]),), {}, "of different names"),
+    (ValueError, (SCORE, OTHER[1:]), {}, "columns of unequal length: y_true 43, score of 'a' 43, score of 'b' 42"),
+    (ValueError, (SCORE, np.where(Y, np.nan, OTHER)), {}, "score of 'b' has 18 missing values"),
+    (ValueError, (SCORE, OTHER), {"names": ("x", "x")}, "names must be two different ones"),
+    (ValueError, (SCORE, OTHER), {"names": ("x",)}, "names must be two"),
+    (ValueError, (SCORE, OTHER), {"rope": -1}, "rope must be the half-width of a region"),
+    (ValueError, (SCORE, OTHER), {"method": "pairs"}, "must be one of 'bayesian_bootstrap', 'delong'; it is 'pairs'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("error", "sides", "options", "words"), BAD_COMPARISONS)
+def test_bad_comparisons(error, sides, options, words):
+    with pytest.raises(error, match=words):
+        bp.compare_auc(Y, *sides, **options)
+
+
+# ── Normal distributions ──
+
+LOCATION, SCALE = np.array([[0.9], [0.2]]), np.array([[0.1], [0.05]])
+POINTS = np.array([[-0.5, 0.0, 0.15, 0.85, 0.99, 1.0, 1.5]])
+
+
+def test_normal_is_that_of_scipy_inside_its_bounds():
+    found, expected = Normal(LOCATION, SCALE, (0.0, 1.0)), stats.norm(LOCATION, SCALE)
+    inside = (POINTS >= 0) & (POINTS < 1)
+    for name in ("cdf", "sf"):
+        at = getattr(found, name)(POINTS)
+        np.testing.assert_allclose(at[:, inside[0]], getattr(expected, name)(POINTS)[:, inside[0]], rtol=1e-12)
+        np.testing.assert_array_equal(at[:, [0, -2, -1]], [[0, 1, 1]] * 2 if name == "cdf" else [[1, 0, 0]] * 2)
+    np.testing.assert_allclose(found.pdf(POINTS[:, 1:-1]), expected.pdf(POINTS[:, 1:-1]), rtol=1e-12)
+    assert (found.pdf(POINTS[:, [0, -1]]) == 0).all()
+    levels = np.array([[0.0, 1e-4, 0.3, 0.99, 1.0]])
+    np.testing.assert_allclose(found.ppf(levels), expected.ppf(levels).clip(0, 1), rtol=1e-12)
+    np.testing.assert_allclose(found.hdi(0.9), expected.ppf([[0.05, 0.95]]).clip(0, 1), rtol=1e-12)
+    np.testing.assert_allclose(found.mean_sd(), [LOCATION[:, 0], SCALE[:, 0]])
+    assert found.take(slice(1, 2)).cdf(POINTS).tolist() == found.cdf(POINTS)[1:].tolist()
+
+
+def test_normal_of_no_width():
+    point = Normal(np.array([[0.3]]), np.array([[0.0]]), (0.0, 1.0))
+    at = np.array([[0.2, 0.3, 0.4]])
+    assert point.cdf(at).tolist() == [[0, 1, 1]]
+    assert point.sf(at).tolist() == [[1, 0, 0]]
+    assert point.pdf(at).tolist() == [[0, np.inf, 0]]
+    assert point.ppf(np.array([[0.0, 0.5, 1.0]])).tolist() == [[0.3] * 3]
+
+
+def test_shortfall_of_a_normal():
+    location, scale = np.array([[0.02], [-0.1], [0.05], [-0.05]]), np.array([[0.03], [0.2], [0.0], [0.0]])
+    normals = [stats.norm(*parameters) for parameters in zip(location[:2, 0], scale[:2, 0], strict=True)]
+    expected = [integrate.quad(normal.cdf, -3, 0, points=[-0.1], epsabs=1e-12)[0] for normal in normals]
+    np.testing.assert_allclose(shortfall(Normal(location, scale)), [*expected, 0, 0.05], rtol=1e-8)
+
+
+def test_logit_normal_by_integration():
+    found = LogitNormal(np.array([[2.5], [-0.3]]), np.array([[0.9], [0.4]]))
+    for i in range(2):
+        one = found.take(slice(i, i + 1))
+
+        def integral(function, low=0.0, high=1.0, one=one):
+            return integrate.quad(lambda x: function(x) * one.pdf(np.array([[x]])).item(), low, high, epsabs=1e-11)[0]
+
+        mean = integral(lambda x: x)
+        assert integral(lambda x: 1) == pytest.approx(1, abs=1e-9)
+        assert found.mean_sd()[0][i] == pytest.approx(mean, abs=1e-8)
+        assert found.mean_sd()[1][i] == pytest.approx(np.sqrt(integral(lambda x, mean=mean: (x - mean) ** 2)), abs=1e-8)
+        assert one.cdf(np.array([[0.6]])).item() == pytest.approx(integral(lambda x: 1, high=0.6), abs=1e-9)
+        assert one.sf(np.array([[0.6]])).item() == pytest.approx(integral(lambda x: 1, low=0.6), abs=1e-9)
+        lower, upper = one.hdi(0.9)[0]
+        assert integral(lambda x: 1, lower, upper) == pytest.approx(0.9, abs=1e-7)
+        assert np.ptp(one.pdf(np.array([[lower, upper]]))) < 1e-5
+    assert found.cdf(np.array([[-1.0, 0.0, 1.0, 2.0]])).tolist() == [[0, 0, 1, 1]] * 2
+    assert (found.pdf(np.array([[0.0, 1.0]])) == 0).all()
+    np.testing.assert_allclose(found.cdf(found.ppf(np.array([[0.1, 0.7]]))), [[0.1, 0.7]] * 2, rtol=1e-12)
+
+
+# ── Weighted scores ──
+
+
+def slope(y, score, sample_weight):
+    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
+    return model.fit(special.logit(score)[:, None], y, sample_weight).coef_.item()
+
+
+def probabilistic(metric, y, score, sample_weight):
+    tp, fp = ((sample_weight * score)[y == label].sum() for label in (1, 0))
+    precision, recall = tp / (tp + fp), tp / sample_weight[y == 1].sum()
+    return {"precision": precision, "recall": recall, "f1": 2 * precision * recall / (precision + recall)}[metric]
+
+
+FUNCTIONS = {
+    "brier": sklearn_metrics.brier_score_loss,
+    "log_loss": sklearn_metrics.log_loss,
+    "average_precision": sklearn_metrics.average_precision_score,
+    "calibration_slope": slope,
+    **{f"probabilistic_{name}": functools.partial(probabilistic, name) for name in ("precision", "recall", "f1")},
+}
+
+
+@pytest.mark.parametrize("per_class", [False, True])
+@pytest.mark.parametrize("probability", [PROBABILITY, PROBABILITY.round(1).clip(0.05, 0.95)], ids=["", "tied"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_named_scores_are_those_of_functions_under_the_same_weights(name, probability, per_class):
+    options = {"draws": 6, "per_class": per_class, "random_seed": 3}
+    found = bp.weighted_score(name, Y, probability, **options)
+    expected = bp.weighted_score(FUNCTIONS[name], Y, probability, **options)
+    assert found.name == name
+    np.testing.assert_allclose(found.draws(6), expected.draws(6), rtol=1e-5 if name == "calibration_slope" else 1e-10)
+
+
+def test_a_mean_has_the_moments_of_dirichlet_weights():
+    errors = (PROBABILITY - Y) ** 2
+    is_within_error(bp.weighted_score("brier", Y, PROBABILITY, draws=20_000), errors.mean(), errors.std() / np.sqrt(44))
+    of_class = [errors[label == Y] for label in (0, 1)]
+    variance = sum((len(e) / 43) ** 2 * e.var() / (len(e) + 1) for e in of_class)
+    by_class = bp.weighted_score("brier", Y, PROBABILITY, per_class=True, draws=20_000)
+    is_within_error(by_class, errors.mean(), np.sqrt(variance))
+
+
+def test_weights_have_a_mean_of_one():
+    seen = []
+
+    def function(y, score, sample_weight):
+        seen.append([sample_weight.mean(), sample_weight[y == 1].mean()])
+        return 0.0
+
+    bp.weighted_score(function, Y, SCORE, draws=50)
+    np.testing.assert_allclose(np.array(seen)[:, 0], 1)
+    assert np.std(np.array(seen)[:, 1]) > 0.05
+    seen.clear()
+    bp.weighted_score(function, Y, SCORE, draws=50, per_class=True)
+    np.testing.assert_allclose(seen, 1)
+
+
+def test_area_by_a_function_is_that_of_roc_auc():
+    by_function = bp.weighted_score(sklearn_metrics.roc_auc_score, Y, SCORE, draws=300, per_class=True)
+    mean, sd = moments(by_pairs(Y, SCORE))
+    is_within_error(by_function, mean, sd)
+
+
+def test_systems_on_the_same_examples_may_be_subtracted():
+    losses = [bp.weighted_score("log_loss", Y, p, draws=2000).draws(2000) for p in (PROBABILITY, special.expit(OTHER))]
+    difference = -np.log(np.where(Y, PROBABILITY, 1 - PROBABILITY)) + np.log(special.expit(np.where(Y, OTHER, -OTHER)))
+    found = (losses[0] - losses[1]).values
+    assert found.mean() == pytest.approx(difference.mean(), abs=4 * found.std() / np.sqrt(2000))
+    assert found.std() == pytest.approx(difference.std() / np.sqrt(44), rel=0.1)
+
+
+def test_any_binary_metric_of_probabilities():
+    hard = (PROBABILITY > 0.5).astype(float)
+    found = bp.weighted_score("probabilistic_mcc", Y, hard, draws=10)
+    expected = bp.weighted_score(sklearn_metrics.matthews_corrcoef, Y, hard, draws=10)
+    np.testing.assert_allclose(found.draws(10), expected.draws(10), rtol=1e-10)
+    assert found.bounds == (-1, 1)
+
+
+def test_functions_of_more_than_two_classes():
+    rng = np.random.default_rng(0)
+    y, score = rng.integers(0, 3, 60), rng.dirichlet(np.ones(3), 60)
+    found = bp.weighted_score(sklearn_metrics.log_loss, y, score, draws=100)
+    assert found.mean().item() == pytest.approx(sklearn_metrics.log_loss(y, score), abs=4 * found.mcse().item())
+
+
+@pytest.mark.parametrize("overlap", [0.3, 3.0])
+def test_calibration_slope_of_nearly_separate_classes(overlap):
+    """Newton's steps go far from their start, and overshoot."""
+    log_odds = np.r_[np.linspace(-8, -1, 20), overlap, np.linspace(1, 8, 20), -overlap]
+    y, score = np.repeat([0, 1], 21), special.expit(log_odds)
+    options = {"draws": 20, "random_seed": 1}
+    found = bp.weighted_score("calibration_slope", y, score, **options).draws(20)
+    np.testing.assert_allclose(found, bp.weighted_score(slope, y, score, **options).draws(20), rtol=1e-4)
+
+
+def test_calibration_slope_of_real_predictions_settles_in_every_draw():
+    frame = bp.datasets.load("breast_cancer").query("model == 'logistic_regression'")
+    log_odds = special.logit(frame["score"].clip(1e-4, 1 - 1e-4))
+    found = bp.weighted_score("calibration_slope", frame["actual"], special.expit(log_odds), pos_label="malignant")
+    model = LogisticRegression(C=np.inf, tol=1e-10).fit(log_odds.to_numpy()[:, None], frame["actual"] == "malignant")
+    assert found.median().item() == pytest.approx(model.coef_.item(), abs=found.sd().item() / 2)
+
+
+def no_weights(y_true, y_score):
+    return 0.0
+
+
+def of_each_class(y_true, y_score, sample_weight):
+    return np.zeros(2)
+
+
+BAD_SCORES = [
+    (ValueError, "gini", PROBABILITY, {}, "must be one of 'brier', .*'probabilistic_' and a binary metric"),
+    (ValueError, "probabilistic_f", PROBABILITY, {}, "no metric named 'f'"),
+    (ValueError, "probabilistic_f1_macro", PROBABILITY, {}, "is an average over classes; name the binary metric"),
+    (ValueError, "brier", SCORE, {}, r"y_score must hold probabilities, in \[0, 1\]; it holds [-\d.]+"),
+    (ValueError, "probabilistic_f1", SCORE, {}, "y_score must hold probabilities"),
+    (ValueError, "log_loss", Y.astype(float)[::-1], {}, r"\d+ examples had a probability of 0 for what happened"),
+    (ValueError, "log_loss", np.where(np.arange(43) == np.argmin(Y), 1, PROBABILITY), {}, "1 example had"),
+    (ValueError, "calibration_slope", Y.astype(float), {}, "43 probabilities are 0 or 1, whose log-odds are infinite"),
+    (ValueError, "calibration_slope", 0.1 + 0.8 * Y, {}, "the probabilities separate the classes, or are all the same"),
+    (ValueError, "calibration_slope", 0.9 - 0.8 * Y, {}, "the probabilities separate the classes"),
+    (ValueError, "calibration_slope", Y * 0 + 0.5, {}, "or are all the same"),
+    (ValueError, "brier", PROBABILITY[1:], {}, "columns of unequal length: y_true 43, y_score 42"),
+    (ValueError, sklearn_metrics.log_loss, PROBABILITY[1:], {}, "columns of unequal length: y_true 43, y_score 42"),
+    (ValueError, "brier", np.where(Y, np.nan, PROBABILITY), {}, "y_score has 18 missing values"),
+    (ValueError, "brier", PROBABILITY, {"draws": 1}, "draws must be a whole number of at least 2"),
+    (ValueError, "probabilistic_precision", Y * 0.0, {}, "'probabilistic_precision' is undefined"),
+    (TypeError, no_weights, PROBABILITY, {}, "score_function: no_weights takes no sample_weight"),
+    (TypeError, of_each_class, PROBABILITY, {}, r"of_each_class must return a number; it returned shape \(2,\)"),
+    (TypeError, sklearn_metrics.log_loss, PROBABILITY, {"pos_label": 1}, "a function knows its own; bind it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("error", "function", "score", "options", "words"), BAD_SCORES)
+def test_bad_weighted_scores(error, function, score, options, words):
+    with pytest.raises(error, match=words):
+        bp.weighted_score(function, Y, score, **options)
+
+
+def test_log_loss_of_what_was_certain_and_right():
+    found = bp.weighted_score("log_loss", Y, Y.astype(float), draws=10)
+    assert found.mean() == 0

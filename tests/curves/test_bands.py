@@ -1,0 +1,359 @@
+"""Curves: the Bayesian bootstrap of the classes, bands and areas."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import integrate, stats
+from scipy.special import ndtr, ndtri
+from sklearn import metrics as sklearn_metrics
+
+import bayesperf as bp
+from bayesperf.counts.scores import Scores
+from bayesperf.curves import bands as _bands
+from bayesperf.curves.areas import bayesian_bootstrap as _bootstrap
+from bayesperf.curves.roc.called_positive import Masses, on_gaps, on_scores
+from bayesperf.curves.roc.draws import Bootstrapped, Observed
+from bayesperf.curves.roc.kinds import PRECISION_RECALL
+from tests.shared.curves import CURVES, DATA, every_data, normal_scores
+
+
+def scores_of(y, score):
+    return Scores.of(y, score)
+
+
+# ── Masses: the Bayesian bootstrap of the classes ──
+
+
+def test_share_above_a_threshold_is_beta():
+    """Of n scores without ties, k at least the threshold: the weighted share is Beta(k, n − k)."""
+    y, score = normal_scores(12, 30)
+    drawn = Bootstrapped(scores_of(y, score), 20_000, 0, False, on_scores)
+    fpr, recall = (np.concatenate(blocks) for blocks in zip(*drawn.rates(), strict=True))
+    for threshold, found, label in ((0.5, recall, 1), (1.0, recall, 1), (0.0, fpr, 0)):
+        above = score[y == label] >= threshold
+        k, n = above.sum(), above.size
+        assert 0 < k < n
+        at = np.flatnonzero(drawn.thresholds >= threshold)[-1]
+        assert stats.kstest(found[:, at], stats.beta(k, n - k).cdf).pvalue > 1e-3
+
+
+def test_ties_are_one_step():
+    """Equal scores weigh together: the share of k of n examples is Beta(k, n − k) whatever the ties among them."""
+    score = np.array([2, 2, 2, 1, 1, 0, 0, 0, 0.0])
+    drawn = Bootstrapped(Scores(np.sort(score), np.array([0.5])), 20_000, 1, False, on_scores)
+    _, recall = (np.concatenate(blocks) for blocks in zip(*drawn.rates(), strict=True))
+    np.testing.assert_array_equal(drawn.thresholds, [np.inf, 2, 1, 0.5, 0])
+    assert stats.kstest(recall[:, 1], stats.beta(3, 6).cdf).pvalue > 1e-3
+    assert stats.kstest(recall[:, 2], stats.beta(5, 4).cdf).pvalue > 1e-3
+    np.testing.assert_array_equal(recall[:, [0, 4]], np.tile([0.0, 1.0], (20_000, 1)))
+
+
+def test_gaps_are_passed_in_equal_parts():
+    # From the top: P N N P | N. Thresholds between them lie in gaps 1, 1, 1 and 2 of the positives' three.
+    called = np.array([0, 1, 1, 1, 2, 2])
+    sizes, places = on_gaps(called)
+    np.testing.assert_array_equal(sizes, [1, 1, 1])
+    np.testing.assert_allclose(places, [0, 1 + 1 / 6, 1 + 3 / 6, 1 + 5 / 6, 2.5, 3])
+    masses = Masses.of(on_gaps(called), np.array([[1.0, 2.0, 5.0]]))
+    np.testing.assert_allclose(masses.everywhere()[0], [0, 8 / 48, 2 / 8, 16 / 48, 5.5 / 8, 1])
+
+
+def test_gaps_cut_at_the_scores_are_dirichlet():
+    """Down to a score the share is Beta(k, n + 1 − k), that of order statistics; half a gap further on, between."""
+    positive = np.arange(6.0)
+    drawn = Bootstrapped(Scores(positive, np.array([2.5])), 40_000, 3, False)
+    _, recall = (np.concatenate(blocks) for blocks in zip(*drawn.rates(), strict=True))
+    # At threshold 4 two are called; one more threshold shares no gap with it: half of the third gap is passed.
+    rng = np.random.default_rng(0)
+    gaps = rng.dirichlet(np.ones(7), 40_000)
+    expected = gaps[:, :2].sum(1) + gaps[:, 2] / 2
+    assert stats.ks_2samp(recall[:, 2], expected).pvalue > 1e-3
+    assert recall[:, 2].mean() == pytest.approx(2.5 / 7, abs=4 * recall[:, 2].std() / 200)
+
+
+@pytest.mark.parametrize("steps", [on_scores, on_gaps])
+@every_data
+def test_curves_along_a_grid(data, steps):
+    """Against a walk along the corners of each curve."""
+    grid = np.array([0, 0.013, 0.2, 0.25, 0.5, 0.77, 1.0])
+    drawn = Bootstrapped(scores_of(*data), 20, 0, False, steps)
+    fpr, recall = (np.concatenate(blocks) for blocks in zip(*drawn.rates(), strict=True))
+    np.testing.assert_array_equal(fpr[:, [0, -1]], np.tile([0.0, 1.0], (20, 1)))
+    np.testing.assert_allclose(drawn.recall(grid), [walked(*r, grid, max) for r in zip(fpr, recall, strict=True)])
+    np.testing.assert_allclose(drawn.fpr(grid), [walked(*r, grid, min) for r in zip(recall, fpr, strict=True)],
+                               atol=1e-12)  # fmt: skip
+
+
+def walked(xs, ys, grid, choose):
+    """Return the greatest or least y of a broken line at each x."""
+    found = []
+    for x in grid:
+        values = [y for a, y in zip(xs, ys, strict=True) if a == x]
+        for (a, b), (c, d) in zip(pairwise(xs), pairwise(ys), strict=True):
+            if a < x < b:
+                values.append(c + (d - c) * (x - a) / (b - a))
+        found.append(choose(values))
+    return found
+
+
+def test_blocks_change_no_figure(monkeypatch):
+    y, score = DATA["continuous"]
+    whole = bp.roc_curve(y, score, draws=50)
+    band, point = whole.band(), whole.operating_point(cost=(1, 2))
+    monkeypatch.setattr(_bootstrap, "_BLOCK", 700)
+    again = bp.roc_curve(y, score, draws=50)
+    xr.testing.assert_allclose(again.band(), band, rtol=1e-12)
+    xr.testing.assert_identical(again.operating_point(cost=(1, 2)).threshold.draws(50), point.threshold.draws(50))
+    assert not again.band().equals(bp.roc_curve(y, score, draws=50, random_seed=1).band())
+
+
+# ── Bands ──
+
+
+@every_data
+@pytest.mark.parametrize("make", CURVES)
+def test_bands_hold_the_curve_and_each_other(make, data):
+    curve = make(*data, draws=200)
+    narrow, wide, whole = curve.band(0.5), curve.band(0.9), curve.band(0.9, "simultaneous")
+    ((name, band),) = wide.items()
+    assert name == curve.shape.y
+    assert band.dims == (curve.shape.x, "ci_bound")
+    assert ((band >= 0) & (band <= 1)).all()
+    observed = curve.shape.along(Observed(curve.scores), band[curve.shape.x].values)[0]
+    for inner, outer in ((narrow, wide), (wide, whole)):
+        # Where curves differ by one number a simultaneous band is a pointwise one, but ends at draws, not between them.
+        slack = 2e-3 if np.ptp(data[1]) == 0 else 0
+        assert (inner[name].sel(ci_bound="lower") >= outer[name].sel(ci_bound="lower") - slack).all()
+        assert (inner[name].sel(ci_bound="upper") <= outer[name].sel(ci_bound="upper") + slack).all()
+    assert ((observed >= band[:, 0]) & (observed <= band[:, 1])).all()
+    assert wide.attrs == {"ci_prob": 0.9, "kind": "pointwise", "method": "bayesian_bootstrap"}
+    assert whole.attrs["kind"] == "simultaneous"
+
+
+def test_grids():
+    y, score = normal_scores(20, 99)
+    for make, name in ((bp.roc_curve, "fpr"), (bp.precision_recall_curve, "recall")):
+        grid = make(y, score, draws=10).band()[name].values
+        np.testing.assert_allclose(grid, np.linspace(0, 1, 201)[-len(grid) :], atol=1e-15)
+    deviates = ndtri(bp.det_curve(y, score, draws=10).band()["fpr"].values)
+    np.testing.assert_allclose(deviates, np.linspace(ndtri(0.01), -ndtri(0.01), 201), atol=1e-12)
+
+
+def test_det_is_roc_upside_down():
+    det = bp.det_curve(*DATA["continuous"])
+    fpr = det.band()["fpr"].values
+    expected = np.quantile(1 - Bootstrapped(det.scores, 1000, 0, False).recall(fpr), [0.05, 0.95], axis=0).T
+    band = det.band(0.9)["fnr"].values
+    # The observed curve makes it wider at its ends.
+    np.testing.assert_allclose(band[40:150], expected[40:150], atol=1e-12)
+    assert (expected[:, 0] >= band[:, 0] - 1e-12).all()
+    assert (expected[:, 1] <= band[:, 1] + 1e-12).all()
+
+
+def test_rank_envelope():
+    """By definition: every curve is tried at every rank."""
+    rng = np.random.default_rng(0)
+    curves = np.cumsum(rng.normal(size=(120, 30)), axis=1)
+    curves[:, 4], curves[:, 7] = 0.0, np.round(curves[:, 7])
+    ordered = np.sort(curves, axis=0)
+
+    def inside(rank):
+        return np.mean([(c >= ordered[rank - 1]).all() and (c <= ordered[-rank]).all() for c in curves])
+
+    ranks = [rank for rank in range(1, 60) if inside(rank) >= 0.8]
+    assert max(ranks) > 1
+    np.testing.assert_array_equal(
+        _bands.simultaneous(curves, 0.8), np.stack([ordered[max(ranks) - 1], ordered[-max(ranks)]], -1)
+    )  # fmt: skip
+
+
+def test_rank_envelope_holds_new_curves():
+    """Of exchangeable curves it holds as many new ones as it says, within what its own draws leave open."""
+    rng = np.random.default_rng(1)
+    curves, new = np.cumsum(rng.normal(size=(2, 4000, 40)), axis=2)
+    lower, upper = _bands.simultaneous(curves, 0.9).T
+    held = ((new >= lower) & (new <= upper)).all(1).mean()
+    assert held == pytest.approx(0.9, abs=0.02)
+
+
+def test_precision_is_interpolated_by_counts():
+    """Davis & Goadrich (2006), table 1: from 5 true and 5 false positives to 10 and 30, of 20 positives."""
+    positive, negative = np.repeat([3, 2, 1], [5, 5, 10]), np.repeat([3, 2, 1], [5, 25, 1970])
+    observed = Observed(Scores(np.sort(positive).astype(float), np.sort(negative).astype(float)))
+    found = PRECISION_RECALL.along(observed, np.array([0.25, 0.3, 0.35, 0.4, 0.45, 0.5]))
+    np.testing.assert_allclose(found[0], [0.5, 0.375, 0.318, 0.286, 0.265, 0.25], atol=5e-4)
+
+
+def test_precision_varies_with_the_share_of_positives():
+    """Where all is called positive, precision is that share: Beta(positives, negatives)."""
+    y, score = normal_scores(30, 70)
+    curve = bp.precision_recall_curve(y, score, draws=20_000)
+    drawn = curve.shape.along(Bootstrapped(curve.scores, 20_000, 0, False), np.array([1.0]))[:, 0]
+    assert stats.kstest(drawn, stats.beta(30, 70).cdf).pvalue > 1e-3
+
+
+def test_beta_band_is_the_posterior_at_each_threshold():
+    y, score = DATA["tied"]
+    for make, names in ((bp.roc_curve, ("fpr", "recall")), (bp.precision_recall_curve, ("recall", "precision"))):
+        band = make(y, score, method="beta", prior="jeffreys").band(0.8)
+        thresholds = band["threshold"].values
+        # A finite threshold above all scores calls none positive, too.
+        finite = np.where(np.isinf(thresholds), 99, thresholds)
+        post = bp.posterior(bp.ConfusionMatrix.from_scores(y, score, thresholds=finite), prior="jeffreys")
+        for name in names:
+            lower, upper = post[name].eti(0.8).values.T
+            lower, upper = np.where(band[name][:, 0] > 0, lower, 0), np.where(band[name][:, 1] < 1, upper, 1)
+            np.testing.assert_allclose(band[name], np.stack([lower, upper], -1), rtol=1e-12)
+        assert band.attrs == {"ci_prob": 0.8, "kind": "pointwise", "method": "beta"}
+    assert band["recall"].values[0, 0] == 0
+    assert band["recall"].values[-1, 1] == 1
+
+
+def test_area_of_the_beta_band():
+    """By hand, a corner at a time."""
+    y, score = np.array([0, 1, 0, 1]), np.array([0.1, 0.4, 0.5, 0.9])
+    low = {k: stats.beta(k + 1, 3 - k).ppf(0.025) if k else 0.0 for k in range(3)}
+    high = {k: stats.beta(k + 1, 3 - k).ppf(0.975) if k < 2 else 1.0 for k in range(3)}
+    # Called positive of the positives, and of the negatives, as the threshold falls.
+    called = [(0, 0), (1, 0), (1, 1), (2, 1), (2, 2)]
+    worst = [(0, 0), *((high[fp], low[tp]) for tp, fp in called)]
+    best = [*((low[fp], high[tp]) for tp, fp in called), (1, 1)]
+    expected = [np.trapezoid(*np.transpose(corners)[::-1]) for corners in (worst, best)]
+    found = bp.roc_curve(y, score, method="beta").area_of_band()
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    curve = bp.precision_recall_curve(y, score, method="beta")
+    band = curve.band()
+    steps = np.diff(band["recall"].values, axis=0)
+    precision = band["precision"].values
+    expected = band["recall"].values[0] * precision[0] + (steps * precision[1:]).sum(0)
+    expected += (1 - band["recall"].values[-1]) * precision[-1]
+    np.testing.assert_allclose(curve.area_of_band(), expected, rtol=1e-12)
+
+
+# ── Areas ──
+
+
+def test_area_is_that_of_the_curve():
+    y, score = DATA["continuous"]
+    auc = sklearn_metrics.roc_auc_score(y, score)
+    curve = bp.roc_curve(y, score, draws=4000)
+    for area in (curve.area, curve.partial_area(0, 1)):
+        assert area.mean().item() == pytest.approx(auc, abs=4 * area.mcse().item())
+    drawn = (area.draws(4000).values for area in (curve.area, curve.partial_area(0, 1)))
+    assert stats.ks_2samp(*drawn).pvalue > 1e-3
+    assert curve.area.name == "roc_auc"
+    average_precision = bp.precision_recall_curve(y, score).area
+    assert average_precision.name == "average_precision"
+    expected = bp.weighted_score("average_precision", y, score).mean()
+    assert average_precision.mean().item() == pytest.approx(expected.item(), abs=0.01)
+
+
+@every_data
+@pytest.mark.parametrize(("low", "high"), [(0, 0.1), (0, 1), (0.2, 0.65), (0.5, 1)])
+def test_partial_areas(data, low, high):
+    observed = Observed(scores_of(*data))
+    ((fpr, recall),) = observed.rates()
+    inside = np.unique(np.concatenate([fpr[0], np.linspace(low, high, 4001)]))
+    inside = inside[(inside >= low) & (inside <= high)]
+    # From the right at the start and the left at the end of a stretch, curves being steep at some places.
+    right, left = (np.array(walked(fpr[0], recall[0], inside, choose)) for choose in (max, min))
+    expected = (np.diff(inside) * (right[:-1] + left[1:]) / 2).sum()
+    assert observed.areas(low, high).item() == pytest.approx(expected, abs=1e-12)
+    if low == 0:
+        theirs = sklearn_metrics.roc_auc_score(*data, max_fpr=high)
+        least = high**2 / 2
+        standardised = (1 + (expected - least) / (high - least)) / 2 if high < 1 else expected
+        assert standardised == pytest.approx(theirs, abs=1e-12)
+
+
+def test_partial_areas_add_up():
+    curve = bp.roc_curve(*DATA["tied"], draws=50)
+    parts = [curve.partial_area(*ends).draws(50).values for ends in ((0, 0.3), (0.3, 1), (0, 1))]
+    np.testing.assert_allclose(parts[0] + parts[1], parts[2], rtol=1e-12)
+    assert curve.partial_area(0.2, 0.5).bounds == (0, 0.3)
+    assert curve.partial_area(0.2, 0.5).estimand == (
+        "Posterior of the system's area under the ROC curve from fpr 0.2 to 0.5 (Bayesian bootstrap)"
+    )
+
+
+# ── What bands cover ──
+
+
+def coverage(draw_bands, simulations):
+    """Return the share of data sets in which each of some bands holds what it should."""
+    return np.mean([draw_bands(np.random.default_rng([9, index])) for index in range(simulations)], axis=0)
+
+
+@pytest.mark.slow
+def test_weights_on_the_scores_alone_miss_the_curve():
+    """Why bands have weights on gaps: at an AUC of .95 the observed curve runs at 1, where scores have no width."""
+    grid = np.linspace(0.05, 0.95, 181)
+    mean = np.sqrt(2) * ndtri(0.95)
+    true = ndtr(mean + ndtri(grid))
+
+    def held(rng):
+        scores = Scores(np.sort(rng.normal(mean, 1, 50)), np.sort(rng.normal(0, 1, 50)))
+        found = []
+        for steps in (on_scores, on_gaps):
+            drawn = Bootstrapped(scores, 1000, 0, False, steps).recall(grid)
+            lower, upper = _bands.simultaneous(drawn, 0.95).T
+            found.append(((lower <= true) & (true <= upper)).all())
+        return found
+
+    of_scores, of_gaps = coverage(held, 60)
+    assert of_scores < 0.3
+    assert of_gaps > 0.93 - 2 * np.sqrt(0.93 * 0.07 / 60)
+
+
+@pytest.mark.slow
+def test_precision_recall_and_det_bands_cover():
+    """Whole curves of binormal scores, the classes as frequent as they come, between recall or fpr .05 and .95."""
+    mean = np.sqrt(2) * ndtri(0.8)
+
+    def held(rng):
+        y = (rng.random(200) < 0.4).astype(int)
+        score = rng.normal(mean * y)
+        precision = (
+            bp.precision_recall_curve(y, score).band(kind="simultaneous")["precision"].sel(recall=slice(0.05, 0.95))
+        )
+        recall = precision["recall"].values
+        true = 0.4 * recall / (0.4 * recall + 0.6 * ndtr(ndtri(recall) - mean))
+        fnr = bp.det_curve(y, score).band(kind="simultaneous")["fnr"].sel(fpr=slice(0.05, 0.95))
+        of_det = ndtr(-mean - ndtri(fnr["fpr"].values))
+        return [
+            bool(((t >= b[:, 0]) & (t <= b[:, 1])).all()) for t, b in ((true, precision.values), (of_det, fnr.values))
+        ]
+
+    assert (coverage(held, 150) > 0.93 - 2 * np.sqrt(0.93 * 0.07 / 150)).all()
+
+
+@pytest.mark.slow
+def test_operating_points_and_partial_areas_cover():
+    mean = np.sqrt(2) * ndtri(0.8)
+    rates = [ndtr(mean + ndtri(0.1)), ndtr(ndtri(0.9) - mean), -ndtri(0.1)]
+    area = integrate.quad(lambda x: ndtr(mean + ndtri(x)), 0, 0.2)[0]
+
+    def held(rng):
+        y = np.repeat([1, 0], 100)
+        curve = bp.roc_curve(y, rng.normal(mean * y))
+        by_fpr, by_recall = curve.operating_point(fpr=0.1), curve.operating_point(recall=0.9)
+        marginals = by_fpr.recall, by_recall.fpr, by_fpr.threshold, curve.partial_area(0, 0.2)
+        ends = [m.eti().values for m in marginals]
+        return [low <= true <= high for (low, high), true in zip(ends, [*rates, area], strict=True)]
+
+    found = coverage(held, 200)
+    np.testing.assert_allclose(found, 0.95, atol=4 * np.sqrt(0.95 * 0.05 / 200))
+
+
+@pytest.mark.slow
+def test_area_of_the_beta_band_is_too_wide():
+    mean = np.sqrt(2) * ndtri(0.8)
+
+    def held(rng):
+        y = np.repeat([1, 0], 100)
+        low, high = bp.roc_curve(y, rng.normal(mean * y), method="beta").area_of_band().values
+        return [low <= 0.8 <= high]
+
+    assert coverage(held, 300) > 0.97

@@ -1,0 +1,393 @@
+"""Expected performance curves: expectations, two systems, figures, and what is refused."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+import bayesperf as bp
+from bayesperf.curves import epc, epc_compare, equal_error_threshold
+from bayesperf.curves.expected_performance import criteria as _criteria
+from bayesperf.curves.expected_performance import system as _system
+from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
+from bayesperf.curves.expected_performance.interval_counts import Examples
+from tests.shared.epc import ALPHAS, DEV, HTER, TEST, fractions, normal, tied
+
+mpl.use("Agg")
+
+
+# ── Expected performance ──
+
+
+def on_itself(sample, **options):
+    """Return the curve whose thresholds are chosen on the test set: what `epc` refuses."""
+    test = Examples.of(sample, "test", None)
+    system = _system.System((test.sorted(),), test, np.zeros(len(test.score), dtype=np.intp), [])
+    settings = {"criterion": "far_frr", "metric": bp.metrics.get("hter"), "alphas": np.arange(101) / 100,
+                "method": "bayesian_bootstrap", "prior": np.ones((2, 2)), "prior_text": "flat", "resample": "test",
+                "n_draws": 500, "random_seed": 0}  # fmt: skip
+    return ExpectedPerformanceCurve(system, **(settings | options))
+
+
+@pytest.mark.parametrize(("n", "shift"), [(40, 1.0), (300, 2.0), (300, 0.0), (2000, 1.5)])
+def test_expected_performance_chosen_on_the_test_set_is_the_area_under_the_roc_curve(n, shift):
+    """G = (A + 1/2)/2, to the resolution of the rates; and what is left of it, known as well."""
+    y, score = normal(n, shift, seed=n)
+    found = on_itself((y, score)).expected_performance()
+    area = 1 - roc_auc_score(y, score)
+    negatives, positives = (y == 0).sum(), (y == 1).sum()
+    assert found["G"].item() == pytest.approx((area + 0.5) / 2, abs=1 / (8 * min(negatives, positives)) + 1e-12)
+    if n <= 500:
+        frr_at_no_far = (score[y == 1] <= score[y == 0].max()).mean()
+        far_at_no_recall = (score[y == 0] > score[y == 1].max()).mean()
+        rest = (1 - far_at_no_recall) / positives - frr_at_no_far / negatives
+        assert found["G"].item() == pytest.approx((area + 0.5) / 2 + rest / 8, abs=1e-12)
+
+
+@pytest.mark.parametrize("criterion", ["far_frr", "precision_recall"])
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (0.13, 0.4)])
+def test_expected_performance_is_a_mean_over_alpha(criterion, bounds):
+    dev, test = tied(60, 8, step=0.125), normal(70, seed=9)
+    # So high that precision is defined at every threshold but inf.
+    test = test[0], test[1] + 2
+    found = epc(dev, test, criterion=criterion).expected_performance(*bounds)
+    y, score = dev
+    levels = np.unique(score)
+    grid = [levels[0], *((levels[:-1] + levels[1:]) / 2), np.inf]
+    pick = (lambda far, frr, p, r: (far, frr)) if criterion == "far_frr" else (lambda far, frr, p, r: (p, r))
+    on_dev = [pick(*fractions(y, score >= cut)) for cut in grid]
+    on_test = [pick(*fractions(test[0], test[1] >= cut)) for cut in grid]
+    alphas = bounds[0] + (bounds[1] - bounds[0]) * (np.arange(20_000) + 0.5) / 20_000
+    for which, name in enumerate(("E_V1", "E_V2")):
+        values = np.array([np.inf if None in v else float(v[which]) for v in on_dev])
+        chosen = np.abs(alphas[:, None] - values).argmin(1)
+        means = np.array([np.nan if None in v else float(sum(v) / 2) for v in on_test])
+        assert found[name].item() == pytest.approx(means[chosen].mean(), abs=60 / 20_000)
+    assert found["G"].item() == pytest.approx((found["E_V1"] + found["E_V2"]).item() / 2, rel=1e-12)
+    for name in ("E_V1", "E_V2", "G"):
+        lower, upper = found["interval"].sel(quantity=name).values
+        assert lower < found[name] < upper
+
+
+def test_intervals_of_expected_performance_by_a_loop():
+    curve = epc(DEV, TEST, prior="haldane", draws=4000)
+    rng = np.random.default_rng(2)
+    (first, w1), (second, w2) = (curve._nodes(i, 0.0, 1.0) for i in (0, 1))
+    cuts = np.concatenate([curve.system.thresholds([rule])[0] for rule in (first, second)])
+    weights = np.concatenate([w1, w2]) / 2
+    y, score = TEST
+    called = score >= cuts[:, None]
+    expected = []
+    for _ in range(1000):
+        w = rng.standard_exponential(len(y))
+        far, frr = called @ (w * (y == 0)) / w[y == 0].sum(), 1 - called @ (w * (y == 1)) / w[y == 1].sum()
+        expected.append(weights @ (far + frr) / 2)
+    lower, upper = curve.expected_performance()["interval"].sel(quantity="G").values
+    # Standard error of a 2.5 % quantile of 1,000 near-normal draws: 0.085 of their deviation.
+    np.testing.assert_allclose([lower, upper], np.quantile(expected, [0.025, 0.975]), atol=0.4 * np.std(expected))
+
+
+# ── Two systems ──
+
+
+def correlated(shifts, n=200, seed=0, same=0.8):
+    """Return a development and a test set of systems whose scores correlate."""
+    rng = np.random.default_rng(seed)
+    systems = [[] for _ in shifts]
+    for _ in ("dev", "test"):
+        y = rng.permutation(np.repeat([0, 1], n // 2))
+        common = rng.normal(size=n)
+        for system, shift in zip(systems, shifts, strict=True):
+            system.append((y, shift * y + same * common + np.sqrt(1 - same**2) * rng.normal(size=n)))
+    return systems
+
+
+FIRST, SECOND = correlated((2.0, 1.6))
+
+
+def predicted(curve, alpha, data):
+    return (data[1] >= curve.dataset["threshold"].sel(alpha=alpha).item()).astype(int)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "recall", "fpr"])
+def test_the_comparison_at_an_alpha_is_that_of_the_joint_outcomes(metric):
+    a, b = (epc(*data, metric=metric, alphas=ALPHAS) for data in (FIRST, SECOND))
+    n = 20_000
+    found = epc_compare(a, b, draws=n)
+    drawn, y = found.difference.draws(800), FIRST[1][0]
+    for alpha in (0.3, 0.7):
+        pair = bp.PairedConfusionMatrix.from_predictions(
+            y, predicted(a, alpha, FIRST[1]), predicted(b, alpha, SECOND[1])
+        )
+        exact = bp.compare(pair, metric=metric)
+        p = exact.prob_greater.item()
+        assert found.prob_greater.sel(alpha=alpha).item() == pytest.approx(p, abs=4.5 * np.sqrt(0.25 / n))
+        cdf = exact.difference.cdf(np.sort(drawn.sel(alpha=alpha)))
+        assert stats.kstest(cdf, "uniform").pvalue > 1e-3
+
+
+def test_the_difference_of_hter_is_paired():
+    a, b = (epc(*data, alphas=ALPHAS) for data in (FIRST, SECOND))
+    paired, apart = (epc_compare(a, b, paired=p, draws=4000) for p in (True, False))
+    independent = np.hypot(a.posterior["hter"].sd(), b.posterior["hter"].sd())
+    np.testing.assert_allclose(apart.difference.sd(), independent, rtol=0.08)
+    assert (paired.difference.sd() < apart.difference.sd()).all()
+    assert (paired.difference.sd() < 0.8 * apart.difference.sd())[1:].all()
+    np.testing.assert_allclose(paired.difference.mean(), apart.difference.mean(), atol=5 * 0.03 / np.sqrt(2000))
+    xr.testing.assert_allclose(paired.dataset, a.dataset[[HTER]] - b.dataset[[HTER]])
+    turned = epc_compare(b, a, draws=4000)
+    np.testing.assert_allclose(turned.difference.mean(), -paired.difference.mean(), atol=5 * 0.03 / np.sqrt(2000))
+    np.testing.assert_allclose(paired.prob_better, 1 - paired.prob_greater)
+
+
+def test_a_system_and_itself_are_alike():
+    curve = epc(*FIRST, alphas=ALPHAS, prior="haldane")
+    found = epc_compare(curve, curve)
+    assert (found.difference.draws(1000) == 0).all()
+    assert (found.prob_greater == 0.5).all()
+    assert not found.significant().any()
+    assert (found.percentile_test(200)["p_value"] == 1).all()
+    # A prior takes the two for different systems, of which it knows nothing.
+    curve = epc(*FIRST, alphas=ALPHAS)
+    found = epc_compare(curve, curve, draws=4000)
+    np.testing.assert_allclose(found.prob_greater, 0.5, atol=4.5 * 0.5 / np.sqrt(4000))
+    assert (found.difference.sd() < 0.5 * curve.posterior["hter"].sd()).all()
+
+
+def test_significance_is_that_of_the_band():
+    a, b = (epc(*data) for data in correlated((2.0, 1.2), 120))
+    found = epc_compare(a, b, names=("new", "old"), rope=0.02)
+    for kind in ("pointwise", "simultaneous"):
+        band = found.band(0.9, kind)[HTER]
+        outside = (band.sel(ci_bound="lower") > 0) | (band.sel(ci_bound="upper") < 0)
+        np.testing.assert_array_equal(found.significant(0.9, kind), outside)
+    assert 0 < found.significant(0.9, "simultaneous").sum() < found.significant(0.9).sum() <= 101
+    assert found.significant().sel(alpha=0.7)
+    assert found.prob_rope.sel(alpha=0.7, rope="below") > 0.9
+    summary = found.summary()
+    assert summary.loc[50, ["a", "b"]].tolist() == ["new", "old"]
+    assert len(summary) == 101
+    assert repr(found) == "<bayesperf.ExpectedPerformanceComparison: half_total_error_rate, new − old, alpha: 101>"
+
+
+def test_the_percentile_test_by_a_loop():
+    """Rows of a table of both systems' outcomes, drawn with replacement, as the paper has it."""
+    a, b = (epc(*data, metric="f1", alphas=[0.3, 0.6], method="bootstrap") for data in correlated((1.8, 1.6), 120))
+    found = epc_compare(a, b).percentile_test(20_000)
+    y = a.system.test.positive
+    rng = np.random.default_rng(7)
+    for alpha in (0.3, 0.6):
+        called = [c.system.test.score >= c.dataset["threshold"].sel(alpha=alpha).item() for c in (a, b)]
+        rows = rng.integers(len(y), size=(4000, len(y)))
+        f1 = [2 * (y[rows] & z[rows]).sum(1) / (y[rows].sum(1) + z[rows].sum(1)) for z in called]
+        difference = f1[0] - f1[1]
+        mean = difference.mean()
+        p = (np.abs(difference - mean) >= abs(mean)).mean()
+        at = found.sel(alpha=alpha)
+        assert at["difference"].item() == pytest.approx(
+            mean, abs=4.5 * difference.std() * np.sqrt(1 / 4000 + 1 / 20_000)
+        )
+        # The share and, as the mean is one of draws too, where it is taken.
+        assert at["p_value"].item() == pytest.approx(p, abs=0.04)
+        assert 0.005 < p < 0.995
+
+
+def test_systems_of_folds_are_paired_too():
+    y, score = normal(80, seed=3)
+    other = score + np.random.default_rng(5).normal(size=80)
+    fold = np.arange(80) % 4
+    a, b = epc(test=(y, score), folds=fold, alphas=ALPHAS), epc(test=(y, other), folds=fold[::-1], alphas=ALPHAS)
+    found = epc_compare(a, b, draws=4000)
+    # Its margins: the mean is that of the two posteriors.
+    expected = bp.posterior(a.cm, "flat")["hter"].mean() - bp.posterior(b.cm, "flat")["hter"].mean()
+    error = found.difference.sd() / np.sqrt(4000)
+    assert (np.abs(found.difference.mean() - expected) < 4.5 * error).all()
+
+
+def test_thresholds_chosen_beforehand_can_reverse_the_roc_curves():
+    """System a separates better at every operating point; its scores drift, so its thresholds do not hold."""
+    levels = stats.norm.ppf((np.arange(500) + 0.5) / 500)
+    y = np.repeat([0, 1], 500)
+    a = [(y, np.concatenate([levels, levels + 3]) + drift) for drift in (0, 1)]
+    b = [(y, np.concatenate([levels, levels + 2.5]) * scale) for scale in (1, 1 + 1e-6)]
+    rates = [[(score[y == 1] < cut).mean() for cut in np.sort(score[y == 0])] for (_, score) in (a[1], b[1])]
+    assert (np.array(rates[0]) <= rates[1]).all()
+    assert roc_auc_score(*a[1]) > roc_auc_score(*b[1])
+    hter = [epc(*data, alphas=[0.5]).dataset[HTER].item() for data in (a, b)]
+    # At the middle between the means, a's moved by 1: Φ(−0.5)/2 + Φ(−2.5)/2, and Φ(−1.25).
+    np.testing.assert_allclose(hter, [stats.norm.cdf([-0.5, -2.5]).mean(), stats.norm.cdf(-1.25)], atol=0.01)
+    assert epc_compare(epc(*a, alphas=[0.5]), epc(*b, alphas=[0.5])).significant().item()
+
+
+def test_the_curve_is_unbiased_and_one_of_thresholds_chosen_on_the_test_set_is_not():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30)
+    rule = [(_criteria.CRITERIA["far_frr"], np.array([0.5]))]
+    beforehand, on_test, true = [], [], []
+    for _ in range(400):
+        system = _system.system_of(*((y, rng.normal(1.5 * y)) for _ in range(2)), None, None)
+        cut = system.thresholds(rule)
+        true.append((stats.norm.sf(cut) + stats.norm.cdf(cut - 1.5)).item() / 2)
+        itself = on_itself((system.test.positive, system.test.score)).system
+        for found, of in ((beforehand, system), (on_test, itself)):
+            found.append(bp.metrics.get("hter").evaluate(of.counts(of.thresholds(rule)), 1).item())
+    gap = np.subtract(beforehand, true)
+    assert abs(gap.mean()) < 4 * gap.std() / np.sqrt(400)
+    gap = np.subtract(on_test, true)
+    assert gap.mean() < -8 * gap.std() / np.sqrt(400)
+
+
+# ── Figures ──
+
+
+def test_a_figure_shows_curve_band_and_criterion():
+    curve = epc(DEV, TEST)
+    (axes,) = curve.plot(ci_prob=0.9).axes
+    x, y = axes.lines[0].get_data()
+    np.testing.assert_array_equal(x, curve.alphas)
+    np.testing.assert_array_equal(y, curve.dataset[HTER])
+    shaded = axes.collections[0].get_paths()[0].vertices[:, 1]
+    band = curve.band(0.9)[HTER]
+    assert (shaded.min(), shaded.max()) == (band.min(), band.max())
+    assert "α·FAR + (1 − α)·FRR" in axes.get_xlabel()
+    assert axes.get_ylabel() == "half total error rate on the test set"
+    assert "90 % pointwise equal-tailed band" in axes.figure.get_suptitle()
+
+
+def test_a_figure_of_two_systems_shades_where_they_differ():
+    a, b = (epc(*data) for data in correlated((2.5, 1.0)))
+    found = epc_compare(a, b, names=("new", "old"))
+    top, bottom = found.plot().axes
+    labels = [text.get_text() for text in top.get_legend().get_texts()]
+    assert labels == ["new", "old", "0 outside the band of the difference"]
+    spans = [patch for patch in bottom.patches if patch.get_width() > 0]
+    significant = found.significant().values
+    assert len(spans) == (np.diff(significant.astype(int), prepend=0) == 1).sum()
+    width = sum(patch.get_width() for patch in spans)
+    assert width == pytest.approx(np.where(np.isin(found.curves[0].alphas, [0, 1]), 0.005, 0.01)[significant].sum())
+    assert bottom.get_ylabel() == "new\n− old"
+    three = bp.plots.epc({"new": a, "old": b, "again": a}, kind="simultaneous")
+    assert len(three.axes[0].get_legend().get_texts()) == 3
+    assert "simultaneous" in three.get_suptitle()
+    with pytest.raises(ValueError, match="curves: give one or more, of one criterion"):
+        bp.plots.epc({"new": a, "old": epc(*FIRST, criterion="far")})
+    with pytest.raises(ValueError, match="curves: give one or more"):
+        bp.plots.epc({})
+    with pytest.raises(ValueError, match="ci_kind must be one of 'eti'"):
+        found.plot(ci_kind="hdi")
+
+
+# ── What is refused ──
+
+Y, SCORE = TEST
+ONE_CLASS = (np.ones(4, dtype=int), np.arange(4.0))
+MISSING = (np.array([0, 1, 1]), np.array([0.1, np.nan, 0.3]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "words"),
+    [
+        ((ONE_CLASS, TEST), {}, ValueError, r"dev: y_true must hold two classes; it holds 1"),
+        ((DEV, ONE_CLASS), {}, ValueError, r"test: y_true must hold two classes; it holds 1"),
+        ((MISSING, TEST), {}, ValueError, "dev: y_score has 1 missing value"),
+        ((DEV, (Y, SCORE[:-1])), {}, ValueError, "test: columns of unequal length: y_true 150, y_score 149"),
+        ((DEV, (["a", "b"], [1, 2])), {}, ValueError, "test: which of the labels .'a', 'b'. is the positive class"),
+        ((DEV, (Y, SCORE.astype(str))), {}, TypeError, "test: y_score must be numbers"),
+        ((DEV, SCORE), {}, TypeError, "test must be a pair of labels and scores"),
+        ((DEV,), {}, TypeError, "test: give the labels and scores of the test set"),
+        ((TEST, TEST), {}, ValueError, "dev and test are the same examples"),
+        ((TEST, (Y.copy(), SCORE.copy())), {}, ValueError, "dev and test are the same examples"),
+        ((None, TEST), {}, ValueError, "dev: give a development set, or else folds"),
+        ((DEV, TEST), {"folds": Y}, ValueError, "dev: give a development set, or else folds"),
+        ((None, TEST), {"folds": Y[:-1]}, ValueError, "columns of unequal length: test 150, folds 149"),
+        ((None, TEST), {"folds": 0 * Y}, ValueError, "folds: there is only one"),
+        ((None, TEST), {"folds": Y}, ValueError, "without fold 0 the rest hold one class only"),
+        ((None, TEST), {"folds": np.arange(150), "resample": "both"}, ValueError, "with folds there is none"),
+        ((DEV, TEST), {"alphas": [0.5, 1.1]}, ValueError, r"alphas must be in \[0, 1\]; they reach from 0.5 to 1.1"),
+        ((DEV, TEST), {"alphas": [0.5, 0.1]}, ValueError, "alphas must ascend"),
+        ((DEV, TEST), {"alphas": [0.5, 0.5]}, ValueError, "alphas must ascend"),
+        ((DEV, TEST), {"alphas": []}, ValueError, "alphas must be one-dimensional and not empty"),
+        ((DEV, TEST), {"alphas": [np.nan]}, ValueError, "alphas has 1 missing value"),
+        ((DEV, TEST), {"criterion": "eer"}, ValueError, "criterion must be one of 'far_frr', 'precision_recall'"),
+        ((DEV, TEST), {"metric": "herd"}, ValueError, "no metric named 'herd'"),
+        ((DEV, TEST), {"metric": "recall_per_class"}, ValueError, "has a value a class"),
+        ((DEV, TEST), {"method": "beta"}, ValueError, "method must be one of 'bayesian_bootstrap', 'bootstrap'"),
+        ((DEV, TEST), {"resample": "dev"}, ValueError, "resample must be one of 'test', 'both'"),
+        ((DEV, TEST), {"draws": 1}, ValueError, "draws must be a whole number of at least 2"),
+        ((DEV, TEST), {"random_seed": -1}, ValueError, "random_seed must be a non-negative integer"),
+        ((DEV, TEST), {"method": "bootstrap", "prior": "flat"}, ValueError, "prior: the bootstrap resamples"),
+        ((DEV, TEST), {"prior": "none"}, ValueError, "prior must be one of flat"),
+        ((DEV, TEST), {"prior": bp.prior.rate(1, 1)}, ValueError, "prior: a rate prior is none of the whole matrix"),
+        (
+            (DEV, TEST),
+            {"prior": bp.prior.dirichlet(np.ones((3, 3)))},
+            ValueError,
+            "prior: its pseudo-counts have shape",
+        ),
+        ((DEV, TEST), {"pos_label": 2}, ValueError, "test: pos_label=2 is not among the labels"),
+    ],
+)
+def test_bad_arguments(arguments, options, error, words):
+    with pytest.raises(error, match=words):
+        epc(*arguments, **options)
+
+
+def test_bad_arguments_of_figures():
+    curve = epc(DEV, TEST, alphas=[0.5])
+    with pytest.raises(ValueError, match="area: of one α there is none"):
+        _ = curve.area
+    with pytest.raises(ValueError, match="kind must be one of 'pointwise', 'simultaneous'"):
+        curve.band(kind="whole")
+    with pytest.raises(ValueError, match="prob must be a number between 0 and 1"):
+        curve.band(95)
+    for low, high in ((0.5, 0.5), (-0.1, 1), (0.2, 1.2), (0.4, 0.3)):
+        with pytest.raises(ValueError, match=r"low and high must be in \[0, 1\], low the smaller"):
+            curve.expected_performance(low, high)
+    with pytest.raises(ValueError, match="y_true must hold two classes"):
+        equal_error_threshold(*ONE_CLASS)
+
+
+@pytest.mark.parametrize(
+    ("other", "options", "error", "words"),
+    [
+        ({"criterion": "far"}, {}, ValueError, "a and b differ in criterion"),
+        ({"metric": "f1"}, {}, ValueError, "a and b differ in metric"),
+        ({"alphas": [0.1]}, {}, ValueError, "a and b differ in alphas"),
+        ({"method": "bootstrap"}, {}, ValueError, "a and b differ in method"),
+        ({"prior": "jeffreys"}, {}, ValueError, "a and b differ in prior"),
+        ({"resample": "both"}, {}, ValueError, "b: its thresholds are drawn anew"),
+        ({}, {"names": "ab"}, ValueError, "names must be two different names"),
+        ({}, {"names": ("a", "a")}, ValueError, "names must be two different names"),
+        ({}, {"rope": -0.1}, ValueError, "rope must be the half-width"),
+        ({}, {"draws": 1.5}, ValueError, "draws must be a whole number"),
+    ],
+)
+def test_bad_comparisons(other, options, error, words):
+    with pytest.raises(error, match=words):
+        epc_compare(epc(*FIRST), epc(*SECOND, **other), **options)
+
+
+def test_comparisons_of_what_is_no_curve_or_of_other_examples():
+    with pytest.raises(TypeError, match=r"b must be a curve, as bayesperf\.epc returns; it is tuple"):
+        epc_compare(epc(*FIRST), tuple(FIRST))
+    other = epc(DEV, TEST)
+    with pytest.raises(ValueError, match="paired: the labels of the two test sets differ"):
+        epc_compare(epc(*FIRST), other)
+    assert epc_compare(epc(*FIRST), other, paired=False).prob_greater.shape == (101,)
+
+
+@pytest.mark.slow
+def test_many_scores():
+    """A hundred thousand scores, a thousand draws, in bounded memory."""
+    import tracemalloc
+
+    dev, test = normal(100_000, seed=1), normal(100_000, seed=2)
+    curves = [epc(dev, test), epc(dev, (test[0], test[1] + 0.3 * np.random.default_rng(0).normal(size=100_000)))]
+    tracemalloc.start()
+    curves[0].band()
+    curves[0].expected_performance()
+    epc_compare(*curves).band()
+    assert tracemalloc.get_traced_memory()[1] < 2**30
+    tracemalloc.stop()

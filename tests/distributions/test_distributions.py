@@ -1,0 +1,258 @@
+"""The one-dimensional posteriors against independent computation: adaptive integration, draws, direct minimisation."""
+
+import numpy as np
+import pytest
+from scipy import integrate, optimize, special, stats
+
+import bayesperf as bp
+from bayesperf import metrics
+from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.two_betas import Beta, Transformed
+from bayesperf.metrics.exact_forms import Mixture, Transform
+
+QUADRATURE = [name for name in [*metrics.names(), "f2", "f0.5"] if isinstance(metrics.get(name).exact, Mixture)]
+# (tp, fn, fp, tn): small, balanced, perfect, nothing found, large and skewed, a tiny class, few negatives.
+TABLES = [
+    (3, 2, 1, 4),
+    (65, 15, 35, 30),
+    (10, 0, 0, 10),
+    (0, 5, 5, 100),
+    (5, 1, 3000, 100_000),
+    (100_000, 100, 3, 5),
+]
+
+
+def posterior(table, prior="flat", **options):
+    tp, fn, fp, tn = table
+    return bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=fn, fp=fp, tn=tn), prior, **options)
+
+
+def adaptive_cdf(distribution, t):
+    """P(metric ≤ t) by adaptive integration over the logit of the outer Beta."""
+    inner, outer, form = distribution.inner, distribution.outer, distribution.form
+    (a, b), (c, d) = ((float(beta.a[0, 0]), float(beta.b[0, 0])) for beta in (inner, outer))
+    share = special.betainc if form.increasing else special.betaincc
+
+    def integrand(y):
+        w, rest = special.expit(y), special.expit(-y)
+        below = share(a, b, np.clip(form.inner_at(t, w, rest), 0, 1))
+        return below * np.exp(c * np.log(w) + d * np.log(rest) - special.betaln(c, d))
+
+    mode, scale = np.log(c / d), min(1, np.sqrt(1 / c + 1 / d))
+    low, high = mode - 45 / c - 10 * scale, mode + 45 / d + 10 * scale
+    points = list(mode + scale * np.array([-8, -4, -2, -1, 0, 1, 2, 4, 8]))
+    if form.outer_at:
+        x = special.betaincinv(a, b, [1e-12, 1e-6, 0.01, 0.5, 0.99, 1 - 1e-6, 1 - 1e-12])
+        points += list(special.logit(np.clip(form.outer_at(t, x, 1 - x), 1e-250, 1 - 1e-16)))
+    inside = sorted(p for p in points if low < p < high)
+    return integrate.quad(integrand, low, high, points=inside, limit=2000, epsabs=1e-11, epsrel=1e-11)[0]
+
+
+@pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")
+@pytest.mark.parametrize("prior", ["flat", "jeffreys"])
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("name", QUADRATURE)
+def test_quadrature_agrees_with_adaptive_integration(name, table, prior):
+    marginal = posterior(table, prior)[name]
+    points = marginal.ppf([0.025, 0.3, 0.9]).values
+    expected = [adaptive_cdf(marginal._distribution, t) for t in points]
+    np.testing.assert_allclose(marginal.cdf(points), expected, atol=1e-7, rtol=0)
+    np.testing.assert_allclose(marginal.sf(points), 1 - np.array(expected), atol=1e-7, rtol=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", TABLES)
+def test_quadrature_agrees_with_draws(table):
+    n = 4_000_000
+    marginals = {name: posterior(table)[name] for name in QUADRATURE}
+    rng = np.random.default_rng(20)
+    tp, fn, fp, tn = rng.standard_gamma(np.array(table) + 1.0, (n, 4)).T
+    for name, marginal in marginals.items():
+        draws = metrics.get(name).of_binary(tp, fn, fp, tn)
+        levels = np.array([0.01, 0.1, 0.5, 0.9, 0.99])
+        observed = [(draws <= x).mean() for x in marginal.ppf(levels).values]
+        error = np.sqrt(levels * (1 - levels) / n)
+        assert np.all(np.abs(observed - levels) < 5 * error), name
+        if np.isfinite(marginal.sd().item()):
+            assert abs(draws.mean() - marginal.mean().item()) < 5 * marginal.sd().item() / np.sqrt(n), name
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("name", ["f2", "balanced_accuracy", "fowlkes_mallows", "positive_likelihood_ratio"])
+def test_density_is_the_derivative_of_the_cdf(name, table):
+    marginal = posterior(table)[name]
+    x = marginal.ppf([0.1, 0.4, 0.8]).values
+    step = 1e-4 * marginal.eti().diff("ci_bound").item()
+    slope = (marginal.cdf(x + step).values - marginal.cdf(x - step).values) / (2 * step)
+    np.testing.assert_allclose(marginal.pdf(x), slope, rtol=1e-4)
+
+
+@pytest.mark.parametrize("a", [0.1, 0.25, 0.5, 1, 3, 80, 1e5])
+@pytest.mark.parametrize("b", [0.1, 0.5, 1, 7, 1e4])
+def test_moments_of_f1_agree_with_the_hypergeometric_series(a, b):
+    form = metrics.get("f1").exact
+    mean, sd = Transformed(Beta(np.array([[a]]), np.array([[b]])), form.forward, form.inverse).mean_sd()
+    # E[J/(1 + J)] = 1 − ₂F₁(1, a; a + b; −1), and a derivative of it for the square.
+    import mpmath
+
+    expected = 2 * (1 - mpmath.hyp2f1(1, a, a + b, -1))
+    square = 4 * (1 - 2 * mpmath.hyp2f1(1, a, a + b, -1) + mpmath.hyp2f1(2, a, a + b, -1))
+    assert mean[0] == pytest.approx(float(expected), abs=1e-9)
+    assert sd[0] == pytest.approx(float(mpmath.sqrt(square - expected**2)), rel=1e-5)
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("name", ["f0.5", "fowlkes_mallows", "half_total_error_rate", "markedness", "geometric_mean"])
+def test_moments_of_mixtures_agree_with_the_integral_of_their_cdf(name, table):
+    marginal = posterior(table)[name]
+    low, high = marginal.bounds
+    middle = marginal.ppf([1e-9, 0.001, 0.5, 0.999, 1 - 1e-9]).values
+    mean = low + integrate.quad(lambda t: marginal.sf(t).item(), low, high, points=middle, limit=200, epsabs=1e-10)[0]
+    assert marginal.mean().item() == pytest.approx(mean, abs=1e-7)
+    variance = integrate.quad(
+        lambda t: 2 * (t - mean) * (marginal.sf(t).item() - (t < mean)), low, high, points=[*middle, mean], limit=200
+    )[0]
+    assert marginal.sd().item() == pytest.approx(np.sqrt(variance), rel=1e-5)
+
+
+def test_moments_of_ratios_are_closed_and_diverge_where_they_should():
+    a, b, c, d = 4, 3, 6, 2  # recall ~ Beta(4, 3), specificity ~ Beta(6, 2): E[1/fpr] = 7/1, E[1/fpr²] diverges
+    ratio = posterior((a - 1, b - 1, d - 1, c - 1))["positive_likelihood_ratio"]
+    assert ratio.mean().item() == pytest.approx(4 / 7 * 7)
+    assert np.isinf(ratio.sd().item())
+    assert np.isinf(posterior((3, 2, 0, 5))["positive_likelihood_ratio"].mean().item())
+    assert np.isfinite(posterior((3, 2, 0, 5))["positive_likelihood_ratio"].median().item())
+    assert posterior((3, 2, 9, 5))["negative_likelihood_ratio"].mean().item() == pytest.approx(3 / 7 * 15 / 5)
+
+
+@pytest.mark.parametrize("name", [*QUADRATURE, "recall", "f1"])
+@pytest.mark.parametrize("millions", [1, 100, 10_000])
+def test_large_counts_meet_the_delta_method(name, millions):
+    shares = np.array([0.40, 0.10, 0.05, 0.45])
+    total = millions * 1_000_000
+    marginal = posterior(tuple((shares * total).astype(int).tolist()))[name]
+    metric = metrics.get(name)
+    gradient = np.imag([metric.of_binary(*(shares + 1e-20j * unit)) for unit in np.eye(4)]) / 1e-20
+    sd = np.sqrt((shares * gradient**2).sum() - (shares @ gradient) ** 2) / np.sqrt(total)
+    assert marginal.mean().item() == pytest.approx(
+        metric.of_binary(*shares), abs=0.01 * sd + 10 / total * np.abs(gradient).max()
+    )
+    assert marginal.sd().item() == pytest.approx(sd, rel=1e-3)
+    for interval in (marginal.hdi(), marginal.eti()):
+        assert interval.diff("ci_bound").item() == pytest.approx(2 * 1.959964 * sd, rel=1e-3)
+
+
+def shortest(ppf, prob):
+    """The shortest interval holding prob, by direct minimisation of its width over the lower tail mass."""
+
+    def width(tail):
+        return np.diff(ppf(np.array([tail, tail + prob])))[0]
+
+    grid = np.linspace(0, 1 - prob, 51)
+    best = int(np.argmin(ppf(grid + prob) - ppf(grid)))
+    tail = grid[best]
+    if 0 < best < 50:
+        bracket = (grid[best - 1], grid[best + 1])
+        tail = optimize.minimize_scalar(width, bounds=bracket, method="bounded", options={"xatol": 1e-11}).x
+    return ppf(np.array([tail, tail + prob]))
+
+
+@pytest.mark.parametrize("prob", [0.5, 0.8, 0.95, 0.99])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [(5, 2), (2, 5), (40, 40), (1.001, 9), (1000, 3), (1e5, 2e3), (1.5, 1.5), (2, 1.0001), (0.5, 8), (8, 0.5), (1, 4)],
+)
+def test_hdi_of_a_beta_is_the_shortest_interval(a, b, prob):
+    beta = Beta(np.array([[float(a)]]), np.array([[float(b)]]))
+    # The minimum is flat: where the width changes by 1e-16, the ends move by the root of that.
+    np.testing.assert_allclose(beta.hdi(prob)[0], shortest(stats.beta(a, b).ppf, prob), atol=1e-6)
+
+
+@pytest.mark.parametrize("prob", [0.5, 0.95])
+@pytest.mark.parametrize("table", [(5, 2, 1, 8), (0, 5, 5, 20), (30, 0, 0, 30), (1, 40, 2, 9)])
+@pytest.mark.parametrize("name", ["f1", "balanced_accuracy", "f2"])
+def test_hdi_on_the_metrics_own_scale_is_the_shortest_interval(name, table, prob):
+    marginal = posterior(table)[name]
+    np.testing.assert_allclose(marginal.hdi(prob), shortest(lambda q: marginal.ppf(q).values, prob), atol=1e-6)
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("prior", ["flat", "jeffreys", "perks"])
+@pytest.mark.parametrize("name", ["recall", "f1", *QUADRATURE])
+def test_intervals_hold_their_probability(name, table, prior):
+    marginal = posterior(table, prior)[name]
+    for interval in (marginal.hdi(0.95), marginal.eti(0.95)):
+        assert np.diff(marginal.cdf(interval.values))[0] == pytest.approx(0.95, abs=1e-9)
+    assert marginal.hdi().diff("ci_bound").item() <= marginal.eti().diff("ci_bound").item() * (1 + 1e-9)
+
+
+def test_hdi_at_the_bounds():
+    def hdi(a, b, prob=0.9):
+        return Beta(np.array([[a]]), np.array([[b]])).hdi(prob)[0]
+
+    np.testing.assert_allclose(hdi(1.0, 1.0), [0.05, 0.95], atol=1e-12)  # flat: central
+    np.testing.assert_allclose(hdi(1.0, 3.0), [0, 1 - 0.1 ** (1 / 3)], atol=1e-12)  # falling: from 0
+    np.testing.assert_allclose(hdi(3.0, 1.0), [0.1 ** (1 / 3), 1], atol=1e-12)  # rising: to 1
+    np.testing.assert_allclose(hdi(0.5, 0.5), [0, np.sin(0.45 * np.pi) ** 2], atol=1e-12)  # U-shaped, a tie: the lower
+    assert hdi(0.5, 0.4)[1] == 1  # U-shaped, more at 1
+
+
+def test_many_hdis_at_once_are_those_one_by_one():
+    rng = np.random.default_rng(3)
+    counts = np.concatenate([rng.integers(0, 4, (50, 2)), rng.integers(0, 2000, (50, 2))]) + rng.choice(
+        [0.25, 0.5, 1], (100, 1)
+    )
+    together = Beta(counts[:, :1], counts[:, 1:]).hdi(0.95)
+    single = [Beta(row[None, :1], row[None, 1:]).hdi(0.95)[0] for row in counts]
+    np.testing.assert_allclose(together, single, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["f1", "jaccard_micro", "specificity_micro", "fpr_micro"])
+def test_transforms_are_the_change_of_variable(name):
+    cm = bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 1, 9]] if "_" in name else [[9, 1], [2, 7]])
+    marginal = bp.posterior(cm)[name]
+    base = marginal._distribution.base
+    form = metrics.get(name).exact_form(len(cm.labels))
+    assert isinstance(form, Transform)
+    rng = np.random.default_rng(11)
+    n = 400_000
+    draws = form.forward(rng.beta(base.a[0, 0], base.b[0, 0], n))
+    assert marginal.mean().item() == pytest.approx(draws.mean(), abs=5 * draws.std() / np.sqrt(n))
+    assert marginal.sd().item() == pytest.approx(draws.std(), rel=5 / np.sqrt(n))
+    levels = np.array([0.1, 0.5, 0.9])
+    observed = [(draws <= x).mean() for x in marginal.ppf(levels).values]
+    np.testing.assert_allclose(observed, levels, atol=5 * np.sqrt(0.25 / n))
+    area = integrate.quad(lambda x: marginal.pdf(x).item(), *marginal.bounds, limit=200)[0]
+    assert area == pytest.approx(1, abs=1e-7)
+
+
+def test_draws_describe_the_defined_ones_and_count_the_others():
+    values = np.array([[[0.1, 0.2, np.nan, 0.4, 0.3]], [[1.0, 2.0, 3.0, 4.0, 5.0]]])
+    draws = Draws(values, (0.0, 5.0))
+    mean, sd = draws.mean_sd()
+    np.testing.assert_allclose(mean, [0.25, 3])
+    np.testing.assert_allclose(sd, [np.std([0.1, 0.2, 0.4, 0.3], ddof=1), np.sqrt(2.5)])
+    np.testing.assert_allclose(draws.undefined(), [0.2, 0])
+    np.testing.assert_allclose(draws.cdf(np.array([[0.2]])), [[0.5], [0]])
+    np.testing.assert_allclose(draws.mcse(), sd / np.sqrt([4, 5]))
+    with pytest.raises(ValueError, match="'f1' is undefined"):
+        Draws.of("f1", np.full((1, 1, 3), np.nan), (0.0, 1.0))
+
+
+def test_hdi_of_draws_is_the_shortest_window():
+    values = np.sort(np.random.default_rng(5).beta(5, 2, 4000))
+    inside = int(np.floor(0.95 * len(values)))
+    start = np.argmin(values[inside:] - values[: len(values) - inside])
+    expected = values[start], values[start + inside]
+    np.testing.assert_allclose(Draws(values[None, None, :], (0.0, 1.0)).hdi(0.95)[0], expected, atol=1e-3)
+
+
+def test_autocorrelated_draws_have_a_larger_monte_carlo_error():
+    rng = np.random.default_rng(8)
+    noise = rng.normal(size=(1, 4, 2000))
+    chain = np.zeros_like(noise)
+    for t in range(1, noise.shape[-1]):
+        chain[..., t] = 0.9 * chain[..., t - 1] + noise[..., t]
+    dependent, independent = (Draws(chain, (-np.inf, np.inf), kind).mcse()[0] for kind in (False, True))
+    # An AR(1) chain of coefficient .9 has (1 + .9)/(1 − .9) = 19 times fewer effective draws.
+    assert dependent / independent == pytest.approx(np.sqrt(19), rel=0.25)

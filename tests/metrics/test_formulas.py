@@ -1,0 +1,308 @@
+"""Every metric: by hand, against scikit-learn, and where it is undefined.
+
+The value by hand of a new metric goes into BINARY (`_metrics.py`) or ORDERED, its facts into `test_metrics_facts.py`.
+"""
+
+from math import sqrt
+
+import numpy as np
+import pytest
+import sklearn.metrics as sk
+
+import bayesperf as bp
+from bayesperf import metrics
+from tests.shared.metrics import AVERAGES, BINARY, BINARY_NAMES, EVERY, NAMES, THREE
+
+
+def score(cm, metric):
+    return bp.score(cm, metric).values
+
+
+# ── By hand ──────────────────────────────────────────────────────────────────────────────────────
+ORDERED = {
+    "accuracy": 14 / 20,
+    "error_rate": 6 / 20,
+    "balanced_accuracy": (5 / 6 + 4 / 8 + 5 / 6) / 3,
+    "matthews_corrcoef": (14 * 20 - 130) / sqrt((400 - 136) * (400 - 138)),
+    "cohen_kappa": (280 - 130) / (400 - 130),
+    "weighted_kappa": 1 - 9 * 20 / (180 + 4 * 90),
+    "mean_absolute_error": (5 + 2) / 20,
+    "off_by_one": 19 / 20,
+    "precision_per_class": [5 / 8, 4 / 5, 5 / 7],
+    "precision_macro": (5 / 8 + 4 / 5 + 5 / 7) / 3,
+    "precision_micro": 14 / 20,
+    "precision_weighted": (6 * 5 / 8 + 8 * 4 / 5 + 6 * 5 / 7) / 20,
+    "recall_per_class": [5 / 6, 4 / 8, 5 / 6],
+    "recall_weighted": 14 / 20,
+    "specificity_per_class": [11 / 14, 11 / 12, 12 / 14],
+    "specificity_micro": 34 / 40,
+    "fpr_micro": 6 / 40,
+    "f1_macro": (10 / 14 + 8 / 13 + 10 / 13) / 3,
+    "f1_micro": 14 / 20,
+    "f2_per_class": [25 / (25 + 4 + 3), 20 / (20 + 16 + 1), 25 / (25 + 4 + 2)],
+    "jaccard_per_class": [5 / 9, 4 / 9, 5 / 8],
+    "jaccard_micro": 14 / 26,
+    "prevalence_per_class": [6 / 20, 8 / 20, 6 / 20],
+}
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_metrics_by_hand(name):
+    cm = bp.ConfusionMatrix.from_counts(tp=9, fn=3, fp=2, tn=16)
+    assert bp.score(cm, name).item() == pytest.approx(BINARY[name], abs=1e-14)
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_metrics_of_three_classes_by_hand(name):
+    cm = bp.ConfusionMatrix.from_table(THREE)
+    np.testing.assert_allclose(score(cm, name), ORDERED[name], rtol=1e-14)
+
+
+def test_every_metric_has_a_value_by_hand():
+    assert set(BINARY) == set(NAMES)
+    assert set(ORDERED) > {*metrics.names("classes"), *metrics.names("ordered")}
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_the_positive_class_may_come_first(name):
+    cm = bp.ConfusionMatrix.from_table([[9, 3], [2, 16]], labels=["p", "n"], pos_label="p")
+    assert bp.score(cm, name).item() == pytest.approx(BINARY[name], abs=1e-14)
+
+
+# ── Against scikit-learn ─────────────────────────────────────────────────────────────────────────
+
+BINARY_PEERS = {
+    "precision": lambda y, p: sk.precision_score(y, p),
+    "recall": lambda y, p: sk.recall_score(y, p),
+    "specificity": lambda y, p: sk.recall_score(y, p, pos_label=0),
+    "npv": lambda y, p: sk.precision_score(y, p, pos_label=0),
+    "fpr": lambda y, p: sk.roc_curve(y, p)[0][1],
+    "fnr": lambda y, p: 1 - sk.roc_curve(y, p)[1][1],
+    "f1": lambda y, p: sk.f1_score(y, p),
+    "f2": lambda y, p: sk.fbeta_score(y, p, beta=2),
+    "f0.5": lambda y, p: sk.fbeta_score(y, p, beta=0.5),
+    "jaccard": lambda y, p: sk.jaccard_score(y, p),
+    "informedness": lambda y, p: sk.balanced_accuracy_score(y, p, adjusted=True),
+    "half_total_error_rate": lambda y, p: 1 - sk.balanced_accuracy_score(y, p),
+    "positive_likelihood_ratio": lambda y, p: sk.class_likelihood_ratios(y, p)[0],
+    "negative_likelihood_ratio": lambda y, p: sk.class_likelihood_ratios(y, p)[1],
+}
+# y, p and all labels, some of which never occur.
+PEERS = {
+    "accuracy": lambda y, p, labels: sk.accuracy_score(y, p),
+    "error_rate": lambda y, p, labels: sk.zero_one_loss(y, p),
+    "balanced_accuracy": lambda y, p, labels: sk.balanced_accuracy_score(y, p),
+    "matthews_corrcoef": lambda y, p, labels: sk.matthews_corrcoef(y, p),
+    "cohen_kappa": lambda y, p, labels: sk.cohen_kappa_score(y, p, labels=labels),
+    "weighted_kappa": lambda y, p, labels: sk.cohen_kappa_score(
+        y,
+        p,
+        labels=labels,
+        weights="quadratic",
+    ),
+    "mean_absolute_error": lambda y, p, labels: sk.mean_absolute_error(y, p),
+    "off_by_one": lambda y, p, labels: np.mean(np.abs(y - p) <= 1),
+}
+AVERAGED_PEERS = {
+    "precision": sk.precision_score,
+    "recall": sk.recall_score,
+    "f1": sk.f1_score,
+    "f2": lambda *columns, **options: sk.fbeta_score(*columns, beta=2, **options),
+}
+SEEDS = range(6)
+
+
+def six_classes(seed):
+    """Class 2 is never predicted, class 3 never actual, class 5 neither."""
+    rng = np.random.default_rng(seed)
+    return rng.choice([0, 1, 2, 4], 60), rng.choice([0, 1, 3, 4], 60), list(range(6))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", BINARY_PEERS)
+def test_binary_metrics_are_those_of_scikit_learn(name, seed):
+    y_true, y_pred = np.random.default_rng(seed).integers(0, 2, (2, 40))
+    cm = bp.ConfusionMatrix.from_predictions(y_true, y_pred)
+    assert bp.score(cm, name).item() == pytest.approx(BINARY_PEERS[name](y_true, y_pred), abs=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", PEERS)
+def test_metrics_of_many_classes_are_those_of_scikit_learn(name, seed):
+    y_true, y_pred, labels = six_classes(seed)
+    cm = bp.ConfusionMatrix.from_predictions(y_true, y_pred, labels=labels)
+    expected = PEERS[name](y_true, y_pred, labels)
+    assert bp.score(cm, name).item() == pytest.approx(expected, abs=1e-13)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("name", AVERAGED_PEERS)
+def test_averages_are_those_of_scikit_learn(name, average, seed):
+    y_true, y_pred, labels = six_classes(seed)
+    cm = bp.ConfusionMatrix.from_predictions(y_true, y_pred, labels=labels)
+    options = {"average": None if average == "per_class" else average, "zero_division": np.nan}
+    expected = AVERAGED_PEERS[name](y_true, y_pred, labels=labels, **options)
+    np.testing.assert_allclose(score(cm, f"{name}_{average}"), expected, atol=1e-13)
+    assert np.isnan(expected).any() == (average == "per_class")
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_averages_of_jaccard_are_those_of_scikit_learn(average):
+    # Its zero_division cannot be NaN: every class occurs.
+    y_true, y_pred = np.random.default_rng(0).integers(0, 4, (2, 80))
+    cm = bp.ConfusionMatrix.from_predictions(y_true, y_pred)
+    expected = sk.jaccard_score(y_true, y_pred, average=average if average != "per_class" else None)
+    np.testing.assert_allclose(score(cm, f"jaccard_{average}"), expected, rtol=1e-13)
+
+
+# ── Undefined values ─────────────────────────────────────────────────────────────────────────────
+
+# Which cells are empty, and what has no value then.
+UNDEFINED = {
+    ("tp", "fn"): ["recall", "fnr", "informedness", "half_total_error_rate", "geometric_mean"],
+    ("tn", "fp"): ["specificity", "fpr", "informedness", "negative_likelihood_ratio"],
+    ("tp", "fp"): ["precision", "fdr", "markedness", "fowlkes_mallows", "matthews_corrcoef"],
+    ("tn", "fn"): ["npv", "false_omission_rate", "markedness", "matthews_corrcoef"],
+    ("tp", "fn", "fp"): ["jaccard", "f1", "f2", "cohen_kappa", "weighted_kappa"],
+    # A ratio without a bound has none either.
+    ("fp",): ["positive_likelihood_ratio", "diagnostic_odds_ratio"],
+    ("tn",): ["negative_likelihood_ratio"],
+    ("tp", "fn", "fp", "tn"): NAMES,
+}
+
+
+@pytest.mark.parametrize("empty", UNDEFINED)
+def test_undefined_is_nan(empty):
+    cells = dict.fromkeys(("tp", "fn", "fp", "tn"), 5) | dict.fromkeys(empty, 0)
+    cm = bp.ConfusionMatrix.from_counts(**cells)
+    values = {name: bp.score(cm, name).item() for name in NAMES}
+    assert {name for name in UNDEFINED[empty] if not np.isnan(values[name])} == set()
+    shares = ["accuracy", "error_rate", "prevalence", "mean_absolute_error", "off_by_one"]
+    assert {np.isnan(values[name]) for name in shares} == {cm.total.item() == 0}
+
+
+def test_correlation_with_a_constant_is_nan_where_scikit_learn_says_0():
+    y_true, y_pred = [0, 1, 1, 0], [1, 1, 1, 1]
+    cm = bp.ConfusionMatrix.from_predictions(y_true, y_pred)
+    assert sk.matthews_corrcoef(y_true, y_pred) == 0.0
+    assert np.isnan(bp.score(cm, "mcc"))
+
+
+def test_agreement_of_two_constants_is_nan():
+    assert np.isnan(bp.score(bp.ConfusionMatrix.from_counts(tp=9, fn=0, fp=0, tn=0), "cohen_kappa"))
+    assert bp.score(bp.ConfusionMatrix.from_counts(tp=9, fn=0, fp=3, tn=0), "cohen_kappa") == 0
+
+
+@pytest.mark.parametrize("base", BINARY_NAMES)
+def test_averages_come_from_each_class_against_the_rest(base):
+    rates = np.linspace(0.05, 1.5, 40)[:, None, None]
+    tables = np.random.default_rng(1).poisson(rates, (40, 4, 4))
+    cm = bp.ConfusionMatrix.from_table(tables, dims=["table"])
+    rest = cm.one_vs_rest()
+    per_class = score(rest, base)
+    np.testing.assert_array_equal(score(cm, f"{base}_per_class"), per_class)
+    np.testing.assert_array_equal(score(cm, f"{base}_micro"), score(rest.sum("label"), base))
+    support = tables.sum(-1)
+    for i, values in enumerate(per_class):
+        has = np.isfinite(values)
+        macro = np.mean(values[has]) if has.any() else np.nan
+        np.testing.assert_allclose(score(cm, f"{base}_macro")[i], macro, rtol=1e-12)
+        total = support[i][has].sum()
+        weighted = (values[has] * support[i][has]).sum() / total if total else np.nan
+        np.testing.assert_allclose(score(cm, f"{base}_weighted")[i], weighted, rtol=1e-12)
+    assert np.isnan(per_class).any()
+
+
+def test_classes_without_a_value_are_left_out_of_scores_only():
+    table = [[3, 1, 0], [2, 4, 0], [0, 0, 0]]
+    cm = bp.ConfusionMatrix.from_table(table)
+    for average in ("macro", "weighted"):
+        assert np.isfinite(bp.score(cm, f"recall_{average}"))
+        assert np.isnan(metrics.get(f"recall_{average}").evaluate(table))
+
+
+# ── What a score is ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_scores_are_labelled():
+    ones = np.ones((2, 3, 3), int)
+    cm = bp.ConfusionMatrix.from_table(ones, labels=["a", "b", "c"], dims={"fold": [7, 8]})
+    accuracy = bp.score(cm, "acc")
+    assert (accuracy.name, accuracy.dims) == ("accuracy", ("fold",))
+    assert accuracy["fold"].values.tolist() == [7, 8]
+    per_class = bp.score(cm, "ppv_per_class")
+    assert (per_class.name, per_class.dims) == ("precision_per_class", ("fold", "label"))
+    assert per_class["label"].values.tolist() == ["a", "b", "c"]
+    assert bp.score(cm.sel(fold=8), metrics.get("recall_macro"))["fold"].item() == 8
+
+
+def test_a_binary_metric_of_many_classes_names_the_averages():
+    cm = bp.ConfusionMatrix.from_table(THREE)
+    with pytest.raises(ValueError, match="'recall' is binary and there are 3 classes") as refusal:
+        bp.score(cm, "sensitivity")
+    for average in AVERAGES:
+        assert f"recall_{average}" in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", BINARY_NAMES)
+def test_a_binary_metric_asks_for_the_positive_class(name):
+    cm = bp.ConfusionMatrix.from_table([[1, 2], [3, 4]], labels=["no", "yes"])
+    with pytest.raises(ValueError, match=r"needs a positive class: .*'no', 'yes'.*pos_label='yes'"):
+        bp.score(cm, name)
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in BINARY_NAMES])
+def test_other_metrics_do_not_ask_for_it(name):
+    labels, table = ["a", "b"], [[1, 2], [3, 4]]
+    named = bp.ConfusionMatrix.from_table(table, labels=labels, pos_label="a")
+    unnamed = bp.ConfusionMatrix.from_table(table, labels=labels)
+    np.testing.assert_array_equal(score(named, name), score(unnamed, name))
+
+
+def test_one_class_each_needs_the_dim_label_free():
+    rest = bp.ConfusionMatrix.from_table(THREE).one_vs_rest()
+    with pytest.raises(ValueError, match="label"):
+        bp.score(rest, "recall_per_class")
+
+
+def test_only_a_matrix_has_a_score():
+    with pytest.raises(TypeError, match="ConfusionMatrix"):
+        bp.score([[1, 2], [3, 4]], "recall")
+
+
+# ── Costs ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_cost_by_hand():
+    cost = metrics.cost([[0, 1, 2], [1, -2, 1], [4, 1, 0]])
+    cm = bp.ConfusionMatrix.from_table([THREE, np.eye(3, dtype=int)], dims=["fold"])
+    np.testing.assert_allclose(score(cm, cost), [(1 + 2 - 8 + 2 + 4) / 20, -2 / 3])
+    assert (cost.bounds, cost.greater_is_better) == ((-2, 4), False)
+
+
+def test_cost_of_errors_alone_is_their_rate():
+    cm = bp.ConfusionMatrix.from_table(THREE)
+    assert bp.score(cm, metrics.cost(1 - np.eye(3))).item() == pytest.approx(6 / 20)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[0, 1, 2], [1, 0, 1]],
+        [0, 1],
+        3,
+        [[0, np.nan], [1, 0]],
+        [[0, np.inf], [1, 0]],
+        np.zeros((2, 2, 2)),
+    ],
+)
+def test_a_cost_matrix_is_square_and_finite(matrix):
+    with pytest.raises(ValueError, match="cost_matrix must be square and finite"):
+        metrics.cost(matrix)
+
+
+def test_a_cost_matrix_fits_the_classes():
+    with pytest.raises(ValueError, match=r"cost_matrix is for 2 classes; .* has 3"):
+        bp.score(bp.ConfusionMatrix.from_table(THREE), metrics.cost([[0, 1], [1, 0]]))

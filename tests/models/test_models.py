@@ -1,0 +1,263 @@
+"""The PyMC models: their densities, and what is made of their parameters, against SciPy. Nothing is sampled here."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import integrate, special, stats
+
+import bayesperf as bp
+from bayesperf import models
+from bayesperf.sampling import fit as sampling
+from tests.shared.models import (
+    BINARY_RATES,
+    CASES,
+    ONE,
+    SCORES,
+    SYSTEMS,
+    THREE,
+    built,
+    compiled,
+    compiled_case,
+    folds_of,
+    logits,
+    long_run,
+    prepared,
+)
+
+FOLDER = Path(models.__file__).parent
+FILES = sorted(FOLDER.glob("*.py"))
+NAMES = models.names()
+
+
+# ── The folder ──
+
+
+def test_every_file_is_a_model_with_a_name():
+    assert sorted(NAMES) == [file.stem for file in FILES if not file.stem.startswith("_")]
+    assert set(NAMES) <= set(dir(models))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_says_what_it_is(name):
+    module = getattr(models, name)
+    assert len(module.__doc__.splitlines()) > 5
+    assert f"`{name}`" in models.__doc__
+    assert module.PRIORS
+    for prior in module.PRIORS.values():
+        distribution = prior(2) if callable(prior) else prior
+        assert hasattr(distribution.owner.op, "ndim_supp")
+    parameters = list(inspect.signature(module.build).parameters.values())
+    assert [parameter.name for parameter in parameters[:2]] == ["data", "priors"]
+    assert parameters[1].default is None
+    for option in parameters[2:]:
+        assert option.kind is inspect.Parameter.KEYWORD_ONLY
+        assert option.default is not inspect.Parameter.empty
+        assert f"\n{option.name} : " in inspect.getdoc(module.build)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_model_file_stands_alone(file):
+    """To be read, copied and changed: nothing of the package, and nothing above the folder."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            assert not any(alias.name.split(".")[0] == "bayesperf" for alias in node.names), file
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level <= 1, file
+            assert (node.module or "").split(".")[0] != "bayesperf", file
+
+
+def test_importing_the_names_does_not_import_pymc():
+    code = (
+        "import sys, bayesperf as bp, bayesperf.models; bp.models.names(); dir(bp.models); "
+        "print(sorted({'pymc', 'pytensor', 'nutpie', 'arviz'} & set(sys.modules))); "
+        "bp.models.rates; print('pymc' in sys.modules)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.splitlines() == ["[]", "True"]
+
+
+def test_a_name_that_is_no_model():
+    with pytest.raises(AttributeError, match=r"module 'bayesperf\.models' has no attribute 'binary'"):
+        _ = models.binary
+
+
+# ── Densities, independently ──
+
+
+def points(case, n=3, seed=1):
+    rng = np.random.default_rng(seed)
+    return [{name: draw(rng) for name, draw in CASES[case][3].items()} for _ in range(n)]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_density(case):
+    counts, _, model = built(case)
+    assert {rv.name for rv in model.free_RVs} == set(CASES[case][3])
+    density = CASES[case][4]
+    found, expected = np.array([[compiled_case(case)(**p)[0], density(counts, **p)] for p in points(case)]).T
+    assert abs(expected[1:] - expected[0]).min() > 0.1
+    np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-9, atol=1e-9)
+    if not case.startswith(("datasets", "binormal")):  # their statistics are sufficient: up to a constant
+        # PyMC has the constants of these priors in single precision.
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_parameter_has_a_prior_by_name(case):
+    name, *_ = CASES[case]
+    latent = {"deviation", "correlation_unit", "weight"}
+    assert {rv.name for rv in built(case)[2].free_RVs} - latent <= set(getattr(models, name).PRIORS)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_dims_and_coords(case):
+    counts, _, model = built(case)
+    dims = {name: tuple(of) for name, of in model.named_vars_to_dims.items()}
+    for name, expected in CASES[case][5].items():
+        assert dims.get(name, ()) == expected, name
+    for variable in [*model.free_RVs, *model.deterministics, *model.data_vars, *model.observed_RVs]:
+        assert variable.ndim == len(dims.get(variable.name, ())), variable.name
+    for dim in {dim for of in dims.values() for dim in of} & set(counts.dims):
+        assert list(model.coords[dim]) == counts[dim].values.tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_model_is_among_the_cases(name):
+    assert name in {case[0] for case in CASES.values()}
+
+
+def test_what_is_observed_of_chosen_class_totals():
+    observed = {case: {rv.name for rv in built(case)[2].observed_RVs} for case in CASES}
+    assert observed["rates"] - observed["rates by actual"] == {"positives"}
+    assert observed["groups"] - observed["groups by actual"] == {"totals", "group_totals"}
+
+
+# ── What is computed from parameters ──
+
+
+def by_label(prevalence, recall, specificity, positive):
+    """Cells as a table in words: the positive class's row first if it is the first label."""
+    row = {True: (prevalence * recall, prevalence * (1 - recall)),
+           False: ((1 - prevalence) * specificity, (1 - prevalence) * (1 - specificity))}  # fmt: skip
+    (hit, miss), (right, wrong) = row[True], row[False]
+    return [[hit, miss], [wrong, right]] if positive == 0 else [[right, wrong], [miss, hit]]
+
+
+@pytest.mark.parametrize("pos_label", ["no", "yes"])
+@pytest.mark.parametrize("model", ["rates", "groups_logit"])
+def test_cells_of_rates_in_both_orders_of_the_labels(model, pos_label):
+    position = ["no", "yes"].index(pos_label)
+    data = SYSTEMS if model == "rates" else ONE
+    counts, options = prepared(model, bp.ConfusionMatrix(data.counts, pos_label), {})
+    at = compiled(sampling.built_model(model, counts, None, options))
+    if model == "rates":
+        point = {"prevalence": [0.2, 0.7], "recall": [0.9, 0.6], "specificity": [0.75, 0.35]}
+        _, found = at(**{name: np.array(value) for name, value in point.items()})
+        expected = [by_label(*(point[name][i] for name in BINARY_RATES), position) for i in (0, 1)]
+        assert found["cells"][0, position, position] == pytest.approx(0.18)
+    else:
+        point = {"location": np.array([-1.0, 2.0, 1.0]), "spread": np.zeros(3), "deviation": np.zeros((3, 3))}
+        _, found = at(**point)
+        expected = by_label(*special.expit(point["location"]), position)
+        np.testing.assert_allclose(found["cells_group"], [expected] * 3, rtol=1e-12)
+    np.testing.assert_allclose(found["cells"], expected, rtol=1e-12)
+
+
+def test_the_positive_class_is_said():
+    counts = SYSTEMS.counts.drop_attrs()
+    for label, expected in (("yes", [30, 5]), ("no", [20, 7])):
+        successes, _ = models.rates.outcomes(counts.assign_attrs(pos_label=label))
+        assert successes["recall"].values.tolist() == expected
+    with pytest.raises(
+        ValueError, match=r"which of the labels \['no', 'yes'\] is the positive class\? Name it, as pos_"
+    ):
+        models.rates.outcomes(counts)
+
+
+@pytest.mark.parametrize("name", ["rates", "groups_logit"])
+def test_models_of_two_classes_say_so(name):
+    with pytest.raises(ValueError, match=r"data: this model is of two classes; there are 3\. See the model 'groups'"):
+        getattr(models, name).build(THREE.counts)
+
+
+def test_cells_of_the_population():
+    for point in points("groups of systems"):
+        cells = compiled_case("groups of systems")(**point)[1]["cells"]
+        np.testing.assert_allclose(cells, point["prevalence"][:, :, None] * point["rates"], rtol=1e-12)
+    for point in points("multinomial"):
+        np.testing.assert_array_equal(
+            compiled_case("multinomial")(**point)[1]["cells"], point["shares"].reshape(2, 2, 2)
+        )
+    for point in points("paired"):
+        joint = point["shares"].reshape(2, 2, 2)
+        new, old = np.einsum("iab->ia", joint), np.einsum("iab->ib", joint)
+        np.testing.assert_allclose(compiled_case("paired")(**point)[1]["cells"], [new, old], rtol=1e-12)
+    assert list(built("paired")[2].coords["model"]) == ["new", "old"]
+
+
+def population_mean(location, spread):
+    def integrand(z):
+        return special.expit(location + spread * z) * stats.norm.pdf(z)
+
+    return integrate.quad(integrand, -12, 12, epsabs=1e-13, epsrel=1e-13, limit=500)[0]
+
+
+# Beyond three times its prior's scale, a spread makes the integrand nearly a step; there it is good enough.
+@pytest.mark.parametrize(("spread", "error"), [(0.1, 1e-13), (0.5, 1e-13), (1.0, 1e-10), (2.0, 1e-5), (3.0, 5e-4)])
+def test_population_mean_of_logit_normal_rates(spread, error):
+    for location in ([-4.0, 0.0, 0.7], [1.5, 3.0, 6.0]):
+        point = {"location": np.array(location), "spread": np.full(3, spread), "deviation": np.ones((3, 3))}
+        _, found = compiled_case("groups_logit")(**point)
+        expected = [population_mean(at, spread) for at in location]
+        np.testing.assert_allclose(found["rates"], expected, atol=error)
+        np.testing.assert_allclose(found["cells"], by_label(*expected, 1), atol=2 * error)
+        np.testing.assert_allclose(found["rates_group"], special.expit(np.array([location] * 3) + spread), rtol=1e-12)
+
+
+def test_rates_of_groups_with_covariates_and_a_correlation():
+    case = "groups_logit, LKJ and covariates"
+    for point in points(case):
+        _, found = compiled_case(case)(**point)
+        rates = special.expit(logits(**point))
+        np.testing.assert_allclose(found["rates_group"], rates, rtol=1e-10)
+        np.testing.assert_allclose(found["cells_group"], [by_label(*row, 1) for row in rates], rtol=1e-10)
+        assert found["correlation"] == pytest.approx(2 * point["correlation_unit"] - 1)
+
+
+@pytest.mark.parametrize("case", ["markov", "markov, varying"])
+def test_long_run_cells_of_a_chain(case):
+    for point in points(case, 10):
+        expected = long_run(point["stay"], point["predict_second"])
+        np.testing.assert_allclose(compiled_case(case)(**point)[1]["cells"], expected, rtol=1e-9)
+
+
+def test_differences_of_data_sets_are_in_the_units_of_the_scores():
+    _, unit = folds_of(SCORES)
+    for point in points("datasets"):
+        _, found = compiled_case("datasets")(**point)
+        assert found["average"] == pytest.approx(unit * point["center"])
+        assert found["spread_of_datasets"] == pytest.approx(unit * point["spread"])
+
+
+@pytest.mark.parametrize("case", ["groups", "groups of three classes", "groups by actual"])
+@pytest.mark.parametrize("repeats", [2, 5])
+def test_each_example_of_repeated_cross_validation_counts_once(case, repeats):
+    """Copies of the folds, each to the power 1/repeats, are the folds."""
+    _, data, options, _, density, _ = CASES[case]
+    dim = data.dims[0]
+    copies = xr.concat([data.counts] * repeats, dim).assign_coords({dim: np.arange(repeats * data.counts.sizes[dim])})
+    counts, chosen = prepared("groups", bp.ConfusionMatrix(copies, data.pos_label), {**options, "repeats": repeats})
+    model = sampling.built_model("groups", counts, None, chosen)
+    assert not model.observed_RVs
+    expected_terms = {"counts"} if case.endswith("actual") else {"counts", "totals", "group_totals"}
+    assert {potential.name for potential in model.potentials} == expected_terms
+    at = compiled(model)
+    found, expected = np.array([[at(**p)[0], density(data.counts, **p)] for p in points(case)]).T
+    # The multinomial coefficients of the totals are no function of the parameters.
+    np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-9)

@@ -1,0 +1,324 @@
+"""What the report says of scores: curves, areas, and what comes of thresholds chosen on other examples."""
+
+import re
+from html import unescape
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import precision_recall_curve, roc_curve
+
+import bayesperf as bp
+from bayesperf.reports import svg
+from bayesperf.reports.analysis import Settings, analyse
+from bayesperf.reports.html import render
+
+# The axes of a square picture, in pixels: where 0 and 1 are.
+LEFT, RIGHT, FLOOR, CEILING = 34, 310, 286, 20
+EXPECTED_FLOOR = 206
+
+
+def simulated(shifts, n=240, seed=0):
+    """Return scores of systems that judge the same examples, the first half of which chooses thresholds."""
+    rng = np.random.default_rng(seed)
+    actual, shared = rng.integers(0, 2, n), rng.normal(size=n)
+    part = np.where(np.arange(n) < n // 2, "dev", "test")
+    frames = []
+    for name, shift in shifts.items():
+        score = shift * actual + 0.7 * shared + 0.7 * rng.normal(size=n)
+        columns = {"actual": actual, "predicted": (score > 0.5).astype(int), "score": score, "part": part}
+        frames.append(pd.DataFrame({**columns, "case": np.arange(n), "system": name}))
+    # Rows of one example stand in different places.
+    return pd.concat(frames).sample(frac=1, random_state=seed)
+
+
+SPLIT = Settings(by=("system",), score="score", split="part", id="case", rope=0.02, metrics=("recall",))
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return simulated({"old": 1, "new": 2})
+
+
+@pytest.fixture(scope="module")
+def analysis(frame):
+    return analyse(frame, SPLIT)
+
+
+@pytest.fixture(scope="module")
+def page(analysis):
+    return render(analysis, "bayesperf report")
+
+
+def text_of(page):
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", page.split("<body>")[-1])).split())
+
+
+def part_of(frame, system, part="test"):
+    rows = frame.query("system == @system and part == @part").sort_values("case")
+    return rows["actual"].to_numpy(), rows["score"].to_numpy()
+
+
+def section(page, heading):
+    return re.search(rf"<h2>{re.escape(heading)}</h2>(.*?)(<h2>|</body>)", page, re.DOTALL)[1]
+
+
+def lines_of(picture):
+    """Return the solid lines of a picture, (n, 2) pixels each."""
+    paths = re.findall(r'<path d="M([^"]*)" fill="none" stroke="#\w+" stroke-width="1.6"/>', picture)
+    return [np.array([pair.split(",") for pair in path.split(" L")], dtype=float) for path in paths]
+
+
+# ── Ranking ──
+
+
+def test_areas_are_the_librarys(frame, analysis, page):
+    rows = pd.DataFrame(analysis.scores.area_rows).set_index(["area", "system"])
+    text = text_of(section(page, "How well do the scores rank?"))
+    for system in ("new", "old"):
+        scores = part_of(frame, system)
+        areas = {"roc_auc": bp.roc_auc(*scores), "average_precision": bp.precision_recall_curve(*scores).area}
+        for name, area in areas.items():
+            low, high = area.hdi().values
+            row = rows.loc[(name, system)]
+            wanted = [area.mean().item(), area.sd().item(), low, high]
+            assert list(row[["mean", "sd", "ci_lower", "ci_upper"]]) == pytest.approx(wanted)
+            assert f"{system} {area.mean().item():.3f} {low:.3f} – {high:.3f}" in text
+
+
+def test_areas_of_the_same_examples_are_compared(frame, analysis, page):
+    y_true, new = part_of(frame, "new")
+    found = bp.compare_auc(y_true, {"new": new, "old": part_of(frame, "old")[1]}, rope=0.02)
+    row = found.summary().iloc[0]
+    (compared,) = analysis.scores.compared_areas.values()
+    assert compared.summary().iloc[0].drop(["a", "b"]).to_dict() == pytest.approx(row.drop(["a", "b"]).to_dict())
+    shares = " ".join(f"{row[name]:.3f}" for name in ("prob_greater", "below", "inside", "above"))
+    figures = f"new − old {row['mean']:.3f} {row['ci_lower']:.3f} to {row['ci_upper']:.3f} {shares}"
+    assert figures in text_of(section(page, "How well do the scores rank?"))
+
+
+def test_curves_are_those_of_scikit_learn(frame, page):
+    roc, precision_recall = re.findall(r"<svg.*?</svg>", section(page, "How well do the scores rank?"))[:2]
+    for system, of_roc, of_precision in zip(("new", "old"), lines_of(roc), lines_of(precision_recall), strict=True):
+        fpr, recall, _ = roc_curve(*part_of(frame, system), drop_intermediate=False)
+        np.testing.assert_allclose(of_roc, pixels(fpr, recall), atol=0.051)
+        precision, recall, _ = (values[::-1] for values in precision_recall_curve(*part_of(frame, system)))
+        # A step each, whose height is the precision at its right end.
+        np.testing.assert_allclose(of_precision[1::2], pixels(recall[1:], precision[1:]), atol=0.051)
+        np.testing.assert_allclose(of_precision[::2], pixels(recall[:-1], precision[1:]), atol=0.051)
+
+
+def pixels(x, y):
+    return np.column_stack([LEFT + (RIGHT - LEFT) * np.asarray(x), FLOOR - (FLOOR - CEILING) * np.asarray(y)])
+
+
+def test_bands_are_the_librarys_and_said_to_be_simultaneous(frame, page):
+    shown = section(page, "How well do the scores rank?")
+    outline = re.search(r'<path d="M([^"]*) Z"', shown)[1]
+    drawn = np.array([pair.split(",") for pair in outline.split(" L")], dtype=float)
+    band = bp.roc_curve(*part_of(frame, "new")).band(kind="simultaneous")
+    lower, upper = band["recall"].values.T
+    wanted = np.concatenate([pixels(band["fpr"], upper), pixels(band["fpr"], lower)[::-1]])
+    np.testing.assert_allclose(drawn, wanted, atol=0.051)
+    assert "band: the system's, simultaneous, which is to say that with probability 95 % its whole curve" in text_of(
+        shown
+    )
+
+
+def test_without_ids_areas_are_not_compared(frame):
+    settings = Settings(by=("system",), score="score", split="part", metrics=("recall",))
+    analysis = analyse(frame, settings)
+    assert analysis.scores.compared_areas == {}
+    text = text_of(render(analysis, "bayesperf report"))
+    assert "are compared if a column identifies the examples, as --id example" in text
+    assert "of systems judged by different examples." in text
+
+
+def test_without_scores_or_a_split_there_is_nothing_of_them(frame):
+    for settings, present in ((Settings(), False), (Settings(score="score"), True)):
+        page = render(analyse(frame.query("system == 'old'"), settings), "bayesperf report")
+        assert ("How well do the scores rank?" in page) == ("Where to put the threshold" in page) == present
+        assert ("let other examples choose, in rows that a column tells apart, as --split" in page) == present
+        assert "What is to be expected?" not in page
+        assert "choose thresholds." not in page
+
+
+def test_systems_in_several_places_are_compared_in_each(frame):
+    frame = frame.assign(site=np.where(frame["case"] % 2, "north", "south"))
+    settings = Settings(by=("system", "site"), score="score", split="part", metrics=("recall",))
+    analysis = analyse(frame, settings)
+    assert list(analysis.scores.places) == ["north", "south"]
+    north = frame.query("site == 'north'")
+    wanted = [bp.epc(part_of(north, name, "dev"), part_of(north, name)) for name in ("new", "old")]
+    found = analysis.scores.compared_curves["north"]
+    np.testing.assert_array_equal(found.dataset["half_total_error_rate"], bp.epc_compare(*wanted).dataset.to_array()[0])
+    shown = section(render(analysis, "bayesperf report"), "How well do the scores rank?")
+    assert re.findall(r"<h3>(\w+)</h3>", shown) == ["north", "south"]
+    assert [len(lines_of(picture)) for picture in re.findall(r"<svg.*?</svg>", shown)[:4]] == [2] * 4
+
+
+def test_of_many_systems_no_two_in_a_picture_have_one_colour():
+    frame = simulated({f"s{k}": 1 + k / 10 for k in range(9)}, n=80)
+    page = render(analyse(frame, Settings(by=("system",), score="score", id="case", metrics=("recall",))), "report")
+    shown = section(page, "How well do the scores rank?")
+    pictures = [re.findall(r'stroke="(#\w+)" stroke-width="1.6"', svg) for svg in re.findall(r"<svg.*?</svg>", shown)]
+    assert [len(colours) for colours in pictures[:4]] == [6, 6, 3, 3]
+    assert all(len(set(colours)) == len(colours) for colours in pictures)
+    # Thirty-six pairs are a picture of probabilities, as of other metrics.
+    assert "P(a &gt; b): rows a, columns b" in shown
+
+
+def test_scores_that_leave_no_doubt_get_a_remark():
+    actual = np.tile([0, 1], 40)
+    frame = pd.DataFrame({"actual": actual, "predicted": actual[::-1], "score": 1.0})
+    settings = Settings(score="score", metrics=("recall",))
+    analysis = analyse(frame, settings)
+    assert analysis.scores.area_rows[0]["mean"] == 0.5
+    page = render(analysis, "bayesperf report")
+    assert "An interval without width is no certainty" in page
+    # Of one threshold there is no picture; the curve is the diagonal.
+    assert "Where to put the threshold" not in page
+    (line,) = lines_of(re.search(r"<svg.*?</svg>", section(page, "How well do the scores rank?"))[0])
+    np.testing.assert_allclose(line, pixels([0, 1], [0, 1]))
+    perfect = analyse(frame.assign(score=frame["actual"]), settings)
+    assert [row["mean"] for row in perfect.scores.area_rows] == pytest.approx([1, 1])
+    assert "An interval without width is no certainty" in render(perfect, "bayesperf report")
+
+
+def test_scores_of_which_most_are_the_same_are_shown_over_their_whole_range():
+    actual = np.tile([0, 1], 100)
+    frame = pd.DataFrame({"actual": actual, "predicted": actual[::-1], "score": np.r_[np.zeros(199), 3]})
+    over = analyse(frame, Settings(score="score", metrics=("recall",))).scores.over_thresholds[""]
+    at = over["recall"].mean()["threshold"].values
+    assert (at[0], at[-1]) == (0, 3)
+
+
+# ── Thresholds chosen on other examples ──
+
+
+def test_performance_is_that_of_the_test_rows(frame, analysis, page):
+    test = frame.query("part == 'test'")
+    counts = bp.ConfusionMatrix.from_frame(test, actual="actual", predicted="predicted", by="system")
+    np.testing.assert_array_equal(analysis.counts.counts, counts.counts)
+    assert analysis.paired.counts.sum() == len(test)
+    text = text_of(page)
+    assert "Only the 240 rows that 'part' calls 'test' judge; the 240 that it calls 'dev' choose thresholds." in text
+    assert text.index("What 240 predictions say") < text.index("Only the 240 rows") < text.index("What was counted")
+
+
+def test_neither_part_speaks_for_the_other(frame, analysis):
+    dev = frame["part"] == "dev"
+    noisy_dev = analyse(frame.assign(score=frame["score"].where(~dev, -frame["score"])), SPLIT).scores
+    assert noisy_dev.area_rows == analysis.scores.area_rows
+    assert [s.chosen for s in noisy_dev.systems] != [s.chosen for s in analysis.scores.systems]
+    noisy_test = analyse(frame.assign(score=frame["score"].where(dev, -frame["score"])), SPLIT).scores
+    assert [s.chosen for s in noisy_test.systems] == [s.chosen for s in analysis.scores.systems]
+    assert noisy_test.area_rows != analysis.scores.area_rows
+
+
+def test_the_threshold_is_the_best_of_the_other_rows_and_its_error_rate_that_of_the_test_rows(frame, analysis, page):
+    rows = pd.DataFrame(analysis.scores.expected_rows).query("quantity == 'half_total_error_rate'").set_index("system")
+    text = text_of(section(page, "What is to be expected?"))
+    for system in ("new", "old"):
+        dev, test = (part_of(frame, system, part) for part in ("dev", "test"))
+        errors = {cut: half_total_error(*dev, cut) for cut in dev[1]}
+        row = rows.loc[system]
+        # Between two scores all thresholds are alike; the lowest of the best is taken.
+        assert half_total_error(*dev, row["threshold"]) == pytest.approx(min(errors.values()))
+        first = min(cut for cut, error in errors.items() if error < min(errors.values()) + 1e-12)
+        assert row["threshold"] <= first
+        assert row["observed"] == pytest.approx(half_total_error(*test, row["threshold"]))
+        cm = bp.ConfusionMatrix.from_scores(*test, thresholds=row["threshold"])
+        low, high = bp.posterior(cm)["hter"].eti().values.ravel()
+        assert list(row[["ci_lower", "ci_upper"]]) == pytest.approx([low, high])
+        shown = f"{system}; threshold {row['threshold']:.4g} {row['observed']:.3f} {low:.3f} – {high:.3f}"
+        assert shown in text
+        assert shown.split(" ")[2] in text_of(section(page, "Performance over the threshold"))
+
+
+def half_total_error(y_true, score, threshold):
+    called = score >= threshold
+    return (called[y_true == 0].mean() + (~called)[y_true == 1].mean()) / 2
+
+
+def test_expected_performance_is_the_librarys(frame, analysis, page):
+    rows = pd.DataFrame(analysis.scores.expected_rows).set_index(["quantity", "system"])
+    text = text_of(section(page, "What is to be expected?"))
+    for system in ("new", "old"):
+        found = bp.epc(part_of(frame, system, "dev"), part_of(frame, system)).expected_performance()
+        for name in ("E_V1", "E_V2", "G"):
+            low, high = found["interval"].sel(quantity=name).values
+            row = rows.loc[(name, system)]
+            assert list(row[["observed", "ci_lower", "ci_upper"]]) == pytest.approx([found[name].item(), low, high])
+            assert f"{system} {found[name].item():.3f} {low:.3f} – {high:.3f}" in text
+
+
+def test_it_is_shaded_where_the_band_of_the_difference_leaves_out_0(frame, page):
+    shown = section(page, "What is to be expected?")
+    picture = re.search(r"<svg.*?</svg>", shown)[0]
+    curves = [bp.epc(part_of(frame, name, "dev"), part_of(frame, name)) for name in ("new", "old")]
+    differs = bp.epc_compare(*curves).significant(kind="simultaneous")
+    assert 0 < differs.sum() < len(differs)
+    spans = re.findall(r'<rect x="([\d.]+)" y="20" width="([\d.]+)" height="(\d+)"', picture)
+    at = LEFT + (RIGHT - LEFT) * differs["alpha"].values
+    shaded = np.zeros(len(at), dtype=bool)
+    for x, width, height in spans:
+        assert int(height) == EXPECTED_FLOOR - CEILING
+        shaded |= (at > float(x) - 0.1) & (at < float(x) + float(width) + 0.1)
+    np.testing.assert_array_equal(shaded, differs.values)
+    words = (
+        "Shaded: α at which the 95 % simultaneous band of the difference new − old leaves out 0, of systems judged by"
+    )
+    assert f"{words} the same examples." in text_of(shown)
+
+
+def test_expected_curves_are_drawn_in_steps(frame, page):
+    picture = re.search(r"<svg.*?</svg>", section(page, "What is to be expected?"))[0]
+    curve = bp.epc(part_of(frame, "new", "dev"), part_of(frame, "new"))
+    line = lines_of(picture)[0]
+    values = curve.dataset["half_total_error_rate"].values
+    height = EXPECTED_FLOOR - line[:, 1]
+    np.testing.assert_allclose(height[::2], height[1::2])
+    np.testing.assert_allclose(height[::2] / height.max(), values / values.max(), atol=0.002)
+    # A value of α in the middle of its step, but at the ends.
+    middle = line.reshape(-1, 2, 2)[1:-1, :, 0].mean(1)
+    np.testing.assert_allclose(middle, LEFT + (RIGHT - LEFT) * curve.alphas[1:-1], atol=0.1)
+
+
+def test_systems_alike_are_nowhere_said_to_differ():
+    analysis = analyse(simulated({"a": 1, "b": 1}, n=120), SPLIT)
+    text = text_of(render(analysis, "bayesperf report"))
+    assert "At no α the 95 % simultaneous band of the difference a − b leaves out 0" in text
+
+
+# ── Drawing ──
+
+
+def test_a_long_curve_is_thinned_to_what_can_be_seen():
+    rng = np.random.default_rng(0)
+    y = np.sort(rng.integers(0, 2, 50_000).cumsum())
+    x = np.arange(len(y)) - y
+    x, y = 280 * x / x[-1], 266 * y / y[-1]
+    few = svg._thinned(x, y)
+    assert len(few[0]) <= 500
+    assert [few[0][0], few[1][0], few[0][-1], few[1][-1]] == [x[0], y[0], x[-1], y[-1]]
+    # Both coordinates ascend: at each place along the curve the thinned one is as near.
+    along = x + y
+    for full, thin in ((x, few[0]), (y, few[1])):
+        assert np.abs(np.interp(along, few[0] + few[1], thin) - full).max() < 1
+    short = np.arange(10.0), np.arange(10.0)
+    assert svg._thinned(*short) == short
+    still = np.zeros(600), np.ones(600)
+    assert svg._thinned(*still) == still
+
+
+@pytest.mark.slow
+def test_a_page_of_very_many_scores_is_small():
+    frame = simulated({"a": 1, "b": 1.2}, n=100_000)
+    page = render(analyse(frame, SPLIT), "bayesperf report")
+    assert len(page) < 400_000
+
+
+def test_round_values():
+    assert svg.round_values(0, 1) == [0, 0.2, 0.4, 0.6, 0.8, 1]
+    assert svg.round_values(0, 0.53) == [0, 0.1, 0.2, 0.3, 0.4, 0.5]

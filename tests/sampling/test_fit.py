@@ -1,0 +1,479 @@
+"""`fit`: exact draws against closed forms, the tree and what is recorded in it.
+
+Nothing is sampled here: all takes ``method="exact"``, or draws of the prior in place of the sampler's.
+"""
+
+import json
+from importlib.metadata import version
+
+import arviz as az
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from scipy import stats
+
+import bayesperf as bp
+from bayesperf.models import _parts
+from bayesperf.sampling import inputs as _fit_data
+from tests.shared.fits import (
+    BINARY,
+    CASES,
+    PAIRED,
+    SITES,
+    SYSTEMS,
+    THREE,
+    VIDEO,
+    Y_PRED,
+    Y_TRUE,
+    YEAR,
+    agrees,
+    differs,
+    error,
+    exact,
+    fitted,
+    of_marginal,
+    of_scipy,
+    sites_called,
+)
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+HEADLINE = ["accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "matthews_corrcoef"]
+EXACT = ["multinomial", "multinomial of three classes", "rates", "rates by actual", "markov", "paired"]
+
+
+def test_the_comparison_sees_a_small_difference():
+    draws = xr.DataArray(np.random.default_rng(0).beta(41, 11, (4, 1000)), dims=("chain", "draw"), name="recall")
+    agrees(draws, of_scipy(stats.beta(41, 11)))
+    differs(draws, of_scipy(stats.beta(41.5, 10.5)))
+    differs(draws, of_scipy(stats.beta(41 / 1.3, 11 / 1.3)))
+
+
+# ── Exact draws ──
+
+
+@pytest.mark.parametrize(
+    ("data", "model", "options", "reference", "metrics"),
+    [
+        (BINARY, "multinomial", {}, {"prior": "flat"}, ["accuracy", "precision", "recall", "f1"]),
+        (SYSTEMS, "multinomial", {}, {"prior": "flat"}, ["accuracy", "precision", "recall", "specificity"]),
+        (THREE, "multinomial", {}, {"prior": "perks"}, ["accuracy", "recall_per_class", "f1_per_class"]),
+        (SYSTEMS, "rates", {}, {"prior": "flat"}, ["accuracy", "precision", "recall", "specificity", "prevalence"]),
+        (SYSTEMS, "rates", {"design": "by_actual"}, {"design": "by_actual"}, ["recall", "balanced_accuracy"]),
+    ],
+)
+def test_exact_draws_are_of_the_closed_form(data, model, options, reference, metrics, alone):
+    tree = exact(data, model, options=options, metrics=metrics)
+    post = bp.posterior(data, **reference)
+    for name in metrics:
+        assert post[name].method in ("exact", "quadrature")
+        agrees(tree["posterior"][name], of_marginal(post[name]))
+
+
+def test_chosen_class_totals_say_nothing_of_prevalence(alone):
+    tree = exact(SYSTEMS, "rates", {"prevalence": pm.Beta.dist(3, 9)}, options={"design": "by_actual"})
+    agrees(tree["posterior"]["prevalence"], of_scipy(stats.beta([3, 3], 9), "model"))
+    other = exact(SYSTEMS, "rates", {"prevalence": pm.Beta.dist(3, 9)})
+    # The positive class is "no": 24 of 57, and 7 of 13.
+    agrees(other["posterior"]["prevalence"], of_scipy(stats.beta([27, 10], [42, 15]), "model"))
+
+
+def moves():
+    """Return g, z, and those before, of the samples that have one before in their video."""
+    later = np.flatnonzero(VIDEO[1:] == VIDEO[:-1]) + 1
+    return Y_TRUE[later], Y_PRED[later], Y_TRUE[later - 1], Y_PRED[later - 1]
+
+
+@pytest.mark.parametrize(("priors", "a", "b"), [(None, 0.5, 0.5), ({"stay": pm.Beta.dist(8, 2)}, 8, 2)])
+def test_exact_draws_of_a_chain(priors, a, b, alone):
+    tree = exact((Y_TRUE, Y_PRED), "markov", priors, options={"by": {"video": VIDEO}})
+    g, z, h, j = moves()
+    stayed, left = ([((h == i) & ((g == i) == same)).sum() for i in (0, 1)] for same in (True, False))
+    agrees(tree["posterior"]["stay"], of_scipy(stats.beta(a + np.array(stayed), b + np.array(left)), "actual"))
+    seen = [[[((g == i) & (j == k) & (z == v)).sum() for k in (0, 1)] for i in (0, 1)] for v in (0, 1)]
+    second = of_scipy(stats.beta(0.5 + np.array(seen[1]), 0.5 + np.array(seen[0])), "actual", "predicted_before")
+    agrees(tree["posterior"]["predict_second"], second)
+    if priors is None:
+        post = bp.sequences.posterior(Y_TRUE, Y_PRED, by={"video": VIDEO}, prior=0.5, draws=100_000)
+        for name in ("recall", "precision", "accuracy", "mcc"):
+            canonical = bp.metrics.get(name).name
+            agrees(tree["posterior"][canonical], of_marginal(post[name], draws=100_000))
+
+
+def test_exact_draws_of_two_systems_on_the_same_examples(alone):
+    tree = exact(PAIRED, "paired", draws=4000)
+    post = bp.posterior(PAIRED.margins(), "flat")
+    assert tree["posterior"]["model"].values.tolist() == ["new", "old"]
+    for name in ("accuracy", "recall", "precision"):
+        agrees(tree["posterior"][name], of_marginal(post[name]))
+    # Whether one is more accurate depends on the discordant cells only.
+    counts = PAIRED.counts.values
+    new_only = sum(counts[i, i, 1 - i] for i in (0, 1)) + 1
+    old_only = sum(counts[i, 1 - i, i] for i in (0, 1)) + 1
+    accuracy = tree["posterior"]["accuracy"]
+    greater = accuracy.sel(model="new") > accuracy.sel(model="old")
+    expected = stats.beta(new_only, old_only).sf(0.5)
+    assert 0.02 < expected < 0.98
+    assert greater.mean().item() == pytest.approx(expected, abs=5 * error(greater.values))
+
+
+def test_exact_draws_under_priors_of_ones_own(alone):
+    given = {"recall": pm.Beta.dist([9, 2], [1, 5]), "specificity": pm.Beta.dist(30, 3)}
+    tree = exact(SYSTEMS, "rates", given)
+    agrees(tree["posterior"]["recall"], of_scipy(stats.beta([29, 9], [5, 5]), "model"))
+    agrees(tree["posterior"]["specificity"], of_scipy(stats.beta([60, 35], [6, 4]), "model"))
+    assert json.loads(tree["posterior"].attrs["priors"]) == {
+        "prevalence": "Beta(2, 2)", "recall": "Beta(9 2, 1 5)", "specificity": "Beta(30, 3)",
+    }  # fmt: skip
+    alpha = np.array([[1, 2], [3, 4]])
+    shares = exact(BINARY, "multinomial", {"shares": pm.Dirichlet.dist(alpha.ravel())})["posterior"]
+    agrees(shares["recall"], of_marginal(bp.posterior(BINARY, bp.prior.dirichlet(alpha))["recall"]))
+    weights = np.arange(1, 9) / 2
+    joint = exact(PAIRED, "paired", {"shares": pm.Dirichlet.dist(weights)})["posterior"]["shares"]
+    omega = weights + PAIRED.counts.values.ravel()
+    agrees(joint, of_scipy(stats.beta(omega, omega.sum() - omega), "cell"))
+
+
+def test_exact_draws_are_independent_and_converge_by_themselves(alone):
+    """So that few of them, or one chain, are no cause for a warning."""
+    tree = exact(BINARY, "rates", draws=3, chains=1)
+    assert tree["posterior"].attrs["independent_draws"] == 1
+    assert dict(tree["posterior"]["recall"].sizes) == {"chain": 1, "draw": 3}
+    recall = exact(BINARY, "rates", draws=5000, chains=2)["posterior"]["recall"].values
+    for lagged in ((recall[:, 1:], recall[:, :-1]), (recall[0], recall[1])):
+        assert abs(np.corrcoef(np.ravel(lagged[0]), np.ravel(lagged[1]))[0, 1]) < 5 / np.sqrt(5000)
+
+
+# ── The tree ──
+
+
+GROUPS = {
+    "posterior",
+    "prior",
+    "prior_predictive",
+    "posterior_predictive",
+    "observed_data",
+    "log_likelihood",
+    "log_prior",
+}
+CELLS = {
+    "multinomial": {"cells": ("model",)}, "multinomial of three classes": {"cells": ()},
+    "rates": {"cells": ("model",)}, "rates by actual": {"cells": ("model",)},
+    "groups_logit": {"cells": (), "cells_group": ("site",), "cells_new": ()},
+    "groups_logit, LKJ": {"cells": (), "cells_group": ("site",), "cells_new": ()},
+    "groups_logit, covariates": {"cells": (), "cells_group": ("site",), "cells_new": ()},
+    "groups": {"cells": (), "cells_group": ("site",), "cells_new": ()},
+    "groups, clusters": {"cells": (), "cells_group": ("site",), "cells_new": ()},
+    "groups by actual": {"cells": (), "cells_group": ("site",), "cells_new": ()},
+    "groups, repeated": {"cells": (), "cells_group": ("site",), "cells_new": ()},
+    "groups of three classes": {"cells": (), "cells_group": ("fold",), "cells_new": ()},
+    "markov": {"cells": ()}, "markov, varying": {"cells": (), "cells_group": ("video",), "cells_new": ()},
+    "paired": {"cells": ("model",)}, "datasets": {},
+}  # fmt: skip
+# What is left out to find how well the model predicts.
+UNITS = {
+    "multinomial": {"example": 70}, "multinomial of three classes": {"example": 33}, "rates": {"example": 70},
+    "rates by actual": {"example": 70}, "groups": {"site": 3}, "groups, clusters": {"site": 3},
+    "groups by actual": {"site": 3}, "groups of three classes": {"fold": 2}, "groups_logit": {"site": 3},
+    "groups_logit, LKJ": {"site": 3}, "groups_logit, covariates": {"site": 3}, "markov": {"example": 87},
+    "markov, varying": {"video": 3}, "paired": {"example": 60}, "datasets": {"dataset": 4},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case not in ("groups, clusters", "groups by actual")])
+def test_tree_of_every_model(case, sampler):
+    _, data, _ = CASES[case]
+    tree = fitted(case)
+    expected = GROUPS | {"sample_stats"}
+    if case == "groups, repeated":
+        expected -= {"posterior_predictive", "prior_predictive", "log_likelihood"}
+        assert tree.attrs["left_out"] == (
+            "posterior_predictive, log_likelihood: a power likelihood (repeats > 1) cannot be simulated from, and its "
+            "examples are no units to leave out"
+        )
+    else:
+        assert "left_out" not in tree.attrs
+        units = tree["log_likelihood"]["counts"]
+        assert dict(units.sizes) == {"chain": 4, "draw": 100} | UNITS[case]
+        assert np.isfinite(units).all()
+    assert expected <= set(tree.children)
+    posterior, prior = tree["posterior"].to_dataset(), tree["prior"].to_dataset()
+    labels = {"model": ["A", "B"] if data is SYSTEMS else ["new", "old"], "site": [2, 3, 5], "fold": [0, 1],
+              "video": ["u", "v", "w"]}  # fmt: skip
+    of_classes = ["accuracy", "balanced_accuracy", "precision_macro", "recall_macro", "f1_macro", "matthews_corrcoef"]
+    headline = of_classes if "three" in case else HEADLINE
+    for name, leading in CELLS[case].items():
+        for drawn, chains in ((posterior, 4), (prior, 1)):
+            cells = drawn[name].transpose("chain", "draw", *leading, "actual", "predicted")
+            assert cells.shape[:2] == (chains, 100)
+            np.testing.assert_allclose(cells.sum(["actual", "predicted"]), 1, rtol=1e-6)
+            for dim in leading:
+                assert cells[dim].values.tolist() == labels[dim]
+            for metric in headline:
+                of_cells = drawn[metric + name.removeprefix("cells")]
+                assert set(of_cells.dims) == {"chain", "draw", *leading}
+    assert set(CELLS[case]) == {name for name in posterior if name.startswith("cells")}
+    assert posterior["chain"].values.tolist() == [0, 1, 2, 3]
+    if isinstance(data, bp.ConfusionMatrix):
+        xr.testing.assert_equal(tree["observed_data"]["counts"], data.counts)
+    if CELLS[case]:
+        summary = bp.Posterior.from_datatree(tree).summary(["accuracy"])
+        assert (summary["method"] == "draws").all()
+        assert summary["mean"].iloc[0] == pytest.approx(posterior["accuracy"].mean(["chain", "draw"]).values.flat[0])
+    else:
+        with pytest.raises(ValueError, match="tree has no variable 'cells' in a group 'posterior'"):
+            bp.Posterior.from_datatree(tree)
+
+
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter")  # of rare cells, with few draws
+@pytest.mark.parametrize("case", EXACT)
+def test_exact_tree(case):
+    model, data, options = CASES[case]
+    tree = exact(data, model, options=options, draws=200)
+    assert set(tree.children) >= GROUPS
+    assert "sample_stats" not in tree.children
+    assert dict(tree["log_likelihood"]["counts"].sizes) == {"chain": 4, "draw": 200} | UNITS[case]
+    assert np.isfinite(az.loo(tree).elpd)
+
+
+def test_metrics_of_groups_are_of_their_cells(sampler):
+    posterior = fitted("groups", metrics=["recall", "fpr"])["posterior"]
+    for suffix in ("", "_group", "_new"):
+        cells = posterior[f"cells{suffix}"]
+        hit, alarm = cells.sel(actual="yes", predicted="yes"), cells.sel(actual="no", predicted="yes")
+        of_yes, of_no = (cells.sel(actual=label).sum("predicted") for label in ("yes", "no"))
+        np.testing.assert_allclose(
+            posterior[f"recall{suffix}"], (hit / of_yes).transpose(*posterior[f"recall{suffix}"].dims)
+        )
+        np.testing.assert_allclose(
+            posterior[f"fpr{suffix}"], (alarm / of_no).transpose(*posterior[f"fpr{suffix}"].dims)
+        )
+    assert "accuracy" not in posterior
+
+
+def test_the_dim_of_groups_need_not_be_the_last(sampler):
+    counts = xr.concat([SITES.counts, SITES.counts + 1], "model").assign_coords(model=["A", "B"])
+    cm = bp.ConfusionMatrix(counts.transpose("site", "model", "actual", "predicted"), "yes")
+    posterior = bp.fit(cm, "groups", options={"dim": "site"}, draws=20, random_seed=1)["posterior"]
+    assert posterior["recall"].dims == ("chain", "draw", "model")
+    assert posterior["cells_group"].dims == ("chain", "draw", "model", "site", "actual", "predicted")
+    logit = bp.fit(cm, "groups_logit", options={"dim": "site"}, draws=20, random_seed=1)["posterior"]
+    assert set(logit["recall_group"].dims) == {"chain", "draw", "model", "site"}
+
+
+def test_predictions_are_of_the_posterior():
+    tree = exact(BINARY, "rates", draws=1500)
+    drawn = tree["posterior_predictive"]
+    for name, n, a, b in (("positives", 100, 52, 52), ("true_positives", 50, 41, 11), ("true_negatives", 50, 46, 6)):
+        x, expected = drawn[name].values, stats.betabinom(n, a, b)
+        assert x.mean() == pytest.approx(expected.mean(), abs=5 * error(x))
+        assert x.var() == pytest.approx(expected.var(), abs=5 * error((x - expected.mean()) ** 2))
+    of_prior = tree["prior_predictive"]["true_positives"].values
+    counted = np.bincount(of_prior.ravel(), minlength=51)
+    assert stats.chisquare(counted).pvalue > 1e-6  # Beta(1, 1): each number of 0, …, 50 alike often
+
+
+def test_predicted_tables_have_the_dims_of_the_observed_ones():
+    tree = exact(SYSTEMS, draws=1000)
+    for group in ("prior_predictive", "posterior_predictive"):
+        drawn = tree[group]["counts"]
+        assert drawn.dims == ("chain", "draw", "model", "actual", "predicted")
+        assert (drawn.sum(["actual", "predicted"]).values == [57, 13]).all()
+        assert drawn["actual"].values.tolist() == ["no", "yes"]
+    mean = (
+        (SYSTEMS.counts + 1) / (SYSTEMS.counts + 1).sum(["actual", "predicted"]) * xr.DataArray([57, 13], dims="model")
+    )
+    for place in np.ndindex(2, 2, 2):
+        x = tree["posterior_predictive"]["counts"].values[..., *place]
+        assert x.mean() == pytest.approx(mean.values[place], abs=5 * error(x))
+
+
+def test_the_prior_is_drawn_too():
+    tree = exact(BINARY, "rates", {"recall": pm.Beta.dist(9, 1)}, draws=1000)
+    agrees(tree["prior"]["recall"], of_scipy(stats.beta(9, 1)))
+    agrees(tree["prior"]["prevalence"], of_scipy(stats.beta(2, 2)))
+    agrees(tree["prior"]["specificity"], of_scipy(stats.beta(1, 1)))
+    agrees(exact(BINARY, draws=1000)["prior"]["accuracy"], of_scipy(stats.beta(2, 2)))
+
+
+def test_log_prior():
+    tree = exact(BINARY, "rates", {"recall": pm.Beta.dist(9, 1)}, draws=50)
+    for name, prior in (("prevalence", stats.beta(2, 2)), ("recall", stats.beta(9, 1))):
+        np.testing.assert_allclose(tree["log_prior"][name], prior.logpdf(tree["posterior"][name]), atol=1e-5)
+
+
+def test_log_likelihood_sums_to_that_of_the_table():
+    tree = exact(THREE, draws=50)
+    shares = tree["posterior"]["shares"].values
+    constant = stats.multinomial.logpmf(THREE.counts.values.ravel(), 33, np.full(9, 1 / 9)) + 33 * np.log(9)
+    expected = stats.multinomial.logpmf(THREE.counts.values.ravel(), 33, shares) - constant
+    np.testing.assert_allclose(tree["log_likelihood"]["counts"].sum("example"), expected, rtol=1e-9)
+
+
+def test_rates_and_cells_are_the_same_model_to_loo():
+    """Under their default priors: the flat Dirichlet."""
+    trees = {"rates": exact(BINARY, "rates", draws=1500), "multinomial": exact(BINARY, draws=1500)}
+    elpd = [az.loo(tree).elpd for tree in trees.values()]
+    # Under a flat Dirichlet an example left out has predictive probability of its cell's other examples.
+    counts = np.array([40, 10, 5, 45])
+    expected = (counts * np.log((counts - 1 + 1) / (99 + 4))).sum()
+    np.testing.assert_allclose(elpd, expected, atol=0.1)
+    ranked = az.compare(trees)
+    assert abs(ranked["elpd_diff"]).max() < 0.2
+
+
+def test_too_large_a_log_likelihood_is_left_out(monkeypatch):
+    tree = exact(bp.ConfusionMatrix.from_counts(tp=9_000, fn=1_000, fp=1, tn=0), draws=250)
+    assert "log_likelihood" not in tree.children
+    assert tree.attrs["left_out"] == "log_likelihood: draws × examples are more than 10⁷ values; sample fewer draws"
+    assert _parts._LARGEST == 10**7
+    monkeypatch.setattr(_parts, "_LARGEST", 1000)
+    assert exact(BINARY, draws=5, chains=2)["log_likelihood"]["counts"].size == 1000
+    assert "log_likelihood" not in exact(BINARY, "rates", draws=11, chains=1).children
+
+
+@pytest.mark.parametrize("case", ["multinomial of three classes", "paired", "markov, varying", "groups"])
+def test_round_trip(case, sampler, tmp_path):
+    tree = exact(*CASES[case][1::-1], draws=30) if case in EXACT else fitted(case, draws=30)
+    tree.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
+    with xr.open_datatree(tmp_path / "fit.nc", engine="h5netcdf") as stored:
+        assert set(stored.children) == set(tree.children)
+        for name, group in tree.children.items():
+            xr.testing.assert_allclose(stored[name].to_dataset(), group.to_dataset())
+        before, after = bp.Posterior.from_datatree(tree), bp.Posterior.from_datatree(stored)
+        assert after.pos_label == before.pos_label
+        assert after.prior_text == before.prior_text
+        assert after.summary().equals(before.summary())
+
+
+# ── What is recorded ──
+
+
+def test_attributes(alone):
+    settings = {"draws": 20, "chains": 3, "random_seed": 7}
+    attrs = exact(BINARY, "rates", {"recall": pm.Beta.dist(9, 1)}, options={"design": "by_actual"}, **settings)[
+        "posterior"
+    ].attrs
+    words = {"prevalence": "Beta(2, 2)", "recall": "Beta(9, 1)", "specificity": "Beta(1, 1)"}
+    expected = {
+        "model": "rates", "method": "exact", "sampler": "exact", "sampler_version": version("bayesperf"),
+        "independent_draws": 1, "positive": 1, **settings,
+        **{f"{package}_version": version(package) for package in ("bayesperf", "pymc", "arviz")},
+        "prior": ", ".join(f"{name} ~ {prior}" for name, prior in words.items()),
+    }  # fmt: skip
+    assert expected.items() <= attrs.items()
+    assert json.loads(attrs["priors"]) == words
+    assert list(json.loads(attrs["options"])) == ["design"]
+    assert "tune" not in attrs
+
+
+def test_attributes_of_a_sampler(sampler, alone):
+    tree = fitted("groups, clusters", tune=17, draws=20)
+    expected = {"model": "groups", "method": "mcmc", "sampler": "nutpie", "sampler_version": version("nutpie"),
+                "independent_draws": 0, "tune": 17, "draws": 20, "chains": 4, "random_seed": 1}  # fmt: skip
+    assert expected.items() <= tree["posterior"].attrs.items()
+    assert json.loads(tree["posterior"].attrs["priors"])["dispersion"] == "Beta(1, 9)"
+    assert "ρ" not in tree["posterior"].attrs["prior"]
+    values = json.loads(fitted("groups_logit, covariates", draws=5)["posterior"].attrs["options"])["covariates"]
+    assert values == YEAR.values.tolist()
+
+
+def test_what_the_cells_are_of(sampler, alone):
+    single = "Posterior of the system's metric"
+    expected = {"rates": single, "groups": "Posterior of the metric at the population mean over sites",
+                "markov, varying": "Posterior of the system's long-run metric"}  # fmt: skip
+    for case, estimand in expected.items():
+        post = bp.Posterior.from_datatree(fitted(case, draws=50))
+        assert post["recall"].estimand == estimand
+        if "markov" in case:
+            with pytest.raises(ValueError, match="samples of a sequence depend on each other"):
+                post.predict(20)
+
+
+def test_hash_of_the_data_and_of_nothing_else(alone):
+    def recorded(*data_and_model, **settings):
+        return exact(*data_and_model, draws=5, **settings)["posterior"].attrs["data_hash"]
+
+    def fingerprint(counts, pos_label="no"):
+        return _fit_data.fingerprint(_fit_data.prepared(bp.ConfusionMatrix(counts, pos_label), "rates", None)[0])
+
+    counts = SYSTEMS.counts
+    known = fingerprint(counts)
+    assert recorded(SYSTEMS) == recorded(SYSTEMS, "rates", {"recall": pm.Beta.dist(2, 2)}, random_seed=8) == known
+    assert fingerprint(counts.copy(deep=True)) == known
+    changed = counts.copy(deep=True)
+    changed[1, 0, 0] += 1
+    others = [
+        fingerprint(changed),
+        fingerprint(counts.assign_coords(model=["A", "C"])),
+        fingerprint(counts.assign_coords(actual=["n", "y"], predicted=["n", "y"]), "n"),
+        fingerprint(counts.rename(model="system")),
+        fingerprint(counts.isel(model=[1, 0])),
+        fingerprint(counts.isel(model=[0])),
+    ]
+    assert len({known, *others}) == 7
+
+
+def test_seeds():
+    def drawn(seed, **settings):
+        tree = exact(BINARY, "rates", random_seed=seed, draws=30, **settings)
+        return {
+            group: tree[group].to_dataset().drop_attrs() for group in ("posterior", "prior", "posterior_predictive")
+        }
+
+    known, again, other = drawn(1), drawn(1, metrics=["mcc"]), drawn(2)
+    for group in known:  # other metrics change no figure
+        shared = list(set(known[group]) & set(again[group]))
+        xr.testing.assert_identical(known[group][shared], again[group][shared])
+        assert not any(known[group][name].equals(other[group][name]) for name in shared)
+    one, two = (drawn(np.random.default_rng(5))["posterior"] for _ in range(2))
+    xr.testing.assert_identical(one, two)
+
+
+def test_fits_of_other_data_are_independent_under_the_same_seed(alone):
+    one, two = (exact(bp.ConfusionMatrix.from_counts(tp=tp, fn=10, fp=5, tn=45), draws=5000) for tp in (40, 41))
+    drawn = [tree["posterior"]["recall"].values.ravel() for tree in (one, two)]
+    assert abs(np.corrcoef(drawn)[0, 1]) < 5 / np.sqrt(drawn[0].size)
+
+
+@pytest.mark.parametrize("name", ["shares", "recall"])
+def test_another_system_changes_no_exact_draws(name, alone):
+    """Nor does the order; and systems share no random numbers."""
+    model = "multinomial" if name == "shares" else "rates"
+    both = exact(SYSTEMS, model, draws=20)["posterior"][name]
+    for order in ([1], [1, 0]):
+        others = bp.ConfusionMatrix(SYSTEMS.counts.isel(model=order), "no")
+        found = exact(others, model, draws=20)["posterior"][name]
+        np.testing.assert_array_equal(found.sel(model="B"), both.sel(model="B"))
+    twice = bp.ConfusionMatrix(SYSTEMS.counts.isel(model=[0, 0]).assign_coords(model=["A", "C"]), "no")
+    drawn = exact(twice, model, draws=2000)["posterior"]["recall"].transpose("model", ...).values.reshape(2, -1)
+    assert abs(np.corrcoef(drawn)[0, 1]) < 5 / np.sqrt(drawn.shape[1])
+
+
+def test_a_seed_not_given_is_recorded(alone):
+    tree, other = (bp.fit(BINARY, "rates", method="exact", draws=30) for _ in range(2))
+    seeds = [found["posterior"].attrs["random_seed"] for found in (tree, other)]
+    assert seeds[0] != seeds[1]
+    again = exact(BINARY, "rates", random_seed=seeds[0], draws=30)
+    xr.testing.assert_equal(again["posterior"].to_dataset(), tree["posterior"].to_dataset())
+
+
+def test_metrics_asked_for(alone):
+    posterior = exact(SYSTEMS, metrics=["tpr", "f1_macro", "recall_per_class"], draws=10)["posterior"]
+    assert set(posterior.data_vars) == {"shares", "cells", "recall", "f1_macro", "recall_per_class"}
+    assert posterior["recall_per_class"].dims == ("chain", "draw", "model", "label")
+    assert posterior["label"].values.tolist() == ["no", "yes"]
+    np.testing.assert_allclose(posterior["recall_per_class"].sel(label="no"), posterior["recall"])
+    assert set(exact(THREE, metrics=[], draws=10)["posterior"].data_vars) == {"shares", "cells"}
+
+
+def test_a_variable_that_is_the_metric_stays():
+    tree = exact(SYSTEMS, "rates", metrics=["prevalence", "recall", "precision"], draws=50)
+    for group in ("posterior", "prior"):
+        cells = tree[group]["cells"]
+        share = cells.sel(actual="no").sum("predicted")
+        np.testing.assert_allclose(tree[group]["prevalence"], share, rtol=1e-9)
+        np.testing.assert_allclose(tree[group]["recall"], cells.sel(actual="no", predicted="no") / share, rtol=1e-9)
+    left_out = exact(sites_called("recall"), metrics=["accuracy"], draws=50)["posterior"]
+    assert left_out["accuracy"].dims == ("chain", "draw", "recall")

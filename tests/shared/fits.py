@@ -1,0 +1,159 @@
+"""Fits that the tests of several files look at, and how draws are held to a reference."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from arviz_stats.base import array_stats
+
+import bayesperf as bp
+from bayesperf.sampling import fit as sampling
+from bayesperf.sampling import inputs as _fit_data
+
+LEVELS = np.array([0.025, 0.25, 0.5, 0.75, 0.975])
+
+
+def table(values, labels=None, pos_label=None, **dims):
+    cm = bp.ConfusionMatrix.from_table(np.array(values), labels=labels, dims=dims)
+    return cm if pos_label is None else bp.ConfusionMatrix(cm.counts, pos_label)
+
+
+BINARY = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
+SYSTEMS = table([[[20, 4], [3, 30]], [[7, 0], [1, 5]]], ["no", "yes"], "no", model=["A", "B"])
+THREE = table([[9, 1, 0], [2, 7, 3], [0, 0, 11]], list("abc"))
+SITES = table([[[9, 1], [2, 6]], [[4, 0], [0, 0]], [[3, 3], [1, 8]]], ["no", "yes"], "yes", site=[2, 3, 5])
+SIX_SITES = bp.ConfusionMatrix(
+    xr.concat([SITES.counts, SITES.counts + 1], "site", join="override").assign_coords(site=range(6)), "yes"
+)
+THREE_SITES = table([[[9, 1, 0], [2, 7, 3], [0, 0, 1]], [[2, 2, 1], [0, 4, 0], [1, 0, 6]]], list("abc"), fold=[0, 1])
+RNG = np.random.default_rng(0)
+Y_TRUE, Y_PRED = (np.repeat(RNG.integers(0, 2, 30), 3), np.repeat(RNG.integers(0, 2, 45), 2))
+VIDEO = np.repeat(["u", "v", "w"], [40, 30, 20])
+PAIRED = bp.PairedConfusionMatrix.from_predictions(
+    RNG.integers(0, 2, 60), RNG.integers(0, 2, 60), RNG.integers(0, 2, 60), names=("new", "old")
+)
+SCORES = xr.DataArray(
+    RNG.normal(0.8, 0.03, (4, 2, 6)).round(3),
+    {"dataset": list("abcd"), "model": ["one", "other"]}, ("dataset", "model", "fold"),
+)  # fmt: skip
+YEAR = xr.DataArray([[-1.0], [0.5], [2.0]], {"site": [2, 3, 5], "covariate": ["year"]}, ("site", "covariate"))
+
+# One case a way of building a model: model, data, options.
+CASES = {
+    "multinomial": ("multinomial", SYSTEMS, {}),
+    "multinomial of three classes": ("multinomial", THREE, {}),
+    "rates": ("rates", SYSTEMS, {}),
+    "rates by actual": ("rates", SYSTEMS, {"design": "by_actual"}),
+    "groups": ("groups", SITES, {}),
+    "groups, clusters": ("groups", SITES, {"groups": "clusters"}),
+    "groups by actual": ("groups", SITES, {"design": "by_actual"}),
+    "groups of three classes": ("groups", THREE_SITES, {}),
+    "groups, repeated": ("groups", SITES, {"repeats": 3}),
+    "groups_logit": ("groups_logit", SITES, {}),
+    "groups_logit, LKJ": ("groups_logit", SITES, {"lkj": 2.0}),
+    "groups_logit, covariates": ("groups_logit", SITES, {"covariates": YEAR}),
+    "markov": ("markov", (Y_TRUE, Y_PRED), {"by": {"video": VIDEO}}),
+    "markov, varying": ("markov", (Y_TRUE, Y_PRED), {"by": {"video": VIDEO}, "sequences": "varying"}),
+    "paired": ("paired", PAIRED, {}),
+    "datasets": ("datasets", SCORES, {}),
+}
+
+
+def exact(data, model="multinomial", priors=None, **settings):
+    return bp.fit(data, model, priors, method="exact", **{"random_seed": 1, **settings})
+
+
+def built(model, data, options=None, priors=None):
+    counts, chosen = _fit_data.prepared(data, model, options)
+    return sampling.built_model(model, counts, priors, chosen)
+
+
+# ── Draws against a reference ──
+
+
+def error(values):
+    """Monte Carlo standard error of the mean of values (chain, draw)."""
+    return float(array_stats.mcse(np.asarray(values, float), chain_axis=0, draw_axis=1))
+
+
+def of_scipy(distribution, *dims):
+    """Return the figures of a frozen distribution whose parameters have dims."""
+    mean = xr.DataArray(distribution.mean(), dims=dims)
+    quantiles = np.stack([distribution.ppf(level) for level in LEVELS], -1)
+    return SimpleNamespace(mean=mean, sd=distribution.std(), quantiles=quantiles, draws=np.inf)
+
+
+def of_marginal(marginal, draws=np.inf):
+    quantiles = marginal.ppf(LEVELS).transpose(..., "q").values
+    return SimpleNamespace(mean=marginal.mean(), sd=marginal.sd().values, quantiles=quantiles, draws=draws)
+
+
+def agrees(draws, reference):
+    """Check mean, spread and quantiles of draws (chain, draw, …) within five Monte Carlo errors."""
+    expected = np.ravel(reference.mean), np.ravel(reference.sd), np.reshape(reference.quantiles, (-1, len(LEVELS)))
+    ordered = draws.transpose("chain", "draw", *reference.mean.dims)
+    flat = ordered.values.reshape(*ordered.shape[:2], -1)
+    assert flat.shape[-1] == len(expected[0])
+    for i, (mean, sd, quantiles) in enumerate(zip(*expected, strict=True)):
+        x = flat[..., i]
+        compared = [("mean", x, mean), ("variance", (x - mean) ** 2, sd**2)]
+        # Next to a bound of rates digits decide.
+        inner = (abs(quantiles) > 1e-9) & (abs(quantiles - 1) > 1e-9)
+        compared += [(p, x <= quantile, p) for p, quantile in zip(LEVELS[inner], quantiles[inner], strict=True)]
+        for name, values, figure in compared:
+            scale = np.hypot(error(values), np.std(values) / np.sqrt(reference.draws))
+            assert scale > 0, (draws.name, i, name)
+            assert np.mean(values) == pytest.approx(figure, abs=5 * scale), (draws.name, i, name)
+
+
+def differs(draws, reference):
+    with pytest.raises(AssertionError):
+        agrees(draws, reference)
+
+
+# ── Draws of the prior in place of a sampler's ──
+
+
+class Compiled:
+    """A compiled model that only remembers what it is of."""
+
+    def __init__(self, model, data=None):
+        self.model = model
+        self.data = {variable.name: variable.get_value() for variable in model.data_vars} | (data or {})
+
+    @property
+    def shared_var_keys(self):
+        return self.model.data_vars
+
+    def with_data(self, **data):
+        return Compiled(self.model, self.data | data)
+
+
+def fitted(case, **settings):
+    model, data, options = CASES[case]
+    return bp.fit(data, model, options=options, **{"random_seed": 1, "draws": 100, "chains": 4, **settings})
+
+
+# ── A model of one's own ──
+
+
+def shared_recall(data, priors, *, weight=1.0):
+    """All systems have the same recall; a part of the table only is modelled."""
+    positive = data["actual"].values.tolist().index(data.attrs["pos_label"])
+    row = data.isel(actual=positive).values
+    with pm.Model(coords={"actual": data["actual"].values, "predicted": data["predicted"].values}) as model:
+        recall = pm.Beta("recall_of_all", *priors.get("recall", (1, 1)))
+        n = pm.Data("n", row.sum(-1))
+        pm.Binomial("hits", n, recall, observed=row[:, positive])
+        cells = pm.math.stack([recall, 1 - recall, 0.5 * weight, 1 - 0.5 * weight]).reshape((2, 2)) / 2
+        pm.Deterministic("cells", cells, dims=["actual", "predicted"])
+    return model
+
+
+# ── Data of other names ──
+
+
+def sites_called(name):
+    return bp.ConfusionMatrix(SITES.counts.rename(site=name), "yes")

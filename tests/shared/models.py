@@ -1,0 +1,315 @@
+"""Cases of every model, with their densities written down independently."""
+
+import functools
+import itertools
+
+import numpy as np
+import pytensor
+import xarray as xr
+from pymc.model.transform.conditioning import remove_value_transforms
+from scipy import special, stats
+
+import bayesperf as bp
+from bayesperf.sampling import fit as sampling
+from bayesperf.sampling import inputs as _fit_data
+
+BINARY_RATES = ["prevalence", "recall", "specificity"]
+
+
+def labelled(values, labels, pos_label=None, **dims):
+    """Return a matrix along leading dims."""
+    cm = bp.ConfusionMatrix.from_table(np.array(values), labels=labels, dims=dims)
+    return cm if pos_label is None else bp.ConfusionMatrix(cm.counts, pos_label)
+
+
+SYSTEMS = labelled([[[20, 4], [3, 30]], [[7, 0], [1, 5]]], ["no", "yes"], "yes", model=["A", "B"])
+SITE = [2, 3, 5]
+SITES = labelled(
+    [[[[9, 1], [2, 6]], [[4, 0], [0, 0]], [[3, 3], [1, 8]]], [[[8, 2], [1, 7]], [[3, 1], [2, 5]], [[6, 0], [0, 9]]]],
+    ["no", "yes"], "yes", model=["A", "B"], site=SITE,
+)  # fmt: skip
+ONE = SITES.sel(model="B")
+THREE = labelled([[[9, 1, 0], [2, 7, 3], [0, 0, 1]], [[2, 2, 1], [0, 4, 0], [1, 0, 6]]], list("abc"), fold=[0, 1])
+Y_TRUE = np.array([0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1, 0, 0, 0, 1, 1, 0])
+Y_PRED = np.array([0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1, 0])
+VIDEO = np.repeat(["u", "v", "w"], [9, 6, 5])
+PAIRED = bp.PairedConfusionMatrix.from_predictions(
+    [1, 1, 0, 0, 1, 0, 1, 1, 0, 1], [1, 0, 0, 1, 1, 0, 1, 1, 0, 1], [1, 1, 0, 0, 0, 0, 1, 1, 1, 1], names=("new", "old")
+)
+SCORES = xr.DataArray(
+    np.random.default_rng(0).normal(0.8, 0.03, (3, 2, 5)).round(3),
+    {"dataset": list("abc"), "model": ["one", "other"]}, ("dataset", "model", "fold"),
+)  # fmt: skip
+OF_TWO_CLASSES = (np.array([0, 1, 1, 0, 0, 1, 0]), np.array([0.3, 1.8, 0.7, -0.4, 0.9, 2.5, 0.1]))
+YEAR = xr.DataArray(
+    [[0.5, -1.0], [0.2, 0.3], [-0.7, 0.1]], {"site": SITE, "covariate": ["year", "age"]}, ("site", "covariate")
+)
+
+
+def log_dirichlet(shares, weight):
+    return stats.dirichlet.logpdf(shares, np.broadcast_to(weight, shares.shape))
+
+
+def of_multinomial(counts, shares):
+    flat = counts.values.reshape(-1, shares.shape[-1])
+    weight = 1.0 if shares.shape[-1] == 4 else 1 / shares.shape[-1]
+    return sum(
+        log_dirichlet(p, weight) + stats.multinomial.logpmf(n, n.sum(), p)
+        for n, p in zip(flat, shares.reshape(flat.shape), strict=True)
+    )
+
+
+def of_rates(counts, prevalence, recall, specificity, design="joint"):
+    (tn, fp), (fn, tp) = np.moveaxis(counts.values, (-2, -1), (0, 1))
+    positives, negatives = tp + fn, tn + fp
+    density = stats.beta.logpdf(prevalence, 2, 2) + stats.binom.logpmf(tp, positives, recall)
+    density = density + stats.binom.logpmf(tn, negatives, specificity)
+    if design == "joint":
+        density = density + stats.binom.logpmf(positives, positives + negatives, prevalence)
+    return density.sum()
+
+
+def of_row(row, concentration):
+    """Density of a Dirichlet–multinomial row without the multinomial coefficient, which the model leaves out."""
+    coefficient = special.gammaln(row.sum() + 1) - special.gammaln(row + 1).sum()
+    return stats.dirichlet_multinomial.logpmf(row, concentration, row.sum()) - coefficient
+
+
+def of_groups(
+    counts, rates, dispersion, prevalence, prevalence_mean, prevalence_dispersion, b=24, design="joint", only=""
+):
+    """Density of one system's groups (group, actual, predicted)."""
+    classes = counts.shape[-1]
+    prior = sum(log_dirichlet(row, 2 / classes) for row in rates) + stats.beta.logpdf(dispersion, 1, b).sum()
+    prior += log_dirichlet(prevalence, 2) + log_dirichlet(prevalence_mean, 2)
+    prior += stats.beta.logpdf(prevalence_dispersion, 1, b)
+    likelihood = sum(
+        of_row(row, (1 / dispersion[i] - 1) * rates[i]) for table in counts.values for i, row in enumerate(table)
+    )
+    if design == "joint":
+        totals = counts.values.sum(-1)
+        likelihood += stats.multinomial.logpmf(totals.sum(0), totals.sum(), prevalence)
+        share = (1 / prevalence_dispersion - 1) * prevalence_mean
+        likelihood += sum(of_row(row, share) for row in totals)
+    return {"": prior + likelihood, "prior": prior, "likelihood": likelihood}[only]
+
+
+def of_systems(counts, **parameters):
+    """Density of the groups of several systems, which have nothing in common."""
+    return sum(of_groups(counts[m], **{name: value[m] for name, value in parameters.items()}) for m in (0, 1))
+
+
+def logits(location, spread, deviation, correlation_unit=None, coefficient=None):
+    """Logits of prevalence, recall and specificity, (site, rate)."""
+    z = deviation.copy()
+    if correlation_unit is not None:
+        r = 2 * correlation_unit - 1
+        z[:, 2] = r * deviation[:, 1] + np.sqrt(1 - r**2) * deviation[:, 2]
+    shift = 0 if coefficient is None else YEAR.values @ coefficient.T
+    return location + shift + spread * z
+
+
+def of_groups_logit(
+    counts, location, spread, deviation, correlation_unit=None, coefficient=None, scale=0.5, eta=3.0, only=""
+):
+    prior = stats.logistic.logpdf(location).sum() + stats.halfnorm.logpdf(spread, scale=scale).sum()
+    prior += stats.norm.logpdf(deviation).sum()
+    if correlation_unit is not None:
+        prior += stats.beta.logpdf(correlation_unit, eta, eta)
+    if coefficient is not None:
+        prior += stats.norm.logpdf(coefficient).sum()
+    rates = special.expit(logits(location, spread, deviation, correlation_unit, coefficient))
+    (tn, fp), (fn, tp) = np.moveaxis(counts.values, (-2, -1), (0, 1))
+    successes, trials = np.stack([tp + fn, tp, tn], -1), np.stack([tp + fn + tn + fp, tp + fn, tn + fp], -1)
+    return prior + stats.binom.logpmf(successes, trials, rates).sum()
+
+
+def steps(before_and_after=True):
+    """Return g, z of every sample but the first of a video, and those of the sample before it."""
+    later = np.flatnonzero(VIDEO[1:] == VIDEO[:-1]) + 1
+    return Y_TRUE[later], Y_PRED[later], Y_TRUE[later - 1], Y_PRED[later - 1], VIDEO[later]
+
+
+def of_markov(_, stay, predict_second):
+    g, z, h, j, _ = steps()
+    density = stats.beta.logpdf(stay, 0.5, 0.5).sum() + stats.beta.logpdf(predict_second, 0.5, 0.5).sum()
+    n = stats.binom.logpmf([((h == i) & (g == i)).sum() for i in (0, 1)], [(h == i).sum() for i in (0, 1)], stay)
+    seen = [[(g == i) & (j == k) for k in (0, 1)] for i in (0, 1)]
+    m = stats.binom.logpmf(*np.array([[[z[s].sum(), s.sum()] for s in row] for row in seen]).T, predict_second.T)
+    return density + n.sum() + m.sum()
+
+
+def of_markov_varying(_, stay, predict_second, stay_dispersion):
+    g, z, h, j, video = steps()
+    density = stats.beta.logpdf(stay, 0.5, 0.5).sum() + stats.beta.logpdf(predict_second, 0.5, 0.5).sum()
+    density += stats.beta.logpdf(stay_dispersion, 1, 9).sum()
+    kappa = 1 / stay_dispersion - 1
+    for name, i in itertools.product("uvw", (0, 1)):
+        left = h[(video == name) & (h == i)]
+        stayed = ((video == name) & (h == i) & (g == i)).sum()
+        density += stats.betabinom.logpmf(stayed, len(left), kappa[i] * stay[i], kappa[i] * (1 - stay[i]))
+    for i, k in itertools.product((0, 1), (0, 1)):
+        seen = (g == i) & (j == k)
+        density += stats.binom.logpmf(z[seen].sum(), seen.sum(), predict_second[i, k])
+    return density
+
+
+def of_paired(counts, shares):
+    return log_dirichlet(shares, 0.5) + stats.multinomial.logpmf(counts.values.ravel(), counts.values.sum(), shares)
+
+
+def folds_of(scores):
+    """Differences (dataset, fold), and the typical deviation, their unit."""
+    d = scores.isel(model=0).values - scores.isel(model=1).values
+    return d, np.mean([np.std(row, ddof=1) for row in d])
+
+
+def of_datasets(scores, center, spread, noise, tail, weight, test_fraction=0.2):
+    """Up to a constant: the folds themselves are correlated normals, the more so for what their data sets share."""
+    density = stats.norm.logpdf(center, 0, 5) + stats.lognorm.logpdf(noise, 1).sum()
+    density += np.log(2) + stats.t.logpdf(spread, 3, scale=2.5)
+    density += stats.gamma.logpdf(tail, 1.5, scale=20) + stats.chi2.logpdf(weight, 1 + tail, scale=1 / (1 + tail)).sum()
+    d, unit = folds_of(scores)
+    correlation = np.full((5, 5), test_fraction) + (1 - test_fraction) * np.eye(5)
+    return density + sum(
+        stats.multivariate_normal.logpdf(row / unit, np.full(5, center), s**2 * correlation + spread**2 / w)
+        for row, w, s in zip(d, weight, noise, strict=True)
+    )
+
+
+def of_binormal_roc(scores, precision, offset):
+    """Up to a constant: the single scores, in units of the mean variance, from the middle of the classes."""
+    of_class = [scores.values[scores["positive"].values == label] for label in (False, True)]
+    middle, unit = np.mean([s.mean() for s in of_class]), np.sqrt(np.mean([s.var(ddof=1) for s in of_class]))
+    density = stats.gamma.logpdf(precision, 1).sum() + stats.norm.logpdf(offset).sum()
+    for s, tau, delta in zip(of_class, precision, offset, strict=True):
+        density += stats.norm.logpdf((s - middle) / unit, delta / np.sqrt(tau), 1 / np.sqrt(tau)).sum()
+    return density
+
+
+def shares(*shape):
+    return lambda rng: rng.dirichlet(np.ones(shape[-1]), shape[:-1])
+
+
+def normal(*shape):
+    return lambda rng: rng.standard_normal(shape)
+
+
+def positive(*shape):
+    return lambda rng: rng.gamma(2, 0.5, shape)
+
+
+def unit(*shape):
+    return lambda rng: rng.beta(2, 3, shape)
+
+
+def small(*shape):
+    return lambda rng: rng.beta(2, 20, shape)
+
+
+def parts(*systems, classes=2):
+    """Return the parameters of the groups model."""
+    rows = (*systems, classes)
+    return {
+        "rates": shares(*rows, classes), "dispersion": small(*rows), "prevalence": shares(*rows),
+        "prevalence_mean": shares(*rows), "prevalence_dispersion": small(*systems),
+    }  # fmt: skip
+
+
+LOGIT = {"location": normal(3), "spread": positive(3), "deviation": normal(3, 3)}
+CHAIN = {"stay": unit(2), "predict_second": unit(2, 2)}
+SCORED = {"center": normal(), "spread": positive(), "noise": positive(3), "tail": positive(), "weight": positive(3)}
+THREE_RATES = {name: unit(2) for name in BINARY_RATES}
+BY_VIDEO = {"by": {"video": VIDEO}}
+STEPS = (Y_TRUE, Y_PRED)
+
+# Model, data, options; points; density; dims of each variable.
+CASES = {
+    "multinomial": ("multinomial", SYSTEMS, {}, {"shares": shares(2, 4)}, of_multinomial,
+                    {"shares": ("model", "cell"), "cells": ("model", "actual", "predicted")}),
+    "multinomial of three classes": ("multinomial", THREE.sum("fold"), {}, {"shares": shares(9)}, of_multinomial,
+                                     {"shares": ("cell",), "cells": ("actual", "predicted")}),
+    "rates": ("rates", SYSTEMS, {}, THREE_RATES, of_rates,
+              {**dict.fromkeys(BINARY_RATES, ("model",)), "cells": ("model", "actual", "predicted")}),
+    "rates by actual": ("rates", SYSTEMS, {"design": "by_actual"}, THREE_RATES,
+                        functools.partial(of_rates, design="by_actual"), {"recall": ("model",)}),
+    "groups": ("groups", ONE, {}, parts(), of_groups,
+               {"rates": ("actual", "predicted"), "dispersion": ("actual",), "prevalence": ("actual",),
+                "prevalence_mean": ("actual",), "prevalence_dispersion": (), "cells": ("actual", "predicted"),
+                "counts": ("site", "actual", "predicted"), "group_totals": ("site", "actual")}),
+    "groups by actual": ("groups", ONE, {"design": "by_actual"}, parts(),
+                         functools.partial(of_groups, design="by_actual"), {}),
+    "groups of three classes": ("groups", THREE, {"groups": "clusters"}, parts(classes=3),
+                                functools.partial(of_groups, b=9), {"counts": ("fold", "actual", "predicted")}),
+    "groups of systems": ("groups", SITES, {"dim": "site"}, parts(2), of_systems,
+                          {"rates": ("model", "actual", "predicted"), "prevalence_dispersion": ("model",),
+                           "counts": ("model", "site", "actual", "predicted")}),
+    "groups_logit": ("groups_logit", ONE, {}, LOGIT, of_groups_logit,
+                     {"location": ("rate",), "spread": ("rate",), "deviation": ("site", "rate"), "rates": ("rate",),
+                      "rates_group": ("site", "rate"), "cells": ("actual", "predicted"),
+                      "cells_group": ("site", "actual", "predicted")}),
+    "groups_logit, clusters": ("groups_logit", ONE, {"groups": "clusters"}, LOGIT,
+                               functools.partial(of_groups_logit, scale=1.0), {}),
+    "groups_logit, LKJ and covariates": ("groups_logit", ONE, {"lkj": 3.0, "covariates": YEAR.T.sel(site=[5, 2, 3])},
+                                         LOGIT | {"correlation_unit": unit(), "coefficient": normal(3, 2)},
+                                         of_groups_logit, {"correlation": (), "coefficient": ("rate", "covariate")}),
+    "markov": ("markov", STEPS, BY_VIDEO, CHAIN, of_markov,
+               {"stay": ("actual",), "predict_second": ("actual", "predicted_before"),
+                "cells": ("actual", "predicted")}),
+    "markov, varying": ("markov", STEPS, BY_VIDEO | {"sequences": "varying"}, CHAIN | {"stay_dispersion": small(2)},
+                        of_markov_varying, {"stay_dispersion": ("actual",), "stays": ("video", "actual")}),
+    "paired": ("paired", PAIRED, {}, {"shares": shares(8)}, of_paired,
+               {"shares": ("cell",), "cells": ("model", "actual", "predicted")}),
+    "datasets": ("datasets", SCORES, {}, SCORED, of_datasets,
+                 {"center": (), "spread": (), "tail": (), "noise": ("dataset",), "average": (),
+                  "weight": ("dataset",)}),
+    "datasets, repeated folds": ("datasets", SCORES, {"test_fraction": 0.4}, SCORED,
+                                 functools.partial(of_datasets, test_fraction=0.4), {}),
+    "binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {}, {"precision": positive(2), "offset": normal(2)},
+                     of_binormal_roc,
+                     {"mean": ("actual",), "spread": ("actual",), "a": (), "b": (), "auc": ()}),
+}  # fmt: skip
+
+
+def prepared(model, data, options):
+    return _fit_data.prepared(data, model, options)
+
+
+@functools.cache
+def built(case):
+    """Return the data, options and model of a case."""
+    name, data, options, *_ = CASES[case]
+    counts, chosen = prepared(name, data, options)
+    return counts, chosen, sampling.built_model(name, counts, None, chosen)
+
+
+def compiled(model):
+    """Return a function of the parameters, as they are: the log-density, and all that is computed from them."""
+    plain = remove_value_transforms(model)
+    names = [rv.name for rv in plain.free_RVs]
+    values = [plain.rvs_to_values[rv] for rv in plain.free_RVs]
+    outputs = [plain.logp(), *plain.replace_rvs_by_values(plain.deterministics)]
+    function = pytensor.function(values, outputs, mode="FAST_COMPILE", on_unused_input="ignore")
+
+    def at(**point):
+        found = function(*(point[name] for name in names))
+        return float(found[0]), {d.name: value for d, value in zip(plain.deterministics, found[1:], strict=True)}
+
+    return at
+
+
+@functools.cache
+def compiled_case(case):
+    return compiled(built(case)[2])
+
+
+def long_run(stay, predict_second):
+    """The stationary distribution of the chain of (actual, predicted), by an eigen-solve; (2, 2)."""
+    states = list(itertools.product((0, 1), repeat=2))
+    matrix = np.empty((4, 4))
+    for (row, (h, j)), (column, (g, v)) in itertools.product(enumerate(states), repeat=2):
+        second = predict_second[g, j]
+        matrix[row, column] = (stay[h] if g == h else 1 - stay[h]) * (second if v else 1 - second)
+    values, vectors = np.linalg.eig(matrix.T)
+    w = np.real(vectors[:, np.argmin(abs(values - 1))])
+    return (w / w.sum()).reshape(2, 2)

@@ -1,0 +1,125 @@
+"""Exact coverage of intervals for rates."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+from bayesperf import studies
+from bayesperf.studies import methods as _methods
+
+Z = stats.norm.ppf(0.975)
+
+
+def by_hand(method, k, n):
+    """Return the interval of k successes in n trials as books have it."""
+    p = k / n
+    if method == "wald":
+        half = Z * np.sqrt(p * (1 - p) / n)
+        return max(p - half, 0), min(p + half, 1)
+    if method == "wilson":
+        centre, half = p + Z**2 / 2 / n, Z * np.sqrt(p * (1 - p) / n + Z**2 / 4 / n**2)
+        return (centre - half) / (1 + Z**2 / n), (centre + half) / (1 + Z**2 / n)
+    if method == "clopper_pearson":
+        return (stats.beta.ppf(0.025, k, n - k + 1) if k else 0), (stats.beta.ppf(0.975, k + 1, n - k) if k < n else 1)
+    weight = {"flat_eti": 1, "jeffreys_eti": 0.5}[method]
+    return tuple(stats.beta.ppf([0.025, 0.975], k + weight, n - k + weight))
+
+
+@pytest.mark.parametrize("method", ["wald", "wilson", "clopper_pearson", "flat_eti", "jeffreys_eti"])
+def test_coverage_and_width_are_the_sums(method):
+    n, rates = 17, [0.0, 0.03, 0.5, 0.812, 1.0]
+    study = studies.rate_coverage(n, [method], rates).sel({"method": method})
+    ends = np.array([by_hand(method, k, n) for k in range(n + 1)])
+    for p in rates:
+        # Rounding must not decide at the ends of [0, 1], where intervals end too.
+        inside = (ends[:, 0] <= p + 1e-15) & (p - 1e-15 <= ends[:, 1])
+        probability = stats.binom.pmf(np.arange(n + 1), n, p)
+        assert study["coverage"].sel(p=p).item() == pytest.approx(probability @ inside, abs=1e-12)
+        assert study["width"].sel(p=p).item() == pytest.approx(probability @ np.diff(ends)[:, 0], abs=1e-10)
+
+
+def test_coverage_is_what_a_simulation_finds():
+    n, rates, simulations = 30, np.array([0.02, 0.3, 0.9]), 200_000
+    study = studies.rate_coverage(n, p=rates)
+    k = np.random.default_rng(0).binomial(n, rates, (simulations, 3))
+    for method in _methods.OF_RATES:
+        ends = _methods.of_rate(method, np.arange(n + 1), n, 0.95)
+        covered = ((ends[k, 0] <= rates) & (rates <= ends[k, 1])).mean(0)
+        exact = study["coverage"].sel({"method": method}).values
+        assert np.all(np.abs(covered - exact) <= 4 * np.sqrt(exact * (1 - exact) / simulations) + 1e-12), method
+
+
+@pytest.mark.parametrize(("prior", "weight"), [("flat", 1.0), ("jeffreys", 0.5)])
+@pytest.mark.parametrize("kind", ["hdi", "eti"])
+@pytest.mark.parametrize("n", [1, 12])
+def test_a_posterior_covers_exactly_on_average_over_its_prior(prior, weight, kind, n):
+    # Whatever the kind of interval. Between two ends of intervals coverage is a polynomial.
+    name = f"{prior}_{kind}"
+    ends = _methods.of_rate(name, np.arange(n + 1), n, 0.95)
+    # The Jeffreys density has poles, and none in u where p = sin²(πu/2).
+    edges = 2 / np.pi * np.arcsin(np.sqrt(np.unique(np.r_[0, ends.ravel(), 1])))
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    u = edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1) / 2
+    p = np.sin(np.pi * u / 2) ** 2
+    density = stats.beta.pdf(p, weight, weight) * np.pi * np.sqrt(p * (1 - p))
+    coverage = studies.rate_coverage(n, [name], p.ravel())["coverage"].values.reshape(p.shape)
+    average = (coverage * density * weights / 2).sum(1) @ np.diff(edges)
+    assert average == pytest.approx(0.95, abs=1e-9)
+
+
+def test_published_figures():
+    # Brown, Cai & DasGupta (2001), Statistical Science 16, section 2: Wald's coverage at p = .5, where n = 17 is lucky
+    # and n = 18 and 40 are not, and at p = .005 (Table 2).
+    figures = {(0.5, 17): 0.951, (0.5, 18): 0.904, (0.5, 40): 0.919, (0.005, 591): 0.945, (0.005, 592): 0.792,
+               (0.005, 953): 0.948, (0.005, 954): 0.852, (0.005, 1279): 0.875}  # fmt: skip
+    for (p, n), published in figures.items():
+        found = studies.rate_coverage(n, ["wald"], [p])["coverage"].item()
+        assert found == pytest.approx(published, abs=5.1e-4), (p, n)
+
+
+def test_the_figure_of_the_thesis():
+    # Fig. 5, n = 100, as it is described: Clopper–Pearson never below 95 %; the other four near 95 % between .35 and
+    # .65 and erratic near 0 and 1.
+    methods = ["wilson", "clopper_pearson", "agresti_coull_add2", "flat_eti", "jeffreys_eti"]
+    coverage = studies.rate_coverage(100, methods)["coverage"]
+    assert (coverage.sel({"method": "clopper_pearson"}) >= 0.95).all()
+    others = coverage.drop_sel({"method": "clopper_pearson"})
+    middle, ends = others.sel(p=slice(0.35, 0.65)), others.sel(p=slice(0.001, 0.02))
+    assert abs(middle - 0.95).max() < 0.02
+    assert (np.ptp(ends.values, axis=1) > 2 * np.ptp(middle.values, axis=1)).all()
+
+
+def test_dims_and_settings(tmp_path):
+    study = studies.rate_coverage((5, 9), ["wald", "flat_hdi"], [0.1, 0.2, 0.3], confidence=0.8)
+    assert study["coverage"].dims == ("method", "n", "p")
+    assert study.attrs == {"n": [5, 9], "methods": ["wald", "flat_hdi"], "confidence": 0.8}
+    one = studies.rate_coverage(9, ["wald", "flat_hdi"], [0.1, 0.2, 0.3], confidence=0.8)
+    assert one["width"].dims == ("method", "p")
+    xr.testing.assert_equal(one, study.sel(n=9))
+    study.to_netcdf(tmp_path / "study.nc")
+
+
+def test_many_trials_are_summed_in_parts(monkeypatch):
+    whole = studies.rate_coverage(40, ["wilson"])
+    monkeypatch.setattr("bayesperf.studies.rate_coverage._BLOCK", 300)
+    xr.testing.assert_allclose(studies.rate_coverage(40, ["wilson"]), whole, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n": 0}, "n must be a whole number of at least 1"),
+        ({"n": 2.5}, "n must be a whole number of at least 1"),
+        ({"methods": ["wald", "score"]}, "methods must be one of 'wilson', 'wald'"),
+        ({"methods": []}, "methods must name at least one, and none twice"),
+        ({"methods": ["wald", "wald"]}, "methods must name at least one, and none twice"),
+        ({"methods": "wald"}, "methods must be a sequence of names; it is the string 'wald'. Write \\['wald'\\]"),
+        ({"p": [0.5, 1.1]}, "p must be rates in \\[0, 1\\]; it holds 1.1"),
+        ({"p": ["a"]}, "p must be numbers"),
+        ({"confidence": 95}, "confidence must be a number between 0 and 1"),
+    ],
+)
+def test_bad_arguments(options, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        studies.rate_coverage(**options)
