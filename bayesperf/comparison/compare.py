@@ -13,7 +13,7 @@ from bayesperf import prior as priors
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_pairs import half_width
 from bayesperf.comparison.system_pair import (
-    Sides,
+    SystemPair,
     against_rule,
     called,
     exact_difference,
@@ -21,7 +21,7 @@ from bayesperf.comparison.system_pair import (
     over_systems,
     pairs_along,
 )
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 from bayesperf.core.warnings import DependenceWarning
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
@@ -134,8 +134,8 @@ def compare(
         return compare_scores(a, dim=dim, rope=rope, random_seed=random_seed, **options)
     if options:
         raise TypeError(f"compare takes no argument {next(iter(options))!r} here.")
-    metric, seed = _named(metric), _checks.seed(random_seed)
-    draws = DRAWS if draws is None else _checks.count("draws", draws, least=2)
+    metric, seed = _named(metric), checks.seed(random_seed)
+    draws = DRAWS if draws is None else checks.count("draws", draws, least=2)
     if counts:
         if b is not None:
             raise TypeError("b: counts of systems judged on the same examples hold them all; leave it out.")
@@ -212,7 +212,7 @@ def compare_predictions(
     >>> bp.compare_predictions(new, old, "accuracy").prob_greater.round(2).item()
     0.71
     """
-    rope, metric, seed = half_width(rope), _named(metric), _checks.seed(random_seed)
+    rope, metric, seed = half_width(rope), _named(metric), checks.seed(random_seed)
     if isinstance(a, PairedConfusionMatrix) or (isinstance(a, ConfusionMatrix) and a.outcomes is not None):
         raise TypeError(
             "a: systems judged on the same examples would be judged on the same new ones, and their predictions hang "
@@ -309,7 +309,7 @@ def _apart(
     if first.estimand != second.estimand:
         raise ValueError(f"a and b are of different things: {first.estimand!r} and {second.estimand!r}.")
     names = tuple(called(side._leading, dim, letter) for side, letter in ((a, "a"), (b, "b")))
-    sides = Sides(in_common(a, b, dim), b, independent=True, apart=True, n_draws=draws, random_seed=seed)
+    sides = SystemPair(in_common(a, b, dim), b, independent=True, apart=True, n_draws=draws, random_seed=seed)
     basis = first.prior_text if first.prior_text == second.prior_text else f"{first.prior_text}; {second.prior_text}"
     return Comparison(
         sides.difference(),

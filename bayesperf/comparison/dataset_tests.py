@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 from scipy import special
 
 from bayesperf.comparison.result import REGIONS
 from bayesperf.comparison.score_pairs import differences, half_width, two_names
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.quadrature import tanh_sinh
 from bayesperf.posteriors.posterior import DRAWS
@@ -26,7 +26,6 @@ from bayesperf.posteriors.posterior import DRAWS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 NEXT = "next data set"
 LARGEST = "most probable for the next data set"
@@ -218,7 +217,7 @@ def signed_rank_test(
     array([0.051, 0.21 , 0.738])
     """
     found = differences(scores_a, scores_b)
-    width, weight = half_width(rope), _checks.number("prior", prior)
+    width, weight = half_width(rope), checks.number("prior", prior)
     if not 0 <= weight < np.inf:
         raise ValueError(f"prior must be the weight of a difference of 0, at least 0; it is {prior}.")
     z = np.append(0, found.values)
@@ -272,8 +271,8 @@ def region_table(questions: dict[str, xr.DataArray]) -> pd.DataFrame:
 
 def _dirichlet(concentration: Array, draws: int, random_seed: Any) -> Array:
     """Return draws (draws, n); what has no weight has no share."""
-    rng = np.random.default_rng(_checks.seed(random_seed))
-    gammas = rng.standard_gamma(concentration, (_checks.count("draws", draws, least=2), len(concentration)))
+    rng = np.random.default_rng(checks.seed(random_seed))
+    gammas = rng.standard_gamma(concentration, (checks.count("draws", draws, least=2), len(concentration)))
     return np.asarray(gammas / gammas.sum(-1, keepdims=True))
 
 
@@ -301,7 +300,7 @@ def _largest_of_dirichlet(concentration: Array, rope: float) -> Array:
 
 def _weights(prior: Sequence[float]) -> Array:
     try:
-        weights = np.array([_checks.number("prior", weight) for weight in prior])
+        weights = np.array([checks.number("prior", weight) for weight in prior])
     except TypeError:
         weights = np.array([])
     if weights.shape != (3,) or not (np.isfinite(weights) & (weights >= 0)).all():

@@ -21,7 +21,7 @@ from bayesperf.comparison.dataset_tests import (
 )
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_pairs import half_width
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
 from bayesperf.posteriors.marginal import Marginal
@@ -172,7 +172,7 @@ def _next(average: NDArray[Any], spread: NDArray[Any], df: NDArray[Any], rope: f
 
 
 def _fraction(test_fraction: float | None) -> float | None:
-    return None if test_fraction is None else _checks.probability("test_fraction", test_fraction)
+    return None if test_fraction is None else checks.probability("test_fraction", test_fraction)
 
 
 def _checked(scores: Any, dim: str) -> xr.DataArray:

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_pairs import differences, half_width, two_names
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 from bayesperf.core.warnings import PriorWarning
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
@@ -112,7 +112,7 @@ def average_folds(
     count = post._leading.sizes[dim]
     if count < 2:
         raise ValueError(f"dim: there is one {dim}, and nothing to average over. Ask the posterior itself.")
-    draws, seed = _checks.count("draws", draws, least=2), _checks.seed(random_seed)
+    draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     folds = post[metric]
     leading = folds._leading.isel({dim: 0}, drop=True)
     axis = folds.dims.index(dim)
@@ -223,7 +223,7 @@ def correlated_ttest(
     {'below': 0.005, 'inside': 0.048, 'above': 0.948}
     """
     difference = differences(scores_a, scores_b).values
-    fraction, rope = _checks.probability("test_fraction", test_fraction), half_width(rope)
+    fraction, rope = checks.probability("test_fraction", test_fraction), half_width(rope)
     n = len(difference)
     # From the first, so that equal differences have a mean of just that, and no scatter.
     deviations = difference - difference[0]

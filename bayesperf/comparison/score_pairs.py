@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
-from bayesperf.core import checks as _checks
-
-Array = NDArray[np.float64]
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 
 
 class Differences(NamedTuple):
@@ -58,7 +56,7 @@ def _labels(scores: Any) -> pd.Index[Any] | None:
 
 def half_width(rope: Any) -> float:
     """Return the half-width of a region of practical equivalence."""
-    width = _checks.number("rope", rope)
+    width = checks.number("rope", rope)
     if not 0 <= width < np.inf:
         raise ValueError(f"rope must be the half-width of a region, at least 0; it is {rope}.")
     return width

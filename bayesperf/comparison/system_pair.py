@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.core.streams import streams
-from bayesperf.distributions import differences as _differences
+from bayesperf.distributions import differences
 from bayesperf.distributions.differences import Discordant
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.quadrature import Array
-from bayesperf.distributions.two_betas import Beta, Distribution, Transformed
+from bayesperf.distributions.two_betas import Beta, Distribution, TransformedBeta
 from bayesperf.metrics.registry import Metric
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior
@@ -25,7 +25,7 @@ from bayesperf.posteriors.summary import evaluate
 
 
 @dataclass(frozen=True)
-class Sides:
+class SystemPair:
     """The same metric twice, over the same leading dims.
 
     Attributes
@@ -56,7 +56,7 @@ class Sides:
             # Settled again, so that 0.8 − 0.7 is 0.1, and within a rope of 0.1.
             return settled(first - second, (low, high))
 
-        return self._combined(_differences.difference, subtract, (low - high, high - low), "difference")
+        return self._combined(differences.difference, subtract, (low - high, high - low), "difference")
 
     def ratio(self) -> Marginal:
         """Return first / second.
@@ -68,14 +68,18 @@ class Sides:
         """
         if self.first.bounds[0] < 0:
             raise ValueError(f"ratio: {self.first.name} can be negative, and a ratio of such says little.")
-        return self._combined(_differences.ratio, np.divide, (0.0, np.inf), "ratio")
+        return self._combined(differences.ratio, np.divide, (0.0, np.inf), "ratio")
 
     def _combined(
         self, exact: Callable[..., Distribution], operation: Any, bounds: tuple[float, float], what: str
     ) -> Marginal:
         first, second = self.first._distribution, self.second._distribution
         distribution: Distribution
-        if self.independent and isinstance(first, Beta | Transformed) and isinstance(second, Beta | Transformed):
+        if (
+            self.independent
+            and isinstance(first, Beta | TransformedBeta)
+            and isinstance(second, Beta | TransformedBeta)
+        ):
             distribution = exact(first, second)
         else:
             values, others = self._values()
@@ -118,12 +122,12 @@ class Sides:
         # Of two posteriors, which might be one and the same, draws of different streams; else the posterior's own.
         seed = random_seed
         if self.apart:
-            base = _checks.seed(self.random_seed if random_seed is None else random_seed)
+            base = checks.seed(self.random_seed if random_seed is None else random_seed)
             seed = int(np.random.SeedSequence([base, position]).generate_state(1, np.uint64)[0] >> 1)
         return np.asarray(side.draws(n, seed).values.reshape(-1, n))
 
 
-def pairs_along(marginal: Marginal, dim: str, independent: bool, many: bool, draws: int = DRAWS) -> Sides:
+def pairs_along(marginal: Marginal, dim: str, independent: bool, many: bool, draws: int = DRAWS) -> SystemPair:
     """Return every pair of systems along a dim: in its place a last dim ``pair``, labelled "x − y".
 
     Without `many`, of the one pair there is, without that dim.
@@ -147,7 +151,7 @@ def pairs_along(marginal: Marginal, dim: str, independent: bool, many: bool, dra
                 marginal.estimand,
             )
         )
-    return Sides(sides[0], sides[1], independent, n_draws=draws)
+    return SystemPair(sides[0], sides[1], independent, n_draws=draws)
 
 
 def in_common(a: Marginal, b: Marginal, dim: str) -> Marginal:
@@ -199,7 +203,7 @@ def exact_difference(side: Marginal, distribution: Discordant, random_seed: int)
     weights = np.hstack([first, second, distribution.outer.b])
 
     def sample(n: int, seed: Any) -> Array:
-        base = random_seed if seed is None else _checks.seed(seed)
+        base = random_seed if seed is None else checks.seed(seed)
         each = zip(weights, streams(base, "difference", side._leading, weights), strict=True)
         return np.stack([rng.dirichlet(weight, n) @ (1, -1, 0) for weight, rng in each])
 
@@ -210,9 +214,9 @@ def exact_difference(side: Marginal, distribution: Discordant, random_seed: int)
 # ── Rules that have learnt nothing ──
 
 
-def against_rule(post: Posterior, rule: str, metric: str | Metric, dim: str, draws: int) -> Sides:
+def against_rule(post: Posterior, rule: str, metric: str | Metric, dim: str, draws: int) -> SystemPair:
     """Return systems and a rule that has learnt nothing, at the prevalence of the same draw."""
-    _checks.one_of("b", rule, tuple(_RULES))
+    checks.one_of("b", rule, tuple(_RULES))
     cells = post.cells if isinstance(post, SampledPosterior) else post._chains(draws, 1, None)
     prevalence = cells.sum("predicted")
     shares = _RULES[rule](prevalence).rename(actual="predicted")
@@ -227,7 +231,7 @@ def against_rule(post: Posterior, rule: str, metric: str | Metric, dim: str, dra
     if np.isnan(evaluate(found, (guess.cells > 0).astype(float), post._positive)).any():
         raise ValueError(f"b: {found.name} of the rule {rule!r} is undefined (0/0).")
     drawn = system[metric]
-    return Sides(in_common(drawn, drawn, dim), guess[metric], independent=False)
+    return SystemPair(in_common(drawn, drawn, dim), guess[metric], independent=False)
 
 
 def _most_frequent(prevalence: xr.DataArray) -> xr.DataArray:

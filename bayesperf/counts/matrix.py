@@ -15,20 +15,22 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayesperf.counts import (
-    labels as _labels,
+from bayesperf.counts.labels import encode
+from bayesperf.counts.predictions import at_thresholds, held_out
+from bayesperf.counts.same_examples import JointOutcomes, of_examples
+from bayesperf.counts.tables import (
+    CELL_DIMS,
+    as_table,
+    check_dims,
+    checked_counts,
+    code,
+    code_pairs,
+    drop_conflicts,
+    positive,
+    relabelled,
+    tabulate,
+    whole,
 )
-from bayesperf.counts import (
-    predictions as _predictions,
-)
-from bayesperf.counts import (
-    same_examples as _outcomes,
-)
-from bayesperf.counts import (
-    tables as _tables,
-)
-from bayesperf.counts.same_examples import JointOutcomes
-from bayesperf.counts.tables import CELL_DIMS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,14 +72,14 @@ class ConfusionMatrix:
     outcomes: JointOutcomes | None = None
 
     def __post_init__(self) -> None:
-        counts = _tables.checked_counts(self.counts, CELL_DIMS)
+        counts = checked_counts(self.counts, CELL_DIMS)
         if self.outcomes is not None:
             counts = counts.assign_attrs(same_examples=self.outcomes.dim)
         elif counts.attrs.get("same_examples") not in counts.dims[:-2]:
             counts.attrs.pop("same_examples", None)
         labels = counts["actual"].values.tolist()
         object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "pos_label", _tables.positive(labels, self.pos_label))
+        object.__setattr__(self, "pos_label", positive(labels, self.pos_label))
 
     @classmethod
     def from_counts(cls, *, tp: ArrayLike, fn: ArrayLike, fp: ArrayLike, tn: ArrayLike) -> ConfusionMatrix:
@@ -105,10 +107,10 @@ class ConfusionMatrix:
             for name, value in {"tn": tn, "fp": fp, "fn": fn, "tp": tp}.items()
         }
         for name, value in cells.items():
-            _tables.whole(value.values, name)
-            _tables.check_dims(value.dims)
+            whole(value.values, name)
+            check_dims(value.dims)
         try:
-            agreed = _tables.drop_conflicts(list(cells.values()))
+            agreed = drop_conflicts(list(cells.values()))
             tn_, fp_, fn_, tp_ = xr.broadcast(*xr.align(*agreed, join="exact"))
             rows = [xr.concat(row, "predicted", coords="minimal") for row in ((tn_, fp_), (fn_, tp_))]
         except ValueError as error:
@@ -147,8 +149,8 @@ class ConfusionMatrix:
         >>> cm.dims, cm.total.values.tolist()
         (('fold',), [20, 20])
         """
-        counts = _tables.as_table(table, dims)
-        return cls(counts if labels is None else _tables.relabelled(counts, labels), pos_label)
+        counts = as_table(table, dims)
+        return cls(counts if labels is None else relabelled(counts, labels), pos_label)
 
     @classmethod
     def from_predictions(
@@ -211,9 +213,9 @@ class ConfusionMatrix:
                 "sample_weight is not supported: counts are numbers of examples, and a posterior from weighted counts "
                 "would claim another amount of evidence than there is."
             )
-        coded = _tables.code_pairs(y_true, y_pred, {} if by is None else by, labels)
-        outcomes = None if example is None else _outcomes.of_examples(coded, example, pos_label)
-        return cls(_tables.tabulate(coded), pos_label, outcomes)
+        coded = code_pairs(y_true, y_pred, {} if by is None else by, labels)
+        outcomes = None if example is None else of_examples(coded, example, pos_label)
+        return cls(tabulate(coded), pos_label, outcomes)
 
     @classmethod
     def from_scores(
@@ -244,7 +246,7 @@ class ConfusionMatrix:
         >>> cm.sel(threshold=0.5).counts.values
         array([[1, 1], [1, 1]])
         """
-        return cls(_predictions.at_thresholds(y_true, y_score, thresholds, pos_label), pos_label)
+        return cls(at_thresholds(y_true, y_score, thresholds, pos_label), pos_label)
 
     @classmethod
     def from_frame(
@@ -284,9 +286,9 @@ class ConfusionMatrix:
         values, rows = count_rows(frame, [actual, predicted, *keys])
         if not len(rows):
             raise ValueError("frame has no rows: there is nothing to count.")
-        columns = {f"column {name!r}": _labels.encode(values[name], f"column {name!r}") for name in (actual, predicted)}
-        coded = _tables.code(columns, {key: values[key] for key in keys}, labels)
-        return cls(_tables.tabulate(coded, rows), pos_label)
+        columns = {f"column {name!r}": encode(values[name], f"column {name!r}") for name in (actual, predicted)}
+        coded = code(columns, {key: values[key] for key in keys}, labels)
+        return cls(tabulate(coded, rows), pos_label)
 
     @classmethod
     def from_cross_validation(
@@ -327,8 +329,8 @@ class ConfusionMatrix:
         ImportError
             If scikit-learn is not installed.
         """
-        classes = _labels.encode(y, "y").labels
-        y_true, y_pred, fold = _predictions.held_out(estimator, X, y, cv, groups, n_jobs)
+        classes = encode(y, "y").labels
+        y_true, y_pred, fold = held_out(estimator, X, y, cv, groups, n_jobs)
         return cls.from_predictions(y_true, y_pred, labels=classes, pos_label=pos_label, by={"fold": fold})
 
     @property

@@ -9,11 +9,10 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from bayesperf.counts import labels as _labels
-from bayesperf.counts import same_examples as _outcomes
-from bayesperf.counts import tables as _tables
+from bayesperf.counts.labels import encode
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.same_examples import JointOutcomes
+from bayesperf.counts.same_examples import JointOutcomes, of_pair
+from bayesperf.counts.tables import checked_counts, code, positive, tabulate
 
 _DIMS = ("actual", "predicted_a", "predicted_b")
 
@@ -37,7 +36,7 @@ class PairedConfusionMatrix:
     pos_label: Any = None
 
     def __post_init__(self) -> None:
-        counts = _tables.checked_counts(self.counts, _DIMS)
+        counts = checked_counts(self.counts, _DIMS)
         if counts.ndim > len(_DIMS):
             raise ValueError(
                 f"counts must have no dims but {', '.join(_DIMS)}; it has {counts.dims[0]!r}. Systems judged on the "
@@ -48,7 +47,7 @@ class PairedConfusionMatrix:
         if len(self.names) != 2 or self.names[0] == self.names[1]:
             raise ValueError(f"names must be two different names; they are {self.names!r}.")
         object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "pos_label", _tables.positive(counts["actual"].values.tolist(), self.pos_label))
+        object.__setattr__(self, "pos_label", positive(counts["actual"].values.tolist(), self.pos_label))
 
     @classmethod
     def from_predictions(
@@ -71,8 +70,8 @@ class PairedConfusionMatrix:
         array([[0, 1], [0, 2]])
         """
         given = {"y_true": y_true, "y_pred_a": y_pred_a, "y_pred_b": y_pred_b}
-        columns = {name: _labels.encode(values, name) for name, values in given.items()}
-        counts = _tables.tabulate(_tables.code(columns, {}, labels, _DIMS))
+        columns = {name: encode(values, name) for name, values in given.items()}
+        counts = tabulate(code(columns, {}, labels, _DIMS))
         return cls(counts, names, pos_label)
 
     @property
@@ -90,4 +89,4 @@ class PairedConfusionMatrix:
 
     def outcomes(self) -> JointOutcomes:
         """Return each outcome that occurred, of two systems as of many."""
-        return _outcomes.of_pair(self.counts, self.names, self.pos_label)
+        return of_pair(self.counts, self.names, self.pos_label)

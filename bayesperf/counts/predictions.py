@@ -8,24 +8,24 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from bayesperf.counts import labels as _labels
-from bayesperf.counts import tables as _tables
+from bayesperf.counts import tables
+from bayesperf.counts.labels import encode, listed
 from bayesperf.counts.tables import CELL_DIMS
 
 
 def at_thresholds(y_true: Any, y_score: ArrayLike, thresholds: ArrayLike, pos_label: Any) -> xr.DataArray:
     """Return counts (threshold, actual, predicted) of calling positive what scores at least the threshold."""
-    column = _labels.encode(y_true, "y_true")
+    column = encode(y_true, "y_true")
     labels = column.labels.tolist()
     if len(labels) != 2:
-        raise ValueError(f"y_true must hold two classes; it holds {_labels.listed(labels)}.")
-    positive = _tables.positive(labels, pos_label)
+        raise ValueError(f"y_true must hold two classes; it holds {listed(labels)}.")
+    positive = tables.positive(labels, pos_label)
     if positive is None:
-        raise ValueError(_tables.ask_for_positive(labels))
-    score = _tables.numbers(y_score, "y_score")
+        raise ValueError(tables.ask_for_positive(labels))
+    score = tables.numbers(y_score, "y_score")
     if len(score) != len(column.codes):
-        raise ValueError(_tables.unequal({"y_true": len(column.codes), "y_score": len(score)}))
-    cuts = _tables.numbers(thresholds, "thresholds")
+        raise ValueError(tables.unequal({"y_true": len(column.codes), "y_score": len(score)}))
+    cuts = tables.numbers(thresholds, "thresholds")
     if len(np.unique(cuts)) != len(cuts):
         raise ValueError("thresholds must all be different.")
     counts = np.empty((len(cuts), 2, 2), dtype=np.int64)

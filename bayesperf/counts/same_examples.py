@@ -16,11 +16,10 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf.counts import labels as _labels
-from bayesperf.counts import tables as _tables
+from bayesperf.core.arrays import Codes
+from bayesperf.counts import tables
+from bayesperf.counts.labels import Column, identify
 from bayesperf.counts.tables import CELL_DIMS, Coded
-
-Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +151,11 @@ def of_examples(coded: Coded, example: Any, pos_label: Any) -> JointOutcomes:
         The positive class.
     """
     dim = _systems(list(coded.leading))
-    _tables.check_dims(list(coded.leading), ("outcome",))
-    ids = _labels.identify(example, "example")
+    tables.check_dims(list(coded.leading), ("outcome",))
+    ids = identify(example, "example")
     actual, predicted = coded.cells["actual"], coded.cells["predicted"]
     if len(ids.codes) != len(actual):
-        raise ValueError(_tables.unequal({"y_true": len(actual), "example": len(ids.codes)}))
+        raise ValueError(tables.unequal({"y_true": len(actual), "example": len(ids.codes)}))
     rows = _matched(ids, dim, coded.leading[dim])
     labels, names = coded.classes.tolist(), coded.leading[dim].labels.tolist()
     others = {name: column for name, column in coded.leading.items() if name != dim}
@@ -168,8 +167,8 @@ def of_examples(coded: Coded, example: Any, pos_label: Any) -> JointOutcomes:
     first, outcome = _distinct(actual[rows[:, 0]], of_system, len(labels))
     coords = {name: column.labels for name, column in others.items()}
     shape = (*(len(values) for values in coords.values()), len(first))
-    _tables.check_size("by", shape)
-    counts = _tables.count([*(column.codes[rows[:, 0]] for column in others.values()), outcome], shape)
+    tables.check_size("by", shape)
+    counts = tables.count([*(column.codes[rows[:, 0]] for column in others.values()), outcome], shape)
     return JointOutcomes(
         counts=xr.DataArray(counts, coords, (*coords, "outcome")),
         actual=actual[rows[first, 0]],
@@ -177,7 +176,7 @@ def of_examples(coded: Coded, example: Any, pos_label: Any) -> JointOutcomes:
         names=tuple(names),
         dim=dim,
         labels=labels,
-        pos_label=_tables.positive(labels, pos_label),
+        pos_label=tables.positive(labels, pos_label),
     )
 
 
@@ -193,7 +192,7 @@ def _systems(dims: Sequence[str]) -> str:
     return "model" if "model" in dims else dims[0]
 
 
-def _matched(ids: _labels.Column, dim: str, systems: _labels.Column) -> Codes:
+def _matched(ids: Column, dim: str, systems: Column) -> Codes:
     """Return the row of each example and system, (N, M): one each."""
     place = ids.codes * len(systems.labels) + systems.codes
     rows = np.argsort(place, kind="stable")
@@ -215,7 +214,7 @@ def _matched(ids: _labels.Column, dim: str, systems: _labels.Column) -> Codes:
     return rows.reshape(len(ids.labels), len(systems.labels))
 
 
-def _lacking(ids: _labels.Column, dim: str, systems: _labels.Column) -> Iterator[str]:
+def _lacking(ids: Column, dim: str, systems: Column) -> Iterator[str]:
     """Yield the examples that a system has not judged, in words."""
     for code in np.flatnonzero(np.bincount(systems.codes, minlength=len(systems.labels)) < len(ids.labels)):
         for example in np.setdiff1d(np.arange(len(ids.labels)), ids.codes[systems.codes == code]):

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayesperf.counts import labels as _labels
-from bayesperf.counts import tables as _tables
-
-Array = NDArray[np.float64]
+from bayesperf.core.arrays import Array
+from bayesperf.counts import tables
+from bayesperf.counts.labels import encode, listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +37,9 @@ class Scores:
             If there are not two classes, or the positive one is not known; if scores are missing or too few.
         """
         is_positive = positives(y_true, pos_label)
-        score = _tables.numbers(y_score, name)
+        score = tables.numbers(y_score, name)
         if len(score) != len(is_positive):
-            raise ValueError(_tables.unequal({"y_true": len(is_positive), name: len(score)}))
+            raise ValueError(tables.unequal({"y_true": len(is_positive), name: len(score)}))
         return cls(np.sort(score[is_positive]), np.sort(score[~is_positive]))
 
     @cached_property
@@ -57,11 +56,11 @@ class Scores:
 
 def positives(y_true: Any, pos_label: Any = None) -> NDArray[np.bool_]:
     """Return which labels (n,) are the positive one of two."""
-    column = _labels.encode(y_true, "y_true")
+    column = encode(y_true, "y_true")
     labels = column.labels.tolist()
     if len(labels) != 2:
-        raise ValueError(f"y_true must hold two classes; it holds {_labels.listed(labels)}.")
-    positive = _tables.positive(labels, pos_label)
+        raise ValueError(f"y_true must hold two classes; it holds {listed(labels)}.")
+    positive = tables.positive(labels, pos_label)
     if positive is None:
-        raise ValueError(_tables.ask_for_positive(labels))
+        raise ValueError(tables.ask_for_positive(labels))
     return np.asarray(column.codes == labels.index(positive))

@@ -11,8 +11,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from bayesperf.counts import labels as _labels
-from bayesperf.counts.labels import Column
+from bayesperf.counts.labels import Column, encode, given, listed, recode, union
 
 CELL_DIMS = ("actual", "predicted")
 # The columns of a summary beside the leading dims.
@@ -40,16 +39,14 @@ def code(
     if not isinstance(by, Mapping):
         raise TypeError(f"by must be a mapping of names to columns, as {{'fold': ids}}; it is {type(by).__name__}.")
     check_dims(list(by), dims)
-    keys = {name: _labels.encode(values, f"by[{name!r}]", fractions=True) for name, values in by.items()}
+    keys = {name: encode(values, f"by[{name!r}]", fractions=True) for name, values in by.items()}
     lengths = {name: len(column.codes) for name, column in {**columns, **keys}.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(unequal(lengths))
-    classes = _labels.union(list(columns.values()), list(columns)) if labels is None else _labels.given(labels)
+    classes = union(list(columns.values()), list(columns)) if labels is None else given(labels)
     if len(classes) < 2:
-        raise ValueError(
-            f"only one label occurs ({_labels.listed(classes.tolist())}): name all of them, as labels=[...]."
-        )
-    codes = [_labels.recode(column, classes, name) for name, column in columns.items()]
+        raise ValueError(f"only one label occurs ({listed(classes.tolist())}): name all of them, as labels=[...].")
+    codes = [recode(column, classes, name) for name, column in columns.items()]
     sizes = [len(column.labels) for column in keys.values()] + [len(classes)] * len(columns)
     check_size("by" if keys else ", ".join(columns), sizes)
     return Coded(keys, dict(zip(dims, codes, strict=True)), classes)
@@ -57,7 +54,7 @@ def code(
 
 def code_pairs(y_true: Any, y_pred: Any, by: Mapping[str, Any], labels: Iterable[Any] | None) -> Coded:
     """Bring actual and predicted labels to one set of labels, and leading columns beside them."""
-    columns = {"y_true": _labels.encode(y_true, "y_true"), "y_pred": _labels.encode(y_pred, "y_pred")}
+    columns = {"y_true": encode(y_true, "y_true"), "y_pred": encode(y_pred, "y_pred")}
     return code(columns, by, labels)
 
 
@@ -95,7 +92,7 @@ def as_table(table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]] | Non
         same = set(table.index) == set(table.columns) and table.shape[0] == table.shape[1]
         if not same or table.index.has_duplicates:
             raise ValueError("table: the index (actual labels) and the columns (predicted labels) must be the same.")
-        named = _labels.given(table.index)
+        named = given(table.index)
         cells = table.reindex(columns=table.index)
         if not all(getattr(dtype, "kind", "O") in "iuf" for dtype in cells.dtypes):
             raise TypeError("counts must hold whole numbers; some column of the table does not.")
@@ -121,7 +118,7 @@ def as_table(table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]] | Non
 
 def relabelled(counts: xr.DataArray, labels: Iterable[Any]) -> xr.DataArray:
     """Name the rows and columns of a table; put one that carries its labels in the order wanted."""
-    named = _labels.given(labels)
+    named = given(labels)
     carried = set(CELL_DIMS) <= set(counts.coords)
     if carried:
         counts = checked_counts(counts, CELL_DIMS)
@@ -172,7 +169,7 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
     for dim in counts.dims[: -len(cell_dims)]:
         if not counts.sizes[dim] or counts.indexes[dim].has_duplicates:
             raise ValueError(f"dims: {dim!r} must have coordinates, each of them once.")
-    labels = _labels.given(counts[cell_dims[0]].values)
+    labels = given(counts[cell_dims[0]].values)
     for dim in cell_dims[1:]:
         if counts[dim].values.tolist() != labels.tolist():
             raise ValueError(f"the labels of {dim} differ from those of {cell_dims[0]}, or are in another order.")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from bayesperf.core.arrays import Array
+
 BandKind = Literal["pointwise", "simultaneous"]
 
 

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.curves.bands import simultaneous
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
 
-Array = NDArray[np.float64]
 KINDS = ("pointwise", "simultaneous")
 
 
@@ -24,7 +23,7 @@ def marginal_of(
     flat = values.reshape(-1, 1, values.shape[-1])
 
     def sample(n: int, seed: Any) -> Array:
-        rng = np.random.default_rng(random_seed if seed is None else _checks.seed(seed))
+        rng = np.random.default_rng(random_seed if seed is None else checks.seed(seed))
         return flat[:, 0, rng.choice(flat.shape[-1], n, replace=n > flat.shape[-1])]
 
     return Marginal(name, Draws.of(name, flat, bounds), xr.zeros_like(leading, dtype=float), sample, estimand)
@@ -42,7 +41,7 @@ def band(marginal: Marginal, ci_prob: float, kind: str) -> xr.DataArray:
 
     A simultaneous band is of the draws in which the curve is defined everywhere.
     """
-    _checks.one_of("kind", kind, KINDS)
+    checks.one_of("kind", kind, KINDS)
     found = marginal.eti(ci_prob)
     if kind == "simultaneous":
         curves = along(marginal).T

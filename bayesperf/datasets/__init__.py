@@ -16,7 +16,7 @@ from importlib import resources
 
 import pandas as pd
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 
 __all__ = ["load", "names"]
 
@@ -78,6 +78,6 @@ def load(name: str) -> pd.DataFrame:
     >>> frame["model"].value_counts().to_dict()
     {'logistic_regression': 569, 'naive_bayes': 569, 'decision_tree': 569}
     """
-    _checks.one_of("name", name, names())
+    checks.one_of("name", name, names())
     with _FOLDER.joinpath(f"{name}.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file)

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from bayesperf.core.arrays import Array
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.quadrature import Array, beta_nodes, complex_step, tanh_sinh
-from bayesperf.distributions.two_betas import Beta, Distribution, Mixture, Panel, Transformed
-from bayesperf.metrics.exact_forms import Surface
+from bayesperf.distributions.quadrature import beta_nodes, complex_step, tanh_sinh
+from bayesperf.distributions.two_betas import Beta, Distribution, FunctionOfTwoBetas, Panel, TransformedBeta
+from bayesperf.metrics.exact_forms import LevelSets
 
-Exact = Beta | Transformed
+Exact = Beta | TransformedBeta
 Operation = Callable[[Any, Any], Any]
 # Mass that an integral over a distribution function may leave to its end.
 _TAIL = 1e-13
@@ -31,7 +32,7 @@ _SMOOTH = 5.0
 
 
 @dataclass(frozen=True)
-class Independent(Mixture):
+class IndependentContrast(FunctionOfTwoBetas):
     """X − Y or X / Y of independent quantities of one metric: shares, or the same increasing function of both.
 
     Attributes
@@ -48,10 +49,10 @@ class Independent(Mixture):
 
     first: Exact
     second: Exact
-    mirrored: Mixture
+    mirrored: FunctionOfTwoBetas
     equal: float
 
-    def _oriented(self, function: Callable[[Mixture, Array], list[Array]], x: Array) -> list[Array]:
+    def _oriented(self, function: Callable[[FunctionOfTwoBetas, Array], list[Array]], x: Array) -> list[Array]:
         """Where X and Y are nearly equal, and both may be within rounding of 1, take 1 less either."""
         x = np.broadcast_to(x, (self.size, x.shape[-1]))
         at_one, at_zero = self.inner.b + self.outer.b, self.inner.a + self.outer.a
@@ -60,7 +61,7 @@ class Independent(Mixture):
         for chosen, part in ((~alike, self), (alike, self.mirrored)):
             rows = np.flatnonzero(chosen.any(-1))
             if len(rows):
-                values = Mixture._oriented(part.take(rows), function, x[rows])
+                values = FunctionOfTwoBetas._oriented(part.take(rows), function, x[rows])
                 for result, value in zip(results, values, strict=True):
                     result[rows] = np.where(chosen[rows], value, result[rows])
         return results
@@ -96,7 +97,7 @@ def _off_zero(panel: Panel, size: Array) -> Panel:
 
 
 @dataclass(frozen=True)
-class Difference(Independent):
+class Difference(IndependentContrast):
     """X − Y."""
 
     def _panel(self, t: Array) -> Panel:
@@ -108,7 +109,7 @@ class Difference(Independent):
 
 
 @dataclass(frozen=True)
-class Ratio(Independent):
+class Ratio(IndependentContrast):
     """X / Y, both at least 0."""
 
     def mean_sd(self) -> tuple[Array, Array]:
@@ -138,7 +139,7 @@ def _gauss_legendre(nodes: int = 48) -> tuple[Array, Array, Array]:
     return (1 + x) / 2, (1 - x) / 2, weights / 2
 
 
-def _independent[T: Independent](
+def _independent[T: IndependentContrast](
     kind: type[T],
     first: Exact,
     second: Exact,
@@ -160,14 +161,14 @@ def _independent[T: Independent](
 
         return at
 
-    mirrored = Mixture(
+    mirrored = FunctionOfTwoBetas(
         Beta(y.b, y.a),
         Beta(x.b, x.a),
-        Surface(complement(apart), complement(together), increasing_outer=False),
+        LevelSets(complement(apart), complement(together), increasing_outer=False),
         lambda _, y, __, x: apart(forward(x), forward(y)),
         bounds,
     )
-    surface = Surface(share(together), share(apart), increasing_outer=False)
+    surface = LevelSets(share(together), share(apart), increasing_outer=False)
     return kind(
         x, y, surface, lambda x, _, y, __: apart(forward(x), forward(y)), bounds, first, second, mirrored, equal
     )  # fmt: skip
@@ -175,7 +176,7 @@ def _independent[T: Independent](
 
 def _parts(quantity: Exact) -> tuple[Beta, Callable[[Any], Any], Callable[[Any], Any]]:
     """Return the share that a quantity is a function of, the function and its inverse."""
-    if isinstance(quantity, Transformed):
+    if isinstance(quantity, TransformedBeta):
         return quantity.base, quantity.forward, quantity.inverse
     return quantity, lambda x: x, lambda t: t
 
@@ -202,7 +203,7 @@ def _inverse_moments(quantity: Exact) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class Discordant(Mixture):
+class Discordant(FunctionOfTwoBetas):
     """θ_1 − θ_2 of (θ_1, θ_2, rest) ~ Dirichlet: S(2B − 1), with S = θ_1 + θ_2 ⟂ B = θ_1/S.
 
     Given S it grows with B; given B it grows with S only where B > 1/2, so the integral is always over S.
@@ -230,7 +231,7 @@ def discordant(first: Array, second: Array, rest: Array) -> Discordant:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(t * (x - 0.5) > 0, t / (2 * x - 1), beyond)
 
-    surface = Surface(lambda t, w, _: (1 + t / w) / 2, share_of_discordant, increasing_outer=None)
+    surface = LevelSets(lambda t, w, _: (1 + t / w) / 2, share_of_discordant, increasing_outer=None)
     return Discordant(
         Beta(first, second), Beta(first + second, rest), surface, lambda x, _, w, __: w * (2 * x - 1), (-1.0, 1.0)
     )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from bayesperf.distributions.quadrature import Array
+from bayesperf.core.arrays import Array
 from bayesperf.distributions.two_betas import Distribution
 
 

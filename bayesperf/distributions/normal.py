@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
+from bayesperf.core.arrays import Array
 from bayesperf.distributions.differences import shortfall
-from bayesperf.distributions.quadrature import Array
 from bayesperf.distributions.two_betas import Distribution
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(101)

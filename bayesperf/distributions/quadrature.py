@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-Array = NDArray[np.float64]
+from bayesperf.core.arrays import Array
 
 # A Newton step shorter than this share of the interval is the last: what it leaves is its square, or the density's
 # rounding error.

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from bayesperf.core.arrays import Array
 from bayesperf.distributions.differences import shortfall
-from bayesperf.distributions.quadrature import Array
 from bayesperf.distributions.two_betas import Distribution
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.interpolate import make_interp_spline
 
-from bayesperf.distributions.quadrature import Array
+from bayesperf.core.arrays import Array
 from bayesperf.distributions.two_betas import Distribution
 
 # Steps between two nodes after refinement: what cubics between them leave is about 1e-8.

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayesperf.core.arrays import Array
 from bayesperf.distributions.quadrature import (
-    Array,
     beta_nodes,
     complex_step,
     highest_density,
@@ -23,7 +23,7 @@ from bayesperf.distributions.quadrature import (
     tanh_sinh,
     weighted_quantile,
 )
-from bayesperf.metrics.exact_forms import Surface
+from bayesperf.metrics.exact_forms import LevelSets
 
 # Tail mass of the inner distribution that an integral over the outer one may leave to its ends.
 _TAIL = 1e-13
@@ -158,7 +158,7 @@ class Beta(Distribution):
 
 
 @dataclass(frozen=True)
-class Transformed(Distribution):
+class TransformedBeta(Distribution):
     """An increasing function of a Beta."""
 
     base: Beta
@@ -212,7 +212,7 @@ class Panel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Mixture(Distribution):
+class FunctionOfTwoBetas(Distribution):
     """A function of two independent Betas X and W, monotone in X: its cdf is E_W[cdf of X at the threshold given W].
 
     The expectation is taken over u = cdf of W, by tanh-sinh quadrature on the panel of u where the inner cdf is not
@@ -221,7 +221,7 @@ class Mixture(Distribution):
 
     inner: Beta
     outer: Beta
-    form: Surface
+    form: LevelSets
     value: Callable[[Array, Array, Array, Array], Array]
     bounds: tuple[float, float]
     method: ClassVar[str] = "quadrature"
@@ -241,14 +241,14 @@ class Mixture(Distribution):
         return self._oriented(lambda part, t: [part._log_density(t, part._panel(t))], x)[0]
 
     def cdf_logpdf(self, x: Array) -> tuple[Array, Array]:
-        def both(part: Mixture, t: Array) -> list[Array]:
+        def both(part: FunctionOfTwoBetas, t: Array) -> list[Array]:
             panel = part._panel(t)
             return [part._mass(t, panel, part.form.increasing), part._log_density(t, panel)]
 
         cdf, logpdf = self._oriented(both, x)
         return cdf, logpdf
 
-    def _oriented(self, function: Callable[[Mixture, Array], list[Array]], x: Array) -> list[Array]:
+    def _oriented(self, function: Callable[[FunctionOfTwoBetas, Array], list[Array]], x: Array) -> list[Array]:
         """Apply a function with the Beta that has the milder singularities inside: the outer one's vanish in u.
 
         Arguments at or beyond the bounds, where a threshold need not exist, are passed as infinite.
@@ -259,14 +259,14 @@ class Mixture(Distribution):
         milder = np.minimum(self.outer.a, self.outer.b) > np.minimum(self.inner.a, self.inner.b)
         swap = milder[:, 0] & (self.form.outer_at is not None) & (self.form.increasing_outer is not None)
         results = [np.empty(x.shape), np.empty(x.shape)]
-        for chosen, orient in ((~swap, lambda part: part), (swap, Mixture._swapped)):
+        for chosen, orient in ((~swap, lambda part: part), (swap, FunctionOfTwoBetas._swapped)):
             if chosen.any():
                 values = function(orient(self.take(np.flatnonzero(chosen))), x[chosen])
                 for result, value in zip(results, values, strict=False):
                     result[chosen] = value
         return results
 
-    def _swapped(self) -> Mixture:
+    def _swapped(self) -> FunctionOfTwoBetas:
         """Exchange the two Betas' roles."""
         form = self.form
         assert form.outer_at is not None

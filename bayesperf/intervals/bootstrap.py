@@ -15,11 +15,12 @@ import numpy as np
 import xarray as xr
 from scipy.special import ndtr, ndtri
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.core.streams import streams
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
-from bayesperf.intervals.limits import ADVICE, Array, labelled, warn_of_no_width
+from bayesperf.intervals.limits import ADVICE, labelled, warn_of_no_width
 from bayesperf.intervals.resampling import Acceleration, Units
 from bayesperf.intervals.statistic import Statistic, strata
 from bayesperf.metrics.registry import Metric
@@ -104,10 +105,10 @@ def bootstrap(
     """
     from rich.progress import track
 
-    tail = (1 - _checks.probability("confidence", confidence)) / 2
-    _checks.one_of("method", method, ("percentile", "basic", "bca"))
-    n_resamples = _checks.count("n_resamples", n_resamples, least=2)
-    seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else _checks.seed(random_seed)
+    tail = (1 - checks.probability("confidence", confidence)) / 2
+    checks.one_of("method", method, ("percentile", "basic", "bca"))
+    n_resamples = checks.count("n_resamples", n_resamples, least=2)
+    seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
     statistic, places = _places(Statistic.of(cm, metric), design, cluster)
     observed = statistic.defined()
     rngs = streams(seed, "bootstrap", statistic.of_matrices, [units.content for units in places])

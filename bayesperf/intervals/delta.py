@@ -9,9 +9,10 @@ import numpy as np
 import xarray as xr
 from scipy.special import expit, logit
 
+from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
-from bayesperf.intervals.limits import ADVICE, Array, labelled, normal_quantile, warn_of_no_width
+from bayesperf.intervals.limits import ADVICE, labelled, normal_quantile, warn_of_no_width
 from bayesperf.intervals.proportion import wilson
 from bayesperf.intervals.statistic import Statistic, place, strata
 from bayesperf.metrics.registry import ARGUMENTS, Metric

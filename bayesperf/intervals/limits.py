@@ -5,14 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 
-Array = NDArray[np.float64]
 BOUNDS = ["lower", "upper"]
 # What to do instead, of a metric.
 ADVICE = "take bayesperf.intervals.proportion of a rate, wilson_f1, or bayesperf.posterior(cm)."
@@ -20,7 +18,7 @@ ADVICE = "take bayesperf.intervals.proportion of a rate, wilson_f1, or bayesperf
 
 def normal_quantile(confidence: Any) -> float:
     """Return z with a normal probability `confidence` between −z and z."""
-    return float(ndtri((1 + _checks.probability("confidence", confidence)) / 2))
+    return float(ndtri((1 + checks.probability("confidence", confidence)) / 2))
 
 
 def labelled(limits: Array, leading: xr.DataArray, name: str | None, **facts: Any) -> xr.DataArray:

@@ -10,9 +10,10 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.special import betainccinv, betaincinv
 
-from bayesperf.core import checks as _checks
-from bayesperf.counts import tables as _tables
-from bayesperf.intervals.limits import Array, labelled, normal_quantile, warn_of_no_width
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.counts.tables import whole
+from bayesperf.intervals.limits import labelled, normal_quantile, warn_of_no_width
 
 # From successes, trials (above 0), confidence and its normal quantile: lower and upper limit.
 Limits = Callable[[Array, Array, float, float], tuple[Array, Array]]
@@ -71,7 +72,7 @@ def proportion(
            [0.187, 0.813]])
     """
     z = normal_quantile(confidence)
-    limits_of = METHODS[_checks.one_of("method", method, METHODS)]
+    limits_of = METHODS[checks.one_of("method", method, METHODS)]
     (k, n), leading = broadcast({"successes": successes, "trials": trials})
     check_counts(k, n, "successes", "trials")
     # Without trials any number of them does: the interval is [0, 1] whatever the method.
@@ -86,7 +87,7 @@ def broadcast(columns: dict[str, ArrayLike | xr.DataArray]) -> tuple[list[Array]
 
     Arrays broadcast by their last axes, labelled ones by dim.
     """
-    arrays = {name: _tables.whole(np.asarray(values), name).astype(float) for name, values in columns.items()}
+    arrays = {name: whole(np.asarray(values), name).astype(float) for name, values in columns.items()}
     is_labelled = any(isinstance(values, xr.DataArray) for values in columns.values())
     try:
         if not is_labelled:

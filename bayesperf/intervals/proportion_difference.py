@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bayesperf.core import checks as _checks
-from bayesperf.intervals.limits import Array, labelled, normal_quantile, warn_of_no_width
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Booleans
+from bayesperf.intervals.limits import labelled, normal_quantile, warn_of_no_width
 from bayesperf.intervals.proportion import broadcast, check_counts, wilson
 
 # From successes and trials (above 0) of a and of b, and the normal quantile: lower and upper limit.
 Limits = Callable[[Array, Array, Array, Array, float], tuple[Array, Array]]
-Booleans = NDArray[np.bool_]
 # Halvings of [−1, 1] until neighbours are a few floats apart.
 _HALVINGS = 60
 
@@ -74,7 +74,7 @@ def proportion_difference(
     array([0.0528, 0.3382])
     """
     z = normal_quantile(confidence)
-    limits_of = METHODS[_checks.one_of("method", method, METHODS)]
+    limits_of = METHODS[checks.one_of("method", method, METHODS)]
     (k_a, n_a, k_b, n_b), leading = broadcast(
         {"successes_a": successes_a, "trials_a": trials_a, "successes_b": successes_b, "trials_b": trials_b}
     )

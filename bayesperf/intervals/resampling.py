@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesperf.intervals.limits import Array
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.intervals.statistic import Statistic
 
-Counts = NDArray[np.int64]
 # Cells held at once.
 _BLOCK = 2**22
 

@@ -9,10 +9,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
-from bayesperf.intervals.limits import Array
 from bayesperf.metrics.registry import Metric, applicable
 
 DESIGNS = ("joint", "by_actual")
@@ -110,6 +110,6 @@ def place(leading: xr.DataArray, index: Any) -> str:
 
 def strata(design: str, cells: NDArray[Any], axes: int) -> NDArray[Any]:
     """Return cells (…, one axis or more) as (…, strata, cells of one): all in one, or one of each actual class."""
-    _checks.one_of("design", design, DESIGNS)
+    checks.one_of("design", design, DESIGNS)
     leading = cells.shape[: cells.ndim - axes]
     return cells.reshape(*leading, cells.shape[-axes] if design == "by_actual" else 1, -1)

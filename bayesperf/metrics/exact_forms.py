@@ -1,23 +1,21 @@
 """The vocabulary in which a metric says what its exact posterior is.
 
-With cells θ ~ Dirichlet(ω), the share of a set S of cells among S and another set F, disjoint from it, is
-Beta(Σ_S ω, Σ_F ω). Every closed form comes from that: a `Share` is such a Beta; a `Transform` is a monotone function of
-one; a `Mixture` depends on two independent ones and is integrated over the second.
+With cells θ ~ Dirichlet(ω), the probability of a set S of cells given S or another set F, disjoint from it, is
+Beta(Σ_S ω, Σ_F ω). Every closed form comes from that: a `Proportion` is such a Beta, an `IncreasingFunction` is one of a
+proportion, and `TwoProportions` is a function of two independent ones, integrated over the second.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from numpy.typing import NDArray
-
-Array = NDArray[Any]
+from bayesperf.core.arrays import Numbers
 
 
 @dataclass(frozen=True)
-class Share:
+class Proportion:
     """A Beta-distributed share: cells `success` among `success` and `failure` (names of metric arguments)."""
 
     success: tuple[str, ...]
@@ -26,7 +24,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ProportionPair:
     """Two independent shares.
 
     Attributes
@@ -37,11 +35,11 @@ class Pair:
         Whether W splits the failures of X (else each share is of cells of its own).
     """
 
-    inner: Share
-    outer: Share
+    inner: Proportion
+    outer: Proportion
     split: bool = False
 
-    def cells(self, x: Array, rest_x: Array, w: Array, rest_w: Array) -> dict[str, Array]:
+    def cells(self, x: Numbers, rest_x: Numbers, w: Numbers, rest_w: Numbers) -> dict[str, Numbers]:
         """Return cells that stand for some values of X, 1 − X, W and 1 − W, up to what metrics of them ignore."""
         within = rest_x if self.split else 1.0
         (success,), (w_success,), (w_failure,) = self.inner.success, self.outer.success, self.outer.failure
@@ -51,7 +49,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Surface:
+class LevelSets:
     """A function of two independent shares X and W, monotone in X, by where it has a value.
 
     Attributes
@@ -69,43 +67,43 @@ class Surface:
         If it is a product of X, 1/X or (1 − X)/X and likewise of W: its moments are then closed, and may be infinite.
     """
 
-    inner_at: Callable[[Array, Array, Array], Array]
-    outer_at: Callable[[Array, Array, Array], Array] | None = None
+    inner_at: Callable[[Numbers, Numbers, Numbers], Numbers]
+    outer_at: Callable[[Numbers, Numbers, Numbers], Numbers] | None = None
     increasing: bool = True
     increasing_outer: bool | None = True
     factors: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
-class Mixture(Surface):
+class TwoProportions(LevelSets):
     """A metric that is a function of a pair of independent shares, the inner one X and the outer one W."""
 
-    pair: Pair = field(kw_only=True)
+    pair: ProportionPair = field(kw_only=True)
     method: ClassVar[str] = "quadrature"
 
 
 @dataclass(frozen=True)
-class Transform:
+class IncreasingFunction:
     """An increasing function of a share, with its inverse (which must accept complex numbers)."""
 
-    share: Share
-    forward: Callable[[Array], Array]
-    inverse: Callable[[Array], Array]
+    share: Proportion
+    forward: Callable[[Numbers], Numbers]
+    inverse: Callable[[Numbers], Numbers]
     method: ClassVar[str] = "exact"
 
 
-type Exact = Share | Transform | Mixture
+type Exact = Proportion | IncreasingFunction | TwoProportions
 
-RECALL, MISSES = Share(("tp",), ("fn",)), Share(("fn",), ("tp",))
-SPECIFICITY, FALSE_ALARMS = Share(("tn",), ("fp",)), Share(("fp",), ("tn",))
-PRECISION, NPV = Share(("tp",), ("fp",)), Share(("tn",), ("fn",))
+RECALL, MISSES = Proportion(("tp",), ("fn",)), Proportion(("fn",), ("tp",))
+SPECIFICITY, FALSE_ALARMS = Proportion(("tn",), ("fp",)), Proportion(("fp",), ("tn",))
+PRECISION, NPV = Proportion(("tp",), ("fp",)), Proportion(("tn",), ("fn",))
 
 # The Jaccard index, and the share of false positives among the errors on positives.
-HITS = Pair(Share(("tp",), ("fp", "fn")), Share(("fp",), ("fn",)), split=True)
+HITS = ProportionPair(Proportion(("tp",), ("fp", "fn")), Proportion(("fp",), ("fn",)), split=True)
 
 # The exact forms of micro averages, by the number of classes. Every wrong prediction is one false positive and one
 # false negative, so that with accuracy A: Σtp = A, Σfn = Σfp = 1 − A, Σtn = (K − 1)A + (K − 2)(1 − A).
-_ACCURACY, _ERROR = Share(("correct",), ("wrong",)), Share(("wrong",), ("correct",))
+_ACCURACY, _ERROR = Proportion(("correct",), ("wrong",)), Proportion(("wrong",), ("correct",))
 
 
 def micro_accuracy(_: int) -> Exact:
@@ -120,16 +118,16 @@ def micro_error(_: int) -> Exact:
 
 def micro_jaccard(_: int) -> Exact:
     """Return A/(2 − A)."""
-    return Transform(_ACCURACY, lambda a: a / (2 - a), lambda t: 2 * t / (1 + t))
+    return IncreasingFunction(_ACCURACY, lambda a: a / (2 - a), lambda t: 2 * t / (1 + t))
 
 
 def micro_rest(classes: int) -> Exact:
     """Specificity and npv, 1 − (1 − A)/(K − 1)."""
     k = classes - 1
-    return Transform(_ACCURACY, lambda a: 1 - (1 - a) / k, lambda t: 1 - k * (1 - t))
+    return IncreasingFunction(_ACCURACY, lambda a: 1 - (1 - a) / k, lambda t: 1 - k * (1 - t))
 
 
 def micro_rest_error(classes: int) -> Exact:
     """Their complements."""
     k = classes - 1
-    return Transform(_ERROR, lambda e: e / k, lambda t: k * t)
+    return IncreasingFunction(_ERROR, lambda e: e / k, lambda t: k * t)

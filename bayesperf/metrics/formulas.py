@@ -16,11 +16,12 @@ The arguments a metric may ask for:
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bayesperf.core.arrays import Numbers
 from bayesperf.metrics.exact_forms import (
     FALSE_ALARMS,
     HITS,
@@ -29,10 +30,10 @@ from bayesperf.metrics.exact_forms import (
     PRECISION,
     RECALL,
     SPECIFICITY,
-    Mixture,
-    Pair,
-    Share,
-    Transform,
+    IncreasingFunction,
+    Proportion,
+    ProportionPair,
+    TwoProportions,
     micro_accuracy,
     micro_error,
     micro_jaccard,
@@ -61,18 +62,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Metric", "cost", "fbeta", "get", "names", "register", "score", "table", "unregister"]
 
-Array = NDArray[Any]
 
 # ── Shares of examples ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@row(aliases=("acc",), needs="classes", exact=Share(("correct",), ("wrong",)))
+@row(aliases=("acc",), needs="classes", exact=Proportion(("correct",), ("wrong",)))
 def accuracy(correct, wrong):
     """Share of examples predicted correctly."""
     return correct / (correct + wrong)
 
 
-@row(aliases=("err",), needs="classes", greater_is_better=False, exact=Share(("wrong",), ("correct",)))
+@row(aliases=("err",), needs="classes", greater_is_better=False, exact=Proportion(("wrong",), ("correct",)))
 def error_rate(correct, wrong):
     """Share of examples predicted wrongly, 1 − accuracy."""
     return wrong / (correct + wrong)
@@ -117,25 +117,25 @@ def fnr(tp, fn):
     return fn / (fn + tp)
 
 
-@row(aliases=("false_discovery_rate",), greater_is_better=False, exact=Share(("fp",), ("tp",)), micro=micro_error)
+@row(aliases=("false_discovery_rate",), greater_is_better=False, exact=Proportion(("fp",), ("tp",)), micro=micro_error)
 def fdr(tp, fp):
     """Share of predicted positives that are negative, 1 − precision."""
     return fp / (fp + tp)
 
 
-@row(aliases=("for",), greater_is_better=False, exact=Share(("fn",), ("tn",)), micro=micro_rest_error)
+@row(aliases=("for",), greater_is_better=False, exact=Proportion(("fn",), ("tn",)), micro=micro_rest_error)
 def false_omission_rate(fn, tn):
     """Share of predicted negatives that are positive, 1 − npv."""
     return fn / (fn + tn)
 
 
-@row(greater_is_better=None, exact=Share(("tp", "fn"), ("fp", "tn")))
+@row(greater_is_better=None, exact=Proportion(("tp", "fn"), ("fp", "tn")))
 def prevalence(tp, fn, fp, tn):
     """Share of examples that are positive."""
     return (tp + fn) / (tp + fn + fp + tn)
 
 
-@row(aliases=("csi", "critical_success_index", "threat_score", "iou"), exact=Share(("tp",), ("fn", "fp")),
+@row(aliases=("csi", "critical_success_index", "threat_score", "iou"), exact=Proportion(("tp",), ("fn", "fp")),
       micro=micro_jaccard)  # fmt: skip
 def jaccard(tp, fn, fp):
     """Positives found, of all that are or are called positive (intersection over union)."""
@@ -146,7 +146,7 @@ def jaccard(tp, fn, fp):
 
 
 @row(aliases=("f1_score", "dice"), micro=micro_accuracy,
-      exact=Transform(Share(("tp",), ("fn", "fp")), lambda j: 2 * j / (1 + j), lambda t: t / (2 - t)))  # fmt: skip
+      exact=IncreasingFunction(Proportion(("tp",), ("fn", "fp")), lambda j: 2 * j / (1 + j), lambda t: t / (2 - t)))  # fmt: skip
 def f1(tp, fn, fp):
     """Harmonic mean of precision and recall; 2J/(1 + J) with J the Jaccard index."""
     return 2 * tp / (2 * tp + fn + fp)
@@ -182,26 +182,26 @@ def fbeta(beta: float) -> Metric:
         """Weighted harmonic mean of precision and recall."""
         return k * tp / (k * tp + square * fn + fp)
 
-    def jaccard_at(t: Array, w: Array, rest: Array) -> Array:
+    def jaccard_at(t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
         g = w + square * rest
         return np.asarray(g * t / (k * (1 - t) + g * t))
 
     name = f"f{np.format_float_positional(beta, trim='-')}"
-    return Metric(name, function, exact=Mixture(jaccard_at, pair=HITS), micro=micro_accuracy)
+    return Metric(name, function, exact=TwoProportions(jaccard_at, pair=HITS), micro=micro_accuracy)
 
 
 # After the row of F1, whose name is of this family.
 FAMILIES[re.compile(r"f(\d+(?:\.\d+)?)")] = fbeta
 
 
-def _jaccard_at_fowlkes_mallows(t: Array, w: Array, rest: Array) -> Array:
+def _jaccard_at_fowlkes_mallows(t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
     # (J + (1 − J)W)(J + (1 − J)(1 − W)) = J²/t², a quadratic in the odds J/(1 − J).
     square = t * t
     odds = square * (1 + np.sqrt(1 + 4 * w * rest * (1 - square) / square)) / (2 * (1 - square))
     return np.asarray(odds / (1 + odds))
 
 
-@row(aliases=("fm", "g_measure"), exact=Mixture(_jaccard_at_fowlkes_mallows, pair=HITS), micro=micro_accuracy)
+@row(aliases=("fm", "g_measure"), exact=TwoProportions(_jaccard_at_fowlkes_mallows, pair=HITS), micro=micro_accuracy)
 def fowlkes_mallows(tp, fn, fp):
     """Geometric mean of precision and recall."""
     return tp / np.sqrt((tp + fn) * (tp + fp))
@@ -211,67 +211,67 @@ def fowlkes_mallows(tp, fn, fp):
 # Of each rate and its complement the pair takes the one that is near 0 where the metric is extreme: near 1 numbers are
 # 1e-16 apart, which is coarse for a Beta with a parameter of 1/4.
 
-_RATES = Pair(RECALL, SPECIFICITY)
+_RATES = ProportionPair(RECALL, SPECIFICITY)
 # The macro average of recall, of any number of classes.
 add(Metric("balanced_accuracy", recall, aliases=("bac",), needs="classes", average="macro",
-            exact=Mixture(lambda t, s, _: 2 * t - s, lambda t, r, _: 2 * t - r, pair=_RATES)))  # fmt: skip
+            exact=TwoProportions(lambda t, s, _: 2 * t - s, lambda t, r, _: 2 * t - r, pair=_RATES)))  # fmt: skip
 
 
 @row(aliases=("hter",), greater_is_better=False,
-      exact=Mixture(lambda t, w, _: 2 * t - w, lambda t, x, _: 2 * t - x, pair=Pair(MISSES, FALSE_ALARMS)))  # fmt: skip
+      exact=TwoProportions(lambda t, w, _: 2 * t - w, lambda t, x, _: 2 * t - x, pair=ProportionPair(MISSES, FALSE_ALARMS)))  # fmt: skip
 def half_total_error_rate(tp, fn, fp, tn):
     """Mean of the false positive and the false negative rate."""
     return (fn / (tp + fn) + fp / (fp + tn)) / 2
 
 
-def _share_at_sum(t: Array, share: Array, _: Array) -> Array:
+def _share_at_sum(t: Numbers, share: Numbers, _: Numbers) -> Numbers:
     return np.asarray(1 + t - share)
 
 
 @row(aliases=("youden_j", "bookmaker_informedness"), bounds=(-1.0, 1.0),
-      exact=Mixture(_share_at_sum, _share_at_sum, pair=_RATES))  # fmt: skip
+      exact=TwoProportions(_share_at_sum, _share_at_sum, pair=_RATES))  # fmt: skip
 def informedness(tp, fn, fp, tn):
     """Youden's J: recall + specificity − 1."""
     return tp / (tp + fn) + tn / (fp + tn) - 1
 
 
-@row(aliases=("g_mean",), exact=Mixture(lambda t, s, _: t * t / s, lambda t, r, _: t * t / r, pair=_RATES))
+@row(aliases=("g_mean",), exact=TwoProportions(lambda t, s, _: t * t / s, lambda t, r, _: t * t / r, pair=_RATES))
 def geometric_mean(tp, fn, fp, tn):
     """Geometric mean of recall and specificity."""
     return np.sqrt(tp / (tp + fn) * (tn / (fp + tn)))
 
 
 @row(aliases=("lr+", "plr"), bounds=(0.0, np.inf),
-      exact=Mixture(lambda t, w, _: t * w, lambda t, x, _: x / t, increasing_outer=False,
-                    factors=("share", "inverse"), pair=Pair(RECALL, FALSE_ALARMS)))  # fmt: skip
+      exact=TwoProportions(lambda t, w, _: t * w, lambda t, x, _: x / t, increasing_outer=False,
+                    factors=("share", "inverse"), pair=ProportionPair(RECALL, FALSE_ALARMS)))  # fmt: skip
 def positive_likelihood_ratio(tp, fn, fp, tn):
     """How much more often positives are called positive than negatives are: recall / fpr."""
     return tp / (tp + fn) / (fp / (fp + tn))
 
 
 @row(aliases=("lr-", "nlr"), bounds=(0.0, np.inf), greater_is_better=False,
-      exact=Mixture(lambda t, w, _: t * w, lambda t, x, _: x / t, increasing_outer=False,
-                    factors=("share", "inverse"), pair=Pair(MISSES, SPECIFICITY)))  # fmt: skip
+      exact=TwoProportions(lambda t, w, _: t * w, lambda t, x, _: x / t, increasing_outer=False,
+                    factors=("share", "inverse"), pair=ProportionPair(MISSES, SPECIFICITY)))  # fmt: skip
 def negative_likelihood_ratio(tp, fn, fp, tn):
     """How much more often positives are called negative than negatives are: fnr / specificity."""
     return fn / (tp + fn) / (tn / (fp + tn))
 
 
-def _error_at_odds_ratio(t: Array, error: Array, rest: Array) -> Array:
+def _error_at_odds_ratio(t: Numbers, error: Numbers, rest: Numbers) -> Numbers:
     return np.asarray(rest / (t * error + rest))
 
 
 @row(aliases=("dor",), bounds=(0.0, np.inf),
-      exact=Mixture(_error_at_odds_ratio, _error_at_odds_ratio, increasing=False,
-                    increasing_outer=False, factors=("odds", "odds"), pair=Pair(MISSES, FALSE_ALARMS)))  # fmt: skip
+      exact=TwoProportions(_error_at_odds_ratio, _error_at_odds_ratio, increasing=False,
+                    increasing_outer=False, factors=("odds", "odds"), pair=ProportionPair(MISSES, FALSE_ALARMS)))  # fmt: skip
 def diagnostic_odds_ratio(tp, fn, fp, tn):
     """Ratio of the likelihood ratios, (tp·tn)/(fn·fp)."""
     return tp / fn * (tn / fp)
 
 
 @row(aliases=("pt",), greater_is_better=False,
-      exact=Mixture(lambda t, w, _: w * (1 / t - 1) ** 2, lambda t, x, _: x / (1 / t - 1) ** 2, increasing=False,
-                    pair=Pair(RECALL, FALSE_ALARMS)))  # fmt: skip
+      exact=TwoProportions(lambda t, w, _: w * (1 / t - 1) ** 2, lambda t, x, _: x / (1 / t - 1) ** 2, increasing=False,
+                    pair=ProportionPair(RECALL, FALSE_ALARMS)))  # fmt: skip
 def prevalence_threshold(tp, fn, fp, tn):
     """Prevalence below which precision falls most steeply: √fpr / (√recall + √fpr)."""
     return np.sqrt(fp / (fp + tn)) / (np.sqrt(tp / (tp + fn)) + np.sqrt(fp / (fp + tn)))
@@ -281,7 +281,7 @@ def prevalence_threshold(tp, fn, fp, tn):
 
 
 @row(aliases=("delta_p",), bounds=(-1.0, 1.0),
-      exact=Mixture(_share_at_sum, _share_at_sum, pair=Pair(PRECISION, NPV)))  # fmt: skip
+      exact=TwoProportions(_share_at_sum, _share_at_sum, pair=ProportionPair(PRECISION, NPV)))  # fmt: skip
 def markedness(tp, fn, fp, tn):
     """Return precision + npv − 1."""
     return tp / (tp + fp) + tn / (fn + tn) - 1
@@ -293,7 +293,7 @@ def p4(tp, fn, fp, tn):
     return 4 * tp * tn / (4 * tp * tn + (tp + tn) * (fp + fn))
 
 
-def _dot(u: Array, v: Array) -> Array:
+def _dot(u: Numbers, v: Numbers) -> Numbers:
     return np.asarray(np.einsum("...i,...i->...", u, v))
 
 
@@ -306,7 +306,7 @@ def matthews_corrcoef(cells):
     return covariance / np.sqrt(variances)
 
 
-def _kappa(cells: Array, disagreement: Array) -> Array:
+def _kappa(cells: Numbers, disagreement: Numbers) -> Numbers:
     chance = cells.sum(-1)[..., :, None] * cells.sum(-2)[..., None, :]
     observed = (disagreement * cells).sum((-2, -1)) * cells.sum((-2, -1))
     return np.asarray(1 - observed / (disagreement * chance).sum((-2, -1)))
@@ -330,7 +330,7 @@ def mean_absolute_error(cells):
     return masked_sum(cells, distance(cells.shape[-1])) / cells.sum((-2, -1))
 
 
-@row(aliases=("adjacent_accuracy",), needs="ordered", exact=Share(("within_one",), ("beyond_one",)))
+@row(aliases=("adjacent_accuracy",), needs="ordered", exact=Proportion(("within_one",), ("beyond_one",)))
 def off_by_one(within_one, beyond_one):
     """Share of examples predicted at most one class off."""
     return within_one / (within_one + beyond_one)

@@ -11,30 +11,29 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayesperf.metrics.exact_forms import Exact, Mixture
+from bayesperf.core.arrays import Numbers
+from bayesperf.metrics.exact_forms import Exact, TwoProportions
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[Any]
 Needs = Literal["binary", "classes", "ordered"]
 AVERAGES = ("macro", "micro", "weighted", "per_class")
 
 
-def distance(classes: int) -> Array:
+def distance(classes: int) -> Numbers:
     """Return how many classes lie between two, (K, K)."""
     return np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
 
 
-def masked_sum(cells: Array, mask: Array) -> Array:
+def masked_sum(cells: Numbers, mask: Numbers) -> Numbers:
     """Return the sum of cells weighted by a mask."""
     return np.asarray((cells * mask).sum((-2, -1)))
 
 
 # How each argument is taken from a matrix, given the position of its positive class.
-ARGUMENTS: dict[str, Callable[[Array, int], Array]] = {
+ARGUMENTS: dict[str, Callable[[Numbers, int], Numbers]] = {
     "tp": lambda cells, positive: cells[..., positive, positive],
     "fn": lambda cells, positive: cells[..., positive, 1 - positive],
     "fp": lambda cells, positive: cells[..., 1 - positive, positive],
@@ -116,10 +115,10 @@ class Metric:
                 return None
             case "macro" if self.needs == "binary" or classes > 2:
                 return None
-        binary_only = isinstance(self.exact, Mixture) and self.needs != "binary"
+        binary_only = isinstance(self.exact, TwoProportions) and self.needs != "binary"
         return None if binary_only and classes > 2 else self.exact
 
-    def evaluate(self, cells: Array, positive: int | None = None, skip_undefined: bool = False) -> Array:
+    def evaluate(self, cells: Numbers, positive: int | None = None, skip_undefined: bool = False) -> Numbers:
         """Return the metric of matrices ``(..., K, K)``; with a last axis K if averaged "per_class".
 
         Undefined values (0/0) are NaN. `skip_undefined` leaves classes whose value is NaN out of macro and weighted
@@ -144,7 +143,7 @@ class Metric:
                 values = np.where(np.isfinite(values), values, 0)
             return np.asarray((weights * values).sum(-1) / weights.sum(-1))
 
-    def _apply(self, arguments: dict[str, Array], shape: tuple[int, ...]) -> Array:
+    def _apply(self, arguments: dict[str, Numbers], shape: tuple[int, ...]) -> Numbers:
         """Call the function; refuse values that are not one a matrix."""
         value = np.asarray(self.function(**arguments))
         if value.shape != shape:
@@ -154,7 +153,7 @@ class Metric:
             )
         return value
 
-    def of_binary(self, tp: Array, fn: Array, fp: Array, tn: Array) -> Array:
+    def of_binary(self, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
         """Return the metric of binary cells, also if it is meant for each class against the rest."""
         cells = np.stack([np.stack([tn, fp], -1), np.stack([fn, tp], -1)], -2)
         average = self.average if self.needs == "classes" else None
@@ -168,7 +167,7 @@ class Metric:
         return not np.allclose(before, after, rtol=1e-9, atol=1e-12)
 
 
-def one_vs_rest(cells: Array) -> dict[str, Array]:
+def one_vs_rest(cells: Numbers) -> dict[str, Numbers]:
     """Return tp, fn, fp, tn of each class against the rest, ``(..., K)`` each, of matrices ``(..., K, K)``."""
     tp = np.einsum("...ii->...i", cells)
     fn, fp = cells.sum(-1) - tp, cells.sum(-2) - tp

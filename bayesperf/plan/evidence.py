@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from bayesperf import metrics
 from bayesperf import prior as priors
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.counts.same_examples import JointOutcomes
 from bayesperf.distributions.differences import Exact
-from bayesperf.distributions.two_betas import Beta, Transformed
-from bayesperf.metrics.exact_forms import Mixture, Share
+from bayesperf.distributions.two_betas import Beta, TransformedBeta
+from bayesperf.metrics.exact_forms import Proportion, TwoProportions
 from bayesperf.metrics.registry import ARGUMENTS, Metric
 from bayesperf.plan.more_trials import parameters
 from bayesperf.posteriors.dirichlet import DirichletPosterior, Prevalence
@@ -37,7 +37,7 @@ _CELLS = {"correct": "tp", "wrong": "fn"}
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class MetricEvidence:
     """A metric's posterior as the evidence stands.
 
     Attributes
@@ -69,7 +69,7 @@ class Known:
     def cells(self) -> frozenset[str]:
         """The cells that the metric's trials fall into; empty if they are examples of any kind."""
         form = self.metric.exact_form(len(self.post.labels))
-        share = form if isinstance(form, Share) else getattr(form, "share", None)
+        share = form if isinstance(form, Proportion) else getattr(form, "share", None)
         names = frozenset() if share is None else frozenset({*share.success, *share.failure})
         return names if names in _TRIALS and self.distribution is not None else frozenset()
 
@@ -81,7 +81,7 @@ class Known:
     def share_of_trials(self, prevalence: float | None) -> float | None:
         """Return the share of examples that are trials: of the prevalence given, else of the evidence, if it tells."""
         if prevalence is not None:
-            positive = _checks.probability("prevalence", prevalence)
+            positive = checks.probability("prevalence", prevalence)
             if self.trials not in ("positives", "negatives"):
                 raise ValueError(
                     f"prevalence: {self.metric.name} is of {self.trials}, not of positives or negatives alone, and "
@@ -122,7 +122,7 @@ class Known:
         """Return a, b and x such that the metric is on the better side of a bound where a Beta(a, b) is above x."""
         known = self.distribution
         assert known is not None
-        x = float(known.inverse(bound)) if isinstance(known, Transformed) else bound
+        x = float(known.inverse(bound)) if isinstance(known, TransformedBeta) else bound
         a, b = parameters(known)
         return (a, b, x) if self.metric.greater_is_better else (b, a, 1 - x)
 
@@ -137,7 +137,7 @@ def requirement_of(metric: str | Metric, bound: Any) -> Metric:
     """
     wanted = _directed(metric)
     low, high = wanted.bounds
-    if not low < _checks.number("requirement", bound) < high:
+    if not low < checks.number("requirement", bound) < high:
         raise ValueError(
             f"requirement must be between {low:g} and {high:g}, both excluded, as {wanted.name} is; it is {bound}."
         )
@@ -151,7 +151,9 @@ def _directed(metric: str | Metric) -> Metric:
     return wanted
 
 
-def known(evidence: Any, prior: str | priors.Prior | None, metric: str | Metric, name: str = "evidence") -> Known:
+def known(
+    evidence: Any, prior: str | priors.Prior | None, metric: str | Metric, name: str = "evidence"
+) -> MetricEvidence:
     """Return what evidence says of a metric.
 
     Raises
@@ -181,9 +183,9 @@ def known(evidence: Any, prior: str | priors.Prior | None, metric: str | Metric,
     if post.dims:
         raise ValueError(f"{name} has leading dims {list(post.dims)}: plan for one matrix, as {name}.isel(...).")
     marginal = post[wanted]
-    found = marginal._distribution if isinstance(marginal._distribution, Beta | Transformed) else None
+    found = marginal._distribution if isinstance(marginal._distribution, Beta | TransformedBeta) else None
     of_examples = isinstance(evidence, ConfusionMatrix | Posterior) and bool(post.observed.sum() > 0)
-    return Known(post, wanted, found, seen, of_examples)
+    return MetricEvidence(post, wanted, found, seen, of_examples)
 
 
 def _of_counts(evidence: Any, metric: Metric, name: str) -> tuple[ConfusionMatrix, str]:
@@ -194,16 +196,16 @@ def _of_counts(evidence: Any, metric: Metric, name: str) -> tuple[ConfusionMatri
         raise TypeError(
             f"{name} must be a ConfusionMatrix, a Posterior, or (successes, trials); it is {type(evidence).__name__}."
         )
-    trials = _checks.count(f"{name}: trials", evidence[1], least=0)
-    successes = _checks.count(f"{name}: successes", evidence[0], least=0)
+    trials = checks.count(f"{name}: trials", evidence[1], least=0)
+    successes = checks.count(f"{name}: successes", evidence[0], least=0)
     if successes > trials:
         raise ValueError(f"{name}: {successes} successes of {trials} trials; give (successes, trials).")
     form = metric.exact_form(2)
-    if form is None or isinstance(form, Mixture) or metric.needs == "ordered":
+    if form is None or isinstance(form, TwoProportions) or metric.needs == "ordered":
         raise ValueError(
             f"{name}: two counts say enough of a single share, and {metric.name} is none. Give a ConfusionMatrix."
         )
-    share = form if isinstance(form, Share) else form.share
+    share = form if isinstance(form, Proportion) else form.share
     good, bad = (_CELLS.get(names[0], names[0]) for names in (share.success, share.failure))
     cells = dict.fromkeys(("tp", "fn", "fp", "tn"), 0) | {good: successes, bad: trials - successes}
     return ConfusionMatrix.from_counts(**cells), f"{successes} of {trials}"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.distributions.differences import Exact
-from bayesperf.distributions.quadrature import Array
 from bayesperf.plan.more_trials import after, parameters
-from bayesperf.plan.one_count import Whole, predictive
+from bayesperf.plan.one_count import predictive
 from bayesperf.plan.search import from_some
 
 # Up to so many trials every outcome has its interval found; of more trials so many outcomes, and the rest lie between.
@@ -17,7 +17,7 @@ _KNOTS = 400
 
 
 @dataclass(frozen=True, eq=False)
-class Widths:
+class IntervalWidth:
     """The highest-density interval of a share, or of a function of one, after n more trials.
 
     Attributes
@@ -39,7 +39,7 @@ class Widths:
         """Where the values tend to with ever more trials."""
         return 0.0 if self.most is None else 1.0
 
-    def values(self, n: Whole) -> tuple[Array, Array]:
+    def values(self, n: Counts) -> tuple[Array, Array]:
         """Return the expected width, or the probability that it is small enough, and its errors, 0."""
         return np.array([self._value(int(one)) for one in n]), np.zeros(len(n))
 

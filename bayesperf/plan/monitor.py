@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf import prior as priors
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.registry import Metric
 from bayesperf.plan.evidence import requirement_of
@@ -112,7 +112,7 @@ def monitor(
     if dim not in cm.dims:
         raise ValueError(f"dim: {dim!r} is not a leading dim; they are {list(cm.dims)}. Name that of the batches.")
     wanted = requirement_of(metric, requirement)
-    _checks.probability("ci_prob", ci_prob)
+    checks.probability("ci_prob", ci_prob)
     so_far = cm.counts.copy(data=np.cumsum(cm.counts.values, axis=cm.counts.get_axis_num(dim)))
     counts = ConfusionMatrix(so_far, cm.pos_label)
     post = posterior(counts, prior)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bayesperf.core.arrays import Counts
 from bayesperf.distributions.differences import Exact
-from bayesperf.distributions.two_betas import Beta, Transformed
-from bayesperf.plan.one_count import Whole
+from bayesperf.distributions.two_betas import Beta, TransformedBeta
 
 
 def parameters(known: Exact) -> tuple[float, float]:
@@ -15,12 +15,12 @@ def parameters(known: Exact) -> tuple[float, float]:
     return share.a.item(), share.b.item()
 
 
-def after(known: Exact, successes: Whole, failures: Whole) -> Exact:
+def after(known: Exact, successes: Counts, failures: Counts) -> Exact:
     """Return one quantity after more trials, (m,)."""
     share = _share_of(known)
     new = Beta(share.a + successes[:, None], share.b + failures[:, None])
-    return replace(known, base=new) if isinstance(known, Transformed) else new
+    return replace(known, base=new) if isinstance(known, TransformedBeta) else new
 
 
 def _share_of(known: Exact) -> Beta:
-    return known.base if isinstance(known, Transformed) else known
+    return known.base if isinstance(known, TransformedBeta) else known

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from bayesperf.distributions.quadrature import Array
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.plan.search import from_all
 
-Whole = NDArray[np.int64]
 # Up to so many trials every critical number of successes is searched for; beyond, it is a spline through so many.
 _EVERY, _KNOTS = 1024, 512
 # How near a whole number the spline leaves open on which side of it the critical number lies.
@@ -24,7 +22,7 @@ _OPEN = 1e-3
 
 
 @dataclass(frozen=True)
-class Share:
+class OneCount:
     """A share S ~ Beta(a, b), and the claim that S > x.
 
     Attributes
@@ -45,7 +43,7 @@ class Share:
         """The probability of the claim as the evidence stands."""
         return float(special.betaincc(self.a, self.b, self.x))
 
-    def values(self, n: Whole, both: bool) -> tuple[Array, Array]:
+    def values(self, n: Counts, both: bool) -> tuple[Array, Array]:
         """Return the probability that n trials show the claim, or one of it and its contrary, and its errors, 0."""
         return self._up_to(int(n.max()), both)[n], np.zeros(len(n))
 
@@ -85,7 +83,7 @@ def predictive(k: Any, n: Any, a: float, b: float) -> Array:
     return np.where(possible, np.exp(log_ways + special.betaln(a + k, b + n - k) - special.betaln(a, b)), 0.0)
 
 
-def fewest_successes(a: float, b: float, x: float, confidence: float, most: int) -> Whole:
+def fewest_successes(a: float, b: float, x: float, confidence: float, most: int) -> Counts:
     """Return the least k of n trials with P(S > x | k) ≥ confidence, n + 1 where none is, for n = 0, 1, …, most."""
     few = np.arange(min(most, _EVERY) + 1)
     low, high = np.zeros_like(few), few + 1
@@ -97,7 +95,7 @@ def fewest_successes(a: float, b: float, x: float, confidence: float, most: int)
     return low if most <= _EVERY else np.concatenate([low, _of_many(a, b, x, confidence, most)])
 
 
-def _of_many(a: float, b: float, x: float, confidence: float, most: int) -> Whole:
+def _of_many(a: float, b: float, x: float, confidence: float, most: int) -> Counts:
     """Return them for n above `_EVERY`, by a spline through the real k at which P(S > x | k) = confidence.
 
     Less x n, it is nearly a straight line in √n. Where it comes near a whole number, that number is tried.

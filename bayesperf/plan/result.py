@@ -11,10 +11,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayesperf.core import checks as _checks
-from bayesperf.counts import tables as _tables
-from bayesperf.distributions.quadrature import Array
-from bayesperf.plan.one_count import Whole
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Counts
+from bayesperf.counts import tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,7 +78,7 @@ class Plan:
     limit: float
     basis: str
     share: float | None
-    _values: Callable[[Whole], tuple[Array, Array]]
+    _values: Callable[[Counts], tuple[Array, Array]]
 
     @property
     def examples(self) -> int:
@@ -117,7 +116,7 @@ class Plan:
         asked = np.unique(np.linspace(0, most, _POINTS).astype(int)) if n is None else np.asarray(n)
         if asked.ndim > 1 or not asked.size:
             raise ValueError(f"n must be a number or a list of numbers of {self.counts}; it is {n!r}.")
-        whole = _tables.whole(np.atleast_1d(asked), "n").astype(np.int64)
+        whole = tables.whole(np.atleast_1d(asked), "n").astype(np.int64)
         values, errors = self._values(whole)
         found = xr.DataArray(values, {"n": whole, "mcse": ("n", errors)}, ["n"], name=self.quantity)
         return found if asked.ndim else found.isel(n=0)
@@ -144,11 +143,11 @@ class Source(Protocol):
     def confidence(self) -> float: ...
     @property
     def limit(self) -> float: ...
-    def values(self, n: Whole, both: bool) -> tuple[Array, Array]: ...
+    def values(self, n: Counts, both: bool) -> tuple[Array, Array]: ...
     def smallest(self, assurance: float, both: bool) -> int | None: ...
 
 
-class Words(NamedTuple):
+class PlanText(NamedTuple):
     """What a plan is of: what is counted, the claim, the evidence, and the share of examples that are counted."""
 
     counts: str
@@ -157,9 +156,9 @@ class Words(NamedTuple):
     share: float | None
 
 
-def planned(source: Source, assurance: float, question: str, words: Words) -> Plan:
+def planned(source: Source, assurance: float, question: str, words: PlanText) -> Plan:
     """Find the smallest n; refuse what no n reaches."""
-    both = _checks.one_of("question", question, ("meet", "settle")) == "settle"
+    both = checks.one_of("question", question, ("meet", "settle")) == "settle"
     limit = 1.0 if both else source.limit
     if limit <= assurance:
         raise _unreachable(source, assurance, words)
@@ -186,7 +185,7 @@ def planned(source: Source, assurance: float, question: str, words: Words) -> Pl
     )
 
 
-def _unreachable(source: Source, assurance: float, words: Words) -> UnreachableError:
+def _unreachable(source: Source, assurance: float, words: PlanText) -> UnreachableError:
     try:
         settles = planned(source, assurance, "settle", words)
         takes = f"{settles.n} {words.counts} settle it" if settles.n else "it is settled already"

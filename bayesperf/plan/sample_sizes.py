@@ -11,18 +11,18 @@ from typing import Any, Literal
 import numpy as np
 
 from bayesperf import prior as priors
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.metrics.registry import Metric
 from bayesperf.plan import evidence as evidence_
-from bayesperf.plan import two_counts as _two_counts
-from bayesperf.plan.evidence import Evidence, Known
-from bayesperf.plan.interval_width import Widths
-from bayesperf.plan.one_count import Share
-from bayesperf.plan.result import Plan, Source, UnreachableError, Words, planned
-from bayesperf.plan.simulated import Futures, of_metric
-from bayesperf.posteriors import joint as _joint
+from bayesperf.plan.evidence import Evidence, MetricEvidence
+from bayesperf.plan.interval_width import IntervalWidth
+from bayesperf.plan.one_count import OneCount
+from bayesperf.plan.result import Plan, PlanText, Source, UnreachableError, planned
+from bayesperf.plan.simulated import SimulatedOutcomes, of_metric
+from bayesperf.plan.two_counts import independent, paired
+from bayesperf.posteriors.joint import discordant
 from bayesperf.posteriors.posterior import Posterior
 
 __all__ = ["Plan", "UnreachableError", "comparison", "precision", "sample_size"]
@@ -132,13 +132,13 @@ def sample_size(
     known = evidence_.known(evidence, prior, metric)
     source: Source
     if known.distribution is not None:
-        source = Share(*known.share_above(requirement), confidence)
+        source = OneCount(*known.share_above(requirement), confidence)
     else:
         left = of_metric(known.post, known.metric, requirement)
-        simulations = _checks.count("simulations", simulations, least=100)
-        source = Futures(known.weights(), left, confidence, simulations, _checks.seed(random_seed))
+        simulations = checks.count("simulations", simulations, least=100)
+        source = SimulatedOutcomes(known.weights(), left, confidence, simulations, checks.seed(random_seed))
     claim = f"{known.metric.title} {'>' if known.metric.greater_is_better else '<'} {requirement:g}"
-    words = Words(known.trials, claim, known.basis, known.share_of_trials(prevalence))
+    words = PlanText(known.trials, claim, known.basis, known.share_of_trials(prevalence))
     return planned(source, assurance, question, words)
 
 
@@ -209,7 +209,7 @@ def comparison(
     604
     """
     _check_probabilities(confidence, assurance)
-    margin = _checks.number("margin", margin)
+    margin = checks.number("margin", margin)
     if not -1 < margin < 1:
         raise ValueError(f"margin must be between -1 and 1, both excluded; it is {margin:g}.")
     options = (metric, prior, prevalence, margin, confidence)
@@ -261,10 +261,10 @@ def precision(
     >>> bp.plan.precision(0.1, metric="recall", evidence=(4, 5), assurance=0.9).n
     372
     """
-    confidence = _checks.probability("confidence", confidence)
+    confidence = checks.probability("confidence", confidence)
     known = evidence_.known(evidence, prior, metric)
     low, high = known.metric.bounds
-    if not 0 < _checks.number("width", width) < high - low:
+    if not 0 < checks.number("width", width) < high - low:
         raise ValueError(f"width must be above 0 and less than the metric's range, {high - low:g}; it is {width}.")
     if known.distribution is None:
         raise ValueError(
@@ -273,8 +273,8 @@ def precision(
         )
     share = known.share_of_trials(prevalence)
     if assurance is not None:
-        assurance = _checks.probability("assurance", assurance)
-    widths = Widths(known.distribution, confidence, None if assurance is None else width)
+        assurance = checks.probability("assurance", assurance)
+    widths = IntervalWidth(known.distribution, confidence, None if assurance is None else width)
     target, quantity = (width, "width") if assurance is None else (assurance, "assurance")
     n = widths.smallest(target)
     if n is None:
@@ -297,13 +297,13 @@ def _paired(
     prevalence: float | None,
     margin: float,
     confidence: float,
-) -> tuple[Source, Words]:
+) -> tuple[Source, PlanText]:
     outcomes = evidence_.paired(counts)
     a, b = map(str, outcomes.names)
     known = evidence_.known(
         ConfusionMatrix(outcomes.margins(), outcomes.pos_label).isel(**{outcomes.dim: 0}), prior, metric
     )
-    parts = _joint.discordant(outcomes, known.metric, prior)
+    parts = discordant(outcomes, known.metric, prior)
     if parts is None:
         raise ValueError(
             f"metric {known.metric.name!r}: on the same examples, plans are for shares of all examples of certain "
@@ -313,8 +313,8 @@ def _paired(
     if not known.metric.greater_is_better:
         first, second = second, first
     basis = f"{known.seen} judged by both; prior: {known.post.prior_text}"
-    words = Words(known.trials, _better(a, b, known, margin), basis, known.share_of_trials(prevalence))
-    return _two_counts.paired(first, second, rest, margin, confidence), words
+    words = PlanText(known.trials, _better(a, b, known, margin), basis, known.share_of_trials(prevalence))
+    return paired(first, second, rest, margin, confidence), words
 
 
 def _independent(
@@ -325,7 +325,7 @@ def _independent(
     prevalence: float | None,
     margin: float,
     confidence: float,
-) -> tuple[Source, Words]:
+) -> tuple[Source, PlanText]:
     one, other = (evidence_.known(side, prior, metric, name) for name, side in (("a", a), ("b", b)))
     first, second = one.distribution, other.distribution
     if first is None or second is None:
@@ -337,17 +337,17 @@ def _independent(
     share = None if None in shares else min(share for share in shares if share is not None)
     same = one.post.prior_text == other.post.prior_text
     basis = f"{one.seen if same else one.basis} and {other.basis}"
-    words = Words(f"{one.trials} each", _better("a", "b", one, margin), basis, share)
+    words = PlanText(f"{one.trials} each", _better("a", "b", one, margin), basis, share)
     better, worse = (first, second) if one.metric.greater_is_better else (second, first)
-    return _two_counts.independent(better, worse, margin, confidence), words
+    return independent(better, worse, margin, confidence), words
 
 
-def _better(a: str, b: str, known: Known, margin: float) -> str:
+def _better(a: str, b: str, known: MetricEvidence, margin: float) -> str:
     by = f" by more than {margin:g}" if margin else ""
     return f"{known.metric.title} of {a} better than of {b}{by}"
 
 
 def _check_probabilities(confidence: float, assurance: float) -> None:
-    if _checks.probability("confidence", confidence) <= 0.5:
+    if checks.probability("confidence", confidence) <= 0.5:
         raise ValueError(f"confidence must be above 0.5: less shows nothing; it is {confidence}.")
-    _checks.probability("assurance", assurance)
+    checks.probability("assurance", assurance)

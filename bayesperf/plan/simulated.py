@@ -11,10 +11,9 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.counts.tables import CELL_DIMS
-from bayesperf.distributions.quadrature import Array
 from bayesperf.metrics.registry import Metric
-from bayesperf.plan.one_count import Whole
 from bayesperf.plan.search import from_some
 from bayesperf.posteriors.dirichlet import DirichletPosterior
 
@@ -25,7 +24,7 @@ _SKETCH, _CLEAR = 200, 4
 
 
 @dataclass(frozen=True, eq=False)
-class Futures:
+class SimulatedOutcomes:
     """Outcomes of n new examples, and the probability of the claim that each outcome leaves.
 
     Attributes
@@ -41,7 +40,7 @@ class Futures:
     """
 
     weights: Array
-    probability: Callable[[Whole], Array]
+    probability: Callable[[Counts], Array]
     confidence: float
     simulations: int
     random_seed: int
@@ -51,7 +50,7 @@ class Futures:
         """The probability of the claim as the evidence stands."""
         return float(self.probability(np.zeros((1, len(self.weights)), int))[0])
 
-    def values(self, n: Whole, both: bool) -> tuple[Array, Array]:
+    def values(self, n: Counts, both: bool) -> tuple[Array, Array]:
         """Return the probability that n examples show the claim, or one of it and its contrary, and its errors."""
         found = np.array([self._value(int(one), both, self.simulations) for one in n])
         return found[:, 0], found[:, 1]
@@ -79,7 +78,7 @@ class Futures:
         share = min(float(met @ chances), 1.0)
         return share, 0.0 if exact else math.sqrt(share * (1 - share) / simulations)
 
-    def _simulated(self, n: int) -> Whole:
+    def _simulated(self, n: int) -> Counts:
         """Return counts (simulations, cells): of the same shares and the same luck for every n, or the curve jumps."""
         rng = np.random.default_rng(self.random_seed)
         return fallen(
@@ -87,13 +86,13 @@ class Futures:
         )
 
 
-def every_outcome(n: int, cells: int) -> Whole:
+def every_outcome(n: int, cells: int) -> Counts:
     """Return all ways in which n examples fall into cells, (m, cells)."""
     bars = np.array(list(combinations(range(n + cells - 1), cells - 1)), int).reshape(-1, cells - 1)
     return np.diff(bars, prepend=-1, append=n + cells - 1) - 1
 
 
-def fallen(n: int, shares: Array, luck: Array) -> Whole:
+def fallen(n: int, shares: Array, luck: Array) -> Counts:
     """Return how n examples fall into cells of given shares, (m, cells), at quantiles `luck` of each cell in turn."""
     from scipy.stats import binom
 
@@ -107,7 +106,7 @@ def fallen(n: int, shares: Array, luck: Array) -> Whole:
     return counts
 
 
-def outcome_probability(counts: Whole, weights: Array) -> Array:
+def outcome_probability(counts: Counts, weights: Array) -> Array:
     """Return the Dirichlet-multinomial probability of counts (m, cells)."""
     n, total = counts[0].sum(), weights.sum()
     rising = special.gammaln(weights + counts) - special.gammaln(weights) - special.gammaln(counts + 1)
@@ -115,11 +114,11 @@ def outcome_probability(counts: Whole, weights: Array) -> Array:
     return np.asarray(np.exp(rising.sum(-1) + whole))
 
 
-def of_metric(post: DirichletPosterior, metric: Metric, bound: float) -> Callable[[Whole], Array]:
+def of_metric(post: DirichletPosterior, metric: Metric, bound: float) -> Callable[[Counts], Array]:
     """Return the probability that a metric is above a bound, or below it if less is better, after more examples."""
     template = post.concentration
 
-    def probability(counts: Whole) -> Array:
+    def probability(counts: Counts) -> Array:
         cells = counts.reshape(-1, *template.shape)
         dims = ("future", *CELL_DIMS)
         coords = {"future": np.arange(len(cells))} | {dim: template[dim].values for dim in CELL_DIMS}

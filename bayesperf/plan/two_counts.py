@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.distributions.differences import Exact, difference, discordant
-from bayesperf.distributions.quadrature import Array, beta_nodes
+from bayesperf.distributions.quadrature import beta_nodes
 from bayesperf.distributions.two_betas import Distribution
 from bayesperf.plan.more_trials import after, parameters
-from bayesperf.plan.one_count import Whole, predictive
+from bayesperf.plan.one_count import predictive
 from bayesperf.plan.search import from_some
 
 # The critical first count is searched for at so many of the second count, evenly spaced, and as many of the most
@@ -42,10 +43,10 @@ class TwoCounts:
         Posterior probability that shows the claim.
     """
 
-    left: Callable[[Whole, Whole, int], Array]
+    left: Callable[[Counts, Counts, int], Array]
     against: tuple[float, float]
     speaking: tuple[float, float]
-    trials: Callable[[Whole, int], Whole]
+    trials: Callable[[Counts, int], Counts]
     confidence: float
 
     @property
@@ -54,7 +55,7 @@ class TwoCounts:
         nothing = np.zeros(1, int)
         return float(self.left(nothing, nothing, 0)[0])
 
-    def values(self, n: Whole, both: bool) -> tuple[Array, Array]:
+    def values(self, n: Counts, both: bool) -> tuple[Array, Array]:
         """Return the probability that n examples show the claim, or one of it and its contrary, and its errors, 0."""
         return np.array([self._value(int(one), both) for one in n]), np.zeros(len(n))
 
@@ -72,13 +73,13 @@ class TwoCounts:
             met = met + 1 - self._tail(self._critical(second, n, 1 - self.confidence), trials)
         return min(float(chances @ met / chances.sum()), 1.0)
 
-    def _second(self, n: int) -> Whole:
+    def _second(self, n: int) -> Counts:
         """Return the values of the second count that are summed over: all, or evenly spaced ones of many."""
         tails = special.betaincinv(*self.against, [_TAIL, 1 - _TAIL])
         low, high = np.clip(n * tails + 6 * np.sqrt(n) * np.array([-1, 1]), 0, n)
         return np.unique(np.linspace(np.floor(low), np.ceil(high), _TERMS).astype(int))
 
-    def _critical(self, second: Whole, n: int, confidence: float) -> Whole:
+    def _critical(self, second: Counts, n: int, confidence: float) -> Counts:
         """Return the least first count that leaves a probability of at least some confidence; one more if none does.
 
         It is smooth in the angle whose squared sine is the share of the second count.
@@ -101,7 +102,7 @@ class TwoCounts:
         critical[near] = np.where(enough, tried[near], tried[near] + 1)
         return critical
 
-    def _searched(self, second: Whole, n: int, confidence: float) -> Whole:
+    def _searched(self, second: Counts, n: int, confidence: float) -> Counts:
         """Return it by bisection."""
         low, high = np.zeros_like(second), self.trials(second, n) + 1
         most = high - 1
@@ -111,7 +112,7 @@ class TwoCounts:
             low, high = np.where(open_ & ~enough, middle + 1, low), np.where(open_ & enough, middle, high)
         return low
 
-    def _between(self, critical: Whole, second: Whole, n: int, confidence: float) -> Array:
+    def _between(self, critical: Counts, second: Counts, n: int, confidence: float) -> Array:
         """Return the real first count that would do, beyond the possible ones too: on a line through two probits."""
         most = self.trials(second, n)
         below = np.clip(critical - 1, 0, np.maximum(most - 1, 0))
@@ -121,7 +122,7 @@ class TwoCounts:
         least, greatest = np.where(critical > 0, critical - 1, -np.inf), np.where(critical > most, np.inf, critical)
         return np.clip(np.where(np.isfinite(real), real, critical), least, greatest)
 
-    def _tail(self, least: Whole, trials: Whole) -> Array:
+    def _tail(self, least: Counts, trials: Counts) -> Array:
         """Return the probability that the first count is at least some number.
 
         It is that the share is above the least-th smallest of as many uniforms as there are trials, which is Beta.
@@ -144,7 +145,7 @@ def _above(distribution: Distribution, x: float) -> Array:
 def independent(better: Exact, other: Exact, margin: float, confidence: float) -> TwoCounts:
     """Return the counts that show one share, or function of it, to exceed another by a margin, of n trials each."""
 
-    def left(first: Whole, second: Whole, n: int) -> Array:
+    def left(first: Counts, second: Counts, n: int) -> Array:
         return _above(difference(after(better, first, n - first), after(other, second, n - second)), margin)
 
     return TwoCounts(left, parameters(other), parameters(better), lambda k, n: np.full_like(k, n), confidence)
@@ -153,7 +154,7 @@ def independent(better: Exact, other: Exact, margin: float, confidence: float) -
 def paired(first: float, second: float, rest: float, margin: float, confidence: float) -> TwoCounts:
     """Return the same for shares of the same n examples: weights of success of one alone, of the other alone, rest."""
 
-    def left(one: Whole, other: Whole, n: int) -> Array:
+    def left(one: Counts, other: Counts, n: int) -> Array:
         a, b, c = (np.asarray(w, float) for w in (first + one, second + other, rest + (n - one - other)))
         # Which is greater depends on the first two alone.
         return _above(discordant(a, b, c), margin) if margin else np.asarray(special.betaincc(a, b, 0.5))

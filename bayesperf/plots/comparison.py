@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bayesperf.plots.densities import BLUE, DIVERGING, GREY, ORANGE, SEQUENTIAL, Array, curves, intervals, names, reach
+from bayesperf.core.arrays import Array
+from bayesperf.plots.densities import BLUE, DIVERGING, GREY, ORANGE, SEQUENTIAL, curves, intervals, names, reach
 from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:

@@ -6,11 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+from bayesperf.core.arrays import Array
 from bayesperf.posteriors.marginal import Kind, Marginal
-
-Array = NDArray[np.float64]
 
 # Okabe & Ito's palette, told apart by colour-blind readers.
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#666666"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 from bayesperf.plots.densities import BLUE, GREY, ORANGE, SERIES, names
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05) ->
     from matplotlib import colors
     from matplotlib import pyplot as plt
 
-    _checks.one_of("kind", kind, ("map", "surface"))
+    checks.one_of("kind", kind, ("map", "surface"))
     _check(study, "f1_coverage", ("method", "precision", "recall"))
     methods, confidence = study["method"].values.tolist(), study.attrs["confidence"]
     scale = colors.TwoSlopeNorm(confidence, confidence - reach, min(confidence + reach, 1.0))
@@ -183,7 +183,7 @@ def sequential(study: xr.Dataset, *, ci_kind: str = "eti", simulation: int = 0) 
     from matplotlib import pyplot as plt
 
     _check(study, "sequential", ("distribution", "kind", "prob", "step"))
-    _checks.one_of("ci_kind", ci_kind, tuple(_KINDS))
+    checks.one_of("ci_kind", ci_kind, tuple(_KINDS))
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.4, 3.6), layout="constrained")
     step, levels = study["step"].values, study["prob"].values
     chosen = study.sel(kind=ci_kind)

@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy import special
 
-from bayesperf.distributions.quadrature import Array
+from bayesperf.core.arrays import Array
 from bayesperf.distributions.tabulated import Axis, Tabulated, refinement
 
 # Nodes of each parameter; more of them where every second one gives marginals that differ by more than this.
@@ -148,7 +148,7 @@ def posterior(
     return found
 
 
-class Tally(NamedTuple):
+class DistinctCounts(NamedTuple):
     """Which counts occur among the groups of a row, and how often, (m, counts) each: equal ones are computed once."""
 
     counts: Array
@@ -190,7 +190,7 @@ class Rows:
 
     successes: Array
     trials: Array
-    tallies: tuple[Tally, Tally, Tally]
+    tallies: tuple[DistinctCounts, DistinctCounts, DistinctCounts]
     dispersion: tuple[float, float]
     mean: tuple[float, float]
     power: float
@@ -199,7 +199,7 @@ class Rows:
     def of(
         cls, successes: Array, trials: Array, dispersion: tuple[float, float], mean: tuple[float, float], power: float
     ) -> Self:
-        tallies = Tally.of(successes), Tally.of(trials - successes), Tally.of(trials)
+        tallies = DistinctCounts.of(successes), DistinctCounts.of(trials - successes), DistinctCounts.of(trials)
         return cls(successes, trials, tallies, dispersion, mean, power)
 
     def log_density(self, logit_p: Array, logit_rho: Array) -> Array:

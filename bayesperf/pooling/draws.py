@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayesperf.distributions.quadrature import Array
+from bayesperf.core.arrays import Array
 from bayesperf.distributions.tabulated import Tabulated
-from bayesperf.pooling import beta_binomial as _beta_binomial
-from bayesperf.pooling.beta_binomial import BetaBinomial, stratified
+from bayesperf.pooling.beta_binomial import BetaBinomial, posterior, stratified
 
 # The Beta of prevalence: sums of the rows of one pseudo-example a cell.
 PREVALENCE = 2.0
@@ -61,7 +60,7 @@ class PooledDraws:
     def rates(self) -> BetaBinomial:
         """The model of the rates of right predictions; the two classes of a system follow each other."""
         right, trials = (part.reshape(-1, self.counts.shape[1]) for part in (self.right, self.trials))
-        return _beta_binomial.posterior(right, trials, self.dispersion, power=self.power)
+        return posterior(right, trials, self.dispersion, power=self.power)
 
     def mean(self) -> Array:
         """Return cells at the population's mean rates, (systems, draws, 2, 2)."""
@@ -76,7 +75,7 @@ class PooledDraws:
     def new_group(self) -> Array:
         """Return cells of a new group, (systems, draws, 2, 2): its own rates and prevalence."""
         first, examples = self.trials[:, 0], self.trials.sum(1)
-        prevalence = _beta_binomial.posterior(first, examples, self.dispersion, (PREVALENCE, PREVALENCE), self.power)
+        prevalence = posterior(first, examples, self.dispersion, (PREVALENCE, PREVALENCE), self.power)
         logit = prevalence.draws_of_mean(self.draws, self.streams("mean prevalence"))
         kappa = np.exp(-prevalence.draws_of_dispersion(logit, self.streams("dispersion of prevalence")))
         share = self._betas("new prevalence", kappa * special.expit(logit), kappa * special.expit(-logit))

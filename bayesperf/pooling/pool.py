@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 from bayesperf.core.warnings import PriorWarning
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.pooling.pooled import Pooled
@@ -106,14 +106,14 @@ def pool(
         )
     if dim not in cm.dims:
         raise ValueError(f"dim: {dim!r} is not a leading dim; they are {list(cm.dims)}.")
-    _checks.one_of("groups", groups, tuple(DISPERSION))
+    checks.one_of("groups", groups, tuple(DISPERSION))
     pooled = Pooled(
         cm=cm,
         dim=dim,
         dispersion_weights=DISPERSION[groups] if dispersion is None else _weights(dispersion),
-        repeats=_checks.count("repeats", repeats),
-        n_draws=_checks.count("draws", draws, least=2),
-        random_seed=_checks.seed(random_seed),
+        repeats=checks.count("repeats", repeats),
+        n_draws=checks.count("draws", draws, least=2),
+        random_seed=checks.seed(random_seed),
     )
     _warn_of_prior(pooled)
     return pooled
@@ -121,7 +121,7 @@ def pool(
 
 def _weights(dispersion: Any) -> tuple[float, float]:
     try:
-        a, b = (_checks.number("dispersion", value) for value in dispersion)
+        a, b = (checks.number("dispersion", value) for value in dispersion)
     except (TypeError, ValueError):
         a = b = np.nan
     if not (0 < a < np.inf and 0 < b < np.inf):

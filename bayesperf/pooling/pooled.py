@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.core.streams import streams
 from bayesperf.counts.display import Summary
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -27,8 +27,6 @@ from bayesperf.posteriors.sampled import SampledPosterior
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,7 +95,7 @@ class Pooled:
         found = self._draws.rates.dispersion
 
         def sample(n: int, random_seed: Any) -> Array:
-            levels = [rng.random((2, _checks.count("n", n))) for rng in self._streams("dispersion alone", random_seed)]
+            levels = [rng.random((2, checks.count("n", n))) for rng in self._streams("dispersion alone", random_seed)]
             return found.ppf(np.concatenate(levels))
 
         text = f"Posterior of the dispersion between {self.dim}s"
@@ -109,8 +107,8 @@ class Pooled:
         prior = _beta(self.dispersion_weights)
 
         def sample(n: int, random_seed: Any) -> Array:
-            rng = np.random.default_rng(self.random_seed if random_seed is None else _checks.seed(random_seed))
-            return rng.beta(prior.a, prior.b, (1, _checks.count("n", n)))
+            rng = np.random.default_rng(self.random_seed if random_seed is None else checks.seed(random_seed))
+            return rng.beta(prior.a, prior.b, (1, checks.count("n", n)))
 
         text = f"Prior of the dispersion between {self.dim}s"
         return Marginal("dispersion", prior, xr.DataArray(0.0), sample, text)
@@ -214,7 +212,7 @@ class Pooled:
 
     def _streams(self, purpose: str, random_seed: Any = None) -> list[np.random.Generator]:
         """Return a stream a system."""
-        seed = self.random_seed if random_seed is None else _checks.seed(random_seed)
+        seed = self.random_seed if random_seed is None else checks.seed(random_seed)
         return streams(seed, f"pool: {purpose}", self._systems, self._draws.counts)
 
     @property

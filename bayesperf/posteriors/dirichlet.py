@@ -8,25 +8,24 @@ from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from bayesperf import metrics
 from bayesperf import prior as priors
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.core.streams import streams
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.tables import CELL_DIMS, ask_for_positive
 from bayesperf.distributions import two_betas as distributions
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.two_betas import Beta, Distribution, Transformed
-from bayesperf.metrics.exact_forms import Mixture, Share, Transform
+from bayesperf.distributions.two_betas import Beta, Distribution, TransformedBeta
+from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, TwoProportions
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.registry import ARGUMENTS, Metric, one_vs_rest
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, prediction_of
 from bayesperf.posteriors.sampled import PREDICTED, SampledPosterior
 
-Array = NDArray[np.float64]
 # Probabilities near 0 or 1 are read to three digits; a probability has no closed form to check it by.
 _JOINT_DRAWS = 100_000
 # The shares of which less is better: a rate prior stands the other way round on them.
@@ -45,7 +44,7 @@ def exact_posterior(
     draws: int = DRAWS,
 ) -> Posterior:
     """Return the posterior of counts; the arguments are those of `bayesperf.posterior`."""
-    _checks.one_of("design", design, ("joint", "by_actual"))
+    checks.one_of("design", design, ("joint", "by_actual"))
     chosen = priors.resolve(prior, len(cm.labels))
     return DirichletPosterior(
         concentration=cm.counts + chosen.concentration(cm),
@@ -53,8 +52,8 @@ def exact_posterior(
         prior_text=chosen.describe(cm),
         rates=chosen.rates,
         prevalence="observed" if design == "joint" else None,
-        random_seed=_checks.seed(random_seed),
-        n_draws=_checks.count("draws", draws, least=2),
+        random_seed=checks.seed(random_seed),
+        n_draws=checks.count("draws", draws, least=2),
         observed=cm.counts,
     )
 
@@ -124,7 +123,7 @@ class DirichletPosterior(Posterior):
                 "nothing. Give it: posterior.at_prevalence(p)[...]."
             )
         form = metric.exact_form(len(self.labels))
-        two_rates_or_one = self._is_exact(metric) and not (isinstance(form, Mixture) and form.pair.split)
+        two_rates_or_one = self._is_exact(metric) and not (isinstance(form, TwoProportions) and form.pair.split)
         if self.rates and not two_rates_or_one:
             return "needs a prior of the whole matrix, and a rate prior is none. Use a Dirichlet prior, as 'flat'."
         return ""
@@ -146,13 +145,13 @@ class DirichletPosterior(Posterior):
 
     def _exact(self, metric: Metric) -> Distribution:
         form = metric.exact_form(len(self.labels))
-        if isinstance(form, Share):
+        if isinstance(form, Proportion):
             return self._beta(form, metric)
-        if isinstance(form, Transform):
-            return Transformed(self._beta(form.share, metric), form.forward, form.inverse)
+        if isinstance(form, IncreasingFunction):
+            return TransformedBeta(self._beta(form.share, metric), form.forward, form.inverse)
         assert form is not None
         pair = form.pair
-        return distributions.Mixture(
+        return distributions.FunctionOfTwoBetas(
             self._beta(pair.inner, metric),
             self._beta(pair.outer, metric),
             form,
@@ -167,7 +166,7 @@ class DirichletPosterior(Posterior):
             return one_vs_rest(omega).__getitem__
         return lambda name: ARGUMENTS[name](omega, 1 if positive is None else positive)
 
-    def _beta(self, share: Share, metric: Metric) -> Beta:
+    def _beta(self, share: Proportion, metric: Metric) -> Beta:
         argument = self._arguments(metric.average == "per_class")
         a, b = (np.sum([argument(name) for name in names], 0) for names in (share.success, share.failure))
         if self.rates:
@@ -194,7 +193,7 @@ class DirichletPosterior(Posterior):
 
     def _generators(self, random_seed: Any, purpose: str = "") -> list[np.random.Generator]:
         """Return a stream for each matrix."""
-        seed = self.random_seed if random_seed is None else _checks.seed(random_seed)
+        seed = self.random_seed if random_seed is None else checks.seed(random_seed)
         return streams(seed, purpose, self._leading, self._flat)
 
     def _draw(self, omega: Array, n: int, rng: np.random.Generator) -> Array:
@@ -257,7 +256,7 @@ class DirichletPosterior(Posterior):
 
     def _sampler(self, metric: Metric, distribution: Distribution) -> Callable[[int, Any], Array]:
         def sample(n: int, random_seed: Any) -> Array:
-            n = _checks.count("n", n)
+            n = checks.count("n", n)
             if not self.rates:
                 return self._metric_draws([metric], n, random_seed)[metric]
             # There is no joint draw behind a rate prior: every metric has streams of its own.
@@ -274,7 +273,7 @@ class DirichletPosterior(Posterior):
 
     def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
         self._refuse_no_matrix("draws")
-        n = _checks.count("n", n)
+        n = checks.count("n", n)
         values = [
             self._draw(omega, n, rng) for omega, rng in zip(self._flat, self._generators(random_seed), strict=True)
         ]
@@ -286,8 +285,8 @@ class DirichletPosterior(Posterior):
         )
 
     def _chains(self, draws: int | None, chains: int | None, random_seed: Any) -> xr.DataArray:
-        draws = 1000 if draws is None else _checks.count("draws", draws)
-        chains = 4 if chains is None else _checks.count("chains", chains)
+        draws = 1000 if draws is None else checks.count("draws", draws)
+        chains = 4 if chains is None else checks.count("chains", chains)
         cells = self.draws(draws * chains, random_seed)
         at = cells.get_axis_num("draw")
         shape = (*cells.shape[:at], chains, draws, *cells.shape[at + 1 :])
@@ -302,7 +301,7 @@ class DirichletPosterior(Posterior):
         by_actual = self.prevalence is None and n is None and not self.rates
         known = self._with_any_prevalence() if by_actual else self
         known._refuse_no_matrix("predict")
-        draws = _checks.count("draws", draws, least=2)
+        draws = checks.count("draws", draws, least=2)
         observed = self.observed.values.reshape(self._flat.shape).astype(int)
         if n is None and (observed.sum((1, 2)) == 0).any():
             raise ValueError("n: some matrix has no examples; name the size of the new test set.")
@@ -313,7 +312,7 @@ class DirichletPosterior(Posterior):
                 rows = np.broadcast_to(counts.sum(-1), cells.shape[:-1])
                 new = rng.multinomial(rows, cells / cells.sum(-1, keepdims=True))
             else:
-                size = _checks.count("n", int(counts.sum()) if n is None else n)
+                size = checks.count("n", int(counts.sum()) if n is None else n)
                 flat = cells.reshape(draws, -1)
                 new = rng.multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
             shares.append(new / new.sum((1, 2), keepdims=True))
@@ -358,7 +357,7 @@ def parse_prevalence(p: Any, labels: list[Any], positive: int | None) -> Prevale
     if len(labels) == 2 and (of_positive or of_beta):
         if positive is None:
             raise ValueError(ask_for_positive(labels))
-        share = _shares(p) if of_beta else np.array([_checks.probability("p", p), 1 - p])
+        share = _shares(p) if of_beta else np.array([checks.probability("p", p), 1 - p])
         return Prevalence(share if positive == 0 else share[::-1], fixed=of_positive)
     if isinstance(p, Mapping):
         if set(p) != set(labels):

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayesperf import prior as priors
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.core.streams import streams
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.same_examples import JointOutcomes
 from bayesperf.counts.tables import CELL_DIMS
-from bayesperf.metrics.exact_forms import Share
+from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.registry import ARGUMENTS, Metric, applicable, one_vs_rest
 from bayesperf.posteriors.dirichlet import LEAST_MASS, DirichletPosterior, exact_posterior
 from bayesperf.posteriors.posterior import DRAWS
@@ -32,7 +33,6 @@ from bayesperf.posteriors.sampled import SampledPosterior
 
 __all__ = ["JointOutcomes", "JointPosterior", "discordant", "joint_posterior"]
 
-Array = NDArray[np.float64]
 # Of the prior's part of a row, what is drawn for every system by itself; and the most atoms that are drawn for all.
 _TAIL, _MOST_STICKS = 1e-4, 512
 _REFUSAL = "these draws are of systems judged on the same examples. Ask it of each system by itself: posterior(cm)."
@@ -106,7 +106,7 @@ def joint_posterior(
     >>> bool((accuracy.sel(model="a") > accuracy.sel(model="b")).mean() > 0.5)
     True
     """
-    draws, seed = _checks.count("draws", draws, least=2), _checks.seed(random_seed)
+    draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     chosen = priors.resolve(prior, len(outcomes.labels))
     cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
     alpha = _pseudo_counts(cm, chosen)
@@ -297,7 +297,7 @@ def discordant(
 def _refuse_improper(metric: Metric, outcomes: JointOutcomes, parts: Mapping[str, Array], prior: str) -> None:
     """Raise where neither the data nor the prior put weight on a part of the examples that the difference needs."""
     form, pairs = metric.exact_form(len(outcomes.labels)), list(combinations(outcomes.names, 2))
-    assert isinstance(form, Share)
+    assert isinstance(form, Proportion)
     success = " + ".join(form.success)
     dims = outcomes.counts.dims[:-1]
     for part, weights in parts.items():
@@ -316,7 +316,7 @@ def _refuse_improper(metric: Metric, outcomes: JointOutcomes, parts: Mapping[str
 def _judged(metric: Metric, classes: int, positive: int | None) -> tuple[Array, Array] | None:
     """Return which cells (K, K) or (K, K, label) are success, and which failure, if together they are whole rows."""
     form = metric.exact_form(classes)
-    if not isinstance(form, Share):
+    if not isinstance(form, Proportion):
         return None
     each = np.eye(classes**2).reshape(-1, classes, classes)
     of_classes = one_vs_rest(each)

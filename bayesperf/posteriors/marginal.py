@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bayesperf.core.arrays import Array
 from bayesperf.core.checks import one_of, probability
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.two_betas import Distribution
@@ -17,7 +18,6 @@ from bayesperf.distributions.two_betas import Distribution
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 Kind = Literal["hdi", "eti"]
 Sampler = Callable[[int, Any], Array]
 

@@ -16,7 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf import prior as priors
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 from bayesperf.counts.display import Summary
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
@@ -301,7 +301,7 @@ class Posterior(ABC):
         for metric in wanted:
             if metric.greater_is_better is None or metric.average == "per_class":
                 raise ValueError(f"requirements: {metric.name} has no one direction that is better.")
-        bounds = [_checks.number("requirements: a bound", bound) for bound in requirements.values()]
+        bounds = [checks.number("requirements: a bound", bound) for bound in requirements.values()]
         shares, undefined = [], []
         for block in self._blocks(wanted):
             values = [block[metric] for metric in wanted]

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.tables import CELL_DIMS
 from bayesperf.distributions.draws import Draws
@@ -87,14 +87,14 @@ class SampledPosterior(Posterior):
         return sample
 
     def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
-        n = _checks.count("n", n)
+        n = checks.count("n", n)
         if n > self._available:
             raise ValueError(f"n: {n} draws asked for and {self._available} there. Sample more of them.")
         return self._chosen(n, self._generator(random_seed, 0))
 
     def _generator(self, random_seed: Any, purpose: int) -> np.random.Generator:
         """Return a stream for a purpose: choosing draws, new test sets, prevalence."""
-        return np.random.default_rng([0 if random_seed is None else _checks.seed(random_seed), purpose])
+        return np.random.default_rng([0 if random_seed is None else checks.seed(random_seed), purpose])
 
     def _chosen(self, n: int, rng: np.random.Generator) -> xr.DataArray:
         chosen = np.sort(rng.choice(self._available, n, replace=n > self._available))
@@ -114,7 +114,7 @@ class SampledPosterior(Posterior):
     def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
         self._refuse("predict")
         size = self._size(n)
-        cells = self._chosen(_checks.count("draws", draws, least=2), self._generator(random_seed, 0))
+        cells = self._chosen(checks.count("draws", draws, least=2), self._generator(random_seed, 0))
         flat = cells.values.reshape(*cells.shape[:-2], -1)
         rng = self._generator(random_seed, 1)
         new = rng.multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
@@ -124,7 +124,7 @@ class SampledPosterior(Posterior):
 
     def _size(self, n: int | None) -> Any:
         if n is not None:
-            return _checks.count("n", n)
+            return checks.count("n", n)
         if self.observed is None:
             raise ValueError("n: name the size of the new test set; these draws do not say how many were observed.")
         totals = self.observed.sum(CELL_DIMS).transpose(*self.dims).values[..., None].astype(int)

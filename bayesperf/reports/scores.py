@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from bayesperf.comparison.result import Comparison
+from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves import (
     Curve,
@@ -30,7 +30,6 @@ from bayesperf.posteriors.posterior import Posterior, posterior
 if TYPE_CHECKING:
     from bayesperf.reports.analysis import Settings
 
-Array = NDArray[np.float64]
 # A reader takes in a whole curve, so its band is to hold the whole.
 BAND = "simultaneous"
 AREAS = {"roc_auc": "area under the ROC curve", "average_precision": "average precision"}

@@ -10,15 +10,15 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.streams import streams
 from bayesperf.intervals.bootstrap import limits_of, warn_of_resamples
 from bayesperf.intervals.delta import gradient_of
 from bayesperf.intervals.limits import labelled
 from bayesperf.intervals.statistic import Statistic
 from bayesperf.metrics.registry import Metric
-from bayesperf.sequences import chain as _chains
-from bayesperf.sequences.chain import Array, Counts, Series
+from bayesperf.sequences.chain import Series, metric_of_matrix, read
 
 # Blocks drawn at once.
 _BLOCK = 2**20
@@ -97,17 +97,17 @@ def block_bootstrap(
     >>> found.attrs["block"], found.values.round(2)
     (14, array([0.53, 0.79]))
     """
-    tail = (1 - _checks.probability("confidence", confidence)) / 2
-    n_resamples = _checks.count("n_resamples", n_resamples, least=2)
-    seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else _checks.seed(random_seed)
-    series = _chains.read(y_true, y_pred, by, labels, pos_label)
+    tail = (1 - checks.probability("confidence", confidence)) / 2
+    n_resamples = checks.count("n_resamples", n_resamples, least=2)
+    seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
+    series = read(y_true, y_pred, by, labels, pos_label)
     positive = None if series.cm.pos_label is None else series.cm.labels.index(series.cm.pos_label)
-    statistic = Statistic.of(series.cm, _chains.metric_of_matrix(metric, series.cm.labels, positive))
+    statistic = Statistic.of(series.cm, metric_of_matrix(metric, series.cm.labels, positive))
     observed = statistic.defined()
     shortest = int(np.bincount(series.sequence).min())
     if block is None:
         block = min(best_block(influence(statistic, series), series.sequence), shortest)
-    elif _checks.count("block", block) > shortest:
+    elif checks.count("block", block) > shortest:
         raise ValueError(
             f"block must not be longer than the shortest sequence, of {shortest} samples; it is {block}. Of many short "
             "sequences resample whole ones: bayesperf.intervals.bootstrap(cm, metric, cluster='sequence')."

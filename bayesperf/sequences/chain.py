@@ -12,15 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesperf.core import checks as _checks
-from bayesperf.counts import labels as _labels
-from bayesperf.counts import tables as _tables
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Counts
+from bayesperf.counts.labels import listed
 from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.counts.tables import code_pairs, tabulate
 from bayesperf.metrics.registry import Metric, applicable
 from bayesperf.models._stationary import stationary
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 CHAINS = ("z_prev", "z_prev,g_prev")
 # The least that 1 − x can be for a float x below 1.
 _LEAST = 2.0**-53
@@ -47,11 +46,11 @@ def read(
         by = {"sequence": by}
     if by is not None and len(by) != 1:
         raise ValueError(f"by: give one column of sequence ids, as {{'video': ids}}; it has {len(by)}.")
-    coded = _tables.code_pairs(y_true, y_pred, by or {}, labels)
-    cm = ConfusionMatrix(_tables.tabulate(coded), pos_label)
+    coded = code_pairs(y_true, y_pred, by or {}, labels)
+    cm = ConfusionMatrix(tabulate(coded), pos_label)
     if len(cm.labels) != 2:
         raise ValueError(
-            f"y_true and y_pred hold {len(cm.labels)} labels, {_labels.listed(cm.labels)}: sequences are for two. Set "
+            f"y_true and y_pred hold {len(cm.labels)} labels, {listed(cm.labels)}: sequences are for two. Set "
             "one class against the rest, as y_true == 'cat'."
         )
     alone = cm.total.values == 1
@@ -87,7 +86,7 @@ def steps(series: Series) -> Counts:
 
 def count(series: Series, chain: str) -> Transitions:
     """Count the transitions within sequences."""
-    _checks.one_of("chain", chain, CHAINS)
+    checks.one_of("chain", chain, CHAINS)
     table = steps(series).sum(0)
     predicted = table.transpose(2, 0, 1, 3)
     return Transitions(table.sum((1, 3)), predicted if chain == "z_prev,g_prev" else predicted.sum(1, keepdims=True))
@@ -132,7 +131,7 @@ class Chain(NamedTuple):
 
 def check_prior(prior: float) -> None:
     """Refuse what is not the weight of a Beta on each side."""
-    if not 0 < _checks.number("prior", prior) < np.inf:
+    if not 0 < checks.number("prior", prior) < np.inf:
         raise ValueError(f"prior must be greater than 0 and finite, the weight of a Beta on each side; it is {prior}.")
 
 
@@ -179,7 +178,7 @@ def chain_with(
     named = {"persistence": persistence, "error_persistence": error_persistence, "prevalence": prevalence,
              "recall": recall, "specificity": specificity}  # fmt: skip
     for name, value in named.items():
-        _checks.probability(name, value)
+        checks.probability(name, value)
     shares = np.array([1 - prevalence, prevalence])
     stay = shares + (1 - shares) * (2 * persistence - 1)
     if (stay < 0).any():

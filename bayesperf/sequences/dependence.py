@@ -11,11 +11,11 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import betaln, ndtr
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.warnings import DependenceWarning
 from bayesperf.metrics.registry import Metric
-from bayesperf.sequences import chain as _chains
-from bayesperf.sequences.chain import Array, Betas, Chain, Counts
+from bayesperf.sequences.chain import Betas, Chain, check_prior, count, metric_of_matrix, read
 
 _BAND = 0.95
 
@@ -62,12 +62,12 @@ def design_effect(
     >>> effect.round(1).item(), round(effect.attrs["effective_size"]), round(effect.attrs["independent_coverage"], 2)
     (5.9, 84, 0.58)
     """
-    _chains.check_prior(prior)
-    series = _chains.read(y_true, y_pred, by, labels, pos_label)
+    check_prior(prior)
+    series = read(y_true, y_pred, by, labels, pos_label)
     cm = series.cm
     positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
-    found = _chains.metric_of_matrix(metric, cm.labels, positive)
-    mean = Betas.posterior(_chains.count(series, chain), prior).mean()
+    found = metric_of_matrix(metric, cm.labels, positive)
+    mean = Betas.posterior(count(series, chain), prior).mean()
     value = float(variance_ratio(mean, lambda cells: found.evaluate(cells, positive)))
     facts = {
         "metric": found.name,
@@ -128,8 +128,8 @@ def bayes_factor(
     >>> bp.sequences.bayes_factor(frames["actual"], frames["predicted"]).values.round(1)
     array([92.9, -4. ])
     """
-    _chains.check_prior(prior)
-    counts = _chains.count(_chains.read(y_true, y_pred, by, labels), chain)
+    check_prior(prior)
+    counts = count(read(y_true, y_pred, by, labels), chain)
     tables = {"actual": counts.actual, "predicted": counts.predicted.reshape(2, -1, 2)}
     values = [log_evidence_ratio(table, prior) for table in tables.values()]
     return xr.DataArray(values, {"of": list(tables)}, "of", name="log_bayes_factor")
@@ -202,11 +202,11 @@ def autocorrelation(
     >>> check["outside"].values
     array([False, False, False, False, False])
     """
-    _chains.check_prior(prior)
-    draws, seed = _checks.count("draws", draws, least=100), _checks.seed(random_seed)
-    series = _chains.read(y_true, y_pred, by, labels)
-    betas = Betas.posterior(_chains.count(series, chain), prior)
-    lags = [_checks.count("lags: each", lag) for lag in lags]
+    check_prior(prior)
+    draws, seed = checks.count("draws", draws, least=100), checks.seed(random_seed)
+    series = read(y_true, y_pred, by, labels)
+    betas = Betas.posterior(count(series, chain), prior)
+    lags = [checks.count("lags: each", lag) for lag in lags]
     longest = int(np.bincount(series.sequence).max())
     if not lags or max(lags) >= longest:
         raise ValueError(f"lags {lags}: name some, each shorter than the longest sequence, of {longest} samples.")

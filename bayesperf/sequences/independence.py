@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.core.streams import streams
 from bayesperf.core.warnings import DependenceWarning
 from bayesperf.metrics.registry import Metric
-from bayesperf.sequences import chain as _chains
-from bayesperf.sequences.chain import Array, Betas, Series
+from bayesperf.sequences.chain import Betas, Series, count, metric_of_matrix, read
 from bayesperf.sequences.dependence import bayes_factor, design_effect, variance_ratio
 
 _PROB = 0.95
@@ -83,12 +83,12 @@ def check_independence(
     >>> check.attrs["verdict"], check["design_effect_interval"].values.round(2)
     ('independent', array([0.93, 1.05]))
     """
-    if not 1 < _checks.number("factor", factor) < np.inf:
+    if not 1 < checks.number("factor", factor) < np.inf:
         raise ValueError(f"factor must be above 1, by how much an interval may be too narrow; it is {factor}.")
-    draws, seed = _checks.count("draws", draws, least=100), _checks.seed(random_seed)
+    draws, seed = checks.count("draws", draws, least=100), checks.seed(random_seed)
     factors = bayes_factor(y_true, y_pred, by, prior, chain=chain, labels=labels)
     effect = design_effect(y_true, y_pred, metric, by, prior, chain=chain, pos_label=pos_label, labels=labels)
-    series = _chains.read(y_true, y_pred, by, labels, pos_label)
+    series = read(y_true, y_pred, by, labels, pos_label)
     drawn = _drawn_effects(series, effect.attrs["metric"], prior, chain, draws, seed)
     lower, upper = np.quantile(drawn, [(1 - _PROB) / 2, (1 + _PROB) / 2])
     too_narrow = effect.item() > factor**2 and lower > 1
@@ -112,9 +112,9 @@ def check_independence(
 def _drawn_effects(series: Series, name: str, prior: float, chain: str, draws: int, seed: int) -> Array:
     """Return draws of the design effect of a metric."""
     positive = None if series.cm.pos_label is None else series.cm.labels.index(series.cm.pos_label)
-    found = _chains.metric_of_matrix(name, series.cm.labels, positive)
+    found = metric_of_matrix(name, series.cm.labels, positive)
     (rng,) = streams(seed, "independence", xr.DataArray(0.0), [series.states])
-    parameters = Betas.posterior(_chains.count(series, chain), prior).draw(draws, rng)
+    parameters = Betas.posterior(count(series, chain), prior).draw(draws, rng)
     return variance_ratio(parameters, lambda cells: found.evaluate(cells, positive))
 
 

@@ -29,15 +29,14 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 from bayesperf.counts.tables import CELL_DIMS
 from bayesperf.posteriors.posterior import DRAWS, Posterior, prediction_of
 from bayesperf.posteriors.posterior import posterior as independent_posterior
 from bayesperf.posteriors.sampled import PREDICTED, SampledPosterior
 from bayesperf.prior import Prior
-from bayesperf.sequences import chain as _chains
 from bayesperf.sequences.block_bootstrap import block_bootstrap
-from bayesperf.sequences.chain import Betas, Chain
+from bayesperf.sequences.chain import CHAINS, Betas, Chain, chain_with, check_prior, count, read
 from bayesperf.sequences.dependence import autocorrelation, bayes_factor, design_effect
 from bayesperf.sequences.independence import check_independence
 
@@ -93,7 +92,7 @@ class MarkovPosterior(SampledPosterior):
 
     def _generator(self, random_seed: Any, purpose: int) -> np.random.Generator:
         seed, *content = self.entropy
-        return np.random.default_rng([seed if random_seed is None else _checks.seed(random_seed), purpose, *content])
+        return np.random.default_rng([seed if random_seed is None else checks.seed(random_seed), purpose, *content])
 
     def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
         """Return the posterior predictive: what the next samples will show, in shares of them.
@@ -115,8 +114,8 @@ class MarkovPosterior(SampledPosterior):
         Posterior
             `Marginal.undefined` gives the share of simulations in which a metric is undefined (no positives).
         """
-        starts = self.starts if n is None else np.arange(_checks.count("n", n)) == 0
-        draws = _checks.count("draws", draws, least=2)
+        starts = self.starts if n is None else np.arange(checks.count("n", n)) == 0
+        draws = checks.count("draws", draws, least=2)
         chosen = self._generator(random_seed, 0).choice(self._available, draws, replace=draws > self._available)
         each = np.arange(draws)
         counts = np.zeros((draws, 4))
@@ -207,21 +206,21 @@ def posterior(
     [0.6  0.72]
     [0.59 0.84]
     """
-    _chains.check_prior(prior)
+    check_prior(prior)
     if order not in (0, 1):
         raise ValueError(f"order must be 1 (the chain) or 0 (independent samples); it is {order!r}.")
-    _checks.one_of("chain", chain, _chains.CHAINS)
-    series = _chains.read(y_true, y_pred, by, labels, pos_label, singles=order == 0)
+    checks.one_of("chain", chain, CHAINS)
+    series = read(y_true, y_pred, by, labels, pos_label, singles=order == 0)
     cm = series.cm
     if order == 0:
         symmetric = Prior("symmetric", lambda classes, _: prior)
         return independent_posterior(cm, symmetric, random_seed=random_seed, draws=draws)
-    transitions = _chains.count(series, chain)
+    transitions = count(series, chain)
     # Two systems never share random numbers: the stream is keyed by what was counted.
     key = hashlib.blake2b(transitions.actual.tobytes() + transitions.predicted.tobytes(), digest_size=16).digest()
-    entropy = (_checks.seed(random_seed), *np.frombuffer(key, np.uint32).tolist())
+    entropy = (checks.seed(random_seed), *np.frombuffer(key, np.uint32).tolist())
     betas = Betas.posterior(transitions, prior)
-    parameters = betas.draw(_checks.count("draws", draws, least=2), np.random.default_rng(entropy))
+    parameters = betas.draw(checks.count("draws", draws, least=2), np.random.default_rng(entropy))
     cells = _labelled(np.moveaxis(parameters.cells(), -1, 0), cm.counts)
     return MarkovPosterior(
         cells,
@@ -296,11 +295,11 @@ def simulate(
     4         1       0          0
     5         1       0          0
     """
-    n, sequences = _checks.count("n", n), _checks.count("sequences", sequences)
+    n, sequences = checks.count("n", n), checks.count("sequences", sequences)
     error_persistence = persistence if error_persistence is None else error_persistence
-    chain = _chains.chain_with(persistence, error_persistence, prevalence, recall, specificity)
+    chain = chain_with(persistence, error_persistence, prevalence, recall, specificity)
     each = Chain(*(np.repeat(values[..., None], sequences, -1) for values in chain))
-    walk = each.walk(np.arange(n) == 0, np.random.default_rng(_checks.seed(random_seed)))
+    walk = each.walk(np.arange(n) == 0, np.random.default_rng(checks.seed(random_seed)))
     states = np.stack(list(walk), 1).ravel()
     sequence = np.repeat(np.arange(sequences), n)
     return pd.DataFrame({"sequence": sequence, "actual": states // 2, "predicted": states % 2})

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.pooling.pool import DISPERSION, pool
 from bayesperf.sampling import nuts as _nuts
@@ -58,17 +58,17 @@ def agreement(
         ``nuts``, ``pool`` and the Monte Carlo standard error ``mcse`` of their difference, over (simulation, target,
         figure): mean and quantiles of the population's mean recall, of a new group's, and of its dispersion.
     """
-    centre = special.logit(_checks.probability("base_rate", base_rate))
+    centre = special.logit(checks.probability("base_rate", base_rate))
     settings = {
-        "n_groups": _checks.count("n_groups", n_groups),
-        "group_size": _checks.count("group_size", group_size),
+        "n_groups": checks.count("n_groups", n_groups),
+        "group_size": checks.count("group_size", group_size),
         "base_rate": base_rate,
-        "logit_sd": _checks.number("logit_sd", logit_sd),
-        "simulations": _checks.count("simulations", simulations),
-        "groups": _checks.one_of("groups", groups, tuple(DISPERSION)),
-        "draws": _checks.count("draws", draws),
-        "chains": _checks.count("chains", chains, least=2),
-        "random_seed": _checks.seed(random_seed),
+        "logit_sd": checks.number("logit_sd", logit_sd),
+        "simulations": checks.count("simulations", simulations),
+        "groups": checks.one_of("groups", groups, tuple(DISPERSION)),
+        "draws": checks.count("draws", draws),
+        "chains": checks.count("chains", chains, least=2),
+        "random_seed": checks.seed(random_seed),
     }
 
     def simulate(_: int, rng: np.random.Generator) -> dict[str, Any]:

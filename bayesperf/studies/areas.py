@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
-from bayesperf.core import checks as _checks
-from bayesperf.counts import tables as _tables
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.counts.scores import Scores
+from bayesperf.counts.tables import numbers
 from bayesperf.curves.areas.auc import AREAS
 from bayesperf.studies.run import run
-
-Array = NDArray[np.float64]
 
 
 def areas(
@@ -84,16 +83,16 @@ def areas(
     >>> study["coverage"].sel(auc=0.8, n=30).values
     array([0.94 , 0.345])
     """
-    true = [_checks.probability("auc", value) for value in _tables.numbers(auc, "auc").tolist()]
-    sizes = [_checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
-    chosen = [_checks.one_of("methods", name, tuple(AREAS)) for name in methods]
-    sd = _checks.number("spread", spread)
+    true = [checks.probability("auc", value) for value in numbers(auc, "auc").tolist()]
+    sizes = [checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
+    chosen = [checks.one_of("methods", name, tuple(AREAS)) for name in methods]
+    sd = checks.number("spread", spread)
     if not 0 < sd < np.inf:
         raise ValueError(f"spread must be above 0 and finite; it is {spread!r}.")
-    settings = {"auc": true, "n": sizes, "methods": chosen, "simulations": _checks.count("simulations", simulations),
-                "spread": sd, "prob": _checks.probability("prob", prob),
-                "draws": _checks.count("draws", draws, least=2),
-                "random_seed": _checks.seed(random_seed)}  # fmt: skip
+    settings = {"auc": true, "n": sizes, "methods": chosen, "simulations": checks.count("simulations", simulations),
+                "spread": sd, "prob": checks.probability("prob", prob),
+                "draws": checks.count("draws", draws, least=2),
+                "random_seed": checks.seed(random_seed)}  # fmt: skip
     levels = np.array([[(1 - prob) / 2, (1 + prob) / 2]])
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from bayesperf.core import checks as _checks
-from bayesperf.counts import tables as _tables
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.counts.scores import Scores
+from bayesperf.counts.tables import numbers
 from bayesperf.curves.draws import KINDS
 from bayesperf.curves.roc.curve import Curve
 from bayesperf.curves.roc.kinds import EVEN, ROC
 from bayesperf.studies.run import run
 
-Array = NDArray[np.float64]
 METHODS = ("bayesian_bootstrap", "binormal")
 
 
@@ -87,18 +87,18 @@ def bands(
     >>> study["coverage"].sel(auc=0.8, n=50).values
     array([[0.7, 0.9]])
     """
-    true = [_checks.probability("auc", value) for value in _tables.numbers(auc, "auc").tolist()]
-    sizes = [_checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
-    chosen = [_checks.one_of("methods", name, METHODS) for name in methods]
-    sd, start, stop = _checks.number("spread", spread), _checks.number("low", low), _checks.number("high", high)
+    true = [checks.probability("auc", value) for value in numbers(auc, "auc").tolist()]
+    sizes = [checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
+    chosen = [checks.one_of("methods", name, METHODS) for name in methods]
+    sd, start, stop = checks.number("spread", spread), checks.number("low", low), checks.number("high", high)
     if not 0 < sd < np.inf:
         raise ValueError(f"spread must be above 0 and finite; it is {spread!r}.")
     if not 0 <= start < stop <= 1:
         raise ValueError(f"low and high must be false positive rates, 0 ≤ low < high ≤ 1; they are {low}, {high}.")
-    settings = {"auc": true, "n": sizes, "methods": chosen, "simulations": _checks.count("simulations", simulations),
-                "low": start, "high": stop, "spread": sd, "prob": _checks.probability("prob", prob),
-                "draws": _checks.count("draws", draws, least=2),
-                "random_seed": _checks.seed(random_seed)}  # fmt: skip
+    settings = {"auc": true, "n": sizes, "methods": chosen, "simulations": checks.count("simulations", simulations),
+                "low": start, "high": stop, "spread": sd, "prob": checks.probability("prob", prob),
+                "draws": checks.count("draws", draws, least=2),
+                "random_seed": checks.seed(random_seed)}  # fmt: skip
     means = np.hypot(1, sd) * ndtri(true)
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
@@ -131,5 +131,5 @@ def _bands(
     scores: Scores, method: str, draws: int, prob: float, ends: tuple[float, float], rng: np.random.Generator
 ) -> list[Array]:
     """Return the band of either kind, (places, 2)."""
-    curve = Curve(ROC, scores, method, None, draws, _checks.seed(rng), progressbar=False)
+    curve = Curve(ROC, scores, method, None, draws, checks.seed(rng), progressbar=False)
     return [curve.band(prob, kind)["recall"].sel(fpr=_grid(*ends), method="nearest").values for kind in KINDS]

@@ -10,15 +10,15 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.tables import CELL_DIMS, as_table, check_dims
 from bayesperf.metrics.registry import Metric
 from bayesperf.sequences.chain import metric_of_matrix
-from bayesperf.studies import methods as _methods
+from bayesperf.studies.methods import METHODS, Effort, applicable, chosen, mean
 from bayesperf.studies.run import run
 
-Array = NDArray[np.float64]
 # Simulations at once.
 _BATCH = 250
 
@@ -117,19 +117,19 @@ def coverage(
     systems = _probabilities(cells)
     classes = systems.sizes["actual"]
     found = metric_of_matrix(metric, systems["actual"].values.tolist(), 1)
-    names = _methods.chosen(methods, _methods.applicable(found, classes))
-    sizes = [_checks.count("n", size) for size in np.atleast_1d(n).tolist()]
-    effort = _methods.Effort(_checks.count("draws", draws, least=2), _checks.count("n_resamples", n_resamples), 0)
+    names = chosen(methods, applicable(found, classes))
+    sizes = [checks.count("n", size) for size in np.atleast_1d(n).tolist()]
+    effort = Effort(checks.count("draws", draws, least=2), checks.count("n_resamples", n_resamples), 0)
     settings = {"metric": found.name, "n": sizes, "methods": names, "cells": systems.values.ravel().tolist(),
-                "confidence": _checks.probability("confidence", confidence),
-                "simulations": _checks.count("simulations", simulations, least=2), "draws": draws,
-                "n_resamples": n_resamples, "random_seed": _checks.seed(random_seed)}  # fmt: skip
+                "confidence": checks.probability("confidence", confidence),
+                "simulations": checks.count("simulations", simulations, least=2), "draws": draws,
+                "n_resamples": n_resamples, "random_seed": checks.seed(random_seed)}  # fmt: skip
     flat = systems.values.reshape(-1, classes**2)
     batch = min(_BATCH, simulations)
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
         seen = np.stack([rng.multinomial(size, flat, (batch, len(flat))) for size in sizes], 1)
-        seeded = _methods.Effort(effort.draws, effort.n_resamples, _checks.seed(rng))
+        seeded = Effort(effort.draws, effort.n_resamples, checks.seed(rng))
         tables = seen.reshape(-1, classes, classes)
         return {"intervals": _intervals(tables, found, names, confidence, seeded).reshape(*seen.shape[:-1], -1, 2)}
 
@@ -155,7 +155,7 @@ def _probabilities(cells: ArrayLike | xr.DataArray) -> xr.DataArray:
 
 
 def _intervals(
-    tables: NDArray[np.integer], metric: Metric, names: Sequence[str], confidence: float, effort: _methods.Effort
+    tables: NDArray[np.integer], metric: Metric, names: Sequence[str], confidence: float, effort: Effort
 ) -> Array:
     """Return the intervals of tables, (table, method, 2); NaN where the metric is undefined.
 
@@ -167,7 +167,7 @@ def _intervals(
     if defined.any():
         cm = ConfusionMatrix.from_table(distinct[defined], dims=["table"])
         for i, name in enumerate(names):
-            found[defined, i] = _methods.METHODS[name](cm, metric, confidence, effort)
+            found[defined, i] = METHODS[name](cm, metric, confidence, effort)
     return found[place]
 
 
@@ -180,12 +180,12 @@ def _summary(
     covered = (lower <= true.ravel()) & (true.ravel() <= upper)
     leading = systems.dims[:-2]
     dims, shape = ("method", "n", *leading), systems.shape[:-2]
-    rate = _methods.mean(covered, known)
+    rate = mean(covered, known)
     figures = {
         "coverage": rate,
         "coverage_mcse": np.sqrt(rate * (1 - rate) / np.maximum(known.sum(0), 1)),
-        "width": _methods.mean(upper - lower, known),
-        "no_width": _methods.mean(upper == lower, known),
+        "width": mean(upper - lower, known),
+        "no_width": mean(upper == lower, known),
     }
     variables = {name: (dims, values.reshape(len(names), len(sizes), *shape)) for name, values in figures.items()}
     variables["undefined"] = dims[1:], 1 - known.mean(0).reshape(len(sizes), *shape)

@@ -11,10 +11,10 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from bayesperf import sequences
-from bayesperf.core import checks as _checks
-from bayesperf.counts import tables as _tables
+from bayesperf.core import checks
+from bayesperf.counts.tables import numbers
 from bayesperf.metrics.registry import Metric
-from bayesperf.sequences import chain as _chains
+from bayesperf.sequences.chain import chain_with, metric_of_matrix
 from bayesperf.studies.run import run
 
 # Of the chain that each model takes samples for.
@@ -79,15 +79,15 @@ def dependence(
     >>> study["coverage"].sel(model="independent").values
     array([0.94, 0.61])
     """
-    grid = _tables.numbers(persistence, "persistence").tolist()
-    found = _chains.metric_of_matrix(metric, [0, 1], 1)
+    grid = numbers(persistence, "persistence").tolist()
+    found = metric_of_matrix(metric, [0, 1], 1)
     rates: dict[str, Any] = {"prevalence": prevalence, "recall": recall, "specificity": specificity}
-    chains = [_chains.chain_with(p, p, **rates) for p in grid]
+    chains = [chain_with(p, p, **rates) for p in grid]
     # All have the same long-run cells.
     true = found.evaluate(chains[0].cells(), 1).item()
-    settings = {"persistence": grid, "n": _checks.count("n", n, least=2), **rates, "metric": found.name,
-                "simulations": _checks.count("simulations", simulations), "prob": _checks.probability("prob", prob),
-                "random_seed": _checks.seed(random_seed)}  # fmt: skip
+    settings = {"persistence": grid, "n": checks.count("n", n, least=2), **rates, "metric": found.name,
+                "simulations": checks.count("simulations", simulations), "prob": checks.probability("prob", prob),
+                "random_seed": checks.seed(random_seed)}  # fmt: skip
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, NDArray[np.float64]]:
         return {"intervals": np.array([_intervals(p, n, rates, found, prob, rng) for p in grid])}

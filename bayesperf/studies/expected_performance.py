@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.curves import ExpectedPerformanceCurve, epc
 from bayesperf.curves.draws import KINDS, band
-from bayesperf.curves.expected_performance import criteria as _criteria
+from bayesperf.curves.expected_performance import criteria
 from bayesperf.metrics.registry import Metric
 from bayesperf.sequences.chain import metric_of_matrix
 from bayesperf.studies.run import run
 
-Array = NDArray[np.float64]
 # What draws the bands.
 _BANDS: dict[str, dict[str, Any]] = {
     "posterior": {},
@@ -86,15 +86,15 @@ def expected_performance(
     >>> bool((ratio > 1).all())
     True
     """
-    sizes = [_checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
-    grid = _criteria.grid(np.arange(1, 20) / 20 if alphas is None else alphas)
-    _checks.one_of("criterion", criterion, _criteria.CRITERIA)
+    sizes = [checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
+    grid = criteria.grid(np.arange(1, 20) / 20 if alphas is None else alphas)
+    checks.one_of("criterion", criterion, criteria.CRITERIA)
     found = metric_of_matrix(metric, [0, 1], 1)
-    separation = _checks.number("separation", separation)
+    separation = checks.number("separation", separation)
     settings = {"n": sizes, "separation": separation, "criterion": criterion, "metric": found.name,
-                "alphas": grid.tolist(), "draws": _checks.count("draws", draws, least=2),
-                "simulations": _checks.count("simulations", simulations), "prob": _checks.probability("prob", prob),
-                "random_seed": _checks.seed(random_seed)}  # fmt: skip
+                "alphas": grid.tolist(), "draws": checks.count("draws", draws, least=2),
+                "simulations": checks.count("simulations", simulations), "prob": checks.probability("prob", prob),
+                "random_seed": checks.seed(random_seed)}  # fmt: skip
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Any]:
         bands, true = [], []

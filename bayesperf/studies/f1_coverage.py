@@ -9,16 +9,16 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from bayesperf.core import checks as _checks
-from bayesperf.counts import tables as _tables
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.counts.tables import numbers
 from bayesperf.metrics.registry import get
-from bayesperf.studies import methods as _methods
+from bayesperf.studies.methods import BAYESIAN, BY_SHARE, METHODS, Effort, chosen
 from bayesperf.studies.run import each
 
-Array = NDArray[np.float64]
 # Those that need no draws.
-_KNOWN = (*_methods.BAYESIAN, *_methods.BY_SHARE)
+_KNOWN = (*BAYESIAN, *BY_SHARE)
 _GRID = np.arange(1, 20) / 20
 
 
@@ -78,15 +78,15 @@ def f1_coverage(
     >>> study["coverage"].values.round(3)
     array([[[0.95 ,   nan], [0.951, 0.946]]])
     """
-    _checks.count("n", n)
-    names = _methods.chosen(methods, _KNOWN)
+    checks.count("n", n)
+    names = chosen(methods, _KNOWN)
     axes = {name: _shares(name, values) for name, values in {"precision": precision, "recall": recall}.items()}
-    share = _checks.probability("prevalence", prevalence)
-    _checks.one_of("design", design, ("joint", "by_actual"))
+    share = checks.probability("prevalence", prevalence)
+    checks.one_of("design", design, ("joint", "by_actual"))
     if design == "by_actual" and not np.isclose(n * share, round(n * share), rtol=0, atol=1e-9):
         raise ValueError(f"prevalence: {n} × {share} positives is no whole number, and design 'by_actual' fixes it.")
     settings = {"n": n, "methods": names, "prevalence": share, "design": design,
-                "confidence": _checks.probability("confidence", confidence)}  # fmt: skip
+                "confidence": checks.probability("confidence", confidence)}  # fmt: skip
     p, r = np.meshgrid(*axes.values(), indexing="ij")
     true = 2 * p * r / (p + r)
     positives = round(n * share)
@@ -115,7 +115,7 @@ def f1_coverage(
 
 
 def _shares(name: str, values: ArrayLike) -> Array:
-    found = _tables.numbers(values, name)
+    found = numbers(values, name)
     if not ((found > 0) & (found <= 1)).all():
         raise ValueError(f"{name} must be above 0 and at most 1; it holds {found[(found <= 0) | (found > 1)][0]}.")
     return found
@@ -136,8 +136,8 @@ def _intervals(
 ) -> Array:
     """Return the intervals of each method and outcome, (method, outcome, 2)."""
     cm = ConfusionMatrix.from_counts(tp=hits, fn=errors, fp=0, tn=n - hits - errors)
-    effort = _methods.Effort(draws=2, n_resamples=1, random_seed=0)
-    return np.stack([_methods.METHODS[name](cm, get("f1"), confidence, effort) for name in names])
+    effort = Effort(draws=2, n_resamples=1, random_seed=0)
+    return np.stack([METHODS[name](cm, get("f1"), confidence, effort) for name in names])
 
 
 def _joint(

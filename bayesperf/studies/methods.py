@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesperf import intervals
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.two_betas import Beta
 from bayesperf.intervals.proportion import METHODS as PROPORTIONS
-from bayesperf.metrics.exact_forms import Share, Transform
+from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion
 from bayesperf.metrics.registry import ARGUMENTS, Metric
 from bayesperf.posteriors.posterior import posterior
 
-Array = NDArray[np.float64]
 KINDS = ("hdi", "eti")
 # Pseudo-counts on either side of a rate.
 _WEIGHTS = {"flat": 1.0, "jeffreys": 0.5}
@@ -34,7 +34,7 @@ def chosen(methods: Sequence[str] | None, known: Sequence[str]) -> list[str]:
         return list(known)
     if isinstance(methods, str):
         raise TypeError(f"methods must be a sequence of names; it is the string {methods!r}. Write [{methods!r}].")
-    names = [_checks.one_of("methods", name, known) for name in methods]
+    names = [checks.one_of("methods", name, known) for name in methods]
     if not names or len(set(names)) < len(names):
         raise ValueError(f"methods must name at least one, and none twice; they are {list(methods)}.")
     return names
@@ -91,14 +91,14 @@ def _posterior(
 def _by_share(cm: ConfusionMatrix, metric: Metric, confidence: float, _: Effort, *, method: str) -> Array:
     """Return the interval of the share that the metric is, or is an increasing function of."""
     form = metric.exact_form(len(cm.labels))
-    assert isinstance(form, Share | Transform)
-    share = form if isinstance(form, Share) else form.share
+    assert isinstance(form, Proportion | IncreasingFunction)
+    share = form if isinstance(form, Proportion) else form.share
     cells, position = cm.counts.values, 1 if cm.pos_label is None else cm.labels.index(cm.pos_label)
     successes, failures = (
         np.sum([ARGUMENTS[name](cells, position) for name in names], 0) for names in (share.success, share.failure)
     )
     limits = _proportion(successes, successes + failures, method, confidence)
-    return limits if isinstance(form, Share) else np.asarray(form.forward(limits))
+    return limits if isinstance(form, Proportion) else np.asarray(form.forward(limits))
 
 
 def _delta(cm: ConfusionMatrix, metric: Metric, confidence: float, _: Effort, *, transform: str | None = None) -> Array:
@@ -136,7 +136,7 @@ METHODS: dict[str, Method] = {
 
 def applicable(metric: Metric, classes: int) -> list[str]:
     """Return the methods there are for a metric of so many classes."""
-    is_share = isinstance(metric.exact_form(classes), Share | Transform)
+    is_share = isinstance(metric.exact_form(classes), Proportion | IncreasingFunction)
     has_odds = np.isfinite(metric.bounds).all()
     left_out = {*(() if is_share else BY_SHARE), *(() if has_odds else ("delta_logit",))}
     return [name for name in METHODS if name not in left_out]

@@ -11,9 +11,9 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from bayesperf.comparison.compare import compare
-from bayesperf.core import checks as _checks
-from bayesperf.counts import tables as _tables
+from bayesperf.core import checks
 from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.counts.tables import numbers
 from bayesperf.posteriors.posterior import posterior
 from bayesperf.studies.run import run
 
@@ -75,12 +75,12 @@ def pairing(
     >>> ratio.round(1).values
     array([2.])
     """
-    grid = _tables.numbers(correlation, "correlation")
-    first, second = (_checks.probability("accuracy", value) for value in accuracy)
+    grid = numbers(correlation, "correlation")
+    first, second = (checks.probability("accuracy", value) for value in accuracy)
     shares = _joint_shares(grid, first, second)
-    settings = {"correlation": grid.tolist(), "n": _checks.count("n", n), "accuracy": [first, second],
-                "simulations": _checks.count("simulations", simulations), "prob": _checks.probability("prob", prob),
-                "random_seed": _checks.seed(random_seed)}  # fmt: skip
+    settings = {"correlation": grid.tolist(), "n": checks.count("n", n), "accuracy": [first, second],
+                "simulations": checks.count("simulations", simulations), "prob": checks.probability("prob", prob),
+                "random_seed": checks.seed(random_seed)}  # fmt: skip
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, NDArray[np.float64]]:
         return {"intervals": _intervals(np.array([_outcomes(n, share, rng) for share in shares]), prob)}

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayesperf import prior as priors
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.registry import Metric
 from bayesperf.posteriors.posterior import posterior
 from bayesperf.sequences.chain import metric_of_matrix
 from bayesperf.studies.run import run
 
-Array = NDArray[np.float64]
 DISTRIBUTIONS = ("predictive", "posterior", "bootstrap")
 
 
@@ -87,11 +87,11 @@ def predictive_spread(
         raise ValueError("cm must be one ConfusionMatrix, without leading dims.")
     positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
     found = metric_of_matrix(metric, cm.labels, positive)
-    scales = [_checks.count("scale", factor) for factor in np.atleast_1d(scale).tolist()]
+    scales = [checks.count("scale", factor) for factor in np.atleast_1d(scale).tolist()]
     resolved = priors.resolve(prior, len(cm.labels))
     settings = {"counts": cm.counts.values.ravel().tolist(), "metric": found.name, "scale": scales,
-                "prior": resolved.describe(cm), "draws": _checks.count("draws", draws, least=2),
-                "random_seed": _checks.seed(random_seed)}  # fmt: skip
+                "prior": resolved.describe(cm), "draws": checks.count("draws", draws, least=2),
+                "random_seed": checks.seed(random_seed)}  # fmt: skip
 
     def simulate(index: int, rng: np.random.Generator) -> Mapping[str, Array]:
         larger = ConfusionMatrix(cm.counts * scales[index], cm.pos_label)

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
-from bayesperf.core import checks as _checks
-from bayesperf.counts import tables as _tables
-from bayesperf.studies import methods as _methods
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.counts.tables import numbers
+from bayesperf.studies.methods import OF_RATES, chosen, of_rate
 from bayesperf.studies.run import each
 
-Array = NDArray[np.float64]
 # Probabilities held at once.
 _BLOCK = 2_000_000
 
@@ -70,12 +70,12 @@ def rate_coverage(
     >>> study["coverage"].values.round(3)
     array([[0.635, 0.935], [0.922, 0.935]])
     """
-    sizes = [_checks.count("n", size) for size in np.atleast_1d(n).tolist()]
-    rates = np.arange(1, 1000) / 1000 if p is None else _tables.numbers(p, "p")
+    sizes = [checks.count("n", size) for size in np.atleast_1d(n).tolist()]
+    rates = np.arange(1, 1000) / 1000 if p is None else numbers(p, "p")
     if not ((rates >= 0) & (rates <= 1)).all():
         raise ValueError(f"p must be rates in [0, 1]; it holds {rates[(rates < 0) | (rates > 1)][0]}.")
-    names = _methods.chosen(methods, _methods.OF_RATES)
-    settings = {"n": sizes, "methods": names, "confidence": _checks.probability("confidence", confidence)}
+    names = chosen(methods, OF_RATES)
+    settings = {"n": sizes, "methods": names, "confidence": checks.probability("confidence", confidence)}
     figures = np.stack(each(_exact, ((size, names, rates, confidence) for size in sizes), n_jobs), 1)
     dims = ("method", "n", "p")
     variables = {"coverage": (dims, figures[..., 0]), "width": (dims, figures[..., 1])}
@@ -86,7 +86,7 @@ def rate_coverage(
 def _exact(n: int, names: Sequence[str], rates: Array, confidence: float) -> Array:
     """Return coverage and mean width, (method, p, 2)."""
     k = np.arange(n + 1)
-    ends = np.stack([_methods.of_rate(name, k, n, confidence) for name in names])
+    ends = np.stack([of_rate(name, k, n, confidence) for name in names])
     found = np.empty((len(names), len(rates), 2))
     step = max(_BLOCK // (n + 1), 1)
     for start in range(0, len(rates), step):

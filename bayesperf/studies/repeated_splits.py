@@ -8,23 +8,21 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayesperf import prior as priors
-from bayesperf.core import checks as _checks
-from bayesperf.counts import labels as _labels
-from bayesperf.counts import predictions as _predictions
-from bayesperf.counts import tables as _tables
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.counts.labels import encode
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.tables import positive
+from bayesperf.counts.predictions import held_out
+from bayesperf.counts.tables import numbers, positive
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.registry import Metric
 from bayesperf.sequences.chain import metric_of_matrix
-from bayesperf.studies import methods as _methods
+from bayesperf.studies.methods import mean
 from bayesperf.studies.predictive_spread import DISTRIBUTIONS, cells_of_each
 from bayesperf.studies.run import run
-
-Array = NDArray[np.float64]
 
 
 def repeated_splits(
@@ -107,21 +105,21 @@ def repeated_splits(
     """
     import joblib
 
-    classes = _labels.encode(y, "y").labels
+    classes = encode(y, "y").labels
     smallest = min((np.asarray(y) == label).sum() for label in classes)
     if smallest < 3:
         raise ValueError(f"y: a class has {smallest} examples, and each of three parts needs one.")
     place = positive(classes.tolist(), pos_label)
     at = None if place is None else classes.tolist().index(place)
     found = [metric_of_matrix(metric, classes.tolist(), at) for metric in metrics]
-    levels = [_checks.probability("prob", level) for level in _tables.numbers(prob, "prob").tolist()]
+    levels = [checks.probability("prob", level) for level in numbers(prob, "prob").tolist()]
     resolved = priors.resolve(prior, len(classes))
     empty = ConfusionMatrix.from_table(np.zeros((len(classes), len(classes))), labels=classes, pos_label=place)
     settings = {"estimator": repr(estimator), "n": len(np.asarray(y)), "data_hash": joblib.hash([X, y]),
                 "metrics": [metric.name for metric in found], "prob": levels, "prior": resolved.describe(empty),
-                "pos_label": str(place), "draws": _checks.count("draws", draws, least=2),
-                "simulations": _checks.count("simulations", simulations),
-                "random_seed": _checks.seed(random_seed), "ci_kind": "hdi"}  # fmt: skip
+                "pos_label": str(place), "draws": checks.count("draws", draws, least=2),
+                "simulations": checks.count("simulations", simulations),
+                "random_seed": checks.seed(random_seed), "ci_kind": "hdi"}  # fmt: skip
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Any]:
         first, second = _two_tests(estimator, X, y, {"labels": classes, "pos_label": place}, rng)
@@ -134,14 +132,14 @@ def repeated_splits(
     scores, (lower, upper) = results["scores"], np.moveaxis(results["intervals"], -1, 0)
     of_metric = scores[:, None, :, None]
     known = np.isfinite(of_metric) & np.isfinite(upper)
-    rate = _methods.mean((lower <= of_metric) & (of_metric <= upper), known)
+    rate = mean((lower <= of_metric) & (of_metric <= upper), known)
     coords = {"distribution": list(DISTRIBUTIONS), "metric": settings["metrics"], "prob": levels}
     dims = tuple(coords)
     variables = {
         "coverage": (dims, rate),
         "coverage_mcse": (dims, np.sqrt(rate * (1 - rate) / np.maximum(known.sum(0), 1))),
-        "width": (dims, _methods.mean(upper - lower, known)),
-        "score": ("metric", _methods.mean(scores, np.isfinite(scores))),
+        "width": (dims, mean(upper - lower, known)),
+        "score": ("metric", mean(scores, np.isfinite(scores))),
         "undefined": ("metric", np.isnan(scores).mean(0)),
     }
     return xr.Dataset(variables, coords, settings)
@@ -160,7 +158,7 @@ def _two_tests(
 
     deal = StratifiedKFold(3, shuffle=True, random_state=int(rng.integers(2**31)))
     train, *tests = (part for _, part in deal.split(np.zeros(len(y)), y))
-    held = _predictions.held_out(with_seed(clone(estimator), rng), X, y, [(train, np.concatenate(tests))], None, None)
+    held = held_out(with_seed(clone(estimator), rng), X, y, [(train, np.concatenate(tests))], None, None)
     cuts = slice(None, len(tests[0])), slice(len(tests[0]), None)
     first, second = (ConfusionMatrix.from_predictions(held.y_true[cut], held.y_pred[cut], **labels) for cut in cuts)
     return first, second

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from bayesperf import prior as priors
-from bayesperf.core import checks as _checks
-from bayesperf.counts import tables as _tables
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.counts.tables import numbers
 from bayesperf.metrics.registry import Metric
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.posterior import posterior
@@ -22,7 +23,6 @@ from bayesperf.sequences.chain import metric_of_matrix
 from bayesperf.studies.repeated_splits import with_seed
 from bayesperf.studies.run import run
 
-Array = NDArray[np.float64]
 DISTRIBUTIONS = ("posterior", "predictive")
 KINDS: tuple[Kind, ...] = ("hdi", "eti")
 # Points along each axis of the population's features.
@@ -111,14 +111,14 @@ def sequential(
 
     chosen = clone(RandomForestClassifier() if estimator is None else estimator)
     found = metric_of_matrix(metric, [0, 1], 1)
-    taken = [_checks.count("steps", step) for step in np.atleast_1d(steps).tolist()]
-    levels = [_checks.probability("prob", level) for level in _tables.numbers(prob, "prob").tolist()]
+    taken = [checks.count("steps", step) for step in np.atleast_1d(steps).tolist()]
+    levels = [checks.probability("prob", level) for level in numbers(prob, "prob").tolist()]
     before, unseen = priors.resolve(prior, 2), ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0)
-    settings = {"steps": taken, "prob": levels, "batch": _checks.count("batch", batch), "metric": found.name,
+    settings = {"steps": taken, "prob": levels, "batch": checks.count("batch", batch), "metric": found.name,
                 "estimator": repr(chosen), "prior": before.describe(unseen),
-                "draws": _checks.count("draws", draws, least=2),
-                "simulations": _checks.count("simulations", simulations),
-                "random_seed": _checks.seed(random_seed)}  # fmt: skip
+                "draws": checks.count("draws", draws, least=2),
+                "simulations": checks.count("simulations", simulations),
+                "random_seed": checks.seed(random_seed)}  # fmt: skip
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Any]:
         cells = _true_cells(with_seed(clone(chosen), rng), rng)

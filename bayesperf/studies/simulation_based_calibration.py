@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from scipy import stats
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.sampling import compiled as _compiled
 from bayesperf.sampling import inputs as _fit_data
 from bayesperf.sampling import nuts as _nuts
@@ -27,7 +27,6 @@ from bayesperf.studies.run import run
 if TYPE_CHECKING:
     import pymc as pm
 
-Array = NDArray[np.float64]
 _NULL_SAMPLES = 20_000
 
 
@@ -91,17 +90,17 @@ def calibration(
     """
     import pymc as pm
 
-    simulations = _checks.count("simulations", simulations, least=2)
+    simulations = checks.count("simulations", simulations, least=2)
     accept = _nuts.target_accept(_fit_data.model_of(model)) if target_accept is None else target_accept
-    sampling = {"draws": _checks.count("draws", draws), "tune": _checks.count("tune", tune),
-                "chains": _checks.count("chains", chains),
-                "target_accept": _checks.probability("target_accept", accept)}  # fmt: skip
-    if _checks.count("thin", thin) >= draws:
+    sampling = {"draws": checks.count("draws", draws), "tune": checks.count("tune", tune),
+                "chains": checks.count("chains", chains),
+                "target_accept": checks.probability("target_accept", accept)}  # fmt: skip
+    if checks.count("thin", thin) >= draws:
         raise ValueError(f"thin must be less than draws, {draws}, so that there are draws to rank among; it is {thin}.")
     counts, chosen = _fit_data.prepared(data, model, options)
     built = built_model(model, counts, priors, chosen)
     names = _observed(built)
-    seed = _checks.seed(random_seed)
+    seed = checks.seed(random_seed)
     with _nuts.quiet():
         simulated = pm.sample_prior_predictive(draws=simulations, model=built, random_seed=seed)
     truth, labels = _flat(simulated["prior"].to_dataset().isel(chain=0), built)
@@ -112,7 +111,7 @@ def calibration(
         "options": repr(chosen),
         "priors": json.dumps(priors_in_words(built)),
         "simulations": simulations,
-        "prob": _checks.probability("prob", prob),
+        "prob": checks.probability("prob", prob),
         "thin": thin,
         "random_seed": seed,
         **sampling,

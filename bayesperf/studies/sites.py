@@ -11,13 +11,12 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayesperf.core import checks as _checks
-from bayesperf.pooling import beta_binomial as _beta_binomial
-from bayesperf.pooling.beta_binomial import BetaBinomial
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.pooling.beta_binomial import BetaBinomial, posterior
 from bayesperf.pooling.pool import DISPERSION
 from bayesperf.studies.run import run
 
-Array = NDArray[np.float64]
 # Data sets simulated at once.
 _BATCH = 50
 # Halvings of the bracket of a quantile.
@@ -84,17 +83,17 @@ def sites(
     >>> study["coverage"].sel(target="mean", n_groups=5).values
     array([0.96, 0.78])
     """
-    sizes = [_checks.count("n_groups", size) for size in np.atleast_1d(n_groups)]
+    sizes = [checks.count("n_groups", size) for size in np.atleast_1d(n_groups)]
     if not sizes:
         raise ValueError("n_groups must name a number of sites, or several; it is empty.")
-    spread = _checks.number("logit_sd", logit_sd)
+    spread = checks.number("logit_sd", logit_sd)
     if not 0 < spread < np.inf:
         raise ValueError(f"logit_sd must be above 0 and finite; it is {logit_sd!r}.")
-    settings = {"n_groups": sizes, "group_size": _checks.count("group_size", group_size),
-                "base_rate": _checks.probability("base_rate", base_rate), "logit_sd": spread,
-                "simulations": _checks.count("simulations", simulations, least=2),
-                "groups": _checks.one_of("groups", groups, tuple(DISPERSION)),
-                "prob": _checks.probability("prob", prob), "random_seed": _checks.seed(random_seed)}  # fmt: skip
+    settings = {"n_groups": sizes, "group_size": checks.count("group_size", group_size),
+                "base_rate": checks.probability("base_rate", base_rate), "logit_sd": spread,
+                "simulations": checks.count("simulations", simulations, least=2),
+                "groups": checks.one_of("groups", groups, tuple(DISPERSION)),
+                "prob": checks.probability("prob", prob), "random_seed": checks.seed(random_seed)}  # fmt: skip
     centre, levels = special.logit(base_rate), np.array([[(1 - prob) / 2, (1 + prob) / 2]])
     nodes, weights = np.polynomial.hermite_e.hermegauss(101)
     true = (special.expit(centre + spread * nodes) * weights).sum() / weights.sum()
@@ -124,7 +123,7 @@ def sites(
 def _intervals(successes: NDArray[np.integer], size: int, dispersion: tuple[float, float], levels: Array) -> Array:
     """Return the intervals of every method and target, (data sets, 2, 2, 2)."""
     trials = np.full(successes.shape, size)
-    model = _beta_binomial.posterior(successes.astype(float), trials.astype(float), dispersion)
+    model = posterior(successes.astype(float), trials.astype(float), dispersion)
     right, wrong = successes.sum(1), (trials - successes).sum(1)
     pooled = special.betaincinv(1 + right[:, None], 1 + wrong[:, None], levels)
     found = [model.mean.ppf(levels), _of_a_new_group(model, levels), pooled, pooled]

@@ -14,7 +14,7 @@ from arviz_stats.base import array_stats
 from scipy import integrate, stats
 
 import bayesperf as bp
-from bayesperf.comparison import datasets as _across_datasets
+from bayesperf.comparison import datasets
 from tests.shared.golden import golden
 
 mpl.use("Agg")
@@ -64,7 +64,7 @@ def fitted(monkeypatch):
         asked.update(data=data, model=model, **options)
         return TREE
 
-    monkeypatch.setattr(_across_datasets, "fit", fit)
+    monkeypatch.setattr(datasets, "fit", fit)
     return asked
 
 
@@ -117,7 +117,7 @@ def test_the_difference_is_the_average_over_data_sets(fitted):
 def test_three_questions_have_three_answers(monkeypatch):
     """Sure to be better on average, by little: on the next data set it is a matter of chance."""
     tree = tree_of(0.02 + 0.001 * RNG.normal(size=(4, 500)), np.full((4, 500), 0.04), np.full((4, 500), 30.0))
-    monkeypatch.setattr(_across_datasets, "fit", lambda *_, **__: tree)
+    monkeypatch.setattr(datasets, "fit", lambda *_, **__: tree)
     table = bp.compare_scores(SCORES, rope=0.01).regions()
     assert list(table.columns) == [*REGIONS, "mcse"]
     assert list(table.index) == ["average over data sets", "next data set", "most probable for the next data set"]

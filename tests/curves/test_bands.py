@@ -11,8 +11,8 @@ from sklearn import metrics as sklearn_metrics
 
 import bayesperf as bp
 from bayesperf.counts.scores import Scores
-from bayesperf.curves import bands as _bands
-from bayesperf.curves.areas import bayesian_bootstrap as _bootstrap
+from bayesperf.curves.areas import bayesian_bootstrap
+from bayesperf.curves.bands import simultaneous
 from bayesperf.curves.roc.called_positive import Masses, on_gaps, on_scores
 from bayesperf.curves.roc.draws import Bootstrapped, Observed
 from bayesperf.curves.roc.kinds import PRECISION_RECALL
@@ -102,7 +102,7 @@ def test_blocks_change_no_figure(monkeypatch):
     y, score = DATA["continuous"]
     whole = bp.roc_curve(y, score, draws=50)
     band, point = whole.band(), whole.operating_point(cost=(1, 2))
-    monkeypatch.setattr(_bootstrap, "_BLOCK", 700)
+    monkeypatch.setattr(bayesian_bootstrap, "_BLOCK", 700)
     again = bp.roc_curve(y, score, draws=50)
     xr.testing.assert_allclose(again.band(), band, rtol=1e-12)
     xr.testing.assert_identical(again.operating_point(cost=(1, 2)).threshold.draws(50), point.threshold.draws(50))
@@ -165,7 +165,7 @@ def test_rank_envelope():
     ranks = [rank for rank in range(1, 60) if inside(rank) >= 0.8]
     assert max(ranks) > 1
     np.testing.assert_array_equal(
-        _bands.simultaneous(curves, 0.8), np.stack([ordered[max(ranks) - 1], ordered[-max(ranks)]], -1)
+        simultaneous(curves, 0.8), np.stack([ordered[max(ranks) - 1], ordered[-max(ranks)]], -1)
     )  # fmt: skip
 
 
@@ -173,7 +173,7 @@ def test_rank_envelope_holds_new_curves():
     """Of exchangeable curves it holds as many new ones as it says, within what its own draws leave open."""
     rng = np.random.default_rng(1)
     curves, new = np.cumsum(rng.normal(size=(2, 4000, 40)), axis=2)
-    lower, upper = _bands.simultaneous(curves, 0.9).T
+    lower, upper = simultaneous(curves, 0.9).T
     held = ((new >= lower) & (new <= upper)).all(1).mean()
     assert held == pytest.approx(0.9, abs=0.02)
 
@@ -298,7 +298,7 @@ def test_weights_on_the_scores_alone_miss_the_curve():
         found = []
         for steps in (on_scores, on_gaps):
             drawn = Bootstrapped(scores, 1000, 0, False, steps).recall(grid)
-            lower, upper = _bands.simultaneous(drawn, 0.95).T
+            lower, upper = simultaneous(drawn, 0.95).T
             found.append(((lower <= true) & (true <= upper)).all())
         return found
 

@@ -10,7 +10,7 @@ from scipy import stats
 import bayesperf as bp
 from bayesperf.counts.scores import Scores
 from bayesperf.curves import epc, equal_error_threshold
-from bayesperf.curves.expected_performance import criteria as _criteria
+from bayesperf.curves.expected_performance.criteria import CRITERIA, candidates, cells_at, choose
 from tests.shared.epc import ALPHAS, DEV, HTER, TEST, fractions, normal, tied
 from tests.shared.golden import golden
 
@@ -53,8 +53,8 @@ def test_the_thresholds_of_bob(case):
     assert equal_error_threshold(y, score) == pytest.approx(peer["eer_threshold"], rel=1e-14)
     chosen = {0.5: peer["min_hter_threshold"]} | {float(k): v for k, v in peer["min_wer_thresholds"].items()}
     scores = Scores.of(y, score)
-    cuts = _criteria.candidates(scores)
-    places = _criteria.choose(_criteria.CRITERIA["far_frr"], _criteria.cells_at(scores, cuts), list(chosen))
+    cuts = candidates(scores)
+    places = choose(CRITERIA["far_frr"], cells_at(scores, cuts), list(chosen))
     unequal = 0
     for ours, (alpha, theirs) in zip(cuts[places], chosen.items(), strict=True):
         tp, fp = scores.called([ours, theirs])
@@ -70,7 +70,7 @@ def test_the_thresholds_of_bob(case):
 def test_the_error_rates_of_bob(case):
     inputs = case["inputs"]
     scores = Scores.of(*scored(inputs["negatives"], inputs["positives"]))
-    cells = _criteria.cells_at(scores, np.array([inputs["threshold"]]))
+    cells = cells_at(scores, np.array([inputs["threshold"]]))
     rates = {name: bp.metrics.get(name).evaluate(cells, 1).item() for name in ("far", "frr")}
     assert rates == pytest.approx(case["outputs"], rel=1e-15)
 
@@ -137,9 +137,9 @@ def test_order_labels_and_scale_do_not_matter():
 def test_candidates_between_extreme_scores():
     above = np.nextafter(1.0, 2)
     scores = Scores(np.array([1.0, np.inf]), np.array([-np.inf, 1.0, above]))
-    np.testing.assert_array_equal(_criteria.candidates(scores), [-np.inf, 1.0, above, np.inf])
+    np.testing.assert_array_equal(candidates(scores), [-np.inf, 1.0, above, np.inf])
     finite = Scores(np.array([-1.7e308]), np.array([1.7e308]))
-    np.testing.assert_array_equal(_criteria.candidates(finite), [-1.7e308, 1.7e308, np.inf])
+    np.testing.assert_array_equal(candidates(finite), [-1.7e308, 1.7e308, np.inf])
 
 
 def test_constant_scores_call_all_or_none_positive():
@@ -221,7 +221,7 @@ def test_both_sets_drawn_anew_by_a_loop(method, criterion):
     """Thresholds and test figures of 400 draws, one by one, from weights of every example."""
     dev, test = tied(60, 8, step=0.125), normal(70, seed=9)
     rng = np.random.default_rng(3)
-    grid = _criteria.candidates(Scores.of(*dev))
+    grid = candidates(Scores.of(*dev))
 
     def weights(n):
         return rng.standard_exponential(n) if method == "bayesian_bootstrap" else rng.multinomial(n, np.full(n, 1 / n))

@@ -9,10 +9,10 @@ from sklearn.metrics import roc_auc_score
 
 import bayesperf as bp
 from bayesperf.curves import epc, epc_compare, equal_error_threshold
-from bayesperf.curves.expected_performance import criteria as _criteria
-from bayesperf.curves.expected_performance import system as _system
+from bayesperf.curves.expected_performance.criteria import CRITERIA
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.interval_counts import Examples
+from bayesperf.curves.expected_performance.system import System, system_of
 from tests.shared.epc import ALPHAS, DEV, HTER, TEST, fractions, normal, tied
 
 mpl.use("Agg")
@@ -24,7 +24,7 @@ mpl.use("Agg")
 def on_itself(sample, **options):
     """Return the curve whose thresholds are chosen on the test set: what `epc` refuses."""
     test = Examples.of(sample, "test", None)
-    system = _system.System((test.sorted(),), test, np.zeros(len(test.score), dtype=np.intp), [])
+    system = System((test.sorted(),), test, np.zeros(len(test.score), dtype=np.intp), [])
     settings = {"criterion": "far_frr", "metric": bp.metrics.get("hter"), "alphas": np.arange(101) / 100,
                 "method": "bayesian_bootstrap", "prior": np.ones((2, 2)), "prior_text": "flat", "resample": "test",
                 "n_draws": 500, "random_seed": 0}  # fmt: skip
@@ -224,10 +224,10 @@ def test_thresholds_chosen_beforehand_can_reverse_the_roc_curves():
 def test_the_curve_is_unbiased_and_one_of_thresholds_chosen_on_the_test_set_is_not():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 30)
-    rule = [(_criteria.CRITERIA["far_frr"], np.array([0.5]))]
+    rule = [(CRITERIA["far_frr"], np.array([0.5]))]
     beforehand, on_test, true = [], [], []
     for _ in range(400):
-        system = _system.system_of(*((y, rng.normal(1.5 * y)) for _ in range(2)), None, None)
+        system = system_of(*((y, rng.normal(1.5 * y)) for _ in range(2)), None, None)
         cut = system.thresholds(rule)
         true.append((stats.norm.sf(cut) + stats.norm.cdf(cut - 1.5)).item() / 2)
         itself = on_itself((system.test.positive, system.test.score)).system

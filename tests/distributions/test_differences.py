@@ -8,7 +8,7 @@ from scipy import special
 from bayesperf import metrics
 from bayesperf.distributions.differences import difference, discordant, ratio, shortfall
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.two_betas import Beta, Transformed
+from bayesperf.distributions.two_betas import Beta, TransformedBeta
 from bayesperf.metrics.exact_forms import micro_jaccard, micro_rest
 
 # Parameters of X and of Y.
@@ -207,7 +207,7 @@ def test_a_copy_without_an_error_is_a_tie(classes):
     # of the probability, and more.
     found, form = 1 / classes**2, metrics.get("f1").exact
     recall = beta(50 + found, found * (classes - 1))
-    f1 = Transformed(beta(50 + found, 2 * found * (classes - 1)), form.forward, form.inverse)
+    f1 = TransformedBeta(beta(50 + found, 2 * found * (classes - 1)), form.forward, form.inverse)
     for quantity in (recall, f1):
         assert difference(quantity, quantity).cdf(np.zeros((1, 1)))[0, 0] == pytest.approx(0.5, abs=1e-6)
         assert ratio(quantity, quantity).cdf(np.ones((1, 1)))[0, 0] == pytest.approx(0.5, abs=1e-6)
@@ -253,7 +253,7 @@ FUNCTIONS = {
 
 
 def transformed(form, a, b):
-    return Transformed(beta(a, b), form.forward, form.inverse)
+    return TransformedBeta(beta(a, b), form.forward, form.inverse)
 
 
 @each_pair

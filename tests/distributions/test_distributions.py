@@ -7,10 +7,10 @@ from scipy import integrate, optimize, special, stats
 import bayesperf as bp
 from bayesperf import metrics
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.two_betas import Beta, Transformed
-from bayesperf.metrics.exact_forms import Mixture, Transform
+from bayesperf.distributions.two_betas import Beta, TransformedBeta
+from bayesperf.metrics.exact_forms import IncreasingFunction, TwoProportions
 
-QUADRATURE = [name for name in [*metrics.names(), "f2", "f0.5"] if isinstance(metrics.get(name).exact, Mixture)]
+QUADRATURE = [name for name in [*metrics.names(), "f2", "f0.5"] if isinstance(metrics.get(name).exact, TwoProportions)]
 # (tp, fn, fp, tn): small, balanced, perfect, nothing found, large and skewed, a tiny class, few negatives.
 TABLES = [
     (3, 2, 1, 4),
@@ -91,7 +91,7 @@ def test_density_is_the_derivative_of_the_cdf(name, table):
 @pytest.mark.parametrize("b", [0.1, 0.5, 1, 7, 1e4])
 def test_moments_of_f1_agree_with_the_hypergeometric_series(a, b):
     form = metrics.get("f1").exact
-    mean, sd = Transformed(Beta(np.array([[a]]), np.array([[b]])), form.forward, form.inverse).mean_sd()
+    mean, sd = TransformedBeta(Beta(np.array([[a]]), np.array([[b]])), form.forward, form.inverse).mean_sd()
     # E[J/(1 + J)] = 1 − ₂F₁(1, a; a + b; −1), and a derivative of it for the square.
     import mpmath
 
@@ -213,7 +213,7 @@ def test_transforms_are_the_change_of_variable(name):
     marginal = bp.posterior(cm)[name]
     base = marginal._distribution.base
     form = metrics.get(name).exact_form(len(cm.labels))
-    assert isinstance(form, Transform)
+    assert isinstance(form, IncreasingFunction)
     rng = np.random.default_rng(11)
     n = 400_000
     draws = form.forward(rng.beta(base.a[0, 0], base.b[0, 0], n))

@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.intervals import bootstrap
-from bayesperf.intervals import resampling as _resampling
+from bayesperf.intervals import bootstrap, resampling
 from bayesperf.intervals.bootstrap import _bca_levels
 from bayesperf.intervals.resampling import Units
 from bayesperf.intervals.statistic import Statistic
@@ -312,7 +311,7 @@ def test_another_system_changes_no_figure():
 
 def test_blocks_make_no_difference(monkeypatch):
     whole = bootstrap(CM, "f1", method="bca", random_seed=2, n_resamples=501).values
-    monkeypatch.setattr(_resampling, "_BLOCK", 100)
+    monkeypatch.setattr(resampling, "_BLOCK", 100)
     assert bootstrap(CM, "f1", method="bca", random_seed=2, n_resamples=501).values.tolist() == whole.tolist()
 
 

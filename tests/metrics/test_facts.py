@@ -13,7 +13,16 @@ import pytest
 
 import bayesperf as bp
 from bayesperf import metrics
-from bayesperf.metrics.exact_forms import HITS, MISSES, RECALL, SPECIFICITY, Mixture, Pair, Share, Transform
+from bayesperf.metrics.exact_forms import (
+    HITS,
+    MISSES,
+    RECALL,
+    SPECIFICITY,
+    IncreasingFunction,
+    Proportion,
+    ProportionPair,
+    TwoProportions,
+)
 from bayesperf.metrics.registry import Metric
 from tests.shared.metrics import BINARY_NAMES, EVERY, NAMES, THREE
 
@@ -145,17 +154,17 @@ def check_shares(metric):
     """A share, or a transform of one, is the metric itself."""
     for size in sizes(metric):
         form = metric.exact_form(size)
-        if not isinstance(form, Share | Transform):
+        if not isinstance(form, Proportion | IncreasingFunction):
             continue
         for table in positive_tables(size):
             labels = range(size) if metric.average == "per_class" else [1]
-            share = form.share if isinstance(form, Transform) else form
+            share = form.share if isinstance(form, IncreasingFunction) else form
             values = np.array([share_of(share, named_sums(table, label)) for label in labels])
-            if isinstance(form, Transform):
+            if isinstance(form, IncreasingFunction):
                 np.testing.assert_allclose(form.inverse(form.forward(values)), values, rtol=1e-12)
                 values = form.forward(values)
             np.testing.assert_allclose(np.atleast_1d(metric.evaluate(table, 1)), values, rtol=1e-12)
-        if isinstance(form, Transform):
+        if isinstance(form, IncreasingFunction):
             grid = form.forward(np.linspace(0, 1, 101))
             assert (np.diff(grid) > 0).all()
             assert (np.abs(form.inverse(grid) - np.linspace(0, 1, 101)) < 1e-12).all()
@@ -164,7 +173,7 @@ def check_shares(metric):
 def check_mixtures(metric):
     """A mixture is a function of two independent shares, and its inverses undo it."""
     form = metric.exact_form(2)
-    if not isinstance(form, Mixture):
+    if not isinstance(form, TwoProportions):
         return
     pair = form.pair
     inner, outer = ({*share.success, *share.failure} for share in (pair.inner, pair.outer))
@@ -229,7 +238,7 @@ class Stubborn(Metric):
 F2 = metrics.get("f2")
 BALANCED = metrics.get("balanced_accuracy")
 LR = metrics.get("positive_likelihood_ratio")
-SWAPPED = Pair(SPECIFICITY, RECALL)
+SWAPPED = ProportionPair(SPECIFICITY, RECALL)
 # Deliberate mistakes, and the check that must find them.
 WRONG = [
     ("bounds", Metric("twice", lambda tp, fn: 2 * tp / (tp + fn))),
@@ -250,7 +259,7 @@ WRONG = [
     ("shares", replace(metrics.get("jaccard_micro"), micro=metrics.get("recall").micro)),
     ("shares", replace(metrics.get("f1"), exact=replace(metrics.get("f1").exact, inverse=np.sqrt))),
     ("mixtures", replace(F2, exact=metrics.get("f0.5").exact)),
-    ("mixtures", replace(F2, exact=Mixture(F2.exact.inner_at, F2.exact.inner_at, pair=HITS))),
+    ("mixtures", replace(F2, exact=TwoProportions(F2.exact.inner_at, F2.exact.inner_at, pair=HITS))),
     ("mixtures", replace(F2, exact=replace(F2.exact, increasing=False))),
     ("mixtures", replace(LR, exact=replace(LR.exact, increasing_outer=True))),
     ("mixtures", replace(LR, exact=replace(LR.exact, factors=("share", "share")))),

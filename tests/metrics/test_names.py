@@ -5,7 +5,7 @@ import pytest
 
 import bayesperf as bp
 from bayesperf import metrics
-from bayesperf.metrics import registry as _registry
+from bayesperf.metrics import registry
 from tests.shared.metrics import BINARY, EVERY, THREE
 
 # ── Names ────────────────────────────────────────────────────────────────────────────────────────
@@ -133,7 +133,7 @@ def test_f_beta_needs_a_positive_number(beta):
 def register(monkeypatch):
     """Registration into a copy of the table."""
     for name in ("_TABLE", "_ALIASES"):
-        monkeypatch.setattr(_registry, name, dict(getattr(_registry, name)))
+        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
     return metrics.register
 
 

@@ -6,7 +6,7 @@ from scipy import integrate, stats
 
 import bayesperf as bp
 from bayesperf.distributions.two_betas import Beta
-from bayesperf.plan import two_counts as _two_counts
+from bayesperf.plan import two_counts
 from bayesperf.plan.sample_sizes import UnreachableError, comparison
 
 # Of 40 positives both find 26, the new one alone 6, the old one alone 2; of 30 negatives they err on different ones.
@@ -138,19 +138,19 @@ def test_independent_systems_by_simulating_the_whole_story(metric, margin):
 @pytest.mark.parametrize(
     "source",
     [
-        _two_counts.independent(Beta(A, B), Beta(B, B), 0.05, 0.9),
+        two_counts.independent(Beta(A, B), Beta(B, B), 0.05, 0.9),
         pytest.param(
-            _two_counts.independent(Beta(A / 18, A / 18), Beta(A / 18, A / 18), 0.1, 0.9), marks=pytest.mark.slow
+            two_counts.independent(Beta(A / 18, A / 18), Beta(A / 18, A / 18), 0.1, 0.9), marks=pytest.mark.slow
         ),
-        _two_counts.paired(6.5, 2.5, 33.0, 0.0, 0.9),
-        _two_counts.paired(2.0, 3.0, 27.0, 0.0, 0.95),
-        pytest.param(_two_counts.paired(6.5, 2.5, 3.0, 0.02, 0.9), marks=pytest.mark.slow),
+        two_counts.paired(6.5, 2.5, 33.0, 0.0, 0.9),
+        two_counts.paired(2.0, 3.0, 27.0, 0.0, 0.95),
+        pytest.param(two_counts.paired(6.5, 2.5, 3.0, 0.02, 0.9), marks=pytest.mark.slow),
     ],
     ids=["independent", "of no evidence", "paired", "rarely discordant", "paired by a margin"],
 )
 def test_critical_numbers_in_between_are_found(source):
     n, total = 130, 0.0
-    assert len(source._second(n)) > 2 * _two_counts._KNOTS
+    assert len(source._second(n)) > 2 * two_counts._KNOTS
     for k in range(n + 1):
         trials = source.trials(np.array([k]), n).item()
         first = np.arange(trials + 1)

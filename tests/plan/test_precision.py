@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.plan.interval_width import Widths
+from bayesperf.plan.interval_width import IntervalWidth
 from bayesperf.plan.more_trials import after
 from bayesperf.plan.sample_sizes import precision
 
@@ -36,7 +36,7 @@ def test_widths_between_those_found_are_close(metric, counts):
     known = bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=fn, fp=0, tn=0))[metric]._distribution
     k = np.arange(n + 1)
     every = np.diff(after(known, k, n - k).hdi(0.9))[:, 0]
-    np.testing.assert_allclose(Widths(known, 0.9).of_outcomes(n), every, rtol=2e-4)
+    np.testing.assert_allclose(IntervalWidth(known, 0.9).of_outcomes(n), every, rtol=2e-4)
 
 
 @pytest.mark.parametrize("assurance", [None, 0.8])

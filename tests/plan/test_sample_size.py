@@ -8,7 +8,7 @@ import pytest
 from scipy import integrate, special, stats
 
 import bayesperf as bp
-from bayesperf.plan import one_count as _assurance
+from bayesperf.plan import one_count
 from bayesperf.plan.sample_sizes import UnreachableError, sample_size
 
 mpl.use("Agg")
@@ -64,7 +64,7 @@ SHARES = [(5, 2, 0.7, 0.95), (0.5, 0.5, 0.3, 0.9), (41, 11, 0.7, 0.99), (1, 1, 0
 @pytest.mark.parametrize(("a", "b", "x", "confidence"), SHARES)
 @pytest.mark.parametrize("both", [False, True])
 def test_running_sums_are_sums_over_outcomes(a, b, x, confidence, both):
-    found = (_assurance.settled if both else _assurance.shown)(a, b, x, confidence, 4000)
+    found = (one_count.settled if both else one_count.shown)(a, b, x, confidence, 4000)
     for n in (0, 1, 2, 7, 100, 1023, 1024, 1025, 2500, 4000):
         assert found[n] == pytest.approx(enumerated(n, a, b, x, confidence, both), abs=1e-10)
 
@@ -72,7 +72,7 @@ def test_running_sums_are_sums_over_outcomes(a, b, x, confidence, both):
 @pytest.mark.parametrize(("a", "b", "x", "confidence"), SHARES)
 def test_the_critical_number_of_successes_of_many_trials(a, b, x, confidence):
     most = 200_000
-    critical = _assurance.fewest_successes(a, b, x, confidence, most)
+    critical = one_count.fewest_successes(a, b, x, confidence, most)
     assert set(np.unique(np.diff(critical))) <= {0, 1}
     n = np.random.default_rng(1).integers(1025, most, 300)
     k = critical[n]
@@ -86,11 +86,11 @@ def test_the_critical_number_of_successes_of_many_trials(a, b, x, confidence):
 def test_many_trials_by_another_way():
     # K ≥ k exactly if the k-th smallest of n uniforms, Beta(k, n − k + 1), is below S: an integral, not a sum.
     a, b, x, confidence, n = 5, 2, 0.7, 0.95, 150_000
-    k = _assurance.fewest_successes(a, b, x, confidence, n)[n]
+    k = one_count.fewest_successes(a, b, x, confidence, n)[n]
     order = stats.beta(k, n - k + 1)
     low, high = order.ppf([1e-14, 1 - 1e-14])
     expected = integrate.quad(lambda t: order.pdf(t) * stats.beta.sf(t, a, b), low, high, epsabs=1e-12)[0]
-    assert _assurance.shown(a, b, x, confidence, n)[n] == pytest.approx(expected, abs=1e-8)
+    assert one_count.shown(a, b, x, confidence, n)[n] == pytest.approx(expected, abs=1e-8)
 
 
 def test_a_plan_for_many_trials_holds_from_there_on():
@@ -356,7 +356,7 @@ def test_unreachable_requirements_may_be_settled_already_or_not_within_a_million
 
 def test_probability_of_outcomes_sums_to_one():
     k = np.arange(-2, 1003)
-    found = _assurance.predictive(k, 1000, 0.5, 3.0)
+    found = one_count.predictive(k, 1000, 0.5, 3.0)
     np.testing.assert_allclose(found[2:-2], stats.betabinom(1000, 0.5, 3.0).pmf(k[2:-2]), rtol=1e-9)
     assert (found[[0, 1, -2, -1]] == 0).all()
     assert special.betaincc(5, 2, 0.7) == pytest.approx(0.579825, abs=1e-12)

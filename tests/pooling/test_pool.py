@@ -145,7 +145,7 @@ def test_posterior_agrees_with_figures_by_others(case):
 @pytest.mark.parametrize("count", [0, 1, 2, 17, 1000, 10**7, 10**9])
 def test_rising_factorials_keep_their_digits(count):
     x = np.array([[1e-12, 1e-3, 0.7, 9.99, 10.01, 345.6, 1e5, 1e9, 1e16]])
-    found = beta_binomial.Tally.of(np.array([[float(count)]])).excess(x)[0]
+    found = beta_binomial.DistinctCounts.of(np.array([[float(count)]])).excess(x)[0]
     with mpmath.workdps(60):
         expected = [
             mpmath.loggamma(mpmath.mpf(v) + count) - mpmath.loggamma(v) - count * mpmath.log(v) for v in x[0].tolist()
@@ -154,7 +154,7 @@ def test_rising_factorials_keep_their_digits(count):
 
 
 def test_equal_counts_are_tallied():
-    tally = beta_binomial.Tally.of(np.array([[3.0, 0, 3, 7], [1, 1, 1, 1]]))
+    tally = beta_binomial.DistinctCounts.of(np.array([[3.0, 0, 3, 7], [1, 1, 1, 1]]))
     assert tally.counts.tolist() == [[0, 3, 7], [1, 0, 0]]
     assert tally.times.tolist() == [[1, 2, 1], [4, 0, 0]]
 

@@ -1,6 +1,7 @@
 """The block bootstrap against its enumeration and the coverage it should have; the check of independence."""
 
 import itertools
+import sys
 import warnings
 
 import numpy as np
@@ -11,18 +12,16 @@ import bayesperf as bp
 from bayesperf import metrics, sequences
 from bayesperf.core.warnings import DependenceWarning
 from bayesperf.intervals.statistic import Statistic
-from bayesperf.sequences import block_bootstrap as _blocks
-from bayesperf.sequences import chain as _chains
-from bayesperf.sequences import dependence as _dependence
 from bayesperf.sequences.block_bootstrap import Blocks, best_block, influence
-from bayesperf.sequences.chain import Chain
+from bayesperf.sequences.chain import Chain, chain_with, read
+from bayesperf.sequences.dependence import variance_ratio
 
 FRAMES = sequences.simulate(300, persistence=0.9, sequences=2, random_seed=1)
 Y, Z, IDS = (FRAMES[column].to_numpy() for column in ("actual", "predicted", "sequence"))
 
 
 def series(y, z, by=None):
-    return _chains.read(y, z, by, [0, 1])
+    return read(y, z, by, [0, 1])
 
 
 # ── The blocks ──
@@ -74,7 +73,7 @@ def test_resamples_are_those_of_the_enumeration(n, block):
 
 def test_pieces_of_the_drawing_make_no_difference(monkeypatch):
     whole = sequences.block_bootstrap(Y, Z, by=IDS, random_seed=2, n_resamples=300).values
-    monkeypatch.setattr(_blocks, "_BLOCK", 1000)
+    monkeypatch.setattr(sys.modules["bayesperf.sequences.block_bootstrap"], "_BLOCK", 1000)
     # Another division of one stream into calls: the starts are the same.
     assert sequences.block_bootstrap(Y, Z, by=IDS, random_seed=2, n_resamples=300).values.tolist() == whole.tolist()
 
@@ -226,8 +225,8 @@ def test_design_effects_of_draws_are_each_by_itself():
     def f1(cells):
         return metrics.get("f1").evaluate(cells, 1)
 
-    together = _dependence.variance_ratio(Chain(stay, theta), f1)
-    alone = [_dependence.variance_ratio(Chain(stay[:, i], theta[..., i]), f1).item() for i in range(7)]
+    together = variance_ratio(Chain(stay, theta), f1)
+    alone = [variance_ratio(Chain(stay[:, i], theta[..., i]), f1).item() for i in range(7)]
     assert together == pytest.approx(alone, rel=1e-12)
 
 
@@ -240,8 +239,8 @@ def check_all(persistence, count, n, **options):
 
 def test_the_interval_covers_the_design_effect():
     count = 150
-    chain = _chains.chain_with(0.8, 0.8, 0.5, 0.75, 0.75)
-    truth = _dependence.variance_ratio(chain, lambda cells: metrics.get("recall").evaluate(cells, 1))
+    chain = chain_with(0.8, 0.8, 0.5, 0.75, 0.75)
+    truth = variance_ratio(chain, lambda cells: metrics.get("recall").evaluate(cells, 1))
     assert truth == pytest.approx(3.06, abs=0.005)
     checks = check_all(0.8, count, 400)
     covered = np.mean(

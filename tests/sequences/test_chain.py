@@ -8,9 +8,8 @@ import pytest
 
 from bayesperf import metrics, sequences
 from bayesperf.models._stationary import stationary
-from bayesperf.sequences import chain as _chains
-from bayesperf.sequences import dependence as _dependence
-from bayesperf.sequences.chain import Chain
+from bayesperf.sequences.chain import Chain, chain_with
+from bayesperf.sequences.dependence import variance_ratio
 from tests.shared.sequences import GOLDEN, dense, eigen_cells
 
 STATED = GOLDEN["ref_markov_stationary_3"]
@@ -85,13 +84,13 @@ def test_stationary_cells_and_design_effects_of_the_golden_chain():
     for name, facts in expected["metrics"].items():
         metric = metrics.get(name)
         assert metric.evaluate(chain.cells(), 1) == pytest.approx(facts["value"], rel=1e-13)
-        effect = _dependence.variance_ratio(chain, lambda cells, m=metric: m.evaluate(cells, 1))
+        effect = variance_ratio(chain, lambda cells, m=metric: m.evaluate(cells, 1))
         assert effect == pytest.approx(facts["design_effect"], rel=1e-12)
 
 
 def test_simulate_is_of_the_golden_chain():
     given = STATED["inputs"]
-    chain = _chains.chain_with(0.9, 0.9, 0.2, 0.6, 0.9)
+    chain = chain_with(0.9, 0.9, 0.2, 0.6, 0.9)
     np.testing.assert_allclose(chain.stay, [given["p_stay_0"], given["p_stay_1"]], rtol=1e-13)
     np.testing.assert_allclose(chain.theta[:, 0], given["theta_g_zprev"], rtol=1e-11)
 
@@ -112,7 +111,7 @@ def test_simulated_rates_and_persistence_are_those_asked_for(asked):
     asked = {"persistence": 0.8, "prevalence": 0.5, "recall": 0.75, "specificity": 0.75} | asked
     rates = {name: asked[name] for name in ("prevalence", "recall", "specificity")}
     errors = asked.get("error_persistence", asked["persistence"])
-    chain = _chains.chain_with(asked["persistence"], errors, **rates)
+    chain = chain_with(asked["persistence"], errors, **rates)
     cells = eigen_cells(dense(chain.stay, np.repeat(chain.theta, 2, 1))).reshape(2, 2)
     for name, value in rates.items():
         assert metrics.get(name).evaluate(cells, 1) == pytest.approx(value, rel=1e-12)

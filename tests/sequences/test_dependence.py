@@ -11,8 +11,8 @@ import bayesperf as bp
 from bayesperf import metrics, sequences
 from bayesperf.core.warnings import DependenceWarning
 from bayesperf.sequences import chain as _chains
-from bayesperf.sequences import dependence as _dependence
 from bayesperf.sequences.chain import Betas
+from bayesperf.sequences.dependence import simultaneous_band, variance_ratio
 from tests.shared.sequences import CHAINS, FRAMES, dense, eigen_cells, of_frames
 
 mpl.use("Agg")
@@ -75,7 +75,7 @@ def test_design_effect_against_the_variance_over_simulations(name):
     free = rng.multinomial(n, cells.mean(0).ravel(), 100_000).reshape(-1, 2, 2)
     ratio = variance / metric.evaluate(free, 1).var()
     chain = _chains.chain_with(0.85, 0.85, 0.4, 0.75, 0.75)
-    effect = _dependence.variance_ratio(chain, lambda cells: metric.evaluate(cells, 1))
+    effect = variance_ratio(chain, lambda cells: metric.evaluate(cells, 1))
     # The relative error of a variance over 4,000 is √(2/4000); that of the asymptotic formula is of the order D/n.
     assert ratio == pytest.approx(effect, rel=4 * np.sqrt(2 / count) + effect / n)
 
@@ -116,7 +116,7 @@ def test_autocorrelation_by_hand():
 def test_a_simultaneous_band_holds_its_share_of_whole_curves():
     rng = np.random.default_rng(0)
     curves = np.cumsum(rng.standard_normal((5, 4_000)), 0)
-    lower, upper = _dependence.simultaneous_band(curves, 0.95)
+    lower, upper = simultaneous_band(curves, 0.95)
     inside = ((curves >= lower[:, None]) & (curves <= upper[:, None])).all(0)
     assert 0.95 <= inside.mean() < 0.955
     # Of curves that do not share in it, 95 % are inside as well, and the band of each lag alone would hold more.

@@ -9,8 +9,7 @@ from scipy.special import roots_jacobi
 
 import bayesperf as bp
 from bayesperf import sequences
-from bayesperf.sequences import chain as _chains
-from bayesperf.sequences.chain import Betas, Chain
+from bayesperf.sequences.chain import Betas, Chain, count, read
 from tests.shared.sequences import CHAINS, FRAMES, GOLDEN, dense, eigen_cells, of_frames
 
 FITTED = [case for name, case in GOLDEN.items() if "posterior" in name]
@@ -24,7 +23,7 @@ FITTED = [case for name, case in GOLDEN.items() if "posterior" in name]
 def test_golden_posteriors(case, name, prior):
     g, z = case["inputs"]["g"], case["inputs"]["z"]
     expected = case["outputs"]["posterior"][name]
-    transitions = _chains.count(_chains.read(g, z, None, None), "z_prev")
+    transitions = count(read(g, z, None, None), "z_prev")
     np.testing.assert_array_equal(transitions.actual, case["outputs"]["n_g_transitions"])
     np.testing.assert_array_equal(transitions.predicted[:, 0, :, ::-1], case["outputs"]["m_g_zprev_counts_z1_z0"])
     betas = Betas.posterior(transitions, prior)
@@ -71,7 +70,7 @@ def test_posterior_and_bayes_factors_against_integration_over_all_parameters(pri
     means = [(value * parameter).sum() / value.sum() for parameter in grid]
     squares = [(value * parameter**2).sum() / value.sum() for parameter in grid]
     g, z = np.divmod(states, 2)
-    betas = Betas.posterior(_chains.count(_chains.read(g, z, None, None), "z_prev"), prior)
+    betas = Betas.posterior(count(read(g, z, None, None), "z_prev"), prior)
     shapes = np.concatenate([betas.stay, betas.theta.reshape(4, 2)])
     total = shapes.sum(1)
     np.testing.assert_allclose(shapes[:, 0] / total, means, rtol=1e-12)
@@ -127,7 +126,7 @@ def test_transitions_of_interleaved_sequences(chain):
             actual[before_g, now_g] += 1
             predicted[now_g, before_g, before_z, now_z] += 1
         last[name] = now_g, now_z
-    found = _chains.count(_chains.read(g, z, {"video": ids}, None), chain)
+    found = count(read(g, z, {"video": ids}, None), chain)
     np.testing.assert_array_equal(found.actual, actual)
     expected = predicted if chain == CHAINS[1] else predicted.sum(1, keepdims=True)
     np.testing.assert_array_equal(found.predicted, expected)
@@ -187,7 +186,7 @@ def test_names_of_labels_do_not_matter():
 
 def test_parameters_are_the_betas_drawn():
     post = of_frames(sequences.posterior, draws=50_000)
-    betas = Betas.posterior(_chains.count(of_frames(_chains.read, by=None, labels=None), "z_prev"), 0.5)
+    betas = Betas.posterior(count(of_frames(read, by=None, labels=None), "z_prev"), 0.5)
     stay, theta = post.parameters["stay"], post.parameters["theta"]
     assert theta.dims == ("draw", "actual", "predicted_previous")
     for found, shape in ((stay.values, betas.stay), (theta.values, betas.theta[:, 0])):

@@ -9,7 +9,7 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf import studies
-from bayesperf.studies import methods as _methods
+from bayesperf.studies.methods import applicable
 
 EVEN = studies.binary_cells(prevalence=0.5, recall=0.95, specificity=0.95)
 OF_COUNTS = ["flat_hdi", "flat_eti", "jeffreys_hdi", "jeffreys_eti", "wald", "wilson", "clopper_pearson"]
@@ -104,7 +104,7 @@ def test_every_method_there_is_for_a_metric():
     assert (study["coverage"] > 0.6).all()
     assert study["true"].item() == pytest.approx(0.9)
     ratio = studies.coverage(EVEN, "lr+", 60, ["flat_eti"], simulations=5)
-    assert "delta_logit" not in _methods.applicable(bp.metrics.get("lr+"), 2)
+    assert "delta_logit" not in applicable(bp.metrics.get("lr+"), 2)
     assert ratio["true"].item() == pytest.approx(19)
 
 

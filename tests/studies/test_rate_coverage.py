@@ -1,12 +1,14 @@
 """Exact coverage of intervals for rates."""
 
+import sys
+
 import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
 
 from bayesperf import studies
-from bayesperf.studies import methods as _methods
+from bayesperf.studies.methods import OF_RATES, of_rate
 
 Z = stats.norm.ppf(0.975)
 
@@ -43,8 +45,8 @@ def test_coverage_is_what_a_simulation_finds():
     n, rates, simulations = 30, np.array([0.02, 0.3, 0.9]), 200_000
     study = studies.rate_coverage(n, p=rates)
     k = np.random.default_rng(0).binomial(n, rates, (simulations, 3))
-    for method in _methods.OF_RATES:
-        ends = _methods.of_rate(method, np.arange(n + 1), n, 0.95)
+    for method in OF_RATES:
+        ends = of_rate(method, np.arange(n + 1), n, 0.95)
         covered = ((ends[k, 0] <= rates) & (rates <= ends[k, 1])).mean(0)
         exact = study["coverage"].sel({"method": method}).values
         assert np.all(np.abs(covered - exact) <= 4 * np.sqrt(exact * (1 - exact) / simulations) + 1e-12), method
@@ -56,7 +58,7 @@ def test_coverage_is_what_a_simulation_finds():
 def test_a_posterior_covers_exactly_on_average_over_its_prior(prior, weight, kind, n):
     # Whatever the kind of interval. Between two ends of intervals coverage is a polynomial.
     name = f"{prior}_{kind}"
-    ends = _methods.of_rate(name, np.arange(n + 1), n, 0.95)
+    ends = of_rate(name, np.arange(n + 1), n, 0.95)
     # The Jeffreys density has poles, and none in u where p = sin²(πu/2).
     edges = 2 / np.pi * np.arcsin(np.sqrt(np.unique(np.r_[0, ends.ravel(), 1])))
     nodes, weights = np.polynomial.legendre.leggauss(16)
@@ -102,7 +104,7 @@ def test_dims_and_settings(tmp_path):
 
 def test_many_trials_are_summed_in_parts(monkeypatch):
     whole = studies.rate_coverage(40, ["wilson"])
-    monkeypatch.setattr("bayesperf.studies.rate_coverage._BLOCK", 300)
+    monkeypatch.setattr(sys.modules["bayesperf.studies.rate_coverage"], "_BLOCK", 300)
     xr.testing.assert_allclose(studies.rate_coverage(40, ["wilson"]), whole, rtol=1e-13)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.core.streams import streams
 from bayesperf.core.warnings import DependenceWarning
 from bayesperf.counts.scores import Scores
@@ -27,7 +28,6 @@ from bayesperf.sampling import inputs as _fit_data
 
 __all__ = ["roc_auc"]
 
-Array = NDArray[np.float64]
 NAME = "roc_auc"
 ESTIMANDS = {
     "bayesian_bootstrap": "Bayesian bootstrap of the system's AUC",
@@ -111,10 +111,10 @@ def roc_auc(
     >>> bp.roc_auc(y_true, y_score, method="delong", transform="logit").eti().values.round(2)
     array([0.26, 0.96])
     """
-    _checks.one_of("method", method, tuple(ESTIMANDS))
+    checks.one_of("method", method, tuple(ESTIMANDS))
     if transform is not None and (method, transform) != ("delong", "logit"):
         raise ValueError(f"transform may be 'logit', of method='delong'; it is {transform!r} of {method!r}.")
-    draws, seed = _checks.count("draws", draws, least=2), _checks.seed(random_seed)
+    draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     scores = Scores.of(y_true, y_score, pos_label)
     seed = own_seed(seed, np.concatenate([scores.positive, scores.negative]))
     of_scores = AREAS["delong_logit" if transform else method]
@@ -135,8 +135,8 @@ def marginal(areas: Distribution, seed: int, estimand: str, leading: xr.DataArra
         return marginal_of(NAME, areas.values[:, 0], leading, areas.bounds, estimand, seed)
 
     def sample(n: int, random_seed: Any) -> Array:
-        rng = np.random.default_rng(seed if random_seed is None else _checks.seed(random_seed))
-        return areas.ppf(rng.random((areas.size, _checks.count("n", n))))
+        rng = np.random.default_rng(seed if random_seed is None else checks.seed(random_seed))
+        return areas.ppf(rng.random((areas.size, checks.count("n", n))))
 
     return Marginal(NAME, areas, leading, sample, estimand)
 

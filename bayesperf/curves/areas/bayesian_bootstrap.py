@@ -6,10 +6,9 @@ import sys
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from bayesperf.core.arrays import Array, Counts
+
 # Weights held at once, and how many take so long that a progress bar is shown.
 _BLOCK, _LONG = 2**18, 2**27
 

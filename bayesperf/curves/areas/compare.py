@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_pairs import half_width, two_names
 from bayesperf.comparison.system_pair import over_systems, pairs_along, settled
-from bayesperf.core import checks as _checks
-from bayesperf.counts import tables as _tables
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.counts.scores import positives
+from bayesperf.counts.tables import numbers, unequal
 from bayesperf.curves.areas import auc
 from bayesperf.curves.areas.bayesian_bootstrap import area_draws
 from bayesperf.curves.areas.delong import Placements
@@ -26,7 +27,6 @@ from bayesperf.posteriors.posterior import DRAWS
 
 __all__ = ["compare_auc"]
 
-Array = NDArray[np.float64]
 _DIM = "model"
 
 
@@ -93,8 +93,8 @@ def compare_auc(
     >>> bp.compare_auc(y_true, old, new, pos_label="malignant").difference.eti().values.round(2)
     array([-0.  ,  0.02])
     """
-    _checks.one_of("method", method, ("bayesian_bootstrap", "delong"))
-    draws, seed, width = _checks.count("draws", draws, least=2), _checks.seed(random_seed), half_width(rope)
+    checks.one_of("method", method, ("bayesian_bootstrap", "delong"))
+    draws, seed, width = checks.count("draws", draws, least=2), checks.seed(random_seed), half_width(rope)
     many = isinstance(score_a, Mapping | pd.DataFrame)
     named = _named(score_a, score_b, names)
     positive, negative = _of_classes(y_true, named, pos_label)
@@ -146,10 +146,10 @@ def _of_classes(y_true: Any, named: Mapping[Any, Any], pos_label: Any) -> tuple[
     """Return the scores of the positive and of the negative examples, (S, n) and (S, m), in one order for all."""
     is_positive = positives(y_true, pos_label)
     columns = {f"score of {name!r}": scores for name, scores in named.items()}
-    checked = {name: _tables.numbers(scores, name) for name, scores in columns.items()}
+    checked = {name: numbers(scores, name) for name, scores in columns.items()}
     lengths = {"y_true": len(is_positive)} | {name: len(scores) for name, scores in checked.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(_tables.unequal(lengths))
+        raise ValueError(unequal(lengths))
     scores = np.stack(list(checked.values()))
     return scores[:, is_positive], scores[:, ~is_positive]
 

@@ -12,9 +12,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesperf.core.arrays import Array
 from bayesperf.curves.areas.bayesian_bootstrap import twice_below
-
-Array = NDArray[np.float64]
 
 
 class Placements(NamedTuple):

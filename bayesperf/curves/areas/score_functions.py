@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from bayesperf.core.arrays import Array
 from bayesperf.metrics.registry import applicable
 
-Array = NDArray[np.float64]
 # From weights (draws, n) to values (draws,).
 Weighted = Callable[[Array], Array]
 Bounds = tuple[float, float]

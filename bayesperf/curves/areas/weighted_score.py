@@ -11,18 +11,17 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf.core import checks as _checks
-from bayesperf.counts import labels as _labels
-from bayesperf.counts import tables as _tables
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.counts.labels import encode
 from bayesperf.counts.scores import positives
+from bayesperf.counts.tables import numbers, unequal
 from bayesperf.curves.areas.bayesian_bootstrap import blocks
 from bayesperf.curves.areas.score_functions import named
 from bayesperf.curves.draws import marginal_of
 from bayesperf.posteriors.marginal import Marginal
 
 __all__ = ["weighted_score"]
-
-Array = NDArray[np.float64]
 
 
 def weighted_score(
@@ -91,12 +90,12 @@ def weighted_score(
     >>> bp.weighted_score(roc_auc_score, y_true, probability, draws=100).mean().round(2).item()
     0.76
     """
-    seed, draws = _checks.seed(random_seed), _checks.count("draws", draws, least=2)
+    seed, draws = checks.seed(random_seed), checks.count("draws", draws, least=2)
     if callable(score_function):
         score = _of_function(score_function, y_true, y_score, pos_label)
     else:
         score = _of_name(score_function, y_true, y_score, pos_label)
-    classes = _labels.encode(y_true, "y_true").codes if per_class else np.zeros(score.examples, np.intp)
+    classes = encode(y_true, "y_true").codes if per_class else np.zeros(score.examples, np.intp)
 
     single = np.ones(score.examples, np.int64)
     weights = blocks(np.random.default_rng(seed), single, draws, progressbar, score.one_by_one)
@@ -128,7 +127,7 @@ class _Score:
 
 
 def _of_name(name: str, y_true: Any, y_score: Any, pos_label: Any) -> _Score:
-    y, score = positives(y_true, pos_label).astype(float), _tables.numbers(y_score, "y_score")
+    y, score = positives(y_true, pos_label).astype(float), numbers(y_score, "y_score")
     _check_lengths(y, score)
     weighted, bounds = named(name, y, score)
     return _Score(name, bounds, len(y), weighted)
@@ -154,4 +153,4 @@ def _of_function(function: Callable[..., float], y_true: Any, y_score: Any, pos_
 
 def _check_lengths(y_true: Any, y_score: Any) -> None:
     if len(y_true) != len(y_score):
-        raise ValueError(_tables.unequal({"y_true": len(y_true), "y_score": len(y_score)}))
+        raise ValueError(unequal({"y_true": len(y_true), "y_score": len(y_score)}))

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from bayesperf.comparison.result import Comparison
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.curves.draws import band, marginal_of
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.interval_counts import Pairs, blocks, draw, shares
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ExpectedPerformanceComparison", "epc_compare"]
 
-Array = NDArray[np.float64]
 # What two curves must have in common to be compared.
 _SHARED = ("criterion", "metric", "alphas", "method", "prior")
 
@@ -98,7 +97,7 @@ class ExpectedPerformanceComparison(Comparison):
         -----
         Bengio, Mariéthoz & Keller (2005), section 5; Efron & Tibshirani (1993), An introduction to the bootstrap.
         """
-        n, seed = _checks.count("draws", draws, least=2), _checks.seed(random_seed)
+        n, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
         found = _drawn(self.curves, self.paired, n, "bootstrap", np.zeros((2, 2)), seed)
         mean = np.nanmean(found, 0)
         further = np.where(np.isnan(found), np.nan, np.abs(found - mean) >= np.abs(mean))
@@ -117,7 +116,7 @@ class ExpectedPerformanceComparison(Comparison):
         """
         from bayesperf import plots
 
-        _checks.one_of("ci_kind", ci_kind, ("eti",))
+        checks.one_of("ci_kind", ci_kind, ("eti",))
         return plots.epc(dict(zip(self.names, self.curves, strict=True)), comparison=self, ci_prob=ci_prob, kind=kind)
 
     def __repr__(self) -> str:
@@ -204,10 +203,10 @@ def epc_compare(
         )
     if isinstance(names, str) or len(names) != 2 or names[0] == names[1]:
         raise ValueError(f"names must be two different names; they are {names!r}.")
-    rope = _checks.number("rope", rope)
+    rope = checks.number("rope", rope)
     if not 0 <= rope < np.inf:
         raise ValueError(f"rope must be the half-width of a region, at least 0; it is {rope}.")
-    n, seed = _checks.count("draws", draws, least=2), _checks.seed(random_seed)
+    n, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     low, high = a.metric.bounds
     difference = marginal_of(
         a.metric.name,

@@ -12,12 +12,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.tables import CELL_DIMS
 from bayesperf.curves.draws import along, band, marginal_of
 from bayesperf.curves.expected_performance.criteria import CRITERIA, nearest, pair
-from bayesperf.curves.expected_performance.interval_counts import Codes, Tally, blocks, cells, draw, shares
+from bayesperf.curves.expected_performance.interval_counts import IntervalCounts, blocks, cells, draw, shares
 from bayesperf.curves.expected_performance.system import Rule, System, chosen
 from bayesperf.metrics.registry import Metric
 from bayesperf.posteriors.marginal import Marginal
@@ -28,7 +29,6 @@ from bayesperf.sequences.chain import metric_of_matrix
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 LABELS = [0, 1]
 # Most thresholds that an expected performance is summed over.
 _NODES = 512
@@ -168,7 +168,7 @@ class ExpectedPerformanceCurve:
         >>> round(found["G"].item(), 3), found["interval"].sel(quantity="G").round(3).values
         (0.286, array([0.268, 0.308]))
         """
-        if not 0 <= _checks.number("low", low) < _checks.number("high", high) <= 1:
+        if not 0 <= checks.number("low", low) < checks.number("high", high) <= 1:
             raise ValueError(f"low and high must be in [0, 1], low the smaller; they are {low} and {high}.")
         rules, weights = zip(*(self._nodes(which, low, high) for which in (0, 1)), strict=True)
         names, split = ["E_V1", "E_V2", "G"], len(weights[0])
@@ -240,7 +240,9 @@ class ExpectedPerformanceCurve:
         anew = self.resample == "both"
         thresholds = self.system.thresholds(rules)
         tally = (
-            Tally.of(self.system.test, self.system.fold, self.system.cuts) if anew else self.system.tally(thresholds)
+            IntervalCounts.of(self.system.test, self.system.fold, self.system.cuts)
+            if anew
+            else self.system.tally(thresholds)
         )
         places = tally.places(thresholds)
         weights = tally.weights(self.prior)

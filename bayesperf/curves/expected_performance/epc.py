@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayesperf import prior as priors
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.expected_performance.criteria import CRITERIA, grid
 from bayesperf.curves.expected_performance.curve import LABELS, ExpectedPerformanceCurve
@@ -18,7 +19,6 @@ from bayesperf.sequences.chain import metric_of_matrix
 
 __all__ = ["ExpectedPerformanceCurve", "epc"]
 
-Array = NDArray[np.float64]
 METHODS, RESAMPLED = ("bayesian_bootstrap", "bootstrap"), ("test", "both")
 
 
@@ -117,9 +117,9 @@ def epc(
     """
     if test is None:
         raise TypeError("test: give the labels and scores of the test set, (y_true, y_score).")
-    _checks.one_of("criterion", criterion, CRITERIA)
-    _checks.one_of("method", method, METHODS)
-    _checks.one_of("resample", resample, RESAMPLED)
+    checks.one_of("criterion", criterion, CRITERIA)
+    checks.one_of("method", method, METHODS)
+    checks.one_of("resample", resample, RESAMPLED)
     if resample == "both" and dev is None:
         raise ValueError("resample='both' draws the development set anew, and with folds there is none. Give dev.")
     alpha, prior_text = _pseudo_counts(prior, method)
@@ -132,8 +132,8 @@ def epc(
         prior=alpha,
         prior_text=prior_text,
         resample=resample,
-        n_draws=_checks.count("draws", draws, least=2),
-        random_seed=_checks.seed(random_seed),
+        n_draws=checks.count("draws", draws, least=2),
+        random_seed=checks.seed(random_seed),
         progressbar=progressbar,
     )
 

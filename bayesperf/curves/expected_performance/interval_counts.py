@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from bayesperf.counts import tables as _tables
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.counts.scores import Scores, positives
+from bayesperf.counts.tables import numbers, unequal
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.intp]
 _TINY = np.finfo(float).tiny
 # Numbers held at once in an array of draws.
 _BLOCK = 2**20
@@ -46,9 +45,9 @@ class Examples:
         if not isinstance(data, tuple | list) or len(data) != 2:
             raise TypeError(f"{name} must be a pair of labels and scores, (y_true, y_score); it is {data!r:.60}.")
         try:
-            positive, score = positives(data[0], pos_label), _tables.numbers(data[1], "y_score")
+            positive, score = positives(data[0], pos_label), numbers(data[1], "y_score")
             if len(positive) != len(score):
-                raise ValueError(_tables.unequal({"y_true": len(positive), "y_score": len(score)}))
+                raise ValueError(unequal({"y_true": len(positive), "y_score": len(score)}))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{name}: {error}") from None
         return cls(positive, score)
@@ -63,7 +62,7 @@ class Examples:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class IntervalCounts:
     """Examples by class, fold, and the interval between cuts that their score lies in.
 
     Attributes
@@ -78,7 +77,7 @@ class Tally:
     codes: Codes
 
     @classmethod
-    def of(cls, examples: Examples, fold: Codes, cuts: Sequence[Array]) -> Tally:
+    def of(cls, examples: Examples, fold: Codes, cuts: Sequence[Array]) -> IntervalCounts:
         """Return the tally of examples at the cuts of their folds."""
         interval = np.empty_like(fold)
         for i, of_fold in enumerate(cuts):
@@ -168,12 +167,12 @@ class Pairs:
         What sums masses of pairs to those of either tally, (size, p).
     """
 
-    tallies: tuple[Tally, Tally]
+    tallies: tuple[IntervalCounts, IntervalCounts]
     weights: Array
     into: tuple[Any, ...]
 
     @classmethod
-    def of(cls, a: Tally, b: Tally, alpha: Array) -> Pairs:
+    def of(cls, a: IntervalCounts, b: IntervalCounts, alpha: Array) -> Pairs:
         """Return the pairs, with pseudo-counts α (actual, predicted) of each system by itself.
 
         Given the actual class, the pseudo-examples of the two systems are independent, as in `bayesperf.compare`.

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesperf.counts import labels as _labels
-from bayesperf.counts import tables as _tables
+from bayesperf.core.arrays import Array, Codes
+from bayesperf.counts.labels import encode
 from bayesperf.counts.scores import Scores
+from bayesperf.counts.tables import unequal
 from bayesperf.curves.expected_performance.criteria import Criterion, candidates, cells_at, choose
-from bayesperf.curves.expected_performance.interval_counts import Codes, Examples, Tally, cells
+from bayesperf.curves.expected_performance.interval_counts import Examples, IntervalCounts, cells
 
-Array = NDArray[np.float64]
 # A criterion with the values of α at which it chooses a threshold.
 Rule = tuple[Criterion, Array]
 
@@ -56,9 +56,9 @@ class System:
         """Return the thresholds (fold, a) that criteria choose, rule after rule."""
         return np.stack([cuts[chosen(at, rules)] for cuts, at in zip(self.cuts, self.dev_cells, strict=True)])
 
-    def tally(self, thresholds: Array) -> Tally:
+    def tally(self, thresholds: Array) -> IntervalCounts:
         """Return the test examples between thresholds (fold, a)."""
-        return Tally.of(self.test, self.fold, [np.unique(of_fold) for of_fold in thresholds])
+        return IntervalCounts.of(self.test, self.fold, [np.unique(of_fold) for of_fold in thresholds])
 
     def counts(self, thresholds: Array) -> NDArray[np.int64]:
         """Return the test counts (a, actual, predicted) at thresholds (fold, a)."""
@@ -85,9 +85,9 @@ def system_of(dev: Any, test: Any, folds: Any, pos_label: Any) -> System:
                 "than it will elsewhere. Give other examples, or folds=ids to choose by cross-validation."
             )
         return System((chosen_on.sorted(),), tried, np.zeros(len(tried.score), dtype=np.intp), [])
-    column = _labels.encode(folds, "folds", fractions=True)
+    column = encode(folds, "folds", fractions=True)
     if len(column.codes) != len(tried.score):
-        raise ValueError(_tables.unequal({"test": len(tried.score), "folds": len(column.codes)}))
+        raise ValueError(unequal({"test": len(tried.score), "folds": len(column.codes)}))
     labels = column.labels.tolist()
     if len(labels) < 2:
         raise ValueError("folds: there is only one, so no other examples to choose its threshold on.")

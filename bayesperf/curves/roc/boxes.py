@@ -6,14 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from bayesperf import prior as priors
+from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.bands import holding
 from bayesperf.curves.roc.kinds import Shape
-
-Array = NDArray[np.float64]
 
 
 def boxes(

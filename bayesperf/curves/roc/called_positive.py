@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from bayesperf.core.arrays import Array, Counts
 
 
 class Steps(NamedTuple):

@@ -11,13 +11,14 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf import prior as priors
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.counts.scores import Scores
-from bayesperf.curves import bands as _bands
+from bayesperf.curves import bands
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.weighted_score import weighted_score
 from bayesperf.curves.draws import KINDS, marginal_of
-from bayesperf.curves.roc import boxes as _boxes
+from bayesperf.curves.roc.boxes import areas_of_edges, boxes
 from bayesperf.curves.roc.called_positive import on_scores
 from bayesperf.curves.roc.draws import Binormal, Bootstrapped, Observed, RocDraws
 from bayesperf.curves.roc.kinds import Shape
@@ -28,7 +29,6 @@ from bayesperf.posteriors.marginal import Marginal
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 METHODS = ("bayesian_bootstrap", "beta", "binormal")
 
 
@@ -117,8 +117,8 @@ class Curve:
         By "beta" the intervals are equal-tailed ones of each rate's posterior from the counts at each threshold,
         widened likewise.
         """
-        prob = _checks.probability("ci_prob", ci_prob)
-        _checks.one_of("kind", kind, KINDS)
+        prob = checks.probability("ci_prob", ci_prob)
+        checks.one_of("kind", kind, KINDS)
         attrs = {"ci_prob": prob, "kind": kind, "method": self.method}
         if self.method == "beta":
             if kind == "simultaneous":
@@ -126,10 +126,10 @@ class Curve:
                     "kind='simultaneous' is not to be had by method='beta', which takes each threshold by itself. Take "
                     "method='bayesian_bootstrap'."
                 )
-            return _boxes.boxes(self._counts, self.prior, self.dataset, prob).assign_attrs(attrs)
-        bounds = getattr(_bands, kind)(self._curves, prob)
+            return boxes(self._counts, self.prior, self.dataset, prob).assign_attrs(attrs)
+        bounds = getattr(bands, kind)(self._curves, prob)
         if self.method == "bayesian_bootstrap":
-            bounds = _bands.holding(bounds, self.shape.along(self._observed, self._grid)[0])
+            bounds = bands.holding(bounds, self.shape.along(self._observed, self._grid)[0])
         coords = {self.shape.x: self._grid, "ci_bound": ["lower", "upper"]}
         return xr.Dataset({self.shape.y: ((self.shape.x, "ci_bound"), bounds)}, coords, attrs)
 
@@ -149,7 +149,7 @@ class Curve:
                 "area_of_band is of ROC and precision–recall curves with method='beta'. Take curve.area, whose "
                 "intervals are of the area itself."
             )
-        areas = _boxes.areas_of_edges(self.band(ci_prob), self.shape)
+        areas = areas_of_edges(self.band(ci_prob), self.shape)
         return xr.DataArray(areas, {"ci_bound": ["lower", "upper"]}, ["ci_bound"], name=f"area_of_{self.name}_band")
 
     @cached_property
@@ -211,7 +211,7 @@ class Curve:
         """
         if self.name != "roc":
             raise ValueError("partial_area is of ROC curves. Take that of the roc_curve.")
-        low, high = _checks.number("low", low), _checks.number("high", high)
+        low, high = checks.number("low", low), checks.number("high", high)
         if not 0 <= low < high <= 1:
             raise ValueError(f"low and high must be false positive rates, 0 ≤ low < high ≤ 1; they are {low}, {high}.")
         if self.method == "binormal":

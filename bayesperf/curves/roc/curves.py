@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf import prior as priors
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 from bayesperf.counts.scores import Scores
 from bayesperf.curves.roc.curve import METHODS, Curve
 from bayesperf.curves.roc.kinds import DET, PRECISION_RECALL, ROC, Shape
@@ -176,7 +176,7 @@ def _curve(
     random_seed: Any,
     progressbar: bool,
 ) -> Curve:
-    _checks.one_of("method", method, METHODS)
+    checks.one_of("method", method, METHODS)
     if method != "beta" and prior is not None:
         raise ValueError(f"prior is of method='beta'; method={method!r} takes none.")
     priors.resolve(prior, 2)
@@ -187,5 +187,5 @@ def _curve(
             "others in its place."
         )
     return Curve(
-        shape, scores, method, prior, _checks.count("draws", draws, least=2), _checks.seed(random_seed), progressbar
+        shape, scores, method, prior, checks.count("draws", draws, least=2), checks.seed(random_seed), progressbar
     )

@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.counts.scores import Scores
 from bayesperf.curves.areas.bayesian_bootstrap import blocks
-from bayesperf.curves.roc.called_positive import Counts, Masses, Steps, along, on_gaps, on_scores
+from bayesperf.curves.roc.called_positive import Masses, Steps, along, on_gaps, on_scores
 from bayesperf.sampling import inputs as _fit_data
 
-Array = NDArray[np.float64]
 # Streams of one seed: of the curve, and of the share of positives.
 _CURVE, _PREVALENCE = 0, 1
 

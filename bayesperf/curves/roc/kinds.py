@@ -6,15 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from bayesperf import metrics
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.counts.scores import Scores
 from bayesperf.curves.roc.draws import RocDraws
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 # Where bands are drawn.
 EVEN = np.linspace(0, 1, 201)
 

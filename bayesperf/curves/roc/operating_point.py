@@ -11,12 +11,12 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.counts.display import Summary
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.summary import summary_rows
 
-Array = NDArray[np.float64]
 # From false positive rate and recall at thresholds, (draws, T), and prevalence, (draws, 1), which to take, (draws,).
 Choice = Callable[[Array, Array, Array], NDArray[np.intp]]
 
@@ -90,13 +90,13 @@ def choice(fpr: float | None, recall: float | None, cost: Any) -> tuple[str, Cho
 
 def _most_false_alarms(target: Any) -> tuple[str, Choice]:
     """Choose the lowest threshold whose false positive rate is at most the target."""
-    most = _checks.probability("fpr", target)
+    most = checks.probability("fpr", target)
     return f"lowest threshold with fpr ≤ {most:g}", lambda fpr, *_: (fpr <= most).sum(-1) - 1
 
 
 def _least_recall(target: Any) -> tuple[str, Choice]:
     """Choose the highest threshold whose recall is at least the target."""
-    least = _checks.probability("recall", target)
+    least = checks.probability("recall", target)
     return f"highest threshold with recall ≥ {least:g}", lambda _, recall, __: (recall < least).sum(-1)
 
 
@@ -104,10 +104,10 @@ def _least_cost(target: Any) -> tuple[str, Choice]:
     """Choose the threshold of least mean cost, the lowest of several."""
     if not isinstance(target, tuple | list) or len(target) not in (2, 3):
         raise TypeError(f"cost must be (cost_fp, cost_fn) or (cost_fp, cost_fn, prevalence); it is {target!r}.")
-    of_fp, of_fn = (_checks.number(name, cost) for name, cost in zip(("cost_fp", "cost_fn"), target, strict=False))
+    of_fp, of_fn = (checks.number(name, cost) for name, cost in zip(("cost_fp", "cost_fn"), target, strict=False))
     if not (0 < of_fp < np.inf and 0 < of_fn < np.inf):
         raise ValueError(f"cost: both costs must be greater than 0 and finite; they are {of_fp:g} and {of_fn:g}.")
-    given = _checks.probability("cost: the prevalence", target[2]) if len(target) == 3 else None
+    given = checks.probability("cost: the prevalence", target[2]) if len(target) == 3 else None
 
     def choose(fpr: Array, recall: Array, prevalence: Array) -> NDArray[np.intp]:
         share = prevalence if given is None else given
