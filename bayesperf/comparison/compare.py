@@ -272,7 +272,7 @@ def _along(
     sides = pairs_along(marginal, dim, independent, many=True, draws=draws)
     return Comparison(
         sides.difference(),
-        tuple(post._leading[dim].values.tolist()),
+        tuple(post.leading[dim].values.tolist()),
         rope,
         post._applicable(metric).greater_is_better,
         f"{post.prior_text}; {related}",
@@ -286,7 +286,7 @@ def _along(
 def _check_systems(post: Posterior, dim: str) -> None:
     if dim not in post.dims:
         raise ValueError(f"dim: {dim!r} is not a leading dim; they are {list(post.dims)}. Name one, or give b.")
-    if post._leading.sizes[dim] < 2:
+    if post.leading.sizes[dim] < 2:
         raise ValueError(f"dim: there is one system along {dim!r}, and nothing to compare it with.")
 
 
@@ -301,14 +301,14 @@ def _apart(
         )
     a, b = first[metric], second[metric]
     try:
-        xr.align(a._leading, b._leading, join="exact")
+        xr.align(a.leading, b.leading, join="exact")
     except ValueError as error:
         raise ValueError(f"a and b differ in their leading coordinates: {error}") from None
     if a.dims != b.dims:
         raise ValueError(f"a and b differ in their leading dims: {a.dims} and {b.dims}.")
     if first.estimand != second.estimand:
         raise ValueError(f"a and b are of different things: {first.estimand!r} and {second.estimand!r}.")
-    names = tuple(called(side._leading, dim, letter) for side, letter in ((a, "a"), (b, "b")))
+    names = tuple(called(side.leading, dim, letter) for side, letter in ((a, "a"), (b, "b")))
     sides = SystemPair(in_common(a, b, dim), b, independent=True, apart=True, n_draws=draws, random_seed=seed)
     basis = first.prior_text if first.prior_text == second.prior_text else f"{first.prior_text}; {second.prior_text}"
     return Comparison(
@@ -359,7 +359,7 @@ def _of_counts(
         difference = exact_difference(side, discordant(*weights), seed)
     return Comparison(
         difference,
-        tuple(each._leading[dim].values.tolist()),
+        tuple(each.leading[dim].values.tolist()),
         rope,
         each._applicable(metric).greater_is_better,
         f"{each.prior_text}; systems judged on the same examples",
@@ -377,7 +377,7 @@ def _against_rule(post: Posterior, rule: str, metric: str | Metric, dim: str, ro
     sides = against_rule(post, rule, metric, dim, draws)
     return Comparison(
         sides.difference(),
-        (called(post._leading, dim, "a"), rule),
+        (called(post.leading, dim, "a"), rule),
         rope,
         post._applicable(metric).greater_is_better,
         f"{post.prior_text}; the rule at the same prevalence",

@@ -109,24 +109,24 @@ def average_folds(
         raise TypeError(f"post must be a Posterior, as bp.posterior(cm) makes; it is {type(post).__name__}.")
     if dim not in post.dims:
         raise ValueError(f"dim: {dim!r} is not a leading dim; they are {list(post.dims)}.")
-    count = post._leading.sizes[dim]
+    count = post.leading.sizes[dim]
     if count < 2:
         raise ValueError(f"dim: there is one {dim}, and nothing to average over. Ask the posterior itself.")
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     folds = post[metric]
-    leading = folds._leading.isel({dim: 0}, drop=True)
+    leading = folds.leading.isel({dim: 0}, drop=True)
     axis = folds.dims.index(dim)
 
     def averaged(values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Average values (m, …) over the folds among the m."""
-        apart = values.reshape(*folds._leading.shape, *values.shape[1:])
+        apart = values.reshape(*folds.leading.shape, *values.shape[1:])
         return apart.mean(axis).reshape(leading.size, *values.shape[1:])
 
     def sample(n: int, random_seed: Any) -> NDArray[np.float64]:
         return averaged(folds._sampler(n, seed if random_seed is None else random_seed))
 
-    if isinstance(folds._distribution, Draws) and isinstance(post, SampledPosterior):
-        values = averaged(folds._distribution.values)
+    if isinstance(folds.distribution, Draws) and isinstance(post, SampledPosterior):
+        values = averaged(folds.distribution.values)
     else:
         values = sample(draws, None)[:, None, :]
     if isinstance(post, DirichletPosterior):
@@ -137,7 +137,7 @@ def average_folds(
 
 def _warn_of_prior(post: DirichletPosterior, folds: Marginal, metric: str | Metric, dim: str) -> None:
     """Warn where a whole prior in each fold moves the average."""
-    share = 1 / post._leading.sizes[dim]
+    share = 1 / post.leading.sizes[dim]
     once = replace(
         post,
         concentration=post.observed + share * (post.concentration - post.observed),

@@ -100,7 +100,7 @@ class Comparison:
         """What is lost on average, in units of the metric, by choosing a where b may be better: E[max(b − a, 0)]."""
         below = self.difference._label(self.difference._each(shortfall))
         above = (self.difference.mean() + below).clip(0)
-        if isinstance(draws := self.difference._distribution, Draws):
+        if isinstance(draws := self.difference.distribution, Draws):
             error = np.max([_mcse(draws, np.maximum(side, 0)) for side in (draws.values, -draws.values)])
             below, above = (side.assign_attrs(mcse=float(error)) for side in (below, above))
         loss, reverse = (below, above) if self._greater("expected_loss") else (above, below)
@@ -120,7 +120,7 @@ class Comparison:
 
     def _beyond(self, distance: float) -> tuple[xr.DataArray, xr.DataArray]:
         """Return P(a − b > distance) and P(a − b < −distance)."""
-        draws = self.difference._distribution
+        draws = self.difference.distribution
         if not isinstance(draws, Draws):
             above = self.difference.prob_above(distance)
             # A continuous difference is one or the other.

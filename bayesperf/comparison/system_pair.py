@@ -73,7 +73,7 @@ class SystemPair:
     def _combined(
         self, exact: Callable[..., Distribution], operation: Any, bounds: tuple[float, float], what: str
     ) -> Marginal:
-        first, second = self.first._distribution, self.second._distribution
+        first, second = self.first.distribution, self.second.distribution
         distribution: Distribution
         if (
             self.independent
@@ -96,27 +96,27 @@ class SystemPair:
             )
 
         estimand = f"{self.first.estimand}: {what} of two systems"
-        return Marginal(self.first.name, distribution, self.first._leading, sample, estimand)
+        return Marginal(self.first.name, distribution, self.first.leading, sample, estimand)
 
     def _unrelated(self) -> bool:
         """Whether draws are independent of each other, on either side."""
-        sides = self.first._distribution, self.second._distribution
+        sides = self.first.distribution, self.second.distribution
         return all(side.independent for side in sides if isinstance(side, Draws))
 
     def _values(self) -> tuple[Array, Array]:
         """Return draws of both sides, (m, chains, n) alike."""
         sides = (self.first, self.second)
-        shapes = [side._distribution.values.shape[1:] for side in sides if isinstance(side._distribution, Draws)]
+        shapes = [side.distribution.values.shape[1:] for side in sides if isinstance(side.distribution, Draws)]
         shape = min(shapes, key=np.prod, default=(1, self.n_draws))
         n = int(np.prod(shape))
         first, second = (settled(self._drawn(side, n, i), side.bounds) for i, side in enumerate(sides))
-        if self.apart and isinstance(self.second._distribution, Draws):
+        if self.apart and isinstance(self.second.distribution, Draws):
             second = np.roll(second, n // 2, axis=-1)
         return first.reshape(-1, *shape), second.reshape(-1, *shape)
 
     def _drawn(self, side: Marginal, n: int, position: int, random_seed: Any = None) -> Array:
         """Return n draws of a side, (m, n)."""
-        distribution = side._distribution
+        distribution = side.distribution
         if isinstance(distribution, Draws):
             return distribution.values.reshape(distribution.size, -1)[:, :n]
         # Of two posteriors, which might be one and the same, draws of different streams; else the posterior's own.
@@ -132,9 +132,9 @@ def pairs_along(marginal: Marginal, dim: str, independent: bool, many: bool, dra
 
     Without `many`, of the one pair there is, without that dim.
     """
-    names = marginal._leading[dim].values.tolist()
+    names = marginal.leading[dim].values.tolist()
     places = list(combinations(range(len(names)), 2))
-    leading = marginal._leading
+    leading = marginal.leading
     order = leading.copy(data=np.arange(leading.size).reshape(leading.shape)).transpose(..., dim)
     rest = order.isel({dim: 0}, drop=True)
     labels = [f"{names[i]} − {names[j]}" for i, j in places]
@@ -145,7 +145,7 @@ def pairs_along(marginal: Marginal, dim: str, independent: bool, many: bool, dra
         sides.append(
             Marginal(
                 marginal.name,
-                marginal._distribution.take(index),
+                marginal.distribution.take(index),
                 over_pairs,
                 lambda n, seed, index=index: marginal._sampler(n, seed)[index],  # type: ignore[misc]
                 marginal.estimand,
@@ -158,11 +158,11 @@ def in_common(a: Marginal, b: Marginal, dim: str) -> Marginal:
     """Return a without what places it alone, as the system or the fold that it was selected from."""
     alone = [
         name
-        for name, coordinate in a._leading.coords.items()
+        for name, coordinate in a.leading.coords.items()
         if not coordinate.dims
-        and (name == dim or not coordinate.variable.equals(b._leading.coords.variables.get(name)))
+        and (name == dim or not coordinate.variable.equals(b.leading.coords.variables.get(name)))
     ]
-    return Marginal(a.name, a._distribution, a._leading.drop_vars(alone), a._sampler, a.estimand)
+    return Marginal(a.name, a.distribution, a.leading.drop_vars(alone), a._sampler, a.estimand)
 
 
 def called(leading: xr.DataArray, dim: str, otherwise: str) -> Any:
@@ -172,16 +172,16 @@ def called(leading: xr.DataArray, dim: str, otherwise: str) -> Any:
 
 def over_systems(marginal: Marginal, dim: str, draws: int = DRAWS) -> xr.DataArray:
     """Return joint draws of a metric of all systems, (…, draw, dim); of a sampler (…, chain, draw, dim)."""
-    distribution = marginal._distribution
+    distribution = marginal.distribution
     names: tuple[str, ...] = ("draw",)
     if not isinstance(distribution, Draws):
         values = marginal.draws(draws).values
     elif distribution.independent:
-        values = distribution.values.reshape(*marginal._leading.shape, -1)
+        values = distribution.values.reshape(*marginal.leading.shape, -1)
     else:
-        values = distribution.values.reshape(*marginal._leading.shape, *distribution.values.shape[1:])
+        values = distribution.values.reshape(*marginal.leading.shape, *distribution.values.shape[1:])
         names = ("chain", "draw")
-    found = xr.DataArray(settled(values, marginal.bounds), marginal._leading.coords, (*marginal.dims, *names))
+    found = xr.DataArray(settled(values, marginal.bounds), marginal.leading.coords, (*marginal.dims, *names))
     return found.transpose(..., "draw", dim)
 
 
@@ -204,11 +204,11 @@ def exact_difference(side: Marginal, distribution: Discordant, random_seed: int)
 
     def sample(n: int, seed: Any) -> Array:
         base = random_seed if seed is None else checks.seed(seed)
-        each = zip(weights, streams(base, "difference", side._leading, weights), strict=True)
+        each = zip(weights, streams(base, "difference", side.leading, weights), strict=True)
         return np.stack([rng.dirichlet(weight, n) @ (1, -1, 0) for weight, rng in each])
 
     estimand = f"{side.estimand}: difference of two systems"
-    return Marginal(side.name, distribution, side._leading, sample, estimand)
+    return Marginal(side.name, distribution, side.leading, sample, estimand)
 
 
 # ── Rules that have learnt nothing ──

@@ -351,7 +351,7 @@ class ConfusionMatrix:
 
     def sum(self, dim: str | Sequence[str]) -> ConfusionMatrix:
         """Pool the counts over leading dims."""
-        dims = self._leading(dim)
+        dims = self._named_dims(dim)
         outcomes = None if self.outcomes is None else self.outcomes.sum(dims)
         return ConfusionMatrix(self.counts.sum(dims, keep_attrs=True), self.pos_label, outcomes)
 
@@ -364,7 +364,7 @@ class ConfusionMatrix:
         return self._select("isel", indexers)
 
     def _select(self, how: str, indexers: Mapping[str, Any]) -> ConfusionMatrix:
-        self._leading(list(indexers))
+        self._named_dims(list(indexers))
         counts = getattr(self.counts, how)(indexers)
         outcomes = None if self.outcomes is None else self.outcomes.select(how, indexers)
         return ConfusionMatrix(counts, self.pos_label, outcomes)
@@ -392,7 +392,7 @@ class ConfusionMatrix:
         outcomes = None if self.outcomes is None else self.outcomes.one_vs_rest()
         return ConfusionMatrix(rest.counts.assign_attrs(self.counts.attrs), rest.pos_label, outcomes)
 
-    def _leading(self, dim: str | Sequence[str]) -> list[str]:
+    def _named_dims(self, dim: str | Sequence[str]) -> list[str]:
         dims = [dim] if isinstance(dim, str) else list(dim)
         unknown = [name for name in dims if name not in self.dims]
         if unknown:

@@ -31,7 +31,7 @@ def marginal_of(
 
 def along(marginal: Marginal) -> Array:
     """Return the draws of a marginal over one dim, (m, n)."""
-    distribution = marginal._distribution
+    distribution = marginal.distribution
     assert isinstance(distribution, Draws)
     return distribution.values[:, 0]
 

@@ -183,7 +183,7 @@ def known(
     if post.dims:
         raise ValueError(f"{name} has leading dims {list(post.dims)}: plan for one matrix, as {name}.isel(...).")
     marginal = post[wanted]
-    found = marginal._distribution if isinstance(marginal._distribution, Beta | TransformedBeta) else None
+    found = marginal.distribution if isinstance(marginal.distribution, Beta | TransformedBeta) else None
     of_examples = isinstance(evidence, ConfusionMatrix | Posterior) and bool(post.observed.sum() > 0)
     return MetricEvidence(post, wanted, found, seen, of_examples)
 

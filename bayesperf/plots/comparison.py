@@ -115,7 +115,7 @@ def _relation(probability: float) -> str:
 
 def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind: Kind) -> None:
     drawn = intervals(comparison.difference, ci_prob, ci_kind)
-    leading = comparison.difference._leading
+    leading = comparison.difference.leading
     two = len(comparison.names) == 2
     if two and comparison.many:
         leading = leading.isel(pair=0)

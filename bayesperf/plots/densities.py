@@ -55,14 +55,14 @@ def curves(marginal: Marginal, ci_prob: float, ci_kind: Kind, points: int = 161)
     ends[point] += _POINT * np.maximum(np.abs(ends[point]), 1) * [-1, 1]
     ratio = ends[:, 1:] / ends[:, :1] if logarithmic else None
     x = _linear_grid(ends, marginal.bounds, unit) if ratio is None else ends[:, :1] * ratio**unit
-    each = [marginal._distribution.take(slice(i, i + 1)) for i in range(len(x))]
+    each = [marginal.distribution.take(slice(i, i + 1)) for i in range(len(x))]
     density = np.stack([d.pdf(row[None, :])[0] for d, row in zip(each, x, strict=True)]) * (x if logarithmic else 1)
     # A spike at a bound, which may be infinite, would flatten the rest of the curve.
     density = np.minimum(density, 1.3 * np.sort(density, axis=-1)[:, -4:-3])
     # All of a point mass is in the middle.
     density[point] = np.arange(points) == points // 2
     interval = marginal.interval(ci_prob, ci_kind).values.reshape(-1, 2)
-    return Curves(x, density, marginal.mean().values.ravel(), interval, names(marginal._leading), logarithmic)
+    return Curves(x, density, marginal.mean().values.ravel(), interval, names(marginal.leading), logarithmic)
 
 
 def intervals(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> Curves:
@@ -74,7 +74,7 @@ def intervals(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> Curves:
         np.ones_like(interval),
         marginal.mean().values.ravel(),
         interval,
-        names(marginal._leading),
+        names(marginal.leading),
         logarithmic,
     )
 

@@ -53,7 +53,7 @@ def panel(
     """
     from matplotlib import pyplot as plt
 
-    most = max(len(names(marginal._leading)) for marginal in marginals)
+    most = max(len(names(marginal.leading)) for marginal in marginals)
     kind = kind or ("density" if most <= len(SERIES) else "forest")
     draw, compute = (_draw_densities, curves) if kind == "density" else (_draw_forest, intervals)
     drawn = [compute(marginal, ci_prob, ci_kind) for marginal in marginals]

@@ -140,7 +140,7 @@ class DirichletPosterior(Posterior):
         ]
 
     def _leading_of(self, metric: Metric) -> xr.DataArray:
-        leading = self._leading
+        leading = self.leading
         return leading.expand_dims(label=self.labels, axis=-1) if metric.average == "per_class" else leading
 
     def _exact(self, metric: Metric) -> Distribution:
@@ -194,7 +194,7 @@ class DirichletPosterior(Posterior):
     def _generators(self, random_seed: Any, purpose: str = "") -> list[np.random.Generator]:
         """Return a stream for each matrix."""
         seed = self.random_seed if random_seed is None else checks.seed(random_seed)
-        return streams(seed, purpose, self._leading, self._flat)
+        return streams(seed, purpose, self.leading, self._flat)
 
     def _draw(self, omega: Array, n: int, rng: np.random.Generator) -> Array:
         """Return n draws (n, K, K) of one matrix's cells."""

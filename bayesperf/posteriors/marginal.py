@@ -55,14 +55,14 @@ class Marginal:
         self.estimand = estimand
         self.method = distribution.method
         self.bounds = distribution.bounds
-        self._distribution = distribution
-        self._leading = leading
+        self.distribution = distribution
+        self.leading = leading
         self._sampler = sampler
 
     @property
     def dims(self) -> tuple[Any, ...]:
         """Names of the leading dims."""
-        return self._leading.dims
+        return self.leading.dims
 
     def mean(self) -> xr.DataArray:
         """Return the mean; inf where it diverges (ratios whose denominator has a Beta parameter of at most 1)."""
@@ -162,9 +162,9 @@ class Marginal:
 
     def undefined(self) -> xr.DataArray:
         """Return the share of draws in which the metric is undefined (0/0); other verbs describe the rest."""
-        if isinstance(self._distribution, Draws):
-            return self._label(self._distribution.undefined())
-        return xr.zeros_like(self._leading)
+        if isinstance(self.distribution, Draws):
+            return self._label(self.distribution.undefined())
+        return xr.zeros_like(self.leading)
 
     def plot(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
         """Draw the density with its interval shaded, or a forest of intervals if there are leading dims."""
@@ -174,14 +174,14 @@ class Marginal:
         return draw(self, ci_prob=ci_prob, ci_kind=ci_kind)
 
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{dim}: {self._leading.sizes[dim]}" for dim in self.dims)
+        sizes = ", ".join(f"{dim}: {self.leading.sizes[dim]}" for dim in self.dims)
         return f"<bayesperf.Marginal: {self.name} ({self.method}){', ' * bool(sizes)}{sizes}>"
 
     def _each(self, function: Callable[[Distribution], Array]) -> Array:
         """Apply a function to the distributions, some at a time."""
-        step = self._distribution.chunk
-        starts = range(0, max(self._leading.size, 1), step)
-        return np.concatenate([function(self._distribution.take(slice(i, i + step))) for i in starts])
+        step = self.distribution.chunk
+        starts = range(0, max(self.leading.size, 1), step)
+        return np.concatenate([function(self.distribution.take(slice(i, i + step))) for i in starts])
 
     def _at(self, function: Callable[[Distribution, Array], Array], x: ArrayLike, dim: str) -> xr.DataArray:
         if isinstance(x, xr.DataArray) and x.dims:
@@ -193,7 +193,7 @@ class Marginal:
         return self._label(values, dim, points) if points.ndim else self._label(values[:, 0])
 
     def _label(self, values: Array, dim: str | None = None, coordinate: Any = None) -> xr.DataArray:
-        shape = (*self._leading.shape, *values.shape[1:])
-        coords = dict(self._leading.coords) | ({dim: coordinate} if dim else {})
-        dims = (*self._leading.dims, *([dim] if dim else []))
+        shape = (*self.leading.shape, *values.shape[1:])
+        coords = dict(self.leading.coords) | ({dim: coordinate} if dim else {})
+        dims = (*self.leading.dims, *([dim] if dim else []))
         return xr.DataArray(values.reshape(shape), coords, dims, name=self.name)

@@ -217,7 +217,7 @@ class Posterior(ABC):
         return None if self.pos_label is None else self.labels.index(self.pos_label)
 
     @property
-    def _leading(self) -> xr.DataArray:
+    def leading(self) -> xr.DataArray:
         cells = self._cells.isel(actual=0, predicted=0, drop=True)
         return xr.zeros_like(cells, dtype=float).rename(None)
 
@@ -263,7 +263,7 @@ class Posterior(ABC):
         table = pd.concat([summary_rows(m, self.dims, ci_prob, ci_kind) for m in found], ignore_index=True)
         if "label" in table and "label" not in self.dims:
             table.insert(1 + len(self.dims), "label", table.pop("label").fillna(""))
-        if not any(isinstance(m._distribution, Draws) and m.undefined().any() for m in found):
+        if not any(isinstance(m.distribution, Draws) and m.undefined().any() for m in found):
             table = table.drop(columns="undefined")
         summary = Summary(table)
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": self.estimand, "prior": self.prior_text}
@@ -310,7 +310,7 @@ class Posterior(ABC):
             defined = ~np.isnan(values).any(0)
             undefined.append(1 - float(defined.mean()))
             shares.append(float(met.sum()) / max(int(defined.sum()), 1))
-        share = xr.zeros_like(self._leading).copy(data=np.reshape(shares, self._leading.shape)).rename("prob_joint")
+        share = xr.zeros_like(self.leading).copy(data=np.reshape(shares, self.leading.shape)).rename("prob_joint")
         # Where the probability of one is known exactly, all together cannot be more probable.
         for marginal, metric, bound in zip(self._marginals(wanted), wanted, bounds, strict=True):
             if marginal.method != "draws":

@@ -137,7 +137,7 @@ def _requirements(analysis: Analysis) -> Table:
 
 def systems(analysis: Analysis) -> list[tuple[tuple[int, ...], list[str]]]:
     """Return the position and the coordinates, as text, of every system in the pooled posterior."""
-    leading = analysis.pooled._leading
+    leading = analysis.pooled.leading
     return [
         (at, [str(leading[dim].values[i]) for dim, i in zip(leading.dims, at, strict=True)])
         for at in np.ndindex(leading.shape)

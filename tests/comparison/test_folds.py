@@ -386,7 +386,7 @@ def test_sampled_posteriors_are_averaged_draw_by_draw():
     )
     groups = bp.pool(cm).groups
     found = bp.average_folds(groups, "recall")
-    draws = groups["recall"]._distribution.values.mean(0)
+    draws = groups["recall"].distribution.values.mean(0)
     assert found.mean().item() == pytest.approx(draws.mean(), rel=1e-12)
     # Groups that share a population vary together: more than if they were independent.
     assert found.sd().item() > 1.1 * (groups["recall"].sd() ** 2).sum().item() ** 0.5 / 3

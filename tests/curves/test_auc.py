@@ -60,7 +60,7 @@ def moments(wins):
 
 def is_within_error(marginal, mean, sd):
     """The mean within 4 standard errors; the standard deviation within 4 of its own, of kurtosis up to 5."""
-    n = marginal._distribution.values.size
+    n = marginal.distribution.values.size
     assert marginal.mean().item() == pytest.approx(mean, abs=4 * sd / np.sqrt(n))
     assert marginal.sd().item() == pytest.approx(sd, rel=4 * np.sqrt(1 / n))
 

@@ -269,7 +269,7 @@ def test_draws_in_blocks_are_of_the_same_distribution(monkeypatch):
 
 def test_bands():
     curve = epc(DEV, TEST, alphas=np.arange(21) / 20, draws=1000)
-    drawn = curve.posterior["hter"]._distribution.values[:, 0]
+    drawn = curve.posterior["hter"].distribution.values[:, 0]
     for prob in (0.5, 0.95):
         pointwise, whole = (curve.band(prob, kind)[HTER] for kind in ("pointwise", "simultaneous"))
         np.testing.assert_allclose(pointwise.T, np.quantile(drawn, [(1 - prob) / 2, (1 + prob) / 2], axis=1))

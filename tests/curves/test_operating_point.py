@@ -38,7 +38,7 @@ def test_drawn_operating_points(target):
     y, score = DATA["continuous"]
     curve = bp.roc_curve(y, score, draws=300)
     point = curve.operating_point(**target)
-    values = {name: getattr(point, name)._distribution.values.ravel() for name in ("threshold", "fpr", "recall")}
+    values = {name: getattr(point, name).distribution.values.ravel() for name in ("threshold", "fpr", "recall")}
     fpr, recall = (np.concatenate(blocks) for blocks in zip(*curve._drawn.rates(), strict=True))
     thresholds = [np.inf, *np.unique(score)[::-1]]
     share = np.random.default_rng([0, 1]).beta(40, 60, 300)
@@ -69,7 +69,7 @@ def test_threshold_of_a_false_positive_rate_is_a_quantile():
     gaps = np.random.default_rng(0).dirichlet(np.ones(21), 200_000)
     for k in (3, 5, 8):
         expected = (gaps[:, :k].sum(1) + gaps[:, k] / 2 <= 0.25).mean()
-        found = (threshold._distribution.values <= 21 - k).mean()
+        found = (threshold.distribution.values <= 21 - k).mean()
         assert found == pytest.approx(expected, abs=4 * np.sqrt(0.25 / 20_000) + 0.001)
 
 

@@ -55,7 +55,7 @@ def adaptive_cdf(distribution, t):
 def test_quadrature_agrees_with_adaptive_integration(name, table, prior):
     marginal = posterior(table, prior)[name]
     points = marginal.ppf([0.025, 0.3, 0.9]).values
-    expected = [adaptive_cdf(marginal._distribution, t) for t in points]
+    expected = [adaptive_cdf(marginal.distribution, t) for t in points]
     np.testing.assert_allclose(marginal.cdf(points), expected, atol=1e-7, rtol=0)
     np.testing.assert_allclose(marginal.sf(points), 1 - np.array(expected), atol=1e-7, rtol=0)
 
@@ -211,7 +211,7 @@ def test_many_hdis_at_once_are_those_one_by_one():
 def test_transforms_are_the_change_of_variable(name):
     cm = bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 1, 9]] if "_" in name else [[9, 1], [2, 7]])
     marginal = bp.posterior(cm)[name]
-    base = marginal._distribution.base
+    base = marginal.distribution.base
     form = metrics.get(name).exact_form(len(cm.labels))
     assert isinstance(form, IncreasingFunction)
     rng = np.random.default_rng(11)

@@ -33,7 +33,7 @@ def test_expected_widths_are_sums_over_outcomes(n):
 def test_widths_between_those_found_are_close(metric, counts):
     n = 3000
     tp, fn = counts
-    known = bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=fn, fp=0, tn=0))[metric]._distribution
+    known = bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=fn, fp=0, tn=0))[metric].distribution
     k = np.arange(n + 1)
     every = np.diff(after(known, k, n - k).hdi(0.9))[:, 0]
     np.testing.assert_allclose(IntervalWidth(known, 0.9).of_outcomes(n), every, rtol=2e-4)
