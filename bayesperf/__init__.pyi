@@ -34,14 +34,14 @@ from .curves import precision_recall_curve as precision_recall_curve
 from .curves import roc_auc as roc_auc
 from .curves import roc_curve as roc_curve
 from .curves import weighted_score as weighted_score
-from .metrics.formulas import score as score
+from .metrics.score import score as score
 from .plan.monitor import Monitor as Monitor
 from .plan.monitor import monitor as monitor
 from .pooling.pool import pool as pool
 from .pooling.pooled import Pooled as Pooled
+from .posteriors.dirichlet import posterior as posterior
 from .posteriors.marginal import Marginal as Marginal
 from .posteriors.posterior import Posterior as Posterior
-from .posteriors.posterior import posterior as posterior
 from .posteriors.sensitivity import prior_sensitivity as prior_sensitivity
 from .sampling.fit import fit as fit
 

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayesperf.core.arrays import Array
 from bayesperf.core.checks import number
-
-if TYPE_CHECKING:
-    from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.counts.matrix import ConfusionMatrix
 
 __all__ = ["Prior", "dirichlet", "elicited", "flat", "haldane", "jeffreys", "perks", "rate"]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 @dataclass(frozen=True)
@@ -68,22 +72,22 @@ class Prior:
 
 def flat() -> Prior:
     """Return one pseudo-example in every cell: a uniform distribution over matrices of cell probabilities."""
-    return Prior("flat", lambda classes, _: 1.0)
+    return Prior("flat", partial(_in_every_cell, 1.0))
 
 
 def jeffreys() -> Prior:
     """Return half a pseudo-example in every cell."""
-    return Prior("jeffreys", lambda classes, _: 0.5)
+    return Prior("jeffreys", partial(_in_every_cell, 0.5))
 
 
 def perks() -> Prior:
     """Return one pseudo-example in all, spread evenly over the K² cells: the default of more than two classes."""
-    return Prior("perks", lambda classes, _: 1 / classes**2)
+    return Prior("perks", _one_in_all)
 
 
 def haldane() -> Prior:
     """Return no pseudo-examples. Improper where a cell is empty: metrics that need that cell raise."""
-    return Prior("haldane", lambda classes, _: 0.0)
+    return Prior("haldane", partial(_in_every_cell, 0.0))
 
 
 def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
@@ -118,7 +122,7 @@ def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
         raise ValueError(
             f"alpha must be a number or (K, K); its shape is {values.shape}. Name more dims in a DataArray."
         )
-    return Prior("your", lambda classes, _: weights)
+    return Prior("your", partial(_in_every_cell, weights))
 
 
 def elicited(*, precision: float, recall: float, accuracy: float, weight: float) -> Prior:
@@ -161,14 +165,7 @@ def elicited(*, precision: float, recall: float, accuracy: float, weight: float)
             f"no matrix has precision {precision}, recall {recall} and accuracy {accuracy}: the true positives alone "
             f"would be a share of {tp / weight:.3g}. Raise the accuracy, or lower precision or recall."
         )
-
-    def pseudo_counts(classes: int, positive: int | None) -> Any:
-        if classes != 2 or positive is None:
-            raise ValueError("prior: elicited() is for a binary matrix with a pos_label.")
-        table = np.array([[tn, fp], [fn, tp]])
-        return table if positive == 1 else table[::-1, ::-1]
-
-    return Prior("elicited", pseudo_counts)
+    return Prior("elicited", partial(_binary_table, np.array([[tn, fp], [fn, tp]])))
 
 
 def rate(a: float, b: float) -> Prior:
@@ -189,10 +186,24 @@ def rate(a: float, b: float) -> Prior:
     for name, value in {"a": a, "b": b}.items():
         if not 0 <= number(name, value) < np.inf:
             raise ValueError(f"{name} must be finite and not negative; it is {value}.")
-    return Prior("rate", lambda classes, _: 0.0, rates=(float(a), float(b)))
+    return Prior("rate", partial(_in_every_cell, 0.0), rates=(float(a), float(b)))
 
 
-_PRESETS = {preset.__name__: preset for preset in (flat, jeffreys, perks, haldane)}
+def _in_every_cell(weights: Any, classes: int, positive: int | None) -> Any:
+    return weights
+
+
+def _one_in_all(classes: int, positive: int | None) -> float:
+    return 1 / classes**2
+
+
+def _binary_table(table: Array, classes: int, positive: int | None) -> Array:
+    if classes != 2 or positive is None:
+        raise ValueError("prior: elicited() is for a binary matrix with a pos_label.")
+    return table if positive == 1 else table[::-1, ::-1]
+
+
+PRESETS = {preset.__name__: preset for preset in (flat, jeffreys, perks, haldane)}
 
 
 def resolve(prior: str | Prior | None, classes: int) -> Prior:
@@ -201,9 +212,9 @@ def resolve(prior: str | Prior | None, classes: int) -> Prior:
         return prior
     if prior is None:
         return flat() if classes == 2 else perks()
-    if not isinstance(prior, str) or prior not in _PRESETS:
-        raise ValueError(f"prior must be one of {', '.join(_PRESETS)}, or a bayesperf.prior.Prior; it is {prior!r}.")
-    return _PRESETS[prior]()
+    if not isinstance(prior, str) or prior not in PRESETS:
+        raise ValueError(f"prior must be one of {', '.join(PRESETS)}, or a bayesperf.prior.Prior; it is {prior!r}.")
+    return PRESETS[prior]()
 
 
 def _aligned(alpha: xr.DataArray, cm: ConfusionMatrix) -> xr.DataArray:
@@ -216,5 +227,5 @@ def _aligned(alpha: xr.DataArray, cm: ConfusionMatrix) -> xr.DataArray:
         if dim not in alpha.coords and alpha.sizes[dim] != cm.counts.sizes[dim]:
             raise ValueError(f"prior: {alpha.sizes[dim]} along {dim} for {cm.counts.sizes[dim]} of the counts.")
     named = alpha.assign_coords({dim: cm.counts[dim] for dim in alpha.dims if dim not in alpha.coords})
-    chosen = named.reindex({dim: cm.counts[dim].values for dim in alpha.dims})
-    return chosen.transpose(..., "actual", "predicted").astype(float)
+    aligned = named.reindex({dim: cm.counts[dim].values for dim in alpha.dims})
+    return aligned.transpose(..., "actual", "predicted").astype(float)

@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import cache
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import xarray as xr
 
 from bayesperf import prior as priors
+from bayesperf.comparison.datasets import compare_scores
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_pairs import half_width
 from bayesperf.comparison.system_pair import (
     SystemPair,
     against_rule,
-    called,
     exact_difference,
-    in_common,
-    over_systems,
+    joint_draws,
     pairs_along,
+    system_name,
+    without_own_coordinates,
 )
 from bayesperf.core import checks
 from bayesperf.core.warnings import DependenceWarning
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
+from bayesperf.counts.same_examples import JointOutcomes
 from bayesperf.distributions.differences import discordant
-from bayesperf.metrics.registry import Metric
-from bayesperf.posteriors import joint as _joint
+from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.joint import discordant as joint_discordant
+from bayesperf.posteriors.joint import joint_posterior
 from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import DRAWS, Posterior, posterior
-from bayesperf.posteriors.sampled import SampledPosterior
+from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 
 __all__ = ["Comparison", "compare", "compare_predictions"]
 
@@ -126,8 +130,6 @@ def compare(
     if prior is not None and not counts:
         raise TypeError("prior: it is of counts; posteriors have theirs already. Leave it out.")
     if isinstance(a, xr.DataArray):
-        from bayesperf.comparison.datasets import compare_scores
-
         if b is not None or metric is not None:
             raise TypeError("scores hold both systems, and a metric already: leave out b and metric.")
         options |= {} if draws is None else {"draws": draws}
@@ -256,7 +258,7 @@ def _along(
 ) -> Comparison:
     """Compare all systems along a dim of one posterior, or of what it predicts."""
     _check_systems(post, dim)
-    if post._observed is not None and post._observed.attrs.get("same_examples") == dim:
+    if post.observed is not None and post.observed.attrs.get("same_examples") == dim:
         warnings.warn(
             f"the systems along {dim!r} were judged on the same examples, and these posteriors take them for "
             f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",
@@ -269,17 +271,17 @@ def _along(
     if predict:
         post, related = predict(post), f"{related}, each on a new test set of its own"
     marginal = post[metric]
-    sides = pairs_along(marginal, dim, independent, many=True, draws=draws)
+    pairs = pairs_along(marginal, dim, independent, many=True, draws=draws)
     return Comparison(
-        sides.difference(),
-        tuple(post.leading[dim].values.tolist()),
-        rope,
-        post._applicable(metric).greater_is_better,
-        f"{post.prior_text}; {related}",
-        dim,
-        True,
-        sides.ratio,
-        lambda: over_systems(marginal, dim, draws),
+        difference=pairs.difference(),
+        names=tuple(post.leading[dim].values.tolist()),
+        rope=rope,
+        greater_is_better=post.applicable(metric).greater_is_better,
+        basis=f"{post.prior_text}; {related}",
+        dim=dim,
+        many=True,
+        make_ratio=pairs.ratio,
+        make_draws=partial(joint_draws, marginal, dim, draws),
     )
 
 
@@ -308,17 +310,19 @@ def _apart(
         raise ValueError(f"a and b differ in their leading dims: {a.dims} and {b.dims}.")
     if first.estimand != second.estimand:
         raise ValueError(f"a and b are of different things: {first.estimand!r} and {second.estimand!r}.")
-    names = tuple(called(side.leading, dim, letter) for side, letter in ((a, "a"), (b, "b")))
-    sides = SystemPair(in_common(a, b, dim), b, independent=True, apart=True, n_draws=draws, random_seed=seed)
+    names = tuple(system_name(side.leading, dim, letter) for side, letter in ((a, "a"), (b, "b")))
+    pair = SystemPair(
+        without_own_coordinates(a, b, dim), b, independent=True, apart=True, n_draws=draws, random_seed=seed
+    )
     basis = first.prior_text if first.prior_text == second.prior_text else f"{first.prior_text}; {second.prior_text}"
     return Comparison(
-        sides.difference(),
-        names if names[0] != names[1] else ("a", "b"),
-        rope,
-        first._applicable(metric).greater_is_better,
-        f"{basis}; independent systems",
-        "system" if dim in a.dims else dim,
-        _ratio=sides.ratio,
+        difference=pair.difference(),
+        names=names if names[0] != names[1] else ("a", "b"),
+        rope=rope,
+        greater_is_better=first.applicable(metric).greater_is_better,
+        basis=f"{basis}; independent systems",
+        dim="system" if dim in a.dims else dim,
+        make_ratio=pair.ratio,
     )
 
 
@@ -347,40 +351,62 @@ def _of_counts(
     each = posterior(cm, prior)
     _check_dims("a", each)
 
-    @cache
-    def joint() -> Marginal:
-        return _joint.joint_posterior(outcomes, prior, draws, seed)[metric]
-
-    weights = _joint.discordant(outcomes, metric, prior)
+    joint = _JointMetric(outcomes, metric, prior, draws, seed, many)
+    weights = joint_discordant(outcomes, metric, prior)
     if weights is None:
-        difference = pairs_along(joint(), dim, False, many).difference()
+        difference = joint.pairs().difference()
     else:
         side = pairs_along(each[metric], dim, False, many).first
         difference = exact_difference(side, discordant(*weights), seed)
     return Comparison(
-        difference,
-        tuple(each.leading[dim].values.tolist()),
-        rope,
-        each._applicable(metric).greater_is_better,
-        f"{each.prior_text}; systems judged on the same examples",
-        dim,
-        many,
-        lambda: pairs_along(joint(), dim, False, many).ratio(),
-        (lambda: over_systems(joint(), dim)) if many else None,
+        difference=difference,
+        names=tuple(each.leading[dim].values.tolist()),
+        rope=rope,
+        greater_is_better=each.applicable(metric).greater_is_better,
+        basis=f"{each.prior_text}; systems judged on the same examples",
+        dim=dim,
+        many=many,
+        make_ratio=joint.ratio,
+        make_draws=joint.draws if many else None,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _JointMetric:
+    """A metric of systems judged on the same examples: joint draws, made when they are first asked for."""
+
+    outcomes: JointOutcomes
+    metric: str | Metric
+    prior: str | priors.Prior | None
+    n_draws: int
+    random_seed: int
+    many: bool
+
+    @cached_property
+    def marginal(self) -> Marginal:
+        return joint_posterior(self.outcomes, self.prior, self.n_draws, self.random_seed)[self.metric]
+
+    def pairs(self) -> SystemPair:
+        return pairs_along(self.marginal, self.outcomes.dim, False, self.many)
+
+    def ratio(self) -> Marginal:
+        return self.pairs().ratio()
+
+    def draws(self) -> xr.DataArray:
+        return joint_draws(self.marginal, self.outcomes.dim)
 
 
 # ── Rules that have learnt nothing ──
 
 
 def _against_rule(post: Posterior, rule: str, metric: str | Metric, dim: str, rope: float, draws: int) -> Comparison:
-    sides = against_rule(post, rule, metric, dim, draws)
+    pair = against_rule(post, rule, metric, dim, draws)
     return Comparison(
-        sides.difference(),
-        (called(post.leading, dim, "a"), rule),
-        rope,
-        post._applicable(metric).greater_is_better,
-        f"{post.prior_text}; the rule at the same prevalence",
-        "system" if dim in post.dims else dim,
-        _ratio=sides.ratio,
+        difference=pair.difference(),
+        names=(system_name(post.leading, dim, "a"), rule),
+        rope=rope,
+        greater_is_better=post.applicable(metric).greater_is_better,
+        basis=f"{post.prior_text}; the rule at the same prevalence",
+        dim="system" if dim in post.dims else dim,
+        make_ratio=pair.ratio,
     )

@@ -122,8 +122,8 @@ def compare_scores(
     Examples
     --------
     >>> import bayesperf as bp
-    >>> found = bp.compare_scores(scores, rope=0.01)  # doctest: +SKIP
-    >>> found.regions()  # doctest: +SKIP
+    >>> comparison = bp.compare_scores(scores, rope=0.01)  # doctest: +SKIP
+    >>> comparison.regions()  # doctest: +SKIP
     """
     width, fraction = half_width(rope), _fraction(test_fraction)
     data = _checked(scores, dim)
@@ -143,14 +143,10 @@ def _comparison(
     metric = "score" if data.name is None else str(data.name)
     distribution = Draws.of(metric, average[None], (-np.inf, np.inf), independent=False)
 
-    def sample(n: int, random_seed: Any) -> NDArray[np.float64]:
-        rng = np.random.default_rng(0 if random_seed is None else random_seed)
-        return rng.choice(average.ravel(), n, replace=n > average.size)[None]
-
     correlation = 1 / data.sizes["fold"] if test_fraction is None else test_fraction
     return DatasetComparison(
         difference=Marginal(
-            metric, distribution, xr.DataArray(0.0), sample, "Posterior of the average difference over data sets"
+            metric, distribution, xr.DataArray(0.0), estimand="Posterior of the average difference over data sets"
         ),
         names=tuple(data["model"].values.tolist()),
         rope=rope,

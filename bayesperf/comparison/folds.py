@@ -24,25 +24,25 @@ every interval here is somewhat optimistic for it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_pairs import differences, half_width, two_names
 from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.core.warnings import PriorWarning
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.dirichlet import DirichletPosterior
-from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import DRAWS, Posterior
-from bayesperf.posteriors.sampled import SampledPosterior
+from bayesperf.posteriors.marginal import Marginal, Sampler
+from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 
 __all__ = ["average_folds", "correlated_ttest"]
 
@@ -93,7 +93,7 @@ def average_folds(
     prior. Ten folds of 10 examples under a flat prior have ten times its weight: of a true rate of 0.9 the 95 %
     interval then covers 35 %. `bayesperf.pool` spends the prior once.
 
-    The question is about these folds' models; see the module `bayesperf.cross_validation` for others.
+    The question is about these folds' models; see the module `bayesperf.comparison.folds` for others.
 
     Examples
     --------
@@ -117,22 +117,29 @@ def average_folds(
     leading = folds.leading.isel({dim: 0}, drop=True)
     axis = folds.dims.index(dim)
 
-    def averaged(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Average values (m, …) over the folds among the m."""
-        apart = values.reshape(*folds.leading.shape, *values.shape[1:])
-        return apart.mean(axis).reshape(leading.size, *values.shape[1:])
-
-    def sample(n: int, random_seed: Any) -> NDArray[np.float64]:
-        return averaged(folds._sampler(n, seed if random_seed is None else random_seed))
-
+    average = partial(_averaged, folds.leading.shape, axis)
+    sampler = partial(_sample_average, average, folds.sampler, seed)
     if isinstance(folds.distribution, Draws) and isinstance(post, SampledPosterior):
-        values = averaged(folds.distribution.values)
+        values = average(folds.distribution.values)
     else:
-        values = sample(draws, None)[:, None, :]
+        values = sampler(draws, None)[:, None, :]
     if isinstance(post, DirichletPosterior):
         _warn_of_prior(post, folds, metric, dim)
-    distribution = Draws.of(folds.name, values, folds.bounds, post._independent)
-    return Marginal(folds.name, distribution, leading, sample, f"{post.estimand}, averaged over these {count} {dim}s")
+    distribution = Draws.of(folds.name, values, folds.bounds, post.independent)
+    estimand = f"{post.estimand}, averaged over these {count} {dim}s"
+    return Marginal(folds.name, distribution, leading, sampler, estimand)
+
+
+def _averaged(shape: tuple[int, ...], axis: int, values: Array) -> Array:
+    """Return the averages over one axis of values (m, …), the m places being of a shape."""
+    averages = values.reshape(*shape, *values.shape[1:]).mean(axis)
+    return averages.reshape(-1, *values.shape[1:])
+
+
+def _sample_average(
+    average: Callable[[Array], Array], folds: Sampler, own_seed: int, n: int, random_seed: int | None
+) -> Array:
+    return average(folds(n, own_seed if random_seed is None else random_seed))
 
 
 def _warn_of_prior(post: DirichletPosterior, folds: Marginal, metric: str | Metric, dim: str) -> None:
@@ -218,8 +225,8 @@ def correlated_ttest(
     --------
     >>> import bayesperf as bp
     >>> new, old = [0.81, 0.74, 0.75, 0.69, 0.73], [0.79, 0.70, 0.74, 0.66, 0.70]
-    >>> found = bp.correlated_ttest(new, old, test_fraction=1 / 5, rope=0.01, names=("new", "old"))
-    >>> found.prob_rope.round(3).to_series().to_dict()
+    >>> comparison = bp.correlated_ttest(new, old, test_fraction=1 / 5, rope=0.01, names=("new", "old"))
+    >>> comparison.prob_rope.round(3).to_series().to_dict()
     {'below': 0.005, 'inside': 0.048, 'above': 0.948}
     """
     difference = differences(scores_a, scores_b).values
@@ -232,9 +239,8 @@ def correlated_ttest(
     distribution = StudentT.of(location, scale, n - 1)
     estimand = f"Posterior of the mean difference over splits that test {fraction:.3g} of the examples"
 
-    def sample(n: int, random_seed: Any) -> NDArray[np.float64]:
-        return distribution.draws(n, np.random.default_rng(0 if random_seed is None else random_seed))
-
-    marginal = Marginal(metric, distribution, xr.DataArray(0.0), sample, estimand)
+    marginal = Marginal(metric, distribution, xr.DataArray(0.0), estimand=estimand)
     basis = f"flat on the mean and the log of the scatter; splits correlated by {fraction:.3g}"
-    return Comparison(marginal, two_names(names), rope, greater_is_better, basis)
+    return Comparison(
+        difference=marginal, names=two_names(names), rope=rope, greater_is_better=greater_is_better, basis=basis
+    )

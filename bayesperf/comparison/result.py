@@ -1,4 +1,4 @@
-"""What a comparison answers: probabilities, ropes, ranks and losses of the differences between systems."""
+"""The result of a comparison: probabilities, ranks and losses that follow from differences between systems."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.counts.display import Summary
-from bayesperf.distributions.differences import shortfall
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.summary import summary_rows
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 REGIONS = ("below", "inside", "above")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Comparison:
     """The difference of a metric between systems, a − b. Made by `bayesperf.compare`.
 
@@ -49,6 +48,10 @@ class Comparison:
         The dim of the systems.
     many : bool
         Whether there are many, in pairs.
+    make_ratio : callable, optional
+        Makes `ratio`, which may take joint draws of the systems.
+    make_draws : callable, optional
+        Makes joint draws of the metric of many systems, (…, draw, `dim`).
     """
 
     difference: Marginal
@@ -58,8 +61,8 @@ class Comparison:
     basis: str
     dim: str = "model"
     many: bool = False
-    _ratio: Callable[[], Marginal] | None = None
-    _values: Callable[[], xr.DataArray] | None = None
+    make_ratio: Callable[[], Marginal] | None = None
+    make_draws: Callable[[], xr.DataArray] | None = None
 
     @property
     def metric(self) -> str:
@@ -98,7 +101,7 @@ class Comparison:
     @cached_property
     def expected_loss(self) -> xr.DataArray:
         """What is lost on average, in units of the metric, by choosing a where b may be better: E[max(b − a, 0)]."""
-        below = self.difference._label(self.difference._each(shortfall))
+        below = self.difference.shortfall()
         above = (self.difference.mean() + below).clip(0)
         if isinstance(draws := self.difference.distribution, Draws):
             error = np.max([_mcse(draws, np.maximum(side, 0)) for side in (draws.values, -draws.values)])
@@ -126,7 +129,7 @@ class Comparison:
             # A continuous difference is one or the other.
             split = distance == 0 and self.difference.method == "quadrature"
             return above, 1 - above if split else self.difference.prob_below(-distance)
-        # A share of whole examples that is on the edge is so up to rounding.
+        # A difference of whole examples that lies on the edge does so up to rounding.
         edge = distance * (1 + 1e-9)
         above, below = self.difference.prob_above(edge), self.difference.prob_below(-edge)
         error = max(_mcse(draws, side) for side in (draws.values > edge, draws.values < -edge))
@@ -141,13 +144,13 @@ class Comparison:
         Of many systems always by joint draws: ``attrs`` as of `prob_greater`.
         """
         greater = self._greater("ranks")
-        if self._values is None:
+        if self.make_draws is None:
             better = self.prob_better
             table = [[better, 1 - better], [1 - better, better]]
             rows = [xr.concat(row, _coordinate("rank", [1, 2])) for row in table]
-            found = xr.concat(rows, self._index()).transpose(..., self.dim, "rank")
-            return found.assign_attrs(better.attrs).rename("ranks")
-        values = self._values().transpose(..., "draw", self.dim)
+            ranks = xr.concat(rows, self._index()).transpose(..., self.dim, "rank")
+            return ranks.assign_attrs(better.attrs).rename("ranks")
+        values = self.make_draws().transpose(..., "draw", self.dim)
         return _ranks(values if greater else -values, self.dim)
 
     @property
@@ -158,9 +161,9 @@ class Comparison:
     @property
     def ratio(self) -> Marginal:
         """Distribution of a / b; of many systems, of each pair along ``pair``."""
-        if self._ratio is None:
+        if self.make_ratio is None:
             raise ValueError("ratio: the systems' own values are not known, only their differences.")
-        return self._ratio()
+        return self.make_ratio()
 
     # ── Showing ──
 
@@ -181,7 +184,7 @@ class Comparison:
             ``prob_greater``, the probabilities ``below``, ``inside``, ``above`` the rope, ``method`` and ``mcse``; of
             predictions also the share of draws that are ``undefined`` (0/0) and left out.
         """
-        table = summary_rows(self.difference, self.difference.dims, ci_prob, ci_kind)
+        table = summary_rows(self.difference, ci_prob, ci_kind)
         table = table.drop(columns=["pair"] * self.many + ["undefined"] * (not table["undefined"].any()))
         sides = np.resize(np.array(self._sides(), dtype=object), (len(table), 2))
         figures = {"prob_greater": self._greater_of_pairs, **dict(zip(REGIONS, self._regions, strict=True))}
@@ -222,7 +225,7 @@ class Comparison:
         return [(self.names[i], self.names[j]) for i, j in zip(first, second, strict=True)]
 
     def _square(self, upper: xr.DataArray, diagonal: float, reverse: xr.DataArray) -> xr.DataArray:
-        """Return what is of pairs, and of pairs turned round, as a matrix of systems; of two systems, as it is."""
+        """Return figures of pairs, and of the reversed pairs, as a matrix of systems; of two systems, unchanged."""
         if not self.many:
             return upper
         count = len(self.names)
@@ -248,33 +251,33 @@ def _inserted(table: pd.DataFrame, before: str, columns: Mapping[str, Any]) -> p
 
 
 def _mcse(draws: Draws, values: NDArray[Any]) -> float:
-    """Return the largest Monte Carlo error of the means of something that each draw has."""
-    shares = np.where(np.isnan(draws.values), np.nan, values)
-    return float(np.nanmax(Draws(shares, (0, 1), draws.independent).mcse(), initial=0))
+    """Return the largest Monte Carlo error of the means of values that belong to draws."""
+    defined = np.where(np.isnan(draws.values), np.nan, values)
+    return float(np.nanmax(Draws(defined, (0, 1), draws.independent).mcse(), initial=0))
 
 
 def _ranks(values: xr.DataArray, dim: str) -> xr.DataArray:
-    """Return how often each system has each rank, of draws (…, draw, system), before them a sampler's chains."""
+    """Return how often each system has each rank, of draws (…, draw, system) or (…, chain, draw, system)."""
     independent, count = "chain" not in values.dims, values.sizes[dim]
     if independent:
         values = values.expand_dims("chain", axis=-3)
     systems = np.arange(count)
     noise = np.random.default_rng(0).random(values.shape[-3:])
-    shares, errors, undefined = [], [], []
+    probabilities, errors, undefined = [], [], []
     for draws in values.values.reshape(-1, *noise.shape):
         missing = np.isnan(draws).any(-1)
         if missing.all():
             raise ValueError("ranks: in no draw is the metric defined for every system.")
         rank = np.lexsort((noise, -draws), axis=-1).argsort(-1)
         cell = (systems * count + rank)[~missing]
-        share = np.bincount(cell.ravel(), minlength=count**2).reshape(count, count) / len(cell)
-        shares.append(share)
+        probability = np.bincount(cell.ravel(), minlength=count**2).reshape(count, count) / len(cell)
+        probabilities.append(probability)
         undefined.append(missing.mean())
         if independent:
-            errors.append(np.sqrt(share * (1 - share) / len(cell)).max())
+            errors.append(np.sqrt(probability * (1 - probability) / len(cell)).max())
         else:
-            known = Draws(np.where(missing, np.nan, 0.0)[None], (0, 1), independent=False)
-            errors += [_mcse(known, np.moveaxis(rank == place, -1, 0)) for place in systems]
+            defined = Draws(np.where(missing, np.nan, 0.0)[None], (0, 1), independent=False)
+            errors += [_mcse(defined, np.moveaxis(rank == place, -1, 0)) for place in systems]
     result = values.isel(chain=0, draw=0, drop=True).expand_dims(rank=systems + 1, axis=-1)
     attrs = {"mcse": float(np.max(errors)), "undefined": float(np.max(undefined))}
-    return result.copy(data=np.reshape(shares, result.shape)).assign_attrs(attrs).rename("ranks")
+    return result.copy(data=np.reshape(probabilities, result.shape)).assign_attrs(attrs).rename("ranks")

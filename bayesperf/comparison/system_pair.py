@@ -1,9 +1,10 @@
-"""Two quantities set against each other: exactly where both are exact and independent, else draw by draw."""
+"""Pairs of systems: their difference or ratio, exact where both sides are exact and independent, else by draws."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -11,17 +12,16 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.streams import streams
 from bayesperf.distributions import differences
-from bayesperf.distributions.differences import Discordant
+from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.differences import Discordant, ExactDistribution
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.two_betas import Beta, Distribution, TransformedBeta
-from bayesperf.metrics.registry import Metric
-from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import DRAWS, Posterior
-from bayesperf.posteriors.sampled import SampledPosterior
-from bayesperf.posteriors.summary import evaluate
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.score import evaluate
+from bayesperf.posteriors.marginal import Marginal, Sampler
+from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,7 @@ class SystemPair:
     def difference(self) -> Marginal:
         """Return first − second."""
         low, high = self.first.bounds
-
-        def subtract(first: Array, second: Array) -> Array:
-            # Settled again, so that 0.8 − 0.7 is 0.1, and within a rope of 0.1.
-            return settled(first - second, (low, high))
-
+        subtract = partial(_rounded_difference, (low, high))
         return self._combined(differences.difference, subtract, (low - high, high - low), "difference")
 
     def ratio(self) -> Marginal:
@@ -74,32 +70,22 @@ class SystemPair:
         self, exact: Callable[..., Distribution], operation: Any, bounds: tuple[float, float], what: str
     ) -> Marginal:
         first, second = self.first.distribution, self.second.distribution
-        distribution: Distribution
-        if (
-            self.independent
-            and isinstance(first, Beta | TransformedBeta)
-            and isinstance(second, Beta | TransformedBeta)
-        ):
-            distribution = exact(first, second)
-        else:
-            values, others = self._values()
-            with np.errstate(divide="ignore", invalid="ignore"):
-                distribution = Draws.of(self.first.name, operation(values, others), bounds, self._unrelated())
-
-        def sample(n: int, random_seed: Any) -> Array:
-            if isinstance(distribution, Draws):
-                flat = distribution.values.reshape(distribution.size, -1)
-                rng = np.random.default_rng(self.random_seed if random_seed is None else random_seed)
-                return np.asarray(flat[:, rng.choice(flat.shape[-1], n, replace=n > flat.shape[-1])])
-            return np.asarray(
-                operation(self._drawn(self.first, n, 0, random_seed), self._drawn(self.second, n, 1, random_seed))
-            )
-
         estimand = f"{self.first.estimand}: {what} of two systems"
-        return Marginal(self.first.name, distribution, self.first.leading, sample, estimand)
+        name, leading = self.first.name, self.first.leading
+        of_betas = isinstance(first, ExactDistribution) and isinstance(second, ExactDistribution)
+        if self.independent and of_betas:
+            return Marginal(name, exact(first, second), leading, partial(self._sample, operation), estimand)
+        values, others = self._values()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            drawn = Draws.of(name, operation(values, others), bounds, self._unrelated())
+        return Marginal(name, drawn, leading, estimand=estimand, random_seed=self.random_seed)
+
+    def _sample(self, operation: Any, n: int, random_seed: int | None) -> Array:
+        drawn = (self._drawn(side, n, i, random_seed) for i, side in enumerate((self.first, self.second)))
+        return np.asarray(operation(*drawn))
 
     def _unrelated(self) -> bool:
-        """Whether draws are independent of each other, on either side."""
+        """Whether the draws of either side are independent of each other."""
         sides = self.first.distribution, self.second.distribution
         return all(side.independent for side in sides if isinstance(side, Draws))
 
@@ -109,20 +95,20 @@ class SystemPair:
         shapes = [side.distribution.values.shape[1:] for side in sides if isinstance(side.distribution, Draws)]
         shape = min(shapes, key=np.prod, default=(1, self.n_draws))
         n = int(np.prod(shape))
-        first, second = (settled(self._drawn(side, n, i), side.bounds) for i, side in enumerate(sides))
+        first, second = (rounded(self._drawn(side, n, i), side.bounds) for i, side in enumerate(sides))
         if self.apart and isinstance(self.second.distribution, Draws):
             second = np.roll(second, n // 2, axis=-1)
         return first.reshape(-1, *shape), second.reshape(-1, *shape)
 
-    def _drawn(self, side: Marginal, n: int, position: int, random_seed: Any = None) -> Array:
+    def _drawn(self, side: Marginal, n: int, position: int, random_seed: int | None = None) -> Array:
         """Return n draws of a side, (m, n)."""
         distribution = side.distribution
         if isinstance(distribution, Draws):
             return distribution.values.reshape(distribution.size, -1)[:, :n]
-        # Of two posteriors, which might be one and the same, draws of different streams; else the posterior's own.
+        # Two posteriors, which might be one and the same, take different streams; else draws are the posterior's own.
         seed = random_seed
         if self.apart:
-            base = checks.seed(self.random_seed if random_seed is None else random_seed)
+            base = self.random_seed if random_seed is None else random_seed
             seed = int(np.random.SeedSequence([base, position]).generate_state(1, np.uint64)[0] >> 1)
         return np.asarray(side.draws(n, seed).values.reshape(-1, n))
 
@@ -139,38 +125,38 @@ def pairs_along(marginal: Marginal, dim: str, independent: bool, many: bool, dra
     rest = order.isel({dim: 0}, drop=True)
     labels = [f"{names[i]} − {names[j]}" for i, j in places]
     over_pairs = (rest * 0.0).expand_dims(pair=labels, axis=-1) if many else rest * 0.0
-    sides = []
-    for side in (0, 1):
-        index = order.values[..., [place[side] for place in places]].ravel()
-        sides.append(
-            Marginal(
-                marginal.name,
-                marginal.distribution.take(index),
-                over_pairs,
-                lambda n, seed, index=index: marginal._sampler(n, seed)[index],  # type: ignore[misc]
-                marginal.estimand,
-            )
-        )
-    return SystemPair(sides[0], sides[1], independent, n_draws=draws)
+    first, second = (
+        _at(marginal, order.values[..., [place[side] for place in places]].ravel(), over_pairs) for side in (0, 1)
+    )
+    return SystemPair(first, second, independent, n_draws=draws)
 
 
-def in_common(a: Marginal, b: Marginal, dim: str) -> Marginal:
-    """Return a without what places it alone, as the system or the fold that it was selected from."""
-    alone = [
+def _at(marginal: Marginal, index: Codes, leading: xr.DataArray) -> Marginal:
+    """Return the distributions of some places, over other leading dims."""
+    sampler = partial(_sample_at, marginal.sampler, index)
+    return Marginal(marginal.name, marginal.distribution.take(index), leading, sampler, marginal.estimand)
+
+
+def _sample_at(sampler: Sampler, index: Codes, n: int, random_seed: int | None) -> Array:
+    return sampler(n, random_seed)[index]
+
+
+def without_own_coordinates(a: Marginal, b: Marginal, dim: str) -> Marginal:
+    """Return a without the coordinates that b does not share, as the system or the fold that it was selected from."""
+    own = [
         name
         for name, coordinate in a.leading.coords.items()
-        if not coordinate.dims
-        and (name == dim or not coordinate.variable.equals(b.leading.coords.variables.get(name)))
+        if not coordinate.dims and (name == dim or not coordinate.variable.equals(b.leading.coords.variables.get(name)))
     ]
-    return Marginal(a.name, a.distribution, a.leading.drop_vars(alone), a._sampler, a.estimand)
+    return Marginal(a.name, a.distribution, a.leading.drop_vars(own), a.sampler, a.estimand)
 
 
-def called(leading: xr.DataArray, dim: str, otherwise: str) -> Any:
+def system_name(leading: xr.DataArray, dim: str, otherwise: str) -> Any:
     """Return the name that a system had along the dim of systems before it was selected."""
     return leading[dim].item() if dim in leading.coords and not leading[dim].dims else otherwise
 
 
-def over_systems(marginal: Marginal, dim: str, draws: int = DRAWS) -> xr.DataArray:
+def joint_draws(marginal: Marginal, dim: str, draws: int = DRAWS) -> xr.DataArray:
     """Return joint draws of a metric of all systems, (…, draw, dim); of a sampler (…, chain, draw, dim)."""
     distribution = marginal.distribution
     names: tuple[str, ...] = ("draw",)
@@ -181,12 +167,12 @@ def over_systems(marginal: Marginal, dim: str, draws: int = DRAWS) -> xr.DataArr
     else:
         values = distribution.values.reshape(*marginal.leading.shape, *distribution.values.shape[1:])
         names = ("chain", "draw")
-    found = xr.DataArray(settled(values, marginal.bounds), marginal.leading.coords, (*marginal.dims, *names))
-    return found.transpose(..., "draw", dim)
+    labelled = xr.DataArray(rounded(values, marginal.bounds), marginal.leading.coords, (*marginal.dims, *names))
+    return labelled.transpose(..., "draw", dim)
 
 
-def settled(values: Array, bounds: tuple[float, float]) -> Array:
-    """Return draws rounded to 13 digits: shares of whole examples that are equal may differ in the last ones."""
+def rounded(values: Array, bounds: tuple[float, float]) -> Array:
+    """Return draws rounded to 13 digits: proportions of whole examples that are equal may differ in the last digits."""
     width = bounds[1] - bounds[0]
     if 0 < width < np.inf:
         return np.round(values, 13 - int(np.ceil(np.log10(width))))
@@ -194,21 +180,25 @@ def settled(values: Array, bounds: tuple[float, float]) -> Array:
     return np.asarray(np.ldexp(np.round(mantissa, 13), exponent))
 
 
+def _rounded_difference(bounds: tuple[float, float], first: Array, second: Array) -> Array:
+    """Return first − second, rounded once more so that 0.8 − 0.7 is 0.1, and within a rope of 0.1."""
+    return rounded(first - second, bounds)
+
+
 # ── Systems judged on the same examples ──
 
 
 def exact_difference(side: Marginal, distribution: Discordant, random_seed: int) -> Marginal:
-    """Return the difference of shares of the same examples, over the leading dims of a side."""
-    first, second = distribution.inner.a, distribution.inner.b
-    weights = np.hstack([first, second, distribution.outer.b])
+    """Return the difference of two proportions of the same examples, over the leading dims of a side."""
+    weights = np.hstack([distribution.inner.a, distribution.inner.b, distribution.outer.b])
+    sampler = partial(_sample_differences, weights, side.leading, random_seed)
+    return Marginal(side.name, distribution, side.leading, sampler, f"{side.estimand}: difference of two systems")
 
-    def sample(n: int, seed: Any) -> Array:
-        base = random_seed if seed is None else checks.seed(seed)
-        each = zip(weights, streams(base, "difference", side.leading, weights), strict=True)
-        return np.stack([rng.dirichlet(weight, n) @ (1, -1, 0) for weight, rng in each])
 
-    estimand = f"{side.estimand}: difference of two systems"
-    return Marginal(side.name, distribution, side.leading, sample, estimand)
+def _sample_differences(weights: Array, leading: xr.DataArray, own_seed: int, n: int, random_seed: int | None) -> Array:
+    seed = own_seed if random_seed is None else random_seed
+    each = zip(weights, streams(seed, "difference", leading, weights), strict=True)
+    return np.stack([rng.dirichlet(weight, n) @ (1, -1, 0) for weight, rng in each])
 
 
 # ── Rules that have learnt nothing ──
@@ -217,21 +207,19 @@ def exact_difference(side: Marginal, distribution: Discordant, random_seed: int)
 def against_rule(post: Posterior, rule: str, metric: str | Metric, dim: str, draws: int) -> SystemPair:
     """Return systems and a rule that has learnt nothing, at the prevalence of the same draw."""
     checks.one_of("b", rule, tuple(_RULES))
-    cells = post.cells if isinstance(post, SampledPosterior) else post._chains(draws, 1, None)
+    cells = post.cells if isinstance(post, SampledPosterior) else post.cells_by_chain(draws, 1)
     prevalence = cells.sum("predicted")
-    shares = _RULES[rule](prevalence).rename(actual="predicted")
+    called = _RULES[rule](prevalence).rename(actual="predicted")
     system, guess = (
-        SampledPosterior(
-            drawn.transpose(*cells.dims), post.pos_label, post.prior_text, post.estimand, post._independent
-        )
-        for drawn in (cells, prevalence * shares)
+        SampledPosterior(drawn.transpose(*cells.dims), post.pos_label, post.prior_text, post.estimand, post.independent)
+        for drawn in (cells, prevalence * called)
     )
-    found = post._applicable(metric)
+    metric = post.applicable(metric)
     # In whole numbers, where 0/0 is not lost in rounding.
-    if np.isnan(evaluate(found, (guess.cells > 0).astype(float), post._positive)).any():
-        raise ValueError(f"b: {found.name} of the rule {rule!r} is undefined (0/0).")
-    drawn = system[metric]
-    return SystemPair(in_common(drawn, drawn, dim), guess[metric], independent=False)
+    if np.isnan(evaluate(metric, (guess.cells > 0).astype(float), post.positive)).any():
+        raise ValueError(f"b: {metric.name} of the rule {rule!r} is undefined (0/0).")
+    marginal = system[metric]
+    return SystemPair(without_own_coordinates(marginal, marginal, dim), guess[metric], independent=False)
 
 
 def _most_frequent(prevalence: xr.DataArray) -> xr.DataArray:
@@ -240,5 +228,9 @@ def _most_frequent(prevalence: xr.DataArray) -> xr.DataArray:
     return (position == most).astype(float)
 
 
-# In what share each class is called, from the prevalence of the classes.
-_RULES = {"chance": lambda prevalence: prevalence, "majority": _most_frequent}
+def _as_prevalent(prevalence: xr.DataArray) -> xr.DataArray:
+    return prevalence
+
+
+# How often each class is called, from the prevalence of the classes.
+_RULES = {"chance": _as_prevalent, "majority": _most_frequent}

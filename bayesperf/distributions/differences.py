@@ -1,30 +1,28 @@
-"""Differences and ratios of two quantities, with the verbs of `bayesperf._distributions`.
+"""Differences and ratios of two quantities.
 
-Of two independent shares, or the same increasing function of both, they are integrals over one of them. So is the
-difference of two systems' shares among the same examples, to which only those count that one system gets right and the
-other wrong.
+For two independent Betas, or the same increasing function of both, they are integrals over one of them. So is the
+difference of two systems' proportions among the same examples, which depends only on the examples that one system gets
+right and the other wrong.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, singledispatch
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
-from bayesperf.core.arrays import Array
-from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.quadrature import beta_nodes, complex_step, tanh_sinh
-from bayesperf.distributions.two_betas import Beta, Distribution, FunctionOfTwoBetas, Panel, TransformedBeta
+from bayesperf.core.arrays import Array, Codes
+from bayesperf.distributions.base import TAIL
+from bayesperf.distributions.beta import Beta, TransformedBeta
+from bayesperf.distributions.quadrature import beta_nodes, complex_step, gauss_legendre, tanh_sinh
+from bayesperf.distributions.two_betas import FunctionOfTwoBetas, Panel
 from bayesperf.metrics.exact_forms import LevelSets
 
-Exact = Beta | TransformedBeta
+ExactDistribution = Beta | TransformedBeta
 Operation = Callable[[Any, Any], Any]
-# Mass that an integral over a distribution function may leave to its end.
-_TAIL = 1e-13
 # Differences from equality beyond which rounding near 1 no longer counts.
 _ALIKE = 1e-6
 # Least parameter of Betas whose product has no kink, or end that is not smooth, to speak of.
@@ -33,56 +31,64 @@ _SMOOTH = 5.0
 
 @dataclass(frozen=True)
 class IndependentContrast(FunctionOfTwoBetas):
-    """X − Y or X / Y of independent quantities of one metric: shares, or the same increasing function of both.
+    """X − Y or X / Y of independent quantities: Betas, or the same increasing function of two Betas.
 
     Attributes
     ----------
-    first, second : Beta or Transformed
+    first, second : Beta or TransformedBeta
         X and Y.
-    mirrored : Mixture
-        The same, in terms of 1 less either share. Near 1 numbers are 1e-16 apart, which is coarse for a Beta whose
-        second parameter is small: of two systems without an error, and little prior, all that differs is there. Where
-        both ends have such mass an error is left, 2e-4 for two of Beta(0.09, 0.09).
+    mirrored : FunctionOfTwoBetas
+        The same contrast in terms of 1 − X and 1 − Y. Near 1 floating-point numbers are 1e-16 apart, which is coarse
+        for a Beta whose second parameter is small: for two systems without an error, and little prior, all that
+        differs is there. Where both ends have such mass an error remains, 2e-4 for two of Beta(0.09, 0.09).
     equal : float
-        Its value where X = Y.
+        Value of the contrast where X = Y.
     """
 
-    first: Exact
-    second: Exact
+    first: ExactDistribution
+    second: ExactDistribution
     mirrored: FunctionOfTwoBetas
     equal: float
 
-    def _oriented(self, function: Callable[[FunctionOfTwoBetas, Array], list[Array]], x: Array) -> list[Array]:
-        """Where X and Y are nearly equal, and both may be within rounding of 1, take 1 less either."""
+    def take(self, index: Codes | slice) -> Self:
+        return replace(
+            super().take(index),
+            first=self.first.take(index),
+            second=self.second.take(index),
+            mirrored=self.mirrored.take(index),
+        )
+
+    def oriented(self, function: Callable[[FunctionOfTwoBetas, Array], list[Array]], x: Array) -> list[Array]:
+        """Use 1 − X and 1 − Y where X and Y are nearly equal and both may be within rounding of 1."""
         x = np.broadcast_to(x, (self.size, x.shape[-1]))
         at_one, at_zero = self.inner.b + self.outer.b, self.inner.a + self.outer.a
         alike = (at_one < np.minimum(at_zero, 1)) & (np.abs(x - self.equal) < _ALIKE)
         results = [np.empty(x.shape), np.empty(x.shape)]
-        for chosen, part in ((~alike, self), (alike, self.mirrored)):
-            rows = np.flatnonzero(chosen.any(-1))
+        for places, part in ((~alike, self), (alike, self.mirrored)):
+            rows = np.flatnonzero(places.any(-1))
             if len(rows):
-                values = FunctionOfTwoBetas._oriented(part.take(rows), function, x[rows])
+                values = FunctionOfTwoBetas.oriented(part.take(rows), function, x[rows])
                 for result, value in zip(results, values, strict=True):
-                    result[rows] = np.where(chosen[rows], value, result[rows])
+                    result[rows] = np.where(places[rows], value, result[rows])
         return results
 
-    def _panel(self, t: Array) -> Panel:
-        """Integrate over the outer share itself where its density is finite: that takes no quantiles of it."""
-        outer, inner = (min(share.a.min(), share.b.min()) for share in (self.outer, self.inner))
+    def panel(self, t: Array) -> Panel:
+        """Integrate over W itself where its density is finite, which needs no quantiles of W."""
+        outer, inner = (min(beta.a.min(), beta.b.min()) for beta in (self.outer, self.inner))
         if outer < 1:
-            return super()._panel(t)
+            return super().panel(t)
         assert self.form.outer_at is not None
-        tail = np.array([[_TAIL]])
+        tail = np.array([[TAIL]])
         t = np.where(np.isinf(t), self.equal, t)
         at_ends = [self.form.outer_at(t, end, 1 - end) for end in (self.inner.ppf(tail), self.inner.isf(tail))]
         bounds = self.outer.ppf(tail), self.outer.isf(tail)
         first, last = (np.clip(end(*at_ends), *bounds) for end in (np.minimum, np.maximum))
-        node, rest_node, weight = _gauss_legendre() if min(inner, outer) >= _SMOOTH else tanh_sinh()
+        node, rest_node, weight = gauss_legendre() if min(inner, outer) >= _SMOOTH else tanh_sinh()
         length = (last - first)[..., None]
         w, rest = first[..., None] + length * node, (1 - last)[..., None] + length * rest_node
         before, after = self.outer.cdf(first), self.outer.sf(last)
         weights = weight * np.exp(Beta(self.outer.a[..., None], self.outer.b[..., None]).logpdf(w))
-        # Of the mass between, not by the density's own norm, which at large counts loses digits.
+        # Normalised by the mass between the ends, not by the norm of the density, which loses digits at large counts.
         weights *= ((1 - before - after) / np.maximum(weights.sum(-1), 1e-300))[..., None]
         threshold = self.form.inner_at(t[..., None], w, rest)
         slope = np.abs(complex_step(lambda z: self.form.inner_at(z, w, rest), t[..., None]))
@@ -91,7 +97,7 @@ class IndependentContrast(FunctionOfTwoBetas):
 
 
 def _off_zero(panel: Panel, size: Array) -> Panel:
-    """Move thresholds that cancel to 0, where densities may be infinite, as far away as what cancels is rounded."""
+    """Move thresholds that cancel to 0, where densities may be infinite, away from it by the rounding error."""
     least = np.spacing(np.where(np.isinf(size), 1, size))[..., None]
     return panel._replace(threshold=np.where(np.abs(panel.threshold) < least, least, panel.threshold))
 
@@ -100,12 +106,24 @@ def _off_zero(panel: Panel, size: Array) -> Panel:
 class Difference(IndependentContrast):
     """X − Y."""
 
-    def _panel(self, t: Array) -> Panel:
-        return _off_zero(super()._panel(t), np.abs(t))
+    def panel(self, t: Array) -> Panel:
+        return _off_zero(super().panel(t), np.abs(t))
 
     def mean_sd(self) -> tuple[Array, Array]:
         (mean, sd), (second_mean, second_sd) = self.first.mean_sd(), self.second.mean_sd()
         return mean - second_mean, np.hypot(sd, second_sd)
+
+    def shortfall(self) -> Array:
+        """Integrate P(X < t < Y) over t, between the quantiles of both, where the distribution functions bend."""
+        levels = np.array([[TAIL, 0.5, 1 - TAIL]])
+        bends = self.first.ppf(levels), self.second.ppf(levels)
+        low, high = bends[0][:, :1], np.maximum(bends[1][:, -1:], bends[0][:, :1])
+        edges = np.clip(np.sort(np.hstack(bends)), low, high)
+        node, _, weight = tanh_sinh(49)
+        length = np.diff(edges)[..., None]
+        t = (edges[:, :-1, None] + length * node).reshape(len(edges), -1)
+        inside = self.first.cdf(t) * self.second.sf(t)
+        return np.asarray((inside * (length * weight).reshape(t.shape)).sum(-1))
 
 
 @dataclass(frozen=True)
@@ -121,85 +139,98 @@ class Ratio(IndependentContrast):
         return mean, mean * np.sqrt(variation + inverse_variation + variation * inverse_variation)
 
 
-def difference(first: Exact, second: Exact) -> Difference:
+def difference(first: ExactDistribution, second: ExactDistribution) -> Difference:
     """Return X − Y."""
     width = first.bounds[1] - first.bounds[0]
     return _independent(Difference, first, second, operator.sub, operator.add, (-width, width), 0.0)
 
 
-def ratio(first: Exact, second: Exact) -> Ratio:
+def ratio(first: ExactDistribution, second: ExactDistribution) -> Ratio:
     """Return X / Y."""
     return _independent(Ratio, first, second, operator.truediv, operator.mul, (0.0, np.inf), 1.0)
 
 
-@cache
-def _gauss_legendre(nodes: int = 48) -> tuple[Array, Array, Array]:
-    """Return nodes in (0, 1), their distances from 1, and weights, for integrands smooth up to the ends."""
-    x, weights = np.polynomial.legendre.leggauss(nodes)
-    return (1 + x) / 2, (1 - x) / 2, weights / 2
+@dataclass(frozen=True)
+class _Contrast:
+    """The contrast f(x) ∘ f(y) of two Betas x and y, and where it has a value t.
+
+    Attributes
+    ----------
+    forward, inverse : callable
+        f and its inverse.
+    apart, together : callable
+        The operation, and the one that undoes it: subtraction and addition, or division and multiplication.
+    """
+
+    forward: Callable[[Any], Any]
+    inverse: Callable[[Any], Any]
+    apart: Operation
+    together: Operation
+
+    def value(self, x: Array, _: Array, y: Array, __: Array) -> Array:
+        return np.asarray(self.apart(self.forward(x), self.forward(y)))
+
+    def x_at(self, t: Array, y: Array, _: Array) -> Array:
+        return np.asarray(self.inverse(self.together(self.forward(y), t)))
+
+    def y_at(self, t: Array, x: Array, _: Array) -> Array:
+        return np.asarray(self.inverse(self.apart(self.forward(x), t)))
+
+    # In terms of 1 − x and 1 − y: by the step from the other one, which is 0 between equals, and not by its distance
+    # from 1.
+
+    def mirrored_value(self, _: Array, y: Array, __: Array, x: Array) -> Array:
+        return np.asarray(self.apart(self.forward(x), self.forward(y)))
+
+    def rest_y_at(self, t: Array, rest_x: Array, x: Array) -> Array:
+        return np.asarray(rest_x - (self.inverse(self.apart(self.forward(x), t)) - self.inverse(self.forward(x))))
+
+    def rest_x_at(self, t: Array, rest_y: Array, y: Array) -> Array:
+        return np.asarray(rest_y - (self.inverse(self.together(self.forward(y), t)) - self.inverse(self.forward(y))))
 
 
 def _independent[T: IndependentContrast](
     kind: type[T],
-    first: Exact,
-    second: Exact,
+    first: ExactDistribution,
+    second: ExactDistribution,
     apart: Operation,
     together: Operation,
     bounds: tuple[float, float],
     equal: float,
 ) -> T:
-    """Return X apart from Y; `together` undoes it."""
-    (x, forward, inverse), (y, _, _) = _parts(first), _parts(second)
-
-    def share(operation: Operation) -> Callable[[Array, Array, Array], Array]:
-        return lambda t, other, _: np.asarray(inverse(operation(forward(other), t)))
-
-    def complement(operation: Operation) -> Callable[[Array, Array, Array], Array]:
-        # By the step from the other, which is none between equals, and not by its distance from 1.
-        def at(t: Array, other: Array, rest: Array) -> Array:
-            return np.asarray(other - (inverse(operation(forward(rest), t)) - inverse(forward(rest))))
-
-        return at
-
+    """Return the contrast of X and Y by an operation that `together` undoes."""
+    x, y = first.base, second.base
+    contrast = _Contrast(first.forward, first.inverse, apart, together)
     mirrored = FunctionOfTwoBetas(
         Beta(y.b, y.a),
         Beta(x.b, x.a),
-        LevelSets(complement(apart), complement(together), increasing_outer=False),
-        lambda _, y, __, x: apart(forward(x), forward(y)),
+        LevelSets(contrast.rest_y_at, contrast.rest_x_at, increasing_outer=False),
+        contrast.mirrored_value,
         bounds,
     )
-    surface = LevelSets(share(together), share(apart), increasing_outer=False)
-    return kind(
-        x, y, surface, lambda x, _, y, __: apart(forward(x), forward(y)), bounds, first, second, mirrored, equal
-    )  # fmt: skip
+    form = LevelSets(contrast.x_at, contrast.y_at, increasing_outer=False)
+    return kind(x, y, form, contrast.value, bounds, first, second, mirrored, equal)
 
 
-def _parts(quantity: Exact) -> tuple[Beta, Callable[[Any], Any], Callable[[Any], Any]]:
-    """Return the share that a quantity is a function of, the function and its inverse."""
-    if isinstance(quantity, TransformedBeta):
-        return quantity.base, quantity.forward, quantity.inverse
-    return quantity, lambda x: x, lambda t: t
-
-
-def _inverse_moments(quantity: Exact) -> tuple[Array, Array]:
+def _inverse_moments(quantity: ExactDistribution) -> tuple[Array, Array]:
     """Return the mean and the squared coefficient of variation of 1/Y, inf where they diverge.
 
-    A power of the share that would diverge is taken into its Beta: x⁻ᵖ Beta(x; a, b) ∝ Beta(x; a − p, b).
+    A power of the Beta that would diverge is absorbed into its density: x⁻ᵖ Beta(x; a, b) ∝ Beta(x; a − p, b).
     """
-    share, forward, _ = _parts(quantity)
+    beta = quantity.base
     diverges = quantity.bounds[0] == 0
-    found = []
+    moments = []
     for power in (1, 2) if diverges else (0, 0):
-        finite = share.a > power
-        x, _, weights = beta_nodes(np.where(finite, share.a - power, 1), share.b, 513)
+        finite = beta.a > power
+        x, _, weights = beta_nodes(np.where(finite, beta.a - power, 1), beta.b, 513)
         x = np.maximum(x, 1e-150)
         total = (weights * x**power).sum(-1)
         # x/y has a limit where both vanish.
-        limited = x / np.asarray(forward(x))
+        limited = x / np.asarray(quantity.forward(x))
         mean = (weights * x ** (power - 1) * limited).sum(-1) / total
         square = (weights * x ** (power - 2) * (limited - mean[:, None] * x) ** 2).sum(-1) / total
-        found.append(np.where(finite[:, 0], (mean, square / mean**2), np.inf))
-    return found[0][0], found[1][1]
+        moments.append(np.where(finite[:, 0], (mean, square / mean**2), np.inf))
+    return moments[0][0], moments[1][1]
 
 
 @dataclass(frozen=True)
@@ -209,8 +240,8 @@ class Discordant(FunctionOfTwoBetas):
     Given S it grows with B; given B it grows with S only where B > 1/2, so the integral is always over S.
     """
 
-    def _panel(self, t: Array) -> Panel:
-        return _off_zero(super()._panel(t), np.ones_like(t))
+    def panel(self, t: Array) -> Panel:
+        return _off_zero(super().panel(t), np.ones_like(t))
 
     def mean_sd(self) -> tuple[Array, Array]:
         first, second = self.inner.a[:, 0], self.inner.b[:, 0]
@@ -220,54 +251,33 @@ class Discordant(FunctionOfTwoBetas):
         variance = ((first + second) - (first - second) * mean) / (total * (total + 1))
         return mean, np.sqrt(variance)
 
+    def shortfall(self) -> Array:
+        """Return E[S] E[max(1 − 2B, 0)]."""
+        a, b, rest = self.inner.a[:, 0], self.inner.b[:, 0], self.outer.b[:, 0]
+        plain, size_biased = Beta(a[:, None], b[:, None]), Beta(a[:, None] + 1, b[:, None])
+        half = np.array([[0.5]])
+        expected = plain.cdf(half)[:, 0] - 2 * a / (a + b) * size_biased.cdf(half)[:, 0]
+        return np.asarray((a + b) / (a + b + rest) * expected)
+
 
 def discordant(first: Array, second: Array, rest: Array) -> Discordant:
     """Return θ_1 − θ_2 of Dirichlets of these weights, (m,) each."""
     first, second, rest = (weight.reshape(-1, 1) for weight in (first, second, rest))
-
-    def share_of_discordant(t: Array, x: Array, _: Array) -> Array:
-        # Where no share will do, one out of reach, in the order in which the others are.
-        beyond = 1e300 * np.where(t > 0, 1 - x, np.where(t < 0, x, x - 0.5))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(t * (x - 0.5) > 0, t / (2 * x - 1), beyond)
-
-    surface = LevelSets(lambda t, w, _: (1 + t / w) / 2, share_of_discordant, increasing_outer=None)
-    return Discordant(
-        Beta(first, second), Beta(first + second, rest), surface, lambda x, _, w, __: w * (2 * x - 1), (-1.0, 1.0)
-    )  # fmt: skip
+    form = LevelSets(_split_at, _discordant_at, increasing_outer=None)
+    return Discordant(Beta(first, second), Beta(first + second, rest), form, _difference_of_discordant, (-1.0, 1.0))
 
 
-@singledispatch
-def shortfall(distribution: Distribution) -> Array:
-    """Return E[max(−D, 0)], (m,)."""
-    raise NotImplementedError(type(distribution).__name__)
+def _difference_of_discordant(b: Array, _: Array, s: Array, __: Array) -> Array:
+    return s * (2 * b - 1)
 
 
-@shortfall.register
-def _(distribution: Difference) -> Array:
-    """Integrate P(X < t < Y) over t, between the quantiles of both: there the distribution functions bend."""
-    first, second = distribution.first, distribution.second
-    levels = np.array([[_TAIL, 0.5, 1 - _TAIL]])
-    bends = first.ppf(levels), second.ppf(levels)
-    low, high = bends[0][:, :1], np.maximum(bends[1][:, -1:], bends[0][:, :1])
-    edges = np.clip(np.sort(np.hstack(bends)), low, high)
-    node, _, weight = tanh_sinh(49)
-    length = np.diff(edges)[..., None]
-    t = (edges[:, :-1, None] + length * node).reshape(len(edges), -1)
-    inside = first.cdf(t) * second.sf(t)
-    return np.asarray((inside * (length * weight).reshape(t.shape)).sum(-1))
+def _split_at(t: Array, s: Array, _: Array) -> Array:
+    """Return the B at which S(2B − 1) = t."""
+    return (1 + t / s) / 2
 
 
-@shortfall.register
-def _(distribution: Discordant) -> Array:
-    """Return E[S] E[max(1 − 2B, 0)]."""
-    a, b, rest = distribution.inner.a[:, 0], distribution.inner.b[:, 0], distribution.outer.b[:, 0]
-    fewer, heavier = Beta(a[:, None], b[:, None]), Beta(a[:, None] + 1, b[:, None])
-    half = np.array([[0.5]])
-    short = fewer.cdf(half)[:, 0] - 2 * a / (a + b) * heavier.cdf(half)[:, 0]
-    return np.asarray((a + b) / (a + b + rest) * short)
-
-
-@shortfall.register
-def _(distribution: Draws) -> Array:
-    return np.asarray(np.nanmean(np.maximum(-distribution.values, 0), (-2, -1)))
+def _discordant_at(t: Array, b: Array, _: Array) -> Array:
+    """Return the S at which S(2B − 1) = t; where there is none, one out of reach that keeps the order."""
+    beyond = 1e300 * np.where(t > 0, 1 - b, np.where(t < 0, b, b - 0.5))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(t * (b - 0.5) > 0, t / (2 * b - 1), beyond)

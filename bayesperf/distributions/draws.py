@@ -1,21 +1,21 @@
-"""The one-dimensional posterior that is known by its draws, with the verbs of `bayesperf._distributions`."""
+"""Distributions known by their draws."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from bayesperf.core.arrays import Array
-from bayesperf.distributions.two_betas import Distribution
+from bayesperf.core.arrays import Array, Codes
+from bayesperf.distributions.base import Distribution
 
 
 @dataclass(frozen=True)
 class Draws(Distribution):
-    """Draws (m, chains, n) of a quantity; NaN where it is undefined, which every verb leaves out.
+    """Draws (m, chains, n) of a quantity; NaN where it is undefined, which every method leaves out.
 
     Attributes
     ----------
@@ -38,6 +38,9 @@ class Draws(Distribution):
     @property
     def size(self) -> int:
         return len(self.values)
+
+    def take(self, index: Codes | slice) -> Self:
+        return replace(self, values=self.values[index])
 
     def cdf(self, x: Array) -> Array:
         return self._each(lambda v, x: np.searchsorted(v, x, side="right") / len(v), x)
@@ -97,14 +100,21 @@ class Draws(Distribution):
             return sd / np.sqrt(defined.sum((1, 2)))
         from arviz_stats.base import array_stats
 
-        # Of a ratio of two means, the sum over the defined draws and their share.
+        # The mean over the defined draws is a ratio of two means: of their sum and of their fraction.
         deviations = np.where(defined & np.isfinite(mean)[:, None, None], self.values - mean[:, None, None], 0)
         errors = [array_stats.mcse(v, chain_axis=0, draw_axis=1) for v in deviations]
         return np.where(np.isfinite(mean), np.asarray(errors) / defined.mean((1, 2)), np.inf)
 
     def undefined(self) -> Array:
-        """Return the share of draws in which the quantity is undefined."""
         return np.isnan(self.values).mean((1, 2))
+
+    def shortfall(self) -> Array:
+        return np.asarray(np.nanmean(np.maximum(-self.values, 0), (-2, -1)))
+
+    def resample(self, n: int, rng: np.random.Generator) -> Array:
+        """Return n of the draws, the same ones of each quantity, (m, n); with replacement if there are fewer."""
+        flat = self.values.reshape(self.size, -1)
+        return np.asarray(flat[:, rng.choice(flat.shape[-1], n, replace=n > flat.shape[-1])])
 
 
 def _quantile(ordered: Array, q: Array) -> Array:

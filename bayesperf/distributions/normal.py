@@ -1,16 +1,15 @@
-"""Normal approximations, with the verbs of `bayesperf._distributions`: on a metric's own scale, or of its log-odds."""
+"""Normal approximations: on a metric's own scale, or on that of its log-odds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import special
 
-from bayesperf.core.arrays import Array
-from bayesperf.distributions.differences import shortfall
-from bayesperf.distributions.two_betas import Distribution
+from bayesperf.core.arrays import Array, Codes
+from bayesperf.distributions.base import Distribution
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(101)
 
@@ -19,8 +18,8 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(101)
 class Normal(Distribution):
     """Normal(location, scale); a scale of 0 puts all mass on the location.
 
-    What lies beyond the bounds is counted at them, so intervals are clipped; the density, mean and standard deviation
-    are the normal's.
+    Mass beyond the bounds is counted at the bounds, so intervals are clipped; the density, mean and standard deviation
+    are those of the normal.
     """
 
     location: Array
@@ -31,6 +30,9 @@ class Normal(Distribution):
     @property
     def size(self) -> int:
         return len(self.location)
+
+    def take(self, index: Codes | slice) -> Self:
+        return replace(self, location=self.location[index], scale=self.scale[index])
 
     def cdf(self, x: Array) -> Array:
         inside = np.where(self.scale > 0, special.ndtr(self._standard(x)), x >= self.location)
@@ -54,30 +56,28 @@ class Normal(Distribution):
     guess = ppf
 
     def hdi(self, prob: float) -> Array:
-        """Return the equal-tailed interval: a symmetric density with one mode has none shorter."""
-        return self.ppf(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
+        """Return the equal-tailed interval: for a symmetric density with one mode none is shorter."""
+        return self.eti(prob)
 
     def mean_sd(self) -> tuple[Array, Array]:
         return self.location[:, 0], self.scale[:, 0]
+
+    def shortfall(self) -> Array:
+        """Return scale · φ(z) − location · Φ(−z) with z = location/scale, of the normal without its bounds."""
+        location, scale = self.mean_sd()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = location / scale
+            below = scale * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) - location * special.ndtr(-z)
+        return np.where(scale > 0, below, np.maximum(-location, 0))
 
     def _standard(self, x: Array) -> Array:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.asarray((x - self.location) / self.scale)
 
 
-@shortfall.register
-def _(distribution: Normal) -> Array:
-    """Of the normal itself: with z = location/scale, scale · φ(z) − location · Φ(−z)."""
-    location, scale = distribution.mean_sd()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = location / scale
-        below = scale * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) - location * special.ndtr(-z)
-    return np.where(scale > 0, below, np.maximum(-location, 0))
-
-
 @dataclass(frozen=True)
 class LogitNormal(Distribution):
-    """A share whose log-odds are Normal(location, scale), scale > 0."""
+    """A quantity in (0, 1) whose log-odds are Normal(location, scale), scale > 0."""
 
     location: Array
     scale: Array
@@ -87,6 +87,9 @@ class LogitNormal(Distribution):
     @property
     def size(self) -> int:
         return len(self.location)
+
+    def take(self, index: Codes | slice) -> Self:
+        return replace(self, location=self.location[index], scale=self.scale[index])
 
     def cdf(self, x: Array) -> Array:
         return self._log_odds.cdf(special.logit(np.clip(x, 0, 1)))

@@ -1,17 +1,16 @@
-"""The Student-t posterior of a mean difference, with the verbs of `bayesperf._distributions`."""
+"""The Student-t distribution: the posterior of a mean difference."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayesperf.core.arrays import Array
-from bayesperf.distributions.differences import shortfall
-from bayesperf.distributions.two_betas import Distribution
+from bayesperf.core.arrays import Array, Codes
+from bayesperf.distributions.base import Distribution
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,9 @@ class StudentT(Distribution):
     @property
     def size(self) -> int:
         return len(self.location)
+
+    def take(self, index: Codes | slice) -> Self:
+        return replace(self, location=self.location[index], scale=self.scale[index], df=self.df[index])
 
     def cdf(self, x: Array) -> Array:
         z = self._standard(x)
@@ -64,8 +66,8 @@ class StudentT(Distribution):
     guess = ppf
 
     def hdi(self, prob: float) -> Array:
-        """Return the equal-tailed interval: a symmetric density with one mode has none shorter."""
-        return self.ppf(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
+        """Return the equal-tailed interval: for a symmetric density with one mode none is shorter."""
+        return self.eti(prob)
 
     def mean_sd(self) -> tuple[Array, Array]:
         location, scale, df = (part[:, 0] for part in (self.location, self.scale, self.df))
@@ -73,8 +75,17 @@ class StudentT(Distribution):
         spread = scale > 0
         return np.where(spread & (df <= 1), np.inf, location), np.where(spread & (df <= 2), np.inf, sd)
 
-    def draws(self, n: int, rng: np.random.Generator) -> Array:
-        """Return n draws of each, (m, n)."""
+    def shortfall(self) -> Array:
+        """Return scale · [z F(z) + f(z) (df + z²)/(df − 1)] of T at z = −location/scale, by parts; inf for df ≤ 1."""
+        location, scale, df = (part[:, 0] for part in (self.location, self.scale, self.df))
+        zero = np.zeros((self.size, 1))
+        below, density = self.cdf(zero)[:, 0], self.pdf(zero)[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # The density here is f/scale.
+            spread = density * (df * scale**2 + location**2) / (df - 1) - location * below
+        return np.where(scale > 0, np.where(df > 1, spread, np.inf), np.maximum(-location, 0))
+
+    def resample(self, n: int, rng: np.random.Generator) -> Array:
         return np.asarray(self.location + self.scale * rng.standard_t(self.df, (self.size, n)))
 
     def _standard(self, x: Array) -> Array:
@@ -88,15 +99,3 @@ class StudentT(Distribution):
             near = special.betaincc(0.5, self.df / 2, square / (self.df + square))
             far = special.betainc(self.df / 2, 0.5, self.df / (self.df + square))
         return np.asarray(0.5 * np.where(square < self.df, near, far))
-
-
-@shortfall.register
-def _(distribution: StudentT) -> Array:
-    """Return scale · [z F(z) + f(z) (df + z²)/(df − 1)] of T at z = −location/scale, by parts; inf for df ≤ 1."""
-    location, scale, df = (part[:, 0] for part in (distribution.location, distribution.scale, distribution.df))
-    zero = np.zeros((distribution.size, 1))
-    below, density = distribution.cdf(zero)[:, 0], distribution.pdf(zero)[:, 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # The density here is f/scale.
-        spread = density * (df * scale**2 + location**2) / (df - 1) - location * below
-    return np.where(scale > 0, np.where(df > 1, spread, np.inf), np.maximum(-location, 0))

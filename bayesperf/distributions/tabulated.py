@@ -1,4 +1,4 @@
-"""A quantity in (0, 1) that is known by its density at the nodes of a quadrature, with the verbs of a distribution."""
+"""Distributions on (0, 1) known by their density at the nodes of a quadrature."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from functools import cache
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 from scipy.interpolate import make_interp_spline
 
-from bayesperf.core.arrays import Array
-from bayesperf.distributions.two_betas import Distribution
+from bayesperf.core.arrays import Array, Codes
+from bayesperf.distributions.base import Distribution
 
 # Steps between two nodes after refinement: what cubics between them leave is about 1e-8.
 _STEPS = 8
@@ -68,7 +67,7 @@ class Axis(NamedTuple):
     def refined(self, steps: int) -> Axis:
         return self._replace(step=self.step / steps)
 
-    def take(self, index: NDArray[np.intp] | slice) -> Axis:
+    def take(self, index: Codes | slice) -> Axis:
         return Axis(*(part[index] for part in self))
 
 
@@ -133,8 +132,15 @@ class Tabulated(Distribution):
     def size(self) -> int:
         return len(self.cumulative)
 
-    def take(self, index: NDArray[np.intp] | slice) -> Self:
-        return replace(super().take(index), axis=self.axis.take(index))
+    def take(self, index: Codes | slice) -> Self:
+        return replace(
+            self,
+            axis=self.axis.take(index),
+            log_density=self.log_density[index],
+            slope=self.slope[index],
+            cumulative=self.cumulative[index],
+            moments=self.moments[index],
+        )
 
     def mean_sd(self) -> tuple[Array, Array]:
         return self.moments[:, 0], self.moments[:, 1]
@@ -174,7 +180,7 @@ class Tabulated(Distribution):
         """Density of v at the nodes."""
         return np.exp(self.log_density) * self.axis.pace(self.axis.positions(self.cumulative.shape[1]))
 
-    def _cubic(self, values: Array, slopes: Array, cell: NDArray[np.intp], part: Array) -> tuple[Array, Array]:
+    def _cubic(self, values: Array, slopes: Array, cell: Codes, part: Array) -> tuple[Array, Array]:
         """Return Hermite's cubic and its slope by v, part of the way through cells."""
         left, right = (np.take_along_axis(values, cell + i, -1) for i in (0, 1))
         start, end = (np.take_along_axis(slopes, cell + i, -1) * self.axis.step for i in (0, 1))

@@ -23,7 +23,7 @@ from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.intervals.limits import ADVICE, labelled, warn_of_no_width
 from bayesperf.intervals.resampling import Acceleration, Units
 from bayesperf.intervals.statistic import Statistic, strata
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 
 # How many cells take so long to draw that a progress bar is shown.
 _LONG = 2**27

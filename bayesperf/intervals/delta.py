@@ -15,7 +15,7 @@ from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.intervals.limits import ADVICE, labelled, normal_quantile, warn_of_no_width
 from bayesperf.intervals.proportion import wilson
 from bayesperf.intervals.statistic import Statistic, place, strata
-from bayesperf.metrics.registry import ARGUMENTS, Metric
+from bayesperf.metrics.metric import ARGUMENTS, Metric
 
 # Complex cells held at once.
 _BLOCK = 2**20

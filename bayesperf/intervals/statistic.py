@@ -13,7 +13,8 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
-from bayesperf.metrics.registry import Metric, applicable
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.registry import applicable
 
 DESIGNS = ("joint", "by_actual")
 

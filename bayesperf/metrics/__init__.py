@@ -1,7 +1,9 @@
 """Metrics of a confusion matrix: `names` lists them, `table` shows their facts, `register` adds one of your own."""
 
-from bayesperf.metrics.formulas import cost, fbeta, score
-from bayesperf.metrics.registry import Metric, get, names, register, table, unregister
+from bayesperf.metrics.formulas import cost, fbeta
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.registry import get, names, register, table, unregister
+from bayesperf.metrics.score import score
 
 __all__ = [
     "Metric",

@@ -1,22 +1,24 @@
-"""The vocabulary in which a metric says what its exact posterior is.
+"""How a metric states its exact posterior.
 
 With cells θ ~ Dirichlet(ω), the probability of a set S of cells given S or another set F, disjoint from it, is
-Beta(Σ_S ω, Σ_F ω). Every closed form comes from that: a `Proportion` is such a Beta, an `IncreasingFunction` is one of a
-proportion, and `TwoProportions` is a function of two independent ones, integrated over the second.
+Beta(Σ_S ω, Σ_F ω). Every closed form comes from that: a `Proportion` is such a Beta, an `IncreasingFunction` is a
+function of one, and `TwoProportions` is a function of two independent ones, integrated over the second.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 from bayesperf.core.arrays import Numbers
 
 
 @dataclass(frozen=True)
 class Proportion:
-    """A Beta-distributed share: cells `success` among `success` and `failure` (names of metric arguments)."""
+    """A Beta-distributed proportion: cells `success` among `success` and `failure` (names of metric arguments)."""
 
     success: tuple[str, ...]
     failure: tuple[str, ...]
@@ -25,14 +27,14 @@ class Proportion:
 
 @dataclass(frozen=True)
 class ProportionPair:
-    """Two independent shares.
+    """Two independent proportions.
 
     Attributes
     ----------
-    inner, outer : Share
-        The shares X and W.
+    inner, outer : Proportion
+        The proportions X and W.
     split : bool
-        Whether W splits the failures of X (else each share is of cells of its own).
+        Whether W splits the failures of X; else the two are of different cells.
     """
 
     inner: Proportion
@@ -40,7 +42,7 @@ class ProportionPair:
     split: bool = False
 
     def cells(self, x: Numbers, rest_x: Numbers, w: Numbers, rest_w: Numbers) -> dict[str, Numbers]:
-        """Return cells that stand for some values of X, 1 − X, W and 1 − W, up to what metrics of them ignore."""
+        """Return cells in which X, 1 − X, W and 1 − W have these values, up to what metrics of the pair ignore."""
         within = rest_x if self.split else 1.0
         (success,), (w_success,), (w_failure,) = self.inner.success, self.outer.success, self.outer.failure
         cells = {success: x, w_success: within * w, w_failure: within * rest_w}
@@ -50,7 +52,7 @@ class ProportionPair:
 
 @dataclass(frozen=True)
 class LevelSets:
-    """A function of two independent shares X and W, monotone in X, by where it has a value.
+    """A function of two independent quantities X and W in [0, 1], monotone in X, by where it has a given value.
 
     Attributes
     ----------
@@ -62,8 +64,8 @@ class LevelSets:
     increasing : bool
         Whether the function grows with X.
     increasing_outer : bool, optional
-        Whether it grows with W (of use only with `outer_at`); None if it does for some X only.
-    factors : tuple of two {"share", "inverse", "odds"}, optional
+        Whether it grows with W (used only with `outer_at`); None if it does so for some X only.
+    factors : tuple of two {"proportion", "inverse", "odds"}, optional
         If it is a product of X, 1/X or (1 − X)/X and likewise of W: its moments are then closed, and may be infinite.
     """
 
@@ -76,7 +78,7 @@ class LevelSets:
 
 @dataclass(frozen=True)
 class TwoProportions(LevelSets):
-    """A metric that is a function of a pair of independent shares, the inner one X and the outer one W."""
+    """A metric that is a function of a pair of independent proportions, the inner one X and the outer one W."""
 
     pair: ProportionPair = field(kw_only=True)
     method: ClassVar[str] = "quadrature"
@@ -84,50 +86,74 @@ class TwoProportions(LevelSets):
 
 @dataclass(frozen=True)
 class IncreasingFunction:
-    """An increasing function of a share, with its inverse (which must accept complex numbers)."""
+    """An increasing function of a proportion, with its inverse (which must accept complex numbers)."""
 
-    share: Proportion
+    proportion: Proportion
     forward: Callable[[Numbers], Numbers]
     inverse: Callable[[Numbers], Numbers]
     method: ClassVar[str] = "exact"
 
 
-type Exact = Proportion | IncreasingFunction | TwoProportions
+type ExactForm = Proportion | IncreasingFunction | TwoProportions
 
 RECALL, MISSES = Proportion(("tp",), ("fn",)), Proportion(("fn",), ("tp",))
 SPECIFICITY, FALSE_ALARMS = Proportion(("tn",), ("fp",)), Proportion(("fp",), ("tn",))
 PRECISION, NPV = Proportion(("tp",), ("fp",)), Proportion(("tn",), ("fn",))
 
-# The Jaccard index, and the share of false positives among the errors on positives.
-HITS = ProportionPair(Proportion(("tp",), ("fp", "fn")), Proportion(("fp",), ("fn",)), split=True)
+# The Jaccard index, and the proportion of false positives among the errors on positives.
+JACCARD = Proportion(("tp",), ("fp", "fn"))
+HITS = ProportionPair(JACCARD, Proportion(("fp",), ("fn",)), split=True)
+
+
+def f1_of_jaccard(j: Any) -> Any:
+    """Return F1 = 2J/(1 + J)."""
+    return 2 * j / (1 + j)
+
+
+def jaccard_of_f1(f: Any) -> Any:
+    """Return the Jaccard index F/(2 − F)."""
+    return f / (2 - f)
+
 
 # The exact forms of micro averages, by the number of classes. Every wrong prediction is one false positive and one
 # false negative, so that with accuracy A: Σtp = A, Σfn = Σfp = 1 − A, Σtn = (K − 1)A + (K − 2)(1 − A).
 _ACCURACY, _ERROR = Proportion(("correct",), ("wrong",)), Proportion(("wrong",), ("correct",))
 
 
-def micro_accuracy(_: int) -> Exact:
+def micro_accuracy(_: int) -> ExactForm:
     """Precision, recall and F_β: accuracy itself."""
     return _ACCURACY
 
 
-def micro_error(_: int) -> Exact:
-    """Their complements."""
+def micro_error(_: int) -> ExactForm:
+    """Their complements: the error rate."""
     return _ERROR
 
 
-def micro_jaccard(_: int) -> Exact:
-    """Return A/(2 − A)."""
-    return IncreasingFunction(_ACCURACY, lambda a: a / (2 - a), lambda t: 2 * t / (1 + t))
+def micro_jaccard(_: int) -> ExactForm:
+    """Return A/(2 − A): accuracy is the micro average of F1, too."""
+    return IncreasingFunction(_ACCURACY, jaccard_of_f1, f1_of_jaccard)
 
 
-def micro_rest(classes: int) -> Exact:
+def micro_rest(classes: int) -> ExactForm:
     """Specificity and npv, 1 − (1 − A)/(K − 1)."""
     k = classes - 1
-    return IncreasingFunction(_ACCURACY, lambda a: 1 - (1 - a) / k, lambda t: 1 - k * (1 - t))
+    return IncreasingFunction(_ACCURACY, partial(_specificity_of_accuracy, k), partial(_accuracy_of_specificity, k))
 
 
-def micro_rest_error(classes: int) -> Exact:
-    """Their complements."""
+def micro_rest_error(classes: int) -> ExactForm:
+    """Their complements, (1 − A)/(K − 1)."""
     k = classes - 1
-    return IncreasingFunction(_ERROR, lambda e: e / k, lambda t: k * t)
+    return IncreasingFunction(_ERROR, partial(_fraction_of_error, k), partial(operator.mul, k))
+
+
+def _specificity_of_accuracy(k: int, a: Numbers) -> Numbers:
+    return 1 - (1 - a) / k
+
+
+def _accuracy_of_specificity(k: int, t: Numbers) -> Numbers:
+    return 1 - k * (1 - t)
+
+
+def _fraction_of_error(k: int, e: Numbers) -> Numbers:
+    return e / k

@@ -16,7 +16,7 @@ The arguments a metric may ask for:
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,7 @@ from bayesperf.core.arrays import Numbers
 from bayesperf.metrics.exact_forms import (
     FALSE_ALARMS,
     HITS,
+    JACCARD,
     MISSES,
     NPV,
     PRECISION,
@@ -34,34 +35,16 @@ from bayesperf.metrics.exact_forms import (
     Proportion,
     ProportionPair,
     TwoProportions,
+    f1_of_jaccard,
+    jaccard_of_f1,
     micro_accuracy,
     micro_error,
     micro_jaccard,
     micro_rest,
     micro_rest_error,
 )
-from bayesperf.metrics.registry import (
-    FAMILIES,
-    Metric,
-    add,
-    applicable,
-    distance,
-    get,
-    masked_sum,
-    names,
-    register,
-    row,
-    table,
-    unregister,
-)
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from bayesperf.counts.matrix import ConfusionMatrix
-
-__all__ = ["Metric", "cost", "fbeta", "get", "names", "register", "score", "table", "unregister"]
-
+from bayesperf.metrics.metric import Metric, distance, masked_sum
+from bayesperf.metrics.registry import FAMILIES, add, get, row
 
 # ── Shares of examples ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -135,8 +118,7 @@ def prevalence(tp, fn, fp, tn):
     return (tp + fn) / (tp + fn + fp + tn)
 
 
-@row(aliases=("csi", "critical_success_index", "threat_score", "iou"), exact=Proportion(("tp",), ("fn", "fp")),
-      micro=micro_jaccard)  # fmt: skip
+@row(aliases=("csi", "critical_success_index", "threat_score", "iou"), exact=JACCARD, micro=micro_jaccard)
 def jaccard(tp, fn, fp):
     """Positives found, of all that are or are called positive (intersection over union)."""
     return tp / (tp + fn + fp)
@@ -145,8 +127,9 @@ def jaccard(tp, fn, fp):
 # ── Combinations of precision and recall ──────────────────────────────────────────────────────────────────────────────
 
 
-@row(aliases=("f1_score", "dice"), micro=micro_accuracy,
-      exact=IncreasingFunction(Proportion(("tp",), ("fn", "fp")), lambda j: 2 * j / (1 + j), lambda t: t / (2 - t)))  # fmt: skip
+@row(
+    aliases=("f1_score", "dice"), exact=IncreasingFunction(JACCARD, f1_of_jaccard, jaccard_of_f1), micro=micro_accuracy
+)
 def f1(tp, fn, fp):
     """Harmonic mean of precision and recall; 2J/(1 + J) with J the Jaccard index."""
     return 2 * tp / (2 * tp + fn + fp)
@@ -175,19 +158,23 @@ def fbeta(beta: float) -> Metric:
         raise ValueError(f"beta must be greater than 0 and finite; it is {beta}.")
     if beta == 1:
         return get("f1")
-    square = float(beta) ** 2
-    k = 1 + square
-
-    def function(tp, fn, fp):
-        """Weighted harmonic mean of precision and recall."""
-        return k * tp / (k * tp + square * fn + fp)
-
-    def jaccard_at(t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
-        g = w + square * rest
-        return np.asarray(g * t / (k * (1 - t) + g * t))
-
+    formula = _FBeta(float(beta) ** 2)
     name = f"f{np.format_float_positional(beta, trim='-')}"
-    return Metric(name, function, exact=TwoProportions(jaccard_at, pair=HITS), micro=micro_accuracy)
+    return Metric(name, formula, exact=TwoProportions(formula.jaccard_at, pair=HITS), micro=micro_accuracy)
+
+
+@dataclass(frozen=True)
+class _FBeta:
+    """Weighted harmonic mean of precision and recall."""
+
+    square: float
+
+    def __call__(self, tp, fn, fp):
+        return (1 + self.square) * tp / ((1 + self.square) * tp + self.square * fn + fp)
+
+    def jaccard_at(self, t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
+        k, g = 1 + self.square, w + self.square * rest
+        return np.asarray(g * t / (k * (1 - t) + g * t))
 
 
 # After the row of F1, whose name is of this family.
@@ -212,66 +199,99 @@ def fowlkes_mallows(tp, fn, fp):
 # 1e-16 apart, which is coarse for a Beta with a parameter of 1/4.
 
 _RATES = ProportionPair(RECALL, SPECIFICITY)
-# The macro average of recall, of any number of classes.
-add(Metric("balanced_accuracy", recall, aliases=("bac",), needs="classes", average="macro",
-            exact=TwoProportions(lambda t, s, _: 2 * t - s, lambda t, r, _: 2 * t - r, pair=_RATES)))  # fmt: skip
+_ERRORS = ProportionPair(MISSES, FALSE_ALARMS)
 
 
-@row(aliases=("hter",), greater_is_better=False,
-      exact=TwoProportions(lambda t, w, _: 2 * t - w, lambda t, x, _: 2 * t - x, pair=ProportionPair(MISSES, FALSE_ALARMS)))  # fmt: skip
-def half_total_error_rate(tp, fn, fp, tn):
-    """Mean of the false positive and the false negative rate."""
-    return (fn / (tp + fn) + fp / (fp + tn)) / 2
+def _at_mean(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
+    """Return the rate that has mean t with the other one."""
+    return 2 * t - other
 
 
-def _share_at_sum(t: Numbers, share: Numbers, _: Numbers) -> Numbers:
-    return np.asarray(1 + t - share)
+def _at_sum(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
+    """Return the rate that has sum 1 + t with the other one."""
+    return np.asarray(1 + t - other)
 
 
-@row(aliases=("youden_j", "bookmaker_informedness"), bounds=(-1.0, 1.0),
-      exact=TwoProportions(_share_at_sum, _share_at_sum, pair=_RATES))  # fmt: skip
-def informedness(tp, fn, fp, tn):
-    """Youden's J: recall + specificity − 1."""
-    return tp / (tp + fn) + tn / (fp + tn) - 1
+def _at_geometric_mean(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
+    return t * t / other
 
 
-@row(aliases=("g_mean",), exact=TwoProportions(lambda t, s, _: t * t / s, lambda t, r, _: t * t / r, pair=_RATES))
-def geometric_mean(tp, fn, fp, tn):
-    """Geometric mean of recall and specificity."""
-    return np.sqrt(tp / (tp + fn) * (tn / (fp + tn)))
+def _numerator_at_ratio(t: Numbers, denominator: Numbers, _: Numbers) -> Numbers:
+    return t * denominator
 
 
-@row(aliases=("lr+", "plr"), bounds=(0.0, np.inf),
-      exact=TwoProportions(lambda t, w, _: t * w, lambda t, x, _: x / t, increasing_outer=False,
-                    factors=("share", "inverse"), pair=ProportionPair(RECALL, FALSE_ALARMS)))  # fmt: skip
-def positive_likelihood_ratio(tp, fn, fp, tn):
-    """How much more often positives are called positive than negatives are: recall / fpr."""
-    return tp / (tp + fn) / (fp / (fp + tn))
-
-
-@row(aliases=("lr-", "nlr"), bounds=(0.0, np.inf), greater_is_better=False,
-      exact=TwoProportions(lambda t, w, _: t * w, lambda t, x, _: x / t, increasing_outer=False,
-                    factors=("share", "inverse"), pair=ProportionPair(MISSES, SPECIFICITY)))  # fmt: skip
-def negative_likelihood_ratio(tp, fn, fp, tn):
-    """How much more often positives are called negative than negatives are: fnr / specificity."""
-    return fn / (tp + fn) / (tn / (fp + tn))
+def _denominator_at_ratio(t: Numbers, numerator: Numbers, _: Numbers) -> Numbers:
+    return numerator / t
 
 
 def _error_at_odds_ratio(t: Numbers, error: Numbers, rest: Numbers) -> Numbers:
     return np.asarray(rest / (t * error + rest))
 
 
+def _recall_at_prevalence_threshold(t: Numbers, fpr: Numbers, _: Numbers) -> Numbers:
+    return fpr * (1 / t - 1) ** 2
+
+
+def _fpr_at_prevalence_threshold(t: Numbers, recall: Numbers, _: Numbers) -> Numbers:
+    return recall / (1 / t - 1) ** 2
+
+
+def _likelihood_ratio(pair: ProportionPair) -> TwoProportions:
+    factors = ("proportion", "inverse")
+    return TwoProportions(
+        _numerator_at_ratio, _denominator_at_ratio, increasing_outer=False, factors=factors, pair=pair
+    )
+
+
+# The macro average of recall, of any number of classes.
+add(Metric("balanced_accuracy", recall, aliases=("bac",), needs="classes", average="macro",
+            exact=TwoProportions(_at_mean, _at_mean, pair=_RATES)))  # fmt: skip
+
+
+@row(aliases=("hter",), greater_is_better=False, exact=TwoProportions(_at_mean, _at_mean, pair=_ERRORS))
+def half_total_error_rate(tp, fn, fp, tn):
+    """Mean of the false positive and the false negative rate."""
+    return (fn / (tp + fn) + fp / (fp + tn)) / 2
+
+
+@row(aliases=("youden_j", "bookmaker_informedness"), bounds=(-1.0, 1.0),
+      exact=TwoProportions(_at_sum, _at_sum, pair=_RATES))  # fmt: skip
+def informedness(tp, fn, fp, tn):
+    """Youden's J: recall + specificity − 1."""
+    return tp / (tp + fn) + tn / (fp + tn) - 1
+
+
+@row(aliases=("g_mean",), exact=TwoProportions(_at_geometric_mean, _at_geometric_mean, pair=_RATES))
+def geometric_mean(tp, fn, fp, tn):
+    """Geometric mean of recall and specificity."""
+    return np.sqrt(tp / (tp + fn) * (tn / (fp + tn)))
+
+
+@row(aliases=("lr+", "plr"), bounds=(0.0, np.inf),
+      exact=_likelihood_ratio(ProportionPair(RECALL, FALSE_ALARMS)))  # fmt: skip
+def positive_likelihood_ratio(tp, fn, fp, tn):
+    """How much more often positives are called positive than negatives are: recall / fpr."""
+    return tp / (tp + fn) / (fp / (fp + tn))
+
+
+@row(aliases=("lr-", "nlr"), bounds=(0.0, np.inf), greater_is_better=False,
+      exact=_likelihood_ratio(ProportionPair(MISSES, SPECIFICITY)))  # fmt: skip
+def negative_likelihood_ratio(tp, fn, fp, tn):
+    """How much more often positives are called negative than negatives are: fnr / specificity."""
+    return fn / (tp + fn) / (tn / (fp + tn))
+
+
 @row(aliases=("dor",), bounds=(0.0, np.inf),
-      exact=TwoProportions(_error_at_odds_ratio, _error_at_odds_ratio, increasing=False,
-                    increasing_outer=False, factors=("odds", "odds"), pair=ProportionPair(MISSES, FALSE_ALARMS)))  # fmt: skip
+      exact=TwoProportions(_error_at_odds_ratio, _error_at_odds_ratio, increasing=False, increasing_outer=False,
+                           factors=("odds", "odds"), pair=_ERRORS))  # fmt: skip
 def diagnostic_odds_ratio(tp, fn, fp, tn):
     """Ratio of the likelihood ratios, (tp·tn)/(fn·fp)."""
     return tp / fn * (tn / fp)
 
 
 @row(aliases=("pt",), greater_is_better=False,
-      exact=TwoProportions(lambda t, w, _: w * (1 / t - 1) ** 2, lambda t, x, _: x / (1 / t - 1) ** 2, increasing=False,
-                    pair=ProportionPair(RECALL, FALSE_ALARMS)))  # fmt: skip
+      exact=TwoProportions(_recall_at_prevalence_threshold, _fpr_at_prevalence_threshold, increasing=False,
+                           pair=ProportionPair(RECALL, FALSE_ALARMS)))  # fmt: skip
 def prevalence_threshold(tp, fn, fp, tn):
     """Prevalence below which precision falls most steeply: √fpr / (√recall + √fpr)."""
     return np.sqrt(fp / (fp + tn)) / (np.sqrt(tp / (tp + fn)) + np.sqrt(fp / (fp + tn)))
@@ -281,7 +301,7 @@ def prevalence_threshold(tp, fn, fp, tn):
 
 
 @row(aliases=("delta_p",), bounds=(-1.0, 1.0),
-      exact=TwoProportions(_share_at_sum, _share_at_sum, pair=ProportionPair(PRECISION, NPV)))  # fmt: skip
+      exact=TwoProportions(_at_sum, _at_sum, pair=ProportionPair(PRECISION, NPV)))  # fmt: skip
 def markedness(tp, fn, fp, tn):
     """Return precision + npv − 1."""
     return tp / (tp + fp) + tn / (fn + tn) - 1
@@ -362,14 +382,22 @@ def cost(cost_matrix: ArrayLike, name: str = "cost") -> Metric:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
         raise ValueError(f"cost_matrix must be square and finite; its shape is {matrix.shape}.")
 
-    def function(cells):
-        """Mean cost of an example."""
-        if cells.shape[-1] != len(matrix):
-            raise ValueError(f"cost_matrix is for {len(matrix)} classes; the confusion matrix has {cells.shape[-1]}.")
-        return masked_sum(cells, matrix) / cells.sum((-2, -1))
-
     bounds = (float(matrix.min()), float(matrix.max()))
-    return Metric(name, function, bounds=bounds, greater_is_better=False, needs="classes")
+    return Metric(name, _Cost(matrix), bounds=bounds, greater_is_better=False, needs="classes")
+
+
+@dataclass(frozen=True, eq=False)
+class _Cost:
+    """Mean cost of an example."""
+
+    matrix: Numbers
+
+    def __call__(self, cells):
+        if cells.shape[-1] != len(self.matrix):
+            raise ValueError(
+                f"cost_matrix is for {len(self.matrix)} classes; the confusion matrix has {cells.shape[-1]}."
+            )
+        return masked_sum(cells, self.matrix) / cells.sum((-2, -1))
 
 
 def headline(classes: int, has_positive: bool) -> list[str]:
@@ -377,42 +405,3 @@ def headline(classes: int, has_positive: bool) -> list[str]:
     if classes == 2 and has_positive:
         return ["accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "matthews_corrcoef"]
     return ["accuracy", "balanced_accuracy", "precision_macro", "recall_macro", "f1_macro", "matthews_corrcoef"]
-
-
-def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
-    """Return the point value of a metric for every matrix.
-
-    Parameters
-    ----------
-    cm : ConfusionMatrix
-        Counts, with any leading dims.
-    metric : str or Metric
-        A name of `names`, an alias, or a metric object.
-
-    Returns
-    -------
-    xarray.DataArray
-        Over the leading dims (and ``label`` for ``_per_class``). Undefined values (a denominator of 0) are NaN; macro
-        and weighted averages leave out the classes where the metric is undefined.
-
-    Examples
-    --------
-    >>> import bayesperf as bp
-    >>> cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
-    >>> bp.score(cm, "recall").item()
-    0.8
-    """
-    import xarray as xr
-
-    from bayesperf.counts.matrix import ConfusionMatrix
-
-    if not isinstance(cm, ConfusionMatrix):
-        raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
-    positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
-    found = applicable(metric, cm.labels, positive, cm.dims)
-    values = found.evaluate(cm.counts.values, positive, skip_undefined=True)
-    dims = (*cm.dims, *(["label"] if found.average == "per_class" else []))
-    coords = {name: value for name, value in cm.counts.coords.items() if set(value.dims) <= set(cm.dims)}
-    if found.average == "per_class":
-        coords["label"] = cm.labels
-    return xr.DataArray(np.where(np.isfinite(values), values, np.nan), coords, dims, name=found.name)

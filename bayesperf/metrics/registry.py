@@ -1,4 +1,4 @@
-"""What a metric is, and the register of them: the machinery under the table in `bayesperf.metrics`."""
+"""The register of metrics: finding one by name or alias, adding one, and listing them."""
 
 from __future__ import annotations
 
@@ -6,177 +6,13 @@ import difflib
 import inspect
 import re
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from bayesperf.core.arrays import Numbers
-from bayesperf.metrics.exact_forms import Exact, TwoProportions
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-Needs = Literal["binary", "classes", "ordered"]
-AVERAGES = ("macro", "micro", "weighted", "per_class")
-
-
-def distance(classes: int) -> Numbers:
-    """Return how many classes lie between two, (K, K)."""
-    return np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
-
-
-def masked_sum(cells: Numbers, mask: Numbers) -> Numbers:
-    """Return the sum of cells weighted by a mask."""
-    return np.asarray((cells * mask).sum((-2, -1)))
-
-
-# How each argument is taken from a matrix, given the position of its positive class.
-ARGUMENTS: dict[str, Callable[[Numbers, int], Numbers]] = {
-    "tp": lambda cells, positive: cells[..., positive, positive],
-    "fn": lambda cells, positive: cells[..., positive, 1 - positive],
-    "fp": lambda cells, positive: cells[..., 1 - positive, positive],
-    "tn": lambda cells, positive: cells[..., 1 - positive, 1 - positive],
-    "correct": lambda cells, _: np.einsum("...ii->...", cells),
-    "wrong": lambda cells, _: masked_sum(cells, distance(cells.shape[-1]) > 0),
-    "within_one": lambda cells, _: masked_sum(cells, distance(cells.shape[-1]) <= 1),
-    "beyond_one": lambda cells, _: masked_sum(cells, distance(cells.shape[-1]) > 1),
-    "cells": lambda cells, _: cells,
-}
-_BINARY_ARGUMENTS = {"tp", "fn", "fp", "tn"}
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A metric with its facts.
-
-    Attributes
-    ----------
-    name : str
-        Canonical name.
-    function : callable
-        The formula; its argument names are the cells it needs.
-    aliases : tuple of str
-        Other names that resolve to it.
-    bounds : tuple of float
-        Smallest and greatest possible value.
-    greater_is_better : bool or None
-        Direction; None where neither is better (prevalence).
-    needs : {"binary", "classes", "ordered"}
-        A binary matrix with a positive class, any number of classes, or classes in their order.
-    exact : Share, Transform, Mixture or None
-        Its posterior in closed form or by quadrature, for a binary matrix if `needs` is "binary" (or the form pairs the
-        two rows or columns), else for any; None means Monte Carlo.
-    average : {None, "macro", "micro", "weighted", "per_class"}
-        How the one-vs-rest values of K classes become one.
-    micro : callable or None
-        From the number of classes, the exact form of the micro average.
-    """
-
-    name: str
-    function: Callable[..., Any]
-    aliases: tuple[str, ...] = ()
-    bounds: tuple[float, float] = (0.0, 1.0)
-    greater_is_better: bool | None = True
-    needs: Needs = "binary"
-    exact: Exact | None = None
-    average: str | None = None
-    micro: Callable[[int], Exact] | None = None
-
-    @cached_property
-    def arguments(self) -> tuple[str, ...]:
-        """Names of the cells that the function takes."""
-        return tuple(inspect.signature(self.function).parameters)
-
-    @property
-    def title(self) -> str:
-        """The name in words, for tables and plots."""
-        return self.name.replace("_", " ")
-
-    @property
-    def description(self) -> str:
-        """What it measures, in a line."""
-        first = (inspect.getdoc(self.function) or "").partition("\n")[0].rstrip(".")
-        if self.average == "per_class":
-            return f"{first}, of each class against the rest"
-        return (
-            f"{self.average.capitalize()} average over classes: {first[:1].lower()}{first[1:]}"
-            if self.average
-            else first
-        )
-
-    def exact_form(self, classes: int) -> Exact | None:
-        """Return the exact form of the posterior for a number of classes, or None."""
-        match self.average:
-            case "micro":
-                return self.micro(classes) if self.micro else None
-            case "weighted":
-                return None
-            case "macro" if self.needs == "binary" or classes > 2:
-                return None
-        binary_only = isinstance(self.exact, TwoProportions) and self.needs != "binary"
-        return None if binary_only and classes > 2 else self.exact
-
-    def evaluate(self, cells: Numbers, positive: int | None = None, skip_undefined: bool = False) -> Numbers:
-        """Return the metric of matrices ``(..., K, K)``; with a last axis K if averaged "per_class".
-
-        Undefined values (0/0) are NaN. `skip_undefined` leaves classes whose value is NaN out of macro and weighted
-        means, as scikit-learn does.
-        """
-        cells = np.asarray(cells)
-        cells = cells if cells.dtype.kind in "fc" else cells.astype(float)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            leading = cells.shape[:-2]
-            if self.average is None:
-                position = 1 if positive is None else positive
-                return self._apply({a: ARGUMENTS[a](cells, position) for a in self.arguments}, leading)
-            parts = one_vs_rest(cells)
-            if self.average == "micro":
-                return self._apply({a: parts[a].sum(-1) for a in self.arguments}, leading)
-            values = self._apply({a: parts[a] for a in self.arguments}, (*leading, cells.shape[-1]))
-            if self.average == "per_class":
-                return values
-            weights = parts["tp"] + parts["fn"] if self.average == "weighted" else np.ones_like(values)
-            if skip_undefined:
-                weights = np.where(np.isfinite(values), weights, 0)
-                values = np.where(np.isfinite(values), values, 0)
-            return np.asarray((weights * values).sum(-1) / weights.sum(-1))
-
-    def _apply(self, arguments: dict[str, Numbers], shape: tuple[int, ...]) -> Numbers:
-        """Call the function; refuse values that are not one a matrix."""
-        value = np.asarray(self.function(**arguments))
-        if value.shape != shape:
-            raise ValueError(
-                f"metric {self.name!r}: its function returned shape {value.shape} where {shape} was wanted, one value "
-                "a matrix. Leave the leading axes alone: index cells as cells[..., 0, 0], sum over the last axes."
-            )
-        return value
-
-    def of_binary(self, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
-        """Return the metric of binary cells, also if it is meant for each class against the rest."""
-        cells = np.stack([np.stack([tn, fp], -1), np.stack([fn, tp], -1)], -2)
-        average = self.average if self.needs == "classes" else None
-        return replace(self, average=average).evaluate(cells, 1)
-
-    def depends_on_prevalence(self, classes: int) -> bool:
-        """Whether re-weighting the actual classes changes the metric (found by trying it on two tables)."""
-        rows = np.arange(1.0, classes + 1)[:, None]
-        table = 1 + np.cos(rows * np.arange(1, classes + 1)) ** 2
-        before, after = self.evaluate(table, 0), self.evaluate(table * rows, 0)
-        return not np.allclose(before, after, rtol=1e-9, atol=1e-12)
-
-
-def one_vs_rest(cells: Numbers) -> dict[str, Numbers]:
-    """Return tp, fn, fp, tn of each class against the rest, ``(..., K)`` each, of matrices ``(..., K, K)``."""
-    tp = np.einsum("...ii->...i", cells)
-    fn, fp = cells.sum(-1) - tp, cells.sum(-2) - tp
-    # Summed, not subtracted from the total: posterior draws of tiny cells must not come out negative.
-    classes = np.arange(cells.shape[-1])
-    rest = (classes[:, None, None] != classes[:, None]) & (classes[:, None, None] != classes)
-    tn = np.tensordot(cells, rest.astype(float), ((-2, -1), (1, 2)))
-    return {"tp": tp, "fn": fn, "fp": fp, "tn": tn}
-
+from bayesperf.metrics.metric import ARGUMENTS, AVERAGES, BINARY_ARGUMENTS, Metric, Needs
 
 _TABLE: dict[str, Metric] = {}
 _ALIASES: dict[str, str] = {}
@@ -252,7 +88,7 @@ def get(name: str | Metric) -> Metric:
     for average in AVERAGES:
         if name.endswith(f"_{average}"):
             base = get(name.removesuffix(f"_{average}"))
-            if not set(base.arguments) <= _BINARY_ARGUMENTS or base.average:
+            if not set(base.arguments) <= BINARY_ARGUMENTS or base.average:
                 raise ValueError(f"metric {name!r}: {base.name} is one number for all classes and has no averages.")
             facts: dict[str, Any] = {"bounds": (0.0, 1.0)} if base.name == "prevalence" else {}
             return replace(base, name=f"{base.name}_{average}", aliases=(), average=average, **facts)
@@ -333,7 +169,7 @@ def register(
     if not bounds[0] < bounds[1]:
         raise ValueError(f"bounds must be (smallest, greatest); they are {bounds}.")
     arguments = set(inspect.signature(function).parameters)
-    needs: Needs = "binary" if arguments <= _BINARY_ARGUMENTS else "classes"
+    needs: Needs = "binary" if arguments <= BINARY_ARGUMENTS else "classes"
     metric = Metric(name, function, tuple(aliases), bounds, greater_is_better, needs)
     add(metric)
     _OWN.add(name)
@@ -353,8 +189,6 @@ def unregister(name: str) -> None:
 
 def table() -> pd.DataFrame:
     """Return every metric with its facts, a row each: what the documentation prints."""
-    import pandas as pd
-
     rows = [
         {
             "name": metric.name,

@@ -14,13 +14,14 @@ from bayesperf.core import checks
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.counts.same_examples import JointOutcomes
-from bayesperf.distributions.differences import Exact
-from bayesperf.distributions.two_betas import Beta, TransformedBeta
+from bayesperf.distributions.beta import Beta, TransformedBeta
+from bayesperf.distributions.differences import ExactDistribution
 from bayesperf.metrics.exact_forms import Proportion, TwoProportions
-from bayesperf.metrics.registry import ARGUMENTS, Metric
+from bayesperf.metrics.metric import ARGUMENTS, Metric
 from bayesperf.plan.more_trials import parameters
-from bayesperf.posteriors.dirichlet import DirichletPosterior, Prevalence
-from bayesperf.posteriors.posterior import Posterior, posterior
+from bayesperf.posteriors.dirichlet import DirichletPosterior, posterior
+from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.prevalence import Prevalence
 
 type Evidence = ConfusionMatrix | Posterior | tuple[int, int] | None
 
@@ -56,7 +57,7 @@ class MetricEvidence:
 
     post: DirichletPosterior
     metric: Metric
-    distribution: Exact | None
+    distribution: ExactDistribution | None
     seen: str
     of_examples: bool
 
@@ -69,7 +70,7 @@ class MetricEvidence:
     def cells(self) -> frozenset[str]:
         """The cells that the metric's trials fall into; empty if they are examples of any kind."""
         form = self.metric.exact_form(len(self.post.labels))
-        share = form if isinstance(form, Proportion) else getattr(form, "share", None)
+        share = form if isinstance(form, Proportion) else getattr(form, "proportion", None)
         names = frozenset() if share is None else frozenset({*share.success, *share.failure})
         return names if names in _TRIALS and self.distribution is not None else frozenset()
 
@@ -92,7 +93,7 @@ class MetricEvidence:
             return 1.0
         if not self.of_examples or self.post.prevalence is None:
             return None
-        expected, position = self._expected_cells(), self.post._positive
+        expected, position = self._expected_cells(), self.post.positive
         assert position is not None
         return float(sum(ARGUMENTS[name](expected, position) for name in self.cells))
 
@@ -113,7 +114,7 @@ class MetricEvidence:
             If the posterior is not of examples as they come.
         """
         what = f"a plan for {self.metric.name}"
-        self.post._refuse_no_matrix(what)
+        self.post.refuse_without_matrix(what)
         if self.post.prevalence != "observed":
             raise ValueError(f"{what}: it is of examples as they come, and this posterior is at a given prevalence.")
         return self.post.concentration.values.ravel()
@@ -205,7 +206,7 @@ def _of_counts(evidence: Any, metric: Metric, name: str) -> tuple[ConfusionMatri
         raise ValueError(
             f"{name}: two counts say enough of a single share, and {metric.name} is none. Give a ConfusionMatrix."
         )
-    share = form if isinstance(form, Proportion) else form.share
+    share = form if isinstance(form, Proportion) else form.proportion
     good, bad = (_CELLS.get(names[0], names[0]) for names in (share.success, share.failure))
     cells = dict.fromkeys(("tp", "fn", "fp", "tn"), 0) | {good: successes, bad: trials - successes}
     return ConfusionMatrix.from_counts(**cells), f"{successes} of {trials}"

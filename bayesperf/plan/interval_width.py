@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.distributions.differences import Exact
+from bayesperf.distributions.differences import ExactDistribution
 from bayesperf.plan.more_trials import after, parameters
 from bayesperf.plan.one_count import predictive
 from bayesperf.plan.search import from_some
@@ -30,7 +30,7 @@ class IntervalWidth:
         If given, `values` are the probability of at most that width; else the expected width.
     """
 
-    known: Exact
+    known: ExactDistribution
     prob: float
     most: float | None = None
 

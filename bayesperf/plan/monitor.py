@@ -11,10 +11,11 @@ import xarray as xr
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.plan.evidence import requirement_of
+from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind
-from bayesperf.posteriors.posterior import Posterior, posterior
+from bayesperf.posteriors.posterior import Posterior
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,7 +14,7 @@ from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.plan import evidence as evidence_
 from bayesperf.plan.evidence import Evidence, MetricEvidence
 from bayesperf.plan.interval_width import IntervalWidth

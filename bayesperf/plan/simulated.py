@@ -13,7 +13,7 @@ from scipy import special
 
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.counts.tables import CELL_DIMS
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.plan.search import from_some
 from bayesperf.posteriors.dirichlet import DirichletPosterior
 

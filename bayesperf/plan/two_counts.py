@@ -9,9 +9,9 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.distributions.differences import Exact, difference, discordant
+from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.differences import ExactDistribution, difference, discordant
 from bayesperf.distributions.quadrature import beta_nodes
-from bayesperf.distributions.two_betas import Distribution
 from bayesperf.plan.more_trials import after, parameters
 from bayesperf.plan.one_count import predictive
 from bayesperf.plan.search import from_some
@@ -142,7 +142,7 @@ def _above(distribution: Distribution, x: float) -> Array:
     return np.concatenate([distribution.take(slice(i, i + distribution.chunk)).sf(at)[:, 0] for i in starts])
 
 
-def independent(better: Exact, other: Exact, margin: float, confidence: float) -> TwoCounts:
+def independent(better: ExactDistribution, other: ExactDistribution, margin: float, confidence: float) -> TwoCounts:
     """Return the counts that show one share, or function of it, to exceed another by a margin, of n trials each."""
 
     def left(first: Counts, second: Counts, n: int) -> Array:

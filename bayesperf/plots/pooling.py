@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bayesperf.metrics.formulas import score
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.score import score
 from bayesperf.plots.densities import BLUE, GREY, ORANGE
 from bayesperf.posteriors.marginal import Kind
 

@@ -18,12 +18,11 @@ from bayesperf.core.streams import streams
 from bayesperf.counts.display import Summary
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.tables import CELL_DIMS
-from bayesperf.distributions.two_betas import Beta
-from bayesperf.metrics.registry import Metric
+from bayesperf.distributions.beta import Beta
+from bayesperf.metrics.metric import Metric
 from bayesperf.pooling.draws import PREVALENCE, PooledDraws
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.posterior import Posterior
-from bayesperf.posteriors.sampled import SampledPosterior
+from bayesperf.posteriors.posterior import Posterior, SampledPosterior
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

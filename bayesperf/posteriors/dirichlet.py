@@ -2,55 +2,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, overload
 
 import numpy as np
 import xarray as xr
 
-from bayesperf import metrics
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.streams import streams
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.tables import CELL_DIMS, ask_for_positive
-from bayesperf.distributions import two_betas as distributions
+from bayesperf.counts.paired import PairedConfusionMatrix
+from bayesperf.counts.tables import CELL_DIMS
+from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.two_betas import Beta, Distribution, TransformedBeta
-from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, TwoProportions
+from bayesperf.distributions.gamma import gamma_masses
+from bayesperf.distributions.two_betas import FunctionOfTwoBetas
+from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, ProportionPair, TwoProportions
 from bayesperf.metrics.formulas import headline
-from bayesperf.metrics.registry import ARGUMENTS, Metric, one_vs_rest
-from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import DRAWS, Posterior, prediction_of
-from bayesperf.posteriors.sampled import PREDICTED, SampledPosterior
+from bayesperf.metrics.metric import ARGUMENTS, Metric, one_vs_rest
+from bayesperf.metrics.registry import get
+from bayesperf.posteriors.marginal import Marginal, Sampler
+from bayesperf.posteriors.posterior import DRAWS, PREDICTED, Posterior, SampledPosterior, prediction_of
+from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
 
-# Probabilities near 0 or 1 are read to three digits; a probability has no closed form to check it by.
+# Draws behind the probability of several requirements: probabilities near 0 or 1 are read to three digits, and there is
+# no closed form.
 _JOINT_DRAWS = 100_000
-# The shares of which less is better: a rate prior stands the other way round on them.
+# Metrics of these cells are better when smaller: a rate prior is mirrored for them.
 _ERRORS = {"fn", "fp", "wrong", "beyond_one"}
-# What drawn masses are at least: their shares are then still normal numbers, and subnormal ones are a hundred times
-# slower to reckon with.
-LEAST_MASS = 1e-280
 
 
-def exact_posterior(
+@overload
+def posterior(
     cm: ConfusionMatrix,
     prior: str | priors.Prior | None = None,
     design: str = "joint",
     random_seed: Any = 0,
     *,
     draws: int = DRAWS,
+) -> Posterior: ...
+
+
+@overload
+def posterior(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    prior: str | priors.Prior | None = None,
+    design: str = "joint",
+    random_seed: Any = 0,
+    draws: int = DRAWS,
+    labels: Iterable[Any] | None = None,
+    pos_label: Any = None,
+    by: Mapping[str, Any] | None = None,
+) -> Posterior: ...
+
+
+def posterior(  # type: ignore[misc]  # after a matrix the second argument is the prior
+    cm: Any = None,
+    y_pred: Any = None,
+    prior: Any = None,
+    design: Any = "joint",
+    random_seed: Any = 0,
+    *,
+    draws: int = DRAWS,
+    labels: Iterable[Any] | None = None,
+    pos_label: Any = None,
+    by: Mapping[str, Any] | None = None,
+    y_true: Any = None,
 ) -> Posterior:
-    """Return the posterior of counts; the arguments are those of `bayesperf.posterior`."""
+    """Return the exact posterior of confusion matrices.
+
+    Parameters
+    ----------
+    cm : ConfusionMatrix or array-like (n,)
+        Counts; or the actual labels, of which the next argument are the predicted ones.
+    y_pred : array-like (n,), optional
+        Predicted labels: ``posterior(y_true, y_pred)`` is short for
+        ``posterior(ConfusionMatrix.from_predictions(y_true, y_pred))``. After a matrix the next argument is the prior:
+        ``posterior(cm, "jeffreys")``.
+    prior : str or Prior, optional
+        By default flat for two classes (one pseudo-example a cell), Perks for more (one in all).
+    design : {"joint", "by_actual"}
+        How the test set came about. "joint": so many examples were taken as they come. "by_actual": so many of each
+        class were chosen, so the data do not speak of prevalence, and metrics that depend on it raise until
+        `Posterior.at_prevalence` supplies it.
+    random_seed : int or numpy.random.Generator
+        Seed of Monte Carlo figures; exact ones need none.
+    draws : int
+        Draws behind Monte Carlo figures (metrics with `Marginal.method` "draws").
+    labels, pos_label, by
+        As in `ConfusionMatrix.from_predictions`, where actual and predicted labels are given.
+    y_true : array-like (n,), optional
+        The actual labels by name.
+
+    Returns
+    -------
+    Posterior
+
+    Raises
+    ------
+    ValueError
+        If the prior does not fit the matrix, or an argument has a value that it cannot have.
+    TypeError
+        If there is neither a matrix nor a pair of label columns.
+
+    Notes
+    -----
+    Counts C ~ Multinomial(N, θ) with θ ~ Dirichlet(α) give θ | C ~ Dirichlet(α + C).
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> y_true, y_pred = [1, 1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 1]
+    >>> bp.posterior(y_true, y_pred).summary(["recall", "precision"]).round(3)
+          metric   mean    sd  median  ci_lower  ci_upper method  mcse
+    0     recall  0.714  0.16   0.736     0.409     0.982  exact   0.0
+    1  precision  0.714  0.16   0.736     0.409     0.982  exact   0.0
+    """
+    if isinstance(cm, PairedConfusionMatrix):
+        raise TypeError("a PairedConfusionMatrix holds two systems: take posterior(paired.margins()).")
+    if isinstance(cm, ConfusionMatrix):
+        if unused := [name for name, value in {"labels": labels, "pos_label": pos_label, "by": by}.items()
+                      if value is not None]:  # fmt: skip
+            raise TypeError(f"{unused[0]}: the ConfusionMatrix has its own; leave it out.")
+        prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
+    else:
+        actual = y_true if cm is None else cm
+        if actual is None or y_pred is None:
+            raise TypeError("posterior takes a ConfusionMatrix, or actual and predicted labels.")
+        cm = ConfusionMatrix.from_predictions(actual, y_pred, labels=labels, pos_label=pos_label, by=by)
     checks.one_of("design", design, ("joint", "by_actual"))
-    chosen = priors.resolve(prior, len(cm.labels))
+    resolved = priors.resolve(prior, len(cm.labels))
     return DirichletPosterior(
-        concentration=cm.counts + chosen.concentration(cm),
+        concentration=cm.counts + resolved.concentration(cm),
         pos_label=cm.pos_label,
-        prior_text=chosen.describe(cm),
-        rates=chosen.rates,
+        prior_text=resolved.describe(cm),
+        rates=resolved.rates,
         prevalence="observed" if design == "joint" else None,
         random_seed=checks.seed(random_seed),
         n_draws=checks.count("draws", draws, least=2),
@@ -58,16 +151,15 @@ def exact_posterior(
     )
 
 
-@dataclass(frozen=True)
-class Prevalence:
-    """Shares of the classes from elsewhere: fixed ones, or a Dirichlet over them."""
-
-    weights: Array
-    fixed: bool
-
-    def draw(self, rng: np.random.Generator, n: int) -> Array:
-        """Return shares (n, K)."""
-        return np.tile(self.weights, (n, 1)) if self.fixed else rng.dirichlet(self.weights, n)
+def _after_matrix(second: Any, prior: Any, design: Any, random_seed: Any) -> tuple[Any, Any, Any]:
+    """Return prior, design and seed of ``posterior(cm, prior, design, random_seed)``, as far as given by position."""
+    if second is None:
+        return prior, design, random_seed
+    if prior is None:
+        return second, design, random_seed
+    if isinstance(prior, priors.Prior) or (isinstance(prior, str) and prior in priors.PRESETS):
+        raise TypeError("posterior() got multiple values for argument 'prior'")
+    return (second, prior, random_seed) if design == "joint" else (second, prior, design)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,23 +186,19 @@ class DirichletPosterior(Posterior):
     observed: xr.DataArray
 
     @property
-    def _cells(self) -> xr.DataArray:
+    def template(self) -> xr.DataArray:
         return self.concentration
 
     @property
-    def _observed(self) -> xr.DataArray:  # type: ignore[override]
-        return self.observed
-
-    @property
-    def _flat(self) -> Array:
+    def flat(self) -> Array:
         """Concentration as (m, K, K)."""
         return self.concentration.values.reshape(-1, *self.concentration.shape[-2:])
 
-    def _default_metrics(self) -> list[str]:
-        names = headline(len(self.labels), self._positive is not None)
-        return [name for name in names if not self._refusal(metrics.get(name))]
+    def default_metrics(self) -> list[str]:
+        names = headline(len(self.labels), self.positive is not None)
+        return [name for name in names if not self._refusal(get(name))]
 
-    def _is_exact(self, metric: Metric) -> bool:
+    def is_exact(self, metric: Metric) -> bool:
         classes = len(self.labels)
         known = self.prevalence == "observed" or not metric.depends_on_prevalence(classes)
         return known and metric.exact_form(classes) is not None
@@ -123,59 +211,60 @@ class DirichletPosterior(Posterior):
                 "nothing. Give it: posterior.at_prevalence(p)[...]."
             )
         form = metric.exact_form(len(self.labels))
-        two_rates_or_one = self._is_exact(metric) and not (isinstance(form, TwoProportions) and form.pair.split)
+        two_rates_or_one = self.is_exact(metric) and not (isinstance(form, TwoProportions) and form.pair.split)
         if self.rates and not two_rates_or_one:
             return "needs a prior of the whole matrix, and a rate prior is none. Use a Dirichlet prior, as 'flat'."
         return ""
 
     # ── Marginals ──
 
-    def _marginals(self, wanted: Sequence[Metric]) -> list[Marginal]:
-        self._refuse_each(wanted)
-        found: dict[Metric, Distribution] = {m: self._exact(m) for m in wanted if self._is_exact(m)}
-        drawn = self._metric_draws([m for m in wanted if m not in found], self.n_draws, None)
-        found |= {m: Draws.of(m.name, values[:, None, :], m.bounds) for m, values in drawn.items()}
+    def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
+        self._refuse_each(metrics)
+        distributions: dict[Metric, Distribution] = {m: self.exact_distribution(m) for m in metrics if self.is_exact(m)}
+        drawn = self._metric_draws([m for m in metrics if m not in distributions], self.n_draws, None)
+        distributions |= {m: Draws.of(m.name, values[:, None, :], m.bounds) for m, values in drawn.items()}
         return [
-            Marginal(m.name, found[m], self._leading_of(m), self._sampler(m, found[m]), self.estimand) for m in wanted
+            Marginal(m.name, distributions[m], self._leading_of(m), self._sampler(m, distributions[m]), self.estimand)
+            for m in metrics
         ]
 
     def _leading_of(self, metric: Metric) -> xr.DataArray:
         leading = self.leading
         return leading.expand_dims(label=self.labels, axis=-1) if metric.average == "per_class" else leading
 
-    def _exact(self, metric: Metric) -> Distribution:
+    def exact_distribution(self, metric: Metric) -> Distribution:
         form = metric.exact_form(len(self.labels))
         if isinstance(form, Proportion):
             return self._beta(form, metric)
         if isinstance(form, IncreasingFunction):
-            return TransformedBeta(self._beta(form.share, metric), form.forward, form.inverse)
+            return TransformedBeta(self._beta(form.proportion, metric), form.forward, form.inverse)
         assert form is not None
         pair = form.pair
-        return distributions.FunctionOfTwoBetas(
+        return FunctionOfTwoBetas(
             self._beta(pair.inner, metric),
             self._beta(pair.outer, metric),
             form,
-            lambda x, rest_x, w, rest_w: metric.of_binary(**pair.cells(x, rest_x, w, rest_w)),
+            partial(_value_of_pair, metric, pair),
             metric.bounds,
         )
 
-    def _arguments(self, by_class: bool) -> Callable[[str], Array]:
+    def argument_weights(self, by_class: bool) -> Callable[[str], Array]:
         """Return how to sum the concentration over the cells that an argument of a metric names, (m,) or (m, K)."""
-        omega, positive = self._flat, self._positive
+        omega, positive = self.flat, self.positive
         if by_class:
             return one_vs_rest(omega).__getitem__
         return lambda name: ARGUMENTS[name](omega, 1 if positive is None else positive)
 
-    def _beta(self, share: Proportion, metric: Metric) -> Beta:
-        argument = self._arguments(metric.average == "per_class")
-        a, b = (np.sum([argument(name) for name in names], 0) for names in (share.success, share.failure))
+    def _beta(self, proportion: Proportion, metric: Metric) -> Beta:
+        argument = self.argument_weights(metric.average == "per_class")
+        a, b = (np.sum([argument(name) for name in names], 0) for names in (proportion.success, proportion.failure))
         if self.rates:
-            on_success, on_failure = self.rates[::-1] if set(share.success) <= _ERRORS else self.rates
+            on_success, on_failure = self.rates[::-1] if set(proportion.success) <= _ERRORS else self.rates
             a, b = a + on_success, b + on_failure
-        self._refuse_improper(metric, {" + ".join(share.success): a, " + ".join(share.failure): b})
+        self.refuse_improper(metric, {" + ".join(proportion.success): a, " + ".join(proportion.failure): b})
         return Beta(a.reshape(-1, 1), b.reshape(-1, 1))
 
-    def _refuse_improper(self, metric: Metric, weights: Mapping[str, Array]) -> None:
+    def refuse_improper(self, metric: Metric, weights: Mapping[str, Array]) -> None:
         """Raise where neither the data nor the prior put weight on something the metric needs."""
         leading = self._leading_of(metric)
         for name, weight in weights.items():
@@ -191,18 +280,14 @@ class DirichletPosterior(Posterior):
 
     # ── Draws ──
 
-    def _generators(self, random_seed: Any, purpose: str = "") -> list[np.random.Generator]:
+    def generators(self, random_seed: Any, purpose: str = "") -> list[np.random.Generator]:
         """Return a stream for each matrix."""
         seed = self.random_seed if random_seed is None else checks.seed(random_seed)
-        return streams(seed, purpose, self.leading, self._flat)
+        return streams(seed, purpose, self.leading, self.flat)
 
-    def _draw(self, omega: Array, n: int, rng: np.random.Generator) -> Array:
+    def draw_cells(self, omega: Array, n: int, rng: np.random.Generator) -> Array:
         """Return n draws (n, K, K) of one matrix's cells."""
-        gamma = rng.standard_gamma(omega, (n, *omega.shape))
-        # A cell of tiny weight can underflow to 0, and a row or column of such cells to 0/0.
-        small = (omega > 0) & (omega < 0.1)
-        if small.any():
-            np.maximum(gamma, np.where(small, LEAST_MASS, 0), out=gamma)
+        gamma = gamma_masses(rng, omega, (n, *omega.shape))
         if self.prevalence == "observed":
             gamma /= np.einsum("nij->n", gamma)[:, None, None]
             return gamma
@@ -210,7 +295,7 @@ class DirichletPosterior(Posterior):
         gamma *= (self.prevalence.draw(rng, n) / gamma.sum(-1))[..., None]
         return gamma
 
-    def _refuse_no_matrix(self, what: str) -> None:
+    def refuse_without_matrix(self, what: str) -> None:
         if self.rates:
             raise ValueError(
                 f"{what} needs a prior of the whole matrix, and a rate prior is none. Use a Dirichlet prior."
@@ -219,7 +304,7 @@ class DirichletPosterior(Posterior):
             raise ValueError(
                 f"{what}: the data (design by_actual) do not say how common each class is. Give it: at_prevalence(p)."
             )
-        if (self._flat <= 0).any():
+        if (self.flat <= 0).any():
             raise ValueError(
                 f"{what}: some cell has neither examples nor prior weight ({self.prior_text}). Use a proper prior."
             )
@@ -228,43 +313,43 @@ class DirichletPosterior(Posterior):
         """Return joint draws of metrics, (m, n) or (m·K, n) each."""
         if not wanted:
             return {}
-        blocks = list(self._blocks(wanted, n, random_seed))
+        blocks = list(self.joint_draws(wanted, n, random_seed))
         return {metric: np.concatenate([np.atleast_2d(block[metric].T) for block in blocks]) for metric in wanted}
 
-    def _blocks(
-        self, wanted: Sequence[Metric], n: int = _JOINT_DRAWS, random_seed: Any = None
+    def joint_draws(
+        self, metrics: Sequence[Metric], n: int = _JOINT_DRAWS, random_seed: Any = None
     ) -> Iterator[dict[Metric, Array]]:
-        """Yield joint draws of metrics, (n,) or (n, K) each, a matrix at a time: cells need little memory then."""
-        self._refuse_each(wanted)
+        """Yield joint draws of metrics, (n,) or (n, K) each, one matrix at a time, which needs little memory."""
+        self._refuse_each(metrics)
         if self.rates:
-            self._refuse_no_matrix("a joint draw")
-        for metric in wanted:
+            self.refuse_without_matrix("a joint draw")
+        for metric in metrics:
             # Re-weighted rows enter whole; else the cells that the metric's arguments sum.
             reweighted = isinstance(self.prevalence, Prevalence) and metric.depends_on_prevalence(len(self.labels))
-            argument = self._arguments(metric.average is not None)
-            needed = {"cells": self._flat} if reweighted else {name: argument(name) for name in metric.arguments}
-            self._refuse_improper(metric, needed)
+            argument = self.argument_weights(metric.average is not None)
+            needed = {"cells": self.flat} if reweighted else {name: argument(name) for name in metric.arguments}
+            self.refuse_improper(metric, needed)
         known = self if self.prevalence is not None else self._with_any_prevalence()
-        for omega, rng in zip(known._flat, self._generators(random_seed), strict=True):
-            cells = known._draw(omega, n, rng)
-            yield {metric: metric.evaluate(cells, self._positive) for metric in wanted}
+        for omega, rng in zip(known.flat, self.generators(random_seed), strict=True):
+            cells = known.draw_cells(omega, n, rng)
+            yield {metric: metric.evaluate(cells, self.positive) for metric in metrics}
 
     def _with_any_prevalence(self) -> DirichletPosterior:
         """Supply equal shares, for metrics that do not depend on them."""
         classes = len(self.labels)
         return replace(self, prevalence=Prevalence(np.full(classes, 1 / classes), fixed=True))
 
-    def _sampler(self, metric: Metric, distribution: Distribution) -> Callable[[int, Any], Array]:
-        def sample(n: int, random_seed: Any) -> Array:
-            n = checks.count("n", n)
-            if not self.rates:
-                return self._metric_draws([metric], n, random_seed)[metric]
-            # There is no joint draw behind a rate prior: every metric has streams of its own.
-            streams = self._generators(random_seed, metric.name)
-            each = distribution.size // len(streams)
-            return distribution.ppf(np.concatenate([rng.random((each, n)) for rng in streams]))
+    def _sampler(self, metric: Metric, distribution: Distribution) -> Sampler:
+        return partial(self._sample_by_rate, metric, distribution) if self.rates else partial(self._sample, metric)
 
-        return sample
+    def _sample(self, metric: Metric, n: int, random_seed: int | None) -> Array:
+        return self._metric_draws([metric], n, random_seed)[metric]
+
+    def _sample_by_rate(self, metric: Metric, distribution: Distribution, n: int, random_seed: int | None) -> Array:
+        """Draw by streams of the metric's own: there is no joint draw behind a rate prior."""
+        rngs = self.generators(random_seed, metric.name)
+        each = distribution.size // len(rngs)
+        return distribution.ppf(np.concatenate([rng.random((each, n)) for rng in rngs]))
 
     def _refuse_each(self, wanted: Sequence[Metric]) -> None:
         for metric in wanted:
@@ -272,10 +357,10 @@ class DirichletPosterior(Posterior):
                 raise ValueError(f"metric {metric.name!r} {refusal}")
 
     def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
-        self._refuse_no_matrix("draws")
+        self.refuse_without_matrix("draws")
         n = checks.count("n", n)
         values = [
-            self._draw(omega, n, rng) for omega, rng in zip(self._flat, self._generators(random_seed), strict=True)
+            self.draw_cells(omega, n, rng) for omega, rng in zip(self.flat, self.generators(random_seed), strict=True)
         ]
         cells = self.concentration
         shape = (*cells.shape[:-2], n, *cells.shape[-2:])
@@ -284,7 +369,9 @@ class DirichletPosterior(Posterior):
             np.stack(values).reshape(shape), dict(cells.coords) | {"draw": np.arange(n)}, dims, name="cells"
         )
 
-    def _chains(self, draws: int | None, chains: int | None, random_seed: Any) -> xr.DataArray:
+    def cells_by_chain(
+        self, draws: int | None = None, chains: int | None = None, random_seed: Any = None
+    ) -> xr.DataArray:
         draws = 1000 if draws is None else checks.count("draws", draws)
         chains = 4 if chains is None else checks.count("chains", chains)
         cells = self.draws(draws * chains, random_seed)
@@ -300,14 +387,14 @@ class DirichletPosterior(Posterior):
     def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
         by_actual = self.prevalence is None and n is None and not self.rates
         known = self._with_any_prevalence() if by_actual else self
-        known._refuse_no_matrix("predict")
+        known.refuse_without_matrix("predict")
         draws = checks.count("draws", draws, least=2)
-        observed = self.observed.values.reshape(self._flat.shape).astype(int)
+        observed = self.observed.values.reshape(self.flat.shape).astype(int)
         if n is None and (observed.sum((1, 2)) == 0).any():
             raise ValueError("n: some matrix has no examples; name the size of the new test set.")
         shares = []
-        for omega, counts, rng in zip(self._flat, observed, known._generators(random_seed), strict=True):
-            cells = known._draw(omega, draws, rng)
+        for omega, counts, rng in zip(self.flat, observed, known.generators(random_seed), strict=True):
+            cells = known.draw_cells(omega, draws, rng)
             if by_actual:
                 rows = np.broadcast_to(counts.sum(-1), cells.shape[:-1])
                 new = rng.multinomial(rows, cells / cells.sum(-1, keepdims=True))
@@ -345,35 +432,10 @@ class DirichletPosterior(Posterior):
         return replace(self, concentration=concentration + counts, observed=self.observed + counts)
 
     def at_prevalence(self, p: Any) -> Posterior:
-        prevalence = parse_prevalence(p, self.labels, self._positive)
+        prevalence = parse_prevalence(p, self.labels, self.positive)
         text = f"{self.prior_text}; prevalence {p!r}"
         return replace(self, prevalence=prevalence, prior_text=text)
 
 
-def parse_prevalence(p: Any, labels: list[Any], positive: int | None) -> Prevalence:
-    """Turn what a caller says of prevalence into shares, or Dirichlet weights, in the order of the labels."""
-    of_positive = isinstance(p, int | float | np.number)
-    of_beta = isinstance(p, tuple) and len(p) == 2
-    if len(labels) == 2 and (of_positive or of_beta):
-        if positive is None:
-            raise ValueError(ask_for_positive(labels))
-        share = _shares(p) if of_beta else np.array([checks.probability("p", p), 1 - p])
-        return Prevalence(share if positive == 0 else share[::-1], fixed=of_positive)
-    if isinstance(p, Mapping):
-        if set(p) != set(labels):
-            raise ValueError(f"p: give a share for each of the labels {labels}; it has {list(p)}.")
-        p = [p[label] for label in labels]
-    shares = _shares(p)
-    if shares.shape != (len(labels),) or not np.isclose(shares.sum(), 1, atol=1e-9):
-        raise ValueError(f"p: give {len(labels)} shares, one a label, summing to 1; they are {shares.tolist()}.")
-    return Prevalence(shares, fixed=True)
-
-
-def _shares(p: Any) -> Array:
-    try:
-        shares = np.asarray(p, dtype=float)
-    except (TypeError, ValueError):
-        shares = np.array(np.nan)
-    if not (np.isfinite(shares) & (shares > 0)).all():
-        raise ValueError(f"p: give a share of positives, (a, b) of a Beta, or shares above 0; it is {p!r}.")
-    return shares
+def _value_of_pair(metric: Metric, pair: ProportionPair, x: Array, rest_x: Array, w: Array, rest_w: Array) -> Array:
+    return metric.of_binary(**pair.cells(x, rest_x, w, rest_w))

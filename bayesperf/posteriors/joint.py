@@ -25,11 +25,12 @@ from bayesperf.core.streams import streams
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.same_examples import JointOutcomes
 from bayesperf.counts.tables import CELL_DIMS
+from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
 from bayesperf.metrics.exact_forms import Proportion
-from bayesperf.metrics.registry import ARGUMENTS, Metric, applicable, one_vs_rest
-from bayesperf.posteriors.dirichlet import LEAST_MASS, DirichletPosterior, exact_posterior
-from bayesperf.posteriors.posterior import DRAWS
-from bayesperf.posteriors.sampled import SampledPosterior
+from bayesperf.metrics.metric import ARGUMENTS, Metric, one_vs_rest
+from bayesperf.metrics.registry import applicable
+from bayesperf.posteriors.dirichlet import DirichletPosterior, posterior
+from bayesperf.posteriors.posterior import DRAWS, SampledPosterior
 
 __all__ = ["JointOutcomes", "JointPosterior", "discordant", "joint_posterior"]
 
@@ -52,14 +53,14 @@ class JointPosterior(SampledPosterior):
 
     margins: DirichletPosterior = field(kw_only=True)
 
-    def _applicable(self, metric: str | Metric) -> Metric:
-        found = super()._applicable(metric)
-        if self.margins._is_exact(found):
-            self.margins._exact(found)
+    def applicable(self, metric: str | Metric) -> Metric:
+        metric = super().applicable(metric)
+        if self.margins.is_exact(metric):
+            self.margins.exact_distribution(metric)
         else:
-            argument = self.margins._arguments(found.average is not None)
-            self.margins._refuse_improper(found, {name: argument(name) for name in found.arguments})
-        return found
+            argument = self.margins.argument_weights(metric.average is not None)
+            self.margins.refuse_improper(metric, {name: argument(name) for name in metric.arguments})
+        return metric
 
 
 def joint_posterior(
@@ -107,15 +108,15 @@ def joint_posterior(
     True
     """
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
-    chosen = priors.resolve(prior, len(outcomes.labels))
+    prior = priors.resolve(prior, len(outcomes.labels))
     cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
-    alpha = _pseudo_counts(cm, chosen)
+    alpha = _pseudo_counts(cm, prior)
     cells = np.empty((*alpha.shape[:2], draws, *alpha.shape[2:]))
     places = zip(cells, alpha, _by_place(outcomes), _streams(outcomes, alpha, seed), strict=True)
     for of_place, weights, counts, rng in places:
         seen = counts > 0
         _draw_cells(of_place, rng, weights, counts[seen], outcomes.actual[seen], outcomes.predicted[seen])
-    margins = exact_posterior(cm, chosen, random_seed=seed, draws=draws)
+    margins = posterior(cm, prior, random_seed=seed, draws=draws)
     assert isinstance(margins, DirichletPosterior)
     shape = (*cm.counts.shape[:-2], 1, draws, *cm.counts.shape[-2:])
     coords = dict(margins.concentration.coords) | {"chain": [0], "draw": np.arange(draws)}
@@ -219,7 +220,7 @@ def _prior_masses(rng: np.random.Generator, n: int, alpha: Array) -> Array:
         for edge in of_class.cumsum()[:-1] / weight:
             atoms += uniform >= edge
         shares[system] = np.bincount(atoms.ravel(), broken.ravel(), shares[system].size).reshape(n, -1)
-        rest = np.maximum(rng.standard_gamma(of_class, (n, len(of_class))), np.where(of_class > 0, LEAST_MASS, 0))
+        rest = gamma_masses(rng, of_class, (n, len(of_class)))
         shares[system] += left[:, -1:] * rest / rest.sum(1, keepdims=True)
     return rng.standard_gamma(weight, (n, 1)) * shares
 
@@ -269,9 +270,9 @@ def discordant(
     judged = _judged(metric, len(outcomes.labels), positive)
     if judged is None:
         return None
-    chosen = priors.resolve(prior, len(outcomes.labels))
+    prior = priors.resolve(prior, len(outcomes.labels))
     cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
-    alpha = _pseudo_counts(cm, chosen)
+    alpha = _pseudo_counts(cm, prior)
     of_class = alpha[:, 0].sum(-1)
     spread = np.divide(1, of_class, out=np.zeros_like(of_class), where=of_class > 0)
     seen = [cells[outcomes.actual[:, None], outcomes.predicted] for cells in judged]
@@ -290,7 +291,7 @@ def discordant(
         weights.reshape(*leading, *weights.shape[1:])
         for weights in (apart[..., i, j], apart[..., j, i], alike[..., i, j])
     )
-    _refuse_improper(metric, outcomes, {"one": first, "other": second, "rest": rest}, chosen.describe(cm))
+    _refuse_improper(metric, outcomes, {"one": first, "other": second, "rest": rest}, prior.describe(cm))
     return first, second, rest
 
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.checks import one_of, probability
-from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.two_betas import Distribution
+from bayesperf.distributions.base import Distribution
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Kind = Literal["hdi", "eti"]
-Sampler = Callable[[int, Any], Array]
+Sampler = Callable[[int, int | None], Array]
 
 
 class Marginal:
@@ -39,6 +38,12 @@ class Marginal:
         Smallest and greatest possible value.
     estimand : str
         What it is the distribution of: the system's metric, or that of a new test set.
+    distribution : Distribution
+        The figures as plain arrays, one distribution for each place of the leading dims.
+    leading : xarray.DataArray
+        An array with the leading dims and coordinates, whatever its values.
+    sampler : callable
+        ``sampler(n, random_seed)`` returns draws (m, n); by default they are drawn from `distribution`.
 
     Examples
     --------
@@ -50,14 +55,22 @@ class Marginal:
     array([0.409, 0.982])
     """
 
-    def __init__(self, name: str, distribution: Distribution, leading: xr.DataArray, sampler: Sampler, estimand: str):
+    def __init__(
+        self,
+        name: str,
+        distribution: Distribution,
+        leading: xr.DataArray,
+        sampler: Sampler | None = None,
+        estimand: str = "",
+        random_seed: int = 0,
+    ):
         self.name = name
         self.estimand = estimand
         self.method = distribution.method
         self.bounds = distribution.bounds
         self.distribution = distribution
         self.leading = leading
-        self._sampler = sampler
+        self.sampler = partial(_resampled, distribution, random_seed) if sampler is None else sampler
 
     @property
     def dims(self) -> tuple[Any, ...]:
@@ -142,12 +155,9 @@ class Marginal:
 
     def interval(self, prob: float, kind: Kind) -> xr.DataArray:
         """Return the interval of a kind, "hdi" or "eti"."""
-        prob = probability("prob", prob)
-        one_of("kind", kind, ("hdi", "eti"))
-        if kind == "hdi":
-            values = self._each(lambda d: d.hdi(prob))
-        else:
-            values = self._each(lambda d: d.ppf(np.array([[(1 - prob) / 2, (1 + prob) / 2]])))
+        prob = checks.probability("prob", prob)
+        checks.one_of("kind", kind, ("hdi", "eti"))
+        values = self._each(lambda d: d.hdi(prob) if kind == "hdi" else d.eti(prob))
         result = self._label(values, "ci_bound", ["lower", "upper"])
         return result.assign_attrs(ci_kind=kind, ci_prob=prob)
 
@@ -157,14 +167,17 @@ class Marginal:
         With `random_seed` None they are part of the posterior's one joint draw: draws of two metrics of one posterior
         belong together.
         """
-        values = self._sampler(n, random_seed)
+        seed = None if random_seed is None else checks.seed(random_seed)
+        values = self.sampler(checks.count("n", n), seed)
         return self._label(values, "draw", np.arange(values.shape[-1]))
 
     def undefined(self) -> xr.DataArray:
-        """Return the share of draws in which the metric is undefined (0/0); other verbs describe the rest."""
-        if isinstance(self.distribution, Draws):
-            return self._label(self.distribution.undefined())
-        return xr.zeros_like(self.leading)
+        """Return the fraction of draws in which the metric is undefined (0/0); all other figures describe the rest."""
+        return self._label(self._each(lambda d: d.undefined()))
+
+    def shortfall(self) -> xr.DataArray:
+        """Return E[max(−metric, 0)]: for a difference a − b, the expected loss of choosing a where b is greater."""
+        return self._label(self._each(lambda d: d.shortfall()))
 
     def plot(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
         """Draw the density with its interval shaded, or a forest of intervals if there are leading dims."""
@@ -197,3 +210,7 @@ class Marginal:
         coords = dict(self.leading.coords) | ({dim: coordinate} if dim else {})
         dims = (*self.leading.dims, *([dim] if dim else []))
         return xr.DataArray(values.reshape(shape), coords, dims, name=self.name)
+
+
+def _resampled(distribution: Distribution, own_seed: int, n: int, random_seed: int | None) -> Array:
+    return distribution.resample(n, np.random.default_rng(own_seed if random_seed is None else random_seed))

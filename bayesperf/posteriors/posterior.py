@@ -1,126 +1,42 @@
 """The posterior of a confusion matrix's cell probabilities, and every question asked of it.
 
-`Posterior` holds what the two kinds share: `bayesperf._dirichlet.DirichletPosterior` is exact;
-`bayesperf._sampled.SampledPosterior` carries draws.
+`Posterior` holds what its two kinds share: `SampledPosterior` carries draws, and is what a prediction, a sampler or an
+ArviZ tree gives; `bayesperf.posteriors.dirichlet.DirichletPosterior` is exact.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
-from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.counts.display import Summary
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.paired import PairedConfusionMatrix
+from bayesperf.counts.tables import CELL_DIMS
 from bayesperf.distributions.draws import Draws
-from bayesperf.metrics.registry import Metric, applicable
+from bayesperf.metrics.formulas import headline
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.registry import applicable
+from bayesperf.metrics.score import evaluate
 from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.prevalence import parse_prevalence
 from bayesperf.posteriors.summary import summary_rows
+from bayesperf.posteriors.trees import read_tree, to_tree
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAWS = 10_000
-
-
-@overload
-def posterior(
-    cm: ConfusionMatrix,
-    prior: str | priors.Prior | None = None,
-    design: str = "joint",
-    random_seed: Any = 0,
-    *,
-    draws: int = DRAWS,
-) -> Posterior: ...
-
-
-@overload
-def posterior(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    prior: str | priors.Prior | None = None,
-    design: str = "joint",
-    random_seed: Any = 0,
-    draws: int = DRAWS,
-    labels: Iterable[Any] | None = None,
-    pos_label: Any = None,
-    by: Mapping[str, Any] | None = None,
-) -> Posterior: ...
-
-
-def posterior(*args: Any, **kwargs: Any) -> Posterior:
-    """Return the exact posterior of confusion matrices.
-
-    Parameters
-    ----------
-    cm : ConfusionMatrix
-        Counts. Instead of them,
-    y_true, y_pred : array-like (n,)
-        actual and predicted labels: short for ``posterior(ConfusionMatrix.from_predictions(y_true, y_pred, …))``. What
-        follows is then by keyword.
-    prior : str or Prior, optional
-        By default flat for two classes (one pseudo-example a cell), Perks for more (one in all).
-    design : {"joint", "by_actual"}
-        How the test set came about. "joint": so many examples were taken as they come. "by_actual": so many of each
-        class were chosen, so the data do not speak of prevalence, and metrics that depend on it raise until
-        `Posterior.at_prevalence` supplies it.
-    random_seed : int or numpy.random.Generator
-        Seed of Monte Carlo figures; exact ones need none.
-    draws : int
-        Draws behind Monte Carlo figures (metrics with `Marginal.method` "draws").
-    labels, pos_label, by
-        As in `ConfusionMatrix.from_predictions`, when labels are given.
-
-    Returns
-    -------
-    Posterior
-
-    Raises
-    ------
-    ValueError
-        If the prior does not fit the matrix, or an argument is not of its kind.
-
-    Notes
-    -----
-    Counts C ~ Multinomial(N, θ) with θ ~ Dirichlet(α) give θ | C ~ Dirichlet(α + C).
-
-    Examples
-    --------
-    >>> import bayesperf as bp
-    >>> y_true, y_pred = [1, 1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 1]
-    >>> bp.posterior(y_true, y_pred).summary(["recall", "precision"]).round(3)
-          metric   mean    sd  median  ci_lower  ci_upper method  mcse
-    0     recall  0.714  0.16   0.736     0.409     0.982  exact   0.0
-    1  precision  0.714  0.16   0.736     0.409     0.982  exact   0.0
-    """
-    from bayesperf.posteriors.dirichlet import exact_posterior
-
-    data = args[0] if args else kwargs.get("cm", kwargs.get("y_true"))
-    if isinstance(data, PairedConfusionMatrix):
-        raise TypeError("a PairedConfusionMatrix holds two systems: take posterior(paired.margins()).")
-    if isinstance(data, ConfusionMatrix):
-        return exact_posterior(*args, **kwargs)
-    if len(args) + ("y_true" in kwargs) + ("y_pred" in kwargs) < 2:
-        raise TypeError("posterior takes a ConfusionMatrix, or actual and predicted labels.")
-    return _of_labels(*args, **kwargs)
-
-
-def _of_labels(
-    y_true: Any, y_pred: Any, *, labels: Any = None, pos_label: Any = None, by: Any = None, **options: Any
-) -> Posterior:
-    from bayesperf.posteriors.dirichlet import exact_posterior
-
-    cm = ConfusionMatrix.from_predictions(y_true, y_pred, labels=labels, pos_label=pos_label, by=by)
-    return exact_posterior(cm, **options)
+# Why a prediction cannot be predicted from, or moved to another prevalence.
+PREDICTED = "this is a prediction already. Take the prevalence, or the size of the new test set, of the posterior."
 
 
 def prediction_of(n: int | None) -> str:
@@ -135,22 +51,27 @@ class Posterior(ABC):
     pos_label: Any
     prior_text: str
     estimand: str = "Posterior of the system's metric"
-    _kind: str = "exact"
-    _independent: bool = True
-    _observed: xr.DataArray | None = None
+    # Whether it is carried by draws.
+    kind: ClassVar[Literal["exact", "draws"]] = "exact"
+    independent: bool = True
+    observed: xr.DataArray | None = None
+    # Why `predict` and `at_prevalence` make no sense; empty if they do.
+    refusal: str = ""
 
     # ── What the two kinds do differently ──
 
     @property
     @abstractmethod
-    def _cells(self) -> xr.DataArray:
-        """An array with the dims and coordinates of the cells, draws left out."""
+    def template(self) -> xr.DataArray:
+        """An array with the dims and coordinates of the cells, without those of draws."""
 
     @abstractmethod
-    def _marginals(self, wanted: Sequence[Metric]) -> list[Marginal]: ...
+    def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
+        """Return the distributions of several metrics, whose draws belong together."""
 
     @abstractmethod
-    def _default_metrics(self) -> list[str]: ...
+    def default_metrics(self) -> list[str]:
+        """Return the names of the usual metrics that can be had."""
 
     @abstractmethod
     def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
@@ -204,21 +125,23 @@ class Posterior(ABC):
     @property
     def dims(self) -> tuple[Any, ...]:
         """Names of the leading dims."""
-        return self._cells.dims[:-2]
+        return self.template.dims[:-2]
 
     @property
     def labels(self) -> list[Any]:
         """The K class labels."""
-        labels: list[Any] = self._cells["actual"].values.tolist()
+        labels: list[Any] = self.template["actual"].values.tolist()
         return labels
 
     @property
-    def _positive(self) -> int | None:
+    def positive(self) -> int | None:
+        """Position of the positive class among the labels."""
         return None if self.pos_label is None else self.labels.index(self.pos_label)
 
     @property
     def leading(self) -> xr.DataArray:
-        cells = self._cells.isel(actual=0, predicted=0, drop=True)
+        """An array of zeros with the leading dims and coordinates."""
+        cells = self.template.isel(actual=0, predicted=0, drop=True)
         return xr.zeros_like(cells, dtype=float).rename(None)
 
     def __getitem__(self, metric: str | Metric) -> Marginal:
@@ -230,14 +153,15 @@ class Posterior(ABC):
             If there is no such metric (the error offers the nearest), or it cannot be had: a binary metric of many
             classes, a cell that an improper prior leaves empty, an unknown prevalence.
         """
-        return self._marginals([self._applicable(metric)])[0]
+        return self.marginals([self.applicable(metric)])[0]
 
-    def _applicable(self, metric: str | Metric) -> Metric:
-        return applicable(metric, self.labels, self._positive, self.dims)
+    def applicable(self, metric: str | Metric) -> Metric:
+        """Return a metric, given itself or its name, if it can be computed of these cells; else raise."""
+        return applicable(metric, self.labels, self.positive, self.dims)
 
     def _wanted(self, metrics: str | Metric | Sequence[str | Metric] | None) -> list[Metric]:
-        names = [metrics] if isinstance(metrics, str | Metric) else metrics or self._default_metrics()
-        return [self._applicable(metric) for metric in names]
+        names = [metrics] if isinstance(metrics, str | Metric) else metrics or self.default_metrics()
+        return [self.applicable(metric) for metric in names]
 
     def summary(
         self, metrics: str | Metric | Sequence[str | Metric] | None = None, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
@@ -259,11 +183,11 @@ class Posterior(ABC):
             Columns ``metric``, the leading dims, ``mean, sd, median, ci_lower, ci_upper, method, mcse``; for a
             prediction also ``undefined``. Its ``attrs`` say what the intervals are.
         """
-        found = self._marginals(self._wanted(metrics))
-        table = pd.concat([summary_rows(m, self.dims, ci_prob, ci_kind) for m in found], ignore_index=True)
+        marginals = self.marginals(self._wanted(metrics))
+        table = pd.concat([summary_rows(m, ci_prob, ci_kind) for m in marginals], ignore_index=True)
         if "label" in table and "label" not in self.dims:
             table.insert(1 + len(self.dims), "label", table.pop("label").fillna(""))
-        if not any(isinstance(m.distribution, Draws) and m.undefined().any() for m in found):
+        if not table["undefined"].any():
             table = table.drop(columns="undefined")
         summary = Summary(table)
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": self.estimand, "prior": self.prior_text}
@@ -295,37 +219,39 @@ class Posterior(ABC):
         >>> round(post.prob_joint({"recall": 0.8, "precision": 0.7}).item(), 1)
         0.9
         """
-        wanted = [self._applicable(metric) for metric in requirements]
+        wanted = [self.applicable(metric) for metric in requirements]
         if not wanted:
             raise ValueError("requirements: name at least one.")
         for metric in wanted:
             if metric.greater_is_better is None or metric.average == "per_class":
                 raise ValueError(f"requirements: {metric.name} has no one direction that is better.")
         bounds = [checks.number("requirements: a bound", bound) for bound in requirements.values()]
-        shares, undefined = [], []
-        for block in self._blocks(wanted):
+        probabilities, undefined = [], []
+        for block in self.joint_draws(wanted):
             values = [block[metric] for metric in wanted]
             triples = zip(values, wanted, bounds, strict=True)
             met = np.all([v >= least if m.greater_is_better else v <= least for v, m, least in triples], axis=0)
             defined = ~np.isnan(values).any(0)
             undefined.append(1 - float(defined.mean()))
-            shares.append(float(met.sum()) / max(int(defined.sum()), 1))
-        share = xr.zeros_like(self.leading).copy(data=np.reshape(shares, self.leading.shape)).rename("prob_joint")
-        # Where the probability of one is known exactly, all together cannot be more probable.
-        for marginal, metric, bound in zip(self._marginals(wanted), wanted, bounds, strict=True):
+            probabilities.append(float(met.sum()) / max(int(defined.sum()), 1))
+        joint = self.leading.copy(data=np.reshape(probabilities, self.leading.shape)).rename("prob_joint")
+        # All requirements together cannot be more probable than one whose probability is known exactly.
+        for marginal, metric, bound in zip(self.marginals(wanted), wanted, bounds, strict=True):
             if marginal.method != "draws":
                 alone = marginal.sf(bound) if metric.greater_is_better else marginal.cdf(bound)
-                share = share.clip(max=alone.values)
-        mcse = float(np.sqrt(share * (1 - share) / len(defined)).max())
-        return share.assign_attrs(mcse=mcse, undefined=float(np.max(undefined)))
+                joint = joint.clip(max=alone.values)
+        mcse = float(np.sqrt(joint * (1 - joint) / len(defined)).max())
+        return joint.assign_attrs(mcse=mcse, undefined=float(np.max(undefined)))
 
     @abstractmethod
-    def _blocks(self, wanted: Sequence[Metric]) -> Iterator[dict[Metric, NDArray[np.float64]]]:
-        """Yield joint draws of metrics, (n,) each, a matrix at a time."""
+    def joint_draws(self, metrics: Sequence[Metric]) -> Iterator[dict[Metric, Array]]:
+        """Yield joint draws of metrics, (n,) each, one matrix at a time."""
 
     @abstractmethod
-    def _chains(self, draws: int | None, chains: int | None, random_seed: Any) -> xr.DataArray:
-        """Return cells with dims (…, chain, draw, actual, predicted)."""
+    def cells_by_chain(
+        self, draws: int | None = None, chains: int | None = None, random_seed: Any = None
+    ) -> xr.DataArray:
+        """Return draws of the cells with dims (…, chain, draw, actual, predicted)."""
 
     def to_datatree(
         self,
@@ -351,9 +277,15 @@ class Posterior(ABC):
         xarray.DataTree
             `Posterior.from_datatree` turns it back; ``to_netcdf`` saves it.
         """
-        from bayesperf.posteriors.trees import to_tree
-
-        return to_tree(self, self._wanted(metrics), self._chains(draws, chains, random_seed))
+        facts = {
+            "positive": -1 if self.positive is None else self.positive,
+            "prior": self.prior_text,
+            "estimand": self.estimand,
+            "refusal": self.refusal,
+            "independent_draws": int(self.independent),
+        }
+        cells = self.cells_by_chain(draws, chains, random_seed)
+        return to_tree(cells, self._wanted(metrics), self.positive, facts, self.observed)
 
     @staticmethod
     def from_datatree(tree: xr.DataTree, pos_label: Any = None) -> Posterior:
@@ -366,9 +298,7 @@ class Posterior(ABC):
         pos_label : label, optional
             The positive class; by default what the tree says, or the labels imply.
         """
-        from bayesperf.posteriors.trees import from_tree
-
-        return from_tree(tree, pos_label)
+        return SampledPosterior(**read_tree(tree, pos_label))
 
     def plot(self, metrics: str | Metric | Sequence[str | Metric] | None = None, **options: Any) -> Figure:
         """Draw densities of metrics with their intervals, or forests over the leading dims.
@@ -382,13 +312,125 @@ class Posterior(ABC):
         """
         from bayesperf import plots
 
-        found = self._marginals(self._wanted(metrics))
-        return plots.panel(found, **options)
+        return plots.panel(self.marginals(self._wanted(metrics)), **options)
 
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{dim}: {self._cells.sizes[dim]}" for dim in self.dims)
-        return f"<bayesperf.Posterior: {self._kind}, {len(self.labels)} classes{', ' * bool(sizes)}{sizes}>"
+        sizes = ", ".join(f"{dim}: {self.template.sizes[dim]}" for dim in self.dims)
+        return f"<bayesperf.Posterior: {self.kind}, {len(self.labels)} classes{', ' * bool(sizes)}{sizes}>"
 
     def _repr_html_(self) -> str:
         html: str = self.summary()._repr_html_()  # type: ignore[operator]
         return html
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledPosterior(Posterior):
+    """Draws of cells, dims (…, chain, draw, actual, predicted).
+
+    Attributes
+    ----------
+    independent : bool
+        Whether draws are independent of each other; else Monte Carlo errors allow for their autocorrelation.
+    refusal : str
+        Why `predict` and `at_prevalence` make no sense; empty if they do.
+    """
+
+    cells: xr.DataArray
+    pos_label: Any
+    prior_text: str
+    estimand: str = Posterior.estimand
+    independent: bool = False
+    observed: xr.DataArray | None = None
+    refusal: str = ""
+    kind = "draws"
+
+    @cached_property
+    def template(self) -> xr.DataArray:
+        return self.cells.isel(chain=0, draw=0, drop=True)
+
+    def default_metrics(self) -> list[str]:
+        return headline(len(self.labels), self.positive is not None)
+
+    def joint_draws(self, metrics: Sequence[Metric]) -> Iterator[dict[Metric, Array]]:
+        cells = self.cells.values.reshape(-1, self._available, *self.cells.shape[-2:])
+        for matrix in cells:
+            yield {metric: metric.evaluate(matrix, self.positive) for metric in metrics}
+
+    @property
+    def _available(self) -> int:
+        return self.cells.sizes["chain"] * self.cells.sizes["draw"]
+
+    def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
+        return [self._marginal(metric) for metric in metrics]
+
+    def _marginal(self, metric: Metric) -> Marginal:
+        values = evaluate(metric, self.cells, self.positive).transpose(..., "chain", "draw")
+        flat = values.values.reshape(-1, *values.shape[-2:])
+        distribution = Draws.of(metric.name, flat, metric.bounds, self.independent)
+        leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
+        return Marginal(metric.name, distribution, leading, partial(self._sample, metric), self.estimand)
+
+    def _sample(self, metric: Metric, n: int, random_seed: int | None) -> Array:
+        values = evaluate(metric, self.draws(n, random_seed), self.positive).transpose(..., "draw").values
+        return values.reshape(-1, n)
+
+    def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
+        n = checks.count("n", n)
+        if n > self._available:
+            raise ValueError(f"n: {n} draws asked for and {self._available} there. Sample more of them.")
+        return self._subset(n, self._generator(random_seed, 0))
+
+    def _generator(self, random_seed: Any, purpose: int) -> np.random.Generator:
+        """Return a stream for a purpose: choosing draws, new test sets, prevalence."""
+        return np.random.default_rng([0 if random_seed is None else checks.seed(random_seed), purpose])
+
+    def _subset(self, n: int, rng: np.random.Generator) -> xr.DataArray:
+        """Return n of the draws in their order, dims (…, draw, actual, predicted)."""
+        index = np.sort(rng.choice(self._available, n, replace=n > self._available))
+        flat = self.cells.stack(sample=("chain", "draw"), create_index=False).isel(sample=index)
+        flat = flat.drop_vars(["chain", "draw"]).rename(sample="draw").assign_coords(draw=np.arange(n))
+        return flat.transpose(*self.dims, "draw", *CELL_DIMS)
+
+    def cells_by_chain(
+        self, draws: int | None = None, chains: int | None = None, random_seed: Any = None
+    ) -> xr.DataArray:
+        if not draws == chains == random_seed is None:
+            raise ValueError("draws, chains and random_seed are for exact posteriors; these draws are what they are.")
+        return self.cells
+
+    def _refuse(self, what: str) -> None:
+        if self.refusal:
+            raise ValueError(f"{what}: {self.refusal}")
+
+    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
+        self._refuse("predict")
+        size = self._size(n)
+        cells = self._subset(checks.count("draws", draws, least=2), self._generator(random_seed, 0))
+        flat = cells.values.reshape(*cells.shape[:-2], -1)
+        rng = self._generator(random_seed, 1)
+        new = rng.multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
+        shares = cells.copy(data=new / new.sum((-2, -1), keepdims=True)).expand_dims(chain=[0])
+        shares = shares.transpose(*self.dims, "chain", "draw", *CELL_DIMS)
+        return replace(self, cells=shares, estimand=prediction_of(n), observed=None, refusal=PREDICTED)
+
+    def _size(self, n: int | None) -> Any:
+        if n is not None:
+            return checks.count("n", n)
+        if self.observed is None:
+            raise ValueError("n: name the size of the new test set; these draws do not say how many were observed.")
+        totals = self.observed.sum(CELL_DIMS).transpose(*self.dims).values[..., None].astype(int)
+        if (totals == 0).any():
+            raise ValueError("n: some matrix has no examples; name the size of the new test set.")
+        return totals
+
+    def update(self, cm: ConfusionMatrix) -> Posterior:
+        raise ValueError("update: draws cannot be updated exactly; fit the model to all counts together.")
+
+    def at_prevalence(self, p: Any) -> Posterior:
+        self._refuse("at_prevalence")
+        prevalence = parse_prevalence(p, self.labels, self.positive)
+        shape = self.cells.shape[:-1]
+        shares = prevalence.draw(self._generator(None, 2), int(np.prod(shape[:-1]))).reshape(shape)
+        target = xr.DataArray(shares, dims=self.cells.dims[:-1])
+        cells = self.cells / self.cells.sum("predicted") * target
+        return replace(self, cells=cells.transpose(*self.cells.dims), prior_text=f"{self.prior_text}; prevalence {p!r}")

@@ -13,8 +13,8 @@ import xarray as xr
 from bayesperf import metrics as table
 from bayesperf import prior as priors
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.metrics.registry import Metric
-from bayesperf.posteriors.posterior import posterior
+from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors.dirichlet import posterior
 
 __all__ = ["prior_sensitivity"]
 

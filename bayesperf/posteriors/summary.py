@@ -1,33 +1,18 @@
-"""Labels put on what is computed with arrays: metrics of cells, and the rows of a summary."""
+"""The rows of a summary: one metric's figures, labelled."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf.counts.tables import CELL_DIMS
-from bayesperf.metrics.registry import Metric
 from bayesperf.posteriors.marginal import Kind, Marginal
 
 
-def evaluate(metric: Metric, cells: xr.DataArray, positive: int | None) -> xr.DataArray:
-    """Return a metric of labelled cells (…, actual, predicted), with dim ``label`` if it is one a class."""
-    cells = cells.transpose(..., *CELL_DIMS)
-    per_class = metric.average == "per_class"
-    dims = (*cells.dims[:-2], *(["label"] if per_class else []))
-    coords = cells.coords.to_dataset().drop_dims(CELL_DIMS).coords
-    if per_class:
-        coords = coords.assign(label=cells["actual"].values)
-    return xr.DataArray(metric.evaluate(cells.values, positive), coords, dims, name=metric.name)
-
-
-def summary_rows(marginal: Marginal, dims: Sequence[Any], ci_prob: float, ci_kind: Kind) -> pd.DataFrame:
-    """Return one metric's part of a summary."""
+def summary_rows(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> pd.DataFrame:
+    """Return the rows of one metric, one for each place of its leading dims."""
     interval = marginal.interval(ci_prob, ci_kind)
     figures: dict[str, NDArray[Any]] = {
         "mean": marginal.mean().values,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -11,37 +11,37 @@ import xarray as xr
 
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.tables import CELL_DIMS
-from bayesperf.metrics.registry import Metric
-from bayesperf.posteriors.posterior import Posterior
-from bayesperf.posteriors.sampled import SampledPosterior
-from bayesperf.posteriors.summary import evaluate
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.score import evaluate
 
 
-def to_tree(posterior: Posterior, wanted: Sequence[Metric], cells: xr.DataArray) -> xr.DataTree:
-    """Return draws of cells and the metrics of them, with what else a posterior is made of."""
-    if len({m.name for m in wanted}) < len(set(wanted)):
+def to_tree(
+    cells: xr.DataArray,
+    metrics: Sequence[Metric],
+    positive: int | None,
+    facts: Mapping[str, Any],
+    observed: xr.DataArray | None,
+) -> xr.DataTree:
+    """Return draws of cells (…, chain, draw, actual, predicted) and the metrics of them as a tree.
+
+    `positive` is the position of the positive class; `facts` become attributes of the group ``posterior``.
+    """
+    if len({m.name for m in metrics}) < len(set(metrics)):
         raise ValueError("metrics: two have the same name; a tree needs a name a variable.")
-    if clash := {m.name for m in wanted} & set(map(str, posterior.dims)):
+    dims = [dim for dim in cells.dims if dim not in ("chain", "draw", *CELL_DIMS)]
+    if clash := {m.name for m in metrics} & set(map(str, dims)):
         raise ValueError(f"metrics: {clash.pop()!r} is the name of a dim, too. Rename that dim.")
-    variables = {"cells": cells} | {m.name: evaluate(m, cells, posterior._positive) for m in wanted}
-    leading = ("chain", "draw", *posterior.dims)
-    dataset = xr.Dataset({name: value.transpose(*leading, ...) for name, value in variables.items()})
-    dataset.attrs = {
-        "positive": -1 if posterior._positive is None else posterior._positive,
-        "prior": posterior.prior_text,
-        "estimand": posterior.estimand,
-        "refusal": getattr(posterior, "refusal", ""),
-        "independent_draws": int(posterior._independent),
-        "bayesperf_version": version("bayesperf"),
-    }
+    variables = {"cells": cells} | {m.name: evaluate(m, cells, positive) for m in metrics}
+    dataset = xr.Dataset({name: value.transpose("chain", "draw", *dims, ...) for name, value in variables.items()})
+    dataset.attrs = {**facts, "bayesperf_version": version("bayesperf")}
     groups = {"posterior": dataset}
-    if posterior._observed is not None:
-        groups["observed_data"] = posterior._observed.to_dataset(name="counts")
+    if observed is not None:
+        groups["observed_data"] = observed.to_dataset(name="counts")
     return xr.DataTree.from_dict(groups)
 
 
-def from_tree(tree: xr.DataTree, pos_label: Any) -> Posterior:
-    """Return the posterior that a tree's draws of cells stand for; the tree is checked here."""
+def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
+    """Return the fields of a `SampledPosterior` of a tree's draws of cells; the tree is checked here."""
     if not isinstance(tree, xr.DataTree):
         raise TypeError(f"tree must be an xarray.DataTree; it is {type(tree).__name__}.")
     if "posterior" not in tree.children or "cells" not in tree["posterior"].data_vars:
@@ -66,12 +66,12 @@ def from_tree(tree: xr.DataTree, pos_label: Any) -> Posterior:
         observed = observed.reindex({dim: template[dim].values for dim in template.dims})
         if observed.isnull().any():
             raise ValueError("observed_data: its coordinates are not those of the cells.")
-    return SampledPosterior(
-        cells=cells.transpose(*template.dims[:-2], "chain", "draw", *CELL_DIMS),
-        pos_label=ConfusionMatrix(xr.zeros_like(template, dtype=int), pos_label).pos_label,
-        prior_text=str(dataset.attrs.get("prior", "that of the model")),
-        estimand=str(dataset.attrs.get("estimand", Posterior.estimand)),
-        independent=bool(dataset.attrs.get("independent_draws", 0)),
-        refusal=str(dataset.attrs.get("refusal", "")),
-        observed=observed,
-    )
+    fields = {
+        "cells": cells.transpose(*template.dims[:-2], "chain", "draw", *CELL_DIMS),
+        "pos_label": ConfusionMatrix(xr.zeros_like(template, dtype=int), pos_label).pos_label,
+        "prior_text": str(dataset.attrs.get("prior", "that of the model")),
+        "independent": bool(dataset.attrs.get("independent_draws", 0)),
+        "refusal": str(dataset.attrs.get("refusal", "")),
+        "observed": observed,
+    }
+    return fields | ({"estimand": str(dataset.attrs["estimand"])} if "estimand" in dataset.attrs else {})

@@ -14,8 +14,9 @@ import xarray as xr
 
 from bayesperf import metrics
 from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import Posterior, posterior
+from bayesperf.posteriors.posterior import Posterior
 from bayesperf.reports.comparing import Compared, compare_systems
 from bayesperf.reports.scores import ScoredSystems
 from bayesperf.reports.splitting import apart, scored_systems
@@ -119,7 +120,7 @@ class Analysis:
     @cached_property
     def metric_names(self) -> list[str]:
         """Canonical names of the metrics shown, those required included."""
-        wanted = self.settings.metrics or self.pooled._default_metrics()
+        wanted = self.settings.metrics or self.pooled.default_metrics()
         return list(
             dict.fromkeys([*(metrics.get(name).name for name in wanted), *(r.metric for r in self.requirements)])
         )

@@ -16,7 +16,7 @@ from rich.progress import track
 from bayesperf import metrics
 from bayesperf.comparison.compare import Comparison, compare
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 
 # What has learnt nothing, and a system should beat.

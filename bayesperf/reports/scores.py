@@ -24,8 +24,9 @@ from bayesperf.curves import (
     roc_auc,
     roc_curve,
 )
+from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import Posterior, posterior
+from bayesperf.posteriors.posterior import Posterior
 
 if TYPE_CHECKING:
     from bayesperf.reports.analysis import Settings

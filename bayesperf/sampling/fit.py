@@ -12,7 +12,7 @@ import xarray as xr
 
 from bayesperf.core import checks as _checks
 from bayesperf.core.streams import streams
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.sampling import inputs as _fit_data
 from bayesperf.sampling import nuts as _nuts
 from bayesperf.sampling import tree as _fit_tree

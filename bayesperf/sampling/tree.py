@@ -12,9 +12,10 @@ import xarray as xr
 
 from bayesperf.counts.tables import CELL_DIMS
 from bayesperf.metrics.formulas import headline
-from bayesperf.metrics.registry import Metric, applicable
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.registry import applicable
+from bayesperf.metrics.score import evaluate
 from bayesperf.posteriors.posterior import Posterior
-from bayesperf.posteriors.summary import evaluate
 from bayesperf.sequences.posterior import DEPENDENT, ESTIMAND
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from bayesperf.intervals.bootstrap import limits_of, warn_of_resamples
 from bayesperf.intervals.delta import gradient_of
 from bayesperf.intervals.limits import labelled
 from bayesperf.intervals.statistic import Statistic
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.sequences.chain import Series, metric_of_matrix, read
 
 # Blocks drawn at once.

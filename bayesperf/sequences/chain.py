@@ -17,7 +17,8 @@ from bayesperf.core.arrays import Array, Counts
 from bayesperf.counts.labels import listed
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.tables import code_pairs, tabulate
-from bayesperf.metrics.registry import Metric, applicable
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.registry import applicable
 from bayesperf.models._stationary import stationary
 
 CHAINS = ("z_prev", "z_prev,g_prev")

@@ -14,7 +14,7 @@ from scipy.special import betaln, ndtr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.warnings import DependenceWarning
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.sequences.chain import Betas, Chain, check_prior, count, metric_of_matrix, read
 
 _BAND = 0.95

@@ -13,7 +13,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.streams import streams
 from bayesperf.core.warnings import DependenceWarning
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.sequences.chain import Betas, Series, count, metric_of_matrix, read
 from bayesperf.sequences.dependence import bayes_factor, design_effect, variance_ratio
 

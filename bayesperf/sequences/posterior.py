@@ -31,9 +31,8 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.counts.tables import CELL_DIMS
-from bayesperf.posteriors.posterior import DRAWS, Posterior, prediction_of
-from bayesperf.posteriors.posterior import posterior as independent_posterior
-from bayesperf.posteriors.sampled import PREDICTED, SampledPosterior
+from bayesperf.posteriors.dirichlet import posterior as independent_posterior
+from bayesperf.posteriors.posterior import DRAWS, PREDICTED, Posterior, SampledPosterior, prediction_of
 from bayesperf.prior import Prior
 from bayesperf.sequences.block_bootstrap import block_bootstrap
 from bayesperf.sequences.chain import CHAINS, Betas, Chain, chain_with, check_prior, count, read
@@ -121,7 +120,7 @@ class MarkovPosterior(SampledPosterior):
         counts = np.zeros((draws, 4))
         for state in self.chain.take(chosen).walk(starts, self._generator(random_seed, 1)):
             counts[each, state] += 1
-        cells = _labelled(counts.reshape(draws, 2, 2) / len(starts), self._cells)
+        cells = _labelled(counts.reshape(draws, 2, 2) / len(starts), self.template)
         return SampledPosterior(
             cells, self.pos_label, self.prior_text, prediction_of(n), independent=True, refusal=PREDICTED
         )

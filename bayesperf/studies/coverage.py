@@ -14,7 +14,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.tables import CELL_DIMS, as_table, check_dims
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.sequences.chain import metric_of_matrix
 from bayesperf.studies.methods import METHODS, Effort, applicable, chosen, mean
 from bayesperf.studies.run import run

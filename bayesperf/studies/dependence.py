@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayesperf import sequences
 from bayesperf.core import checks
 from bayesperf.counts.tables import numbers
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.sequences.chain import chain_with, metric_of_matrix
 from bayesperf.studies.run import run
 

@@ -16,7 +16,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.curves import ExpectedPerformanceCurve, epc
 from bayesperf.curves.draws import KINDS, band
 from bayesperf.curves.expected_performance import criteria
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.sequences.chain import metric_of_matrix
 from bayesperf.studies.run import run
 

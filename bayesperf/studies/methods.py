@@ -16,11 +16,11 @@ from bayesperf import intervals
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.distributions.two_betas import Beta
+from bayesperf.distributions.beta import Beta
 from bayesperf.intervals.proportion import METHODS as PROPORTIONS
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion
-from bayesperf.metrics.registry import ARGUMENTS, Metric
-from bayesperf.posteriors.posterior import posterior
+from bayesperf.metrics.metric import ARGUMENTS, Metric
+from bayesperf.posteriors.dirichlet import posterior
 
 KINDS = ("hdi", "eti")
 # Pseudo-counts on either side of a rate.
@@ -92,7 +92,7 @@ def _by_share(cm: ConfusionMatrix, metric: Metric, confidence: float, _: Effort,
     """Return the interval of the share that the metric is, or is an increasing function of."""
     form = metric.exact_form(len(cm.labels))
     assert isinstance(form, Proportion | IncreasingFunction)
-    share = form if isinstance(form, Proportion) else form.share
+    share = form if isinstance(form, Proportion) else form.proportion
     cells, position = cm.counts.values, 1 if cm.pos_label is None else cm.labels.index(cm.pos_label)
     successes, failures = (
         np.sum([ARGUMENTS[name](cells, position) for name in names], 0) for names in (share.success, share.failure)

@@ -14,7 +14,7 @@ from bayesperf.comparison.compare import compare
 from bayesperf.core import checks
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.tables import numbers
-from bayesperf.posteriors.posterior import posterior
+from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.studies.run import run
 
 ANALYSES = ("paired", "independent")

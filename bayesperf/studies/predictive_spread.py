@@ -14,8 +14,8 @@ from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.metrics.registry import Metric
-from bayesperf.posteriors.posterior import posterior
+from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.sequences.chain import metric_of_matrix
 from bayesperf.studies.run import run
 

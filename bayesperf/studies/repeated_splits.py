@@ -18,7 +18,7 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.predictions import held_out
 from bayesperf.counts.tables import numbers, positive
 from bayesperf.distributions.draws import Draws
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.sequences.chain import metric_of_matrix
 from bayesperf.studies.methods import mean
 from bayesperf.studies.predictive_spread import DISTRIBUTIONS, cells_of_each

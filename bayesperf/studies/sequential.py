@@ -16,9 +16,9 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.tables import numbers
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind
-from bayesperf.posteriors.posterior import posterior
 from bayesperf.sequences.chain import metric_of_matrix
 from bayesperf.studies.repeated_splits import with_seed
 from bayesperf.studies.run import run

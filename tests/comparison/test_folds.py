@@ -13,7 +13,6 @@ from scipy import integrate, stats
 
 import bayesperf as bp
 from bayesperf.comparison.score_pairs import differences
-from bayesperf.distributions.differences import shortfall
 from bayesperf.distributions.student_t import StudentT
 from tests.shared.golden import golden
 
@@ -77,7 +76,7 @@ def test_student_t_hdi_is_shortest(prob):
 
 
 def test_student_t_draws():
-    values = STUDENT.draws(50_000, np.random.default_rng(1))
+    values = STUDENT.resample(50_000, np.random.default_rng(1))
     assert values.shape == (5, 50_000)
     for row, df, location, scale in zip(values, DF, LOCATION, SCALE, strict=True):
         assert stats.kstest(row, stats.t(df, location, scale).cdf).pvalue > 1e-3
@@ -95,20 +94,20 @@ def test_a_point_mass():
     np.testing.assert_array_equal(POINT.hdi(0.9), [[0, 0], [0.2, 0.2]])
     np.testing.assert_array_equal(POINT.pdf(np.array([[0, 0.1, 0.2]])), [[np.inf, 0, 0], [0, 0, np.inf]])
     np.testing.assert_array_equal(POINT.mean_sd(), [[0, 0.2], [0, 0]])
-    np.testing.assert_array_equal(POINT.draws(3, np.random.default_rng(0)), [[0] * 3, [0.2] * 3])
+    np.testing.assert_array_equal(POINT.resample(3, np.random.default_rng(0)), [[0] * 3, [0.2] * 3])
 
 
 def test_shortfall_of_student_t():
     """E[max(−D, 0)], the integral of P(−D > x) over x > 0."""
     locations = [-3.0, -0.4, 0.0, 0.02, 7.0]
     for df in (2, 9):
-        found = shortfall(StudentT.of(locations, [0.5] * 5, [df] * 5))
+        found = StudentT.of(locations, [0.5] * 5, [df] * 5).shortfall()
         for value, location in zip(found, locations, strict=True):
             survival = stats.t(df, -location, 0.5).sf
             parts = [integrate.quad(survival, *ends, epsabs=1e-14, epsrel=1e-12)[0] for ends in ((0, 3), (3, np.inf))]
             assert value == pytest.approx(sum(parts), rel=1e-8)
-    np.testing.assert_array_equal(shortfall(StudentT.of([-1, 1], [1, 1], [1, 1])), np.inf)
-    np.testing.assert_array_equal(shortfall(StudentT.of([-1, 0, 2], [0, 0, 0], [1, 2, 3])), [1, 0, 0])
+    np.testing.assert_array_equal(StudentT.of([-1, 1], [1, 1], [1, 1]).shortfall(), np.inf)
+    np.testing.assert_array_equal(StudentT.of([-1, 0, 2], [0, 0, 0], [1, 2, 3]).shortfall(), [1, 0, 0])
 
 
 # ── The correlated t-test ──

@@ -16,7 +16,6 @@ from sklearn.linear_model import LogisticRegression
 
 import bayesperf as bp
 from bayesperf.curves.areas import bayesian_bootstrap
-from bayesperf.distributions.differences import shortfall
 from bayesperf.distributions.normal import LogitNormal, Normal
 from tests.shared.golden import golden
 
@@ -457,7 +456,7 @@ def test_shortfall_of_a_normal():
     location, scale = np.array([[0.02], [-0.1], [0.05], [-0.05]]), np.array([[0.03], [0.2], [0.0], [0.0]])
     normals = [stats.norm(*parameters) for parameters in zip(location[:2, 0], scale[:2, 0], strict=True)]
     expected = [integrate.quad(normal.cdf, -3, 0, points=[-0.1], epsabs=1e-12)[0] for normal in normals]
-    np.testing.assert_allclose(shortfall(Normal(location, scale)), [*expected, 0, 0.05], rtol=1e-8)
+    np.testing.assert_allclose(Normal(location, scale).shortfall(), [*expected, 0, 0.05], rtol=1e-8)
 
 
 def test_logit_normal_by_integration():

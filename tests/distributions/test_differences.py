@@ -6,9 +6,9 @@ import pytest
 from scipy import special
 
 from bayesperf import metrics
-from bayesperf.distributions.differences import difference, discordant, ratio, shortfall
+from bayesperf.distributions.beta import Beta, TransformedBeta
+from bayesperf.distributions.differences import difference, discordant, ratio
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.two_betas import Beta, TransformedBeta
 from bayesperf.metrics.exact_forms import micro_jaccard, micro_rest
 
 # Parameters of X and of Y.
@@ -224,8 +224,8 @@ def test_many_at_once_are_as_one_by_one():
             np.testing.assert_allclose(together.cdf(points)[row], one(alone.cdf(points)), rtol=0, atol=1e-8)
             np.testing.assert_allclose(together.take(np.array([row])).sf(points)[0], one(alone.sf(points)), atol=1e-8)
     np.testing.assert_allclose(
-        shortfall(difference(first, second)),
-        [shortfall(difference(beta(*p[:2]), beta(*p[2:])))[0] for p in PAIRS.values()],
+        difference(first, second).shortfall(),
+        [difference(beta(*p[:2]), beta(*p[2:])).shortfall()[0] for p in PAIRS.values()],
         rtol=1e-12,
     )
 
@@ -448,7 +448,7 @@ def expected_shortfall(a, b, c, d):
 @pytest.mark.parametrize("swapped", [False, True])
 def test_shortfall(parameters, swapped):
     parameters = (*parameters[2:], *parameters[:2]) if swapped else parameters
-    found = shortfall(difference(beta(*parameters[:2]), beta(*parameters[2:])))[0]
+    found = difference(beta(*parameters[:2]), beta(*parameters[2:])).shortfall()[0]
     assert found == pytest.approx(expected_shortfall(*parameters), rel=1e-6, abs=1e-9)
 
 
@@ -458,7 +458,7 @@ def test_shortfall_of_f1_agrees_with_draws(parameters):
     rng = np.random.default_rng(1)
     first, second = (form.forward(rng.beta(a, b, 1_000_000)) for a, b in (parameters[:2], parameters[2:]))
     lost = np.maximum(second - first, 0)
-    found = shortfall(difference(transformed(form, *parameters[:2]), transformed(form, *parameters[2:])))[0]
+    found = difference(transformed(form, *parameters[:2]), transformed(form, *parameters[2:])).shortfall()[0]
     assert found == pytest.approx(lost.mean(), abs=4 * lost.std() / 1000)
 
 
@@ -473,9 +473,9 @@ def test_shortfall_of_discordant(weights):
 
     bends = logits([(u / (1 + u), 1 / (1 + u)) for u, _ in quantiles(a, c)])
     expected = expect(b, a + c, given, bends, [0.0])
-    assert shortfall(dirichlet(weights))[0] == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert dirichlet(weights).shortfall()[0] == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 def test_shortfall_of_draws():
     values = np.array([[[1.0, -2.0, np.nan, 0.0, -0.5]]])
-    assert shortfall(Draws(values, (-2, 2))) == pytest.approx([2.5 / 4])
+    assert Draws(values, (-2, 2)).shortfall() == pytest.approx([2.5 / 4])

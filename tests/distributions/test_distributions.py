@@ -6,8 +6,8 @@ from scipy import integrate, optimize, special, stats
 
 import bayesperf as bp
 from bayesperf import metrics
+from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.two_betas import Beta, TransformedBeta
 from bayesperf.metrics.exact_forms import IncreasingFunction, TwoProportions
 
 QUADRATURE = [name for name in [*metrics.names(), "f2", "f0.5"] if isinstance(metrics.get(name).exact, TwoProportions)]

@@ -23,7 +23,7 @@ from bayesperf.metrics.exact_forms import (
     ProportionPair,
     TwoProportions,
 )
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 from tests.shared.metrics import BINARY_NAMES, EVERY, NAMES, THREE
 
 # ── General checks ───────────────────────────────────────────────────────────────────────────────
@@ -158,7 +158,7 @@ def check_shares(metric):
             continue
         for table in positive_tables(size):
             labels = range(size) if metric.average == "per_class" else [1]
-            share = form.share if isinstance(form, IncreasingFunction) else form
+            share = form.proportion if isinstance(form, IncreasingFunction) else form
             values = np.array([share_of(share, named_sums(table, label)) for label in labels])
             if isinstance(form, IncreasingFunction):
                 np.testing.assert_allclose(form.inverse(form.forward(values)), values, rtol=1e-12)
@@ -195,7 +195,7 @@ def check_mixtures(metric):
         up = metric.of_binary(**pair.cells(x, 1 - x, w + 0.01, 0.99 - w))
         assert ((up > t) == form.increasing_outer).all()
     if form.factors:
-        factor = {"share": lambda x: x, "inverse": lambda x: 1 / x, "odds": lambda x: (1 - x) / x}
+        factor = {"proportion": lambda x: x, "inverse": lambda x: 1 / x, "odds": lambda x: (1 - x) / x}
         of_x, of_w = form.factors
         np.testing.assert_allclose(factor[of_x](x) * factor[of_w](w), t, rtol=1e-12)
 
@@ -262,7 +262,7 @@ WRONG = [
     ("mixtures", replace(F2, exact=TwoProportions(F2.exact.inner_at, F2.exact.inner_at, pair=HITS))),
     ("mixtures", replace(F2, exact=replace(F2.exact, increasing=False))),
     ("mixtures", replace(LR, exact=replace(LR.exact, increasing_outer=True))),
-    ("mixtures", replace(LR, exact=replace(LR.exact, factors=("share", "share")))),
+    ("mixtures", replace(LR, exact=replace(LR.exact, factors=("proportion", "proportion")))),
     ("mixtures", replace(LR, exact=replace(LR.exact, pair=SWAPPED))),
     ("mixtures", replace(metrics.get("markedness"), exact=BALANCED.exact)),
 ]

@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, stats
 
 import bayesperf as bp
-from bayesperf.distributions.two_betas import Beta
+from bayesperf.distributions.beta import Beta
 from bayesperf.plan import two_counts
 from bayesperf.plan.sample_sizes import UnreachableError, comparison
 

@@ -127,7 +127,7 @@ def test_infinite_draws_end_the_curve_at_a_finite_value(sign):
 
 
 def test_over_leading_dims_there_is_a_row_a_place(places):
-    post = bp.posterior(places._observed.isel(model=[0, 2]).pipe(bp.ConfusionMatrix))
+    post = bp.posterior(places.observed.isel(model=[0, 2]).pipe(bp.ConfusionMatrix))
     found = bp.compare(post, metric="recall", rope=0.02)
     (axes,) = found.plot().axes
     assert ticks(axes) == ["north", "south"]

@@ -454,7 +454,7 @@ def test_trees_are_checked_and_aligned():
     cm = grid(tp=[1, 400], fn=[1, 100], fp=[1, 50], tn=[1, 450])
     tree = bp.posterior(cm).to_datatree(["recall"], draws=50)
     tree["observed_data"] = xr.DataTree(tree["observed_data"].to_dataset().isel(model=[1, 0]))
-    np.testing.assert_array_equal(bp.Posterior.from_datatree(tree)._observed.sum(("actual", "predicted")), [4, 1000])
+    np.testing.assert_array_equal(bp.Posterior.from_datatree(tree).observed.sum(("actual", "predicted")), [4, 1000])
     tree["posterior"]["cells"] = -tree["posterior"]["cells"]
     with pytest.raises(ValueError, match="cells must be probabilities"):
         bp.Posterior.from_datatree(tree)

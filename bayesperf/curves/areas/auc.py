@@ -19,9 +19,10 @@ from bayesperf.counts.scores import Scores
 from bayesperf.curves.areas.bayesian_bootstrap import area_draws, twice_below
 from bayesperf.curves.areas.delong import Placements
 from bayesperf.curves.draws import marginal_of
+from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.normal import LogitNormal, Normal
-from bayesperf.distributions.two_betas import Beta, Distribution
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
 from bayesperf.sampling import inputs as _fit_data

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_pairs import half_width, two_names
-from bayesperf.comparison.system_pair import over_systems, pairs_along, settled
+from bayesperf.comparison.system_pair import joint_draws, pairs_along, rounded
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.scores import positives
@@ -111,17 +111,17 @@ def compare_auc(
         found = auc.marginal(drawn, seed, auc.ESTIMANDS[method], leading)
         sides = pairs_along(found, _DIM, independent=False, many=many)
         difference, ratio = sides.difference(), sides.ratio
-        basis, values = "Dirichlet(1) weights in each class", lambda: over_systems(found, _DIM)
+        basis, values = "Dirichlet(1) weights in each class", lambda: joint_draws(found, _DIM)
     return Comparison(
-        difference,
-        systems,
-        width,
-        True,
-        f"{basis}; systems judged on the same examples",
-        _DIM,
-        many,
-        ratio,
-        values if many else None,
+        difference=difference,
+        names=systems,
+        rope=width,
+        greater_is_better=True,
+        basis=f"{basis}; systems judged on the same examples",
+        dim=_DIM,
+        many=many,
+        make_ratio=ratio,
+        make_draws=values if many else None,
     )
 
 
@@ -169,4 +169,4 @@ def _joint_draws(placed: Placements, systems: tuple[Any, ...], n: int, seed: int
     """Return draws of the areas, (draw, model), of the normal of all."""
     drawn = np.random.default_rng(seed).multivariate_normal(placed.mean, placed.covariance, n)
     # Systems that order the examples alike tie.
-    return xr.DataArray(settled(drawn, (0.0, 1.0)), {_DIM: list(systems)}, ["draw", _DIM])
+    return xr.DataArray(rounded(drawn, (0.0, 1.0)), {_DIM: list(systems)}, ["draw", _DIM])

@@ -218,11 +218,11 @@ def epc_compare(
     )
     related = "the same test examples" if paired else "different test examples"
     return ExpectedPerformanceComparison(
-        difference,
-        tuple(names),
-        rope,
-        a.metric.greater_is_better,
-        f"{a.prior_text}; {related}",
+        difference=difference,
+        names=tuple(names),
+        rope=rope,
+        greater_is_better=a.metric.greater_is_better,
+        basis=f"{a.prior_text}; {related}",
         curves=(a, b),
         paired=paired,
     )

@@ -20,10 +20,10 @@ from bayesperf.curves.draws import along, band, marginal_of
 from bayesperf.curves.expected_performance.criteria import CRITERIA, nearest, pair
 from bayesperf.curves.expected_performance.interval_counts import IntervalCounts, blocks, cells, draw, shares
 from bayesperf.curves.expected_performance.system import Rule, System, chosen
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.score import evaluate
 from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.sampled import SampledPosterior
-from bayesperf.posteriors.summary import evaluate
+from bayesperf.posteriors.posterior import SampledPosterior
 from bayesperf.sequences.chain import metric_of_matrix
 
 if TYPE_CHECKING:

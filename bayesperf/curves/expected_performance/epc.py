@@ -14,7 +14,7 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.expected_performance.criteria import CRITERIA, grid
 from bayesperf.curves.expected_performance.curve import LABELS, ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.system import system_of
-from bayesperf.metrics.registry import Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.sequences.chain import metric_of_matrix
 
 __all__ = ["ExpectedPerformanceCurve", "epc"]

@@ -12,6 +12,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.bands import holding
 from bayesperf.curves.roc.kinds import Shape
+from bayesperf.posteriors.dirichlet import posterior
 
 
 def boxes(
@@ -30,10 +31,8 @@ def boxes(
     prob : float
         Probability of each interval.
     """
-    from bayesperf.posteriors.dirichlet import exact_posterior
-
-    posterior = exact_posterior(ConfusionMatrix.from_counts(**counts), prior)
-    intervals = {str(name): posterior[str(name)].eti(prob) for name in points}
+    rates = posterior(ConfusionMatrix.from_counts(**counts), prior)
+    intervals = {str(name): rates[str(name)].eti(prob) for name in points}
     return xr.Dataset({
         name: interval.copy(data=holding(interval.values, points[name].values)) for name, interval in intervals.items()
     })  # fmt: skip

@@ -1,0 +1,56 @@
+"""Metrics of labelled matrices: of counts, of probabilities, of posterior draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.counts.tables import CELL_DIMS
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.registry import applicable
+
+
+def evaluate(metric: Metric, cells: xr.DataArray, positive: int | None, skip_undefined: bool = False) -> xr.DataArray:
+    """Return a metric of labelled cells (…, actual, predicted), with dim ``label`` if there is one value per class.
+
+    `positive` is the position of the positive class; `skip_undefined` is that of `Metric.evaluate`.
+    """
+    cells = cells.transpose(..., *CELL_DIMS)
+    per_class = metric.average == "per_class"
+    dims = (*cells.dims[:-2], *(["label"] if per_class else []))
+    coords = cells.coords.to_dataset().drop_dims(CELL_DIMS).coords
+    if per_class:
+        coords = coords.assign(label=cells["actual"].values)
+    values = metric.evaluate(cells.values, positive, skip_undefined)
+    return xr.DataArray(values, coords, dims, name=metric.name)
+
+
+def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
+    """Return the point value of a metric for every matrix.
+
+    Parameters
+    ----------
+    cm : ConfusionMatrix
+        Counts, with any leading dims.
+    metric : str or Metric
+        A name of `names`, an alias, or a metric object.
+
+    Returns
+    -------
+    xarray.DataArray
+        Over the leading dims (and ``label`` for ``_per_class``). Undefined values (a denominator of 0) are NaN; macro
+        and weighted averages leave out the classes where the metric is undefined.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
+    >>> bp.score(cm, "recall").item()
+    0.8
+    """
+    if not isinstance(cm, ConfusionMatrix):
+        raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
+    positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
+    values = evaluate(applicable(metric, cm.labels, positive, cm.dims), cm.counts, positive, skip_undefined=True)
+    return values.where(np.isfinite(values))

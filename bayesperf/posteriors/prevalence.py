@@ -1,0 +1,54 @@
+"""Prevalence that the data do not tell: fixed, or with a distribution of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.counts.tables import ask_for_positive
+
+
+@dataclass(frozen=True)
+class Prevalence:
+    """How common each class is, from another source: fixed shares, or a Dirichlet over them."""
+
+    weights: Array
+    fixed: bool
+
+    def draw(self, rng: np.random.Generator, n: int) -> Array:
+        """Return shares (n, K)."""
+        return np.tile(self.weights, (n, 1)) if self.fixed else rng.dirichlet(self.weights, n)
+
+
+def parse_prevalence(p: Any, labels: list[Any], positive: int | None) -> Prevalence:
+    """Turn what a caller says of prevalence into shares, or Dirichlet weights, in the order of the labels."""
+    of_positive = isinstance(p, int | float | np.number)
+    of_beta = isinstance(p, tuple) and len(p) == 2
+    if len(labels) == 2 and (of_positive or of_beta):
+        if positive is None:
+            raise ValueError(ask_for_positive(labels))
+        share = _shares(p) if of_beta else np.array([checks.probability("p", p), 1 - p])
+        return Prevalence(share if positive == 0 else share[::-1], fixed=of_positive)
+    if isinstance(p, Mapping):
+        if set(p) != set(labels):
+            raise ValueError(f"p: give a share for each of the labels {labels}; it has {list(p)}.")
+        p = [p[label] for label in labels]
+    shares = _shares(p)
+    if shares.shape != (len(labels),) or not np.isclose(shares.sum(), 1, atol=1e-9):
+        raise ValueError(f"p: give {len(labels)} shares, one a label, summing to 1; they are {shares.tolist()}.")
+    return Prevalence(shares, fixed=True)
+
+
+def _shares(p: Any) -> Array:
+    try:
+        shares = np.asarray(p, dtype=float)
+    except (TypeError, ValueError):
+        shares = np.array(np.nan)
+    if not (np.isfinite(shares) & (shares > 0)).all():
+        raise ValueError(f"p: give a share of positives, (a, b) of a Beta, or shares above 0; it is {p!r}.")
+    return shares
