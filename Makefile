@@ -13,8 +13,9 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-test
 	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
+# All of the slow tests, or a part of them: make test-slow SHARE=1/2
 test-slow: $(VENV)/installed-test
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m slow
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m slow $(if $(SHARE),--share $(SHARE))
 
 lint: $(VENV)/installed-dev
 	@$(BIN)/ruff check .

@@ -1,5 +1,6 @@
 """What the tests of several files share."""
 
+import zlib
 from collections import OrderedDict
 from contextlib import nullcontext
 
@@ -8,6 +9,26 @@ import pytest
 import xarray as xr
 
 pytest.register_assert_rewrite("tests.shared.fits")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--share", metavar="I/N", help="run one of N parts of the tests, whole files at a time")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out the tests of other shares; a file's tests stay together, because they share what they compile."""
+    if share := config.getoption("--share"):
+        part, parts = (int(number) for number in share.split("/"))
+        if not 1 <= part <= parts:
+            raise pytest.UsageError(f"--share must be I/N with I from 1 to N; it is {share}.")
+        others = [item for item in items if share_of(item.path.name, parts) != part]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in set(others)]
+
+
+def share_of(file, parts):
+    """Return which of so many shares, from 1 on, the tests of a file are in."""
+    return zlib.crc32(file.encode()) % parts + 1
 
 
 @pytest.fixture

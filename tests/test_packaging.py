@@ -1,22 +1,17 @@
-import ast
 import inspect
 import subprocess
 import sys
 import tomllib
 from functools import cached_property
-from graphlib import TopologicalSorter
 from inspect import getattr_static
-from pathlib import Path
 from types import FunctionType
 
 import pytest
 
 import bayesperf
+from tests.shared.sources import ROOT, modules
 
-ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "bayesperf"
 HEAVY = {"pymc", "arviz", "matplotlib", "sklearn"}
-MOST_LINES = 420
 
 # The exact route from end to end: closed forms, quadrature (balanced_accuracy, f2), draws (mcc).
 EXACT_ROUTE = """
@@ -42,18 +37,6 @@ bp.models.names(), bp.fit, bp.studies.calibration
 def run(program):
     """Run a program in an interpreter that has imported nothing yet."""
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
-
-
-def modules():
-    """Return the path of every module of the package by its dotted name."""
-    found = {}
-    for folder, _, files in PACKAGE.walk(follow_symlinks=True):
-        parts = folder.relative_to(ROOT).parts
-        for file in files:
-            if file.endswith(".py"):
-                stem = () if file == "__init__.py" else (file.removesuffix(".py"),)
-                found[".".join((*parts, *stem))] = folder / file
-    return found
 
 
 def test_every_package_folder_is_listed():
@@ -90,62 +73,6 @@ def test_posterior_stays_a_function_whatever_is_imported_first(first):
     run(f"import bayesperf\n{first}\nassert callable(bayesperf.posterior), bayesperf.posterior")
 
 
-def statements(body):
-    """Yield the statements that run as a module is loaded; a type checker's imports do not."""
-    for node in body:
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            yield from statements(node.orelse)
-            continue
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            for part in ("body", "orelse", "finalbody", "handlers"):
-                yield from statements(getattr(node, part, []))
-
-
-def imports_at_top_level(name, path, known):
-    """Yield the modules, of those known, that a module loads as it is itself loaded."""
-    # What one leading dot of a relative import stands for.
-    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    for node in statements(ast.parse(path.read_text()).body):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in known)
-        elif isinstance(node, ast.ImportFrom):
-            parents = package[: len(package) + 1 - node.level] if node.level else []
-            source = ".".join([*parents, *([node.module] if node.module else [])])
-            for alias in node.names:
-                candidates = (f"{source}.{alias.name}", source)
-                yield from [module for module in candidates if module in known][:1]
-
-
-def test_no_import_cycles():
-    known = modules()
-    graph = {name: set(imports_at_top_level(name, path, known)) for name, path in known.items()}
-    assert graph["bayesperf.posteriors.posterior"] >= {"bayesperf.counts.matrix", "bayesperf.prior"}
-    # Raises CycleError, which names the modules of the cycle.
-    TopologicalSorter(graph).prepare()
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("import bayesperf.b", {"bayesperf.b"}),
-        ("from bayesperf import b", {"bayesperf.b"}),
-        ("from bayesperf.b import f", {"bayesperf.b"}),
-        ("from . import b", {"bayesperf.b"}),
-        ("from .b import f", {"bayesperf.b"}),
-        ("try:\n    import bayesperf.b\nexcept ImportError:\n    pass", {"bayesperf.b"}),
-        ("class A:\n    import bayesperf.b", {"bayesperf.b"}),
-        ("def f():\n    import bayesperf.b", set()),
-        ("if TYPE_CHECKING:\n    import bayesperf.b", set()),
-        ("import numpy", set()),
-    ],
-)
-def test_imports_at_top_level(tmp_path, source, expected):
-    path = tmp_path / "a.py"
-    path.write_text(source)
-    assert set(imports_at_top_level("bayesperf.a", path, {"bayesperf.a", "bayesperf.b"})) == expected
-
-
 # ── What a reader meets ──
 
 
@@ -174,16 +101,20 @@ def is_documented(value):
 @pytest.mark.parametrize("name", bayesperf.__all__)
 def test_everything_public_has_a_docstring(name):
     thing = getattr(bayesperf, name)
-    found = {name: thing, **dict(members(thing))}
-    assert [label for label, value in found.items() if not is_documented(value)] == []
+    named = {name: thing, **dict(members(thing))}
+    assert [label for label, value in named.items() if not is_documented(value)] == []
 
 
 def test_members_are_found():
     assert {"Posterior.summary", "Posterior.dims"} <= dict(members(bayesperf.Posterior)).keys()
-    found = dict(members(bayesperf.metrics)).keys()
-    assert {"bayesperf.metrics.get", "Metric.evaluate"} <= found
+    assert {"bayesperf.metrics.get", "Metric.evaluate"} <= dict(members(bayesperf.metrics)).keys()
 
 
-def test_no_module_is_too_long_to_read():
-    lines = {name: len(path.read_text().splitlines()) for name, path in modules().items()}
-    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
+PUBLIC_MODULES = [name for name in bayesperf.__all__ if inspect.ismodule(getattr(bayesperf, name))]
+
+
+@pytest.mark.parametrize("name", PUBLIC_MODULES)
+def test_dir_of_a_public_module_shows_its_public_names_alone(name):
+    module = getattr(bayesperf, name)
+    assert sorted(dir(module)) == sorted(module.__all__)
+    assert [public for public in module.__all__ if public.startswith("_")] == []

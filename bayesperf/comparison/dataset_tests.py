@@ -20,6 +20,7 @@ from bayesperf.comparison.score_pairs import differences, half_width, two_names
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.distributions.quadrature import tanh_sinh
 from bayesperf.posteriors.posterior import DRAWS
 
@@ -33,7 +34,7 @@ LARGEST = "most probable for the next data set"
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class NextDataset:
-    """What is said of the difference a − b on a data set not yet seen; a part of other classes."""
+    """The difference a − b on a data set not yet seen: a base of the classes that answer this question."""
 
     names: tuple[Any, ...]
     rope: float
@@ -216,12 +217,12 @@ def signed_rank_test(
     >>> bp.signed_rank_test(new, old, rope=0.01).prob_rope_next.values.round(3)
     array([0.051, 0.21 , 0.738])
     """
-    found = differences(scores_a, scores_b)
+    values, decimals = differences(scores_a, scores_b)
     width, weight = half_width(rope), checks.number("prior", prior)
     if not 0 <= weight < np.inf:
         raise ValueError(f"prior must be the weight of a difference of 0, at least 0; it is {prior}.")
-    z = np.append(0, found.values)
-    middles = np.round((z + z[:, None]) / 2, found.decimals)
+    z = np.append(0, values)
+    middles = np.round((z + z[:, None]) / 2, decimals)
     below, above = (np.heaviside(side * middles - width, 0.5) for side in (-1, 1))
     regions = np.stack([below, 1 - below - above, above])
     concentration = np.append(weight, np.ones(len(z) - 1))
@@ -264,20 +265,20 @@ def mean_of_draws(values: Array, rope: float, independent: bool) -> xr.DataArray
 
 def region_table(questions: dict[str, xr.DataArray]) -> pd.DataFrame:
     """Return probabilities of the regions, a row a question, with their Monte Carlo errors."""
-    rows = {question: dict(zip(REGIONS, found.values, strict=True)) | {"mcse": found.attrs["mcse"]}
-            for question, found in questions.items()}  # fmt: skip
+    rows = {question: dict(zip(REGIONS, answer.values, strict=True)) | {"mcse": answer.attrs["mcse"]}
+            for question, answer in questions.items()}  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def _dirichlet(concentration: Array, draws: int, random_seed: Any) -> Array:
     """Return draws (draws, n); what has no weight has no share."""
     rng = np.random.default_rng(checks.seed(random_seed))
-    gammas = rng.standard_gamma(concentration, (checks.count("draws", draws, least=2), len(concentration)))
+    gammas = gamma_masses(rng, concentration, (checks.count("draws", draws, least=2), len(concentration)))
     return np.asarray(gammas / gammas.sum(-1, keepdims=True))
 
 
 def _ties_half(shares: Array, rope: float) -> Array:
-    """Give what is inside, shares (…, 3), half to either side if the rope has no width."""
+    """Return shares (…, 3), of which ties (the middle one) count half for either side if the rope has no width."""
     return shares if rope else shares[..., [0, 1, 2]] * [1, 0, 1] + shares[..., [1]] * [0.5, 0, 0.5]
 
 
@@ -290,12 +291,12 @@ def _largest_of_dirichlet(concentration: Array, rope: float) -> Array:
     if not weights.any():
         return np.array([0.5, 0, 0.5])
     u, rest, weight = tanh_sinh()
-    found = np.zeros(3)
+    probabilities = np.zeros(3)
     for i in np.flatnonzero(weights):
         gamma = np.where(u < 0.5, special.gammaincinv(weights[i], u), special.gammainccinv(weights[i], rest))
         others = [special.gammainc(other, gamma) for j, other in enumerate(weights) if j != i and other]
-        found[i] = (weight * np.prod(others, axis=0)).sum()
-    return found
+        probabilities[i] = (weight * np.prod(others, axis=0)).sum()
+    return probabilities
 
 
 def _weights(prior: Sequence[float]) -> Array:

@@ -177,8 +177,8 @@ def _checked(scores: Any, dim: str) -> xr.DataArray:
     if dim in wanted[1:]:
         raise ValueError(f"dim: {dim!r} is not of the data sets. Name their dim, as dim='dataset'.")
     if not isinstance(scores, xr.DataArray) or set(scores.dims) != set(wanted) or scores.dtype.kind not in "iuf":
-        found = f"{type(scores).__name__} of dims {getattr(scores, 'dims', 'none')}"
-        raise TypeError(f"scores must be a DataArray of numbers with dims {', '.join(wanted)}; it is a {found}.")
+        actual = f"{type(scores).__name__} of dims {getattr(scores, 'dims', 'none')}"
+        raise TypeError(f"scores must be a DataArray of numbers with dims {', '.join(wanted)}; it is a {actual}.")
     if scores.sizes["model"] != 2:
         raise ValueError(f"scores: two systems are compared; dim model has {scores.sizes['model']}. Select two.")
     if scores.sizes[dim] < 2:

@@ -20,9 +20,9 @@ def streams(
     """
     fixed = [(str(name), c.values.tolist()) for name, c in leading.coords.items() if not c.dims]
     labels = [[(str(dim), label) for label in leading[dim].values.tolist()] for dim in leading.dims]
-    found = []
+    rngs = []
     for place, content in zip(product(*labels), contents, strict=True):
         name = repr((purpose, sorted([*fixed, *place], key=repr))).encode()
         key = hashlib.blake2b(name + content.tobytes(), digest_size=16).digest()
-        found.append(np.random.default_rng([seed, *np.frombuffer(key, np.uint32).tolist()]))
-    return found
+        rngs.append(np.random.default_rng([seed, *np.frombuffer(key, np.uint32).tolist()]))
+    return rngs

@@ -20,6 +20,11 @@ from bayesperf.core import checks
 
 __all__ = ["load", "names"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _FOLDER = resources.files(__name__)
 
 

@@ -1,4 +1,4 @@
-"""The posterior of systems judged on the same examples, draws of all together, and what decides between two of them.
+"""The posterior of systems judged on the same examples: joint draws, and the examples that decide between two systems.
 
 With K classes and M systems an example's outcome is (i, j_1, …, j_M): its actual class and what each system predicted.
 Outcome probabilities ~ Dirichlet of base weights α_i· Π_m α_ij_m/α_i·, so that each system by itself has the posterior
@@ -34,10 +34,10 @@ from bayesperf.posteriors.posterior import DRAWS, SampledPosterior
 
 __all__ = ["JointOutcomes", "JointPosterior", "discordant", "joint_posterior"]
 
-# Of the prior's part of a row, what is drawn for every system by itself; and the most atoms that are drawn for all.
+# The fraction of the prior's mass in a row that is drawn for each system by itself, and the most atoms drawn for all.
 _TAIL, _MOST_STICKS = 1e-4, 512
 _REFUSAL = "these draws are of systems judged on the same examples. Ask it of each system by itself: posterior(cm)."
-# Numbers held at once while cells are summed up.
+# Numbers held in memory at once while cells are summed.
 _BLOCK = 2**20
 
 
@@ -324,8 +324,8 @@ def _judged(metric: Metric, classes: int, positive: int | None) -> tuple[Array, 
 
     def cells(names: tuple[str, ...]) -> Array:
         by_class = metric.average == "per_class"
-        found = [of_classes[n] if by_class else ARGUMENTS[n](each, 1 if positive is None else positive) for n in names]
-        return np.asarray(np.sum(found, 0).reshape(classes, classes, *found[0].shape[1:]))
+        parts = [of_classes[n] if by_class else ARGUMENTS[n](each, 1 if positive is None else positive) for n in names]
+        return np.asarray(np.sum(parts, 0).reshape(classes, classes, *parts[0].shape[1:]))
 
     success, failure = cells(form.success), cells(form.failure)
     judged = success + failure

@@ -346,6 +346,7 @@ class SampledPosterior(Posterior):
 
     @cached_property
     def template(self) -> xr.DataArray:
+        """One draw of the cells, without the dims of draws."""
         return self.cells.isel(chain=0, draw=0, drop=True)
 
     def default_metrics(self) -> list[str]:

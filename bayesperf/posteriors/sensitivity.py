@@ -96,7 +96,7 @@ def _power_scaled(tree: xr.DataTree, metrics: Any) -> pd.DataFrame:
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Number of tail draws")
-            found: pd.DataFrame = arviz_stats.psense_summary(tree, var_names=names)
+            summary: pd.DataFrame = arviz_stats.psense_summary(tree, var_names=names)
     except ValueError as error:
         if "tail values are the same" not in str(error):
             raise
@@ -105,4 +105,4 @@ def _power_scaled(tree: xr.DataTree, metrics: Any) -> pd.DataFrame:
             f"the prior of this fit is flat ({prior}): to any power it is what it was. Compare the preset priors "
             "instead: prior_sensitivity(cm)."
         ) from None
-    return found
+    return summary

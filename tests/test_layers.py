@@ -1,0 +1,198 @@
+"""The order of the house: which room may use which, no cycles, functions that fit on a screen."""
+
+import ast
+import io
+import tokenize
+from graphlib import TopologicalSorter
+
+import pytest
+
+from tests.shared.sources import modules
+
+# A room uses only those before it. `prior` is a file, `models` stands by itself.
+ROOMS = [
+    "core", "datasets", "counts", "metrics", "distributions", "intervals", "prior", "posteriors", "pooling", "sequences", "plots",
+    "sampling", "comparison", "curves", "plan", "studies", "reports",
+]  # fmt: skip
+# Uses no room, and may be used by any.
+APART = {"models"}
+MOST_ROOMS = 17
+MOST_LINES = 50
+MOST_PRIVATE_ACCESSES = 10
+
+
+# ── Imports ──
+
+
+def statements(body, inside=()):
+    """Yield each statement with the names of the functions it stands in; a type checker's imports are left out."""
+    for node in body:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from statements(node.orelse, inside)
+            continue
+        yield node, inside
+        deeper = (*inside, node.name) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else inside
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from statements(getattr(node, part, []), deeper)
+
+
+def imported(name, path, known):
+    """Yield the modules, of those known, that a module imports, and the functions in which it does so."""
+    # What one leading dot of a relative import stands for.
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    for node, inside in statements(ast.parse(path.read_text(encoding="utf-8")).body):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, inside) for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package[: len(package) + 1 - node.level] if node.level else []
+            source = ".".join([*parents, *([node.module] if node.module else [])])
+            for alias in node.names:
+                candidates = (f"{source}.{alias.name}", source)
+                yield from [(module, inside) for module in candidates if module in known][:1]
+
+
+def is_excused(module, inside):
+    """Whether an import inside a function is for a figure, or for what loads PyMC."""
+    is_plot = module.startswith("bayesperf.plots") and inside and inside[-1].startswith("plot")
+    return is_plot or (bool(inside) and module.startswith("bayesperf.models."))
+
+
+def graph(deferred):
+    """Return the modules that each module imports; with or without what it imports inside functions."""
+    known = modules()
+    return {
+        name: {
+            module
+            for module, inside in imported(name, path, known)
+            if (deferred and not is_excused(module, inside)) or not inside
+        }
+        for name, path in known.items()
+    }
+
+
+def room_of(module):
+    return [*module.split("."), ""][1]
+
+
+def test_no_import_cycles():
+    imports = graph(deferred=True)
+    assert imports["bayesperf.posteriors.posterior"] >= {"bayesperf.counts.matrix", "bayesperf.posteriors.marginal"}
+    # Raises CycleError, which names the modules of the cycle.
+    TopologicalSorter(imports).prepare()
+
+
+def test_every_room_uses_only_those_before_it():
+    rank = {room: place for place, room in enumerate(ROOMS)}
+    climbing = [
+        f"{name} uses {module}"
+        for name, imports in graph(deferred=True).items()
+        for module in imports
+        if (room_of(name) in APART and room_of(module) != room_of(name))
+        or (room_of(name) in rank and room_of(module) in rank and rank[room_of(module)] > rank[room_of(name)])
+    ]
+    assert climbing == []
+
+
+def test_every_module_is_in_a_room():
+    rooms = {room_of(name) for name, path in modules().items() if path.name == "__init__.py"} - {""}
+    assert rooms == set(ROOMS) - {"prior"} | APART
+    assert len(rooms - {"models"}) <= MOST_ROOMS
+    assert {name for name in modules() if name.count(".") == 1} - {f"bayesperf.{room}" for room in rooms} == {
+        "bayesperf.prior"
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import bayesperf.b", {("bayesperf.b", ())}),
+        ("from bayesperf import b", {("bayesperf.b", ())}),
+        ("from bayesperf.b import f", {("bayesperf.b", ())}),
+        ("from . import b", {("bayesperf.b", ())}),
+        ("from .b import f", {("bayesperf.b", ())}),
+        ("try:\n    import bayesperf.b\nexcept ImportError:\n    pass", {("bayesperf.b", ())}),
+        ("class A:\n    import bayesperf.b", {("bayesperf.b", ())}),
+        ("def f():\n    import bayesperf.b", {("bayesperf.b", ("f",))}),
+        ("class A:\n    def plot(self):\n        from bayesperf import b", {("bayesperf.b", ("plot",))}),
+        ("if TYPE_CHECKING:\n    import bayesperf.b", set()),
+        ("import numpy", set()),
+    ],
+)
+def test_imports_are_seen(tmp_path, source, expected):
+    path = tmp_path / "a.py"
+    path.write_text(source)
+    assert set(imported("bayesperf.a", path, {"bayesperf.a", "bayesperf.b"})) == expected
+
+
+def test_only_figures_and_pymc_excuse_an_import_inside_a_function():
+    assert is_excused("bayesperf.plots", ("plot_next",))
+    assert is_excused("bayesperf.models.groups", ("fit",))
+    assert not is_excused("bayesperf.plots", ("summary",))
+    assert not is_excused("bayesperf.plots", ())
+    assert not is_excused("bayesperf.curves", ("plot",))
+
+
+# ── What a reader meets ──
+
+
+def code_lines(source):
+    """Yield each function's name and how many lines of code it has: no docstrings, comments or blank lines."""
+    tree = ast.parse(source)
+    skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+    lines = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in skipped:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    documented = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
+    for node in ast.walk(tree):
+        if isinstance(node, documented) and ast.get_docstring(node) is not None:
+            lines -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name, len(lines & set(range(node.lineno, node.end_lineno + 1)))
+
+
+def test_every_function_fits_on_a_screen():
+    long = [
+        f"{name}.{function}: {count} lines"
+        for name, path in modules().items()
+        for function, count in code_lines(path.read_text(encoding="utf-8"))
+        if count > MOST_LINES
+    ]
+    assert long == []
+
+
+def test_lines_of_code_are_counted():
+    source = 'def f(x):\n    """Say.\n\n    More.\n    """\n\n    # Why.\n    y = [\n        x,\n    ]\n    return y\n'
+    assert list(code_lines(source)) == [("f", 5)]
+
+
+def private_accesses(source):
+    """Yield the private attributes that are asked of anything but self, cls and super(), and private names imported."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            owner = ast.unparse(node.value)
+            if owner not in ("self", "cls", "super()"):
+                yield ast.unparse(node)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (alias.name for alias in node.names if is_private(alias.name))
+
+
+def is_private(name):
+    # Methods of a named tuple are public, and so is how notebooks ask for HTML.
+    public = ("_replace", "_asdict", "_repr_html_")
+    return name.startswith("_") and not name.startswith("__") and name not in public
+
+
+def test_hardly_anything_private_is_asked_of_others():
+    asked = [
+        f"{name}: {access}"
+        for name, path in modules().items()
+        for access in private_accesses(path.read_text(encoding="utf-8"))
+    ]
+    assert len(asked) <= MOST_PRIVATE_ACCESSES, asked
+
+
+def test_private_accesses_are_seen():
+    source = "from a import _b\nself._c\nother._d\nsuper()._e\npair._replace(x=1)\nx.__dict__\n"
+    assert list(private_accesses(source)) == ["_b", "other._d"]
