@@ -33,7 +33,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.comparison.result import Comparison
-from bayesperf.comparison.score_pairs import differences, half_width, two_names
+from bayesperf.comparison.score_pairs import differences
 from bayesperf.core import checks
 from bayesperf.core.warnings import PriorWarning
 from bayesperf.distributions.draws import Draws
@@ -223,7 +223,7 @@ def correlated_ttest(
     {'below': 0.005, 'inside': 0.048, 'above': 0.948}
     """
     difference = differences(scores_a, scores_b).values
-    fraction, rope = checks.probability("test_fraction", test_fraction), half_width(rope)
+    fraction, rope = checks.probability("test_fraction", test_fraction), checks.rope(rope)
     n = len(difference)
     # From the first, so that equal differences have a mean of just that, and no scatter.
     deviations = difference - difference[0]
@@ -237,4 +237,4 @@ def correlated_ttest(
 
     marginal = Marginal(metric, distribution, xr.DataArray(0.0), sample, estimand)
     basis = f"flat on the mean and the log of the scatter; splits correlated by {fraction:.3g}"
-    return Comparison(marginal, two_names(names), rope, greater_is_better, basis)
+    return Comparison(marginal, checks.two_names(names), rope, greater_is_better, basis)

@@ -14,8 +14,9 @@ from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.streams import streams
+from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.label_encoding import missing_positive_label
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.tables import CELL_DIMS, ask_for_positive
 from bayesperf.distributions import two_betas as distributions
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.two_betas import Beta, Distribution, TransformedBeta
@@ -356,7 +357,7 @@ def parse_prevalence(p: Any, labels: list[Any], positive: int | None) -> Prevale
     of_beta = isinstance(p, tuple) and len(p) == 2
     if len(labels) == 2 and (of_positive or of_beta):
         if positive is None:
-            raise ValueError(ask_for_positive(labels))
+            raise missing_positive_label(labels)
         share = _shares(p) if of_beta else np.array([checks.probability("p", p), 1 - p])
         return Prevalence(share if positive == 0 else share[::-1], fixed=of_positive)
     if isinstance(p, Mapping):

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
-from bayesperf.counts.display import Summary
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.registry import Metric, applicable
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.summary import summary_rows
+from bayesperf.posteriors.summary import Summary, summary_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,8 +12,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.tables import CELL_DIMS
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.registry import Metric

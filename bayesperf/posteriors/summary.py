@@ -1,8 +1,10 @@
-"""Labels put on what is computed with arrays: metrics of cells, and the rows of a summary."""
+"""Tables of posterior summaries: their rows, how they show themselves, and metrics of labelled cells."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,41 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf.counts.tables import CELL_DIMS
+from bayesperf.core.words import interval_name
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.metrics.registry import Metric
 from bayesperf.posteriors.marginal import Kind, Marginal
+
+_MOST_ROWS = 100
+
+
+class Summary(pd.DataFrame):
+    """A tidy table of posterior summaries that says which interval it shows."""
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def __repr__(self) -> str:
+        return f"{self.to_string(float_format='{:.4f}'.format, max_rows=_MOST_ROWS)}\n{caption(self.attrs)}"
+
+    def _repr_html_(self) -> str:
+        table = self.to_html(index=False, border=0, float_format="{:.4f}".format, max_rows=_MOST_ROWS)
+        return f"{table}<p><small>{escape(caption(self.attrs))}</small></p>"
+
+
+def caption(attrs: Mapping[Any, Any]) -> str:
+    """Return one sentence that says what a summary's intervals are."""
+    interval = interval_name(attrs["ci_prob"], attrs["ci_kind"])
+    return f"{attrs['estimand']}, with its {interval}. Prior: {attrs['prior']}."
+
+
+def format_value(value: float, interval_width: float = 1.0) -> str:
+    """Write a value with three decimals, or more if its interval is narrow; a large one with three digits."""
+    if math.isinf(value):
+        return "∞"
+    digits = max(3, 1 - math.floor(math.log10(interval_width))) if 0 < interval_width < 1 else 3
+    return f"{value:.{digits}f}" if abs(value) < 10 or digits > 3 else f"{value:.3g}"
 
 
 def evaluate(metric: Metric, cells: xr.DataArray, positive: int | None) -> xr.DataArray:

@@ -30,7 +30,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
-from bayesperf.counts.tables import CELL_DIMS
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.posteriors.posterior import DRAWS, Posterior, prediction_of
 from bayesperf.posteriors.posterior import posterior as independent_posterior
 from bayesperf.posteriors.sampled import PREDICTED, SampledPosterior
