@@ -13,7 +13,6 @@ import xarray as xr
 from bayesperf import prior as priors
 from bayesperf.comparison.datasets import compare_scores
 from bayesperf.comparison.result import Comparison
-from bayesperf.comparison.score_pairs import half_width
 from bayesperf.comparison.system_pair import (
     SystemPair,
     against_rule,
@@ -25,9 +24,9 @@ from bayesperf.comparison.system_pair import (
 )
 from bayesperf.core import checks
 from bayesperf.core.warnings import DependenceWarning
+from bayesperf.counts.joint_outcomes import JointOutcomes, same_examples
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
-from bayesperf.counts.same_examples import JointOutcomes
 from bayesperf.distributions.differences import discordant
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.dirichlet import posterior
@@ -125,7 +124,7 @@ def compare(
     ...     model="logistic_regression", model_other="naive_bayes").round(3).values
     array([0.   , 0.002, 0.998])
     """
-    rope = half_width(rope)
+    rope = checks.rope(rope)
     counts = isinstance(a, PairedConfusionMatrix | ConfusionMatrix)
     if prior is not None and not counts:
         raise TypeError("prior: it is of counts; posteriors have theirs already. Leave it out.")
@@ -214,7 +213,7 @@ def compare_predictions(
     >>> bp.compare_predictions(new, old, "accuracy").prob_greater.round(2).item()
     0.71
     """
-    rope, metric, seed = half_width(rope), _named(metric), checks.seed(random_seed)
+    rope, metric, seed = checks.rope(rope), _named(metric), checks.seed(random_seed)
     if isinstance(a, PairedConfusionMatrix) or (isinstance(a, ConfusionMatrix) and a.outcomes is not None):
         raise TypeError(
             "a: systems judged on the same examples would be judged on the same new ones, and their predictions hang "
@@ -258,7 +257,7 @@ def _along(
 ) -> Comparison:
     """Compare all systems along a dim of one posterior, or of what it predicts."""
     _check_systems(post, dim)
-    if post.observed is not None and post.observed.attrs.get("same_examples") == dim:
+    if post.observed is not None and same_examples(post.observed) == dim:
         warnings.warn(
             f"the systems along {dim!r} were judged on the same examples, and these posteriors take them for "
             f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",

@@ -16,7 +16,7 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.comparison.result import REGIONS
-from bayesperf.comparison.score_pairs import differences, half_width, two_names
+from bayesperf.comparison.score_pairs import differences
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.distributions.draws import Draws
@@ -145,13 +145,13 @@ def sign_test(
     most probable for the next data set  0.045   0.176  0.779   0.0
     """
     values = differences(scores_a, scores_b).values
-    width, weights = half_width(rope), _weights(prior)
+    width, weights = checks.rope(rope), _weights(prior)
     counts = [np.sum(region) for region in (values < -width, np.abs(values) <= width, values > width)]
     concentration = weights + np.array(counts)
     shares = _dirichlet(concentration, draws, random_seed)
     return DatasetTest(
         test="sign test",
-        names=two_names(names),
+        names=checks.two_names(names),
         rope=width,
         basis=f"Dirichlet({', '.join(f'{weight:g}' for weight in weights)}) below, inside and above the rope",
         shares=labelled(_ties_half(shares, width), width),
@@ -218,7 +218,7 @@ def signed_rank_test(
     array([0.051, 0.21 , 0.738])
     """
     values, decimals = differences(scores_a, scores_b)
-    width, weight = half_width(rope), checks.number("prior", prior)
+    width, weight = checks.rope(rope), checks.number("prior", prior)
     if not 0 <= weight < np.inf:
         raise ValueError(f"prior must be the weight of a difference of 0, at least 0; it is {prior}.")
     z = np.append(0, values)
@@ -233,7 +233,7 @@ def signed_rank_test(
     shares = np.stack([((w @ region) * w).sum(-1) for region in regions], -1)
     return DatasetTest(
         test="signed-rank test",
-        names=two_names(names),
+        names=checks.two_names(names),
         rope=width,
         basis=f"Dirichlet process with a difference of 0 of weight {weight:g}",
         shares=labelled(shares, width),

@@ -20,7 +20,6 @@ from bayesperf.comparison.dataset_tests import (
     region_table,
 )
 from bayesperf.comparison.result import Comparison
-from bayesperf.comparison.score_pairs import half_width
 from bayesperf.core import checks
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
@@ -125,7 +124,7 @@ def compare_scores(
     >>> comparison = bp.compare_scores(scores, rope=0.01)  # doctest: +SKIP
     >>> comparison.regions()  # doctest: +SKIP
     """
-    width, fraction = half_width(rope), _fraction(test_fraction)
+    width, fraction = checks.rope(rope), _fraction(test_fraction)
     data = _checked(scores, dim)
     tree = fit(data, "datasets", options={"test_fraction": fraction}, random_seed=random_seed, **fit_options)
     return _comparison(tree, data, width, fraction, greater_is_better)

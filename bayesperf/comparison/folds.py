@@ -33,7 +33,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.comparison.result import Comparison
-from bayesperf.comparison.score_pairs import differences, half_width, two_names
+from bayesperf.comparison.score_pairs import differences
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.warnings import PriorWarning
@@ -230,7 +230,7 @@ def correlated_ttest(
     {'below': 0.005, 'inside': 0.048, 'above': 0.948}
     """
     difference = differences(scores_a, scores_b).values
-    fraction, rope = checks.probability("test_fraction", test_fraction), half_width(rope)
+    fraction, rope = checks.probability("test_fraction", test_fraction), checks.rope(rope)
     n = len(difference)
     # From the first, so that equal differences have a mean of just that, and no scatter.
     deviations = difference - difference[0]
@@ -242,5 +242,9 @@ def correlated_ttest(
     marginal = Marginal(metric, distribution, xr.DataArray(0.0), estimand=estimand)
     basis = f"flat on the mean and the log of the scatter; splits correlated by {fraction:.3g}"
     return Comparison(
-        difference=marginal, names=two_names(names), rope=rope, greater_is_better=greater_is_better, basis=basis
+        difference=marginal,
+        names=checks.two_names(names),
+        rope=rope,
+        greater_is_better=greater_is_better,
+        basis=basis,
     )

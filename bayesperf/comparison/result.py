@@ -12,10 +12,9 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf.counts.display import Summary
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.summary import summary_rows
+from bayesperf.posteriors.summary import Summary, summary_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -157,6 +156,15 @@ class Comparison:
     def prob_best(self) -> xr.DataArray:
         """P(best), over the systems."""
         return self.ranks.sel(rank=1, drop=True).rename("prob_best")
+
+    @property
+    def rank_order(self) -> xr.DataArray:
+        """Positions of the systems by expected rank, best first: dims (…, `dim`); as they come if neither is better."""
+        if self.greater_is_better is None:
+            systems = self.prob_greater.isel({f"{self.dim}_other": 0}, drop=True)
+            return systems.copy(data=np.broadcast_to(np.arange(len(self.names)), systems.shape)).rename("rank_order")
+        expected = self.ranks.dot(self.ranks["rank"], "rank").transpose(..., self.dim)
+        return expected.copy(data=np.argsort(expected.values, axis=-1, kind="stable")).rename("rank_order")
 
     @property
     def ratio(self) -> Marginal:

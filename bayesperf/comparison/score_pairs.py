@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 
 
@@ -52,18 +50,3 @@ def _labels(scores: Any) -> pd.Index[Any] | None:
     if isinstance(scores, pd.Series):
         return scores.index
     return scores.indexes.get(scores.dims[0]) if isinstance(scores, xr.DataArray) else None
-
-
-def half_width(rope: Any) -> float:
-    """Return the half-width of a region of practical equivalence."""
-    width = checks.number("rope", rope)
-    if not 0 <= width < np.inf:
-        raise ValueError(f"rope must be the half-width of a region, at least 0; it is {rope}.")
-    return width
-
-
-def two_names(names: Sequence[Any]) -> tuple[Any, Any]:
-    """Return what two systems are called."""
-    if isinstance(names, str) or len(names) != 2:
-        raise ValueError(f"names must be two, of a and of b; they are {names!r}.")
-    return names[0], names[1]

@@ -1,1 +1,1 @@
-"""What every room builds on: checks of arguments, random streams, types of arrays, warnings."""
+"""What every room builds on: checks of arguments, random streams, array types, words of outputs, warnings."""

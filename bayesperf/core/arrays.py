@@ -1,4 +1,4 @@
-"""The types of arrays: floating-point values, numbers of examples, positions among labels, truth values."""
+"""Types of arrays, by what they hold: real values, numbers of examples, positions among labels, truth values."""
 
 from typing import Any
 
@@ -9,5 +9,5 @@ Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Codes = NDArray[np.intp]
 Booleans = NDArray[np.bool_]
-# Floats, or the complex numbers by which formulas are differentiated.
+# Real numbers, or complex ones where formulas are differentiated by the complex-step method.
 Numbers = NDArray[Any]

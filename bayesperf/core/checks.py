@@ -1,11 +1,14 @@
-"""Checks of arguments, and the words of their errors."""
+"""Checks of arguments: each returns the checked value, or raises an error that names the argument."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayesperf.core.arrays import Array
 
 
 def probability(name: str, value: Any) -> float:
@@ -16,30 +19,84 @@ def probability(name: str, value: Any) -> float:
 
 
 def number(name: str, value: Any) -> float:
-    """Return a number."""
+    """Return a number as a float; booleans are refused."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise TypeError(f"{name} must be a number; it is {value!r}.")
     return float(value)
 
 
 def one_of(name: str, value: Any, options: Collection[str]) -> str:
-    """Return a value that is among the options."""
+    """Return a value that must be one of several options."""
     if value not in options:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; it is {value!r}.")
     return str(value)
 
 
 def count(name: str, value: Any, least: int = 1) -> int:
-    """Return a whole number that is large enough."""
+    """Return a whole number that must be at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}; it is {value!r}.")
     return int(value)
 
 
 def seed(random_seed: Any) -> int:
-    """Return an integer seed; a Generator gives its next one."""
+    """Return an integer seed; a Generator supplies one by drawing it."""
     if isinstance(random_seed, np.random.Generator):
         return int(random_seed.integers(2**63))
     if isinstance(random_seed, bool) or not isinstance(random_seed, int | np.integer) or random_seed < 0:
         raise ValueError(f"random_seed must be a non-negative integer or a numpy Generator; it is {random_seed!r}.")
     return int(random_seed)
+
+
+def rope(value: Any) -> float:
+    """Return the half-width of a region of practical equivalence: a finite number, at least 0."""
+    half_width = number("rope", value)
+    if not 0 <= half_width < np.inf:
+        raise ValueError(f"rope must be the half-width of a region, at least 0; it is {value}.")
+    return half_width
+
+
+def two_names(names: Sequence[Any], different: bool = False) -> tuple[Any, Any]:
+    """Return the names of two systems, which may have to be different."""
+    if isinstance(names, str) or len(names) != 2 or (different and names[0] == names[1]):
+        expected = "two different names" if different else "two, of a and of b"
+        raise ValueError(f"names must be {expected}; they are {names!r}.")
+    return names[0], names[1]
+
+
+def vector(name: str, values: ArrayLike) -> Array:
+    """Return a one-dimensional array of numbers, not empty and none missing; a single number makes one of length 1."""
+    array = np.atleast_1d(np.ma.filled(np.ma.asarray(values, float), np.nan) if np.ma.is_masked(values) else values)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be numbers; it holds {array.dtype}.")
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must be one-dimensional and not empty; its shape is {array.shape}.")
+    if np.isnan(array).any():
+        missing = np.isnan(array).sum()
+        raise ValueError(f"{name} has {missing} missing value{'s' * bool(missing > 1)}. Drop those examples.")
+    return array.astype(float)
+
+
+def whole_numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that must hold numbers of examples: whole, finite and not negative, of any numeric type."""
+    if values.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must hold whole numbers; it holds {values.dtype}.")
+    for problem, where in {
+        "missing or infinite": ~np.isfinite(values),
+        "negative": values < 0,
+        "fractional": values != np.floor(values),
+        "too great": values > 2**53,
+    }.items():
+        if where.any():
+            raise ValueError(
+                f"{name} holds {values[where].flat[0]}, which is {problem}: counts are numbers of examples "
+                "(0, 1, 2, …), not shares or weights."
+            )
+    return values
+
+
+def equal_lengths(lengths: Mapping[str, int]) -> None:
+    """Refuse columns of different lengths, given by name."""
+    if len(set(lengths.values())) > 1:
+        columns = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise ValueError(f"columns of unequal length: {columns}.")

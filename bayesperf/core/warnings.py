@@ -2,12 +2,12 @@
 
 
 class DependenceWarning(UserWarning):
-    """Samples depend on each other in a way that the model does not see."""
+    """Samples depend on each other in a way that the model ignores."""
 
 
 class ConvergenceWarning(UserWarning):
-    """A sampler's draws are not to be trusted yet."""
+    """A sampler may not have converged, so its draws cannot be trusted yet."""
 
 
 class PriorWarning(UserWarning):
-    """The data hardly inform a quantity: its posterior is the prior."""
+    """The data say little about a quantity, so that its posterior is mostly its prior."""

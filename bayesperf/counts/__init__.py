@@ -1,1 +1,1 @@
-"""How predictions come in: columns of labels, tables, data frames and scores become counts."""
+"""Counts: columns of labels, tables, data frames and scores become confusion matrices."""

@@ -7,12 +7,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from bayesperf.counts.labels import listed
+from bayesperf.core.arrays import Counts
+from bayesperf.core.words import listed
 
 
-def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], NDArray[np.int64]]:
+def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], Counts]:
     """Count the rows of every combination of values of some columns, in the frame's own engine.
 
     Parameters
@@ -25,14 +25,14 @@ def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], NDArray[
     Returns
     -------
     values : dict of str to column
-        The columns, one entry a combination.
+        The columns, with one entry for each combination.
     rows : numpy.ndarray
         How many rows each combination has.
 
     Raises
     ------
     TypeError
-        If the frame is of no supported kind.
+        If the frame is of a kind that is not supported.
     ValueError
         If a column is absent, named twice, or has missing values.
     """
@@ -49,7 +49,7 @@ def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], NDArray[
         raise ValueError(f"no column {absent[0]!r} in the frame; its columns are {listed(available, 12)}.")
     if len(set(columns)) < len(columns):
         raise ValueError(f"columns {columns}: every role (actual, predicted, by) needs a column of its own.")
-    # Renamed inside the engine: the names there are ours, whatever the caller's columns are called.
+    # The engine sees names of our own, so that the caller's column names cannot clash with any.
     roles = {f"key_{position}": name for position, name in enumerate(columns)}
     keys = lazy.select(*[nw.col(name).alias(role) for role, name in roles.items()])
     counted = keys.group_by(*roles).agg(nw.len().alias("rows")).collect()

@@ -1,6 +1,6 @@
-"""Confusion matrices: how predictions come in.
+"""Confusion matrices, and the constructors that make them from predictions, scores, tables and data frames.
 
-Everything is one labelled array of counts with last dims ``("actual", "predicted")``, whatever stands before them:
+Everything is one labelled array of counts with last dims ``("actual", "predicted")``, whatever the leading dims are:
 folds, models, thresholds, data sets. ``ConfusionMatrix`` holds it and refuses what is not a table of counts.
 """
 
@@ -15,22 +15,22 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayesperf.counts.labels import encode
-from bayesperf.counts.predictions import at_thresholds, held_out
-from bayesperf.counts.same_examples import JointOutcomes, of_examples
-from bayesperf.counts.tables import (
+from bayesperf.core import checks
+from bayesperf.counts.count_arrays import (
     CELL_DIMS,
-    as_table,
     check_dims,
     checked_counts,
-    code,
-    code_pairs,
-    drop_conflicts,
-    positive,
-    relabelled,
-    tabulate,
-    whole,
+    drop_conflicting_coords,
+    table_to_counts,
+    with_labels,
 )
+from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns, encode_predictions
+from bayesperf.counts.cross_validation import held_out_predictions
+from bayesperf.counts.display import matrix_html, matrix_text
+from bayesperf.counts.frames import count_rows
+from bayesperf.counts.joint_outcomes import JointOutcomes, mark_same_examples, of_examples, unmark_same_examples
+from bayesperf.counts.label_encoding import encode, positive_label
+from bayesperf.counts.scores import Scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +48,7 @@ class ConfusionMatrix:
         The positive class of a binary matrix. Inferred for labels {0, 1}, {-1, 1} and {False, True}.
     outcomes : JointOutcomes, optional
         What several systems predicted for the same examples, of which `counts` are the margins. Constructors that know
-        it supply it. The name of the systems' dim is then in ``counts.attrs["same_examples"]``.
+        it supply it. ``counts.attrs["same_examples"]`` then names the systems' dim.
 
     Raises
     ------
@@ -72,14 +72,9 @@ class ConfusionMatrix:
     outcomes: JointOutcomes | None = None
 
     def __post_init__(self) -> None:
-        counts = checked_counts(self.counts, CELL_DIMS)
-        if self.outcomes is not None:
-            counts = counts.assign_attrs(same_examples=self.outcomes.dim)
-        elif counts.attrs.get("same_examples") not in counts.dims[:-2]:
-            counts.attrs.pop("same_examples", None)
-        labels = counts["actual"].values.tolist()
+        counts = mark_same_examples(checked_counts(self.counts, CELL_DIMS), self.outcomes)
         object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "pos_label", positive(labels, self.pos_label))
+        object.__setattr__(self, "pos_label", positive_label(counts["actual"].values.tolist(), self.pos_label))
 
     @classmethod
     def from_counts(cls, *, tp: ArrayLike, fn: ArrayLike, fp: ArrayLike, tn: ArrayLike) -> ConfusionMatrix:
@@ -107,11 +102,11 @@ class ConfusionMatrix:
             for name, value in {"tn": tn, "fp": fp, "fn": fn, "tp": tp}.items()
         }
         for name, value in cells.items():
-            whole(value.values, name)
+            checks.whole_numbers(name, value.values)
             check_dims(value.dims)
         try:
-            agreed = drop_conflicts(list(cells.values()))
-            tn_, fp_, fn_, tp_ = xr.broadcast(*xr.align(*agreed, join="exact"))
+            aligned = xr.align(*drop_conflicting_coords(list(cells.values())), join="exact")
+            tn_, fp_, fn_, tp_ = xr.broadcast(*aligned)
             rows = [xr.concat(row, "predicted", coords="minimal") for row in ((tn_, fp_), (fn_, tp_))]
         except ValueError as error:
             raise ValueError(f"tp, fn, fp and tn do not broadcast: {error}") from None
@@ -149,8 +144,8 @@ class ConfusionMatrix:
         >>> cm.dims, cm.total.values.tolist()
         (('fold',), [20, 20])
         """
-        counts = as_table(table, dims)
-        return cls(counts if labels is None else relabelled(counts, labels), pos_label)
+        counts = table_to_counts(table, dims)
+        return cls(counts if labels is None else with_labels(counts, labels), pos_label)
 
     @classmethod
     def from_predictions(
@@ -213,9 +208,9 @@ class ConfusionMatrix:
                 "sample_weight is not supported: counts are numbers of examples, and a posterior from weighted counts "
                 "would claim another amount of evidence than there is."
             )
-        coded = code_pairs(y_true, y_pred, {} if by is None else by, labels)
-        outcomes = None if example is None else of_examples(coded, example, pos_label)
-        return cls(tabulate(coded), pos_label, outcomes)
+        columns = encode_predictions(y_true, y_pred, {} if by is None else by, labels)
+        outcomes = None if example is None else of_examples(columns, example, pos_label)
+        return cls(cross_tabulate(columns), pos_label, outcomes)
 
     @classmethod
     def from_scores(
@@ -246,7 +241,7 @@ class ConfusionMatrix:
         >>> cm.sel(threshold=0.5).counts.values
         array([[1, 1], [1, 1]])
         """
-        return cls(at_thresholds(y_true, y_score, thresholds, pos_label), pos_label)
+        return cls(Scores.of(y_true, y_score, pos_label).counts(thresholds), pos_label)
 
     @classmethod
     def from_frame(
@@ -280,15 +275,13 @@ class ConfusionMatrix:
         ...                               pos_label="malignant").dims
         ('model',)
         """
-        from bayesperf.counts.frames import count_rows
-
         keys = [by] if isinstance(by, str) else list(by)
         values, rows = count_rows(frame, [actual, predicted, *keys])
         if not len(rows):
             raise ValueError("frame has no rows: there is nothing to count.")
         columns = {f"column {name!r}": encode(values[name], f"column {name!r}") for name in (actual, predicted)}
-        coded = code(columns, {key: values[key] for key in keys}, labels)
-        return cls(tabulate(coded, rows), pos_label)
+        encoded = encode_columns(columns, {key: values[key] for key in keys}, labels)
+        return cls(cross_tabulate(encoded, rows), pos_label)
 
     @classmethod
     def from_cross_validation(
@@ -330,7 +323,7 @@ class ConfusionMatrix:
             If scikit-learn is not installed.
         """
         classes = encode(y, "y").labels
-        y_true, y_pred, fold = held_out(estimator, X, y, cv, groups, n_jobs)
+        y_true, y_pred, fold = held_out_predictions(estimator, X, y, cv, groups, n_jobs)
         return cls.from_predictions(y_true, y_pred, labels=classes, pos_label=pos_label, by={"fold": fold})
 
     @property
@@ -353,7 +346,7 @@ class ConfusionMatrix:
         """Pool the counts over leading dims."""
         dims = self._named_dims(dim)
         outcomes = None if self.outcomes is None else self.outcomes.sum(dims)
-        return ConfusionMatrix(self.counts.sum(dims, keep_attrs=True), self.pos_label, outcomes)
+        return self._derived(self.counts.sum(dims, keep_attrs=True), outcomes)
 
     def sel(self, **indexers: Any) -> ConfusionMatrix:
         """Select leading coordinates by label, as xarray's ``sel``."""
@@ -367,10 +360,16 @@ class ConfusionMatrix:
         self._named_dims(list(indexers))
         counts = getattr(self.counts, how)(indexers)
         outcomes = None if self.outcomes is None else self.outcomes.select(how, indexers)
+        return self._derived(counts, outcomes)
+
+    def _derived(self, counts: xr.DataArray, outcomes: JointOutcomes | None) -> ConfusionMatrix:
+        """Return a matrix of selected or summed counts; they are of the same examples if their outcomes are."""
+        if self.outcomes is not None:
+            counts = unmark_same_examples(counts)
         return ConfusionMatrix(counts, self.pos_label, outcomes)
 
     def one_vs_rest(self) -> ConfusionMatrix:
-        """Return one binary matrix a class (positive 1 = that class, 0 = any other), with last leading dim ``label``.
+        """Return a binary matrix for each class (1 is that class, 0 any other), along a last leading dim ``label``.
 
         Examples
         --------
@@ -400,11 +399,7 @@ class ConfusionMatrix:
         return dims
 
     def __repr__(self) -> str:
-        from bayesperf.counts.display import matrix_text
-
-        return matrix_text(self)
+        return matrix_text(self.counts, self.pos_label)
 
     def _repr_html_(self) -> str:
-        from bayesperf.counts.display import matrix_html
-
-        return matrix_html(self)
+        return matrix_html(self.counts, self.pos_label)

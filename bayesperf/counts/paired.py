@@ -1,4 +1,4 @@
-"""Two systems judged on the same examples: their joint counts."""
+"""Joint counts of two systems judged on the same examples."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from bayesperf.counts.labels import encode
+from bayesperf.core import checks
+from bayesperf.counts.count_arrays import checked_counts
+from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns
+from bayesperf.counts.joint_outcomes import JointOutcomes, of_pair
+from bayesperf.counts.label_encoding import encode, positive_label
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.same_examples import JointOutcomes, of_pair
-from bayesperf.counts.tables import checked_counts, code, positive, tabulate
 
 _DIMS = ("actual", "predicted_a", "predicted_b")
 
@@ -44,10 +46,9 @@ class PairedConfusionMatrix:
             )
         if isinstance(self.names, str):
             raise TypeError(f"names must be two names; it is the text {self.names!r}.")
-        if len(self.names) != 2 or self.names[0] == self.names[1]:
-            raise ValueError(f"names must be two different names; they are {self.names!r}.")
+        checks.two_names(self.names, different=True)
         object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "pos_label", positive(counts["actual"].values.tolist(), self.pos_label))
+        object.__setattr__(self, "pos_label", positive_label(counts["actual"].values.tolist(), self.pos_label))
 
     @classmethod
     def from_predictions(
@@ -69,10 +70,9 @@ class PairedConfusionMatrix:
         >>> pair.margins().sel(model="new").counts.values
         array([[0, 1], [0, 2]])
         """
-        given = {"y_true": y_true, "y_pred_a": y_pred_a, "y_pred_b": y_pred_b}
-        columns = {name: encode(values, name) for name, values in given.items()}
-        counts = tabulate(code(columns, {}, labels, _DIMS))
-        return cls(counts, names, pos_label)
+        columns = {"y_true": y_true, "y_pred_a": y_pred_a, "y_pred_b": y_pred_b}
+        encoded = {name: encode(values, name) for name, values in columns.items()}
+        return cls(cross_tabulate(encode_columns(encoded, {}, labels, _DIMS)), names, pos_label)
 
     @property
     def labels(self) -> list[Any]:
@@ -88,5 +88,5 @@ class PairedConfusionMatrix:
         return ConfusionMatrix(xr.concat([of_a, of_b], model), self.pos_label, self.outcomes())
 
     def outcomes(self) -> JointOutcomes:
-        """Return each outcome that occurred, of two systems as of many."""
+        """Return the outcomes that occurred, in the form that is used for any number of systems."""
         return of_pair(self.counts, self.names, self.pos_label)

@@ -1,31 +1,48 @@
-"""Scores of two classes, sorted: what every curve and area is made of."""
+"""Scores of two classes, in order: the data of every curve, area and thresholded confusion matrix."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import xarray as xr
+from numpy.typing import ArrayLike
 
-from bayesperf.core.arrays import Array
-from bayesperf.counts import tables
-from bayesperf.counts.labels import encode, listed
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Booleans, Counts
+from bayesperf.core.words import listed
+from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.label_encoding import encode, missing_positive_label, positive_label
+
+
+class BinaryLabels(NamedTuple):
+    """Which examples are positive (n,), the two labels in order, and which of them is the positive one."""
+
+    is_positive: Booleans
+    labels: tuple[Any, Any]
+    pos_label: Any
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of the examples of either class, in ascending order; what scores at least a threshold is called positive.
+    """Scores of the examples of either class, ascending; an example is called positive from a threshold upwards.
 
     Attributes
     ----------
     positive, negative : ndarray (n,)
         Scores, infinite ones included. Neither is empty.
+    labels : tuple of two
+        The classes, in order.
+    pos_label : label
+        The positive one of them.
     """
 
     positive: Array
     negative: Array
+    labels: tuple[Any, Any] = (0, 1)
+    pos_label: Any = 1
 
     @classmethod
     def of(cls, y_true: Any, y_score: ArrayLike, pos_label: Any = None, name: str = "y_score") -> Scores:
@@ -34,33 +51,55 @@ class Scores:
         Raises
         ------
         ValueError
-            If there are not two classes, or the positive one is not known; if scores are missing or too few.
+            If there are not two classes, or it is unclear which is positive; if scores are missing or too few.
         """
-        is_positive = positives(y_true, pos_label)
-        score = tables.numbers(y_score, name)
-        if len(score) != len(is_positive):
-            raise ValueError(tables.unequal({"y_true": len(is_positive), name: len(score)}))
-        return cls(np.sort(score[is_positive]), np.sort(score[~is_positive]))
+        actual = binary_labels(y_true, pos_label)
+        score = one_each(actual.is_positive, y_score, name)
+        return cls(np.sort(score[actual.is_positive]), np.sort(score[~actual.is_positive]), *actual[1:])
 
     @cached_property
     def thresholds(self) -> Array:
-        """The distinct scores, from the greatest down: the thresholds at which what is called positive changes."""
+        """The distinct scores in descending order: the thresholds at which what is called positive changes."""
         return np.unique(np.concatenate([self.positive, self.negative]))[::-1]
 
-    def called(self, thresholds: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return how many of the positives and of the negatives are called positive at each threshold."""
+    def called(self, thresholds: ArrayLike) -> tuple[Counts, Counts]:
+        """Return how many of the positives, and how many of the negatives, are called positive at each threshold."""
         cuts = np.asarray(thresholds, dtype=float)
         true, false = (len(s) - np.searchsorted(s, cuts, side="left") for s in (self.positive, self.negative))
         return true, false
 
+    def counts(self, thresholds: ArrayLike) -> xr.DataArray:
+        """Return the confusion matrices (threshold, actual, predicted) at different thresholds, in the order given."""
+        cuts = checks.vector("thresholds", thresholds)
+        if len(np.unique(cuts)) != len(cuts):
+            raise ValueError("thresholds must all be different.")
+        true, false = self.called(cuts)
+        cells = np.array([[len(self.negative) - false, false], [len(self.positive) - true, true]])
+        if self.labels[0] == self.pos_label:
+            cells = cells[::-1, ::-1]
+        coords = {"threshold": cuts.tolist()} | {dim: list(self.labels) for dim in CELL_DIMS}
+        return xr.DataArray(np.moveaxis(cells, -1, 0), coords, ("threshold", *CELL_DIMS))
 
-def positives(y_true: Any, pos_label: Any = None) -> NDArray[np.bool_]:
-    """Return which labels (n,) are the positive one of two."""
+
+def binary_labels(y_true: Any, pos_label: Any = None) -> BinaryLabels:
+    """Return labels (n,) of two classes, checked; the positive class is the named one, or 1 of {0, 1} and {-1, 1}."""
     column = encode(y_true, "y_true")
     labels = column.labels.tolist()
     if len(labels) != 2:
         raise ValueError(f"y_true must hold two classes; it holds {listed(labels)}.")
-    positive = tables.positive(labels, pos_label)
+    positive = positive_label(labels, pos_label)
     if positive is None:
-        raise ValueError(tables.ask_for_positive(labels))
-    return np.asarray(column.codes == labels.index(positive))
+        raise missing_positive_label(labels)
+    return BinaryLabels(np.asarray(column.codes == labels.index(positive)), tuple(labels), positive)
+
+
+def positives(y_true: Any, pos_label: Any = None) -> Booleans:
+    """Return which labels (n,) are the positive one of two."""
+    return binary_labels(y_true, pos_label).is_positive
+
+
+def one_each(is_positive: Booleans, y_score: ArrayLike, name: str = "y_score") -> Array:
+    """Return scores, one for each label (n,), checked."""
+    score = checks.vector(name, y_score)
+    checks.equal_lengths({"y_true": len(is_positive), name: len(score)})
+    return score

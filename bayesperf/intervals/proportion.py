@@ -12,7 +12,6 @@ from scipy.special import betainccinv, betaincinv
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.counts.tables import whole
 from bayesperf.intervals.limits import labelled, normal_quantile, warn_of_no_width
 
 # From successes, trials (above 0), confidence and its normal quantile: lower and upper limit.
@@ -87,7 +86,7 @@ def broadcast(columns: dict[str, ArrayLike | xr.DataArray]) -> tuple[list[Array]
 
     Arrays broadcast by their last axes, labelled ones by dim.
     """
-    arrays = {name: whole(np.asarray(values), name).astype(float) for name, values in columns.items()}
+    arrays = {name: checks.whole_numbers(name, np.asarray(values)).astype(float) for name, values in columns.items()}
     is_labelled = any(isinstance(values, xr.DataArray) for values in columns.values())
     try:
         if not is_labelled:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.tables import CELL_DIMS
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import applicable
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from bayesperf import metrics
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.counts.joint_outcomes import JointOutcomes
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
-from bayesperf.counts.same_examples import JointOutcomes
 from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.differences import ExactDistribution
 from bayesperf.metrics.exact_forms import Proportion, TwoProportions

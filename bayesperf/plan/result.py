@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.counts import tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -116,7 +115,7 @@ class Plan:
         asked = np.unique(np.linspace(0, most, _POINTS).astype(int)) if n is None else np.asarray(n)
         if asked.ndim > 1 or not asked.size:
             raise ValueError(f"n must be a number or a list of numbers of {self.counts}; it is {n!r}.")
-        whole = tables.whole(np.atleast_1d(asked), "n").astype(np.int64)
+        whole = checks.whole_numbers("n", np.atleast_1d(asked)).astype(np.int64)
         values, errors = self._values(whole)
         found = xr.DataArray(values, {"n": whole, "mcse": ("n", errors)}, ["n"], name=self.quantity)
         return found if asked.ndim else found.isel(n=0)

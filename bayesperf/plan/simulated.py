@@ -12,7 +12,7 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.counts.tables import CELL_DIMS
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.search import from_some
 from bayesperf.posteriors.dirichlet import DirichletPosterior

@@ -1,16 +1,29 @@
-"""Figures of comparisons: how large the difference is, which system is greater, which is best."""
+"""Figures of comparisons: how large a difference is, which of two systems is greater, and which of many is best."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from bayesperf.core.arrays import Array
-from bayesperf.plots.densities import BLUE, DIVERGING, GREY, ORANGE, SEQUENTIAL, curves, intervals, names, reach
+from bayesperf.core.words import interval_name
+from bayesperf.plots.densities import curves, intervals, reach
+from bayesperf.plots.style import (
+    BLUE,
+    DIVERGING,
+    GREY,
+    ORANGE,
+    SEQUENTIAL,
+    closed,
+    metric_words,
+    place_names,
+    shorten,
+)
 from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:
@@ -19,24 +32,25 @@ if TYPE_CHECKING:
 
     from bayesperf.comparison.result import Comparison
 
-# Up to so many systems, cells of a heat map hold their figure; the longest side of one, in inches.
-_WRITTEN, _SIDE = 12, 5.5
-# Probabilities this near to 0 or 1 would be written 0.000 or 1.000.
-_CERTAIN = 0.0005
-_INTERVALS = {"hdi": "highest-density", "eti": "equal-tailed"}
+# Cells of a heat map show their value if there are at most this many systems.
+_MOST_WITH_VALUES = 12
+# Longest side of a heat map, in inches.
+_LONGEST_SIDE = 5.5
+# Probabilities nearer than this to 0 or 1 would be written 0.000 or 1.000.
+_NEARLY_CERTAIN = 0.0005
 # Below, inside and above the region of practical equivalence.
-_COLOURS = (ORANGE, GREY, BLUE)
+_REGION_COLOURS = (ORANGE, GREY, BLUE)
 
 
 def comparison(comparison: Comparison, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
-    """Draw the difference of two systems; of more, P(a > b) and, if one direction is better, the ranks.
+    """Draw the difference of two systems; of more systems P(a > b) and, if one direction is better, the ranks.
 
     Parameters
     ----------
     comparison : Comparison
-        What `bayesperf.compare` returns.
+        The result of `bayesperf.compare`.
     ci_prob, ci_kind
-        The interval of the difference.
+        Probability and kind of the interval of the difference.
     """
     if len(comparison.names) == 2:
         return difference(comparison, ci_prob=ci_prob, ci_kind=ci_kind)
@@ -46,17 +60,18 @@ def comparison(comparison: Comparison, *, ci_prob: float = 0.95, ci_kind: Kind =
 # ── The difference ──
 
 
+@closed
 def difference(comparison: Comparison, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
     """Draw the density of a − b, the region of practical equivalence and the probability on either side of it.
 
-    Of several differences (leading dims, pairs of many systems), their means and intervals, a row each.
+    Several differences (leading dims, pairs of many systems) are drawn as means and intervals, a row for each.
 
     Parameters
     ----------
     comparison : Comparison
-        What `bayesperf.compare` returns.
+        The result of `bayesperf.compare`.
     ci_prob, ci_kind
-        The interval.
+        Probability and kind of the intervals.
     """
     from matplotlib import pyplot as plt
 
@@ -67,21 +82,20 @@ def difference(comparison: Comparison, *, ci_prob: float = 0.95, ci_kind: Kind =
     draw(axes, comparison, ci_prob, ci_kind)
     axes.axvline(0, color="black", lw=0.8, zorder=1)
     axes.spines[["top", "right"]].set_visible(False)
-    interval = f"mean and {100 * ci_prob:g} % {_INTERVALS[ci_kind]} interval"
-    figure.suptitle(f"{comparison.difference.estimand},\n{interval}", fontsize="medium")
-    plt.close(figure)  # else notebooks show it twice
+    interval = interval_name(ci_prob, ci_kind)
+    figure.suptitle(f"{comparison.difference.estimand},\nmean and {interval}", fontsize="medium")
     return figure
 
 
 def _draw_difference(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind: Kind) -> None:
-    # Finely, for a heavy-tailed difference is a narrow peak on a wide axis.
+    # On a fine grid, because a heavy-tailed difference is a narrow peak on a wide axis.
     drawn = curves(comparison.difference, ci_prob, ci_kind, points=641)
     x, y, rope = drawn.x[0], drawn.density[0], comparison.rope
     axes.set_xlim(*reach(drawn, rope))
     axes.set_ylim(-0.07 * y.max(), 1.08 * y.max())
     edges = (-np.inf, -rope, rope, np.inf)
     grid = np.union1d(x, np.clip([-rope, rope], x[0], x[-1]))
-    for low, high, colour in zip(edges, edges[1:], _COLOURS, strict=False):
+    for low, high, colour in zip(edges, edges[1:], _REGION_COLOURS, strict=False):
         inside = grid[(grid >= low) & (grid <= high)]
         axes.fill_between(inside, np.interp(inside, x, y), color=colour, alpha=0.35, lw=0)
     axes.axvspan(-rope, rope, color=GREY, alpha=0.15, lw=0, zorder=0)
@@ -89,28 +103,30 @@ def _draw_difference(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind
     axes.plot(drawn.interval[0], [-0.035 * y.max()] * 2, color="black", lw=3, solid_capstyle="butt")
     axes.plot(drawn.mean[0], -0.035 * y.max(), "o", color="black", mec="white", ms=6)
     row = comparison.summary(ci_prob, ci_kind).iloc[0]
-    for text, place, colour in zip(_probabilities(row, rope), ("left", "center", "right"), _COLOURS, strict=True):
+    for text, place, colour in zip(
+        _probabilities(row, rope), ("left", "center", "right"), _REGION_COLOURS, strict=True
+    ):
         at = {"left": 0.0, "center": 0.5, "right": 1.0}[place]
         axes.text(at, 1.02, text, color=colour, ha=place, va="bottom", fontsize="small", transform=axes.transAxes)
     axes.set_yticks([])
     axes.set_ylabel("density")
-    axes.set_xlabel("\n".join([f"{_metric(comparison)}, a − b", *_called(comparison.names)]))
+    axes.set_xlabel("\n".join([f"{metric_words(comparison.metric)}, a − b", *_called(comparison.names)]))
 
 
 def _probabilities(row: Any, rope: float) -> tuple[str, str, str]:
-    """Return what is said of the regions below, inside and above."""
+    """Return the texts about the regions below, inside and above."""
     further = f" by more than {rope:g}" if rope else ""
     within = f"P(a − b within ±{rope:g}) {_relation(row['inside'])}"
     if not rope:
-        within = f"P(a = b) {_relation(row['inside'])}" if row["inside"] > _CERTAIN else ""
+        within = f"P(a = b) {_relation(row['inside'])}" if row["inside"] > _NEARLY_CERTAIN else ""
     return f"P(a < b{further}) {_relation(row['below'])}", within, f"P(a > b{further}) {_relation(row['above'])}"
 
 
 def _relation(probability: float) -> str:
-    """Return a probability with its sign of relation; one near 0 or 1 is not written as if it were certain."""
-    if probability < _CERTAIN:
+    """Return a probability with its sign of relation, so that one near 0 or 1 is not written as if it were certain."""
+    if probability < _NEARLY_CERTAIN:
         return "< 0.001"
-    return "> 0.999" if probability > 1 - _CERTAIN else f"= {probability:.3f}"
+    return "> 0.999" if probability > 1 - _NEARLY_CERTAIN else f"= {probability:.3f}"
 
 
 def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind: Kind) -> None:
@@ -126,7 +142,7 @@ def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kin
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small")
     axes.hlines(y, *drawn.interval.T, color=BLUE, lw=2)
     axes.plot(drawn.mean, y, "o", color=BLUE, ms=5)
-    axes.set_yticks(y, [shorten(name) for name in names(leading)])
+    axes.set_yticks(y, [shorten(name) for name in place_names(leading)])
     axes.set_ylim(-0.6, len(y) - 0.4)
     axes.grid(axis="x", color=GREY, alpha=0.25, lw=0.6)
     beside: dict[str, Any] = {"ha": "left", "va": "center", "transform": axes.get_yaxis_transform()}
@@ -134,14 +150,16 @@ def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kin
     for at, probability in zip(y, comparison.summary(ci_prob, ci_kind)["prob_greater"], strict=True):
         axes.text(1.02, at, _relation(probability).removeprefix("= "), fontsize="small", **beside)
     axes.set_ylabel(", ".join(map(str, leading.dims)))
-    axes.set_xlabel("\n".join([f"{_metric(comparison)}, a − b", *(_called(comparison.names) if two else [])]))
+    axes.set_xlabel(
+        "\n".join([f"{metric_words(comparison.metric)}, a − b", *(_called(comparison.names) if two else [])])
+    )
 
 
 # ── Many systems ──
 
 
 class _HeatMap(NamedTuple):
-    """What a heat map shows of a comparison, a row a system."""
+    """One kind of heat map of a comparison, with a row for each system."""
 
     title: str
     values: Callable[[Comparison], xr.DataArray]
@@ -150,24 +168,24 @@ class _HeatMap(NamedTuple):
     square: bool
 
 
-_GREATER = _HeatMap("P(a > b)", lambda c: c.prob_greater, "b, numbered as the rows", DIVERGING, True)
-_RANKS = _HeatMap("P(rank)", lambda c: c.ranks, "rank, 1 the best", SEQUENTIAL, False)
+_GREATER = _HeatMap("P(a > b)", attrgetter("prob_greater"), "b, numbered as the rows", DIVERGING, True)
+_RANKS = _HeatMap("P(rank)", attrgetter("ranks"), "rank, 1 the best", SEQUENTIAL, False)
 
 
 def prob_matrix(comparison: Comparison) -> Figure:
-    """Draw P(a > b) of every pair of systems: rows a, columns b, numbered alike.
+    """Draw P(a > b) for every pair of systems: rows a, columns b, numbered alike.
 
-    Rows are in the order of their expected rank, if one direction of the metric is better; else as they come.
+    Systems are ordered by their expected rank if one direction of the metric is better; otherwise as they come.
 
     Parameters
     ----------
     comparison : Comparison
-        Of many systems; with leading dims, a panel a place.
+        Of many systems; with leading dims, a panel for each of their coordinates.
 
     Raises
     ------
     ValueError
-        If it is of two given systems, which are no matrix.
+        If the comparison is of two named systems, which make no matrix.
     """
     if not comparison.many:
         raise ValueError("prob_matrix: two systems are no matrix. See plots.difference, or prob_greater itself.")
@@ -175,12 +193,12 @@ def prob_matrix(comparison: Comparison) -> Figure:
 
 
 def ranks(comparison: Comparison) -> Figure:
-    """Draw how probably each system has each rank, in the order of their expected ranks, the best on top.
+    """Draw the probability that each system has each rank, systems ordered by expected rank, the best on top.
 
     Parameters
     ----------
     comparison : Comparison
-        With leading dims, a panel a place.
+        With leading dims, a panel for each of their coordinates.
 
     Raises
     ------
@@ -190,58 +208,51 @@ def ranks(comparison: Comparison) -> Figure:
     return _heat_maps(comparison, [_RANKS])
 
 
-def best_first(comparison: Comparison) -> xr.DataArray:
-    """Return positions of systems (…, dim) by expected rank; as they come, if no direction of the metric is better."""
-    if comparison.greater_is_better is None:
-        systems = comparison.prob_greater.isel({f"{comparison.dim}_other": 0}, drop=True)
-        return systems.copy(data=np.broadcast_to(np.arange(len(comparison.names)), systems.shape))
-    expected = comparison.ranks.dot(comparison.ranks["rank"], "rank").transpose(..., comparison.dim)
-    return expected.copy(data=np.argsort(expected.values, axis=-1, kind="stable"))
-
-
-def _heat_maps(comparison: Comparison, shown: list[_HeatMap]) -> Figure:
+@closed
+def _heat_maps(comparison: Comparison, maps: list[_HeatMap]) -> Figure:
     """Draw heat maps side by side, with a row of panels for every leading coordinate."""
     from matplotlib import pyplot as plt
 
-    order = best_first(comparison)
+    order = comparison.rank_order
     leading = order.dims[:-1]
     places = [dict(zip(leading, at, strict=True)) for at in product(*(range(order.sizes[dim]) for dim in leading))]
-    count, columns = len(comparison.names), len(shown)
-    side = float(np.clip(0.5 * count, 1.8, _SIDE))
+    count, columns = len(comparison.names), len(maps)
+    side = float(np.clip(0.5 * count, 1.8, _LONGEST_SIDE))
     longest = max(len(shorten(name)) for name in comparison.names)
     size = (columns * (side + 1.1) + 0.075 * longest, len(places) * (side + 0.8) + 0.4)
     figure, grid = plt.subplots(len(places), columns, figsize=size, squeeze=False, layout="constrained")
     for row, place in zip(grid, places, strict=True):
         rows = order.isel(place).values
-        for position, (axes, chosen) in enumerate(zip(row, shown, strict=True)):
-            values = chosen.values(comparison).isel(place).values[rows]
-            _draw_heat_map(axes, values[:, rows] if chosen.square else values, chosen)
+        for position, (axes, heat_map) in enumerate(zip(row, maps, strict=True)):
+            values = heat_map.values(comparison).isel(place).values[rows]
+            _draw_heat_map(axes, values[:, rows] if heat_map.square else values, heat_map)
             axes.set_yticks(range(count), [] if position else _numbered([comparison.names[i] for i in rows]))
             where = ", ".join(f"{dim} {order[dim].values[at]}" for dim, at in place.items())
-            axes.set_title(f"{where}: {chosen.title}" if where else chosen.title, fontsize="medium")
-        row[0].set_ylabel(f"{comparison.dim}{' a' if shown[0].square else ''}")
-    figure.suptitle(f"{comparison.difference.estimand.partition(':')[0]}: {_metric(comparison)}", fontsize="medium")
-    plt.close(figure)  # else notebooks show it twice
+            axes.set_title(f"{where}: {heat_map.title}" if where else heat_map.title, fontsize="medium")
+        row[0].set_ylabel(f"{comparison.dim}{' a' if maps[0].square else ''}")
+    figure.suptitle(
+        f"{comparison.difference.estimand.partition(':')[0]}: {metric_words(comparison.metric)}", fontsize="medium"
+    )
     return figure
 
 
-def _draw_heat_map(axes: Axes, values: Array, shown: _HeatMap) -> None:
+def _draw_heat_map(axes: Axes, values: Array, heat_map: _HeatMap) -> None:
     from matplotlib.colors import LinearSegmentedColormap
 
     count = len(values)
-    map_ = LinearSegmentedColormap.from_list(shown.title, shown.colours)
-    # Among many systems no rank is probable, and few would be seen on a scale up to 1.
-    most = 1.0 if shown.square else values.max()
-    image = axes.imshow(values, cmap=map_, vmin=0, vmax=most, interpolation="nearest")
+    colours = LinearSegmentedColormap.from_list(heat_map.title, heat_map.colours)
+    # Among many systems every rank is improbable, and hardly any would be visible on a scale up to 1.
+    most = 1.0 if heat_map.square else values.max()
+    image = axes.imshow(values, cmap=colours, vmin=0, vmax=most, interpolation="nearest")
     assert axes.figure is not None
     axes.figure.colorbar(image, ax=axes, shrink=0.8, aspect=25)
-    fontsize = "small" if count <= _WRITTEN else min(8.0, 0.8 * 72 * _SIDE / count)
-    axes.set_xticks(range(count), [str(i + 1) for i in range(count)], rotation=90 if count > _WRITTEN else 0)
+    fontsize = "small" if count <= _MOST_WITH_VALUES else min(8.0, 0.8 * 72 * _LONGEST_SIDE / count)
+    axes.set_xticks(range(count), [str(i + 1) for i in range(count)], rotation=90 if count > _MOST_WITH_VALUES else 0)
     axes.tick_params(labelsize=fontsize, length=0)
-    axes.set_xlabel(shown.label)
-    if count <= _WRITTEN:
+    axes.set_xlabel(heat_map.label)
+    if count <= _MOST_WITH_VALUES:
         for (i, j), value in np.ndenumerate(values):
-            light = value > 0.8 * most or (shown.square and value < 0.2)
+            light = value > 0.8 * most or (heat_map.square and value < 0.2)
             axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize="x-small",
                       color="white" if light else "black")  # fmt: skip
 
@@ -253,22 +264,23 @@ def _numbered(names: list[Any]) -> list[str]:
 # ── The simplex ──
 
 
+@closed
 def simplex(shares: xr.DataArray, *, names: tuple[Any, Any] = ("a", "b"), rope: float | None = None) -> Figure:
-    """Draw a point a draw in the triangle of the probabilities below, inside and above the rope.
+    """Draw posterior draws of the probabilities below, inside and above the rope as points in a triangle.
 
     Parameters
     ----------
     shares : xarray.DataArray (draw, rope)
         Probabilities that add up to 1 in each draw; ``rope`` is below, inside, above.
     names : tuple of two
-        What systems a and b are called.
+        Names of systems a and b.
     rope : float, optional
-        Half-width of the region of practical equivalence, to be named at the corners.
+        Half-width of the region of practical equivalence, which the corners then name.
 
     Raises
     ------
     ValueError
-        If they have other dims, or do not add up to 1.
+        If the probabilities have other dims, or do not add up to 1.
     """
     from matplotlib import pyplot as plt
 
@@ -282,25 +294,24 @@ def simplex(shares: xr.DataArray, *, names: tuple[Any, Any] = ("a", "b"), rope: 
     for i in range(3):
         middle = (corners[i] + corners[i - 1]) / 2
         axes.plot(*np.transpose([centre, middle]), color=GREY, lw=0.8, ls="--")
-        chosen = largest == i
-        axes.plot(*points[chosen].T, ".", color=_COLOURS[i], ms=3, alpha=float(np.clip(300 / len(points), 0.08, 0.8)))
+        here = points[largest == i]
+        axes.plot(*here.T, ".", color=_REGION_COLOURS[i], ms=3, alpha=float(np.clip(300 / len(points), 0.08, 0.8)))
     further = f" by more than {rope:g}" if rope else ""
     inside = "inside the rope" if rope is None else f"a − b within ±{rope:g}" if rope else "a = b"
     words = f"a < b{further}", inside, f"a > b{further}"
     for i, (x, y, ha, va) in enumerate([(-0.12, -0.03, "left", "top"), (0.5, 0.9, "center", "bottom"),
                                         (1.12, -0.03, "right", "top")]):  # fmt: skip
         text = f"{words[i]}\nlargest in {100 * (largest == i).mean():.1f} % of draws"
-        axes.text(x, y, text, color=_COLOURS[i], ha=ha, va=va)
+        axes.text(x, y, text, color=_REGION_COLOURS[i], ha=ha, va=va)
     axes.text(0.5, -0.17, "\n".join(_called(names)), ha="center", va="top")
     axes.set(xlim=(-0.14, 1.14), ylim=(-0.27, 1.02), aspect="equal")
     axes.set_axis_off()
     figure.suptitle("Probabilities of the three regions, a point a draw", fontsize="medium")
-    plt.close(figure)  # else notebooks show it twice
     return figure
 
 
 def _checked_shares(shares: xr.DataArray) -> Array:
-    """Return shares (draw, 3) in the order below, inside, above."""
+    """Return the probabilities (draw, 3) in the order below, inside, above."""
     if not isinstance(shares, xr.DataArray) or set(shares.dims) != {"draw", "rope"}:
         raise ValueError("shares must be a DataArray with dims draw and rope.")
     if shares["rope"].values.tolist() != ["below", "inside", "above"]:
@@ -314,17 +325,6 @@ def _checked_shares(shares: xr.DataArray) -> Array:
 # ── Words ──
 
 
-def shorten(name: Any, most: int = 44) -> str:
-    """Return a name, its middle left out if it is long: names often differ at their ends."""
-    text = str(name)
-    half = (most - 1) // 2
-    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
-
-
 def _called(names: tuple[Any, ...]) -> list[str]:
-    """Return what a and b stand for, unless they are called just that."""
+    """Return what a and b stand for, unless these are the names themselves."""
     return [f"{letter}: {shorten(name)}" for letter, name in zip("ab", names, strict=True) if str(name) != letter]
-
-
-def _metric(comparison: Comparison) -> str:
-    return comparison.metric.replace("_", " ")

@@ -1,4 +1,4 @@
-"""Expected performance curves: of systems by themselves, and where two of them differ."""
+"""Figures of expected performance curves, and of the α at which two of them differ."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from bayesperf.plots.densities import GREY, SERIES
+from bayesperf.core.arrays import Array
+from bayesperf.core.words import percentage
+from bayesperf.plots.style import GREY, SERIES, closed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesperf.curves import ExpectedPerformanceComparison, ExpectedPerformanceCurve
+    from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison
+    from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 
 
+@closed
 def epc(
     curves: ExpectedPerformanceCurve | Mapping[str, ExpectedPerformanceCurve],
     *,
@@ -24,7 +28,7 @@ def epc(
     ci_prob: float = 0.95,
     kind: str = "pointwise",
 ) -> Figure:
-    """Draw expected performance curves with their bands, and of two their difference.
+    """Draw expected performance curves with their bands, and the difference of two of them.
 
     Parameters
     ----------
@@ -35,7 +39,7 @@ def epc(
     ci_prob : float
         Probability of the equal-tailed bands.
     kind : {"pointwise", "simultaneous"}
-        Whether it is of each α by itself or of the whole curve.
+        Whether a band holds at each α by itself or for the whole curve.
 
     Raises
     ------
@@ -59,15 +63,14 @@ def epc(
         _draw(top, curve.dataset[curve.metric.name], curve.band(ci_prob, kind)[curve.metric.name], colour, name)
     top.set_ylabel(f"{title} on the test set")
     if comparison is not None:
-        _draw_difference(list(grid[:, 0]), comparison, ci_prob, kind)
+        _draw_difference(grid[:, 0].tolist(), comparison, ci_prob, kind)
     if len(named) > 1:
         top.legend(frameon=False, fontsize="small")
     bottom.set_xlabel(f"α   (the threshold minimises {formula} on the development set)")
     for axes in grid[:, 0]:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color=GREY, alpha=0.25, lw=0.6)
-    figure.suptitle(f"{estimand},\n{100 * ci_prob:g} % {kind} equal-tailed band", fontsize="medium")
-    plt.close(figure)  # else notebooks show it twice
+    figure.suptitle(f"{estimand},\n{percentage(ci_prob)} {kind} equal-tailed band", fontsize="medium")
     return figure
 
 
@@ -76,7 +79,7 @@ def _colours(count: int) -> list[str]:
 
 
 def _draw(axes: Axes, points: xr.DataArray, band: xr.DataArray, colour: str, name: str) -> None:
-    """Draw a curve in steps: thresholds, and what follows from them, change at some α and stay between."""
+    """Draw a curve in steps, because thresholds change at some values of α and stay the same between them."""
     alpha = points["alpha"].values
     lower, upper = band.values.T
     axes.fill_between(alpha, lower, upper, step="mid", color=colour, alpha=0.2, lw=0)
@@ -92,12 +95,22 @@ def _draw_difference(
     _draw(axes, points, band, "black", "")
     axes.axhline(0, color=GREY, lw=0.8)
     axes.set_ylabel("\n− ".join(map(str, comparison.names)))
-    alpha = points["alpha"].values
-    edges = np.concatenate([alpha[:1], (alpha[:-1] + alpha[1:]) / 2, alpha[-1:]])
-    differs = comparison.significant(ci_prob, kind).values
-    starts = np.flatnonzero(np.diff(differs.astype(int), prepend=0) == 1)
-    ends = np.flatnonzero(np.diff(differs.astype(int), append=0) == -1) + 1
-    for start, end in zip(starts, ends, strict=True):
+    for position, (start, end) in enumerate(significant_spans(comparison, ci_prob, kind)):
         for panel in both:
-            label = "0 outside the band of the difference" if panel is both[0] and start == starts[0] else None
-            panel.axvspan(edges[start], edges[end], color=GREY, alpha=0.18, lw=0, label=label, zorder=0)
+            label = "0 outside the band of the difference" if panel is both[0] and not position else None
+            panel.axvspan(start, end, color=GREY, alpha=0.18, lw=0, label=label, zorder=0)
+
+
+def step_edges(alphas: Array) -> Array:
+    """Return where a curve in steps changes: at both ends, and half-way between neighbouring values of α."""
+    return np.concatenate([alphas[:1], (alphas[:-1] + alphas[1:]) / 2, alphas[-1:]])
+
+
+def significant_spans(
+    comparison: ExpectedPerformanceComparison, ci_prob: float, kind: str
+) -> list[tuple[float, float]]:
+    """Return the spans of α over which the band of the difference excludes 0."""
+    differs, edges = comparison.significant(ci_prob, kind).values, step_edges(comparison.curves[0].alphas)
+    changes = np.diff(differs.astype(int), prepend=0, append=0)
+    starts, ends = np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)
+    return list(zip(edges[starts].tolist(), edges[ends].tolist(), strict=True))

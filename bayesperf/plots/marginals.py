@@ -1,4 +1,4 @@
-"""The Matplotlib figures."""
+"""Figures of the posterior distributions of metrics: densities and forests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesperf.plots.densities import BLUE, GREY, SERIES, Curves, curves, intervals, names
+from bayesperf.core.words import interval_name
+from bayesperf.plots.densities import Curves, curves, intervals
+from bayesperf.plots.style import BLUE, GREY, SERIES, closed, metric_words, place_names
 from bayesperf.posteriors.marginal import Kind, Marginal
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ def density(marginal: Marginal, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi")
     Parameters
     ----------
     marginal : Marginal
-        With leading dims, one curve a coordinate.
+        With leading dims, a curve for each of their coordinates.
     ci_prob, ci_kind
         The interval.
     """
@@ -33,6 +35,7 @@ def forest(marginal: Marginal, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") 
     return panel([marginal], ci_prob=ci_prob, ci_kind=ci_kind, kind="forest")
 
 
+@closed
 def panel(
     marginals: Sequence[Marginal],
     *,
@@ -49,11 +52,11 @@ def panel(
     ci_prob, ci_kind
         The interval.
     kind : {"density", "forest"}, optional
-        By default densities for up to six quantities a metric, forests for more.
+        By default densities if metrics have up to six quantities each, forests if they have more.
     """
     from matplotlib import pyplot as plt
 
-    most = max(len(names(marginal.leading)) for marginal in marginals)
+    most = max(len(place_names(marginal.leading)) for marginal in marginals)
     kind = kind or ("density" if most <= len(SERIES) else "forest")
     draw, compute = (_draw_densities, curves) if kind == "density" else (_draw_forest, intervals)
     drawn = [compute(marginal, ci_prob, ci_kind) for marginal in marginals]
@@ -68,7 +71,7 @@ def panel(
             continue
         marginal = marginals[position]
         draw(axes, drawn[position])
-        axes.set_xlabel(marginal.name.replace("_", " "))
+        axes.set_xlabel(metric_words(marginal.name))
         if drawn[position].logarithmic:
             axes.set_xscale("log")
         axes.spines[["top", "right"]].set_visible(False)
@@ -77,12 +80,10 @@ def panel(
         elif kind == "forest":
             axes.set_ylabel(", ".join(map(str, marginal.dims)))
     if kind == "density" and most > 1:
-        # Some metrics have a curve a class, others one: the fullest legend serves all.
+        # Some metrics have a curve for each class, others a single one: the fullest legend serves all.
         fullest = max(range(len(drawn)), key=lambda i: len(drawn[i].names))
         grid.flat[fullest].legend(title=", ".join(map(str, marginals[fullest].dims)), frameon=False, fontsize="small")
-    interval = {"hdi": "highest-density", "eti": "equal-tailed"}[ci_kind]
-    figure.suptitle(f"{marginals[0].estimand}: mean and {100 * ci_prob:g} % {interval} interval", fontsize="medium")
-    plt.close(figure)  # else notebooks show it twice
+    figure.suptitle(f"{marginals[0].estimand}: mean and {interval_name(ci_prob, ci_kind)}", fontsize="medium")
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Figures of plans, and of a system followed batch by batch."""
+"""Figures of plans for sample sizes, and of a system monitored batch by batch."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf import metrics
-from bayesperf.plan.result import Plan
-from bayesperf.plots.densities import BLUE, GREY, ORANGE, SERIES, names
+from bayesperf.core.words import interval_name
+from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, closed, place_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bayesperf.plan.monitor import Monitor
+    from bayesperf.plan.result import Plan
 
-_INTERVALS = {"hdi": "highest-density", "eti": "equal-tailed"}
 
-
+@closed
 def plan(plan: Plan, n: ArrayLike | None = None) -> Figure:
-    """Draw what a plan reaches against the number of new examples, with its target, its limit and its answer.
+    """Draw the assurance or expected width of a plan against the number of new examples, with target, limit and answer.
 
     Parameters
     ----------
     plan : Plan
         What `bayesperf.plan` returns.
     n : array-like (m,), optional
-        Numbers to draw it at; by default from 0 to twice the answer.
+        Numbers of new examples to draw; by default from 0 to twice the answer.
     """
     from matplotlib import pyplot as plt
 
@@ -51,12 +51,12 @@ def plan(plan: Plan, n: ArrayLike | None = None) -> Figure:
     axes.legend(frameon=False, fontsize="small")
     what = "Probability of showing " if plan.quantity == "assurance" else ""
     figure.suptitle(f"{what}{plan.claim}\nfrom {plan.basis}", fontsize="medium")
-    plt.close(figure)  # else notebooks show it twice
     return figure
 
 
+@closed
 def monitor(monitor: Monitor) -> Figure:
-    """Draw a metric with its interval over the examples so far, and the probability that it meets the requirement.
+    """Draw a metric with its interval against the examples so far, and the probability that it meets the requirement.
 
     Parameters
     ----------
@@ -73,13 +73,13 @@ def monitor(monitor: Monitor) -> Figure:
     top.axhline(bound, color=GREY, lw=1.2, ls="--", label=f"required: {sign} {bound:g}")
     rest = [other for other in data["prob_met"].dims if other != dim]
     flat = data.transpose(dim, *rest, ...).stack(system=rest) if rest else data.expand_dims(system=[""])
-    for i, name in enumerate(names(data["prob_met"].isel({dim: 0}))):
-        of_one, colour = flat.isel(system=i), SERIES[i % len(SERIES)]
-        x = of_one["examples"].values
-        lower, upper = of_one["interval"].transpose("ci_bound", dim).values
+    for i, name in enumerate(place_names(data["prob_met"].isel({dim: 0}))):
+        system, colour = flat.isel(system=i), SERIES[i % len(SERIES)]
+        x = system["examples"].values
+        lower, upper = system["interval"].transpose("ci_bound", dim).values
         top.fill_between(x, lower, upper, color=colour, alpha=0.2, lw=0)
-        top.plot(x, of_one["mean"], "o-", color=colour, lw=1.5, ms=3.5, label=name or "posterior mean")
-        bottom.plot(x, of_one["prob_met"], "o-", color=colour, lw=1.5, ms=3.5)
+        top.plot(x, system["mean"], "o-", color=colour, lw=1.5, ms=3.5, label=name or "posterior mean")
+        bottom.plot(x, system["prob_met"], "o-", color=colour, lw=1.5, ms=3.5)
     top.set_ylabel(title)
     top.legend(frameon=False, fontsize="small")
     bottom.set_ylim(0, 1.03)
@@ -87,7 +87,6 @@ def monitor(monitor: Monitor) -> Figure:
     bottom.set_xlabel(f"examples so far, {dim} by {dim}")
     for axes in (top, bottom):
         axes.spines[["top", "right"]].set_visible(False)
-    interval = f"mean and {100 * data.attrs['ci_prob']:g} % {_INTERVALS[data.attrs['ci_kind']]} interval"
-    figure.suptitle(f"{data.attrs['estimand']}: {interval}", fontsize="medium")
-    plt.close(figure)  # else notebooks show it twice
+    interval = interval_name(data.attrs["ci_prob"], data.attrs["ci_kind"])
+    figure.suptitle(f"{data.attrs['estimand']}: mean and {interval}", fontsize="medium")
     return figure

@@ -1,4 +1,4 @@
-"""The figure of pooling: how groups are drawn together."""
+"""The figure of partial pooling: how groups shrink towards their common mean."""
 
 from __future__ import annotations
 
@@ -8,43 +8,45 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from bayesperf.core.words import interval_name
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.score import score
-from bayesperf.plots.densities import BLUE, GREY, ORANGE
+from bayesperf.plots.style import BLUE, GREY, ORANGE, closed, metric_words
 from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesperf.pooling.pool import Pooled
+    from bayesperf.pooling.pooled import Pooled
 
 
+@closed
 def shrinkage(
     pooled: Pooled, metric: str | Metric = "recall", *, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
 ) -> Figure:
-    """Draw what each group shows beside what the model says of it, of the population's mean, and of a new group.
+    """Draw each group's observed value and its estimate, with the population mean and the prediction for a new group.
 
     Parameters
     ----------
     pooled : Pooled
-        With other leading dims than the groups', a panel a system.
+        With leading dims other than that of the groups, a panel for each of their coordinates.
     metric : str
-        One with a single value, not one a class.
+        One with a single value, not a value for each class.
     ci_prob, ci_kind
         The interval.
 
     Raises
     ------
     ValueError
-        If the metric has a value a class, or cannot be had.
+        If the metric has a value for each class, or cannot be computed.
     """
     from matplotlib import pyplot as plt
 
-    found = {name: getattr(pooled, name)[metric] for name in ("mean", "groups", "new_group")}
-    if len(found["mean"].dims) > len(pooled.mean.dims):
-        raise ValueError(f"metric: {found['mean'].name!r} has a value a class; name one that has a single value.")
-    parts = {name: (marginal.mean(), marginal.interval(ci_prob, ci_kind)) for name, marginal in found.items()}
+    marginals = {name: getattr(pooled, name)[metric] for name in ("mean", "groups", "new_group")}
+    if len(marginals["mean"].dims) > len(pooled.mean.dims):
+        raise ValueError(f"metric: {marginals['mean'].name!r} has a value a class; name one that has a single value.")
+    parts = {name: (marginal.mean(), marginal.interval(ci_prob, ci_kind)) for name, marginal in marginals.items()}
     observed, examples = score(pooled.cm, metric), pooled.cm.total
     systems = [dim for dim in pooled.cm.dims if dim != pooled.dim]
     places = [dict(zip(systems, at, strict=True)) for at in product(*(range(observed.sizes[dim]) for dim in systems))]
@@ -54,9 +56,9 @@ def shrinkage(
     size = (4.2 * columns + 0.8, height * rows + 0.6)
     figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, sharex=True, layout="constrained")
     for axes, place in zip(grid.flat, places, strict=False):
-        chosen = {name: (mean.isel(place), interval.isel(place)) for name, (mean, interval) in parts.items()}
-        _draw(axes, chosen, observed.isel(place), examples.isel(place), pooled.dim)
-        axes.set_xlabel(found["mean"].name.replace("_", " "))
+        at_place = {name: (mean.isel(place), interval.isel(place)) for name, (mean, interval) in parts.items()}
+        _draw(axes, at_place, observed.isel(place), examples.isel(place), pooled.dim)
+        axes.set_xlabel(metric_words(marginals["mean"].name))
         axes.tick_params(labelbottom=True)
         axes.set_title(", ".join(f"{dim} {observed.isel(place)[dim].item()!s}" for dim in systems), fontsize="medium")
     for axes in grid.flat[len(places) :]:
@@ -65,16 +67,14 @@ def shrinkage(
         axes.set_ylabel(f"{pooled.dim} (n: its examples, of both classes)")
     handles, labels = grid.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize="small")
-    kind = {"hdi": "highest-density", "eti": "equal-tailed"}[ci_kind]
-    figure.suptitle(f"Means and {100 * ci_prob:g} % {kind} intervals", fontsize="medium")
-    plt.close(figure)  # else notebooks show it twice
+    figure.suptitle(f"Means and {interval_name(ci_prob, ci_kind)}s", fontsize="medium")
     return figure
 
 
 def _draw(
     axes: Axes, parts: dict[str, tuple[Any, Any]], observed: xr.DataArray, examples: xr.DataArray, dim: str
 ) -> None:
-    """Draw a row a group, from the top, and the new group below them."""
+    """Draw a row for each group, from the top, and the new group below them."""
     count = observed.sizes[dim]
     y = np.arange(count, 0, -1)
     mean, band = parts["mean"]

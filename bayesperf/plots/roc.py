@@ -1,4 +1,4 @@
-"""ROC, precision–recall and DET curves with their bands."""
+"""Figures of ROC, precision–recall and DET curves with their bands."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from bayesperf.plots.densities import GREY, SERIES
+from bayesperf.core.arrays import Array
+from bayesperf.core.words import percentage, short_interval_name
+from bayesperf.plots.style import GREY, SERIES, closed
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesperf.curves import Curve
+    from bayesperf.curves.roc.curve import Curve
 
 _TITLES = {"roc": "ROC curve", "precision_recall": "Precision–recall curve", "det": "Detection error tradeoff"}
 _AXES = {"fpr": "false positive rate", "fnr": "false negative rate", "recall": "recall", "precision": "precision"}
@@ -28,13 +31,14 @@ _METHODS = {"bayesian_bootstrap": "Bayesian bootstrap", "beta": "each threshold'
 _TICKS = np.array([0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999])
 
 
+@closed
 def curve(curves: Curve | Mapping[str, Curve], *, ci_prob: float = 0.95, kind: str = "pointwise") -> Figure:
-    """Draw one curve, or those of several systems, with bands, and areas in the legend.
+    """Draw the curve of a system, or of several, with bands; the areas under the curves are in the legend.
 
     Parameters
     ----------
     curves : Curve or mapping of str to Curve
-        Of one kind, by the same method.
+        Curves of one kind, made by the same method.
     ci_prob : float
         Probability of the bands, and of the intervals of the areas.
     kind : {"pointwise", "simultaneous"}
@@ -55,19 +59,19 @@ def curve(curves: Curve | Mapping[str, Curve], *, ci_prob: float = 0.95, kind: s
         axes.plot(points[shape.x], points[shape.y], color=colour, lw=1.5, zorder=3, label=_label(system, each, ci_prob),
                   drawstyle="steps-pre" if name == "precision_recall" else "default")  # fmt: skip
         axes.fill(*_outline(each.band(ci_prob, kind), shape.x, shape.y), color=colour, alpha=0.2, lw=0)
-    _furnish(axes, name)
+    _set_up(axes, name)
     axes.set_xlabel(_AXES[shape.x])
     axes.set_ylabel(_AXES[shape.y])
     if name != "det" or len(named) > 1:
-        title = f"{_AREAS[name]}, {100 * ci_prob:g} % HDI" if name in _AREAS else None
+        title = f"{_AREAS[name]}, {short_interval_name(ci_prob, 'hdi')}" if name in _AREAS else None
         axes.legend(frameon=False, fontsize="small", title=title, title_fontsize="small", loc=_LEGENDS[name])
-    axes.set_title(f"{_TITLES[name]} of the system\n{kind} {100 * ci_prob:g} % band ({_METHODS[method]})",
+    axes.set_title(f"{_TITLES[name]} of the system\n{kind} {percentage(ci_prob)} band ({_METHODS[method]})",
                    fontsize="medium")  # fmt: skip
-    plt.close(figure)  # else notebooks show it twice
     return figure
 
 
 def _label(system: str, curve: Curve, ci_prob: float) -> str:
+    """Return the legend of a curve: the system, and the area under the curve with its interval."""
     if curve.name not in _AREAS:
         return system
     low, high = curve.area.hdi(ci_prob).values
@@ -76,10 +80,10 @@ def _label(system: str, curve: Curve, ci_prob: float) -> str:
 
 
 def _outline(band: xr.Dataset, x: str, y: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the polygon of a band: of both axes, through the corners of its boxes."""
+    """Return the polygon around a band; of boxes in both axes, it goes through their outer corners."""
     lower, upper = (band[y].sel(ci_bound=bound).values for bound in ("lower", "upper"))
     if x in band.data_vars:
-        # What makes a curve better: less of an error, more of a rate that is right.
+        # A curve is better with less of an error rate, and with more of a rate of correct calls.
         less, more = (band[x].sel(ci_bound=bound).values for bound in ("lower", "upper"))
         under, over = (more, less) if x == "fpr" and y != "fnr" else (less, more)
     else:
@@ -87,12 +91,17 @@ def _outline(band: xr.Dataset, x: str, y: str) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([under, over[::-1]]), np.concatenate([lower, upper[::-1]])
 
 
-def _furnish(axes: Axes, name: str) -> None:
-    """Draw what a kind of curve is read against, and set its scales."""
+def _probit(p: ArrayLike) -> Array:
+    """Return normal deviates of probabilities, finite ones at 0 and 1."""
+    return np.asarray(ndtri(np.clip(p, 1e-6, 1 - 1e-6)))
+
+
+def _set_up(axes: Axes, name: str) -> None:
+    """Set the scales for a kind of curve, and draw its reference lines."""
     axes.spines[["top", "right"]].set_visible(False)
     if name == "det":
         for axis, set_limits in ((axes.set_xscale, axes.set_xlim), (axes.set_yscale, axes.set_ylim)):
-            axis("function", functions=(lambda p: ndtri(np.clip(p, 1e-6, 1 - 1e-6)), ndtr))
+            axis("function", functions=(_probit, ndtr))
             set_limits(5e-4, 0.9)
         for set_ticks in (axes.set_xticks, axes.set_yticks):
             set_ticks(_TICKS[:-2], [f"{100 * tick:g} %" for tick in _TICKS[:-2]])

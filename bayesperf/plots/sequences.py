@@ -1,4 +1,4 @@
-"""Figures of samples in the order of time."""
+"""Figures of sequences of samples: the autocorrelation of correctness."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from bayesperf.plots.densities import BLUE, GREY, ORANGE
+from bayesperf.plots.style import BLUE, GREY, ORANGE, closed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@closed
 def autocorrelation(dataset: xr.Dataset) -> Figure:
-    """Draw the autocorrelation of correctness against the band of the chain that was fitted.
+    """Draw the autocorrelation of correctness against the band of the fitted Markov chain.
 
     Parameters
     ----------
@@ -36,12 +37,12 @@ def autocorrelation(dataset: xr.Dataset) -> Figure:
     figure, axes = plt.subplots(figsize=(3.4 + 0.7 * len(x), 3.2), layout="constrained")
     axes.axhline(0, color=GREY, lw=0.8)
     axes.vlines(x, lower, upper, color=GREY, alpha=0.4, lw=14, label="band")
-    for chosen, colour, marker, label in (
+    for shown, colour, marker, label in (
         (~outside, BLUE, "o", "observed, inside"),
         (outside, ORANGE, "D", "observed, outside"),
     ):
-        if chosen.any():
-            axes.plot(x[chosen], observed[chosen], marker, color=colour, ms=6, label=label)
+        if shown.any():
+            axes.plot(x[shown], observed[shown], marker, color=colour, ms=6, label=label)
     axes.set_xticks(x, [str(lag) for lag in dataset["lag"].values])
     axes.set_xlim(-0.6, len(x) - 0.4)
     axes.set_xlabel("lag (samples)")
@@ -50,5 +51,4 @@ def autocorrelation(dataset: xr.Dataset) -> Figure:
     figure.legend(loc="outside right upper", frameon=False, fontsize="small")
     band = f"{100 * dataset.attrs['ci_prob']:g} % simultaneous band of the fitted chain"
     figure.suptitle(f"Autocorrelation of correctness\nand the {band}", fontsize="medium")
-    plt.close(figure)  # else notebooks show it twice
     return figure

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from bayesperf.plots.densities import BLUE, GREY
+from bayesperf.plots.style import BLUE, GREY
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.plots.densities import BLUE, GREY, ORANGE, SERIES, names
+from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, place_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -227,7 +227,7 @@ def coverage(study: xr.Dataset, *, lowest: float = 0.7) -> Figure:
 
     _check(study, "coverage", ("method", "n"))
     values, errors = (study[name].transpose("n", "method", ...) for name in ("coverage", "coverage_mcse"))
-    systems = names(values.isel(n=0, method=0, drop=True))
+    systems = place_names(values.isel(n=0, method=0, drop=True))
     methods, sizes = study["method"].values.tolist(), study["n"].values.tolist()
     figure, grid = plt.subplots(1, len(sizes), figsize=(2.6 * len(sizes) + 1.8, 1.3 + 0.3 * len(methods)),
                                 squeeze=False, sharey=True, sharex=True, layout="constrained")  # fmt: skip
@@ -272,7 +272,7 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None) -> Figure:
         )
     series, *between, along = map(str, study["coverage"].dims)
     stacked = study[["coverage", "coverage_mcse"]].transpose(*between, series, along)
-    panels = names(stacked["coverage"].isel({series: 0, along: 0}, drop=True))
+    panels = place_names(stacked["coverage"].isel({series: 0, along: 0}, drop=True))
     rate, error = (stacked[name].values.reshape(len(panels), *stacked["coverage"].shape[-2:]) for name in stacked)
     columns = min(4, len(panels))
     rows = -(-len(panels) // columns)

@@ -15,14 +15,14 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.streams import streams
-from bayesperf.counts.display import Summary
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.tables import CELL_DIMS
 from bayesperf.distributions.beta import Beta
 from bayesperf.metrics.metric import Metric
 from bayesperf.pooling.draws import PREVALENCE, PooledDraws
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior, SampledPosterior
+from bayesperf.posteriors.summary import Summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,9 +14,9 @@ from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.streams import streams
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
-from bayesperf.counts.tables import CELL_DIMS
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.draws import Draws

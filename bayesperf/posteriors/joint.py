@@ -22,9 +22,9 @@ from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.streams import streams
+from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.joint_outcomes import JointOutcomes
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.same_examples import JointOutcomes
-from bayesperf.counts.tables import CELL_DIMS
 from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.metric import ARGUMENTS, Metric, one_vs_rest

@@ -18,9 +18,8 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.counts.display import Summary
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.tables import CELL_DIMS
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
@@ -28,7 +27,7 @@ from bayesperf.metrics.registry import applicable
 from bayesperf.metrics.score import evaluate
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.prevalence import parse_prevalence
-from bayesperf.posteriors.summary import summary_rows
+from bayesperf.posteriors.summary import Summary, summary_rows
 from bayesperf.posteriors.trees import read_tree, to_tree
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.counts.tables import ask_for_positive
+from bayesperf.counts.label_encoding import missing_positive_label
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def parse_prevalence(p: Any, labels: list[Any], positive: int | None) -> Prevale
     of_beta = isinstance(p, tuple) and len(p) == 2
     if len(labels) == 2 and (of_positive or of_beta):
         if positive is None:
-            raise ValueError(ask_for_positive(labels))
+            raise missing_positive_label(labels)
         share = _shares(p) if of_beta else np.array([checks.probability("p", p), 1 - p])
         return Prevalence(share if positive == 0 else share[::-1], fixed=of_positive)
     if isinstance(p, Mapping):

@@ -1,14 +1,49 @@
-"""The rows of a summary: one metric's figures, labelled."""
+"""Tables of posterior summaries: their rows, and how they show themselves."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesperf.core.words import interval_name
 from bayesperf.posteriors.marginal import Kind, Marginal
+
+_MOST_ROWS = 100
+
+
+class Summary(pd.DataFrame):
+    """A tidy table of posterior summaries that says which interval it shows."""
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def __repr__(self) -> str:
+        return f"{self.to_string(float_format='{:.4f}'.format, max_rows=_MOST_ROWS)}\n{caption(self.attrs)}"
+
+    def _repr_html_(self) -> str:
+        table = self.to_html(index=False, border=0, float_format="{:.4f}".format, max_rows=_MOST_ROWS)
+        return f"{table}<p><small>{escape(caption(self.attrs))}</small></p>"
+
+
+def caption(attrs: Mapping[Any, Any]) -> str:
+    """Return one sentence that says what a summary's intervals are."""
+    interval = interval_name(attrs["ci_prob"], attrs["ci_kind"])
+    return f"{attrs['estimand']}, with its {interval}. Prior: {attrs['prior']}."
+
+
+def format_value(value: float, interval_width: float = 1.0) -> str:
+    """Write a value with three decimals, or more if its interval is narrow; a large one with three digits."""
+    if math.isinf(value):
+        return "∞"
+    digits = max(3, 1 - math.floor(math.log10(interval_width))) if 0 < interval_width < 1 else 3
+    return f"{value:.{digits}f}" if abs(value) < 10 or digits > 3 else f"{value:.3g}"
 
 
 def summary_rows(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> pd.DataFrame:

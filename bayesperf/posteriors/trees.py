@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.tables import CELL_DIMS
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.score import evaluate
 

@@ -1,14 +1,14 @@
-"""From files of predictions to the figures that a report shows."""
+"""From files of predictions to the posteriors and comparisons that a report shows."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -17,96 +17,30 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
-from bayesperf.reports.comparing import Compared, compare_systems
+from bayesperf.reports.comparing import MetricComparison, compare_systems
 from bayesperf.reports.scores import ScoredSystems
-from bayesperf.reports.splitting import apart, scored_systems
-
-# The leading dim that a report both pools over and shows by itself.
-FOLD = "fold"
-# The column that tells several files apart.
-FILE = "file"
-_REQUIREMENT = re.compile(r"\s*([^<>=\s]+)\s*(>=|<=)\s*([^<>=\s]+)\s*")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the caller asked for; the fields are the options of the command line."""
-
-    actual: str = "actual"
-    predicted: str = "predicted"
-    by: tuple[str, ...] = ()
-    pos_label: str | None = None
-    score: str | None = None
-    split: str | None = None
-    prior: str | None = None
-    ci_prob: float = 0.95
-    metrics: tuple[str, ...] = ()
-    require: tuple[str, ...] = ()
-    seed: int = 0
-    id: str | None = None
-    rope: float = 0.0
-
-    @property
-    def system(self) -> str | None:
-        """The column of what is compared: the first but the folds'."""
-        return next((name for name in self.by if name != FOLD), None)
-
-
-@dataclass(frozen=True)
-class Requirement:
-    """A bound that a metric is to meet, in the direction that is better."""
-
-    metric: str
-    bound: float
-    at_least: bool
-
-    @classmethod
-    def parse(cls, text: str) -> Requirement:
-        """Read ``metric>=bound`` or ``metric<=bound``."""
-        match = _REQUIREMENT.fullmatch(text)
-        if not match:
-            raise ValueError(f"requirement {text!r} is not of the form recall>=0.8.")
-        metric = metrics.get(match[1])
-        try:
-            bound = float(match[3])
-        except ValueError:
-            raise ValueError(f"requirement {text!r}: {match[3]!r} is not a number.") from None
-        if metric.greater_is_better is None or (match[2] == ">=") != metric.greater_is_better:
-            better = {True: "greater is better: use >=", False: "smaller is better: use <=", None: "neither is better"}
-            raise ValueError(f"requirement {text!r}: of {metric.name}, {better[metric.greater_is_better]}.")
-        low, high = metric.bounds
-        if not low <= bound <= high:
-            raise ValueError(f"requirement {text!r}: {metric.name} lies between {low:g} and {high:g}.")
-        if metric.average == "per_class":
-            raise ValueError(f"requirement {text!r}: {metric.name} is a value for every class; take _macro or _micro.")
-        return cls(metric.name, bound, match[2] == ">=")
-
-    def met(self, marginal: Marginal) -> xr.DataArray:
-        """Return the probability that a metric with this posterior meets it."""
-        return marginal.prob_above(self.bound) if self.at_least else marginal.prob_below(self.bound)
-
-    def __str__(self) -> str:
-        return f"{metrics.get(self.metric).title} {'≥' if self.at_least else '≤'} {self.bound:g}"
+from bayesperf.reports.settings import FILE, FOLD, Requirement, Settings
+from bayesperf.reports.splitting import scored_systems, split_rows
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """Counts of some predictions and the posteriors that a report shows.
+    """Counts of predictions, and the posteriors and comparisons that a report shows.
 
     Attributes
     ----------
     counts : ConfusionMatrix
-        With every leading dim that was asked for.
+        Counts with all leading dims that were asked for.
     pooled : Posterior
-        Of each system, over its folds.
+        The posterior of each system, folds pooled.
     folds : Posterior or None
-        Of each fold by itself, if there are folds.
+        The posterior of each fold by itself, if there are folds.
     requirements : tuple of Requirement
-        What the metrics are to meet.
+        Bounds that the metrics are required to meet.
     scores : ScoredSystems or None
-        What the scores of the systems say, if there are scores.
+        Curves and areas of the systems' scores, if there are scores.
     paired : ConfusionMatrix or None
-        Counts of the systems that know which examples are the same, if the file says so.
+        Counts of the systems matched example by example, if a column identifies the examples.
     """
 
     counts: ConfusionMatrix
@@ -119,11 +53,20 @@ class Analysis:
 
     @cached_property
     def metric_names(self) -> list[str]:
-        """Canonical names of the metrics shown, those required included."""
+        """Canonical names of the metrics shown, including those of the requirements."""
         wanted = self.settings.metrics or self.pooled.default_metrics()
         return list(
             dict.fromkeys([*(metrics.get(name).name for name in wanted), *(r.metric for r in self.requirements)])
         )
+
+    @cached_property
+    def systems(self) -> list[tuple[tuple[int, ...], list[str]]]:
+        """The position and the coordinates, as text, of every system in the pooled posterior."""
+        leading = self.pooled.leading
+        return [
+            (at, [str(leading[dim].values[i]) for dim, i in zip(leading.dims, at, strict=True)])
+            for at in np.ndindex(leading.shape)
+        ]
 
     @cached_property
     def marginals(self) -> list[Marginal]:
@@ -132,15 +75,15 @@ class Analysis:
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """The pooled figures; with folds, those of each fold below, told apart by column ``fold``."""
+        """The pooled summary; with folds also that of each fold, told apart by a column ``fold``."""
         pooled = self.pooled.summary(self.metric_names, ci_prob=self.settings.ci_prob)
         if self.folds is None:
             return pooled
-        each = self.folds.summary(self.metric_names, ci_prob=self.settings.ci_prob)
-        at = each.columns.get_loc(FOLD)
+        by_fold = self.folds.summary(self.metric_names, ci_prob=self.settings.ci_prob)
+        at = by_fold.columns.get_loc(FOLD)
         assert isinstance(at, int)
         pooled.insert(at, FOLD, "pooled")
-        both = pd.concat([pooled, each.astype({FOLD: object})], ignore_index=True)
+        both = pd.concat([pooled, by_fold.astype({FOLD: object})], ignore_index=True)
         both = both.sort_values(
             "metric", key=lambda m: m.map(self.metric_names.index), kind="stable", ignore_index=True
         )
@@ -148,8 +91,8 @@ class Analysis:
         return both
 
     @cached_property
-    def compared(self) -> list[Compared]:
-        """The systems compared by each metric; none if there is one system."""
+    def comparisons(self) -> list[MetricComparison]:
+        """The comparison of the systems by each metric; empty if there is only one system."""
         s = self.settings
         if s.system is None or self.counts.counts.sizes[s.system] < 2:
             return []
@@ -163,7 +106,7 @@ class Analysis:
         return requirement.met(self.pooled[requirement.metric])
 
     def met_jointly(self) -> xr.DataArray | None:
-        """Return the probability that each system meets all requirements at once, if there are several."""
+        """Return the probability that each system meets all requirements at once, if there are at least two."""
         if len(self.requirements) < 2:
             return None
         strictest: dict[str | metrics.Metric, float] = {}
@@ -213,8 +156,8 @@ def analyse(frame: pd.DataFrame, settings: Settings) -> Analysis:
         If a column is missing or has missing values, or a label or metric is unknown.
     """
     by = settings.by
-    frame = _alike(frame, [name for name in (settings.actual, settings.predicted) if name in frame])
-    frame, dev = apart(frame, settings)
+    frame = _as_one_kind(frame, [name for name in (settings.actual, settings.predicted) if name in frame])
+    frame, dev = split_rows(frame, settings)
     requirements = tuple(Requirement.parse(text) for text in settings.require)
     counts = ConfusionMatrix.from_frame(frame, actual=settings.actual, predicted=settings.predicted, by=by)
     if settings.pos_label is not None:
@@ -230,12 +173,12 @@ def analyse(frame: pd.DataFrame, settings: Settings) -> Analysis:
 
 
 def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:
-    """Refuse what holds no two systems to compare.
+    """Refuse predictions that do not hold two systems to compare.
 
     Raises
     ------
     ValueError
-        If no column tells systems apart, or there is one system in it.
+        If no column tells systems apart, or it holds one system.
     """
     if settings.system is None:
         raise ValueError("--by: to compare systems, name the column that tells them apart.")
@@ -245,7 +188,7 @@ def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:
 
 
 def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) -> ConfusionMatrix:
-    """Count the same once more, example by example."""
+    """Return the counts of the systems matched example by example."""
     if settings.id not in frame:
         raise ValueError(f"--id {settings.id}: no such column in the file.")
     try:
@@ -261,8 +204,8 @@ def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) ->
         raise ValueError(f"--id {settings.id}: {str(error).removeprefix('example: ')}") from None
 
 
-def _alike(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
-    """Read label columns as text if one of them holds text: a file does not say which its numbers are."""
+def _as_one_kind(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """Convert label columns to text if one of them holds text: a file does not say whether its numbers are labels."""
     numeric = [pd.api.types.is_numeric_dtype(frame[name]) for name in columns]
     if all(numeric) or not any(numeric):
         return frame
@@ -270,7 +213,7 @@ def _alike(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
 
 
 def _label(labels: list[Any], text: str) -> Any:
-    """Return the label written so on the command line."""
+    """Return the label that a text on the command line stands for."""
     for label in labels:
         if str(label).lower() == text.lower():
             return label

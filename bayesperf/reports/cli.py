@@ -14,7 +14,7 @@ from rich.console import Console
 from bayesperf.reports.plan_command import plan
 
 if TYPE_CHECKING:
-    from bayesperf.reports.analysis import Settings
+    from bayesperf.reports.settings import Settings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -64,7 +64,8 @@ def summary(
 ) -> None:
     """Print each metric's posterior mean and highest-density interval; of scores, areas under curves."""
     from bayesperf.reports.analysis import analyse, read
-    from bayesperf.reports.terminal import as_json, print_tables
+    from bayesperf.reports.json_output import report_as_json
+    from bayesperf.reports.terminal import print_tables
 
     settings = _settings(
         files, by, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label, prior=prior,
@@ -72,7 +73,7 @@ def summary(
     )  # fmt: skip
     analysis = analyse(read(files), settings)
     if json:
-        print(as_json(analysis))
+        print(report_as_json(analysis))
     else:
         print_tables(analysis, Console())
 
@@ -94,7 +95,8 @@ def compare(
 ) -> None:
     """Print which system is better, and by how much: those of the first --by column, pair by pair."""
     from bayesperf.reports.analysis import analyse, check_systems, read
-    from bayesperf.reports.terminal import comparison_as_json, print_comparison
+    from bayesperf.reports.json_output import comparison_as_json
+    from bayesperf.reports.terminal import print_comparison
 
     settings = _settings(
         files, by, actual=actual, predicted=predicted, id=id_, rope=rope, pos_label=pos_label, prior=prior,
@@ -130,7 +132,7 @@ def report(
     """Write a self-contained HTML page with densities, intervals, comparisons and folds."""
     from bayesperf.reports.analysis import analyse, read
     from bayesperf.reports.html import render
-    from bayesperf.reports.terminal import as_json
+    from bayesperf.reports.json_output import report_as_json
 
     settings = _settings(
         files, by, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label, prior=prior,
@@ -138,7 +140,7 @@ def report(
     )  # fmt: skip
     analysis = analyse(read(files), settings)
     output.write_text(render(analysis, shlex.join(["bayesperf", *sys.argv[1:]])), encoding="utf-8")
-    print(as_json(analysis, with_comparison=True) if json else f"The report is in {output}")
+    print(report_as_json(analysis, with_comparison=True) if json else f"The report is in {output}")
 
 
 app.command()(plan)
@@ -148,8 +150,9 @@ app.command()(plan)
 def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     """Show what it does, on shipped predictions of three classifiers of breast cancer."""
     from bayesperf import datasets
-    from bayesperf.reports.analysis import Settings, analyse
+    from bayesperf.reports.analysis import analyse
     from bayesperf.reports.html import render
+    from bayesperf.reports.settings import Settings
     from bayesperf.reports.terminal import print_comparison, print_tables
 
     settings = Settings(
@@ -175,7 +178,7 @@ def _settings(
     **others: Any,
 ) -> Settings:
     from bayesperf.core.checks import probability
-    from bayesperf.reports.analysis import FILE, Settings
+    from bayesperf.reports.settings import FILE, Settings
 
     if not 0 <= rope < float("inf"):
         raise ValueError(f"--rope must be at least 0; it is {rope:g}.")

@@ -1,7 +1,8 @@
-"""Systems set against each other, and against rules that have learnt nothing: what the tables of comparisons show."""
+"""Comparisons of systems with each other and with trivial classifiers, as the tables of a report show them."""
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +15,16 @@ from rich.console import Console
 from rich.progress import track
 
 from bayesperf import metrics
-from bayesperf.comparison.compare import Comparison, compare
+from bayesperf.comparison.compare import compare
+from bayesperf.comparison.result import Comparison
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.summary import format_value
 
-# What has learnt nothing, and a system should beat.
+# Trivial classifiers, which any system should beat.
 RULES = ("chance", "majority")
-# How a system stands, and what that is called.
+# Columns of the table of each system's standing, and their headings.
 STANDING = {
     "prob_best": "P(best)",
     "expected_rank": "expected rank",
@@ -35,15 +38,16 @@ ABOUT_STANDING = (
 
 
 @dataclass(frozen=True)
-class Compared:
-    """One metric of several systems.
+class MetricComparison:
+    """The comparison of several systems by one metric.
 
     Attributes
     ----------
     comparison : Comparison
-        Of all pairs.
+        The comparison of all pairs of systems.
     beaten : mapping of str to xarray.DataArray
-        By rule, the probability that each system is better; rules of which the metric is undefined are left out.
+        The probability that each system is better than each trivial rule, by rule; those for which the metric is
+        undefined are left out.
     """
 
     comparison: Comparison
@@ -56,7 +60,7 @@ class Compared:
 
     @cached_property
     def standing(self) -> list[dict[Any, Any]]:
-        """A row a system: its dims, and the columns of `STANDING`; none if no direction is better."""
+        """A row for each system: its dims, and the columns of `STANDING`; no rows if neither direction is better."""
         if self.comparison.greater_is_better is None:
             return []
         ranks, system = self.comparison.ranks, self.comparison.dim
@@ -71,31 +75,58 @@ class Compared:
 
 def compare_systems(
     pooled: Posterior, paired: ConfusionMatrix | None, names: Sequence[str], **options: Any
-) -> list[Compared]:
+) -> list[MetricComparison]:
     """Compare systems by each metric.
 
     Parameters
     ----------
     pooled : Posterior
-        Of each system.
+        The posterior of each system.
     paired : ConfusionMatrix or None
-        Counts of the same systems that know the same examples, if they do.
+        Counts of the same systems matched example by example, if they are.
     names : sequence of str
         Metrics.
     **options
-        Of `bayesperf.compare`.
+        Options of `bayesperf.compare`.
     """
     shown = track(names, "Comparing", console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-    return [_compared(pooled, paired, name, options) for name in shown]
+    return [_compare_by(name, pooled, paired, options) for name in shown]
 
 
-def _compared(pooled: Posterior, paired: ConfusionMatrix | None, name: str, options: dict[str, Any]) -> Compared:
-    found = compare(pooled if paired is None else paired, metric=name, **options)
+def _compare_by(
+    name: str, pooled: Posterior, paired: ConfusionMatrix | None, options: dict[str, Any]
+) -> MetricComparison:
+    comparison = compare(pooled if paired is None else paired, metric=name, **options)
     beaten = {}
-    for rule in RULES if found.greater_is_better is not None else ():
+    for rule in RULES if comparison.greater_is_better is not None else ():
         try:
             beaten[rule] = compare(pooled, rule, name).prob_better
         except ValueError:
-            # The metric can be had of the systems, so it is that of the rule which is 0/0.
+            # The systems' own comparison succeeded, so it is the rule's metric that is undefined (0/0).
             continue
-    return Compared(found, beaten)
+    return MetricComparison(comparison, beaten)
+
+
+# ── In words ──
+
+
+def about_pairing(example_column: str | None) -> str:
+    """Return whether systems are compared example by example, or else how they could be."""
+    if example_column is not None:
+        return f"Paired: rows alike in {example_column!r} are the same example, on which the systems are compared."
+    return (
+        "Independent: the systems are taken as judged on different examples. If they judged the same, the differences "
+        "are better known than that: name the column that identifies the examples, as --id example."
+    )
+
+
+def better_direction(metric: Metric) -> str:
+    """Return in words which direction of a metric is better; empty if neither is."""
+    return {True: "more is better", False: "less is better", None: ""}[metric.greater_is_better]
+
+
+def signed_values(row: Mapping[Any, Any]) -> list[str]:
+    """Write the mean and the ends of the interval of a difference, with a proper minus sign."""
+    width = row["ci_upper"] - row["ci_lower"]
+    values = [row[name] for name in ("mean", "ci_lower", "ci_upper")]
+    return ["—" if math.isnan(value) else "−" * (value < 0) + format_value(abs(value), width) for value in values]

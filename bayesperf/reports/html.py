@@ -11,37 +11,46 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from bayesperf import metrics
-from bayesperf.comparison.compare import Comparison
-from bayesperf.counts.display import caption, figure, table_html
-from bayesperf.plots.comparison import best_first
-from bayesperf.plots.densities import DIVERGING, SEQUENTIAL, Curves, curves, intervals, reach
+from bayesperf.comparison.result import Comparison
+from bayesperf.core.words import percentage
+from bayesperf.counts.display import table_html
+from bayesperf.plots.densities import curves, intervals, reach, without_density
+from bayesperf.plots.style import DIVERGING, SEQUENTIAL
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.summary import caption, format_value
 from bayesperf.reports import html_scores, svg
-from bayesperf.reports.analysis import FOLD, Analysis, Settings
-from bayesperf.reports.comparing import ABOUT_STANDING, STANDING, Compared
+from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.comparing import (
+    ABOUT_STANDING,
+    STANDING,
+    MetricComparison,
+    about_pairing,
+    better_direction,
+    signed_values,
+)
 from bayesperf.reports.scores import AREAS, ScoredSystems, about_split
-from bayesperf.reports.terminal import direction, how_related, signed, systems
+from bayesperf.reports.settings import FOLD, Settings
 
 _PACKAGES = ("bayesperf", "numpy", "scipy", "xarray")
-# Up to so many systems are shown pair by pair.
+# Up to this many systems are compared pair by pair.
 _MOST_IN_PAIRS = 8
 
 
 def render(analysis: Analysis, command: str) -> str:
-    """Return the page.
+    """Return an analysis as a self-contained HTML page.
 
     Parameters
     ----------
     analysis : Analysis
-        What to show.
+        The analysis to show.
     command : str
-        The command that made it, as the reader would type it.
+        The command that makes the page, for the reader to repeat.
     """
     environment = Environment(
         loader=PackageLoader("bayesperf.reports"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    environment.globals.update(figure=figure)
-    probability, scores = f"{100 * analysis.settings.ci_prob:g} %", analysis.scores
+    environment.globals.update(format_value=format_value)
+    settings, scores = analysis.settings, analysis.scores
     return environment.get_template("report.html.j2").render(
         title="How good is it?",
         examples=int(analysis.counts.counts.sum()),
@@ -50,35 +59,35 @@ def render(analysis: Analysis, command: str) -> str:
         folds=analysis.counts.counts.sizes.get(FOLD),
         dims=[str(dim) for dim in analysis.pooled.dims],
         tables=_tables(analysis),
-        blocks=[_block(marginal, analysis.settings.ci_prob) for marginal in analysis.marginals],
+        blocks=[_block(marginal, settings.ci_prob) for marginal in analysis.marginals],
         fold_blocks=_fold_blocks(analysis),
-        comparisons=[_comparison(compared, analysis.settings) for compared in analysis.compared],
-        related=how_related(analysis),
+        comparisons=[_comparison(compared, settings) for compared in analysis.comparisons],
+        related=about_pairing(settings.id),
         about_standing=ABOUT_STANDING,
         standing=STANDING,
-        rope=analysis.settings.rope,
+        rope=settings.rope,
         requirements=_requirements(analysis),
         split=about_split(scores.split) if scores and scores.split else None,
         ranking=_ranking(scores) if scores else None,
         thresholds=html_scores.over_thresholds(scores) if scores else None,
         expected=html_scores.expected(scores) if scores and scores.split else None,
-        probability=probability,
+        probability=percentage(settings.ci_prob),
         caption=caption(analysis.summary.attrs),
         prior=analysis.pooled.prior_text,
         command=command,
         versions={"Python": python_version()} | {name: version(name) for name in _PACKAGES},
-        seed=analysis.settings.seed,
+        seed=settings.seed,
     )
 
 
 def _tables(analysis: Analysis) -> list[Markup]:
-    """Return the confusion matrix of each system, as HTML that escapes the labels itself."""
+    """Return the confusion matrix of each system as HTML, with its labels escaped."""
     pooled = analysis.counts.sum(FOLD) if FOLD in analysis.counts.dims else analysis.counts
-    return [Markup(table_html(pooled.counts[index], ", ".join(names))) for index, names in systems(analysis)]
+    return [Markup(table_html(pooled.counts[index], ", ".join(names))) for index, names in analysis.systems]
 
 
 def _block(marginal: Marginal, ci_prob: float) -> dict[str, Any]:
-    """Return a metric's rows, one a system, drawn on one scale."""
+    """Return a metric's rows, one for each system, drawn on one scale."""
     drawn = curves(marginal, ci_prob, "hdi")
     scale = svg.Scale(drawn)
     metric = metrics.get(marginal.name)
@@ -86,34 +95,41 @@ def _block(marginal: Marginal, ci_prob: float) -> dict[str, Any]:
         {"name": name, "mean": drawn.mean[i], "interval": drawn.interval[i], "picture": svg.density(drawn, i, scale)}
         for i, name in enumerate(drawn.names)
     ]
-    return {"title": metric.title, "about": metric.description, "better": direction(metric), "method": marginal.method,
-            "mcse": float(marginal.mcse().max()), "rows": rows, "axis": svg.axis(scale)}  # fmt: skip
+    return {
+        "title": metric.title,
+        "about": metric.description,
+        "better": better_direction(metric),
+        "method": marginal.method,
+        "mcse": float(marginal.mcse().max()),
+        "rows": rows,
+        "axis": svg.axis(scale),
+    }
 
 
 def _fold_blocks(analysis: Analysis) -> list[dict[str, Any]]:
-    """Return the first metrics, fold by fold, with the pooled interval beneath."""
+    """Return the first few metrics, fold by fold."""
     if analysis.folds is None:
         return []
     blocks = []
     for name in analysis.metric_names[:4]:
-        each = intervals(analysis.folds[name], analysis.settings.ci_prob, "hdi")
-        scale = svg.Scale(each)
+        drawn = intervals(analysis.folds[name], analysis.settings.ci_prob, "hdi")
+        scale = svg.Scale(drawn)
         rows = [
-            {"name": label, "mean": each.mean[i], "interval": each.interval[i], "picture": svg.strip(each, i, scale)}
-            for i, label in enumerate(each.names)
+            {"name": label, "mean": drawn.mean[i], "interval": drawn.interval[i], "picture": svg.strip(drawn, i, scale)}
+            for i, label in enumerate(drawn.names)
         ]
         blocks.append({"title": metrics.get(name).title, "rows": rows, "axis": svg.axis(scale)})
     return blocks
 
 
-def _comparison(compared: Compared, settings: Settings) -> dict[str, Any]:
-    """Return a metric's differences, a row a pair; of many systems, pictures of all pairs and ranks instead."""
+def _comparison(compared: MetricComparison, settings: Settings) -> dict[str, Any]:
+    """Return a metric's differences, a row for each pair; for many systems, pictures of all pairs and ranks instead."""
     few = _few(compared.comparison)
     shown = _pairs(compared.comparison, settings) if few else {"pictures": _pictures(compared.comparison)}
     return {
         "title": compared.metric.title,
         "about": compared.metric.description,
-        "better": direction(compared.metric),
+        "better": better_direction(compared.metric),
         "mcse": float(compared.comparison.difference.mcse().max()),
         "standing": _standing(compared, few),
         **shown,
@@ -126,25 +142,27 @@ def _few(comparison: Comparison) -> bool:
 
 def _pairs(comparison: Comparison, settings: Settings) -> dict[str, Any]:
     summary, rope = comparison.summary(settings.ci_prob), settings.rope
-    interval = summary[["ci_lower", "ci_upper"]].to_numpy()
-    drawn = Curves(interval, np.ones_like(interval), summary["mean"].to_numpy(), interval, [], False)
+    drawn = without_density(summary["mean"].to_numpy(), summary[["ci_lower", "ci_upper"]].to_numpy())
     scale = svg.Scale(drawn._replace(x=np.array([reach(drawn, rope)])))
     dims = [dim for dim in comparison.difference.dims if dim != "pair"]
     beneath = svg.equivalence(rope, scale)
     rows = [
         {
-            "where": ", ".join(str(row[dim]) for dim in dims), "a": row["a"], "b": row["b"], "figures": signed(row),
+            "where": ", ".join(str(row[dim]) for dim in dims),
+            "a": row["a"],
+            "b": row["b"],
+            "figures": signed_values(row),
             "probabilities": {name: f"{row[name]:.3f}" for name in ("prob_greater", "below", "inside", "above")},
             "picture": svg.strip(drawn, i, scale, beneath),
         }
         for i, row in enumerate(summary.to_dict("records"))
-    ]  # fmt: skip
+    ]
     return {"rows": rows, "axis": svg.axis(scale)}
 
 
 def _pictures(comparison: Comparison) -> list[tuple[str, Markup]]:
-    """Return P(a > b) and the ranks of systems in the order of their expected rank, if there is one place."""
-    order = best_first(comparison)
+    """Return pictures of P(a > b) and of the ranks, systems ordered by expected rank; none with leading dims."""
+    order = comparison.rank_order
     if order.ndim > 1:
         return []
     rows = order.values
@@ -156,8 +174,8 @@ def _pictures(comparison: Comparison) -> list[tuple[str, Markup]]:
     return [("P(a > b): rows a, columns b", matrix), (f"P(rank): darkest, {ranks.max():.2f}", pictured)]
 
 
-def _standing(compared: Compared, few: bool) -> dict[str, Any] | None:
-    """Return a row a system: as they come if they are few or in several places, else numbered by expected rank."""
+def _standing(compared: MetricComparison, few: bool) -> dict[str, Any] | None:
+    """Return a row for each system: in order, or numbered by expected rank if there are many systems in one place."""
     rows = compared.standing
     if not rows:
         return None
@@ -182,20 +200,20 @@ def _requirements(analysis: Analysis) -> dict[str, Any] | None:
     if (jointly := analysis.met_jointly()) is not None:
         columns["all at once"] = jointly.values
     rows = [(", ".join(names), [f"{values[index]:.3f}" for values in columns.values()])
-            for index, names in systems(analysis)]  # fmt: skip
+            for index, names in analysis.systems]  # fmt: skip
     return {"columns": list(columns), "rows": rows}
 
 
 def _ranking(scores: ScoredSystems) -> dict[str, Any]:
-    """Return what the scores say, with the areas under the ROC curves compared where they can be."""
-    compared = [
+    """Return curves and areas of scores, with comparisons of areas for systems judged on the same examples."""
+    area_comparisons = [
         {
             "title": ", ".join(filter(None, [AREAS["roc_auc"], place])),
             "about": "difference on the same examples",
             "better": "more is better",
-            "mcse": float(found.difference.mcse().max()),
-            **(_pairs(found, scores.settings) if _few(found) else {"pictures": _pictures(found)}),
+            "mcse": float(comparison.difference.mcse().max()),
+            **(_pairs(comparison, scores.settings) if _few(comparison) else {"pictures": _pictures(comparison)}),
         }
-        for place, found in scores.compared_areas.items()
+        for place, comparison in scores.compared_areas.items()
     ]
-    return html_scores.ranking(scores) | {"comparisons": compared}
+    return html_scores.ranking(scores) | {"comparisons": area_comparisons}

@@ -1,4 +1,4 @@
-"""What the report shows of scores: curves, the areas under them, and thresholds."""
+"""The parts of the HTML report that show scores: curves, the areas under them, and thresholds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
-from bayesperf.curves import ExpectedPerformanceComparison
-from bayesperf.plots.densities import SERIES, Curves
+from bayesperf.core.words import percentage
+from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison
+from bayesperf.plots.densities import without_density
+from bayesperf.plots.expected_performance import significant_spans, step_edges
+from bayesperf.plots.style import SERIES
 from bayesperf.reports import svg
 from bayesperf.reports.scores import (
     ABOUT_EXPECTED,
@@ -27,7 +29,7 @@ from bayesperf.reports.scores import (
 
 
 def ranking(scores: ScoredSystems) -> dict[str, Any]:
-    """Return ROC and precision–recall curves, a row of pictures a place, and a block an area."""
+    """Return ROC and precision–recall curves, a row of pictures for each place, and a block for each area."""
     ci_prob = scores.settings.ci_prob
     rows = [
         {
@@ -48,7 +50,7 @@ def ranking(scores: ScoredSystems) -> dict[str, Any]:
 
 
 def expected(scores: ScoredSystems) -> dict[str, Any]:
-    """Return expected performance curves, a picture a place, and a block a quantity."""
+    """Return expected performance curves, a picture for each place, and a block for each quantity."""
     ci_prob, rows = scores.settings.ci_prob, scores.expected_rows
     pictures = [
         {
@@ -68,14 +70,14 @@ def expected(scores: ScoredSystems) -> dict[str, Any]:
 
 
 def over_thresholds(scores: ScoredSystems) -> dict[str, Any] | None:
-    """Return, for every system, how its metrics move with the threshold, and where a split puts that."""
-    chosen = {", ".join(system.names): system.chosen for system in (scores.systems if scores.split else [])}
+    """Return pictures of each system's metrics over the threshold, marked where a split chose the threshold."""
+    chosen = {", ".join(system.names): system.threshold for system in (scores.systems if scores.split else [])}
     pictures = []
     for name, posterior in scores.over_thresholds.items():
-        found = [posterior[metric] for metric in THRESHOLD_METRICS]
-        at = found[0].mean()["threshold"].values
-        centre = np.stack([marginal.mean().values for marginal in found])
-        interval = np.stack([marginal.hdi(scores.settings.ci_prob).values for marginal in found])
+        marginals = [posterior[metric] for metric in THRESHOLD_METRICS]
+        at = marginals[0].mean()["threshold"].values
+        centre = np.stack([marginal.mean().values for marginal in marginals])
+        interval = np.stack([marginal.hdi(scores.settings.ci_prob).values for marginal in marginals])
         threshold = chosen.get(name, np.nan)
         pictures.append((_named(name, threshold), svg.bands(at, centre, interval, threshold)))
     if not pictures:
@@ -84,21 +86,22 @@ def over_thresholds(scores: ScoredSystems) -> dict[str, Any] | None:
 
 
 def _shared_pictures(scores: ScoredSystems) -> Iterator[tuple[str, tuple[ScoredSystem, ...]]]:
-    """Yield a place and the systems that share a picture there: as many as there are colours."""
+    """Yield each place with systems that share a picture there, at most as many as there are colours."""
     for place, systems in scores.places.items():
         for some in batched(systems, len(SERIES)):
             yield place, some
 
 
 def _legend(systems: Sequence[ScoredSystem]) -> list[tuple[str, str]]:
+    """Return the names of systems with their colours."""
     return [(system.names[0], colour) for system, colour in zip(systems, SERIES, strict=False) if system.names]
 
 
 def _block(name: str, rows: Sequence[dict[str, Any]], dims: Sequence[str], centre: str) -> dict[str, Any]:
-    """Return a quantity's rows, one a system, with their intervals on one scale."""
+    """Return a quantity's rows, one for each system, with their intervals on one scale."""
     interval = np.array([[row["ci_lower"], row["ci_upper"]] for row in rows])
     middle = np.array([row[centre] for row in rows])
-    drawn = Curves(interval, np.ones_like(interval), middle, interval, [], False)
+    drawn = without_density(middle, interval)
     scale = svg.Scale(drawn._replace(x=np.append(interval, middle)))
     shown = [
         {
@@ -114,7 +117,7 @@ def _block(name: str, rows: Sequence[dict[str, Any]], dims: Sequence[str], centr
 
 
 def _named(name: str, threshold: float) -> str:
-    """Return what a system is called, with its threshold if it has one."""
+    """Return the name of a system, with its threshold if it has one."""
     return "; ".join(filter(None, [name, f"threshold {text}" if (text := threshold_text(threshold)) else ""]))
 
 
@@ -122,6 +125,7 @@ def _named(name: str, threshold: float) -> str:
 
 
 def _roc(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup:
+    """Return the ROC curves with the line of random guesses beneath."""
     lines = []
     for curve in (system.roc for system in systems):
         points, band = curve.dataset, curve.band(ci_prob, BAND)
@@ -130,28 +134,29 @@ def _roc(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup:
 
 
 def _precision_recall(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup:
-    """Return the curves in steps, as the average precision sums them, above the precision of guesses."""
+    """Return the curves in steps, as the average precision sums them, with the precision of random guesses beneath."""
     lines = []
     for curve in (system.precision_recall for system in systems):
         points, band = curve.dataset, curve.band(ci_prob, BAND)
         recall, precision = svg.steps(points["recall"].values, points["precision"].values[1:])
         lines.append(svg.Line(recall, precision, band["recall"].values, band["precision"].values))
-    # All examples called positive.
+    # The precision if all examples are called positive.
     guesses = {system.precision_recall.dataset["precision"].values[-1] for system in systems}
     return svg.plane(
         lines,
         ("recall", "precision"),
         "precision–recall curves with bands",
-        beneath=[((0, 1), (share, share)) for share in guesses],
+        beneath=[((0, 1), (precision, precision)) for precision in guesses],
     )
 
 
 def _expected_curves(
     systems: Sequence[ScoredSystem], comparison: ExpectedPerformanceComparison | None, ci_prob: float
 ) -> Markup:
+    """Return the expected performance curves in steps, with the spans where two of them differ."""
     lines = []
     for curve in (system.expected for system in systems):
-        name, edges = curve.metric.name, _edges(curve.alphas)
+        name, edges = curve.metric.name, step_edges(curve.alphas)
         x, y = svg.steps(edges, curve.dataset[name].values)
         _, band = svg.steps(edges, curve.band(ci_prob, BAND)[name].values)
         lines.append(svg.Line(x, y, x, band))
@@ -161,29 +166,16 @@ def _expected_curves(
         "expected performance curves with bands",
         top=1.05 * max(float(line.band.max()) for line in lines),
         height=240,
-        spans=[] if comparison is None else _significant(comparison, ci_prob),
+        spans=[] if comparison is None else significant_spans(comparison, ci_prob, BAND),
     )
 
 
-def _edges(alphas: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return where thresholds change: in the middle between two values of α."""
-    return np.concatenate([alphas[:1], (alphas[:-1] + alphas[1:]) / 2, alphas[-1:]])
-
-
-def _significant(comparison: ExpectedPerformanceComparison, ci_prob: float) -> list[tuple[float, float]]:
-    """Return from which α to which the band of the difference leaves out 0."""
-    differs, edges = comparison.significant(ci_prob, BAND), _edges(comparison.curves[0].alphas)
-    changes = np.diff(differs.values.astype(int), prepend=0, append=0)
-    starts, stops = np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)
-    return list(zip(edges[starts].tolist(), edges[stops].tolist(), strict=True))
-
-
 def _differs(comparison: ExpectedPerformanceComparison | None, ci_prob: float) -> str:
-    """Return where two systems differ, in words."""
+    """Return a sentence that says where two systems differ."""
     if comparison is None:
         return ""
     a, b = comparison.names
-    what = f"the {100 * ci_prob:g} % {BAND} band of the difference {a} − {b} leaves out 0"
+    what = f"the {percentage(ci_prob)} {BAND} band of the difference {a} − {b} leaves out 0"
     related = "the same examples" if comparison.paired else "different examples"
-    where = f"Shaded: α at which {what}" if _significant(comparison, ci_prob) else f"At no α {what}"
+    where = f"Shaded: α at which {what}" if significant_spans(comparison, ci_prob, BAND) else f"At no α {what}"
     return f"{where}, of systems judged by {related}."

@@ -1,4 +1,4 @@
-"""``bayesperf plan``: how many examples are needed to show that a requirement is met."""
+"""The command ``bayesperf plan``: how many examples are needed to show that a requirement is met."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from bayesperf.plan.sample_sizes import Plan
-    from bayesperf.reports.analysis import Requirement
+    from bayesperf.plan.result import Plan
+    from bayesperf.reports.settings import Requirement
 
-# Where the table shows the assurance, as shares of the answer.
-_SHOWN = (0.125, 0.25, 0.5, 1, 2, 4)
+# Numbers of examples in the table of assurances, as multiples of the answer.
+_MULTIPLES = (0.125, 0.25, 0.5, 1, 2, 4)
 
 Require = Annotated[str | None, typer.Option(help="What is required, as 'recall>=0.7'.")]
 Metric = Annotated[str | None, typer.Option(help="The metric, which --require names already.")]
@@ -47,40 +47,51 @@ def plan(
     """
     from bayesperf import metrics
     from bayesperf.plan.evidence import known
-    from bayesperf.plan.sample_sizes import UnreachableError, sample_size
-    from bayesperf.reports.analysis import Requirement
+    from bayesperf.plan.result import UnreachableError
+    from bayesperf.plan.sample_sizes import sample_size
+    from bayesperf.reports.settings import Requirement
 
     if require is None:
         raise ValueError("--require: say what is required, as --require 'recall>=0.7'.")
-    wanted = Requirement.parse(require)
-    if metric is not None and metrics.get(metric).name != wanted.metric:
-        raise ValueError(f"--metric {metric}: --require is of {wanted.metric}. Leave --metric out.")
-    counts = _counts(evidence)
-    met = wanted.met(known(counts, prior, wanted.metric).post[wanted.metric]).item()
+    requirement = Requirement.parse(require)
+    if metric is not None and metrics.get(metric).name != requirement.metric:
+        raise ValueError(f"--metric {metric}: --require is of {requirement.metric}. Leave --metric out.")
+    counts = _parse_evidence(evidence)
+    posterior = known(counts, prior, requirement.metric).post
+    prob_met = requirement.met(posterior[requirement.metric]).item()
     options: dict[str, Any] = {"prior": prior, "evidence": counts, "prevalence": prevalence, "question": question}
-    found: Plan | None
-    settles: Plan | None
+    answer: Plan | None
+    settling: Plan | None
     try:
-        found = settles = sample_size(wanted.bound, confidence, assurance, wanted.metric, **options)
+        answer = settling = sample_size(requirement.bound, confidence, assurance, requirement.metric, **options)
     except UnreachableError as error:
-        found, settles = None, error.settles
+        answer, settling = None, error.settles
     if json:
-        document = {"requirement": str(wanted), "metric": wanted.metric, "bound": wanted.bound, "evidence": counts,
-                    "confidence": confidence, "assurance": assurance, "question": question, "probability_met": met,
-                    **_figures(found), "settles": None if found else _figures(settles)}  # fmt: skip
+        document = {"requirement": str(requirement), "metric": requirement.metric, "bound": requirement.bound,
+                    "evidence": counts, "confidence": confidence, "assurance": assurance, "question": question,
+                    "probability_met": prob_met, **_json_values(answer),
+                    "settles": None if answer else _json_values(settling)}  # fmt: skip
         print(json_.dumps(document, indent=2, allow_nan=False))
-    else:
-        _print(wanted, counts, met, (confidence, assurance, question), found, settles, Console())
+        return
+    print_ = Console().print
+    for line in _sentences(requirement, counts, prob_met, (confidence, assurance, question), answer, settling):
+        print_(Text(line))
+    if settling is not None and settling.n:
+        print_()
+        print_(_table(settling))
+        print_(Text(f"Probability, from {settling.basis}, that so many end in {settling.claim}."))
 
 
-def _counts(text: str) -> tuple[int, int]:
+def _parse_evidence(text: str) -> tuple[int, int]:
+    """Return the successes and trials written as ``4/5``."""
     match = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", text)
     if not match:
         raise ValueError(f"--evidence {text}: give successes and trials of the metric, as 4/5.")
     return int(match[1]), int(match[2])
 
 
-def _figures(plan: Plan | None) -> dict[str, Any]:
+def _json_values(plan: Plan | None) -> dict[str, Any]:
+    """Return the answer of a plan, and its curve, as JSON values; nulls if there is no plan."""
     if plan is None:
         return {"n": None, "counts": None, "examples": None, "reached": None, "curve": None}
     curve = plan.curve()
@@ -93,38 +104,33 @@ def _figures(plan: Plan | None) -> dict[str, Any]:
     }
 
 
-def _print(
-    wanted: Requirement,
+def _sentences(
+    requirement: Requirement,
     counts: tuple[int, int],
-    met: float,
-    asked: tuple[float, float, str],
-    found: Plan | None,
-    settles: Plan | None,
-    console: Console,
-) -> None:
-    confidence, assurance, question = asked
+    prob_met: float,
+    goal: tuple[float, float, str],
+    answer: Plan | None,
+    settling: Plan | None,
+) -> list[str]:
+    """Return the answer in words; if the requirement cannot be shown to be met, also what would settle it."""
+    confidence, assurance, question = goal
     goals = {
         "meet": f"show that it is met (P ≥ {confidence:g})",
         "settle": f"settle whether it is met (P ≥ {confidence:g} or ≤ {1 - confidence:g})",
     }
-    lines = [f"Required: {wanted}. So far {counts[0]} of {counts[1]}: it is met with probability {met:.3f}."]
-    if found is not None:
-        lines += [f"To {goals[question]} with assurance {assurance:g}: {_number(found)}."]
-    else:
-        lines += [
-            f"To {goals['meet']} with assurance {assurance:g}: no number of examples is enough. With ever more, the "
-            f"assurance tends to {met:.3f}, for they may as well show that it is not met.",
-            f"To {goals['settle']} with the same assurance: {_number(settles)}.",
-        ]
-    for line in lines:
-        console.print(Text(line))
-    if settles is not None and settles.n:
-        console.print()
-        console.print(_table(settles))
-        console.print(Text(f"Probability, from {settles.basis}, that so many end in {settles.claim}."))
+    now = f"Required: {requirement}. So far {counts[0]} of {counts[1]}: it is met with probability {prob_met:.3f}."
+    if answer is not None:
+        return [now, f"To {goals[question]} with assurance {assurance:g}: {_number(answer)}."]
+    return [
+        now,
+        f"To {goals['meet']} with assurance {assurance:g}: no number of examples is enough. With ever more, the "
+        f"assurance tends to {prob_met:.3f}, for they may as well show that it is not met.",
+        f"To {goals['settle']} with the same assurance: {_number(settling)}.",
+    ]
 
 
 def _number(plan: Plan | None) -> str:
+    """Write the number of new examples that a plan needs."""
     if plan is None:
         return "more than a million"
     if not plan.n:
@@ -134,8 +140,8 @@ def _number(plan: Plan | None) -> str:
 
 
 def _table(plan: Plan) -> Table:
-    """Return the assurance of fewer and more examples than the answer."""
-    numbers = np.unique([max(1, round(share * plan.n)) for share in _SHOWN])
+    """Return a table of the assurance of fewer and of more examples than the answer."""
+    numbers = np.unique([max(1, round(multiple * plan.n)) for multiple in _MULTIPLES])
     table = Table(title="What do fewer or more do?", title_justify="left")
     table.add_column(f"new {plan.counts}", justify="right")
     table.add_column("assurance", justify="right")

@@ -1,11 +1,11 @@
-"""What the scores of systems say: curves, areas, and what comes of thresholds chosen on other examples."""
+"""Results from scores: curves, the areas under them, and the performance at thresholds chosen on other examples."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,40 +13,34 @@ import pandas as pd
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.curves import (
-    Curve,
-    ExpectedPerformanceComparison,
-    ExpectedPerformanceCurve,
-    compare_auc,
-    epc,
-    epc_compare,
-    precision_recall_curve,
-    roc_auc,
-    roc_curve,
-)
+from bayesperf.curves.areas.auc import roc_auc
+from bayesperf.curves.areas.compare import compare_auc
+from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison, epc_compare
+from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
+from bayesperf.curves.expected_performance.epc import epc
+from bayesperf.curves.roc.curve import Curve
+from bayesperf.curves.roc.curves import precision_recall_curve, roc_curve
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.reports.settings import Settings
 
-if TYPE_CHECKING:
-    from bayesperf.reports.analysis import Settings
-
-# A reader takes in a whole curve, so its band is to hold the whole.
+# Readers look at whole curves, so bands are to contain a whole curve.
 BAND = "simultaneous"
 AREAS = {"roc_auc": "area under the ROC curve", "average_precision": "average precision"}
-# Where errors of either kind weigh the same.
+# The weight at which both kinds of errors count the same.
 ALPHA = 0.5
-# What is expected of thresholds chosen beforehand: E_V1, E_V2 and G of Bengio, Mariéthoz & Keller (2005).
+# Error rates at thresholds chosen beforehand: E_V1, E_V2 and G of Bengio, Mariéthoz & Keller (2005).
 EXPECTED = {"half_total_error_rate": "HTER at α = ½", "G": "G", "E_V1": "E_V1 (by FAR)", "E_V2": "E_V2 (by FRR)"}
-# What is shown over the thresholds of a score, and at how many of them.
+# Metrics shown over the thresholds of a score, and the number of thresholds.
 THRESHOLD_METRICS = ("recall", "precision", "specificity")
-_THRESHOLDS = 61
-# Widths up to this are those of rounding.
-_NOTHING = 1e-12
+_N_THRESHOLDS = 61
+# Numbers up to this are rounding errors.
+_NEGLIGIBLE = 1e-12
 
 
 class Split(NamedTuple):
-    """How many rows systems are judged by, how many choose their thresholds, and what a column calls them."""
+    """A split into test rows, which systems are judged by, and development rows, on which thresholds are chosen."""
 
     column: str
     test: str
@@ -55,8 +49,8 @@ class Split(NamedTuple):
     n_dev: int
 
 
-class Labelled(NamedTuple):
-    """Actual labels of examples, and the scores that a system gives them."""
+class LabelledScores(NamedTuple):
+    """Actual labels of examples, and a system's scores of them."""
 
     y_true: pd.Series[Any]
     y_score: Array
@@ -64,16 +58,16 @@ class Labelled(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ScoredSystem:
-    """One system.
+    """The scores of one system.
 
     Attributes
     ----------
     names : tuple of str
-        The system, then where it is: its coordinates in the columns that tell systems apart.
-    test : Labelled
-        What it is judged by.
-    dev : Labelled or None
-        What its thresholds are chosen on.
+        Values of the columns that tell systems apart, that of the system itself first.
+    test : LabelledScores
+        Examples by which the system is judged.
+    dev : LabelledScores or None
+        Examples on which its thresholds are chosen.
     pos_label : label
         The positive class.
     prior, random_seed
@@ -81,8 +75,8 @@ class ScoredSystem:
     """
 
     names: tuple[str, ...]
-    test: Labelled
-    dev: Labelled | None
+    test: LabelledScores
+    dev: LabelledScores | None
     pos_label: Any
     prior: str | None
     random_seed: int
@@ -101,7 +95,7 @@ class ScoredSystem:
     def areas(self) -> dict[str, Marginal]:
         """The areas under both curves, by the names of `AREAS`."""
         with warnings.catch_warnings():
-            # That an interval has no width is remarked on where it is shown.
+            # An interval without width is remarked on where it is shown.
             warnings.filterwarnings("ignore", message="y_score: the scores", category=UserWarning)
             return {"roc_auc": roc_auc(*self.test, **self._options), "average_precision": self.precision_recall.area}
 
@@ -111,8 +105,8 @@ class ScoredSystem:
         return epc(dev=self.dev, test=self.test, prior=self.prior, **self._options)
 
     @property
-    def chosen(self) -> float:
-        """The threshold that weighs both errors alike on the development examples."""
+    def threshold(self) -> float:
+        """The threshold of least half total error rate on the development examples."""
         return float(self.expected.dataset["threshold"].sel(alpha=ALPHA))
 
     @property
@@ -122,20 +116,20 @@ class ScoredSystem:
 
 @dataclass(frozen=True, eq=False)
 class ScoredSystems:
-    """All systems of a file.
+    """The scores of all systems of a file.
 
     Attributes
     ----------
     systems : list of ScoredSystem
-        In order.
+        The systems, in order.
     dims : list of str
-        The columns that tell them apart, that of the systems first.
+        Columns that tell systems apart, that of the systems themselves first.
     split : Split or None
-        Where thresholds come from.
+        Which rows thresholds are chosen on, if any.
     paired : bool
-        Whether the systems are known to be judged on the same examples, which are then in one order.
+        Whether the systems were judged on the same examples, which are then in the same order.
     settings : Settings
-        What the caller asked for.
+        Options of the command line.
     """
 
     systems: list[ScoredSystem]
@@ -146,15 +140,15 @@ class ScoredSystems:
 
     @cached_property
     def places(self) -> dict[str, list[ScoredSystem]]:
-        """The systems by what tells them apart beside the first column."""
-        found: dict[str, list[ScoredSystem]] = {}
+        """The systems that share a place: their values in all columns but the first."""
+        places: dict[str, list[ScoredSystem]] = {}
         for system in self.systems:
-            found.setdefault(", ".join(system.names[1:]), []).append(system)
-        return found
+            places.setdefault(", ".join(system.names[1:]), []).append(system)
+        return places
 
     @cached_property
     def area_rows(self) -> list[dict[str, Any]]:
-        """A row an area and system: its posterior mean and highest-density interval."""
+        """A row for each area and system: its posterior mean and highest-density interval."""
         return [
             {
                 "area": name,
@@ -173,7 +167,7 @@ class ScoredSystems:
 
     @cached_property
     def compared_areas(self) -> dict[str, Comparison]:
-        """By place, the areas under the ROC curves of systems judged on the same examples."""
+        """The comparison of areas under ROC curves at each place, if systems were judged on the same examples."""
         if not self.paired:
             return {}
         return {
@@ -190,7 +184,7 @@ class ScoredSystems:
 
     @cached_property
     def over_thresholds(self) -> dict[str, Posterior]:
-        """By system, the posterior over thresholds from the 1st to the 99th percentile of all scores."""
+        """The posterior of each system over thresholds from the 1st to the 99th percentile of all scores."""
         every = np.concatenate([system.test.y_score for system in self.systems])
         low, high = np.quantile(every, [0.01, 0.99])
         if not low < high:
@@ -200,7 +194,7 @@ class ScoredSystems:
         return {
             ", ".join(system.names): posterior(
                 ConfusionMatrix.from_scores(
-                    *system.test, thresholds=np.linspace(low, high, _THRESHOLDS), pos_label=system.pos_label
+                    *system.test, thresholds=np.linspace(low, high, _N_THRESHOLDS), pos_label=system.pos_label
                 ),
                 system.prior,
                 random_seed=system.random_seed,
@@ -210,28 +204,28 @@ class ScoredSystems:
 
     @cached_property
     def expected_rows(self) -> list[dict[str, Any]]:
-        """A row a quantity and system: what is expected at thresholds chosen on the development examples.
+        """A row for each quantity and system: error rates at thresholds chosen on the development examples.
 
-        The half total error rate is at the threshold of α = ½. Each quantity is that of the test examples, with an
-        equal-tailed interval.
+        The half total error rate is that at the threshold for α = ½. All rates are those of the test examples, with
+        equal-tailed intervals.
         """
         if self.split is None:
             return []
         at_half = [self._at_half(system) for system in self.systems]
         summed = [system.expected.expected_performance(ci_prob=self.settings.ci_prob) for system in self.systems]
         rows: list[dict[str, Any]] = [
-            self._row("half_total_error_rate", system, **found)
-            for system, found in zip(self.systems, at_half, strict=True)
+            self._row("half_total_error_rate", system, **rate)
+            for system, rate in zip(self.systems, at_half, strict=True)
         ]
         for name in list(EXPECTED)[1:]:
-            for system, found in zip(self.systems, summed, strict=True):
-                interval = self._bounds(found["interval"].sel(quantity=name).values)
-                rows.append(self._row(name, system, observed=found[name].item(), **interval))
+            for system, rates in zip(self.systems, summed, strict=True):
+                interval = self._bounds(rates["interval"].sel(quantity=name).values)
+                rows.append(self._row(name, system, observed=rates[name].item(), **interval))
         return rows
 
     @cached_property
     def compared_curves(self) -> dict[str, ExpectedPerformanceComparison]:
-        """By place, the expected performance curves of two systems, if two there are."""
+        """The comparison of expected performance curves at each place with just two systems."""
         if self.split is None:
             return {}
         return {
@@ -247,12 +241,12 @@ class ScoredSystems:
         }
 
     def _at_half(self, system: ScoredSystem) -> dict[str, float]:
-        """Return the threshold chosen at α = ½, and the half total error rate there."""
+        """Return the threshold chosen for α = ½, and the half total error rate there."""
         curve = system.expected
         rate = posterior(curve.cm.sel(alpha=ALPHA), system.prior, random_seed=system.random_seed)[curve.metric]
         interval = self._bounds(rate.eti(self.settings.ci_prob).values)
         observed = curve.dataset[curve.metric.name].sel(alpha=ALPHA).item()
-        return {"alpha": ALPHA, "threshold": system.chosen, "observed": observed, **interval}
+        return {"alpha": ALPHA, "threshold": system.threshold, "observed": observed, **interval}
 
     def _row(self, quantity: str, system: ScoredSystem, **figures: float) -> dict[str, Any]:
         where = dict(zip(self.dims, system.names, strict=True))
@@ -274,11 +268,11 @@ ABOUT_EXPECTED = (
 
 
 def about_areas(scores: ScoredSystems) -> str:
-    """Return what the areas are by, and what an interval without width means, if there is one."""
+    """Return how areas were computed, and what an interval without width means, if there is one."""
     error = max(row["mcse"] for row in scores.area_rows)
     text = "Areas by the Bayesian bootstrap"
-    text += f", standard error of the mean at most {error:.1g}." if error > _NOTHING else "."
-    if min(row["ci_upper"] - row["ci_lower"] for row in scores.area_rows) > _NOTHING:
+    text += f", standard error of the mean at most {error:.1g}." if error > _NEGLIGIBLE else "."
+    if min(row["ci_upper"] - row["ci_lower"] for row in scores.area_rows) > _NEGLIGIBLE:
         return text
     return (
         f"{text} An interval without width is no certainty: those scores separate the classes, or are all the same, "
@@ -287,7 +281,7 @@ def about_areas(scores: ScoredSystems) -> str:
 
 
 def about_split(split: Split) -> str:
-    """Return which rows judge and which choose."""
+    """Return which rows are test rows and which choose thresholds."""
     return (
         f"Only the {split.n_test:,} rows that {split.column!r} calls {split.test!r} judge; the {split.n_dev:,} that it "
         f"calls {split.dev!r} choose thresholds."
@@ -295,5 +289,5 @@ def about_split(split: Split) -> str:
 
 
 def threshold_text(threshold: float) -> str:
-    """Write a threshold; empty if there is not one alone."""
+    """Write a threshold; empty if a quantity has no single one."""
     return "" if np.isnan(threshold) else "∞" if np.isinf(threshold) else f"{threshold:.4g}"

@@ -1,26 +1,24 @@
-"""Scores out of a file: which rows systems are judged by and which choose thresholds, checked."""
+"""Reading scores from a file: which rows are test rows and which choose thresholds, with checks of both."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bayesperf.counts.labels import listed
+from bayesperf.core.words import listed
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.reports.scores import Labelled, ScoredSystem, ScoredSystems, Split
+from bayesperf.reports.scores import LabelledScores, ScoredSystem, ScoredSystems, Split
+from bayesperf.reports.settings import Settings
 
-if TYPE_CHECKING:
-    from bayesperf.reports.analysis import Settings
-
-# What --split calls the examples that systems are judged by.
+# Value of the --split column for the rows that systems are judged by.
 TEST = "test"
 
 
-def apart(frame: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """Return the rows that systems are judged by, and those that choose thresholds, if a column tells them apart.
+def split_rows(frame: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    """Return the rows that systems are judged by, and those on which thresholds are chosen, if a column splits them.
 
     Raises
     ------
@@ -40,14 +38,14 @@ def apart(frame: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, pd.Dat
     if missing := int(frame[name].isna().sum()):
         raise ValueError(f"--split {name}: {missing} missing. Each row must say which part it is of.")
     values = frame[name].map(str)
-    found = sorted(values.unique())
-    if len(found) != 2 or sum(map(_is_test, found)) != 1:
+    parts = sorted(values.unique())
+    if len(parts) != 2 or sum(map(_is_test, parts)) != 1:
         raise ValueError(
             f"--split {name}: it must hold two values, '{TEST}' for the examples to judge by and another for those to "
-            f"choose thresholds on; it holds {listed(found)}."
+            f"choose thresholds on; it holds {listed(parts)}."
         )
-    judged = values.map(_is_test).to_numpy(bool)
-    test, dev = frame[judged], frame[~judged]
+    is_test = values.map(_is_test).to_numpy(bool)
+    test, dev = frame[is_test], frame[~is_test]
     for part in (test, dev):
         if lacking := _values(frame, settings.actual) - _values(part, settings.actual):
             raise ValueError(
@@ -63,7 +61,7 @@ def apart(frame: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, pd.Dat
 
 
 def _values(frame: pd.DataFrame, column: str | None) -> set[Any]:
-    """Return what a column holds; nothing if there is none, of which others speak."""
+    """Return the values of a column; none if it is absent, which is reported elsewhere."""
     return set(frame[column].dropna()) if column in frame else set()
 
 
@@ -74,18 +72,18 @@ def _is_test(value: str) -> bool:
 def scored_systems(
     test: pd.DataFrame, dev: pd.DataFrame | None, dims: list[str], counts: ConfusionMatrix, settings: Settings
 ) -> ScoredSystems | None:
-    """Return the scores of systems, if there are any.
+    """Return the scores of all systems, if a column of scores was named.
 
     Parameters
     ----------
     test, dev : pandas.DataFrame
-        As `apart` returns them.
+        As `split_rows` returns them.
     dims : list of str
-        The columns that tell systems apart.
+        Columns that tell systems apart.
     counts : ConfusionMatrix
-        Of the test rows.
+        Counts of the test rows.
     settings : Settings
-        What the caller asked for.
+        Options of the command line.
 
     Raises
     ------
@@ -100,30 +98,33 @@ def scored_systems(
         raise ValueError(
             f"--score needs two classes and --pos-label; the labels are {', '.join(map(str, counts.labels))}."
         )
-    judged = _by_system(test, dims, counts.labels, settings)
-    chosen = {} if dev is None else _by_system(dev, dims, counts.labels, settings)
+    test_scores = _by_system(test, dims, counts.labels, settings)
+    dev_scores = {} if dev is None else _by_system(dev, dims, counts.labels, settings)
     if dev is not None:
-        _check_parts(judged, chosen, f"--split {settings.split}")
+        _check_parts(test_scores, dev_scores, f"--split {settings.split}")
     systems = [
-        ScoredSystem(names, part, chosen.get(names), counts.pos_label, settings.prior, settings.seed)
-        for names, part in judged.items()
+        ScoredSystem(names, scores, dev_scores.get(names), counts.pos_label, settings.prior, settings.seed)
+        for names, scores in test_scores.items()
     ]
-    return ScoredSystems(systems, dims, _described(test, dev, settings), settings.id is not None, settings)
+    return ScoredSystems(systems, dims, _split(test, dev, settings), settings.id is not None, settings)
 
 
-def _check_parts(judged: dict[tuple[str, ...], Labelled], chosen: dict[tuple[str, ...], Labelled], option: str) -> None:
-    """Refuse systems that lack a part, or whose two parts are one."""
-    if alone := set(judged) ^ set(chosen):
+def _check_parts(
+    test: dict[tuple[str, ...], LabelledScores], dev: dict[tuple[str, ...], LabelledScores], option: str
+) -> None:
+    """Refuse systems without a part, or whose two parts are the same."""
+    if alone := set(test) ^ set(dev):
         raise ValueError(f"{option}: {', '.join(min(alone))} is in one part only.")
-    for names, (labels, scores) in chosen.items():
-        if np.array_equal(scores, judged[names].y_score) and labels.tolist() == judged[names].y_true.tolist():
+    for names, (labels, scores) in dev.items():
+        if np.array_equal(scores, test[names].y_score) and labels.tolist() == test[names].y_true.tolist():
             raise ValueError(
                 f"{option}: both parts of {', '.join(names) or 'the file'} hold the same labels and scores. A "
                 "threshold would be judged by what it was chosen on."
             )
 
 
-def _described(test: pd.DataFrame, dev: pd.DataFrame | None, settings: Settings) -> Split | None:
+def _split(test: pd.DataFrame, dev: pd.DataFrame | None, settings: Settings) -> Split | None:
+    """Return the sizes and names of both parts, if there are two."""
     if dev is None or settings.split is None:
         return None
     names = [str(part[settings.split].iloc[0]) for part in (test, dev)]
@@ -132,14 +133,14 @@ def _described(test: pd.DataFrame, dev: pd.DataFrame | None, settings: Settings)
 
 def _by_system(
     frame: pd.DataFrame, dims: list[str], labels: Sequence[Any], settings: Settings
-) -> dict[tuple[str, ...], Labelled]:
-    """Return the labels and scores of each system, in the order of the examples if they are known."""
+) -> dict[tuple[str, ...], LabelledScores]:
+    """Return the labels and scores of each system, sorted by example if a column identifies the examples."""
     score = str(settings.score)
     _check_numbers(frame[score], score)
     if settings.id is not None:
         frame = frame.sort_values(settings.id)
     parts = frame.groupby(dims, sort=True, observed=True, dropna=False) if dims else [((), frame)]
-    found = {}
+    by_system = {}
     for key, rows in parts:
         names = tuple(map(str, key))
         if (own := set(rows[settings.actual])) != set(labels):
@@ -149,11 +150,12 @@ def _by_system(
                 f"{option}: {', '.join(names) or 'the file'}{part} must hold examples of the classes "
                 f"{listed(list(labels))}; it holds {listed(sorted(own, key=str))}."
             )
-        found[names] = Labelled(rows[settings.actual], rows[score].to_numpy(float))
-    return found
+        by_system[names] = LabelledScores(rows[settings.actual], rows[score].to_numpy(float))
+    return by_system
 
 
 def _check_numbers(column: pd.Series[Any], name: str) -> None:
+    """Refuse a column that does not hold finite numbers."""
     if missing := int(column.isna().sum()):
         raise ValueError(f"--score {name}: {missing} of {len(column)} missing. Leave those rows out.")
     if not pd.api.types.is_numeric_dtype(column):

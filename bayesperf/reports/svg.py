@@ -1,4 +1,4 @@
-"""The report's pictures: inline SVG made of numbers alone."""
+"""The report's pictures as inline SVG, which holds numbers and fixed words but no text of the user's."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from bayesperf.counts.display import figure
-from bayesperf.plots.densities import SERIES, Curves
+from bayesperf.plots.densities import Curves
+from bayesperf.plots.style import SERIES
+from bayesperf.posteriors.summary import format_value
 
 WIDTH, HEIGHT, FLAT, TALL = 320, 46, 18, 164
-# Steps between the ends of a heat map's colours.
+# Number of steps between the ends of a heat map's colours.
 _SHADES = 40
-# Points of a curve: as many as can be told apart.
+# Number of points of a curve that can be told apart at this size.
 _MOST_POINTS = 500
 
 
 class Scale:
-    """From values to pixels: linear, or logarithmic for ratios without an upper bound."""
+    """A horizontal scale from values to pixels: linear, or logarithmic for ratios without an upper bound."""
 
     def __init__(self, drawn: Curves):
         self.logarithmic = drawn.logarithmic
@@ -32,9 +33,9 @@ class Scale:
         return np.log10(np.maximum(value, 1e-12)) if self.logarithmic else value
 
     def __call__(self, value: Any) -> NDArray[np.float64]:
-        """Return horizontal positions."""
-        share = (self._of(np.asarray(value)) - self.low) / (self.high - self.low)
-        return np.asarray(WIDTH * np.clip(share, 0, 1))
+        """Return the horizontal positions of values."""
+        position = (self._of(np.asarray(value)) - self.low) / (self.high - self.low)
+        return np.asarray(WIDTH * np.clip(position, 0, 1))
 
     def ticks(self) -> list[float]:
         """Return three to six round values."""
@@ -54,18 +55,18 @@ def round_values(low: float, high: float) -> list[float]:
 
 
 def frame(height: int, label: str, *parts: str) -> Markup:
-    """Return a picture of the full width, with a description for those who do not see it."""
+    """Return a picture of the full width, with a description for screen readers."""
     body = "".join(parts)
     return Markup(f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{label}">{body}</svg>')
 
 
 def minus(value: float) -> str:
-    """Return a short figure, with a minus that is one."""
+    """Write a number briefly, with a proper minus sign."""
     return f"{value:g}".replace("-", "−")
 
 
 def path(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
-    """Return the points of a path, the first without its command."""
+    """Return the points of a path, without the command before the first."""
     return " L".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
 
 
@@ -82,7 +83,7 @@ def density(drawn: Curves, i: int, scale: Scale) -> Markup:
     mean = f'<path d="M{at:.1f},4 V{HEIGHT - 1}" stroke="{colour}" stroke-dasharray="3 2"/>'
     return frame(
         HEIGHT,
-        f"density, interval {figure(low)} to {figure(high)}",
+        f"density, interval {format_value(low)} to {format_value(high)}",
         f'<line x1="0" x2="{WIDTH}" y1="{HEIGHT - 0.5}" y2="{HEIGHT - 0.5}" stroke="#bbb"/>',
         f'<path d="{area}" fill="{colour}" fill-opacity=".28"/>',
         f'<path d="M{path(x, y)}" fill="none" stroke="{colour}" stroke-width="1.6"/>',
@@ -91,12 +92,12 @@ def density(drawn: Curves, i: int, scale: Scale) -> Markup:
 
 
 def strip(drawn: Curves, i: int, scale: Scale, *beneath: str) -> Markup:
-    """Return an interval as a line with its mean as a dot, on what lies beneath."""
+    """Return an interval as a line and its mean as a dot, over the parts that lie beneath."""
     low, high = scale(drawn.interval[i])
     middle = FLAT / 2
     return frame(
         FLAT,
-        f"interval {figure(drawn.interval[i, 0])} to {figure(drawn.interval[i, 1])}",
+        f"interval {format_value(drawn.interval[i, 0])} to {format_value(drawn.interval[i, 1])}",
         *beneath,
         f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{middle}" y2="{middle}" stroke="{SERIES[0]}" stroke-width="2"/>',
         f'<circle cx="{scale(drawn.mean[i]):.1f}" cy="{middle}" r="3.5" fill="{SERIES[0]}"/>',
@@ -104,7 +105,7 @@ def strip(drawn: Curves, i: int, scale: Scale, *beneath: str) -> Markup:
 
 
 def equivalence(rope: float, scale: Scale) -> str:
-    """Return the region of practical equivalence, and zero, to lie beneath a difference."""
+    """Return the region of practical equivalence and the line of zero, to lie beneath a difference."""
     low, zero, high = scale([-rope, 0, rope])
     return (
         f'<rect x="{low:.1f}" y="0" width="{high - low:.1f}" height="{FLAT}" fill="#666" fill-opacity=".18"/>'
@@ -115,7 +116,7 @@ def equivalence(rope: float, scale: Scale) -> str:
 def heat_map(values: NDArray[np.float64], colours: tuple[str, ...], label: str) -> Markup:
     """Return a square of cells (n, n), coloured from 0 to 1, its rows and columns numbered.
 
-    Neighbours in a row of one colour are one rectangle: most of a large square is all but certain.
+    Neighbours of one colour in a row are merged into one rectangle: most cells of a large square are close to 0 or 1.
     """
     count, left = len(values), 20
     side = WIDTH - left - 8
@@ -163,14 +164,14 @@ def axis(scale: Scale) -> Markup:
 def bands(
     x: NDArray[np.float64], centre: NDArray[np.float64], interval: NDArray[np.float64], mark: float = np.nan
 ) -> Markup:
-    """Return lines (m, n) over a common x with their bands (m, n, 2), on an axis from 0 to 1; one x may be marked."""
+    """Return lines (m, n) over a common x with bands (m, n, 2), on an axis from 0 to 1; a value of x may be marked."""
     left, bottom = 26, TALL - 34
     at = left + (WIDTH - left - 8) * (x - x[0]) / (x[-1] - x[0])
     parts = [
         f'<path d="M{left},{y:.1f} H{WIDTH - 8}" stroke="#ddd"/>'
-        f'<text x="{left - 4}" y="{y + 4:.1f}" text-anchor="end" font-size="11" fill="#444">{share:g}</text>'
-        for share in (0, 0.5, 1)
-        for y in [bottom - (bottom - 8) * share]
+        f'<text x="{left - 4}" y="{y + 4:.1f}" text-anchor="end" font-size="11" fill="#444">{tick:g}</text>'
+        for tick in (0, 0.5, 1)
+        for y in [bottom - (bottom - 8) * tick]
     ]
     for i, colour in zip(range(len(centre)), SERIES, strict=False):
         line, low, high = (bottom - (bottom - 8) * y for y in (centre[i], interval[i, :, 0], interval[i, :, 1]))
@@ -190,7 +191,7 @@ def bands(
 
 
 class Line(NamedTuple):
-    """A curve (n,) on two axes, and its band (k, 2) along values (k,) of the first."""
+    """A curve x, y (n,) and its band (k, 2) along values (k,) of the first axis."""
 
     x: NDArray[np.float64]
     y: NDArray[np.float64]
@@ -210,7 +211,7 @@ def plane(
 ) -> Markup:
     """Return curves with bands on named axes, the first from 0 to 1, the second from 0 to `top`.
 
-    Beneath them lie dotted lines, and spans of the first axis shaded.
+    Beneath them are dotted lines and shaded spans of the first axis.
     """
     left, right, ceiling, floor = 34, WIDTH - 10, 20, height - 34
 
@@ -250,12 +251,12 @@ def plane(
 
 
 def steps(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the corners of steps: y (n, …) from each edge to the next, of n + 1 edges x."""
+    """Return the corners of a step function: values y (n, …) between n + 1 edges x."""
     return np.repeat(x, 2)[1:-1], np.repeat(y, 2, axis=0)
 
 
 def _thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return so many points of a curve as can be told apart, evenly spaced along it."""
+    """Return as many points of a curve as can be told apart, evenly spaced along it."""
     length = np.concatenate([[0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
     if len(x) <= _MOST_POINTS or not length[-1]:
         return x, y

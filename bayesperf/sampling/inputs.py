@@ -14,10 +14,10 @@ import xarray as xr
 
 from bayesperf import models
 from bayesperf.core import checks as _checks
-from bayesperf.counts import labels as _labels
+from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.label_encoding import encode
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
-from bayesperf.counts.tables import CELL_DIMS
 from bayesperf.sequences import chain as _chains
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _transitions(data: Any, by: Any, pos_label: Any) -> xr.DataArray:
     before = {"actual_before": labels, "predicted_before": labels}
     if name in before:
         raise ValueError(f"options['by']: {name!r} is a dim that the model uses for its own; rename that dim.")
-    coords = {name: _labels.encode(ids, "by", fractions=True).labels} | before | dict.fromkeys(CELL_DIMS, labels)
+    coords = {name: encode(ids, "by", fractions=True).labels} | before | dict.fromkeys(CELL_DIMS, labels)
     known = {} if series.cm.pos_label is None else {"pos_label": series.cm.pos_label}
     return xr.DataArray(_chains.steps(series), coords, list(coords), name="counts", attrs=known)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bayesperf.counts.tables import CELL_DIMS
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import applicable

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.counts.labels import listed
+from bayesperf.core.words import listed
+from bayesperf.counts.cross_tabulation import cross_tabulate, encode_predictions
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.tables import code_pairs, tabulate
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import applicable
 from bayesperf.models._stationary import stationary
@@ -47,8 +47,8 @@ def read(
         by = {"sequence": by}
     if by is not None and len(by) != 1:
         raise ValueError(f"by: give one column of sequence ids, as {{'video': ids}}; it has {len(by)}.")
-    coded = code_pairs(y_true, y_pred, by or {}, labels)
-    cm = ConfusionMatrix(tabulate(coded), pos_label)
+    coded = encode_predictions(y_true, y_pred, by or {}, labels)
+    cm = ConfusionMatrix(cross_tabulate(coded), pos_label)
     if len(cm.labels) != 2:
         raise ValueError(
             f"y_true and y_pred hold {len(cm.labels)} labels, {listed(cm.labels)}: sequences are for two. Set "

@@ -30,7 +30,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
-from bayesperf.counts.tables import CELL_DIMS
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.posteriors.dirichlet import posterior as independent_posterior
 from bayesperf.posteriors.posterior import DRAWS, PREDICTED, Posterior, SampledPosterior, prediction_of
 from bayesperf.prior import Prior

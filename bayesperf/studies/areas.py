@@ -14,7 +14,6 @@ from scipy import special
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.scores import Scores
-from bayesperf.counts.tables import numbers
 from bayesperf.curves.areas.auc import AREAS
 from bayesperf.studies.run import run
 
@@ -83,7 +82,7 @@ def areas(
     >>> study["coverage"].sel(auc=0.8, n=30).values
     array([0.94 , 0.345])
     """
-    true = [checks.probability("auc", value) for value in numbers(auc, "auc").tolist()]
+    true = [checks.probability("auc", value) for value in checks.vector("auc", auc).tolist()]
     sizes = [checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
     chosen = [checks.one_of("methods", name, tuple(AREAS)) for name in methods]
     sd = checks.number("spread", spread)

@@ -14,7 +14,6 @@ from scipy.special import ndtr, ndtri
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.scores import Scores
-from bayesperf.counts.tables import numbers
 from bayesperf.curves.draws import KINDS
 from bayesperf.curves.roc.curve import Curve
 from bayesperf.curves.roc.kinds import EVEN, ROC
@@ -87,7 +86,7 @@ def bands(
     >>> study["coverage"].sel(auc=0.8, n=50).values
     array([[0.7, 0.9]])
     """
-    true = [checks.probability("auc", value) for value in numbers(auc, "auc").tolist()]
+    true = [checks.probability("auc", value) for value in checks.vector("auc", auc).tolist()]
     sizes = [checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
     chosen = [checks.one_of("methods", name, METHODS) for name in methods]
     sd, start, stop = checks.number("spread", spread), checks.number("low", low), checks.number("high", high)

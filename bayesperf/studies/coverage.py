@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.counts.count_arrays import CELL_DIMS, check_dims, table_to_counts
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.tables import CELL_DIMS, as_table, check_dims
 from bayesperf.metrics.metric import Metric
 from bayesperf.sequences.chain import metric_of_matrix
 from bayesperf.studies.methods import METHODS, Effort, applicable, chosen, mean
@@ -141,7 +141,7 @@ def coverage(
 
 def _probabilities(cells: ArrayLike | xr.DataArray) -> xr.DataArray:
     """Return cells (…, actual, predicted) as floats, every dim with coordinates."""
-    table = as_table(cells, None)
+    table = table_to_counts(cells, None)
     if not set(CELL_DIMS) <= set(table.dims):
         raise ValueError(f"cells must have dims actual and predicted; they are {table.dims}.")
     table = table.transpose(..., *CELL_DIMS).astype(float)

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesperf import sequences
 from bayesperf.core import checks
-from bayesperf.counts.tables import numbers
 from bayesperf.metrics.metric import Metric
 from bayesperf.sequences.chain import chain_with, metric_of_matrix
 from bayesperf.studies.run import run
@@ -79,7 +78,7 @@ def dependence(
     >>> study["coverage"].sel(model="independent").values
     array([0.94, 0.61])
     """
-    grid = numbers(persistence, "persistence").tolist()
+    grid = checks.vector("persistence", persistence).tolist()
     found = metric_of_matrix(metric, [0, 1], 1)
     rates: dict[str, Any] = {"prevalence": prevalence, "recall": recall, "specificity": specificity}
     chains = [chain_with(p, p, **rates) for p in grid]

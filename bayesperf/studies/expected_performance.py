@@ -13,9 +13,10 @@ from scipy.special import ndtr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.curves import ExpectedPerformanceCurve, epc
 from bayesperf.curves.draws import KINDS, band
 from bayesperf.curves.expected_performance import criteria
+from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
+from bayesperf.curves.expected_performance.epc import epc
 from bayesperf.metrics.metric import Metric
 from bayesperf.sequences.chain import metric_of_matrix
 from bayesperf.studies.run import run

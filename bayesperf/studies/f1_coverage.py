@@ -12,7 +12,6 @@ from scipy import stats
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.tables import numbers
 from bayesperf.metrics.registry import get
 from bayesperf.studies.methods import BAYESIAN, BY_SHARE, METHODS, Effort, chosen
 from bayesperf.studies.run import each
@@ -115,7 +114,7 @@ def f1_coverage(
 
 
 def _shares(name: str, values: ArrayLike) -> Array:
-    found = numbers(values, name)
+    found = checks.vector(name, values)
     if not ((found > 0) & (found <= 1)).all():
         raise ValueError(f"{name} must be above 0 and at most 1; it holds {found[(found <= 0) | (found > 1)][0]}.")
     return found

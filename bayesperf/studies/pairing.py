@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from bayesperf.comparison.compare import compare
 from bayesperf.core import checks
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.tables import numbers
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.studies.run import run
 
@@ -75,7 +74,7 @@ def pairing(
     >>> ratio.round(1).values
     array([2.])
     """
-    grid = numbers(correlation, "correlation")
+    grid = checks.vector("correlation", correlation)
     first, second = (checks.probability("accuracy", value) for value in accuracy)
     shares = _joint_shares(grid, first, second)
     settings = {"correlation": grid.tolist(), "n": checks.count("n", n), "accuracy": [first, second],

@@ -11,7 +11,6 @@ from scipy import stats
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.counts.tables import numbers
 from bayesperf.studies.methods import OF_RATES, chosen, of_rate
 from bayesperf.studies.run import each
 
@@ -71,7 +70,7 @@ def rate_coverage(
     array([[0.635, 0.935], [0.922, 0.935]])
     """
     sizes = [checks.count("n", size) for size in np.atleast_1d(n).tolist()]
-    rates = np.arange(1, 1000) / 1000 if p is None else numbers(p, "p")
+    rates = np.arange(1, 1000) / 1000 if p is None else checks.vector("p", p)
     if not ((rates >= 0) & (rates <= 1)).all():
         raise ValueError(f"p must be rates in [0, 1]; it holds {rates[(rates < 0) | (rates > 1)][0]}.")
     names = chosen(methods, OF_RATES)

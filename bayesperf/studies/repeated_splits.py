@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.counts.labels import encode
+from bayesperf.counts.cross_validation import held_out_predictions
+from bayesperf.counts.label_encoding import encode, positive_label
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.predictions import held_out
-from bayesperf.counts.tables import numbers, positive
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
 from bayesperf.sequences.chain import metric_of_matrix
@@ -109,10 +108,10 @@ def repeated_splits(
     smallest = min((np.asarray(y) == label).sum() for label in classes)
     if smallest < 3:
         raise ValueError(f"y: a class has {smallest} examples, and each of three parts needs one.")
-    place = positive(classes.tolist(), pos_label)
+    place = positive_label(classes.tolist(), pos_label)
     at = None if place is None else classes.tolist().index(place)
     found = [metric_of_matrix(metric, classes.tolist(), at) for metric in metrics]
-    levels = [checks.probability("prob", level) for level in numbers(prob, "prob").tolist()]
+    levels = [checks.probability("prob", level) for level in checks.vector("prob", prob).tolist()]
     resolved = priors.resolve(prior, len(classes))
     empty = ConfusionMatrix.from_table(np.zeros((len(classes), len(classes))), labels=classes, pos_label=place)
     settings = {"estimator": repr(estimator), "n": len(np.asarray(y)), "data_hash": joblib.hash([X, y]),
@@ -158,7 +157,7 @@ def _two_tests(
 
     deal = StratifiedKFold(3, shuffle=True, random_state=int(rng.integers(2**31)))
     train, *tests = (part for _, part in deal.split(np.zeros(len(y)), y))
-    held = held_out(with_seed(clone(estimator), rng), X, y, [(train, np.concatenate(tests))], None, None)
+    held = held_out_predictions(with_seed(clone(estimator), rng), X, y, [(train, np.concatenate(tests))], None, None)
     cuts = slice(None, len(tests[0])), slice(len(tests[0]), None)
     first, second = (ConfusionMatrix.from_predictions(held.y_true[cut], held.y_pred[cut], **labels) for cut in cuts)
     return first, second

@@ -15,7 +15,6 @@ from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.tables import numbers
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind
@@ -112,7 +111,7 @@ def sequential(
     chosen = clone(RandomForestClassifier() if estimator is None else estimator)
     found = metric_of_matrix(metric, [0, 1], 1)
     taken = [checks.count("steps", step) for step in np.atleast_1d(steps).tolist()]
-    levels = [checks.probability("prob", level) for level in numbers(prob, "prob").tolist()]
+    levels = [checks.probability("prob", level) for level in checks.vector("prob", prob).tolist()]
     before, unseen = priors.resolve(prior, 2), ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0)
     settings = {"steps": taken, "prob": levels, "batch": checks.count("batch", batch), "metric": found.name,
                 "estimator": repr(chosen), "prior": before.describe(unseen),

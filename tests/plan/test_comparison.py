@@ -7,7 +7,8 @@ from scipy import integrate, stats
 import bayesperf as bp
 from bayesperf.distributions.beta import Beta
 from bayesperf.plan import two_counts
-from bayesperf.plan.sample_sizes import UnreachableError, comparison
+from bayesperf.plan.result import UnreachableError
+from bayesperf.plan.sample_sizes import comparison
 
 # Of 40 positives both find 26, the new one alone 6, the old one alone 2; of 30 negatives they err on different ones.
 Y = np.repeat([1, 0], [40, 30])

@@ -9,7 +9,8 @@ from scipy import integrate, special, stats
 
 import bayesperf as bp
 from bayesperf.plan import one_count
-from bayesperf.plan.sample_sizes import UnreachableError, sample_size
+from bayesperf.plan.result import UnreachableError
+from bayesperf.plan.sample_sizes import sample_size
 
 mpl.use("Agg")
 

@@ -11,8 +11,8 @@ from matplotlib.colors import to_rgb
 import bayesperf as bp
 from bayesperf import plots
 from bayesperf.distributions.draws import Draws
-from bayesperf.plots.comparison import shorten
 from bayesperf.plots.densities import curves
+from bayesperf.plots.style import shorten
 from bayesperf.posteriors.marginal import Marginal
 
 mpl.use("Agg")

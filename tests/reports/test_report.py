@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 import bayesperf as bp
-from bayesperf.reports.analysis import Requirement, Settings, analyse
+from bayesperf.reports.analysis import analyse
 from bayesperf.reports.html import render
+from bayesperf.reports.settings import Requirement, Settings
 from bayesperf.reports.svg import Scale, heat_map
 
 HOSTILE = '<script>document.title="owned"</script>'
@@ -115,7 +116,7 @@ def test_it_compares_the_systems_example_by_example(page):
 
 
 def test_the_interval_of_a_difference_lies_on_the_region_where_it_should(cancer, page):
-    found = next(c.comparison for c in cancer.compared if c.comparison.metric == "recall")
+    found = next(c.comparison for c in cancer.comparisons if c.comparison.metric == "recall")
     block = re.search(r'<table class="metrics pairs">\s*<caption>recall .*?</table>', page, re.DOTALL)[0]
     strips = re.findall(
         r'<rect x="([\d.]+)" y="0" width="([\d.]+)".*?<line x1="([\d.]+)".*?<line x1="([\d.]+)" x2="([\d.]+)"', block
@@ -145,7 +146,7 @@ def test_one_system_is_compared_with_none():
     frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")
     for by in ((), ("model",), ("model", "fold")):
         analysis = analyse(frame, Settings(by=by, pos_label="malignant", metrics=("recall",)))
-        assert analysis.compared == []
+        assert analysis.comparisons == []
         assert "Is one better" not in render(analysis, "bayesperf report")
 
 

@@ -10,8 +10,9 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 
 import bayesperf as bp
 from bayesperf.reports import svg
-from bayesperf.reports.analysis import Settings, analyse
+from bayesperf.reports.analysis import analyse
 from bayesperf.reports.html import render
+from bayesperf.reports.settings import Settings
 
 # The axes of a square picture, in pixels: where 0 and 1 are.
 LEFT, RIGHT, FLOOR, CEILING = 34, 310, 286, 20
@@ -210,9 +211,9 @@ def test_neither_part_speaks_for_the_other(frame, analysis):
     dev = frame["part"] == "dev"
     noisy_dev = analyse(frame.assign(score=frame["score"].where(~dev, -frame["score"])), SPLIT).scores
     assert noisy_dev.area_rows == analysis.scores.area_rows
-    assert [s.chosen for s in noisy_dev.systems] != [s.chosen for s in analysis.scores.systems]
+    assert [s.threshold for s in noisy_dev.systems] != [s.threshold for s in analysis.scores.systems]
     noisy_test = analyse(frame.assign(score=frame["score"].where(dev, -frame["score"])), SPLIT).scores
-    assert [s.chosen for s in noisy_test.systems] == [s.chosen for s in analysis.scores.systems]
+    assert [s.threshold for s in noisy_test.systems] == [s.threshold for s in analysis.scores.systems]
     assert noisy_test.area_rows != analysis.scores.area_rows
 
 

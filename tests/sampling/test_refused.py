@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import bayesperf as bp
-from bayesperf.counts.tables import CELL_DIMS
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.sampling import nuts as _nuts
 from tests.shared.fits import (
     BINARY,

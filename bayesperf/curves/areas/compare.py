@@ -12,12 +12,10 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.comparison.result import Comparison
-from bayesperf.comparison.score_pairs import half_width, two_names
 from bayesperf.comparison.system_pair import joint_draws, pairs_along, rounded
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.scores import positives
-from bayesperf.counts.tables import numbers, unequal
 from bayesperf.curves.areas import auc
 from bayesperf.curves.areas.bayesian_bootstrap import area_draws
 from bayesperf.curves.areas.delong import Placements
@@ -94,7 +92,7 @@ def compare_auc(
     array([-0.  ,  0.02])
     """
     checks.one_of("method", method, ("bayesian_bootstrap", "delong"))
-    draws, seed, width = checks.count("draws", draws, least=2), checks.seed(random_seed), half_width(rope)
+    draws, seed, width = checks.count("draws", draws, least=2), checks.seed(random_seed), checks.rope(rope)
     many = isinstance(score_a, Mapping | pd.DataFrame)
     named = _named(score_a, score_b, names)
     positive, negative = _of_classes(y_true, named, pos_label)
@@ -136,7 +134,7 @@ def _named(score_a: Any, score_b: Any, names: Sequence[Any]) -> dict[Any, Any]:
         return dict(score_a.items())
     if score_b is None:
         raise TypeError("score_b: give the scores of the second system, or a mapping of names to scores as score_a.")
-    first, second = two_names(names)
+    first, second = checks.two_names(names)
     if first == second:
         raise ValueError(f"names must be two different ones; they are {names!r}.")
     return {first: score_a, second: score_b}
@@ -146,10 +144,9 @@ def _of_classes(y_true: Any, named: Mapping[Any, Any], pos_label: Any) -> tuple[
     """Return the scores of the positive and of the negative examples, (S, n) and (S, m), in one order for all."""
     is_positive = positives(y_true, pos_label)
     columns = {f"score of {name!r}": scores for name, scores in named.items()}
-    checked = {name: numbers(scores, name) for name, scores in columns.items()}
+    checked = {name: checks.vector(name, scores) for name, scores in columns.items()}
     lengths = {"y_true": len(is_positive)} | {name: len(scores) for name, scores in checked.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(unequal(lengths))
+    checks.equal_lengths(lengths)
     scores = np.stack(list(checked.values()))
     return scores[:, is_positive], scores[:, ~is_positive]
 

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.counts.labels import encode
+from bayesperf.counts.label_encoding import encode
 from bayesperf.counts.scores import positives
-from bayesperf.counts.tables import numbers, unequal
 from bayesperf.curves.areas.bayesian_bootstrap import blocks
 from bayesperf.curves.areas.score_functions import named
 from bayesperf.curves.draws import marginal_of
@@ -127,7 +126,7 @@ class _Score:
 
 
 def _of_name(name: str, y_true: Any, y_score: Any, pos_label: Any) -> _Score:
-    y, score = positives(y_true, pos_label).astype(float), numbers(y_score, "y_score")
+    y, score = positives(y_true, pos_label).astype(float), checks.vector("y_score", y_score)
     _check_lengths(y, score)
     weighted, bounds = named(name, y, score)
     return _Score(name, bounds, len(y), weighted)
@@ -152,5 +151,4 @@ def _of_function(function: Callable[..., float], y_true: Any, y_score: Any, pos_
 
 
 def _check_lengths(y_true: Any, y_score: Any) -> None:
-    if len(y_true) != len(y_score):
-        raise ValueError(unequal({"y_true": len(y_true), "y_score": len(y_score)}))
+    checks.equal_lengths({"y_true": len(y_true), "y_score": len(y_score)})

@@ -201,11 +201,7 @@ def epc_compare(
             "paired: the labels of the two test sets differ, so they are not the same examples in the same order. Sort "
             "them alike; or give paired=False, of systems tested on different examples."
         )
-    if isinstance(names, str) or len(names) != 2 or names[0] == names[1]:
-        raise ValueError(f"names must be two different names; they are {names!r}.")
-    rope = checks.number("rope", rope)
-    if not 0 <= rope < np.inf:
-        raise ValueError(f"rope must be the half-width of a region, at least 0; it is {rope}.")
+    names, rope = checks.two_names(names, different=True), checks.rope(rope)
     n, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     low, high = a.metric.bounds
     difference = marginal_of(
@@ -219,7 +215,7 @@ def epc_compare(
     related = "the same test examples" if paired else "different test examples"
     return ExpectedPerformanceComparison(
         difference=difference,
-        names=tuple(names),
+        names=names,
         rope=rope,
         greater_is_better=a.metric.greater_is_better,
         basis=f"{a.prior_text}; {related}",

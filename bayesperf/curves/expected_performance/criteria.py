@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayesperf import metrics
+from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.scores import Scores
-from bayesperf.counts.tables import numbers
 
 # Values of a criterion so near each other are the same number, rounded differently.
 _TIE = 1e-12
@@ -66,7 +66,7 @@ def nearest(criterion: Criterion) -> tuple[Criterion, Criterion]:
 
 def grid(alphas: ArrayLike | None) -> Array:
     """Return the values of α, checked; by default 0, 0.01, …, 1."""
-    values = np.arange(101) / 100 if alphas is None else numbers(alphas, "alphas")
+    values = np.arange(101) / 100 if alphas is None else checks.vector("alphas", alphas)
     if values.min() < 0 or values.max() > 1:
         raise ValueError(f"alphas must be in [0, 1]; they reach from {values.min():g} to {values.max():g}.")
     if (np.diff(values) <= 0).any():

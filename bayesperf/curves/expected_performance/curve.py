@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.tables import CELL_DIMS
 from bayesperf.curves.draws import along, band, marginal_of
 from bayesperf.curves.expected_performance.criteria import CRITERIA, nearest, pair
 from bayesperf.curves.expected_performance.interval_counts import IntervalCounts, blocks, cells, draw, shares

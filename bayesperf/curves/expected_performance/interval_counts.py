@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.counts.scores import Scores, positives
-from bayesperf.counts.tables import numbers, unequal
+from bayesperf.counts.scores import Scores, one_each, positives
 
 _TINY = np.finfo(float).tiny
 # Numbers held at once in an array of draws.
@@ -45,9 +44,8 @@ class Examples:
         if not isinstance(data, tuple | list) or len(data) != 2:
             raise TypeError(f"{name} must be a pair of labels and scores, (y_true, y_score); it is {data!r:.60}.")
         try:
-            positive, score = positives(data[0], pos_label), numbers(data[1], "y_score")
-            if len(positive) != len(score):
-                raise ValueError(unequal({"y_true": len(positive), "y_score": len(score)}))
+            positive = positives(data[0], pos_label)
+            score = one_each(positive, data[1])
         except (TypeError, ValueError) as error:
             raise type(error)(f"{name}: {error}") from None
         return cls(positive, score)

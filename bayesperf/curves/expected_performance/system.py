@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.counts.labels import encode
+from bayesperf.counts.label_encoding import encode
 from bayesperf.counts.scores import Scores
-from bayesperf.counts.tables import unequal
 from bayesperf.curves.expected_performance.criteria import Criterion, candidates, cells_at, choose
 from bayesperf.curves.expected_performance.interval_counts import Examples, IntervalCounts, cells
 
@@ -86,8 +86,7 @@ def system_of(dev: Any, test: Any, folds: Any, pos_label: Any) -> System:
             )
         return System((chosen_on.sorted(),), tried, np.zeros(len(tried.score), dtype=np.intp), [])
     column = encode(folds, "folds", fractions=True)
-    if len(column.codes) != len(tried.score):
-        raise ValueError(unequal({"test": len(tried.score), "folds": len(column.codes)}))
+    checks.equal_lengths({"test": len(tried.score), "folds": len(column.codes)})
     labels = column.labels.tolist()
     if len(labels) < 2:
         raise ValueError("folds: there is only one, so no other examples to choose its threshold on.")

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.counts.display import Summary
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.summary import summary_rows
+from bayesperf.posteriors.summary import Summary, summary_rows
 
 # From false positive rate and recall at thresholds, (draws, T), and prevalence, (draws, 1), which to take, (draws,).
 Choice = Callable[[Array, Array, Array], NDArray[np.intp]]

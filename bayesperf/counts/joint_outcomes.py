@@ -1,12 +1,12 @@
-"""What several systems predicted for the same examples: each distinct outcome, and how often it occurred.
+"""Joint outcomes of several systems on the same examples: each distinct outcome, and how often it occurred.
 
-An outcome is the actual class of an example with the class that every system predicted for it. Of the K^(M + 1) that M
-systems could have, only those that occurred are kept.
+An outcome is the actual class of an example together with the class that every system predicted for it. Of the
+K^(M + 1) possible outcomes of M systems, only those that occurred are stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -16,28 +16,32 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf.core.arrays import Codes
-from bayesperf.counts import tables
-from bayesperf.counts.labels import Column, identify
-from bayesperf.counts.tables import CELL_DIMS, Coded
+from bayesperf.core import checks
+from bayesperf.core.arrays import Codes, Counts
+from bayesperf.counts.count_arrays import CELL_DIMS, check_dims, check_size
+from bayesperf.counts.cross_tabulation import EncodedColumns, count_combinations
+from bayesperf.counts.label_encoding import Column, encode_ids, positive_label
+
+# The attribute of an array of counts that names the dim of systems judged on the same examples.
+_MARK = "same_examples"
 
 
 @dataclass(frozen=True, eq=False)
 class JointOutcomes:
-    """How often each outcome occurred.
+    """The outcomes that occurred, and how often.
 
     Attributes
     ----------
     counts : xarray.DataArray
-        Examples, dims (…, outcome), over the leading dims other than that of the systems.
+        Numbers of examples, with dims (…, outcome): the leading dims except that of the systems.
     actual : numpy.ndarray (outcome,)
-        Position, among the labels, of the actual class.
+        The actual class of each outcome, as a position in `labels`.
     predicted : numpy.ndarray (outcome, M)
-        Position of the class that each system predicted.
+        The class that each system predicted, as a position in `labels`.
     names : tuple
-        The systems, as they are called along `dim`.
+        Names of the systems: their coordinates along `dim`.
     dim : str
-        The leading dim of the systems in a confusion matrix.
+        Name of the systems' leading dim in a confusion matrix.
     labels : list
         The K class labels.
     pos_label : label or None
@@ -59,31 +63,31 @@ class JointOutcomes:
     def margins(self) -> xr.DataArray:
         """Return each system's own counts, (…, system, actual, predicted)."""
         classes = len(self.labels)
-        cells = self._tally(self.actual * classes + self.predicted.T, classes**2)
+        cells = self._count(self.actual * classes + self.predicted.T, classes**2)
         coords = {**self.counts.coords, self.dim: list(self.names)} | dict.fromkeys(CELL_DIMS, self.labels)
         dims = (*self.counts.dims[:-1], self.dim, *CELL_DIMS)
         return xr.DataArray(cells.reshape(*cells.shape[:-1], classes, classes), coords, dims)
 
     def sum(self, dims: Sequence[str]) -> JointOutcomes | None:
-        """Pool over leading dims; None if the systems are pooled."""
+        """Pool over leading dims; None if that of the systems is among them."""
         return None if self.dim in dims else replace(self, counts=self.counts.sum(dims))
 
     def select(self, how: str, indexers: Mapping[str, Any]) -> JointOutcomes | None:
-        """Select as xarray's ``sel`` or ``isel``; None where the systems no longer stand along their dim."""
+        """Select as xarray's ``sel`` or ``isel``; None if the systems then no longer lie along a dim of their own."""
         systems = xr.DataArray(np.arange(len(self.names)), {self.dim: list(self.names)}, [self.dim])
-        chosen = getattr(systems, how)({dim: index for dim, index in indexers.items() if dim == self.dim})
+        selected = getattr(systems, how)({dim: index for dim, index in indexers.items() if dim == self.dim})
         counts = getattr(self.counts, how)({dim: index for dim, index in indexers.items() if dim != self.dim})
-        if chosen.dims != (self.dim,) or self.dim in counts.dims:
+        if selected.dims != (self.dim,) or self.dim in counts.dims:
             return None
-        predicted = self.predicted[:, chosen.values]
+        predicted = self.predicted[:, selected.values]
         first, outcome = _distinct(self.actual, predicted, len(self.labels))
-        known = replace(self, counts=counts)
+        selection = replace(self, counts=counts)
         return replace(
             self,
-            counts=counts.isel(outcome=first).copy(data=known._tally(outcome[None], len(first))[..., 0, :]),
+            counts=counts.isel(outcome=first).copy(data=selection._count(outcome[None], len(first))[..., 0, :]),
             actual=self.actual[first],
             predicted=predicted[first],
-            names=tuple(chosen[self.dim].values.tolist()),
+            names=tuple(selected[self.dim].values.tolist()),
         )
 
     def one_vs_rest(self) -> JointOutcomes:
@@ -92,7 +96,7 @@ class JointOutcomes:
         actual = (self.actual == classes[:, None]).astype(np.intp).ravel()
         predicted = (self.predicted == classes[:, None, None]).astype(np.intp).reshape(-1, len(self.names))
         first, outcome = _distinct(actual, predicted, 2)
-        counts = self._tally(outcome.reshape(len(classes), -1), len(first))
+        counts = self._count(outcome.reshape(len(classes), -1), len(first))
         coords = {**self.counts.coords, "label": self.labels}
         dims = (*self.counts.dims[:-1], "label", "outcome")
         return replace(
@@ -104,25 +108,54 @@ class JointOutcomes:
             pos_label=1,
         )
 
-    def _tally(self, index: Codes, size: int) -> NDArray[np.int64]:
-        """Return examples (…, row, size) by what each row of an index (row, outcome) makes of the outcomes."""
+    def _count(self, groups: Codes, size: int) -> Counts:
+        """Return numbers of examples (…, row, group), where each row of `groups` (row, outcome) groups the outcomes."""
         values = self.counts.values[..., None, :]
-        found = np.zeros((*values.shape[:-2], len(index), size), dtype=np.int64)
-        place: Any = (..., np.arange(len(index))[:, None], index)
-        np.add.at(found, place, values)
-        return found
+        counts = np.zeros((*values.shape[:-2], len(groups), size), dtype=np.int64)
+        place: Any = (..., np.arange(len(groups))[:, None], groups)
+        np.add.at(counts, place, values)
+        return counts
 
 
 def _distinct(actual: Codes, predicted: Codes, classes: int) -> tuple[Codes, Codes]:
-    """Return where each distinct outcome first occurs, in the order of the labels, and which outcome each row is."""
+    """Return the first row of each distinct outcome, sorted in the order of the labels, and each row's outcome."""
     code = actual
     for column in predicted.T:
         code = pd.factorize(code * classes + column, sort=True)[0]
     return np.unique(code, return_index=True)[1], code
 
 
+# ── The mark that counts carry ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def mark_same_examples(counts: xr.DataArray, outcomes: JointOutcomes | None) -> xr.DataArray:
+    """Mark counts by the dim of the systems judged on the same examples: that of the outcomes, if they are known.
+
+    Counts whose outcomes are not known, such as those read back from a file, keep their mark as long as its dim.
+    """
+    dim = same_examples(counts) if outcomes is None else outcomes.dim
+    counts = unmark_same_examples(counts)
+    return counts if dim is None else counts.assign_attrs({_MARK: dim})
+
+
+def unmark_same_examples(counts: xr.DataArray) -> xr.DataArray:
+    """Return counts without the mark."""
+    unmarked = counts.copy(deep=False)
+    unmarked.attrs.pop(_MARK, None)
+    return unmarked
+
+
+def same_examples(counts: xr.DataArray) -> Hashable | None:
+    """Return the dim of the systems that were judged on the same examples, if counts are marked by it."""
+    dim: Hashable = counts.attrs.get(_MARK)
+    return dim if dim in counts.dims[:-2] else None
+
+
+# ── From tables and columns ───────────────────────────────────────────────────────────────────────────────────────────
+
+
 def of_pair(counts: xr.DataArray, names: Sequence[str], pos_label: Any) -> JointOutcomes:
-    """Return the outcomes of two systems from their table (actual, predicted_a, predicted_b)."""
+    """Return the outcomes of two systems, from a table with dims (actual, predicted_a, predicted_b)."""
     actual, *predicted = np.nonzero(counts.values)
     return JointOutcomes(
         counts=xr.DataArray(counts.values[actual, *predicted], dims="outcome"),
@@ -135,53 +168,49 @@ def of_pair(counts: xr.DataArray, names: Sequence[str], pos_label: Any) -> Joint
     )
 
 
-# ── From columns ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def of_examples(coded: Coded, example: Any, pos_label: Any) -> JointOutcomes:
-    """Match the rows of each example, refuse what does not match, and count its outcomes.
+def of_examples(columns: EncodedColumns, example: Any, pos_label: Any) -> JointOutcomes:
+    """Match the rows that are the same example, and count the outcomes; rows that do not match are refused.
 
     Parameters
     ----------
-    coded : Coded
-        Leading columns, one of them the systems, and the label columns ``actual`` and ``predicted``.
+    columns : EncodedColumns
+        Leading columns, one of them that of the systems, and the label columns ``actual`` and ``predicted``.
     example : array-like (n,)
-        Ids, of any hashable kind.
+        Ids of the examples, of any hashable kind.
     pos_label : label, optional
         The positive class.
     """
-    dim = _systems(list(coded.leading))
-    tables.check_dims(list(coded.leading), ("outcome",))
-    ids = identify(example, "example")
-    actual, predicted = coded.cells["actual"], coded.cells["predicted"]
-    if len(ids.codes) != len(actual):
-        raise ValueError(tables.unequal({"y_true": len(actual), "example": len(ids.codes)}))
-    rows = _matched(ids, dim, coded.leading[dim])
-    labels, names = coded.classes.tolist(), coded.leading[dim].labels.tolist()
-    others = {name: column for name, column in coded.leading.items() if name != dim}
-    given = {"y_true": (actual, labels)}
-    given |= {f"by[{name!r}]": (column.codes, column.labels.tolist()) for name, column in others.items()}
-    for name, (codes, values) in given.items():
+    dim = _dim_of_systems(list(columns.leading))
+    check_dims(list(columns.leading), ("outcome",))
+    ids = encode_ids(example, "example")
+    actual, predicted = columns.cells["actual"], columns.cells["predicted"]
+    checks.equal_lengths({"y_true": len(actual), "example": len(ids.codes)})
+    rows = _rows_of_examples(ids, dim, columns.leading[dim])
+    labels, names = columns.classes.tolist(), columns.leading[dim].labels.tolist()
+    others = {name: column for name, column in columns.leading.items() if name != dim}
+    facts = {"y_true": (actual, labels)}
+    facts |= {f"by[{name!r}]": (column.codes, column.labels.tolist()) for name, column in others.items()}
+    for name, (codes, values) in facts.items():
         _check_same(name, codes[rows], values, ids.labels, dim, names)
-    of_system = predicted[rows]
-    first, outcome = _distinct(actual[rows[:, 0]], of_system, len(labels))
+    by_system = predicted[rows]
+    first, outcome = _distinct(actual[rows[:, 0]], by_system, len(labels))
     coords = {name: column.labels for name, column in others.items()}
     shape = (*(len(values) for values in coords.values()), len(first))
-    tables.check_size("by", shape)
-    counts = tables.count([*(column.codes[rows[:, 0]] for column in others.values()), outcome], shape)
+    check_size("by", shape)
+    counts = count_combinations([*(column.codes[rows[:, 0]] for column in others.values()), outcome], shape)
     return JointOutcomes(
         counts=xr.DataArray(counts, coords, (*coords, "outcome")),
         actual=actual[rows[first, 0]],
-        predicted=of_system[first],
+        predicted=by_system[first],
         names=tuple(names),
         dim=dim,
         labels=labels,
-        pos_label=tables.positive(labels, pos_label),
+        pos_label=positive_label(labels, pos_label),
     )
 
 
-def _systems(dims: Sequence[str]) -> str:
-    """Return the dim of the systems that judged the examples."""
+def _dim_of_systems(dims: Sequence[str]) -> str:
+    """Return the dim of the systems that were judged on the examples: ``model``, or the only one."""
     if not dims:
         raise ValueError("example: name the systems that judged the examples, as by={'model': names}.")
     if "model" not in dims and len(dims) > 1:
@@ -192,8 +221,8 @@ def _systems(dims: Sequence[str]) -> str:
     return "model" if "model" in dims else dims[0]
 
 
-def _matched(ids: Column, dim: str, systems: Column) -> Codes:
-    """Return the row of each example and system, (N, M): one each."""
+def _rows_of_examples(ids: Column, dim: str, systems: Column) -> Codes:
+    """Return the one row of each example and system, (N, M)."""
     place = ids.codes * len(systems.labels) + systems.codes
     rows = np.argsort(place, kind="stable")
     again = rows[1:][np.diff(place[rows]) == 0]
@@ -208,14 +237,14 @@ def _matched(ids: Column, dim: str, systems: Column) -> Codes:
     if missing:
         raise ValueError(
             "example: systems must be judged on the same examples; missing are "
-            f"{', '.join(islice(_lacking(ids, dim, systems), 3))}{_more(missing - 3, 'more judgement')}. Drop those "
+            f"{', '.join(islice(_missing(ids, dim, systems), 3))}{_more(missing - 3, 'more judgement')}. Drop those "
             "examples for all systems, or leave out `example`: the systems then count as judged on different ones."
         )
     return rows.reshape(len(ids.labels), len(systems.labels))
 
 
-def _lacking(ids: Column, dim: str, systems: Column) -> Iterator[str]:
-    """Yield the examples that a system has not judged, in words."""
+def _missing(ids: Column, dim: str, systems: Column) -> Iterator[str]:
+    """Yield each example that a system was not judged on, in words."""
     for code in np.flatnonzero(np.bincount(systems.codes, minlength=len(systems.labels)) < len(ids.labels)):
         for example in np.setdiff1d(np.arange(len(ids.labels)), ids.codes[systems.codes == code]):
             yield f"{_name(ids.labels[example])} for {_at(dim, systems.labels[code])}"
@@ -224,7 +253,7 @@ def _lacking(ids: Column, dim: str, systems: Column) -> Iterator[str]:
 def _check_same(
     name: str, codes: Codes, values: Sequence[Any], ids: NDArray[Any], dim: str, systems: Sequence[Any]
 ) -> None:
-    """Refuse an example of which two systems' rows say different things, codes (N, M)."""
+    """Refuse an example whose rows differ between systems in a column that they must agree in; codes are (N, M)."""
     differs = codes != codes[:, :1]
     examples = np.flatnonzero(differs.any(1))
     if len(examples):

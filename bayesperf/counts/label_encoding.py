@@ -1,4 +1,4 @@
-"""Columns of labels, checked at the door and turned into integer codes."""
+"""Label encoding: columns of labels and of ids, checked and turned into integer codes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-# Integer labels that span less than this are counted by their value; others are hashed.
+from bayesperf.core.arrays import Codes
+from bayesperf.core.words import listed
+
+# Integer labels that span less than this are indexed by value; others are hashed.
 _DIRECT_SPAN = 1_000_000
 
 
 class Column(NamedTuple):
-    """Labels as codes: ``labels[codes]`` are the values; ``declared`` if the input fixed the labels itself."""
+    """An encoded column: ``labels[codes]`` are its values; ``declared`` if the input fixed the set of labels itself."""
 
-    codes: NDArray[np.intp]
+    codes: Codes
     labels: NDArray[Any]
     declared: bool = False
 
@@ -30,9 +33,9 @@ def encode(values: Any, name: str, *, fractions: bool = False) -> Column:
         One label an example: strings, integers, whole floats or booleans, in a list, NumPy array, pandas, Polars or
         PyArrow column. A pandas categorical fixes the labels and their order, observed or not.
     name : str
-        How to call the column in an error.
+        Name of the column in error messages.
     fractions : bool
-        Whether fractional floats may be labels (they may name a group, but never a class).
+        Whether fractional floats are accepted: they may name a group, but never a class.
 
     Raises
     ------
@@ -43,30 +46,30 @@ def encode(values: Any, name: str, *, fractions: bool = False) -> Column:
     """
     values = _as_categorical(values)
     if isinstance(values, pd.Categorical):
-        codes = _present(np.asarray(values.codes, dtype=np.intp), name)
-        return Column(codes, _plain(np.asarray(values.categories), name, fractions), declared=True)
+        codes = _refuse_missing(np.asarray(values.codes, dtype=np.intp), name)
+        return Column(codes, _as_label_array(np.asarray(values.categories), name, fractions), declared=True)
     if isinstance(values, pd.Series) and isinstance(values.dtype, pd.StringDtype) and len(values):
         return _encode_objects(values, name, fractions)
     array = _one_dimensional(values, name)
     if array.dtype.kind == "f":
-        _present(np.where(np.isnan(array), -1, 0), name)
+        _refuse_missing(np.where(np.isnan(array), -1, 0), name)
     if array.dtype.kind in "OT":
         return _encode_objects(array.astype(object), name, fractions)
-    array = _plain(array, name, fractions)
+    array = _as_label_array(array, name, fractions)
     if array.dtype.kind == "b":
-        return _compact(array.astype(np.intp), np.array([False, True]))
+        return _observed_only(array.astype(np.intp), np.array([False, True]))
     if array.dtype.kind == "U":
         return _encode_strings(array)
     if array.dtype.kind == "i":
         low, high = int(array.min()), int(array.max())
         if high - low < _DIRECT_SPAN:
-            return _compact(array.astype(np.intp, copy=False) - low, np.arange(low, high + 1))
+            return _observed_only(array.astype(np.intp, copy=False) - low, np.arange(low, high + 1))
     codes, labels = pd.factorize(array, sort=True)
     return Column(codes.astype(np.intp, copy=False), labels)
 
 
-def union(columns: Sequence[Column], names: Sequence[str]) -> NDArray[Any]:
-    """Return the labels of several columns: those declared first, in their order, then the others, sorted.
+def merge_labels(columns: Sequence[Column], names: Sequence[str]) -> NDArray[Any]:
+    """Return the labels of several columns together: declared labels first, in their order, then the others, sorted.
 
     Raises
     ------
@@ -88,8 +91,8 @@ def union(columns: Sequence[Column], names: Sequence[str]) -> NDArray[Any]:
     return np.array(merged)
 
 
-def recode(column: Column, labels: NDArray[Any], name: str) -> NDArray[np.intp]:
-    """Return the column's codes as positions in ``labels``.
+def codes_for_labels(column: Column, labels: NDArray[Any], name: str) -> Codes:
+    """Return the codes of a column as positions in another list of labels.
 
     Raises
     ------
@@ -105,8 +108,8 @@ def recode(column: Column, labels: NDArray[Any], name: str) -> NDArray[np.intp]:
     return column.codes if np.array_equal(lookup, np.arange(len(lookup))) else lookup[column.codes]
 
 
-def given(labels: Iterable[Any]) -> NDArray[Any]:
-    """Check labels named by the caller: at least two, all different, of one kind."""
+def check_labels(labels: Iterable[Any]) -> NDArray[Any]:
+    """Return the labels that a caller named, as an array: at least two, all different, of one kind."""
     if isinstance(labels, str | Set) or not isinstance(labels, Iterable):
         raise TypeError(f"labels must be a sequence of them, in their order; it is {type(labels).__name__}.")
     column = encode(list(labels), "labels")
@@ -117,22 +120,32 @@ def given(labels: Iterable[Any]) -> NDArray[Any]:
     return column.labels[column.codes]
 
 
-def identify(values: Any, name: str) -> Column:
-    """Number the different values of a column of ids, in the order met; ids may be of any hashable kind."""
-    # As objects: NumPy would turn a list of tuples into a table.
+def encode_ids(values: Any, name: str) -> Column:
+    """Encode a column of ids of any hashable kind, numbered in order of appearance."""
+    # As objects: NumPy would turn a list of tuples into a two-dimensional array.
     ids = np.fromiter(values, object, len(values)) if isinstance(values, list | tuple) else values
     ids = _one_dimensional(ids, name)
     try:
         codes, uniques = pd.factorize(ids)
     except TypeError as error:
         raise TypeError(f"{name}: every id must be hashable ({error}).") from None
-    return Column(_present(codes, name), np.asarray(uniques))
+    return Column(_refuse_missing(codes, name), np.asarray(uniques))
 
 
-def listed(values: Sequence[Any], most: int = 5) -> str:
-    """Write values in a sentence, the first few of them."""
-    shown = ", ".join(repr(value) for value in values[:most])
-    return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
+def positive_label(labels: list[Any], pos_label: Any) -> Any:
+    """Return the positive label of a binary problem: the one named, or else 1 of {0, 1} or {-1, 1}, or else None."""
+    if pos_label is None:
+        return labels[labels.index(1)] if len(labels) == 2 and set(labels) in ({0, 1}, {-1, 1}) else None
+    if np.ndim(pos_label) or pos_label not in labels:
+        raise ValueError(f"pos_label={pos_label!r} is not among the labels {labels}.")
+    if len(labels) > 2:
+        raise ValueError(f"pos_label is for two classes; there are {len(labels)}. See one_vs_rest().")
+    return labels[labels.index(pos_label)]
+
+
+def missing_positive_label(labels: list[Any]) -> ValueError:
+    """Return the error that asks which of two labels is the positive class."""
+    return ValueError(f"which of the labels {labels} is the positive class? Name it, as pos_label={labels[-1]!r}.")
 
 
 def _as_categorical(values: Any) -> Any:
@@ -146,12 +159,13 @@ def _as_categorical(values: Any) -> Any:
 
 
 def _one_dimensional(values: Any, name: str) -> NDArray[Any]:
+    """Return a column as a one-dimensional array, not empty."""
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
         raise TypeError(f"{name} must be a sequence of labels, one an example; it is {type(values).__name__}.")
     if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
-        _present(np.where(np.ma.getmaskarray(values), -1, 0), name)
+        _refuse_missing(np.where(np.ma.getmaskarray(values), -1, 0), name)
     try:
-        # A list goes in as objects: NumPy would turn [0, "a"] into strings without a word.
+        # A list is read as objects: NumPy would silently turn [0, "a"] into strings.
         array = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
     except ValueError:
         raise ValueError(f"{name} must be one-dimensional: it holds sequences of unequal length.") from None
@@ -165,7 +179,7 @@ def _one_dimensional(values: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def _plain(array: NDArray[Any], name: str, fractions: bool) -> NDArray[Any]:
+def _as_label_array(array: NDArray[Any], name: str, fractions: bool) -> NDArray[Any]:
     """Return labels as strings, booleans, int64 or (for groups) floats."""
     match array.dtype.kind:
         case "b" | "U":
@@ -185,18 +199,20 @@ def _plain(array: NDArray[Any], name: str, fractions: bool) -> NDArray[Any]:
                 "For scores, use ConfusionMatrix.from_scores."
             )
         case "O" | "T":
-            return _labels_of(array.astype(object).tolist(), name, fractions)
+            return _label_array(array.astype(object).tolist(), name, fractions)
         case _:
             raise TypeError(f"{name} holds {array.dtype}: labels must be strings, whole numbers or booleans.")
 
 
 def _checked_unsigned(array: NDArray[Any], name: str) -> NDArray[np.int64]:
+    """Return 64-bit unsigned integers as signed ones, if they fit."""
     if array.size and array.max() > np.iinfo(np.int64).max:
         raise ValueError(f"{name} holds {array.max()}: whole numbers must fit 64 signed bits.")
     return array.astype(np.int64)
 
 
 def _encode_objects(array: NDArray[Any] | pd.Series, name: str, fractions: bool) -> Column:
+    """Encode Python objects by hashing, labels sorted."""
     try:
         codes, uniques = pd.factorize(array)
     except TypeError:
@@ -204,15 +220,15 @@ def _encode_objects(array: NDArray[Any] | pd.Series, name: str, fractions: bool)
         raise TypeError(
             f"{name} holds {bad!r}: labels must be strings, whole numbers or booleans, not {type(bad).__name__}."
         ) from None
-    labels = _labels_of(list(uniques), name, fractions) if len(uniques) else np.array([])
-    _present(codes, name)
+    labels = _label_array(list(uniques), name, fractions) if len(uniques) else np.array([])
+    _refuse_missing(codes, name)
     order = np.argsort(labels)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return Column(rank[codes], labels[order])
 
 
-def _labels_of(values: list[Any], name: str, fractions: bool) -> NDArray[Any]:
+def _label_array(values: list[Any], name: str, fractions: bool) -> NDArray[Any]:
     """Return distinct Python labels as one array of one kind."""
     kinds = {"strings" if isinstance(v, str) else "numbers" if isinstance(v, int | float | np.number | np.bool_)
              else type(v).__name__ for v in values}  # fmt: skip
@@ -222,7 +238,7 @@ def _labels_of(values: list[Any], name: str, fractions: bool) -> NDArray[Any]:
         array = np.array(values)
         if array.dtype.kind == "O":
             raise ValueError(f"{name} holds {max(values, key=abs)}: whole numbers must fit 64 signed bits.")
-        return _plain(array, name, fractions)
+        return _as_label_array(array, name, fractions)
     raise TypeError(
         f"{name} holds labels of these kinds: {', '.join(sorted(kinds))}. They must be all strings or all numbers "
         "(whole, or booleans)."
@@ -230,7 +246,7 @@ def _labels_of(values: list[Any], name: str, fractions: bool) -> NDArray[Any]:
 
 
 def _encode_strings(array: NDArray[np.str_]) -> Column:
-    """Encode fixed-width strings: binary search among the labels of the first rows, all labels if that misses some."""
+    """Encode fixed-width strings by binary search among the labels of the first rows, or of all if that misses some."""
     for sample in (array[:10_000], array):
         labels = np.unique(sample)
         codes = np.minimum(np.searchsorted(labels, array), len(labels) - 1)
@@ -239,16 +255,16 @@ def _encode_strings(array: NDArray[np.str_]) -> Column:
     return Column(codes, labels)
 
 
-def _compact(codes: NDArray[np.intp], labels: NDArray[Any]) -> Column:
-    """Drop the labels that never occur."""
+def _observed_only(codes: NDArray[np.intp], labels: NDArray[Any]) -> Column:
+    """Encode with the labels that occur alone."""
     observed = np.bincount(codes, minlength=len(labels)) > 0
     if observed.all():
         return Column(codes, labels)
     return Column((np.cumsum(observed) - 1)[codes], labels[observed])
 
 
-def _present(codes: NDArray[Any], name: str) -> NDArray[Any]:
-    """Refuse missing values, coded -1."""
+def _refuse_missing(codes: NDArray[Any], name: str) -> NDArray[Any]:
+    """Refuse missing values, which are coded -1."""
     missing = np.flatnonzero(codes < 0)
     if len(missing):
         raise ValueError(

@@ -1,0 +1,30 @@
+"""Words that tables, reports and figures share: how intervals and lists of values are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+# Kinds of intervals, by the values of `ci_kind`.
+INTERVAL_KINDS = {"hdi": "highest-density", "eti": "equal-tailed"}
+
+
+def percentage(probability: float) -> str:
+    """Write a probability as a percentage, such as "95 %"."""
+    return f"{100 * probability:g} %"
+
+
+def interval_name(ci_prob: float, ci_kind: str) -> str:
+    """Name an interval in full, such as "95 % highest-density interval"."""
+    return f"{percentage(ci_prob)} {INTERVAL_KINDS[ci_kind]} interval"
+
+
+def short_interval_name(ci_prob: float, ci_kind: str) -> str:
+    """Name an interval by its abbreviation, such as "95 % HDI"."""
+    return f"{percentage(ci_prob)} {ci_kind.upper()}"
+
+
+def listed(values: Sequence[Any], most: int = 5) -> str:
+    """Write values as part of a sentence: the first few, and how many more there are."""
+    shown = ", ".join(repr(value) for value in values[:most])
+    return shown if len(values) <= most else f"{shown} and {len(values) - most} more"

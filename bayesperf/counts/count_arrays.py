@@ -1,0 +1,133 @@
+"""Arrays of counts: labelled tables with dims (…, actual, predicted), and the checks that they are such."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesperf.core import checks
+from bayesperf.counts.label_encoding import check_labels
+
+CELL_DIMS = ("actual", "predicted")
+# Columns of a posterior summary, apart from those of leading dims.
+SUMMARY_COLUMNS = ("metric", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "undefined")
+# Names that results use for their own dims and columns; no leading dim of counts can have them.
+_RESERVED_DIMS = {"chain", "draw", "x", "q", "ci_bound", *SUMMARY_COLUMNS}
+_LARGEST_TABLE = 2**30
+
+
+def check_size(name: str, shape: Sequence[int]) -> None:
+    """Refuse a table too large for memory."""
+    if math.prod(shape) > _LARGEST_TABLE:
+        raise ValueError(
+            f"{name}: the table would have {' × '.join(map(str, shape))} cells. Count over fewer groups, or fewer "
+            "classes."
+        )
+
+
+def check_dims(names: Sequence[Hashable], cell_dims: Sequence[str] = CELL_DIMS) -> None:
+    """Refuse names of leading dims that are reserved, repeated, or not strings."""
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"dims must be named by strings; {name!r} is {type(name).__name__}.")
+        if name in _RESERVED_DIMS | set(cell_dims) | set(CELL_DIMS):
+            raise ValueError(f"dims: {name!r} is a name that results use; rename that dim.")
+        if list(names).count(name) > 1:
+            raise ValueError(f"dims: {name!r} comes twice.")
+
+
+def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataArray:
+    """Return counts as a read-only int64 array, cell dims last, every dim with coordinates.
+
+    Raises
+    ------
+    ValueError
+        If the array is not square in `cell_dims`, does not hold numbers of examples, or has bad or repeated labels.
+    """
+    if not isinstance(counts, xr.DataArray) or not set(cell_dims) <= set(counts.dims):
+        raise ValueError(f"counts must be a DataArray with dims {', '.join(cell_dims)}.")
+    counts = counts.transpose(..., *cell_dims)
+    check_dims(counts.dims[: -len(cell_dims)], cell_dims)
+    sizes = {counts.sizes[dim] for dim in cell_dims}
+    if len(sizes) > 1 or min(sizes) < 2:
+        raise ValueError(f"table must be square with at least two classes; its shape is {counts.shape}.")
+    values = checks.whole_numbers("counts", counts.values).astype(np.int64)
+    values.setflags(write=False)
+    missing = {dim: np.arange(size) for dim, size in counts.sizes.items() if dim not in counts.coords}
+    counts = counts.copy(data=values).assign_coords(missing)
+    for dim in counts.dims[: -len(cell_dims)]:
+        if not counts.sizes[dim] or counts.indexes[dim].has_duplicates:
+            raise ValueError(f"dims: {dim!r} must have coordinates, each of them once.")
+    labels = check_labels(counts[cell_dims[0]].values)
+    for dim in cell_dims[1:]:
+        if counts[dim].values.tolist() != labels.tolist():
+            raise ValueError(f"the labels of {dim} differ from those of {cell_dims[0]}, or are in another order.")
+    other_kind = {dim: labels for dim in cell_dims if counts[dim].dtype != labels.dtype}
+    return counts.assign_coords(other_kind).rename("counts")
+
+
+def table_to_counts(table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]] | None) -> xr.DataArray:
+    """Return a DataArray, DataFrame or array (…, K, K) as a DataArray; `dims` names the leading axes of an array."""
+    if isinstance(table, xr.DataArray):
+        return table
+    if isinstance(table, pd.DataFrame):
+        return _frame_to_counts(table)
+    if np.ma.is_masked(table):
+        raise ValueError("table has missing (masked) cells: a count is a number of examples. Fill them in.")
+    try:
+        values = np.asarray(table)
+    except ValueError:
+        raise ValueError("table must have shape (..., K, K); its rows are of unequal length.") from None
+    if values.ndim < 2:
+        raise ValueError(f"table must have shape (..., K, K), rows actual; its shape is {values.shape}.")
+    leading = [f"dim_{axis}" for axis in range(values.ndim - 2)] if dims is None else list(dims)
+    if len(leading) != values.ndim - 2:
+        raise ValueError(f"dims: {len(leading)} names for {values.ndim - 2} leading axes of a table {values.shape}.")
+    check_dims(leading)
+    coords = {name: list(labels) for name, labels in dims.items()} if isinstance(dims, Mapping) else {}
+    for name, size in zip(leading, values.shape, strict=False):
+        if name in coords and len(coords[name]) != size:
+            raise ValueError(f"dims: {len(coords[name])} coordinates of {name!r} for an axis of {size}.")
+    return xr.DataArray(values, coords, (*leading, *CELL_DIMS))
+
+
+def _frame_to_counts(table: pd.DataFrame) -> xr.DataArray:
+    same = set(table.index) == set(table.columns) and table.shape[0] == table.shape[1]
+    if not same or table.index.has_duplicates:
+        raise ValueError("table: the index (actual labels) and the columns (predicted labels) must be the same.")
+    labels = check_labels(table.index)
+    cells = table.reindex(columns=table.index)
+    if not all(getattr(dtype, "kind", "O") in "iuf" for dtype in cells.dtypes):
+        raise TypeError("counts must hold whole numbers; some column of the table does not.")
+    return xr.DataArray(cells.to_numpy(float, na_value=np.nan), dict.fromkeys(CELL_DIMS, labels), CELL_DIMS)
+
+
+def with_labels(counts: xr.DataArray, labels: Iterable[Any]) -> xr.DataArray:
+    """Label the rows and columns of a table; reorder one that carries its labels already."""
+    wanted = check_labels(labels)
+    labelled = set(CELL_DIMS) <= set(counts.coords)
+    if labelled:
+        counts = checked_counts(counts, CELL_DIMS)
+    if len(wanted) != counts.sizes["actual"]:
+        raise ValueError(f"labels: {len(wanted)} given for a table of {counts.sizes['actual']} classes.")
+    if labelled:
+        own = counts["actual"].values.tolist()
+        if set(own) != set(wanted.tolist()):
+            raise ValueError(f"labels: the table carries others, {own}.")
+        order = [own.index(label) for label in wanted.tolist()]
+        counts = counts.isel(actual=order, predicted=order)
+    return counts.assign_coords(actual=wanted, predicted=wanted)
+
+
+def drop_conflicting_coords(arrays: Sequence[xr.DataArray]) -> list[xr.DataArray]:
+    """Drop coordinates without a dim of their own that not all arrays share: they describe a cell, not the matrix."""
+
+    def shared(name: Hashable) -> bool:
+        return all(name in a.coords and a.coords[name].equals(arrays[0].coords[name]) for a in arrays)
+
+    return [a.drop_vars([name for name in a.coords if name not in a.dims and not shared(name)]) for a in arrays]
