@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf import metrics
-from bayesperf.plan.result import Plan
+from bayesperf.plan.sample_sizes import Plan
 from bayesperf.plots.densities import BLUE, GREY, ORANGE, SERIES, names
 
 if TYPE_CHECKING:

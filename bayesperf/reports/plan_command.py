@@ -46,7 +46,7 @@ def plan(
     That no number of examples is enough is an answer, and ends with code 0 like any other.
     """
     from bayesperf import metrics
-    from bayesperf.plan.evidence import known
+    from bayesperf.plan.evidence import metric_evidence
     from bayesperf.plan.sample_sizes import UnreachableError, sample_size
     from bayesperf.reports.analysis import Requirement
 
@@ -56,7 +56,7 @@ def plan(
     if metric is not None and metrics.get(metric).name != wanted.metric:
         raise ValueError(f"--metric {metric}: --require is of {wanted.metric}. Leave --metric out.")
     counts = _counts(evidence)
-    met = wanted.met(known(counts, prior, wanted.metric).post[wanted.metric]).item()
+    met = wanted.met(metric_evidence(counts, prior, wanted.metric).post[wanted.metric]).item()
     options: dict[str, Any] = {"prior": prior, "evidence": counts, "prevalence": prevalence, "question": question}
     found: Plan | None
     settles: Plan | None
