@@ -100,9 +100,8 @@ class TwoCounts(ABC):
         probable = np.argsort(beta_binomial_pmf(second, n, *self.second_weights))[-_KNOTS:]
         knots = np.union1d(evenly, probable)
         at_knots = self._critical_by_bisection(second[knots], n, confidence)
-        interpolated = PchipInterpolator(angle[knots], self._real_critical(at_knots, second[knots], n, confidence))(
-            angle
-        )
+        real = self._real_critical(at_knots, second[knots], n, confidence)
+        interpolated = PchipInterpolator(angle[knots], real)(angle)
         most = self.first_trials(second, n)
         critical, nearest = np.clip(np.ceil(interpolated), 0, most + 1).astype(int), np.round(interpolated).astype(int)
         doubtful = np.flatnonzero((np.abs(interpolated - nearest) < _NEAR_WHOLE) & (nearest >= 0) & (nearest <= most))
