@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from bayesperf.core.arrays import Array
+from bayesperf.core.derivatives import complex_step
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.quadrature import beta_nodes, complex_step, tanh_sinh
+from bayesperf.distributions.quadrature import beta_nodes, tanh_sinh
 from bayesperf.distributions.two_betas import Beta, Distribution, FunctionOfTwoBetas, Panel, TransformedBeta
 from bayesperf.metrics.exact_forms import LevelSets
 

@@ -6,9 +6,8 @@ Arrays only. A distribution carries m of its kind at once: parameters have shape
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,8 +188,3 @@ def weighted_quantile(values: Array, weights: Array, q: Array) -> Array:
     below = np.cumsum(weights, -1) - weights / 2
     q = np.broadcast_to(q, (len(values), q.shape[-1]))
     return np.stack([np.interp(q[i], below[i], values[i]) for i in range(len(values))])
-
-
-def complex_step(function: Callable[[NDArray[Any]], NDArray[Any]], x: Array) -> Array:
-    """Return a function's derivative to machine precision: Im f(x + ih)/h (Squire & Trapp 1998)."""
-    return np.asarray(np.imag(function(x + 1e-30j)) / 1e-30)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayesperf.core.arrays import Array
+from bayesperf.core.derivatives import complex_step
 from bayesperf.distributions.quadrature import (
     beta_nodes,
-    complex_step,
     highest_density,
     invert,
     tanh_sinh,
