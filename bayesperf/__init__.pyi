@@ -37,8 +37,8 @@ from .curves import weighted_score as weighted_score
 from .metrics.score import score as score
 from .plan.monitor import Monitor as Monitor
 from .plan.monitor import monitor as monitor
+from .pooling.pool import Pooled as Pooled
 from .pooling.pool import pool as pool
-from .pooling.pooled import Pooled as Pooled
 from .posteriors.dirichlet import posterior as posterior
 from .posteriors.marginal import Marginal as Marginal
 from .posteriors.posterior import Posterior as Posterior

@@ -11,8 +11,8 @@ from tests.shared.sources import modules
 
 # A room uses only those before it. `prior` is a file, `models` stands by itself.
 ROOMS = [
-    "core", "datasets", "counts", "metrics", "distributions", "intervals", "prior", "posteriors", "pooling", "sequences",
-    "plots", "sampling", "comparison", "curves", "plan", "studies", "reports",
+    "core", "datasets", "counts", "metrics", "distributions", "intervals", "prior", "posteriors", "pooling",
+    "sequences", "plots", "sampling", "comparison", "curves", "plan", "studies", "reports",
 ]  # fmt: skip
 # Uses no room, and may be used by any.
 APART = {"models"}

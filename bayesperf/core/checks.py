@@ -39,6 +39,13 @@ def count(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
+def beta_weight(name: str, value: Any) -> float:
+    """Return the weight of a symmetric Beta prior."""
+    if not 0 < number(name, value) < np.inf:
+        raise ValueError(f"{name} must be greater than 0 and finite, the weight of a Beta on each side; it is {value}.")
+    return float(value)
+
+
 def seed(random_seed: Any) -> int:
     """Return an integer seed; a Generator supplies one by drawing it."""
     if isinstance(random_seed, np.random.Generator):

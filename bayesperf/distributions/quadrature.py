@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from bayesperf.core.arrays import Array
@@ -47,8 +44,3 @@ def gauss_legendre(nodes: int = 48) -> tuple[Array, Array, Array]:
     """Return nodes in (0, 1), their distances from 1, and weights, for integrands that are smooth up to both ends."""
     x, weights = np.polynomial.legendre.leggauss(nodes)
     return (1 + x) / 2, (1 - x) / 2, weights / 2
-
-
-def complex_step(function: Callable[[NDArray[Any]], NDArray[Any]], x: Array) -> Array:
-    """Return a function's derivative to machine precision: Im f(x + ih)/h (Squire & Trapp 1998)."""
-    return np.asarray(np.imag(function(x + 1e-30j)) / 1e-30)

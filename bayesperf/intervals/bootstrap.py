@@ -25,9 +25,9 @@ from bayesperf.intervals.resampling import Acceleration, Units
 from bayesperf.intervals.statistic import Statistic, strata
 from bayesperf.metrics.metric import Metric
 
-# How many cells take so long to draw that a progress bar is shown.
+# To draw more cells than this takes so long that a progress bar is shown.
 _LONG = 2**27
-# Values of the metric that differ by less are the same: they are sums in another order.
+# Values of a metric that differ by less are the same, summed in another order.
 _ROUNDING = 1e-12
 
 
@@ -109,25 +109,25 @@ def bootstrap(
     checks.one_of("method", method, ("percentile", "basic", "bca"))
     n_resamples = checks.count("n_resamples", n_resamples, least=2)
     seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
-    statistic, places = _places(Statistic.of(cm, metric), design, cluster)
+    statistic, matrices = _resampled_units(Statistic.of(cm, metric), design, cluster)
     observed = statistic.defined()
-    rngs = streams(seed, "bootstrap", statistic.of_matrices, [units.content for units in places])
-    work = list(zip(places, observed.reshape(len(places), -1), rngs, strict=True))
-    shown = progressbar and len(places) * n_resamples * places[0].number.size > _LONG and sys.stderr.isatty()
-    found = []
-    for units, of_place, rng in track(work, "Resampling", transient=True, disable=not shown):
+    rngs = streams(seed, "bootstrap", statistic.of_matrices, [units.content for units in matrices])
+    work = list(zip(matrices, observed.reshape(len(matrices), -1), rngs, strict=True))
+    shown = progressbar and len(matrices) * n_resamples * matrices[0].number.size > _LONG and sys.stderr.isatty()
+    intervals = []
+    for units, observed_values, rng in track(work, "Resampling", transient=True, disable=not shown):
         values = units.resample(statistic, n_resamples, rng)
         acceleration = units.acceleration(statistic) if method == "bca" else None
-        found.append(limits_of(statistic.metric.name, of_place, values, method, tail, acceleration))
-    limits = np.clip(np.stack([one.limits for one in found]), *statistic.bounds).reshape(*observed.shape, 2)
-    warn_of_resamples(statistic.metric.name, found, limits)
+        intervals.append(limits_of(statistic.metric.name, observed_values, values, method, tail, acceleration))
+    limits = np.clip(np.stack([each.limits for each in intervals]), *statistic.bounds).reshape(*observed.shape, 2)
+    warn_of_resamples(statistic.metric.name, intervals, limits)
     facts = {"confidence": confidence, "method": method, "n_resamples": n_resamples, "design": design,
-             "random_seed": seed, "undefined": max(one.undefined for one in found)}  # fmt: skip
+             "random_seed": seed, "undefined": max(each.undefined for each in intervals)}  # fmt: skip
     return labelled(limits, statistic.leading, statistic.metric.name, **facts)
 
 
-def _places(statistic: Statistic, design: str, cluster: str | None) -> tuple[Statistic, list[Units]]:
-    """Return the statistic, of sums over groups if these are resampled, and the units of each matrix."""
+def _resampled_units(statistic: Statistic, design: str, cluster: str | None) -> tuple[Statistic, list[Units]]:
+    """Return the statistic (of sums over groups if groups are resampled), and the resampled units of each matrix."""
     counts, axes = statistic.counts, len(statistic.cell_dims)
     shape = counts.shape[-axes:]
     if cluster is None:
@@ -143,10 +143,10 @@ def _places(statistic: Statistic, design: str, cluster: str | None) -> tuple[Sta
     groups = groups.reshape(-1, counts.sizes[cluster], int(np.prod(shape)))
     number = np.ones((1, counts.sizes[cluster]), np.int64)
     pooled = replace(statistic, counts=counts.sum(cluster))
-    return pooled, [Units(number, shape, of_place) for of_place in groups]
+    return pooled, [Units(number, shape, of_matrix) for of_matrix in groups]
 
 
-class Found(NamedTuple):
+class MatrixLimits(NamedTuple):
     """Limits (values, 2) of one matrix, the share of resamples left out, and whether the jackknife is complete."""
 
     limits: Array
@@ -156,8 +156,8 @@ class Found(NamedTuple):
 
 def limits_of(
     name: str, observed: Array, values: Array, method: str, tail: float, acceleration: Acceleration | None = None
-) -> Found:
-    """Return the limits of one matrix: of its value, or of the value of each class, from values (n, …) of resamples."""
+) -> MatrixLimits:
+    """Return the limits of the value of one matrix, or of its values of each class, from resampled values (n, …)."""
     values = values.reshape(len(values), -1)
     missing = np.isnan(values)
     if missing.all(0).any():
@@ -170,15 +170,15 @@ def limits_of(
         resampled = values[~missing[:, i], i]
         levels = np.array([tail, 1 - tail])
         if acceleration is not None:
-            levels = _bca_levels(resampled, value, acceleration.value[i], tail)
+            levels = bca_levels(resampled, value, acceleration.value[i], tail)
         quantiles = np.quantile(resampled, levels, method="linear" if np.isfinite(resampled).all() else "nearest")
         limits.append(2 * value - quantiles[::-1] if method == "basic" else quantiles)
-    return Found(np.array(limits), float(missing.mean(0).max()), acceleration is None or acceleration.complete)
+    return MatrixLimits(np.array(limits), float(missing.mean(0).max()), acceleration is None or acceleration.complete)
 
 
-def _bca_levels(resampled: Array, value: float, a: float, tail: float) -> Array:
-    """Return at which quantiles the limits are."""
-    # What differs in the last digits is a sum in another order, and a tie.
+def bca_levels(resampled: Array, value: float, a: float, tail: float) -> Array:
+    """Return the levels of the quantiles that are the limits."""
+    # Values that differ in the last digits only are ties, summed in another order.
     near = _ROUNDING * max(1, abs(value))
     below = ((resampled < value - near).mean() + (resampled <= value + near).mean()) / 2
     least = 0.5 / len(resampled)
@@ -188,17 +188,17 @@ def _bca_levels(resampled: Array, value: float, a: float, tail: float) -> Array:
         return np.asarray(ndtr(bias + z / np.maximum(1 - a * z, 0)))
 
 
-def warn_of_resamples(name: str, found: list[Found], limits: Array) -> None:
-    """Warn of what makes intervals less than they seem."""
-    undefined = np.array([one.undefined for one in found])
+def warn_of_resamples(name: str, intervals: list[MatrixLimits], limits: Array) -> None:
+    """Warn of resamples that make intervals less reliable than they seem."""
+    undefined = np.array([each.undefined for each in intervals])
     if undefined.any():
-        several = f" at worst, and in some of {(undefined > 0).sum()} matrices" if len(found) > 1 else ""
+        several = f" at worst, and in some of {(undefined > 0).sum()} matrices" if len(intervals) > 1 else ""
         warnings.warn(
             f"metric {name!r} is undefined (0/0) in {100 * undefined.max():.2f} % of the resamples{several}. They are "
             "left out: the interval is of test sets in which it is defined.",
             stacklevel=3,
         )
-    if not all(one.complete for one in found):
+    if not all(each.complete for each in intervals):
         warnings.warn(
             f"method='bca': metric {name!r} is undefined or infinite without some one example, and the acceleration is "
             "that of the others. Take method='percentile', or bayesperf.posterior(cm).",

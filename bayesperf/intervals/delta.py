@@ -1,8 +1,9 @@
-"""The delta method: of any metric, from its gradient at the observed shares."""
+"""The delta method: intervals of any metric from its gradient at the observed proportions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import xarray as xr
 from scipy.special import expit, logit
 
 from bayesperf.core.arrays import Array
+from bayesperf.core.derivatives import complex_step
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.intervals.limits import ADVICE, labelled, normal_quantile, warn_of_no_width
@@ -17,37 +19,45 @@ from bayesperf.intervals.proportion import wilson
 from bayesperf.intervals.statistic import Statistic, place, strata
 from bayesperf.metrics.metric import ARGUMENTS, Metric
 
-# Complex cells held at once.
-_BLOCK = 2**20
+# How many complex cells are held at once.
+_AT_ONCE = 2**20
+# The step of complex differences, and that of real ones, which check them.
 _STEP, _REAL_STEP = 1e-20, 1e-6
-# A standard error below this share of the metric is what rounding leaves of 0.
+# A standard error that is smaller than this, relative to the metric, is a rounding error of 0.
 _ROUNDING = 1e-14
 
 
-class Scale(NamedTuple):
-    """Where a metric is taken for normal: what brings it there from [0, 1] or [0, ∞), the slope of that, and back."""
+class Transformation(NamedTuple):
+    """The transformation to a scale on which the estimate of a metric is taken to be normal.
+
+    Attributes
+    ----------
+    forward, slope, inverse : callable
+        The transformation of [0, 1] or [0, ∞), its derivative, and its inverse.
+    ends : tuple of float
+        The values of the metric that count as 0 and 1.
+    """
 
     forward: Callable[[Array], Array]
     slope: Callable[[Array], Array]
-    back: Callable[[Array], Array]
-    # What is 0 and what is 1 to `forward`.
+    inverse: Callable[[Array], Array]
     ends: tuple[float, float] = (0.0, 1.0)
 
     def limits(self, values: Array, half: Array) -> Array:
-        """Return limits (…, 2) around values; `half` is half their width on the metric's own scale."""
+        """Return limits (…, 2) around values, given half the width of the interval on the metric's own scale."""
         low, high = self.ends
         with np.errstate(all="ignore"):
             x = (values - low) / (high - low)
             reach = np.stack([-half, half], -1) * (self.slope(x) / (high - low))[..., None]
-            limits = low + (high - low) * self.back(self.forward(x)[..., None] + reach)
-        # At a bound the slope is infinite, and there is nothing to stretch.
+            limits = low + (high - low) * self.inverse(self.forward(x)[..., None] + reach)
+        # At a bound the slope is infinite, and the interval has no width.
         return np.where(half[..., None] > 0, limits, values[..., None])
 
 
-SCALES = {
-    None: Scale(lambda x: x, np.ones_like, lambda y: y),
-    "logit": Scale(logit, lambda x: 1 / (x * (1 - x)), expit),
-    "log": Scale(np.log, lambda x: 1 / x, np.exp),
+TRANSFORMATIONS = {
+    None: Transformation(np.positive, np.ones_like, np.positive),
+    "logit": Transformation(logit, lambda x: 1 / (x * (1 - x)), expit),
+    "log": Transformation(np.log, np.reciprocal, np.exp),
 }
 
 
@@ -115,9 +125,9 @@ def delta(
     """
     z = normal_quantile(confidence)
     statistic = Statistic.of(cm, metric)
-    scale = _scale(statistic, transform)
+    transformation = _transformation(statistic, transform)
     values = statistic.defined()
-    limits = scale.limits(values, z * standard_error(statistic, values, design))
+    limits = transformation.limits(values, z * standard_error(statistic, values, design))
     missing = np.flatnonzero(~np.isfinite(limits).all(-1))
     if len(missing):
         at = place(statistic.leading, missing[0])
@@ -167,9 +177,10 @@ def wilson_f1(cm: ConfusionMatrix, confidence: float = 0.95) -> xr.DataArray:
     return labelled(limits, statistic.leading, "f1", confidence=confidence, method="wilson")
 
 
-def _scale(statistic: Statistic, transform: str | None) -> Scale:
-    if transform not in SCALES:
-        raise ValueError(f"transform must be one of {', '.join(map(repr, SCALES))}; it is {transform!r}.")
+def _transformation(statistic: Statistic, transform: str | None) -> Transformation:
+    """Return the transformation of a name, which must fit the metric's bounds."""
+    if transform not in TRANSFORMATIONS:
+        raise ValueError(f"transform must be one of {', '.join(map(repr, TRANSFORMATIONS))}; it is {transform!r}.")
     low, high = statistic.bounds
     if (transform == "logit" and not np.isfinite([low, high]).all()) or (transform == "log" and low != 0):
         wanted = "two finite bounds" if transform == "logit" else "values from 0"
@@ -177,7 +188,8 @@ def _scale(statistic: Statistic, transform: str | None) -> Scale:
             f"transform={transform!r} is for {wanted}; metric {statistic.metric.name!r}"
             f"{', a difference,' * statistic.paired} has bounds {statistic.bounds}."
         )
-    return SCALES[transform]._replace(ends=(low, high)) if transform == "logit" else SCALES[transform]
+    transformation = TRANSFORMATIONS[transform]
+    return transformation._replace(ends=(low, high)) if transform == "logit" else transformation
 
 
 def standard_error(statistic: Statistic, values: Array, design: str) -> Array:
@@ -186,7 +198,7 @@ def standard_error(statistic: Statistic, values: Array, design: str) -> Array:
     axes = len(statistic.cell_dims)
     total = counts.sum(tuple(range(-axes, 0)), keepdims=True)
     gradient = _gradient(statistic, counts / total)
-    # Strata and their cells first, as the gradient has its cells.
+    # The axes of strata and of their cells come first, as those of cells do in the gradient.
     shares = np.moveaxis(strata(design, counts / total, axes), (-2, -1), (0, 1))
     gradient = gradient.reshape(*shares.shape[:2], *values.shape)
     total = total.reshape(shares.shape[2:])
@@ -199,7 +211,7 @@ def standard_error(statistic: Statistic, values: Array, design: str) -> Array:
 
 
 def _gradient(statistic: Statistic, shares: Array) -> Array:
-    """Return the gradient at shares, with the axes of cells first; of a difference by the chain rule."""
+    """Return the gradient at proportions, with the axes of cells first; that of a difference is by the chain rule."""
     if not statistic.paired:
         return gradient_of(statistic.metric, statistic.positive, shares)
     of_a, of_b = (gradient_of(statistic.metric, statistic.positive, shares.sum(axis)) for axis in (-1, -2))
@@ -207,31 +219,33 @@ def _gradient(statistic: Statistic, shares: Array) -> Array:
 
 
 def gradient_of(metric: Metric, positive: int | None, shares: Array) -> Array:
-    """Return the gradient (K, K, …) of a metric at shares (…, K, K); 0 by empty cells, which have no weight."""
+    """Return the gradient (K, K, …) of a metric at proportions (…, K, K); 0 for empty cells, which have no weight."""
     *leading, _, classes = shares.shape
     filled = np.flatnonzero(shares.reshape(-1, classes**2).any(0))
-    steps = np.zeros((len(filled), *np.ones_like(leading), classes**2), complex)
-    steps[np.arange(len(filled)), ..., filled] = 1j * _STEP
-    steps = steps.reshape(*steps.shape[:-1], classes, classes)
-    size = max(1, _BLOCK // shares.size)
-    parts = [metric.evaluate(shares + steps[i : i + size], positive) for i in range(0, len(filled), size)]
-    found = np.imag(np.concatenate(parts)) / _STEP
-    gradient = np.zeros((classes**2, *found.shape[1:]))
-    gradient[filled] = found
-    gradient = gradient.reshape(classes, classes, *found.shape[1:])
+    directions = np.zeros((len(filled), *np.ones_like(leading), classes**2))
+    directions[np.arange(len(filled)), ..., filled] = 1
+    directions = directions.reshape(*directions.shape[:-1], classes, classes)
+    size = max(1, _AT_ONCE // shares.size)
+    evaluate = partial(metric.evaluate, positive=positive)
+    derivatives = np.concatenate([
+        complex_step(evaluate, shares, directions[i : i + size], _STEP) for i in range(0, len(filled), size)
+    ])  # fmt: skip
+    gradient = np.zeros((classes**2, *derivatives.shape[1:]))
+    gradient[filled] = derivatives
+    gradient = gradient.reshape(classes, classes, *derivatives.shape[1:])
     _check(metric, positive, shares, gradient)
     return gradient
 
 
 def _check(metric: Metric, positive: int | None, shares: Array, gradient: Array) -> None:
-    """Refuse a gradient that differences along some direction belie: one of ``abs``, say, or of a comparison."""
+    """Refuse a gradient that disagrees with real differences in some direction, as that of ``abs`` does."""
     classes = shares.shape[-1]
     direction = shares * np.cos(np.arange(1, classes**2 + 1)).reshape(classes, classes)
     ahead, behind = (metric.evaluate(shares + step * direction, positive) for step in (_REAL_STEP, -_REAL_STEP))
     direction = np.moveaxis(direction, (-2, -1), (0, 1))
-    parts = gradient * direction.reshape(direction.shape + (1,) * (gradient.ndim - direction.ndim))
-    error = np.abs((ahead - behind) / (2 * _REAL_STEP) - parts.sum((0, 1)))
-    if (error > 1e-5 * (np.abs(parts).sum((0, 1)) + np.abs(ahead))).any():
+    terms = gradient * direction.reshape(direction.shape + (1,) * (gradient.ndim - direction.ndim))
+    error = np.abs((ahead - behind) / (2 * _REAL_STEP) - terms.sum((0, 1)))
+    if (error > 1e-5 * (np.abs(terms).sum((0, 1)) + np.abs(ahead))).any():
         raise ValueError(
             f"metric {metric.name!r}: its function has no gradient by complex numbers. Write it without abs and "
             "comparisons, or take bayesperf.intervals.bootstrap."

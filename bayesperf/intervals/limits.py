@@ -1,4 +1,4 @@
-"""What all confidence intervals share: the normal quantile, their labels, the warning of one without width."""
+"""Parts of all confidence intervals: the normal quantile, the labels, the warning of an interval without width."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 
 BOUNDS = ["lower", "upper"]
-# What to do instead, of a metric.
+# What to do instead, for a metric.
 ADVICE = "take bayesperf.intervals.proportion of a rate, wilson_f1, or bayesperf.posterior(cm)."
 
 
 def normal_quantile(confidence: Any) -> float:
-    """Return z with a normal probability `confidence` between −z and z."""
+    """Return z such that a standard normal variable is between −z and z with probability `confidence`."""
     return float(ndtri((1 + checks.probability("confidence", confidence)) / 2))
 
 
 def labelled(limits: Array, leading: xr.DataArray, name: str | None, **facts: Any) -> xr.DataArray:
-    """Return limits (…, 2) over some leading dims, with last dim ``ci_bound``."""
+    """Return limits (…, 2) labelled with some leading dims and the last dim ``ci_bound``."""
     coords = {**leading.coords, "ci_bound": BOUNDS}
     return xr.DataArray(limits, coords, (*leading.dims, "ci_bound"), name=name, attrs=facts)
 
 
 def warn_of_no_width(limits: Array, what: str, advice: str, stacklevel: int = 3) -> None:
-    """Warn where limits (…, 2) coincide: that is no certainty."""
+    """Warn where limits (…, 2) coincide, which does not mean certainty."""
     empty = limits[..., 0] == limits[..., 1]
     if empty.any():
-        share = f"{empty.sum()} of {empty.size} intervals have" if empty.size > 1 else "the interval has"
-        warnings.warn(f"{what}: {share} no width. That is no certainty: {advice}", stacklevel=stacklevel)
+        which = f"{empty.sum()} of {empty.size} intervals have" if empty.size > 1 else "the interval has"
+        warnings.warn(f"{what}: {which} no width. That is no certainty: {advice}", stacklevel=stacklevel)

@@ -14,7 +14,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.intervals.limits import labelled, normal_quantile, warn_of_no_width
 
-# From successes, trials (above 0), confidence and its normal quantile: lower and upper limit.
+# From successes, trials (above 0), the confidence and its normal quantile to the lower and the upper limit.
 Limits = Callable[[Array, Array, float, float], tuple[Array, Array]]
 
 
@@ -74,7 +74,7 @@ def proportion(
     limits_of = METHODS[checks.one_of("method", method, METHODS)]
     (k, n), leading = broadcast({"successes": successes, "trials": trials})
     check_counts(k, n, "successes", "trials")
-    # Without trials any number of them does: the interval is [0, 1] whatever the method.
+    # One trial stands in where there are none; the interval is then [0, 1], whatever the method.
     lower, upper = limits_of(k, np.where(n > 0, n, 1), confidence, z)
     limits = np.clip(np.stack([np.where(n > 0, lower, 0), np.where(n > 0, upper, 1)], -1), 0, 1)
     warn_of_no_width(limits, f"method={method!r}", "take method='wilson', which has one.")
@@ -82,20 +82,20 @@ def proportion(
 
 
 def broadcast(columns: dict[str, ArrayLike | xr.DataArray]) -> tuple[list[Array], xr.DataArray | None]:
-    """Return whole numbers as arrays of one shape, and the labels of that shape if any of them came labelled.
+    """Return whole numbers as arrays of one shape, and labelled zeros of that shape if any of them is labelled.
 
-    Arrays broadcast by their last axes, labelled ones by dim.
+    Plain arrays broadcast by their last axes, labelled ones by dim.
     """
     arrays = {name: checks.whole_numbers(name, np.asarray(values)).astype(float) for name, values in columns.items()}
     is_labelled = any(isinstance(values, xr.DataArray) for values in columns.values())
     try:
         if not is_labelled:
             return list(np.broadcast_arrays(*arrays.values())), None
-        named = [
-            given.copy(data=array) if isinstance(given, xr.DataArray) else xr.DataArray(array)
-            for given, array in zip(columns.values(), arrays.values(), strict=True)
+        labelled_arrays = [
+            column.copy(data=array) if isinstance(column, xr.DataArray) else xr.DataArray(array)
+            for column, array in zip(columns.values(), arrays.values(), strict=True)
         ]
-        shaped = xr.broadcast(*xr.align(*named, join="exact"))
+        shaped = xr.broadcast(*xr.align(*labelled_arrays, join="exact"))
     except ValueError as error:
         raise ValueError(f"{', '.join(columns)} do not broadcast: {error}") from None
     return [array.values for array in shaped], xr.zeros_like(shaped[0], dtype=float)
@@ -133,7 +133,7 @@ def _agresti_coull_add2(k: Array, n: Array, _: float, z: float) -> tuple[Array, 
 
 def _clopper_pearson(k: Array, n: Array, confidence: float, _: float) -> tuple[Array, Array]:
     tail = (1 - confidence) / 2
-    # With parameters of 1 where the limit is 0 or 1.
+    # Where the limit is 0 or 1, parameters of 1 stand in for those of 0.
     lower = betaincinv(np.maximum(k, 1), n - k + 1, tail)
     upper = betainccinv(k + 1, np.maximum(n - k, 1), tail)
     return np.where(k == 0, 0, lower), np.where(k == n, 1, upper)

@@ -14,9 +14,9 @@ from bayesperf.core.arrays import Array, Booleans
 from bayesperf.intervals.limits import labelled, normal_quantile, warn_of_no_width
 from bayesperf.intervals.proportion import broadcast, check_counts, wilson
 
-# From successes and trials (above 0) of a and of b, and the normal quantile: lower and upper limit.
+# From successes and trials (above 0) of a and of b, and the normal quantile, to the lower and the upper limit.
 Limits = Callable[[Array, Array, Array, Array, float], tuple[Array, Array]]
-# Halvings of [−1, 1] until neighbours are a few floats apart.
+# After this many halvings of [−1, 1] the ends are a few floats apart.
 _HALVINGS = 60
 
 
@@ -107,7 +107,7 @@ def _miettinen_nurminen(k_a: Array, n_a: Array, k_b: Array, n_b: Array, z: float
     difference = k_a / n_a - k_b / n_b
 
     def rejected(delta: Array) -> Booleans:
-        """Whether the score test rejects a difference."""
+        """Return whether the score test rejects a difference."""
         b = _rate_b_given(delta, k_a, n_a, k_b, n_b)
         a = b + delta
         variance = np.maximum(a * (1 - a) / n_a + b * (1 - b) / n_b, 0) * (n_a + n_b) / (n_a + n_b - 1)
@@ -117,7 +117,7 @@ def _miettinen_nurminen(k_a: Array, n_a: Array, k_b: Array, n_b: Array, z: float
 
 
 def _edge(rejected: Callable[[Array], Booleans], kept: Array, end: float) -> Array:
-    """Return where, between what is kept and an end of the range, rejection begins: bisection."""
+    """Return where rejection begins between a value that is kept and an end of the range, by bisection."""
     beyond = np.full_like(kept, end)
     for _ in range(_HALVINGS):
         middle = (kept + beyond) / 2
@@ -127,7 +127,7 @@ def _edge(rejected: Callable[[Array], Booleans], kept: Array, end: float) -> Arr
 
 
 def _rate_b_given(delta: Array, k_a: Array, n_a: Array, k_b: Array, n_b: Array) -> Array:
-    """Return the most likely rate b if rate a exceeds it by delta: a root of the cubic of Miettinen & Nurminen."""
+    """Return the most likely rate b if rate a exceeds it by delta, a root of the cubic of Miettinen & Nurminen."""
     total, successes = n_a + n_b, k_a + k_b
     l2 = ((n_a + 2 * n_b) * delta - total - successes) / (3 * total)
     l1 = ((n_b * delta - total - 2 * k_b) * delta + successes) / (3 * total)

@@ -1,4 +1,4 @@
-"""What a bootstrap draws: examples, examples of each class, or whole groups of them, as counts."""
+"""What a bootstrap resamples, as counts: examples, examples of each class, or whole groups of examples."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.intervals.statistic import Statistic
 
-# Cells held at once.
-_BLOCK = 2**22
+# How many cells are held at once.
+_AT_ONCE = 2**22
 
 
 class Acceleration(NamedTuple):
-    """The acceleration of "bca", (values,), and whether the metric is defined without any one unit, whichever."""
+    """The acceleration of "bca", (values,), and whether the metric is defined whichever unit is left out."""
 
     value: Array
     complete: bool
@@ -24,7 +24,7 @@ class Acceleration(NamedTuple):
 
 @dataclass(frozen=True)
 class Units:
-    """Units that are resampled of one matrix.
+    """The units of one matrix that are resampled: examples, or groups of them.
 
     Attributes
     ----------
@@ -42,31 +42,31 @@ class Units:
 
     @property
     def content(self) -> Counts:
-        """What tells these units from others."""
+        """The counts that distinguish these units from those of other matrices."""
         return self.number if self.groups is None else self.groups
 
     def resample(self, statistic: Statistic, n: int, rng: np.random.Generator) -> Array:
         """Return values of a statistic in n resamples, (n,) or (n, K)."""
-        size = max(1, _BLOCK // self.number.size)
+        size = max(1, _AT_ONCE // self.number.size)
         drawn = (self._draw(min(size, n - start), rng) for start in range(0, n, size))
         return np.concatenate([statistic(cells) for cells in drawn])
 
     def _draw(self, n: int, rng: np.random.Generator) -> Counts:
         """Return the cells of n resamples."""
-        of_stratum = self.number.sum(-1)
-        shares = self.number / np.maximum(of_stratum, 1)[:, None]
-        units = rng.multinomial(of_stratum, shares, (n, len(of_stratum)))
+        sizes = self.number.sum(-1)
+        proportions = self.number / np.maximum(sizes, 1)[:, None]
+        units = rng.multinomial(sizes, proportions, (n, len(sizes)))
         cells = units if self.groups is None else units[:, 0] @ self.groups
         return cells.reshape(n, *self.shape)
 
     def acceleration(self, statistic: Statistic) -> Acceleration:
-        """Return the acceleration by the jackknife, of the units without which the statistic is defined."""
+        """Return the acceleration by the jackknife, over the units without which the statistic is defined."""
         skew, spread, complete = np.float64(0), np.float64(0), True
         for stratum, number in enumerate(self.number):
             if number.sum() < 2:
                 continue
             kinds = np.flatnonzero(number)
-            size = max(1, _BLOCK // int(np.prod(self.shape)))
+            size = max(1, _AT_ONCE // int(np.prod(self.shape)))
             blocks = (kinds[start : start + size] for start in range(0, len(kinds), size))
             values = np.concatenate([statistic(self._without(stratum, block)) for block in blocks])
             defined = np.isfinite(values)
@@ -80,7 +80,7 @@ class Units:
         return Acceleration(np.atleast_1d(value), complete)
 
     def _without(self, stratum: int, kinds: NDArray[np.intp]) -> Array:
-        """Return the cells without one unit of some kinds, in turn; those of its stratum make up for it."""
+        """Return the cells without one unit of each of some kinds, with the rest of its stratum weighted up."""
         if self.groups is not None:
             return np.asarray((self.groups.sum(0) - self.groups[kinds]).reshape(-1, *self.shape))
         cells = np.tile(self.number.astype(float), (len(kinds), 1, 1))

@@ -1,4 +1,4 @@
-"""What an interval is of: a metric as a function of the cells, or its difference between two systems."""
+"""The statistic that an interval is of: a metric as a function of the cells, or its difference between two systems."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DESIGNS = ("joint", "by_actual")
 
 @dataclass(frozen=True)
 class Statistic:
-    """A metric of the counts at hand.
+    """A metric of a table of counts.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Statistic:
 
     @property
     def cell_dims(self) -> tuple[Any, ...]:
-        """Names of the dims of cells."""
+        """Names of the dims of the cells."""
         return self.counts.dims[-3 if self.paired else -2 :]
 
     @property
@@ -77,7 +77,7 @@ class Statistic:
         return of_matrices.expand_dims(label=self.counts["actual"].values, axis=-1)
 
     def __call__(self, cells: NDArray[Any]) -> Array:
-        """Return the values of cells (…, K, K) or (…, K, K, K): counts, shares, or complex steps from them."""
+        """Return the values of cells (…, K, K) or (…, K, K, K): counts, proportions, or complex numbers near them."""
         if not self.paired:
             return self.metric.evaluate(cells, self.positive)
         of_a, of_b = (self.metric.evaluate(cells.sum(axis), self.positive) for axis in (-1, -2))
@@ -104,13 +104,13 @@ class Statistic:
 
 
 def place(leading: xr.DataArray, index: Any) -> str:
-    """Return in words where a flat index of leading dims is."""
+    """Return the coordinates of a flat index of leading dims, in words."""
     indices = np.unravel_index(int(index), leading.shape)
     return ", ".join(f"{dim}={leading[dim].values[i]!s}" for dim, i in zip(leading.dims, indices, strict=True))
 
 
 def strata(design: str, cells: NDArray[Any], axes: int) -> NDArray[Any]:
-    """Return cells (…, one axis or more) as (…, strata, cells of one): all in one, or one of each actual class."""
+    """Return cells (…, some axes) as (…, strata, cells): a single stratum, or one for each actual class."""
     checks.one_of("design", design, DESIGNS)
     leading = cells.shape[: cells.ndim - axes]
     return cells.reshape(*leading, cells.shape[-axes] if design == "by_actual" else 1, -1)

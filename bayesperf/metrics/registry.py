@@ -125,6 +125,20 @@ def applicable(
     return metric
 
 
+def single_valued(name: str | Metric, labels: Sequence[Any], positive: int | None) -> Metric:
+    """Return the metric if it can be computed for these labels and has one value for a whole matrix.
+
+    Raises
+    ------
+    ValueError
+        As by `applicable`; or if the metric has a value for each class.
+    """
+    metric = applicable(name, labels, positive)
+    if metric.average == "per_class":
+        raise ValueError(f"metric {metric.name!r} has a value a class: name a metric of the whole matrix.")
+    return metric
+
+
 def register(
     name: str,
     function: Callable[..., Any],

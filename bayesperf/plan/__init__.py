@@ -4,8 +4,7 @@
 be shown to be better than another, `precision` when an interval will be narrow enough.
 """
 
-from bayesperf.plan.result import Plan, UnreachableError
-from bayesperf.plan.sample_sizes import comparison, precision, sample_size
+from bayesperf.plan.sample_sizes import Plan, UnreachableError, comparison, precision, sample_size
 
 __all__ = [
     "Plan",

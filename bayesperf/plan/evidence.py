@@ -1,16 +1,16 @@
-"""What is known before new examples come, as plans need it: the share behind a metric, and what its trials are."""
+"""The evidence that a plan starts from: a metric's posterior so far, what its trials are, and its update by more."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayesperf import metrics
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.counts.joint_outcomes import JointOutcomes
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
@@ -18,14 +18,13 @@ from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.differences import ExactDistribution
 from bayesperf.metrics.exact_forms import Proportion, TwoProportions
 from bayesperf.metrics.metric import ARGUMENTS, Metric
-from bayesperf.plan.more_trials import parameters
 from bayesperf.posteriors.dirichlet import DirichletPosterior, posterior
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.prevalence import Prevalence
 
 type Evidence = ConfusionMatrix | Posterior | tuple[int, int] | None
 
-# What the trials of a share are called, by the cells that they fall into.
+# What the trials of a proportion are called, by the cells that they fall into.
 _TRIALS = {
     frozenset({"tp", "fn"}): "positives",
     frozenset({"fp", "tn"}): "negatives",
@@ -33,7 +32,7 @@ _TRIALS = {
     frozenset({"fn", "tn"}): "predicted negatives",
     frozenset({"tp", "fn", "fp"}): "examples that are or are called positive",
 }
-# Where two counts are put, of shares that are of all examples.
+# The cells that stand for successes and failures of a proportion of all examples.
 _CELLS = {"correct": "tp", "wrong": "fn"}
 
 
@@ -47,12 +46,12 @@ class MetricEvidence:
         Of the matrix.
     metric : Metric
         What is planned for.
-    distribution : Beta, Transformed or None
-        Its posterior, if it is a Beta or a function of one.
+    distribution : Beta, TransformedBeta or None
+        Its posterior, if it is a Beta or an increasing function of one.
     seen : str
         The evidence in words.
     of_examples : bool
-        Whether the evidence is of examples as they come, and says how many are positive.
+        Whether the evidence is a sample of examples as they occur, and so tells how many are positive.
     """
 
     post: DirichletPosterior
@@ -70,8 +69,8 @@ class MetricEvidence:
     def cells(self) -> frozenset[str]:
         """The cells that the metric's trials fall into; empty if they are examples of any kind."""
         form = self.metric.exact_form(len(self.post.labels))
-        share = form if isinstance(form, Proportion) else getattr(form, "proportion", None)
-        names = frozenset() if share is None else frozenset({*share.success, *share.failure})
+        proportion = form if isinstance(form, Proportion) else getattr(form, "proportion", None)
+        names = frozenset() if proportion is None else frozenset({*proportion.success, *proportion.failure})
         return names if names in _TRIALS and self.distribution is not None else frozenset()
 
     @property
@@ -80,7 +79,7 @@ class MetricEvidence:
         return _TRIALS.get(self.cells, "examples")
 
     def share_of_trials(self, prevalence: float | None) -> float | None:
-        """Return the share of examples that are trials: of the prevalence given, else of the evidence, if it tells."""
+        """Return the share of examples that are trials, at a given prevalence or by the evidence; None if unknown."""
         if prevalence is not None:
             positive = checks.probability("prevalence", prevalence)
             if self.trials not in ("positives", "negatives"):
@@ -97,7 +96,7 @@ class MetricEvidence:
         assert position is not None
         return float(sum(ARGUMENTS[name](expected, position) for name in self.cells))
 
-    def _expected_cells(self) -> NDArray[np.float64]:
+    def _expected_cells(self) -> Array:
         """Return the posterior mean of the cells, (K, K)."""
         cells = self.post.concentration.values
         if isinstance(self.post.prevalence, Prevalence):
@@ -105,13 +104,13 @@ class MetricEvidence:
             cells = cells / cells.sum(-1, keepdims=True) * weights[:, None]
         return np.asarray(cells / cells.sum())
 
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Array:
         """Return the Dirichlet weights of the whole matrix, (K²,).
 
         Raises
         ------
         ValueError
-            If the posterior is not of examples as they come.
+            If the posterior is not of a sample of examples as they occur.
         """
         what = f"a plan for {self.metric.name}"
         self.post.refuse_without_matrix(what)
@@ -119,40 +118,63 @@ class MetricEvidence:
             raise ValueError(f"{what}: it is of examples as they come, and this posterior is at a given prevalence.")
         return self.post.concentration.values.ravel()
 
-    def share_above(self, bound: float) -> tuple[float, float, float]:
-        """Return a, b and x such that the metric is on the better side of a bound where a Beta(a, b) is above x."""
-        known = self.distribution
-        assert known is not None
-        x = float(known.inverse(bound)) if isinstance(known, TransformedBeta) else bound
-        a, b = parameters(known)
+    def as_beta(self, bound: float) -> tuple[float, float, float]:
+        """Return a, b and x such that the metric is on the better side of a bound if a Beta(a, b) is above x."""
+        assert self.distribution is not None
+        a, b = beta_parameters(self.distribution)
+        x = float(self.distribution.inverse(bound)) if isinstance(self.distribution, TransformedBeta) else bound
         return (a, b, x) if self.metric.greater_is_better else (b, a, 1 - x)
 
 
+# ── More trials ──
+
+
+def beta_parameters(distribution: ExactDistribution) -> tuple[float, float]:
+    """Return a and b of the Beta that one quantity has, or is an increasing function of."""
+    beta = _beta_of(distribution)
+    return beta.a.item(), beta.b.item()
+
+
+def updated(distribution: ExactDistribution, successes: Counts, failures: Counts) -> ExactDistribution:
+    """Return the distribution of one quantity after more trials, (m,)."""
+    beta = _beta_of(distribution)
+    after = Beta(beta.a + successes[:, None], beta.b + failures[:, None])
+    return replace(distribution, base=after) if isinstance(distribution, TransformedBeta) else after
+
+
+def _beta_of(distribution: ExactDistribution) -> Beta:
+    return distribution.base if isinstance(distribution, TransformedBeta) else distribution
+
+
+# ── What evidence says of a metric ──
+
+
 def requirement_of(metric: str | Metric, bound: Any) -> Metric:
-    """Return a metric of which a bound can be required.
+    """Return a metric for which a bound can be required.
 
     Raises
     ------
     ValueError
         If the metric has no better direction, or the bound is not between those of the metric.
     """
-    wanted = _directed(metric)
-    low, high = wanted.bounds
+    required = _with_direction(metric)
+    low, high = required.bounds
     if not low < checks.number("requirement", bound) < high:
         raise ValueError(
-            f"requirement must be between {low:g} and {high:g}, both excluded, as {wanted.name} is; it is {bound}."
+            f"requirement must be between {low:g} and {high:g}, both excluded, as {required.name} is; it is {bound}."
         )
-    return wanted
+    return required
 
 
-def _directed(metric: str | Metric) -> Metric:
-    wanted = metrics.get(metric)
-    if wanted.greater_is_better is None:
-        raise ValueError(f"metric {wanted.name!r} has no one direction that is better, so there is nothing to show.")
-    return wanted
+def _with_direction(name: str | Metric) -> Metric:
+    """Return a metric of which more, or less, is better."""
+    metric = metrics.get(name)
+    if metric.greater_is_better is None:
+        raise ValueError(f"metric {metric.name!r} has no one direction that is better, so there is nothing to show.")
+    return metric
 
 
-def known(
+def metric_evidence(
     evidence: Any, prior: str | priors.Prior | None, metric: str | Metric, name: str = "evidence"
 ) -> MetricEvidence:
     """Return what evidence says of a metric.
@@ -164,10 +186,10 @@ def known(
     ValueError
         If it has leading dims, or the metric cannot be had, or has no better direction.
     """
-    wanted = _directed(metric)
-    if wanted.average == "per_class":
+    planned = _with_direction(metric)
+    if planned.average == "per_class":
         raise ValueError(
-            f"metric {wanted.name!r} is a value for every class. Plan for one: take "
+            f"metric {planned.name!r} is a value for every class. Plan for one: take "
             f"{name}.one_vs_rest().sel(label=...), and the metric without its suffix."
         )
     if isinstance(evidence, Posterior):
@@ -177,19 +199,19 @@ def known(
     elif isinstance(evidence, ConfusionMatrix):
         post, seen = posterior(evidence, prior), f"{int(evidence.total.sum())} examples"
     else:
-        cm, seen = _of_counts(evidence, wanted, name)
+        cm, seen = _matrix_of_counts(evidence, planned, name)
         post = posterior(cm, prior)
     if not isinstance(post, DirichletPosterior):
         raise TypeError(f"{name}: a posterior known by its draws cannot be updated with examples to come. Give counts.")
     if post.dims:
         raise ValueError(f"{name} has leading dims {list(post.dims)}: plan for one matrix, as {name}.isel(...).")
-    marginal = post[wanted]
-    found = marginal.distribution if isinstance(marginal.distribution, Beta | TransformedBeta) else None
+    marginal = post[planned]
+    exact = marginal.distribution if isinstance(marginal.distribution, Beta | TransformedBeta) else None
     of_examples = isinstance(evidence, ConfusionMatrix | Posterior) and bool(post.observed.sum() > 0)
-    return MetricEvidence(post, wanted, found, seen, of_examples)
+    return MetricEvidence(post, planned, exact, seen, of_examples)
 
 
-def _of_counts(evidence: Any, metric: Metric, name: str) -> tuple[ConfusionMatrix, str]:
+def _matrix_of_counts(evidence: Any, metric: Metric, name: str) -> tuple[ConfusionMatrix, str]:
     """Return a matrix of two classes in which a metric has so many successes and trials."""
     if evidence is None:
         return ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0), "no examples yet"
@@ -206,14 +228,14 @@ def _of_counts(evidence: Any, metric: Metric, name: str) -> tuple[ConfusionMatri
         raise ValueError(
             f"{name}: two counts say enough of a single share, and {metric.name} is none. Give a ConfusionMatrix."
         )
-    share = form if isinstance(form, Proportion) else form.proportion
-    good, bad = (_CELLS.get(names[0], names[0]) for names in (share.success, share.failure))
-    cells = dict.fromkeys(("tp", "fn", "fp", "tn"), 0) | {good: successes, bad: trials - successes}
+    proportion = form if isinstance(form, Proportion) else form.proportion
+    success, failure = (_CELLS.get(names[0], names[0]) for names in (proportion.success, proportion.failure))
+    cells = dict.fromkeys(("tp", "fn", "fp", "tn"), 0) | {success: successes, failure: trials - successes}
     return ConfusionMatrix.from_counts(**cells), f"{successes} of {trials}"
 
 
-def paired(counts: Any) -> JointOutcomes:
-    """Return the outcomes of two systems judged on the same examples."""
+def joint_outcomes(counts: Any) -> JointOutcomes:
+    """Return the joint outcomes of two systems judged on the same examples."""
     cm = counts.margins() if isinstance(counts, PairedConfusionMatrix) else counts
     outcomes = cm.outcomes if isinstance(cm, ConfusionMatrix) else None
     if outcomes is None:

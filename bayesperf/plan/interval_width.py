@@ -1,4 +1,4 @@
-"""How wide an interval will be after more trials of a share."""
+"""How wide the highest-density interval of a proportion will be after more trials."""
 
 from __future__ import annotations
 
@@ -8,50 +8,51 @@ import numpy as np
 
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.distributions.differences import ExactDistribution
-from bayesperf.plan.more_trials import after, parameters
-from bayesperf.plan.one_count import predictive
-from bayesperf.plan.search import from_some
+from bayesperf.plan.evidence import beta_parameters, updated
+from bayesperf.plan.one_count import beta_binomial_pmf
+from bayesperf.plan.search import smallest_by_bisection
 
-# Up to so many trials every outcome has its interval found; of more trials so many outcomes, and the rest lie between.
+# Of up to this many trials the interval of every outcome is computed; of more trials those of so many, and the widths
+# of the others are interpolated.
 _KNOTS = 400
 
 
 @dataclass(frozen=True, eq=False)
 class IntervalWidth:
-    """The highest-density interval of a share, or of a function of one, after n more trials.
+    """The width of the highest-density interval of a proportion, or an increasing function of one, after n more trials.
 
     Attributes
     ----------
-    known : Beta or Transformed
-        As the evidence stands.
+    distribution : Beta or TransformedBeta
+        The quantity as the evidence stands.
     prob : float
-        Of the interval.
-    most : float, optional
-        If given, `values` are the probability of at most that width; else the expected width.
+        Probability of the interval.
+    max_width : float, optional
+        If given, `curve` has the probability that the width is at most this; else the expected width.
     """
 
-    known: ExactDistribution
+    distribution: ExactDistribution
     prob: float
-    most: float | None = None
+    max_width: float | None = None
 
     @property
     def limit(self) -> float:
-        """Where the values tend to with ever more trials."""
-        return 0.0 if self.most is None else 1.0
+        """What the curve tends to with ever more trials."""
+        return 0.0 if self.max_width is None else 1.0
 
-    def values(self, n: Counts) -> tuple[Array, Array]:
-        """Return the expected width, or the probability that it is small enough, and its errors, 0."""
-        return np.array([self._value(int(one)) for one in n]), np.zeros(len(n))
+    def curve(self, n: Counts) -> tuple[Array, Array]:
+        """Return the expected width, or the probability that it is small enough, after n trials, and its errors, 0."""
+        return np.array([self._at(int(each)) for each in n]), np.zeros(len(n))
 
-    def smallest(self, target: float) -> int | None:
+    def smallest_n(self, target: float) -> int | None:
         """Return the smallest n from which on the target is met; None if it is beyond a million."""
-        sign = 1 if self.most is None else -1
-        return from_some(lambda n: sign * self._value(n) <= sign * target, teeth=True)
+        sign = 1 if self.max_width is None else -1
+        return smallest_by_bisection(lambda n: sign * self._at(n) <= sign * target, sawtooth=True)
 
-    def _value(self, n: int) -> float:
-        chances = predictive(np.arange(n + 1), n, *parameters(self.known))
+    def _at(self, n: int) -> float:
+        probabilities = beta_binomial_pmf(np.arange(n + 1), n, *beta_parameters(self.distribution))
         widths = self.of_outcomes(n)
-        return float(chances @ (widths if self.most is None else widths <= self.most))
+        return float(probabilities @ (widths if self.max_width is None else widths <= self.max_width))
 
     def of_outcomes(self, n: int) -> Array:
         """Return the widths after 0, 1, …, n successes of n, (n + 1,).
@@ -60,8 +61,8 @@ class IntervalWidth:
         """
         successes = np.arange(n + 1)
         angle = np.arcsin(np.sqrt(successes / max(n, 1)))
-        tried = successes
+        knots = successes
         if n > _KNOTS:
-            tried = np.unique(np.round(n * np.sin(np.linspace(0, np.pi / 2, _KNOTS)) ** 2).astype(int))
-        ends = after(self.known, tried, n - tried).hdi(self.prob)
-        return np.interp(angle, angle[tried], ends[:, 1] - ends[:, 0])
+            knots = np.unique(np.round(n * np.sin(np.linspace(0, np.pi / 2, _KNOTS)) ** 2).astype(int))
+        intervals = updated(self.distribution, knots, n - knots).hdi(self.prob)
+        return np.interp(angle, angle[knots], intervals[:, 1] - intervals[:, 0])

@@ -6,30 +6,149 @@ be shown to be better than another, `precision` when an interval will be narrow 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.metrics.metric import Metric
-from bayesperf.plan import evidence as evidence_
-from bayesperf.plan.evidence import Evidence, MetricEvidence
+from bayesperf.plan.evidence import Evidence, MetricEvidence, joint_outcomes, metric_evidence, requirement_of
 from bayesperf.plan.interval_width import IntervalWidth
 from bayesperf.plan.one_count import OneCount
-from bayesperf.plan.result import Plan, PlanText, Source, UnreachableError, planned
-from bayesperf.plan.simulated import SimulatedOutcomes, of_metric
-from bayesperf.plan.two_counts import independent, paired
+from bayesperf.plan.simulated import ProbabilityMet, SimulatedOutcomes
+from bayesperf.plan.two_counts import IndependentCounts, PairedCounts
 from bayesperf.posteriors.joint import discordant
 from bayesperf.posteriors.posterior import Posterior
 
-__all__ = ["Plan", "UnreachableError", "comparison", "precision", "sample_size"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Question = Literal["meet", "settle"]
-# Simulated outcomes, where there are more than can be summed up.
+# How many outcomes are simulated, where there are more than can be summed over.
 SIMULATIONS = 1000
+# How many points a curve has, if none are asked for.
+_POINTS = 60
+
+
+class UnreachableError(ValueError):
+    """No number of examples is enough.
+
+    Attributes
+    ----------
+    limit : float
+        The assurance that ever more examples tend to.
+    settles : Plan or None
+        What settles the question one way or the other, if a million trials can.
+    """
+
+    def __init__(self, message: str, limit: float, settles: Plan | None = None):
+        super().__init__(message)
+        self.limit = limit
+        self.settles = settles
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """How many new examples are needed. Made by `sample_size`, `comparison` and `precision`.
+
+    Attributes
+    ----------
+    n : int
+        The smallest number of the metric's trials from which on the target is met.
+    counts : str
+        What `n` counts: "positives" for recall, "examples" for accuracy.
+    claim : str
+        What is planned for, in words.
+    quantity : {"assurance", "width"}
+        What `curve` shows: the probability that the claim will be shown, or the expected width of an interval.
+    target : float
+        The assurance or the width asked for.
+    reached : float
+        What it is at `n`.
+    mcse : float
+        The Monte Carlo standard error of `reached`; 0 if it is an exact sum.
+    limit : float
+        Where it tends to with ever more examples. For a requirement that is to be met, it is the probability that it is
+        met as the evidence stands.
+    basis : str
+        Evidence and prior, in words.
+    share : float or None
+        Share of examples that are the metric's trials, if known.
+    """
+
+    n: int
+    counts: str
+    claim: str
+    quantity: str
+    target: float
+    reached: float
+    mcse: float
+    limit: float
+    basis: str
+    share: float | None
+    _curve: Callable[[Counts], tuple[Array, Array]]
+
+    @property
+    def examples(self) -> int:
+        """Examples that hold `n` trials of the metric on average, n divided by their share.
+
+        Chance makes it some more or fewer: to be sure, take examples until n of them are trials. Where the share comes
+        from the evidence, it is its posterior mean.
+
+        Raises
+        ------
+        ValueError
+            If it is not known which share of the examples are trials.
+        """
+        if self.share is None:
+            raise ValueError(
+                f"examples: n counts {self.counts}, and nothing says which share of the examples they are. Give "
+                "prevalence, or evidence that is a ConfusionMatrix of examples as they come."
+            )
+        return math.ceil(self.n / self.share - 1e-9)
+
+    def curve(self, n: ArrayLike | None = None) -> xr.DataArray:
+        """Return the assurance, or the expected width, against the number of trials.
+
+        Parameters
+        ----------
+        n : int or array-like (m,), optional
+            By default from 0 to twice the answer.
+
+        Returns
+        -------
+        xarray.DataArray
+            With dim ``n``; 0-d for one number. Its coordinate ``mcse`` is the Monte Carlo standard error of each.
+        """
+        most = max(2 * self.n, 20)
+        asked = np.unique(np.linspace(0, most, _POINTS).astype(int)) if n is None else np.asarray(n)
+        if asked.ndim > 1 or not asked.size:
+            raise ValueError(f"n must be a number or a list of numbers of {self.counts}; it is {n!r}.")
+        whole = checks.whole_numbers("n", np.atleast_1d(asked)).astype(np.int64)
+        values, errors = self._curve(whole)
+        curve = xr.DataArray(values, {"n": whole, "mcse": ("n", errors)}, ["n"], name=self.quantity)
+        return curve if asked.ndim else curve.isel(n=0)
+
+    def plot(self, n: ArrayLike | None = None) -> Figure:
+        """Draw the curve with the target, the limit and the answer."""
+        from bayesperf import plots
+
+        return plots.plan(self, n)
+
+    def __repr__(self) -> str:
+        error = f" ± {self.mcse:.2g}" if self.mcse else ""
+        asked = f"{self.quantity} {self.reached:.4g}{error} (wanted {self.target:g})"
+        return f"<bayesperf.Plan: {self.n} {self.counts}; {asked} of {self.claim}>"
 
 
 def sample_size(
@@ -128,18 +247,18 @@ def sample_size(
     <bayesperf.Plan: 208 positives; assurance 0.8136 (wanted 0.8) of P(recall > 0.7) ≥ 0.95>
     """
     _check_probabilities(confidence, assurance)
-    evidence_.requirement_of(metric, requirement)
-    known = evidence_.known(evidence, prior, metric)
-    source: Source
-    if known.distribution is not None:
-        source = OneCount(*known.share_above(requirement), confidence)
+    requirement_of(metric, requirement)
+    so_far = metric_evidence(evidence, prior, metric)
+    model: AssuranceModel
+    if so_far.distribution is not None:
+        model = OneCount(*so_far.as_beta(requirement), confidence)
     else:
-        left = of_metric(known.post, known.metric, requirement)
+        met = ProbabilityMet(so_far.post, so_far.metric, requirement)
         simulations = checks.count("simulations", simulations, least=100)
-        source = SimulatedOutcomes(known.weights(), left, confidence, simulations, checks.seed(random_seed))
-    claim = f"{known.metric.title} {'>' if known.metric.greater_is_better else '<'} {requirement:g}"
-    words = PlanText(known.trials, claim, known.basis, known.share_of_trials(prevalence))
-    return planned(source, assurance, question, words)
+        model = SimulatedOutcomes(so_far.weights(), met, confidence, simulations, checks.seed(random_seed))
+    claim = f"{so_far.metric.title} {'>' if so_far.metric.greater_is_better else '<'} {requirement:g}"
+    text = PlanText(so_far.trials, claim, so_far.basis, so_far.share_of_trials(prevalence))
+    return smallest_plan(model, assurance, question, text)
 
 
 def comparison(
@@ -213,8 +332,8 @@ def comparison(
     if not -1 < margin < 1:
         raise ValueError(f"margin must be between -1 and 1, both excluded; it is {margin:g}.")
     options = (metric, prior, prevalence, margin, confidence)
-    source, words = _paired(a, *options) if b is None else _independent(a, b, *options)
-    return planned(source, assurance, question, words)
+    model, text = _same_examples(a, *options) if b is None else _different_examples(a, b, *options)
+    return smallest_plan(model, assurance, question, text)
 
 
 def precision(
@@ -262,62 +381,69 @@ def precision(
     372
     """
     confidence = checks.probability("confidence", confidence)
-    known = evidence_.known(evidence, prior, metric)
-    low, high = known.metric.bounds
+    so_far = metric_evidence(evidence, prior, metric)
+    low, high = so_far.metric.bounds
     if not 0 < checks.number("width", width) < high - low:
         raise ValueError(f"width must be above 0 and less than the metric's range, {high - low:g}; it is {width}.")
-    if known.distribution is None:
+    if so_far.distribution is None:
         raise ValueError(
-            f"metric {known.metric.name!r}: its posterior is no Beta, nor a function of one, and widths of others are "
+            f"metric {so_far.metric.name!r}: its posterior is no Beta, nor a function of one, and widths of others are "
             "not planned. Plan for its parts, as recall and specificity."
         )
-    share = known.share_of_trials(prevalence)
+    share = so_far.share_of_trials(prevalence)
     if assurance is not None:
         assurance = checks.probability("assurance", assurance)
-    widths = IntervalWidth(known.distribution, confidence, None if assurance is None else width)
+    model = IntervalWidth(so_far.distribution, confidence, None if assurance is None else width)
     target, quantity = (width, "width") if assurance is None else (assurance, "assurance")
-    n = widths.smallest(target)
+    n = model.smallest_n(target)
     if n is None:
-        raise ValueError(f"width: more than a million {known.trials} are needed for {width:g}. Ask for a wider one.")
-    reached = widths.values(np.array([n]))[0].item()
-    what = f"{100 * confidence:g} % highest-density interval of {known.metric.title}"
-    claim = f"expected width of the {what}" if assurance is None else f"width of the {what} ≤ {width:g}"
+        raise ValueError(f"width: more than a million {so_far.trials} are needed for {width:g}. Ask for a wider one.")
+    interval = f"{100 * confidence:g} % highest-density interval of {so_far.metric.title}"
     return Plan(
-        n, known.trials, claim, quantity, target, reached, 0.0, widths.limit, known.basis, share, widths.values
-    )  # fmt: skip
+        n=n,
+        counts=so_far.trials,
+        claim=f"expected width of the {interval}" if assurance is None else f"width of the {interval} ≤ {width:g}",
+        quantity=quantity,
+        target=target,
+        reached=model.curve(np.array([n]))[0].item(),
+        mcse=0.0,
+        limit=model.limit,
+        basis=so_far.basis,
+        share=share,
+        _curve=model.curve,
+    )
 
 
-# ── What plans of two systems are made of ─────────────────────────────────────────────────────────────────────────────
+# ── Plans of two systems ──
 
 
-def _paired(
+def _same_examples(
     counts: Any,
     metric: str | Metric,
     prior: str | priors.Prior | None,
     prevalence: float | None,
     margin: float,
     confidence: float,
-) -> tuple[Source, PlanText]:
-    outcomes = evidence_.paired(counts)
+) -> tuple[AssuranceModel, PlanText]:
+    """Return the model of two systems judged on the same examples, and what its plan is of."""
+    outcomes = joint_outcomes(counts)
     a, b = map(str, outcomes.names)
-    known = evidence_.known(
-        ConfusionMatrix(outcomes.margins(), outcomes.pos_label).isel(**{outcomes.dim: 0}), prior, metric
-    )
-    parts = discordant(outcomes, known.metric, prior)
-    if parts is None:
+    matrix_of_a = ConfusionMatrix(outcomes.margins(), outcomes.pos_label).isel(**{outcomes.dim: 0})
+    so_far = metric_evidence(matrix_of_a, prior, metric)
+    weights = discordant(outcomes, so_far.metric, prior)
+    if weights is None:
         raise ValueError(
-            f"metric {known.metric.name!r}: on the same examples, plans are for shares of all examples of certain "
+            f"metric {so_far.metric.name!r}: on the same examples, plans are for shares of all examples of certain "
             "classes, as accuracy, recall and specificity; it is none. Plan for those, or for other examples: give b."
         )
-    first, second, rest = (part.item() for part in parts)
-    if not known.metric.greater_is_better:
-        first, second = second, first
-    basis = f"{known.seen} judged by both; prior: {known.post.prior_text}"
-    words = PlanText(known.trials, _better(a, b, known, margin), basis, known.share_of_trials(prevalence))
-    return paired(first, second, rest, margin, confidence), words
+    only_a, only_b, rest = (weight.item() for weight in weights)
+    first, second = (only_a, only_b) if so_far.metric.greater_is_better else (only_b, only_a)
+    basis = f"{so_far.seen} judged by both; prior: {so_far.post.prior_text}"
+    text = PlanText(so_far.trials, _better(a, b, so_far, margin), basis, so_far.share_of_trials(prevalence))
+    return PairedCounts(first, second, rest, margin, confidence), text
 
 
-def _independent(
+def _different_examples(
     a: Any,
     b: Any,
     metric: str | Metric,
@@ -325,29 +451,105 @@ def _independent(
     prevalence: float | None,
     margin: float,
     confidence: float,
-) -> tuple[Source, PlanText]:
-    one, other = (evidence_.known(side, prior, metric, name) for name, side in (("a", a), ("b", b)))
-    first, second = one.distribution, other.distribution
-    if first is None or second is None:
+) -> tuple[AssuranceModel, PlanText]:
+    """Return the model of two systems judged on examples of their own, and what its plan is of."""
+    of_a, of_b = (metric_evidence(side, prior, metric, name) for name, side in (("a", a), ("b", b)))
+    if of_a.distribution is None or of_b.distribution is None:
         raise ValueError(
-            f"metric {one.metric.name!r}: its posterior is no Beta, nor a function of one, and differences of others "
+            f"metric {of_a.metric.name!r}: its posterior is no Beta, nor a function of one, and differences of others "
             "are not planned. Plan for its parts, as recall and specificity."
         )
-    shares = [side.share_of_trials(prevalence) for side in (one, other)]
+    shares = [side.share_of_trials(prevalence) for side in (of_a, of_b)]
     share = None if None in shares else min(share for share in shares if share is not None)
-    same = one.post.prior_text == other.post.prior_text
-    basis = f"{one.seen if same else one.basis} and {other.basis}"
-    words = PlanText(f"{one.trials} each", _better("a", "b", one, margin), basis, share)
-    better, worse = (first, second) if one.metric.greater_is_better else (second, first)
-    return independent(better, worse, margin, confidence), words
+    same_prior = of_a.post.prior_text == of_b.post.prior_text
+    basis = f"{of_a.seen if same_prior else of_a.basis} and {of_b.basis}"
+    text = PlanText(f"{of_a.trials} each", _better("a", "b", of_a, margin), basis, share)
+    sides = of_a.distribution, of_b.distribution
+    better, other = sides if of_a.metric.greater_is_better else sides[::-1]
+    return IndependentCounts(better, other, margin, confidence), text
 
 
-def _better(a: str, b: str, known: MetricEvidence, margin: float) -> str:
+def _better(a: str, b: str, so_far: MetricEvidence, margin: float) -> str:
+    """Return the claim that a is better than b, in words."""
     by = f" by more than {margin:g}" if margin else ""
-    return f"{known.metric.title} of {a} better than of {b}{by}"
+    return f"{so_far.metric.title} of {a} better than of {b}{by}"
 
 
 def _check_probabilities(confidence: float, assurance: float) -> None:
     if checks.probability("confidence", confidence) <= 0.5:
         raise ValueError(f"confidence must be above 0.5: less shows nothing; it is {confidence}.")
     checks.probability("assurance", assurance)
+
+
+# ── The smallest number of examples ──
+
+
+class AssuranceModel(Protocol):
+    """How probable it is that new examples show a claim: `OneCount`, `TwoCounts` and `SimulatedOutcomes`."""
+
+    @property
+    def confidence(self) -> float:
+        """Posterior probability that shows the claim."""
+
+    @property
+    def probability_now(self) -> float:
+        """The probability of the claim as the evidence stands."""
+
+    def assurance(self, n: Counts, either_way: bool) -> tuple[Array, Array]:
+        """Return the probability that n examples show the claim (or either it or its contrary), and its errors."""
+
+    def smallest_n(self, assurance: float, either_way: bool) -> int | None:
+        """Return the smallest n from which on the assurance is reached; None if it is beyond a million."""
+
+
+class PlanText(NamedTuple):
+    """What a plan is of: what is counted, the claim, the evidence, and the share of examples that are counted."""
+
+    counts: str
+    claim: str
+    basis: str
+    share: float | None
+
+
+def smallest_plan(model: AssuranceModel, assurance: float, question: str, text: PlanText) -> Plan:
+    """Return the plan with the smallest n that reaches an assurance; raise if no n does."""
+    either_way = checks.one_of("question", question, ("meet", "settle")) == "settle"
+    limit = 1.0 if either_way else model.probability_now
+    if limit <= assurance:
+        raise _unreachable(model, assurance, text)
+    n = model.smallest_n(assurance, either_way)
+    if n is None:
+        raise ValueError(
+            f"assurance: more than a million {text.counts} are needed for {assurance:g}. Ask for less assurance, less "
+            "confidence, or another requirement."
+        )
+    values, errors = model.assurance(np.array([n]), either_way)
+    contrary = f" or ≤ {1 - model.confidence:g}" if either_way else ""
+    return Plan(
+        n=n,
+        counts=text.counts,
+        claim=f"P({text.claim}) ≥ {model.confidence:g}{contrary}",
+        quantity="assurance",
+        target=assurance,
+        reached=values.item(),
+        mcse=errors.item(),
+        limit=limit,
+        basis=text.basis,
+        share=text.share,
+        _curve=partial(model.assurance, either_way=either_way),
+    )
+
+
+def _unreachable(model: AssuranceModel, assurance: float, text: PlanText) -> UnreachableError:
+    try:
+        settles = smallest_plan(model, assurance, "settle", text)
+        takes = f"{settles.n} {text.counts} settle it" if settles.n else "it is settled already"
+    except ValueError:
+        settles, takes = None, f"it takes more than a million {text.counts} to settle it"
+    return UnreachableError(
+        f"assurance: {assurance:g} is out of reach. As the evidence stands, P({text.claim}) is "
+        f"{model.probability_now:.3f}; with ever more {text.counts} the assurance tends to that, for they may as well "
+        f"show the contrary. One way or the other, with the same assurance, {takes}: question='settle'.",
+        model.probability_now,
+        settles,
+    )

@@ -1,4 +1,4 @@
-"""The smallest number from which on something holds, of what may rise with the teeth of a saw."""
+"""The smallest number from which on a condition holds, where it may at first hold and fail by turns."""
 
 from __future__ import annotations
 
@@ -12,40 +12,43 @@ from numpy.typing import NDArray
 
 # The greatest answer that is looked for.
 MOST = 2**20
-# Up to so many there are teeth in any case; an answer that need not be exact is known to a fiftieth.
+# Answers up to this are always checked for teeth; those that need not be exact are accurate to one part in fifty.
 _FEW, _COARSE = 32, 50
 
 
-def from_all(holds: Callable[[int], NDArray[np.bool_]]) -> int | None:
-    """Return the smallest n from which on it holds, up to twice as far at least; None if it is beyond `MOST`.
+def smallest_of_all(holds_up_to: Callable[[int], NDArray[np.bool_]]) -> int | None:
+    """Return the smallest n from which on a condition holds, looking at every number.
+
+    The condition is seen to hold up to twice the answer at least. None if the answer is beyond `MOST`.
 
     Parameters
     ----------
-    holds : callable
-        From a number to whether it holds at 0, 1, … and that number.
+    holds_up_to : callable
+        From a number to whether the condition holds at 0, 1, … and that number.
     """
     most = 2048
     while most <= 2 * MOST:
-        n = int(np.flatnonzero(np.append(True, ~holds(most)))[-1])
+        n = int(np.flatnonzero(np.append(True, ~holds_up_to(most)))[-1])
         if n <= most // 2:
             return n
         most *= 4
     return None
 
 
-def from_some(holds: Callable[[int], Any], *, exact: bool = True, teeth: bool = False) -> int | None:
-    """Return the smallest n from which on it holds, trying numbers one at a time; None if it is beyond `MOST`.
+def smallest_by_bisection(holds: Callable[[int], Any], *, exact: bool = True, sawtooth: bool = False) -> int | None:
+    """Return the smallest n from which on a condition holds, trying numbers one at a time; None if beyond `MOST`.
 
-    Doubles, then halves.
+    The number is doubled until the condition holds there and at twice the number, and then bisected.
 
     Parameters
     ----------
     holds : callable
-        From a number to whether it holds there.
+        From a number to whether the condition holds there.
     exact : bool
         Whether the answer is wanted to the last unit.
-    teeth : bool
-        Whether what has begun to hold may fail once more soon after: then every number up to 2√n beyond is tried too.
+    sawtooth : bool
+        Whether the condition may fail once more soon after it first holds: every number up to 2√n beyond the answer is
+        then tried too.
     """
     holds = cache(holds)
     high = 1
@@ -57,7 +60,7 @@ def from_some(holds: Callable[[int], Any], *, exact: bool = True, teeth: bool = 
     while high - low > max(1, 0 if exact else low // _COARSE):
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
-    if not teeth and high > _FEW:
+    if not sawtooth and high > _FEW:
         return high
     while fails := [n for n in range(high + 1, high + 2 * math.isqrt(high) + 2) if not holds(n)]:
         high = fails[-1] + 1

@@ -1,4 +1,4 @@
-"""What the next examples may show, where no running sum tells: all outcomes if they are few, else simulated ones."""
+"""The assurance of a claim about any metric: sums over all outcomes if they are few, else over simulated ones."""
 
 from __future__ import annotations
 
@@ -14,76 +14,76 @@ from scipy import special
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.metrics.metric import Metric
-from bayesperf.plan.search import from_some
+from bayesperf.plan.search import smallest_by_bisection
 from bayesperf.posteriors.dirichlet import DirichletPosterior
 
-# Draws behind the probability that one simulated outcome leaves, of a metric without a closed form.
-_INNER = 1000
-# With so many outcomes a search makes do where their share is so many standard errors from what is wanted.
-_SKETCH, _CLEAR = 200, 4
+# Draws behind the probability of a claim after one simulated outcome, of a metric without a closed form.
+_DRAWS_PER_OUTCOME = 1000
+# A search is content with this many simulations where their estimate is this many standard errors from what is wanted.
+_FIRST_SIMULATIONS, _CLEAR_ERRORS = 200, 4
 
 
 @dataclass(frozen=True, eq=False)
 class SimulatedOutcomes:
-    """Outcomes of n new examples, and the probability of the claim that each outcome leaves.
+    """Outcomes of n new examples, and the probability of a claim after each outcome.
 
     Attributes
     ----------
     weights : numpy.ndarray (cells,)
         Dirichlet weights of the cells that an example may fall into.
-    probability : callable
+    posterior_probability : callable
         From counts (m, cells) to the probability of the claim, (m,).
     confidence : float
-        Which probability shows the claim.
+        Posterior probability that shows the claim.
     simulations, random_seed : int
         How many outcomes are simulated, where there are more; and their seed, the same for every n.
     """
 
     weights: Array
-    probability: Callable[[Counts], Array]
+    posterior_probability: Callable[[Counts], Array]
     confidence: float
     simulations: int
     random_seed: int
 
     @property
-    def limit(self) -> float:
+    def probability_now(self) -> float:
         """The probability of the claim as the evidence stands."""
-        return float(self.probability(np.zeros((1, len(self.weights)), int))[0])
+        return float(self.posterior_probability(np.zeros((1, len(self.weights)), int))[0])
 
-    def values(self, n: Counts, both: bool) -> tuple[Array, Array]:
-        """Return the probability that n examples show the claim, or one of it and its contrary, and its errors."""
-        found = np.array([self._value(int(one), both, self.simulations) for one in n])
-        return found[:, 0], found[:, 1]
+    def assurance(self, n: Counts, either_way: bool) -> tuple[Array, Array]:
+        """Return the probability that n examples show the claim (or either it or its contrary), and its errors."""
+        estimates = np.array([self._assurance_at(int(each), either_way, self.simulations) for each in n])
+        return estimates[:, 0], estimates[:, 1]
 
-    def smallest(self, assurance: float, both: bool) -> int | None:
-        """Return about the smallest n from which on it is great enough; None if it is beyond a million."""
+    def smallest_n(self, assurance: float, either_way: bool) -> int | None:
+        """Return about the smallest n from which on the assurance is reached; None if it is beyond a million."""
 
         def reached(n: int) -> bool:
-            # A few outcomes decide what is far from it.
-            value, error = self._value(n, both, min(_SKETCH, self.simulations))
-            near = abs(value - assurance) < _CLEAR * error
-            return (self._value(n, both, self.simulations)[0] if near else value) >= assurance
+            # A few outcomes decide where the assurance is far from what is wanted.
+            value, error = self._assurance_at(n, either_way, min(_FIRST_SIMULATIONS, self.simulations))
+            if abs(value - assurance) < _CLEAR_ERRORS * error:
+                value, _ = self._assurance_at(n, either_way, self.simulations)
+            return value >= assurance
 
-        return from_some(reached, exact=False)
+        return smallest_by_bisection(reached, exact=False)
 
-    def _value(self, n: int, both: bool, simulations: int) -> tuple[float, float]:
+    def _assurance_at(self, n: int, either_way: bool, simulations: int) -> tuple[float, float]:
         exact = math.comb(n + len(self.weights) - 1, n) <= simulations
         if exact:
             counts = every_outcome(n, len(self.weights))
-            chances = outcome_probability(counts, self.weights)
+            probabilities = outcome_probability(counts, self.weights)
         else:
-            counts, chances = self._simulated(n)[:simulations], np.full(simulations, 1 / simulations)
-        left = self.probability(counts)
-        met = (left >= self.confidence) | (both & (left <= 1 - self.confidence))
-        share = min(float(met @ chances), 1.0)
-        return share, 0.0 if exact else math.sqrt(share * (1 - share) / simulations)
+            counts, probabilities = self._simulated(n)[:simulations], np.full(simulations, 1 / simulations)
+        after = self.posterior_probability(counts)
+        shown = (after >= self.confidence) | (either_way & (after <= 1 - self.confidence))
+        value = min(float(shown @ probabilities), 1.0)
+        return value, 0.0 if exact else math.sqrt(value * (1 - value) / simulations)
 
     def _simulated(self, n: int) -> Counts:
-        """Return counts (simulations, cells): of the same shares and the same luck for every n, or the curve jumps."""
+        """Return counts (simulations, cells), from the same random numbers for every n, or the curve would be rough."""
         rng = np.random.default_rng(self.random_seed)
-        return fallen(
-            n, rng.dirichlet(self.weights, self.simulations), rng.random((self.simulations, len(self.weights)))
-        )
+        probabilities = rng.dirichlet(self.weights, self.simulations)
+        return multinomial_quantiles(n, probabilities, rng.random((self.simulations, len(self.weights))))
 
 
 def every_outcome(n: int, cells: int) -> Counts:
@@ -92,15 +92,15 @@ def every_outcome(n: int, cells: int) -> Counts:
     return np.diff(bars, prepend=-1, append=n + cells - 1) - 1
 
 
-def fallen(n: int, shares: Array, luck: Array) -> Counts:
-    """Return how n examples fall into cells of given shares, (m, cells), at quantiles `luck` of each cell in turn."""
+def multinomial_quantiles(n: int, probabilities: Array, levels: Array) -> Counts:
+    """Return counts (m, cells) of n examples: cell by cell, binomial quantiles of what the cells before left."""
     from scipy.stats import binom
 
-    left, rest = np.full(len(shares), n), np.cumsum(shares[:, ::-1], 1)[:, ::-1]
-    counts = np.zeros(shares.shape, int)
-    for cell in range(shares.shape[1] - 1):
-        chance = np.clip(shares[:, cell] / np.maximum(rest[:, cell], 1e-300), 0, 1)
-        counts[:, cell] = np.maximum(binom.ppf(luck[:, cell], left, chance), 0)
+    left, rest = np.full(len(probabilities), n), np.cumsum(probabilities[:, ::-1], 1)[:, ::-1]
+    counts = np.zeros(probabilities.shape, int)
+    for cell in range(probabilities.shape[1] - 1):
+        conditional = np.clip(probabilities[:, cell] / np.maximum(rest[:, cell], 1e-300), 0, 1)
+        counts[:, cell] = np.maximum(binom.ppf(levels[:, cell], left, conditional), 0)
         left = left - counts[:, cell]
     counts[:, -1] = left
     return counts
@@ -109,24 +109,29 @@ def fallen(n: int, shares: Array, luck: Array) -> Counts:
 def outcome_probability(counts: Counts, weights: Array) -> Array:
     """Return the Dirichlet-multinomial probability of counts (m, cells)."""
     n, total = counts[0].sum(), weights.sum()
-    rising = special.gammaln(weights + counts) - special.gammaln(weights) - special.gammaln(counts + 1)
-    whole = special.gammaln(n + 1) + special.gammaln(total) - special.gammaln(total + n)
-    return np.asarray(np.exp(rising.sum(-1) + whole))
+    log_cells = special.gammaln(weights + counts) - special.gammaln(weights) - special.gammaln(counts + 1)
+    log_total = special.gammaln(n + 1) + special.gammaln(total) - special.gammaln(total + n)
+    return np.asarray(np.exp(log_cells.sum(-1) + log_total))
 
 
-def of_metric(post: DirichletPosterior, metric: Metric, bound: float) -> Callable[[Counts], Array]:
-    """Return the probability that a metric is above a bound, or below it if less is better, after more examples."""
-    template = post.concentration
+@dataclass(frozen=True, eq=False)
+class ProbabilityMet:
+    """The probability that a metric is above a bound, or below it if less is better, after more examples.
 
-    def probability(counts: Counts) -> Array:
-        cells = counts.reshape(-1, *template.shape)
-        dims = ("future", *CELL_DIMS)
-        coords = {"future": np.arange(len(cells))} | {dim: template[dim].values for dim in CELL_DIMS}
-        more = xr.DataArray(cells, coords, dims)
-        draws = post.n_draws if len(cells) == 1 else _INNER
-        new = replace(post, concentration=more + template, observed=more + post.observed, n_draws=draws)
-        marginal = new[metric]
-        found = marginal.sf(bound) if metric.greater_is_better else marginal.cdf(bound)
-        return np.asarray(found.values)
+    Called with the counts of the new examples in the cells, (m, cells).
+    """
 
-    return probability
+    post: DirichletPosterior
+    metric: Metric
+    bound: float
+
+    def __call__(self, counts: Counts) -> Array:
+        prior = self.post.concentration
+        cells = counts.reshape(-1, *prior.shape)
+        coords = {"future": np.arange(len(cells))} | {dim: prior[dim].values for dim in CELL_DIMS}
+        more = xr.DataArray(cells, coords, ("future", *CELL_DIMS))
+        draws = self.post.n_draws if len(cells) == 1 else _DRAWS_PER_OUTCOME
+        after = replace(self.post, concentration=more + prior, observed=more + self.post.observed, n_draws=draws)
+        marginal = after[self.metric]
+        met = marginal.sf(self.bound) if self.metric.greater_is_better else marginal.cdf(self.bound)
+        return np.asarray(met.values)

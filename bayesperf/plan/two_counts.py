@@ -1,8 +1,8 @@
-"""How probable it is that two counts together show what is asked: sums over one of them of tails of the other."""
+"""The assurance that two counts show one system better: sums over one count of tail probabilities of the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,151 +12,207 @@ from bayesperf.core.arrays import Array, Counts
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.differences import ExactDistribution, difference, discordant
 from bayesperf.distributions.quadrature import beta_nodes
-from bayesperf.plan.more_trials import after, parameters
-from bayesperf.plan.one_count import predictive
-from bayesperf.plan.search import from_some
+from bayesperf.plan.evidence import beta_parameters, updated
+from bayesperf.plan.one_count import beta_binomial_pmf
+from bayesperf.plan.search import smallest_by_bisection
 
-# The critical first count is searched for at so many of the second count, evenly spaced, and as many of the most
-# probable, and interpolated at the rest; and the sum runs over so many.
+# The critical first count is searched for at this many values of the second count, evenly spaced, and as many of the
+# most probable, and interpolated at the rest; and the sum runs over this many terms.
 _KNOTS, _TERMS = 49, 2048
-# How near a whole number the interpolation leaves open on which side of it the critical count lies.
-_OPEN = 0.1
-# Mass of the second count that the sum may leave out at either end.
+# Where the interpolation is this near a whole number, it does not tell on which side of it the critical count lies.
+_NEAR_WHOLE = 0.1
+# Probability of the second count that the sum may leave out at either end.
 _TAIL = 1e-10
 
 
-@dataclass(frozen=True, eq=False)
-class TwoCounts:
-    """Two counts of n new examples, and a claim that the first speaks for and the second against.
+class TwoCounts(ABC):
+    """Two counts of n new examples, and a claim that the first count supports and the second one contradicts.
 
     Attributes
     ----------
-    left : callable
-        From the counts (m,) and n to the probability of the claim that they leave, (m,).
-    against : tuple of two float
-        The second count is Beta-binomial(n, against).
-    speaking : tuple of two float
-        The first count is Beta-binomial of these and its trials.
-    trials : callable
-        From the second count and n to the trials of the first.
     confidence : float
         Posterior probability that shows the claim.
+    first_weights, second_weights : tuple of two float
+        The second count is Beta-binomial(n, *second_weights), and the first one Beta-binomial(`first_trials`,
+        *first_weights).
     """
 
-    left: Callable[[Counts, Counts, int], Array]
-    against: tuple[float, float]
-    speaking: tuple[float, float]
-    trials: Callable[[Counts, int], Counts]
     confidence: float
 
     @property
-    def limit(self) -> float:
+    @abstractmethod
+    def first_weights(self) -> tuple[float, float]: ...
+
+    @property
+    @abstractmethod
+    def second_weights(self) -> tuple[float, float]: ...
+
+    @abstractmethod
+    def first_trials(self, second: Counts, n: int) -> Counts:
+        """Return the number of trials of the first count, given the second."""
+
+    @abstractmethod
+    def posterior_probability(self, first: Counts, second: Counts, n: int) -> Array:
+        """Return the probability of the claim after these counts (m,) of n examples, (m,)."""
+
+    @property
+    def probability_now(self) -> float:
         """The probability of the claim as the evidence stands."""
         nothing = np.zeros(1, int)
-        return float(self.left(nothing, nothing, 0)[0])
+        return float(self.posterior_probability(nothing, nothing, 0)[0])
 
-    def values(self, n: Counts, both: bool) -> tuple[Array, Array]:
-        """Return the probability that n examples show the claim, or one of it and its contrary, and its errors, 0."""
-        return np.array([self._value(int(one), both) for one in n]), np.zeros(len(n))
+    def assurance(self, n: Counts, either_way: bool) -> tuple[Array, Array]:
+        """Return the probability that n examples show the claim (or either it or its contrary), and its errors, 0."""
+        return np.array([self._assurance_at(int(each), either_way) for each in n]), np.zeros(len(n))
 
-    def smallest(self, assurance: float, both: bool) -> int | None:
-        """Return the smallest n from which on that probability is great enough; None if it is beyond a million."""
-        # The sum over the second count wears the teeth away.
-        return from_some(lambda n: self._value(n, both) >= assurance)
+    def smallest_n(self, assurance: float, either_way: bool) -> int | None:
+        """Return the smallest n from which on the assurance is reached; None if it is beyond a million."""
+        # The sum over the second count smooths out the teeth.
+        return smallest_by_bisection(lambda n: self._assurance_at(n, either_way) >= assurance)
 
-    def _value(self, n: int, both: bool) -> float:
-        second = self._second(n)
-        chances = predictive(second, n, *self.against)
-        trials = self.trials(second, n)
-        met = self._tail(self._critical(second, n, self.confidence), trials)
-        if both:
-            met = met + 1 - self._tail(self._critical(second, n, 1 - self.confidence), trials)
-        return min(float(chances @ met / chances.sum()), 1.0)
+    def _assurance_at(self, n: int, either_way: bool) -> float:
+        second = self._second_counts(n)
+        weights = beta_binomial_pmf(second, n, *self.second_weights)
+        trials = self.first_trials(second, n)
+        shown = self._upper_tail(self._critical(second, n, self.confidence), trials)
+        if either_way:
+            shown = shown + 1 - self._upper_tail(self._critical(second, n, 1 - self.confidence), trials)
+        return min(float(weights @ shown / weights.sum()), 1.0)
 
-    def _second(self, n: int) -> Counts:
-        """Return the values of the second count that are summed over: all, or evenly spaced ones of many."""
-        tails = special.betaincinv(*self.against, [_TAIL, 1 - _TAIL])
+    def _second_counts(self, n: int) -> Counts:
+        """Return the values of the second count that are summed over: all, or evenly spaced ones if they are many."""
+        tails = special.betaincinv(*self.second_weights, [_TAIL, 1 - _TAIL])
         low, high = np.clip(n * tails + 6 * np.sqrt(n) * np.array([-1, 1]), 0, n)
         return np.unique(np.linspace(np.floor(low), np.ceil(high), _TERMS).astype(int))
 
     def _critical(self, second: Counts, n: int, confidence: float) -> Counts:
-        """Return the least first count that leaves a probability of at least some confidence; one more if none does.
+        """Return the least first count after which the claim has a given probability; one above all if none does.
 
-        It is smooth in the angle whose squared sine is the share of the second count.
+        It is a smooth function of the angle whose squared sine is the proportion of the second count.
         """
         if len(second) <= 2 * _KNOTS:
-            return self._searched(second, n, confidence)
+            return self._critical_by_bisection(second, n, confidence)
         from scipy.interpolate import PchipInterpolator
 
         angle = np.arcsin(np.sqrt(second / n))
         evenly = np.searchsorted(angle, np.linspace(angle[0], angle[-1], _KNOTS)).clip(0, len(second) - 1)
-        # A U-shaped prediction has its mass where the curve bends.
-        probable = np.argsort(predictive(second, n, *self.against))[-_KNOTS:]
+        # A U-shaped predictive distribution has its mass where the curve bends.
+        probable = np.argsort(beta_binomial_pmf(second, n, *self.second_weights))[-_KNOTS:]
         knots = np.union1d(evenly, probable)
-        real = self._between(self._searched(second[knots], n, confidence), second[knots], n, confidence)
-        found = PchipInterpolator(angle[knots], real)(angle)
-        critical, most = np.clip(np.ceil(found), 0, self.trials(second, n) + 1).astype(int), self.trials(second, n)
-        tried = np.round(found).astype(int)
-        near = np.flatnonzero((np.abs(found - tried) < _OPEN) & (tried >= 0) & (tried <= most))
-        enough = self.left(tried[near], second[near], n) >= confidence
-        critical[near] = np.where(enough, tried[near], tried[near] + 1)
+        at_knots = self._critical_by_bisection(second[knots], n, confidence)
+        real = self._real_critical(at_knots, second[knots], n, confidence)
+        interpolated = PchipInterpolator(angle[knots], real)(angle)
+        most = self.first_trials(second, n)
+        critical, nearest = np.clip(np.ceil(interpolated), 0, most + 1).astype(int), np.round(interpolated).astype(int)
+        doubtful = np.flatnonzero((np.abs(interpolated - nearest) < _NEAR_WHOLE) & (nearest >= 0) & (nearest <= most))
+        enough = self.posterior_probability(nearest[doubtful], second[doubtful], n) >= confidence
+        critical[doubtful] = np.where(enough, nearest[doubtful], nearest[doubtful] + 1)
         return critical
 
-    def _searched(self, second: Counts, n: int, confidence: float) -> Counts:
-        """Return it by bisection."""
-        low, high = np.zeros_like(second), self.trials(second, n) + 1
+    def _critical_by_bisection(self, second: Counts, n: int, confidence: float) -> Counts:
+        low, high = np.zeros_like(second), self.first_trials(second, n) + 1
         most = high - 1
-        while (open_ := low < high).any():
+        while (unresolved := low < high).any():
             middle = np.minimum((low + high) // 2, most)
-            enough = self.left(middle, second, n) >= confidence
-            low, high = np.where(open_ & ~enough, middle + 1, low), np.where(open_ & enough, middle, high)
+            enough = self.posterior_probability(middle, second, n) >= confidence
+            low, high = np.where(unresolved & ~enough, middle + 1, low), np.where(unresolved & enough, middle, high)
         return low
 
-    def _between(self, critical: Counts, second: Counts, n: int, confidence: float) -> Array:
-        """Return the real first count that would do, beyond the possible ones too: on a line through two probits."""
-        most = self.trials(second, n)
+    def _real_critical(self, critical: Counts, second: Counts, n: int, confidence: float) -> Array:
+        """Return the real first count that would do, on a line through two probits; beyond the possible counts too."""
+        most = self.first_trials(second, n)
         below = np.clip(critical - 1, 0, np.maximum(most - 1, 0))
-        start, end = (special.ndtri(self.left(np.minimum(at, most), second, n)) for at in (below, below + 1))
+        start, end = (
+            special.ndtri(self.posterior_probability(np.minimum(at, most), second, n)) for at in (below, below + 1)
+        )
         with np.errstate(invalid="ignore", divide="ignore"):
             real = below + (special.ndtri(confidence) - start) / (end - start)
         least, greatest = np.where(critical > 0, critical - 1, -np.inf), np.where(critical > most, np.inf, critical)
         return np.clip(np.where(np.isfinite(real), real, critical), least, greatest)
 
-    def _tail(self, least: Counts, trials: Counts) -> Array:
+    def _upper_tail(self, least: Counts, trials: Counts) -> Array:
         """Return the probability that the first count is at least some number.
 
-        It is that the share is above the least-th smallest of as many uniforms as there are trials, which is Beta.
+        That many succeed if the proportion is above the least-th smallest of as many uniforms as there are trials,
+        which is Beta.
         """
-        some = np.flatnonzero((least > 0) & (least <= trials))
-        found = (least <= 0).astype(float)
-        k, m = least[some, None].astype(float), trials[some, None]
+        uncertain = np.flatnonzero((least > 0) & (least <= trials))
+        probability = (least <= 0).astype(float)
+        k, m = least[uncertain, None].astype(float), trials[uncertain, None]
         x, _, weights = beta_nodes(k, m - k + 1, nodes=65)
-        found[some] = (weights * special.betaincc(*self.speaking, x)).sum(-1)
-        return found
+        probability[uncertain] = (weights * special.betaincc(*self.first_weights, x)).sum(-1)
+        return probability
 
 
-def _above(distribution: Distribution, x: float) -> Array:
-    """Return P(X > x), (m,), some at a time."""
+@dataclass(frozen=True, eq=False)
+class IndependentCounts(TwoCounts):
+    """Successes of two systems in n trials each, and the claim that one exceeds the other by more than a margin.
+
+    Attributes
+    ----------
+    better, other : Beta or TransformedBeta
+        Proportions, or increasing functions of them, as the evidence stands: the count of the first is the first count.
+    """
+
+    better: ExactDistribution
+    other: ExactDistribution
+    margin: float
+    confidence: float
+
+    @property
+    def first_weights(self) -> tuple[float, float]:
+        return beta_parameters(self.better)
+
+    @property
+    def second_weights(self) -> tuple[float, float]:
+        return beta_parameters(self.other)
+
+    def first_trials(self, second: Counts, n: int) -> Counts:
+        return np.full_like(second, n)
+
+    def posterior_probability(self, first: Counts, second: Counts, n: int) -> Array:
+        better, other = updated(self.better, first, n - first), updated(self.other, second, n - second)
+        return _probability_above(difference(better, other), self.margin)
+
+
+@dataclass(frozen=True, eq=False)
+class PairedCounts(TwoCounts):
+    """Of n examples judged by two systems those on which the first or the second alone is right, and the same claim.
+
+    Attributes
+    ----------
+    first, second, rest : float
+        Dirichlet weights: of the first alone being right, of the second alone, and of both or neither.
+    """
+
+    first: float
+    second: float
+    rest: float
+    margin: float
+    confidence: float
+
+    @property
+    def first_weights(self) -> tuple[float, float]:
+        return self.first, self.rest
+
+    @property
+    def second_weights(self) -> tuple[float, float]:
+        return self.second, self.first + self.rest
+
+    def first_trials(self, second: Counts, n: int) -> Counts:
+        return n - second
+
+    def posterior_probability(self, first: Counts, second: Counts, n: int) -> Array:
+        more = (self.first + first, self.second + second, self.rest + (n - first - second))
+        a, b, c = (np.asarray(weight, float) for weight in more)
+        # Without a margin the claim depends on the first two weights alone.
+        if not self.margin:
+            return np.asarray(special.betaincc(a, b, 0.5))
+        return _probability_above(discordant(a, b, c), self.margin)
+
+
+def _probability_above(distribution: Distribution, x: float) -> Array:
+    """Return P(X > x), (m,), a block of quantities at a time."""
     starts = range(0, distribution.size, distribution.chunk)
     at = np.array([[x]])
     return np.concatenate([distribution.take(slice(i, i + distribution.chunk)).sf(at)[:, 0] for i in starts])
-
-
-def independent(better: ExactDistribution, other: ExactDistribution, margin: float, confidence: float) -> TwoCounts:
-    """Return the counts that show one share, or function of it, to exceed another by a margin, of n trials each."""
-
-    def left(first: Counts, second: Counts, n: int) -> Array:
-        return _above(difference(after(better, first, n - first), after(other, second, n - second)), margin)
-
-    return TwoCounts(left, parameters(other), parameters(better), lambda k, n: np.full_like(k, n), confidence)
-
-
-def paired(first: float, second: float, rest: float, margin: float, confidence: float) -> TwoCounts:
-    """Return the same for shares of the same n examples: weights of success of one alone, of the other alone, rest."""
-
-    def left(one: Counts, other: Counts, n: int) -> Array:
-        a, b, c = (np.asarray(w, float) for w in (first + one, second + other, rest + (n - one - other)))
-        # Which is greater depends on the first two alone.
-        return _above(discordant(a, b, c), margin) if margin else np.asarray(special.betaincc(a, b, 0.5))
-
-    return TwoCounts(left, (second, first + rest), (first, rest), lambda k, n: n - k, confidence)

@@ -9,13 +9,14 @@ from numpy.typing import ArrayLike
 
 from bayesperf import metrics
 from bayesperf.core.words import interval_name
+from bayesperf.plan.sample_sizes import Plan
 from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, closed, place_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bayesperf.plan.monitor import Monitor
-    from bayesperf.plan.result import Plan
+    from bayesperf.plan.sample_sizes import Plan
 
 
 @closed

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesperf.pooling.pooled import Pooled
+    from bayesperf.pooling.pool import Pooled
 
 
 @closed

@@ -20,17 +20,17 @@ from scipy import special
 from bayesperf.core.arrays import Array
 from bayesperf.distributions.tabulated import Axis, Tabulated, refinement
 
-# Nodes of each parameter; more of them where every second one gives marginals that differ by more than this.
-_NODES, _UNRESOLVED = (65, 129, 257), 1e-3
+# Nodes of each parameter; more of them if every second one gives marginals that differ by more than this.
+_NODES, _RESOLUTION = (65, 129, 257), 1e-3
 # Rows computed at once: what they need stays in the processor's cache.
 _ROWS = 16
-# Nodes of a search for the mass of ρ; searches that narrow it down; Newton steps to the mode of p given ρ, at most.
-_SCANNED, _SCANS, _NEWTON_STEPS = 65, 3, 30
-# What is below e^−38 of the peak is left out.
-_DROP = 38.0
-# The farthest logits of ρ: e^−600 is still a number when it is divided by others.
-_FARTHEST = 600.0
-# Steps between two nodes, refined for drawing one parameter given the other.
+# The search for the mass of ρ: nodes of a scan, scans that narrow it down, and Newton steps to the mode of p given ρ.
+_SCAN_NODES, _SCANS, _NEWTON_STEPS = 65, 3, 30
+# Densities below e^−38 of the greatest are neglected.
+_LOG_NEGLIGIBLE = 38.0
+# Logits of ρ beyond ±600 are not looked at: e^−600 is still a number when it is divided by others.
+_MAX_LOGIT = 600.0
+# Steps that the distance of two nodes is divided into when one parameter is drawn given the other.
 _STEPS = 4
 
 
@@ -52,7 +52,7 @@ class BetaBinomial:
 
     @property
     def log_lengths(self) -> tuple[Array, Array]:
-        """What the nodes of p and of ρ stand for, on a log scale, to broadcast with the log density."""
+        """Logarithms of the quadrature weights of the nodes of p and of ρ, which broadcast with the log density."""
         _, of_p, of_rho = self.log_density.shape
         return self.mean_axis.nodes(of_p)[1][:, :, None], self.dispersion_axis.nodes(of_rho)[1][:, None, :]
 
@@ -68,45 +68,45 @@ class BetaBinomial:
 
     @cached_property
     def weights(self) -> Array:
-        """Masses at the nodes, (m, nodes of p, nodes of ρ)."""
+        """Probabilities of the nodes, (m, nodes of p, nodes of ρ)."""
         log_weight = self.log_density + sum(self.log_lengths)
         weight = np.exp(log_weight - log_weight.max((1, 2), keepdims=True))
         return weight / weight.sum((1, 2), keepdims=True)
 
-    def unresolved(self) -> float:
-        """Return by how much every second node of one parameter changes the marginal of the other, at most.
+    def resolution_error(self) -> float:
+        """Return by how much the marginal of one parameter changes, at most, with every second node of the other.
 
-        The error of all of them is about its square.
+        With all nodes the error is about the square of this.
         """
         w = self.weights
         changes = (2 * w[:, ::2].sum(1) - w.sum(1), 2 * w[:, :, ::2].sum(2) - w.sum(2))
         return max(float(np.abs(change).sum(-1).max()) for change in changes)
 
     def draws_of_mean(self, n: int, generators: Sequence[np.random.Generator]) -> Array:
-        """Return n draws of the logit of p, (m, n); a generator a row.
+        """Return n draws of the logit of p, (m, n), from one generator for each row.
 
-        The middles of n equally probable strata, in random order: their figures are all but exact.
+        They are the middles of n equally probable strata, in random order: means over them are all but exact.
         """
         return self.mean.logits(np.stack([stratified(n, rng) for rng in generators]))
 
     def draws_of_dispersion(self, logit_p: Array, generators: Sequence[np.random.Generator]) -> Array:
-        """Return a draw of the logit of ρ for each of p, (m, n), likewise stratified: together they are joint draws."""
+        """Return a draw of the logit of ρ for each draw of the logit of p, (m, n), likewise stratified: joint draws."""
         n = logit_p.shape[1]
         each = enumerate(generators)
         return np.stack([self._conditional(i, logit_p[i], stratified(n, rng), rng.random((n,))) for i, rng in each])
 
     def _conditional(self, row: int, logit_p: Array, q: Array, coin: Array) -> Array:
-        """Return quantiles of the logit of ρ given p, of one row: between two refined nodes of p, those of either."""
+        """Return quantiles of the logit of ρ given p, of one row; p is rounded at random to a node next to it."""
         _, of_p, of_rho = self.log_density.shape
         finer_p, finer_rho = refinement(of_p, _STEPS)[0], refinement(of_rho, _STEPS)[0]
         axes = self.mean_axis, self.dispersion_axis
-        given, axis = (part.take(slice(row, row + 1)).refined(_STEPS) for part in axes)
+        p_axis, axis = (each.take(slice(row, row + 1)).refined(_STEPS) for each in axes)
         log_density = finer_p @ self.log_density[row] @ finer_rho.T
         v = axis.positions(len(finer_rho))[0]
         density = np.exp(log_density - log_density.max(1, keepdims=True)) * axis.pace(v)
         cumulative = np.cumsum(density[:, 1:] + density[:, :-1], 1)
         cumulative = np.hstack([np.zeros((len(finer_p), 1)), cumulative / cumulative[:, -1:]])
-        node = np.clip(np.floor(given.reached(logit_p)[0] + coin).astype(int), 0, len(finer_p) - 1)
+        node = np.clip(np.floor(p_axis.reached(logit_p)[0] + coin).astype(int), 0, len(finer_p) - 1)
         # One search serves all nodes: the masses of the i-th, shifted, lie between 2i and 2i + 1.
         flat = (cumulative + 2 * np.arange(len(finer_p))[:, None]).ravel()
         cell = np.clip(np.searchsorted(flat, q + 2 * node) - 1 - node * len(finer_rho), 0, len(finer_rho) - 2)
@@ -131,7 +131,7 @@ def posterior(
     Parameters
     ----------
     successes, trials : array (m, groups)
-        Counts; a group without trials says nothing.
+        Counts; a group without trials contributes nothing.
     dispersion, mean : tuple of two float
         The Betas of ρ and of p.
     power : float
@@ -139,36 +139,39 @@ def posterior(
     """
     blocks = [slice(i, i + _ROWS) for i in range(0, len(trials), _ROWS)]
     for nodes in _NODES:
-        parts = [_integrand(Rows.of(successes[b], trials[b], dispersion, mean, power), nodes) for b in blocks]
-        of_p, of_rho, log_density = zip(*parts, strict=True)
+        integrands = [_integrand(Rows.of(successes[b], trials[b], dispersion, mean, power), nodes) for b in blocks]
+        of_p, of_rho, log_density = zip(*integrands, strict=True)
         axes = [Axis(*map(np.concatenate, zip(*axis, strict=True))) for axis in (of_p, of_rho)]
-        found = BetaBinomial(axes[0], axes[1], np.concatenate(log_density))
-        if found.unresolved() < _UNRESOLVED:
+        model = BetaBinomial(axes[0], axes[1], np.concatenate(log_density))
+        if model.resolution_error() < _RESOLUTION:
             break
-    return found
+    return model
 
 
 class DistinctCounts(NamedTuple):
-    """Which counts occur among the groups of a row, and how often, (m, counts) each: equal ones are computed once."""
+    """The distinct counts among the groups of a row, and how often each occurs, (m, counts).
+
+    What is the same for equal counts is then computed once.
+    """
 
     counts: Array
-    times: Array
+    frequency: Array
 
     @classmethod
     def of(cls, counts: Array) -> Self:
         ordered = np.sort(counts, -1)
         place = np.cumsum(np.diff(ordered, prepend=-1) > 0, -1) - 1
-        found = cls(*np.zeros((2, len(counts), place.max() + 1)))
-        np.put_along_axis(found.counts, place, ordered, -1)
-        np.add.at(found.times, (np.arange(len(counts))[:, None], place), 1)
-        return found
+        distinct = cls(*np.zeros((2, len(counts), place.max() + 1)))
+        np.put_along_axis(distinct.counts, place, ordered, -1)
+        np.add.at(distinct.frequency, (np.arange(len(counts))[:, None], place), 1)
+        return distinct
 
-    def excess(self, x: Array) -> Array:
+    def log_rising_ratio(self, x: Array) -> Array:
         """Return Σ log[x(x + 1)…(x + k − 1)/x^k] over the counts k of a row, for x (m, …)."""
         total, base = np.zeros(x.shape), _stirling_rest(x)
-        for k, times in zip(self.counts.T, self.times.T, strict=True):
-            k, times = (part.reshape(-1, *(1,) * (x.ndim - 1)) for part in (k, times))
-            total += times * ((x + k - 0.5) * np.log1p(k / x) - k + _stirling_rest(x + k) - base)
+        for column in zip(self.counts.T, self.frequency.T, strict=True):
+            k, frequency = (values.reshape(-1, *(1,) * (x.ndim - 1)) for values in column)
+            total += frequency * ((x + k - 0.5) * np.log1p(k / x) - k + _stirling_rest(x + k) - base)
         return total
 
 
@@ -186,11 +189,11 @@ def _stirling_rest(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class Rows:
-    """m rows of groups with their priors, and the log density of the logits of p and ρ."""
+    """m rows of groups with their priors, and the posterior log density of the logits of p and ρ."""
 
     successes: Array
     trials: Array
-    tallies: tuple[DistinctCounts, DistinctCounts, DistinctCounts]
+    distinct: tuple[DistinctCounts, DistinctCounts, DistinctCounts]
     dispersion: tuple[float, float]
     mean: tuple[float, float]
     power: float
@@ -199,101 +202,115 @@ class Rows:
     def of(
         cls, successes: Array, trials: Array, dispersion: tuple[float, float], mean: tuple[float, float], power: float
     ) -> Self:
-        tallies = DistinctCounts.of(successes), DistinctCounts.of(trials - successes), DistinctCounts.of(trials)
-        return cls(successes, trials, tallies, dispersion, mean, power)
+        distinct = DistinctCounts.of(successes), DistinctCounts.of(trials - successes), DistinctCounts.of(trials)
+        return cls(successes, trials, distinct, dispersion, mean, power)
 
     def log_density(self, logit_p: Array, logit_rho: Array) -> Array:
         """Return the log density at logits that broadcast to (m, …), up to a constant.
 
-        Written as the binomial's, plus what dispersion adds: for ρ → 0 that is small, and not a difference of large
-        numbers.
+        It is written as that of the binomial plus a term that vanishes as ρ → 0, so that no large numbers are
+        subtracted.
         """
         log_p, log_q, log_rho, log_rest = (-np.logaddexp(0, s * t) for t in (logit_p, logit_rho) for s in (-1, 1))
         shape = (-1, *(1,) * (logit_p.ndim - 1))
         a = self.mean[0] + self.power * self.successes.sum(-1).reshape(shape)
         b = self.mean[1] + self.power * (self.trials - self.successes).sum(-1).reshape(shape)
         kappa = np.exp(-logit_rho)
-        of_successes, of_failures, of_trials = self.tallies
-        excess = of_successes.excess(kappa * np.exp(log_p)) + of_failures.excess(kappa * np.exp(log_q))
-        excess -= of_trials.excess(kappa)
+        successes, failures, trials = self.distinct
+        overdispersion = successes.log_rising_ratio(kappa * np.exp(log_p))
+        overdispersion += failures.log_rising_ratio(kappa * np.exp(log_q))
+        overdispersion -= trials.log_rising_ratio(kappa)
         prior = self.dispersion[0] * log_rho + self.dispersion[1] * log_rest
-        return a * log_p + b * log_q + self.power * excess + prior
+        return a * log_p + b * log_q + self.power * overdispersion + prior
 
     def effective_counts(self, logit_rho: Array) -> tuple[Array, Array]:
-        """Return (a, b) such that Beta(a, b) is roughly the law of p given ρ, for logits of ρ (m, n).
+        """Return (a, b) such that Beta(a, b) is roughly the posterior of p given ρ, for logits of ρ (m, n).
 
-        A group of n examples with correlation ρ weighs as n/(1 + (n − 1)ρ) independent ones.
+        A group of n examples with correlation ρ is worth n/(1 + (n − 1)ρ) independent ones.
         """
         trials, right = self.trials[:, :, None], self.successes[:, :, None]
         weight = self.power / (1 + np.maximum(trials - 1, 0) * special.expit(logit_rho)[:, None, :])
         return self.mean[0] + (weight * right).sum(1), self.mean[1] + (weight * (trials - right)).sum(1)
 
 
-class Profile(NamedTuple):
-    """What is roughly so at logits of ρ, (m, n): Beta(a, b) of p, its place and width, and the log mass of ρ."""
+class LaplaceApproximation(NamedTuple):
+    """A rough posterior at logits of ρ, (m, n).
+
+    Attributes
+    ----------
+    logit : Array
+        Logits of ρ.
+    a, b : Array
+        Given ρ, p is about Beta(a, b).
+    mode, width : Array
+        Mode of the logit of p given ρ, and its standard deviation.
+    log_mass : Array
+        Log density of the logit of ρ, less its greatest value.
+    """
 
     logit: Array
     a: Array
     b: Array
-    place: Array
+    mode: Array
     width: Array
     log_mass: Array
 
     @classmethod
     def of(cls, rows: Rows, logit: Array) -> Self:
-        """Return Laplace's approximation: p's mode by Newton steps from the effective counts', their length bounded."""
+        """Return the approximation; bounded Newton steps lead from the mode of the effective counts to that of p."""
         a, b = rows.effective_counts(logit)
-        place, width = np.log(a / b), np.sqrt(1 / a + 1 / b)
+        mode, width = np.log(a / b), np.sqrt(1 / a + 1 / b)
         for _ in range(_NEWTON_STEPS):
-            around = place[..., None] + 0.1 * width[..., None] * np.array([-1, 0, 1])
+            around = mode[..., None] + 0.1 * width[..., None] * np.array([-1, 0, 1])
             before, here, after = np.moveaxis(rows.log_density(around, logit[..., None]), -1, 0)
-            bend = (2 * here - before - after) / 0.01
-            step = np.clip((after - before) / 0.2 / np.maximum(bend, 0.01), -3, 3)
-            place, width = place + width * step, width / np.sqrt(np.maximum(bend, 0.1))
+            curvature = (2 * here - before - after) / 0.01
+            step = np.clip((after - before) / 0.2 / np.maximum(curvature, 0.01), -3, 3)
+            mode, width = mode + width * step, width / np.sqrt(np.maximum(curvature, 0.1))
             if np.abs(step).max() < 0.3:
                 break
         log_mass = here + np.log(width)
-        return cls(logit, a, b, place, width, log_mass - log_mass.max(-1, keepdims=True))
+        return cls(logit, a, b, mode, width, log_mass - log_mass.max(-1, keepdims=True))
 
-    def span(self, low: Array, high: Array) -> tuple[Array, Array]:
-        """Return the lowest of some values and the highest of others, (m, n), where ρ has mass."""
-        there = self.log_mass > -_DROP
+    def range_with_mass(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Return the lowest of some values and the highest of others, (m, n) each, over the ρ that have mass."""
+        there = self.log_mass > -_LOG_NEGLIGIBLE
         lowest = np.where(there, low, np.inf).min(-1, keepdims=True)
         return lowest, np.where(there, high, -np.inf).max(-1, keepdims=True)
 
 
 def _integrand(rows: Rows, nodes: int) -> tuple[Axis, Axis, Array]:
-    """Return nodes of p and of ρ where the mass is, and the log density at them."""
-    profile = _profile(rows)
-    mass, step = np.exp(profile.log_mass), profile.logit[:, 1:2] - profile.logit[:, :1]
-    # The width of a normal density with this mass and height.
+    """Return the axes of p and of ρ, with nodes where the mass is, and the log density at the nodes."""
+    rough = _approximation(rows)
+    mass, step = np.exp(rough.log_mass), rough.logit[:, 1:2] - rough.logit[:, :1]
+    # The standard deviation of a normal density with this mass and height.
     width = step * mass.sum(-1, keepdims=True) / np.sqrt(2 * np.pi)
-    peak = np.take_along_axis(profile.logit, mass.argmax(-1)[:, None], -1)
-    ends = profile.logit[:, :1], profile.logit[:, -1:]
+    peak = np.take_along_axis(rough.logit, mass.argmax(-1)[:, None], -1)
+    ends = rough.logit[:, :1], rough.logit[:, -1:]
     of_rho = Axis.between(*ends, peak, 2 * np.minimum(width, 1), nodes)
 
-    drop = np.maximum(_DROP + profile.log_mass, 0)
-    reach = np.sqrt(2 * drop) * profile.width
-    ends = profile.span(profile.place - drop / profile.a - reach, profile.place + drop / profile.b + reach)
+    # How far the log density of p may fall from its mode before it is negligible.
+    fall = np.maximum(_LOG_NEGLIGIBLE + rough.log_mass, 0)
+    reach = np.sqrt(2 * fall) * rough.width
+    ends = rough.range_with_mass(rough.mode - fall / rough.a - reach, rough.mode + fall / rough.b + reach)
     # p is narrowest where ρ is small: where 1 % of its mass begins.
     start = (mass.cumsum(-1) > 0.01 * mass.sum(-1, keepdims=True)).argmax(-1)[:, None]
-    centre, scale = (np.take_along_axis(part, start, -1) for part in (profile.place, profile.width))
+    centre, scale = (np.take_along_axis(values, start, -1) for values in (rough.mode, rough.width))
     of_p = Axis.between(*ends, centre, scale, nodes)
     p, rho = of_p.nodes(nodes)[0], of_rho.nodes(nodes)[0]
     return of_p, of_rho, rows.log_density(p[:, :, None], rho[:, None, :])
 
 
-def _profile(rows: Rows) -> Profile:
-    """Return the profile over the logits of ρ that have mass, at equidistant ones.
+def _approximation(rows: Rows) -> LaplaceApproximation:
+    """Return the approximation at equidistant logits of ρ, over the range that has mass.
 
-    The first search is as wide as the tails of the prior, from wherever the data may have put ρ.
+    The first scan is as wide as the tails of the prior, from wherever the data may have put ρ.
     """
     c, d = rows.dispersion
     examples = 1 + rows.trials.sum(-1, keepdims=True)
-    low = np.maximum(np.minimum(np.log(c / d), -np.log(examples)) - 9 - _DROP / c, -_FARTHEST)
-    high = np.full_like(low, min(max(np.log(c / d), 0) + 9 + _DROP / d, _FARTHEST))
+    low = np.maximum(np.minimum(np.log(c / d), -np.log(examples)) - 9 - _LOG_NEGLIGIBLE / c, -_MAX_LOGIT)
+    high = np.full_like(low, min(max(np.log(c / d), 0) + 9 + _LOG_NEGLIGIBLE / d, _MAX_LOGIT))
     for _ in range(_SCANS):
-        profile = Profile.of(rows, low + (high - low) * np.linspace(0, 1, _SCANNED))
-        step = (high - low) / (_SCANNED - 1)
-        low, high = profile.span(profile.logit - step, profile.logit + step)
-    return profile
+        rough = LaplaceApproximation.of(rows, low + (high - low) * np.linspace(0, 1, _SCAN_NODES))
+        step = (high - low) / (_SCAN_NODES - 1)
+        low, high = rough.range_with_mass(rough.logit - step, rough.logit + step)
+    return rough

@@ -1,7 +1,6 @@
 """Draws of the cells of binary matrices over groups, as arrays: the population's mean, these groups, a new one.
 
-A row is what is predicted of one actual class, right or wrong. Axes are systems, groups, actual classes, draws as each
-docstring says; systems come first.
+A row holds the right and the wrong predictions of one actual class. Each docstring names the axes; systems come first.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from bayesperf.core.arrays import Array
 from bayesperf.distributions.tabulated import Tabulated
 from bayesperf.pooling.beta_binomial import BetaBinomial, posterior, stratified
 
-# The Beta of prevalence: sums of the rows of one pseudo-example a cell.
+# Both weights of the Beta prior of prevalence: the sums of the rows, with one pseudo-example in each cell.
 PREVALENCE = 2.0
 
 
 @dataclass(frozen=True)
 class PooledDraws:
-    """Everything drawn of some systems.
+    """Posterior draws of some systems, each pooled over its groups.
 
     Attributes
     ----------
@@ -37,7 +36,7 @@ class PooledDraws:
     draws : int
         How many.
     streams : callable
-        Gives a generator a system, for a purpose.
+        From a purpose to a random generator for each system.
     """
 
     counts: Array
@@ -48,18 +47,18 @@ class PooledDraws:
 
     @property
     def right(self) -> Array:
-        """Right predictions, (systems, classes, groups)."""
+        """Numbers of right predictions, (systems, classes, groups)."""
         return np.asarray(np.einsum("sgii->sig", self.counts))
 
     @property
     def trials(self) -> Array:
-        """Examples, (systems, classes, groups)."""
+        """Numbers of examples, (systems, classes, groups)."""
         return np.moveaxis(self.counts.sum(-1), 2, 1)
 
     @cached_property
     def rates(self) -> BetaBinomial:
         """The model of the rates of right predictions; the two classes of a system follow each other."""
-        right, trials = (part.reshape(-1, self.counts.shape[1]) for part in (self.right, self.trials))
+        right, trials = (counts.reshape(-1, self.counts.shape[1]) for counts in (self.right, self.trials))
         return posterior(right, trials, self.dispersion, power=self.power)
 
     def mean(self) -> Array:
@@ -67,13 +66,13 @@ class PooledDraws:
         return _cells(special.expit(self._logit_mean), special.expit(-self._logit_mean), self._shares)
 
     def groups(self) -> Array:
-        """Return cells of these groups, (systems, groups, draws, 2, 2): own rates, the population's prevalence."""
-        right, wrong = (np.moveaxis(part, 2, 1)[:, :, None] for part in (self.right, self.trials - self.right))
-        a, b = (part[:, None] for part in self._concentration)
+        """Return cells of the groups, (systems, groups, draws, 2, 2), at own rates and the population's prevalence."""
+        right, wrong = (np.moveaxis(counts, 2, 1)[:, :, None] for counts in (self.right, self.trials - self.right))
+        a, b = (weights[:, None] for weights in self._concentration)
         return _cells(*self._betas("groups", a + right, b + wrong), self._shares[:, None])
 
     def new_group(self) -> Array:
-        """Return cells of a new group, (systems, draws, 2, 2): its own rates and prevalence."""
+        """Return cells of a new group, (systems, draws, 2, 2), at its own rates and prevalence."""
         first, examples = self.trials[:, 0], self.trials.sum(1)
         prevalence = posterior(first, examples, self.dispersion, (PREVALENCE, PREVALENCE), self.power)
         logit = prevalence.draws_of_mean(self.draws, self.streams("mean prevalence"))
@@ -87,9 +86,9 @@ class PooledDraws:
         rate = right.sum(-1, keepdims=True) / np.maximum(trials.sum(-1, keepdims=True), 1)
         variance = trials * rate * (1 - rate)
         squares = ((right - trials * rate) ** 2 / np.where(variance > 0, variance, 1)).sum(-1)
-        spare = (trials > 0).sum(-1) - 1
-        defined = (spare > 0) & (variance > 0).any(-1)
-        return np.where(defined, squares / np.maximum(spare, 1), 1.0), defined
+        degrees = (trials > 0).sum(-1) - 1
+        defined = (degrees > 0) & (variance > 0).any(-1)
+        return np.where(defined, squares / np.maximum(degrees, 1), 1.0), defined
 
     @cached_property
     def _logit_mean(self) -> Array:
@@ -113,12 +112,13 @@ class PooledDraws:
         return np.stack([special.expit(logit), special.expit(-logit)], -1)
 
     def _streams_of_rows(self, purpose: str) -> list[np.random.Generator]:
+        """Return a generator for each row; the two rows of a system share one."""
         return [rng for rng in self.streams(purpose) for _ in range(2)]
 
     def _betas(self, purpose: str, a: Array, b: Array) -> tuple[Array, Array]:
         """Return X ~ Beta(a, b), systems first, and 1 − X.
 
-        Neither is 0, as some of small a or b would round to, nor is a product of two: that would make 0/0 of a ratio.
+        Both are kept so far from 0 that a product of two is positive: a ratio would otherwise come out as 0/0.
         """
         each = zip(self.streams(purpose), *np.broadcast_arrays(a, b), strict=True)
         x = np.clip(np.stack([rng.beta(*weights) for rng, *weights in each]), 1e-150, 1 - 2.0**-53)
@@ -126,7 +126,7 @@ class PooledDraws:
 
 
 def _classes_last(rows: Array) -> Array:
-    """Turn rows (systems × classes, draws) into (systems, draws, classes)."""
+    """Return rows (systems × classes, draws) as (systems, draws, classes)."""
     return np.moveaxis(rows.reshape(-1, 2, rows.shape[-1]), 1, 2)
 
 

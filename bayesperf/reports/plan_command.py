@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from bayesperf.plan.result import Plan
+    from bayesperf.plan.sample_sizes import Plan
     from bayesperf.reports.settings import Requirement
 
 # Numbers of examples in the table of assurances, as multiples of the answer.
@@ -46,9 +46,8 @@ def plan(
     That no number of examples is enough is an answer, and ends with code 0 like any other.
     """
     from bayesperf import metrics
-    from bayesperf.plan.evidence import known
-    from bayesperf.plan.result import UnreachableError
-    from bayesperf.plan.sample_sizes import sample_size
+    from bayesperf.plan.evidence import metric_evidence
+    from bayesperf.plan.sample_sizes import UnreachableError, sample_size
     from bayesperf.reports.settings import Requirement
 
     if require is None:
@@ -57,7 +56,7 @@ def plan(
     if metric is not None and metrics.get(metric).name != requirement.metric:
         raise ValueError(f"--metric {metric}: --require is of {requirement.metric}. Leave --metric out.")
     counts = _parse_evidence(evidence)
-    posterior = known(counts, prior, requirement.metric).post
+    posterior = metric_evidence(counts, prior, requirement.metric).post
     prob_met = requirement.met(posterior[requirement.metric]).item()
     options: dict[str, Any] = {"prior": prior, "evidence": counts, "prevalence": prevalence, "question": question}
     answer: Plan | None

@@ -1,4 +1,4 @@
-"""The block bootstrap of samples in the order of time; public in `bayesperf.sequences`."""
+"""The circular block bootstrap of samples in the order of time."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.streams import streams
 from bayesperf.intervals.bootstrap import limits_of, warn_of_resamples
 from bayesperf.intervals.delta import gradient_of
 from bayesperf.intervals.limits import labelled
 from bayesperf.intervals.statistic import Statistic
 from bayesperf.metrics.metric import Metric
-from bayesperf.sequences.chain import Series, metric_of_matrix, read
+from bayesperf.metrics.registry import single_valued
+from bayesperf.sequences.chain import LabelSequences, label_sequences
 
-# Blocks drawn at once.
-_BLOCK = 2**20
+# How many blocks are drawn at once.
+_AT_ONCE = 2**20
 
 
 def block_bootstrap(
@@ -93,51 +93,52 @@ def block_bootstrap(
     --------
     >>> import bayesperf as bp
     >>> frames = bp.sequences.simulate(500, persistence=0.9, random_seed=1)
-    >>> found = bp.sequences.block_bootstrap(frames["actual"], frames["predicted"], random_seed=1)
-    >>> found.attrs["block"], found.values.round(2)
+    >>> interval = bp.sequences.block_bootstrap(frames["actual"], frames["predicted"], random_seed=1)
+    >>> interval.attrs["block"], interval.values.round(2)
     (14, array([0.53, 0.79]))
     """
     tail = (1 - checks.probability("confidence", confidence)) / 2
     n_resamples = checks.count("n_resamples", n_resamples, least=2)
     seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
-    series = read(y_true, y_pred, by, labels, pos_label)
-    positive = None if series.cm.pos_label is None else series.cm.labels.index(series.cm.pos_label)
-    statistic = Statistic.of(series.cm, metric_of_matrix(metric, series.cm.labels, positive))
+    sequences = label_sequences(y_true, y_pred, by, labels, pos_label)
+    cm = sequences.cm
+    positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
+    statistic = Statistic.of(cm, single_valued(metric, cm.labels, positive))
     observed = statistic.defined()
-    shortest = int(np.bincount(series.sequence).min())
+    shortest = int(np.bincount(sequences.sequence).min())
     if block is None:
-        block = min(best_block(influence(statistic, series), series.sequence), shortest)
+        block = min(best_block_length(influence(statistic, sequences), sequences.sequence), shortest)
     elif checks.count("block", block) > shortest:
         raise ValueError(
             f"block must not be longer than the shortest sequence, of {shortest} samples; it is {block}. Of many short "
             "sequences resample whole ones: bayesperf.intervals.bootstrap(cm, metric, cluster='sequence')."
         )
-    (rng,) = streams(seed, "blocks", statistic.of_matrices, [series.states])
-    values = statistic(Blocks.of(series, block).resample(n_resamples, rng).reshape(-1, 2, 2))
-    found = limits_of(statistic.metric.name, observed[None], values, "percentile", tail)
-    warn_of_resamples(statistic.metric.name, [found], found.limits)
+    (rng,) = streams(seed, "blocks", statistic.of_matrices, [sequences.states])
+    values = statistic(Blocks.of(sequences, block).resample(n_resamples, rng).reshape(-1, 2, 2))
+    interval = limits_of(statistic.metric.name, observed[None], values, "percentile", tail)
+    warn_of_resamples(statistic.metric.name, [interval], interval.limits)
     facts = {"confidence": confidence, "method": "circular blocks, percentile", "block": block,
-             "n_resamples": n_resamples, "random_seed": seed, "undefined": found.undefined}  # fmt: skip
-    return labelled(found.limits[0], statistic.leading, statistic.metric.name, **facts)
+             "n_resamples": n_resamples, "random_seed": seed, "undefined": interval.undefined}  # fmt: skip
+    return labelled(interval.limits[0], statistic.leading, statistic.metric.name, **facts)
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Counts (n, 4) of the blocks from each sample on: whole ones, and what is cut to fill up a resample."""
+    """Counts of states (n, 4) in the block that begins at each sample: whole, and cut to what completes a resample."""
 
     whole: Counts
     cut: Counts
 
     @classmethod
-    def of(cls, series: Series, block: int) -> Blocks:
+    def of(cls, sequences: LabelSequences, block: int) -> Blocks:
         """Return the blocks of some length, circular within each sequence."""
-        n = len(series.states)
+        n = len(sequences.states)
         cumulated = np.zeros((n + 1, 4), np.int64)
-        np.cumsum(series.states[:, None] == np.arange(4), axis=0, out=cumulated[1:])
+        np.cumsum(sequences.states[:, None] == np.arange(4), axis=0, out=cumulated[1:])
         # Where the sequence of each sample begins, and where it ends.
-        lengths = np.bincount(series.sequence)
-        end = np.cumsum(lengths)[series.sequence]
-        begin = end - lengths[series.sequence]
+        lengths = np.bincount(sequences.sequence)
+        end = np.cumsum(lengths)[sequences.sequence]
+        begin = end - lengths[sequences.sequence]
 
         def counts(length: int) -> Counts:
             stop = np.arange(n) + length
@@ -145,35 +146,36 @@ class Blocks:
             within = cumulated[np.minimum(stop, end)] - cumulated[:-1]
             return np.asarray(within + cumulated[begin + over] - cumulated[begin])
 
-        return cls(counts(block), counts(n - block * _wholes(n, block)))
+        return cls(counts(block), counts(n - block * _whole_blocks(n, block)))
 
     def resample(self, count: int, rng: np.random.Generator) -> Counts:
         """Return the counts (count, 4) of resamples."""
         n = len(self.whole)
-        wholes = _wholes(n, int(self.whole[0].sum()))
-        step = max(1, _BLOCK // (wholes + 1))
-        found = []
+        whole_blocks = _whole_blocks(n, int(self.whole[0].sum()))
+        step = max(1, _AT_ONCE // (whole_blocks + 1))
+        counts = []
         for start in range(0, count, step):
-            first = rng.integers(n, size=(min(step, count - start), wholes + 1))
-            found.append(self.whole[first[:, 1:]].sum(1) + self.cut[first[:, 0]])
-        return np.concatenate(found)
+            first = rng.integers(n, size=(min(step, count - start), whole_blocks + 1))
+            counts.append(self.whole[first[:, 1:]].sum(1) + self.cut[first[:, 0]])
+        return np.concatenate(counts)
 
 
-def _wholes(n: int, block: int) -> int:
-    """Return how many whole blocks go before the last, which may be cut."""
+def _whole_blocks(n: int, block: int) -> int:
+    """Return the number of whole blocks before the last one, which may be cut."""
     return -(-n // block) - 1
 
 
-def influence(statistic: Statistic, series: Series) -> Array:
-    """Return what each sample (n,) adds to a metric, up to a constant: its gradient at the sample's state."""
+def influence(statistic: Statistic, sequences: LabelSequences) -> Array:
+    """Return the influence of each sample (n,) on a metric, up to a constant: its gradient at the sample's state."""
     counts = statistic.counts.values
-    return np.asarray(gradient_of(statistic.metric, statistic.positive, counts / counts.sum()).ravel()[series.states])
+    gradient = gradient_of(statistic.metric, statistic.positive, counts / counts.sum())
+    return np.asarray(gradient.ravel()[sequences.states])
 
 
-def best_block(values: Array, sequence: NDArray[np.intp]) -> int:
-    """Return the length of blocks by which the variance of a mean of dependent values (n,) is estimated best.
+def best_block_length(values: Array, sequence: Codes) -> int:
+    """Return the length of blocks that estimates the variance of a mean of dependent values (n,) best.
 
-    The rule of Politis & White, as corrected, with the constants that its authors use; lags are within sequences.
+    This is the rule of Politis & White, as corrected, with its authors' constants; lags are within sequences.
     """
     n = len(values)
     deviations = values - values.mean()
@@ -183,7 +185,7 @@ def best_block(values: Array, sequence: NDArray[np.intp]) -> int:
     if covariances[0] <= 1e-24 * max(1, float(values.max() ** 2)):
         return 1
     significant = np.abs(covariances[1:] / covariances[0]) >= 2 * np.sqrt(np.log10(n) / n)
-    # The first lag after which as many as `near` are negligible; else the last that is not.
+    # The first lag after which `near` in succession are negligible; else the last lag that is not.
     runs = np.convolve(significant.astype(int), np.ones(near, dtype=int))[near - 1 : len(significant)]
     last = int(np.append(np.flatnonzero(runs == 0), 1 + np.append(-1, np.flatnonzero(significant))[-1])[0])
     lags = np.arange(min(2 * last, greatest, len(covariances) - 1) + 1)
@@ -191,12 +193,12 @@ def best_block(values: Array, sequence: NDArray[np.intp]) -> int:
     used = window * covariances[lags]
     longest = np.ceil(min(3 * np.sqrt(n), n / 3))
     with np.errstate(divide="ignore"):
-        found = np.cbrt(1.5 * n * ((lags * used).sum() / used.sum()) ** 2)
-    return int(np.clip(np.ceil(found), 1, longest))
+        length = np.cbrt(1.5 * n * ((lags * used).sum() / used.sum()) ** 2)
+    return int(np.clip(np.ceil(length), 1, longest))
 
 
-def _autocovariances(deviations: Array, sequence: NDArray[np.intp], greatest: int) -> Array:
-    """Return the autocovariances at lags 0, 1, …, greatest: sums over the pairs of one sequence, divided by n."""
+def _autocovariances(deviations: Array, sequence: Codes, greatest: int) -> Array:
+    """Return the autocovariances at lags 0, 1, …, greatest: sums over pairs in the same sequence, divided by n."""
     n = len(deviations)
     products = [
         (deviations[lag:] * deviations[: n - lag]) @ (sequence[lag:] == sequence[: n - lag])

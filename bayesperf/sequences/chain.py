@@ -1,48 +1,56 @@
-"""Sequences of two labels as arrays: transitions counted, the parameters of a chain drawn, chains simulated.
+"""The Markov chain of actual and predicted labels: its transitions counted, its parameters drawn, the chain simulated.
 
-A state is 2·actual + predicted, with labels as 0 and 1 in their order. Parameters come first in every array and draws
-last. The model and its letters are in `bayesperf.models._stationary`.
+A state is 2·actual + predicted, with labels as 0 and 1 in their order. The axes of parameters come first in every array
+and those of draws last. The model and its letters are in `bayesperf.models._stationary`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.words import listed
 from bayesperf.counts.cross_tabulation import cross_tabulate, encode_predictions
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.metrics.metric import Metric
-from bayesperf.metrics.registry import applicable
 from bayesperf.models._stationary import stationary
 
-CHAINS = ("z_prev", "z_prev,g_prev")
+# What a prediction depends on beside the actual label: the previous prediction, and the previous actual label.
+CHAIN_KINDS = ("z_prev", "z_prev,g_prev")
 # The least that 1 − x can be for a float x below 1.
 _LEAST = 2.0**-53
 
 
-class Series(NamedTuple):
-    """Sequences one after the other, each in the order of time: states (n,), their sequence (n,), their counts."""
+class LabelSequences(NamedTuple):
+    """Sequences of labels one after the other, each in the order of time.
 
-    states: NDArray[np.intp]
-    sequence: NDArray[np.intp]
+    Attributes
+    ----------
+    states : array (n,)
+        State of each sample.
+    sequence : array (n,)
+        Which sequence each sample is of, ascending.
+    cm : ConfusionMatrix
+        Counts of all samples.
+    """
+
+    states: Codes
+    sequence: Codes
     cm: ConfusionMatrix
 
     @property
-    def starts(self) -> NDArray[np.bool_]:
+    def starts(self) -> Booleans:
         """Which samples are the first of their sequence, (n,)."""
         return np.diff(self.sequence, prepend=-1) > 0
 
 
-def read(
-    y_true: Any, y_pred: Any, by: Any, labels: Iterable[Any] | None, pos_label: Any = None, singles: bool = False
-) -> Series:
-    """Check labels and sequence ids, and put each sequence's samples together; `singles` if one sample is enough."""
+def label_sequences(
+    y_true: Any, y_pred: Any, by: Any, labels: Iterable[Any] | None, pos_label: Any = None, single_samples: bool = False
+) -> LabelSequences:
+    """Return the checked sequences of labels with sequence ids; single samples are refused unless they are allowed."""
     if by is not None and not isinstance(by, Mapping):
         by = {"sequence": by}
     if by is not None and len(by) != 1:
@@ -55,74 +63,82 @@ def read(
             "one class against the rest, as y_true == 'cat'."
         )
     alone = cm.total.values == 1
-    if alone.any() and not singles:
+    if alone.any() and not single_samples:
         at = "".join(f"by: the {dim} {cm.counts[dim].values[np.argmax(alone)]!s}" for dim in cm.dims)
         raise ValueError(f"{at or 'y_true'} has one sample only, and a chain is about what follows what. Drop it.")
     states = 2 * coded.cells["actual"] + coded.cells["predicted"]
     if not coded.leading:
-        return Series(states, np.zeros(len(states), np.intp), cm)
+        return LabelSequences(states, np.zeros(len(states), np.intp), cm)
     ((name, (codes, *_)),) = coded.leading.items()
     order = np.argsort(codes, kind="stable")
-    return Series(states[order], codes[order], cm.sum(name))
+    return LabelSequences(states[order], codes[order], cm.sum(name))
 
 
-class Transitions(NamedTuple):
-    """How often what followed what.
+class TransitionCounts(NamedTuple):
+    """Numbers of transitions from one sample to the next.
 
-    `actual` (2, 2): from one actual label to the next. `predicted` (2, 1 or 2, 2, 2): the actual label, the previous
-    one (all in one if predictions do not see it), the previous prediction, the prediction.
+    Attributes
+    ----------
+    actual : array (2, 2)
+        From one actual label to the next.
+    predicted : array (2, 1 or 2, 2, 2)
+        By actual label, previous actual label (one axis position if predictions do not depend on it), previous
+        prediction, and prediction.
     """
 
     actual: Counts
     predicted: Counts
 
 
-def steps(series: Series) -> Counts:
-    """Count what followed what within each sequence, (sequence, actual before, predicted before, actual, predicted)."""
-    before, after = (states[~series.starts[1:]] for states in (series.states[:-1], series.states[1:]))
-    sequence = series.sequence[1:][~series.starts[1:]]
-    table = np.bincount(16 * sequence + 4 * before + after, minlength=16 * (series.sequence[-1] + 1))
+def transition_table(sequences: LabelSequences) -> Counts:
+    """Count transitions: (sequence, actual before, predicted before, actual, predicted)."""
+    within = ~sequences.starts[1:]
+    before, after = sequences.states[:-1][within], sequences.states[1:][within]
+    count = sequences.sequence[-1] + 1
+    table = np.bincount(16 * sequences.sequence[1:][within] + 4 * before + after, minlength=16 * count)
     return table.reshape(-1, 2, 2, 2, 2)
 
 
-def count(series: Series, chain: str) -> Transitions:
-    """Count the transitions within sequences."""
-    checks.one_of("chain", chain, CHAINS)
-    table = steps(series).sum(0)
+def count_transitions(sequences: LabelSequences, chain: str) -> TransitionCounts:
+    """Count the transitions within sequences, of all sequences together."""
+    checks.one_of("chain", chain, CHAIN_KINDS)
+    table = transition_table(sequences).sum(0)
     predicted = table.transpose(2, 0, 1, 3)
-    return Transitions(table.sum((1, 3)), predicted if chain == "z_prev,g_prev" else predicted.sum(1, keepdims=True))
+    if chain == "z_prev":
+        predicted = predicted.sum(1, keepdims=True)
+    return TransitionCounts(table.sum((1, 3)), predicted)
 
 
-class Chain(NamedTuple):
+class MarkovChain(NamedTuple):
     """A chain's parameters, or draws of them: `stay` (2, …) and `theta` (2, 1 or 2, 2, …)."""
 
     stay: Array
     theta: Array
 
-    def cells(self) -> Array:
-        """Return the long-run cells (2, 2, …)."""
+    def stationary_cells(self) -> Array:
+        """Return the long-run cells (2, 2, …): the stationary distribution."""
         theta = np.broadcast_to(self.theta, (2, 2, *self.theta.shape[2:]))
         return np.reshape(stationary(self.stay, theta), (2, 2, *self.stay.shape[1:]))
 
-    def transitions(self) -> Array:
-        """Return the probabilities (4, 4, …) of the next state, given the last one."""
+    def transition_matrix(self) -> Array:
+        """Return the probabilities (4, 4, …) of the next state, given the present one."""
         actual = np.stack([np.stack([self.stay[0], 1 - self.stay[0]]), np.stack([1 - self.stay[1], self.stay[1]])])
         predicted = np.moveaxis(np.stack([1 - self.theta, self.theta], 3), 0, 2)
         return np.reshape(actual[:, None, :, None] * predicted, (4, 4, *self.stay.shape[1:]))
 
-    def take(self, draws: Any) -> Chain:
+    def take(self, draws: Any) -> MarkovChain:
         """Return some of the draws."""
-        return Chain(self.stay[..., draws], self.theta[..., draws])
+        return MarkovChain(self.stay[..., draws], self.theta[..., draws])
 
-    def walk(self, starts: Iterable[bool], rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
-        """Yield the states (draws,) of a simulated chain a draw, one sample after the other.
+    def simulate(self, starts: Iterable[bool], rng: np.random.Generator) -> Iterator[Codes]:
+        """Yield the states (draws,) of chains simulated with each draw of the parameters, one sample after the other.
 
         Where a sequence starts, the state is drawn from the stationary distribution.
         """
         draws = self.stay.shape[-1]
         draw = np.arange(draws)
-        first = np.cumsum(self.cells().reshape(4, draws), 0)[:-1]
-        following = np.moveaxis(np.cumsum(self.transitions(), 1)[:, :-1], 1, 0).reshape(3, 4 * draws)
+        first = np.cumsum(self.stationary_cells().reshape(4, draws), 0)[:-1]
+        following = np.moveaxis(np.cumsum(self.transition_matrix(), 1)[:, :-1], 1, 0).reshape(3, 4 * draws)
         state = np.zeros_like(draw)
         for start in starts:
             bounds = first if start else following.take(state * draws + draw, axis=1)
@@ -130,72 +146,29 @@ class Chain(NamedTuple):
             yield state
 
 
-def check_prior(prior: float) -> None:
-    """Refuse what is not the weight of a Beta on each side."""
-    if not 0 < checks.number("prior", prior) < np.inf:
-        raise ValueError(f"prior must be greater than 0 and finite, the weight of a Beta on each side; it is {prior}.")
-
-
-class Betas(NamedTuple):
-    """Independent Betas of a chain's parameters, with (successes, failures) as the last axis of `stay` and `theta`."""
+class TransitionPosterior(NamedTuple):
+    """The posterior of a chain's parameters: independent Betas, whose two weights are the last axis of both arrays."""
 
     stay: Array
     theta: Array
 
     @classmethod
-    def posterior(cls, transitions: Transitions, prior: float) -> Betas:
+    def of(cls, counts: TransitionCounts, prior: float) -> TransitionPosterior:
         """Return the posterior under a Beta(prior, prior) on every parameter."""
-        (stay_0, to_1), (to_0, stay_1) = transitions.actual
+        (stay_0, to_1), (to_0, stay_1) = counts.actual
         stay = np.array([[stay_0, to_1], [stay_1, to_0]], dtype=float)
-        theta = transitions.predicted[..., ::-1].astype(float)
+        theta = counts.predicted[..., ::-1].astype(float)
         return cls(stay + prior, theta + prior)
 
-    def mean(self) -> Chain:
-        """Return the chain of mean parameters."""
-        return Chain(*(shape[..., 0] / shape.sum(-1) for shape in self))
+    def mean(self) -> MarkovChain:
+        """Return the chain with the mean parameters."""
+        return MarkovChain(*(weights[..., 0] / weights.sum(-1) for weights in self))
 
-    def draw(self, draws: int, rng: np.random.Generator) -> Chain:
+    def draw(self, draws: int, rng: np.random.Generator) -> MarkovChain:
         """Return draws of the chain's parameters, none so near 0 or 1 that the chain would never leave a state."""
-        # One parameter after the other: NumPy takes longer for arrays of them.
+        # One parameter after the other, as NumPy takes longer for arrays of them.
         drawn = (
-            np.reshape([rng.beta(a, b, draws) for a, b in shape.reshape(-1, 2)], (*shape.shape[:-1], draws))
-            for shape in self
+            np.reshape([rng.beta(a, b, draws) for a, b in weights.reshape(-1, 2)], (*weights.shape[:-1], draws))
+            for weights in self
         )
-        return Chain(*(np.clip(values, _LEAST, 1 - _LEAST) for values in drawn))
-
-
-def metric_of_matrix(metric: str | Metric, labels: Sequence[Any], positive: int | None) -> Metric:
-    """Return a metric that has one value a matrix of two classes."""
-    found = applicable(metric, labels, positive)
-    if found.average == "per_class":
-        raise ValueError(f"metric {found.name!r} has a value a class: name a metric of the whole matrix.")
-    return found
-
-
-def chain_with(
-    persistence: float, error_persistence: float, prevalence: float, recall: float, specificity: float
-) -> Chain:
-    """Return the chain that `bayesperf.sequences.simulate` describes; its arguments are checked here."""
-    named = {"persistence": persistence, "error_persistence": error_persistence, "prevalence": prevalence,
-             "recall": recall, "specificity": specificity}  # fmt: skip
-    for name, value in named.items():
-        checks.probability(name, value)
-    shares = np.array([1 - prevalence, prevalence])
-    stay = shares + (1 - shares) * (2 * persistence - 1)
-    if (stay < 0).any():
-        raise ValueError(
-            f"persistence {persistence}: no chain with prevalence {prevalence} changes label so often. Raise it, or "
-            "bring prevalence nearer to 0.5."
-        )
-    k = 2 * error_persistence - 1
-    positive = np.array([1 - specificity, recall])
-    c = (positive - k * (stay * positive + (1 - stay) * positive[::-1])) / (1 - k)
-    theta = (1 - k) * c[:, None] + k * np.array([0, 1])
-    if (theta < 0).any() or (theta > 1).any():
-        raise ValueError(
-            f"no chain has recall {recall} and specificity {specificity} at prevalence {prevalence}, persistence "
-            f"{persistence} and error_persistence {error_persistence}: some prediction would have probability "
-            f"{theta.flat[np.abs(theta - 0.5).argmax()]:.3g}. Raise persistence, or bring error_persistence or the two "
-            "rates nearer to 0.5."
-        )
-    return Chain(stay, theta[:, None])
+        return MarkovChain(*(np.clip(values, _LEAST, 1 - _LEAST) for values in drawn))

@@ -1,22 +1,31 @@
-"""How much samples in the order of time depend on each other; public in `bayesperf.sequences`."""
+"""How much samples in the order of time depend on each other: design effects, Bayes factors, autocorrelations."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from scipy.special import betaln, ndtr
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
+from bayesperf.core.derivatives import complex_step
 from bayesperf.core.warnings import DependenceWarning
+from bayesperf.distributions.rank_envelope import rank_envelope
 from bayesperf.metrics.metric import Metric
-from bayesperf.sequences.chain import Betas, Chain, check_prior, count, metric_of_matrix, read
+from bayesperf.metrics.registry import single_valued
+from bayesperf.sequences.chain import (
+    MarkovChain,
+    TransitionPosterior,
+    count_transitions,
+    label_sequences,
+)
 
+# Probability of the band of autocorrelations.
 _BAND = 0.95
 
 
@@ -62,33 +71,36 @@ def design_effect(
     >>> effect.round(1).item(), round(effect.attrs["effective_size"]), round(effect.attrs["independent_coverage"], 2)
     (5.9, 84, 0.58)
     """
-    check_prior(prior)
-    series = read(y_true, y_pred, by, labels, pos_label)
-    cm = series.cm
+    checks.beta_weight("prior", prior)
+    sequences = label_sequences(y_true, y_pred, by, labels, pos_label)
+    cm = sequences.cm
     positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
-    found = metric_of_matrix(metric, cm.labels, positive)
-    mean = Betas.posterior(count(series, chain), prior).mean()
-    value = float(variance_ratio(mean, lambda cells: found.evaluate(cells, positive)))
+    measure = single_valued(metric, cm.labels, positive)
+    mean = TransitionPosterior.of(count_transitions(sequences, chain), prior).mean()
+    value = float(variance_ratio(mean, partial(measure.evaluate, positive=positive)))
     facts = {
-        "metric": found.name,
-        "effective_size": len(series.states) / value,
+        "metric": measure.name,
+        "effective_size": len(sequences.states) / value,
         "independent_coverage": float(2 * ndtr(1.96 / np.sqrt(value)) - 1),
     }
     return xr.DataArray(value, name="design_effect", attrs=facts)
 
 
-def variance_ratio(chain: Chain, metric: Callable[[Any], Any]) -> Array:
-    """Return by what factor a metric of a long chain varies more than that of independent samples, over any draws.
+def variance_ratio(chain: MarkovChain, metric: Callable[[Any], Any]) -> Array:
+    """Return by what factor a metric of a long chain varies more than that of independent samples, for each draw.
 
-    The letters are those of `design_effect`; the metric's gradient is by complex step.
+    The letters are those of `design_effect`.
     """
-    w = np.moveaxis(chain.cells().reshape(4, *chain.stay.shape[1:]), 0, -1)
-    t = np.moveaxis(chain.transitions(), (0, 1), (-2, -1))
+    w = np.moveaxis(chain.stationary_cells().reshape(4, *chain.stay.shape[1:]), 0, -1)
+    t = np.moveaxis(chain.transition_matrix(), (0, 1), (-2, -1))
     diagonal, outer = w[..., None] * np.eye(4), w[..., :, None] * w[..., None, :]
     wz = w[..., None] * np.linalg.inv(np.eye(4) - t + w[..., None, :])
     s = wz + np.swapaxes(wz, -1, -2) - diagonal - outer
-    step = 1e-20
-    gradient = np.imag(metric((w[..., None, :] + 1j * step * np.eye(4)).reshape(*w.shape, 2, 2))) / step
+
+    def value(cells: Numbers) -> Any:
+        return metric(cells.reshape(*w.shape, 2, 2))
+
+    gradient = complex_step(value, w[..., None, :], np.eye(4), step=1e-20)
     dependent, independent = (np.einsum("...i,...ij,...j", gradient, m, gradient) for m in (s, diagonal - outer))
     return np.asarray(dependent / independent)
 
@@ -128,15 +140,15 @@ def bayes_factor(
     >>> bp.sequences.bayes_factor(frames["actual"], frames["predicted"]).values.round(1)
     array([92.9, -4. ])
     """
-    check_prior(prior)
-    counts = count(read(y_true, y_pred, by, labels), chain)
+    checks.beta_weight("prior", prior)
+    counts = count_transitions(label_sequences(y_true, y_pred, by, labels), chain)
     tables = {"actual": counts.actual, "predicted": counts.predicted.reshape(2, -1, 2)}
     values = [log_evidence_ratio(table, prior) for table in tables.values()]
     return xr.DataArray(values, {"of": list(tables)}, "of", name="log_bayes_factor")
 
 
 def log_evidence_ratio(counts: Counts, prior: float) -> float:
-    """Return the log Bayes factor of rates that differ by condition over one rate, for counts (…, conditions, 2)."""
+    """Return the log Bayes factor of a rate for each condition over one rate for all, of counts (…, conditions, 2)."""
 
     def log_evidence(outcomes: Counts) -> Any:
         return betaln(*np.moveaxis(outcomes + prior, -1, 0)) - betaln(prior, prior)
@@ -202,23 +214,23 @@ def autocorrelation(
     >>> check["outside"].values
     array([False, False, False, False, False])
     """
-    check_prior(prior)
+    checks.beta_weight("prior", prior)
     draws, seed = checks.count("draws", draws, least=100), checks.seed(random_seed)
-    series = read(y_true, y_pred, by, labels)
-    betas = Betas.posterior(count(series, chain), prior)
+    sequences = label_sequences(y_true, y_pred, by, labels)
+    transitions = TransitionPosterior.of(count_transitions(sequences, chain), prior)
     lags = [checks.count("lags: each", lag) for lag in lags]
-    longest = int(np.bincount(series.sequence).max())
+    longest = int(np.bincount(sequences.sequence).max())
     if not lags or max(lags) >= longest:
         raise ValueError(f"lags {lags}: name some, each shorter than the longest sequence, of {longest} samples.")
-    observed = autocorrelations(_correct(series.states)[:, None], series.sequence, lags)[:, 0]
+    observed = autocorrelations(_correct(sequences.states)[:, None], sequences.sequence, lags)[:, 0]
     if np.isnan(observed).any():
         raise ValueError("y_pred: its predictions are all right or all wrong, which leaves nothing to correlate.")
     rng = np.random.default_rng(seed)
-    parameters = betas.draw(draws, rng)
-    simulated = np.stack([_correct(state) for state in parameters.walk(series.starts, rng)])
-    values = autocorrelations(simulated, series.sequence, lags)
+    drawn = transitions.draw(draws, rng)
+    simulated = np.stack([_correct(states) for states in drawn.simulate(sequences.starts, rng)])
+    values = autocorrelations(simulated, sequences.sequence, lags)
     defined = np.isfinite(values).all(0)
-    lower, upper = simultaneous_band(values[:, defined], _BAND)
+    lower, upper = autocorrelation_band(values[:, defined])
     outside = (observed < lower) | (observed > upper)
     if outside.any():
         where = ", ".join(str(lag) for lag, out in zip(lags, outside, strict=True) if out)
@@ -234,11 +246,12 @@ def autocorrelation(
     return xr.Dataset({name: ("lag", value) for name, value in variables.items()}, {"lag": lags}, facts)
 
 
-def _correct(states: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _correct(states: Codes) -> Booleans:
+    """Return whether the prediction is right in each state."""
     return np.isin(states, (0, 3))
 
 
-def autocorrelations(correct: NDArray[np.bool_], sequence: NDArray[np.intp], lags: Sequence[int]) -> Array:
+def autocorrelations(correct: Booleans, sequence: Codes, lags: Sequence[int]) -> Array:
     """Return the autocorrelations (lags, m) within sequences of m series (n, m); NaN where a series is constant.
 
     At each lag the mean over the pairs that far apart of one sequence, of deviations from the mean of all samples.
@@ -253,14 +266,8 @@ def autocorrelations(correct: NDArray[np.bool_], sequence: NDArray[np.intp], lag
         return np.stack(values) / (mean * (1 - mean))
 
 
-def simultaneous_band(values: Array, prob: float) -> tuple[Array, Array]:
-    """Return the bounds (k,) within which a share `prob` of curves (k, m) lies as a whole.
-
-    A rank envelope: at each of the k places the same number of curves is left out at either end, as many as leave the
-    share of curves that are never left out at least at `prob`.
-    """
-    ranks = values.argsort(1, kind="stable").argsort(1)
-    depth = np.minimum(ranks, values.shape[1] - 1 - ranks).min(0)
-    left_out = int(np.quantile(depth, 1 - prob, method="lower"))
-    ordered = np.sort(values, 1)
-    return ordered[:, left_out], ordered[:, values.shape[1] - 1 - left_out]
+def autocorrelation_band(values: Array) -> tuple[Array, Array]:
+    """Return the bounds (lags,) that hold at least 95 % of the simulated autocorrelations (lags, m) at all lags."""
+    outside = int(np.floor((1 - _BAND) * (values.shape[1] - 1)))
+    lower, upper = rank_envelope(values.T, outside, ties="ordered").T
+    return lower, upper

@@ -1,9 +1,10 @@
-"""Whether intervals that take samples for independent are to be trusted; public in `bayesperf.sequences`."""
+"""Whether intervals that take samples for independent may be trusted."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,16 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.streams import streams
 from bayesperf.core.warnings import DependenceWarning
 from bayesperf.metrics.metric import Metric
-from bayesperf.sequences.chain import Betas, Series, count, metric_of_matrix, read
+from bayesperf.metrics.registry import single_valued
+from bayesperf.sequences.chain import (
+    LabelSequences,
+    TransitionPosterior,
+    count_transitions,
+    label_sequences,
+)
 from bayesperf.sequences.dependence import bayes_factor, design_effect, variance_ratio
 
+# Probability of the interval of the design effect.
 _PROB = 0.95
 
 
@@ -88,12 +96,12 @@ def check_independence(
     draws, seed = checks.count("draws", draws, least=100), checks.seed(random_seed)
     factors = bayes_factor(y_true, y_pred, by, prior, chain=chain, labels=labels)
     effect = design_effect(y_true, y_pred, metric, by, prior, chain=chain, pos_label=pos_label, labels=labels)
-    series = read(y_true, y_pred, by, labels, pos_label)
-    drawn = _drawn_effects(series, effect.attrs["metric"], prior, chain, draws, seed)
+    sequences = label_sequences(y_true, y_pred, by, labels, pos_label)
+    drawn = _drawn_effects(sequences, effect.attrs["metric"], prior, chain, draws, seed)
     lower, upper = np.quantile(drawn, [(1 - _PROB) / 2, (1 + _PROB) / 2])
     too_narrow = effect.item() > factor**2 and lower > 1
     verdict = "dependent" if too_narrow else "independent" if upper <= factor**2 else "undecided"
-    advice = _advice(verdict, effect, (float(lower), float(upper)), len(series.states), factor)
+    advice = _advice(verdict, effect, (float(lower), float(upper)), len(sequences.states), factor)
     if too_narrow:
         warnings.warn(advice, DependenceWarning, stacklevel=2)
     variables = {
@@ -109,13 +117,14 @@ def check_independence(
     return xr.Dataset(variables, {"ci_bound": ["lower", "upper"]}, facts)
 
 
-def _drawn_effects(series: Series, name: str, prior: float, chain: str, draws: int, seed: int) -> Array:
-    """Return draws of the design effect of a metric."""
-    positive = None if series.cm.pos_label is None else series.cm.labels.index(series.cm.pos_label)
-    found = metric_of_matrix(name, series.cm.labels, positive)
-    (rng,) = streams(seed, "independence", xr.DataArray(0.0), [series.states])
-    parameters = Betas.posterior(count(series, chain), prior).draw(draws, rng)
-    return variance_ratio(parameters, lambda cells: found.evaluate(cells, positive))
+def _drawn_effects(sequences: LabelSequences, name: str, prior: float, chain: str, draws: int, seed: int) -> Array:
+    """Return posterior draws of the design effect of a metric."""
+    cm = sequences.cm
+    positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
+    metric = single_valued(name, cm.labels, positive)
+    (rng,) = streams(seed, "independence", xr.DataArray(0.0), [sequences.states])
+    drawn = TransitionPosterior.of(count_transitions(sequences, chain), prior).draw(draws, rng)
+    return variance_ratio(drawn, partial(metric.evaluate, positive=positive))
 
 
 def _advice(verdict: str, effect: xr.DataArray, interval: tuple[float, float], n: int, factor: float) -> str:

@@ -15,7 +15,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.counts.count_arrays import CELL_DIMS, check_dims, table_to_counts
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
-from bayesperf.sequences.chain import metric_of_matrix
+from bayesperf.metrics.registry import single_valued
 from bayesperf.studies.methods import METHODS, Effort, applicable, chosen, mean
 from bayesperf.studies.run import run
 
@@ -116,7 +116,7 @@ def coverage(
     """
     systems = _probabilities(cells)
     classes = systems.sizes["actual"]
-    found = metric_of_matrix(metric, systems["actual"].values.tolist(), 1)
+    found = single_valued(metric, systems["actual"].values.tolist(), 1)
     names = chosen(methods, applicable(found, classes))
     sizes = [checks.count("n", size) for size in np.atleast_1d(n).tolist()]
     effort = Effort(checks.count("draws", draws, least=2), checks.count("n_resamples", n_resamples), 0)

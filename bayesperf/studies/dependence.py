@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from bayesperf import sequences
 from bayesperf.core import checks
 from bayesperf.metrics.metric import Metric
-from bayesperf.sequences.chain import chain_with, metric_of_matrix
+from bayesperf.metrics.registry import single_valued
+from bayesperf.sequences.simulate import chain_with_rates
 from bayesperf.studies.run import run
 
 # Of the chain that each model takes samples for.
@@ -79,11 +80,11 @@ def dependence(
     array([0.94, 0.61])
     """
     grid = checks.vector("persistence", persistence).tolist()
-    found = metric_of_matrix(metric, [0, 1], 1)
+    found = single_valued(metric, [0, 1], 1)
     rates: dict[str, Any] = {"prevalence": prevalence, "recall": recall, "specificity": specificity}
-    chains = [chain_with(p, p, **rates) for p in grid]
+    chains = [chain_with_rates(p, p, **rates) for p in grid]
     # All have the same long-run cells.
-    true = found.evaluate(chains[0].cells(), 1).item()
+    true = found.evaluate(chains[0].stationary_cells(), 1).item()
     settings = {"persistence": grid, "n": checks.count("n", n, least=2), **rates, "metric": found.name,
                 "simulations": checks.count("simulations", simulations), "prob": checks.probability("prob", prob),
                 "random_seed": checks.seed(random_seed)}  # fmt: skip

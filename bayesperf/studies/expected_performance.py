@@ -18,7 +18,7 @@ from bayesperf.curves.expected_performance import criteria
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.epc import epc
 from bayesperf.metrics.metric import Metric
-from bayesperf.sequences.chain import metric_of_matrix
+from bayesperf.metrics.registry import single_valued
 from bayesperf.studies.run import run
 
 # What draws the bands.
@@ -90,7 +90,7 @@ def expected_performance(
     sizes = [checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
     grid = criteria.grid(np.arange(1, 20) / 20 if alphas is None else alphas)
     checks.one_of("criterion", criterion, criteria.CRITERIA)
-    found = metric_of_matrix(metric, [0, 1], 1)
+    found = single_valued(metric, [0, 1], 1)
     separation = checks.number("separation", separation)
     settings = {"n": sizes, "separation": separation, "criterion": criterion, "metric": found.name,
                 "alphas": grid.tolist(), "draws": checks.count("draws", draws, least=2),

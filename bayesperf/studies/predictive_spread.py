@@ -15,8 +15,8 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.sequences.chain import metric_of_matrix
 from bayesperf.studies.run import run
 
 DISTRIBUTIONS = ("predictive", "posterior", "bootstrap")
@@ -86,7 +86,7 @@ def predictive_spread(
     if not isinstance(cm, ConfusionMatrix) or cm.dims:
         raise ValueError("cm must be one ConfusionMatrix, without leading dims.")
     positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
-    found = metric_of_matrix(metric, cm.labels, positive)
+    found = single_valued(metric, cm.labels, positive)
     scales = [checks.count("scale", factor) for factor in np.atleast_1d(scale).tolist()]
     resolved = priors.resolve(prior, len(cm.labels))
     settings = {"counts": cm.counts.values.ravel().tolist(), "metric": found.name, "scale": scales,

@@ -18,7 +18,7 @@ from bayesperf.counts.label_encoding import encode, positive_label
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
-from bayesperf.sequences.chain import metric_of_matrix
+from bayesperf.metrics.registry import single_valued
 from bayesperf.studies.methods import mean
 from bayesperf.studies.predictive_spread import DISTRIBUTIONS, cells_of_each
 from bayesperf.studies.run import run
@@ -110,7 +110,7 @@ def repeated_splits(
         raise ValueError(f"y: a class has {smallest} examples, and each of three parts needs one.")
     place = positive_label(classes.tolist(), pos_label)
     at = None if place is None else classes.tolist().index(place)
-    found = [metric_of_matrix(metric, classes.tolist(), at) for metric in metrics]
+    found = [single_valued(metric, classes.tolist(), at) for metric in metrics]
     levels = [checks.probability("prob", level) for level in checks.vector("prob", prob).tolist()]
     resolved = priors.resolve(prior, len(classes))
     empty = ConfusionMatrix.from_table(np.zeros((len(classes), len(classes))), labels=classes, pos_label=place)

@@ -16,9 +16,9 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind
-from bayesperf.sequences.chain import metric_of_matrix
 from bayesperf.studies.repeated_splits import with_seed
 from bayesperf.studies.run import run
 
@@ -109,7 +109,7 @@ def sequential(
     from sklearn.ensemble import RandomForestClassifier
 
     chosen = clone(RandomForestClassifier() if estimator is None else estimator)
-    found = metric_of_matrix(metric, [0, 1], 1)
+    found = single_valued(metric, [0, 1], 1)
     taken = [checks.count("steps", step) for step in np.atleast_1d(steps).tolist()]
     levels = [checks.probability("prob", level) for level in checks.vector("prob", prob).tolist()]
     before, unseen = priors.resolve(prior, 2), ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0)

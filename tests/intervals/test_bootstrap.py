@@ -8,7 +8,7 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf.intervals import bootstrap, resampling
-from bayesperf.intervals.bootstrap import _bca_levels
+from bayesperf.intervals.bootstrap import bca_levels
 from bayesperf.intervals.resampling import Units
 from bayesperf.intervals.statistic import Statistic
 from tests.shared.golden import golden
@@ -311,7 +311,7 @@ def test_another_system_changes_no_figure():
 
 def test_blocks_make_no_difference(monkeypatch):
     whole = bootstrap(CM, "f1", method="bca", random_seed=2, n_resamples=501).values
-    monkeypatch.setattr(resampling, "_BLOCK", 100)
+    monkeypatch.setattr(resampling, "_AT_ONCE", 100)
     assert bootstrap(CM, "f1", method="bca", random_seed=2, n_resamples=501).values.tolist() == whole.tolist()
 
 
@@ -355,7 +355,7 @@ def test_infinite_limits_warn():
 def test_a_bias_beyond_all_resamples_stays_finite():
     resampled = np.linspace(0, 1, 100)
     for value in (-1.0, 2.0):
-        levels = _bca_levels(resampled, value, 0.1, TAIL)
+        levels = bca_levels(resampled, value, 0.1, TAIL)
         assert ((levels >= 0) & (levels <= 1) & (np.diff(levels) >= 0)).all()
 
 

@@ -254,7 +254,7 @@ def test_leading_dims_are_each_by_itself():
 
 def test_blocks_make_no_difference(monkeypatch):
     whole = delta(THREE, "f1_per_class").values
-    monkeypatch.setattr(sys.modules[delta.__module__], "_BLOCK", 20)
+    monkeypatch.setattr(sys.modules[delta.__module__], "_AT_ONCE", 20)
     assert delta(THREE, "f1_per_class").values.tolist() == whole.tolist()
 
 

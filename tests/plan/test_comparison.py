@@ -7,8 +7,7 @@ from scipy import integrate, stats
 import bayesperf as bp
 from bayesperf.distributions.beta import Beta
 from bayesperf.plan import two_counts
-from bayesperf.plan.result import UnreachableError
-from bayesperf.plan.sample_sizes import comparison
+from bayesperf.plan.sample_sizes import UnreachableError, comparison
 
 # Of 40 positives both find 26, the new one alone 6, the old one alone 2; of 30 negatives they err on different ones.
 Y = np.repeat([1, 0], [40, 30])
@@ -137,29 +136,29 @@ def test_independent_systems_by_simulating_the_whole_story(metric, margin):
 
 
 @pytest.mark.parametrize(
-    "source",
+    "counts",
     [
-        two_counts.independent(Beta(A, B), Beta(B, B), 0.05, 0.9),
+        two_counts.IndependentCounts(Beta(A, B), Beta(B, B), 0.05, 0.9),
         pytest.param(
-            two_counts.independent(Beta(A / 18, A / 18), Beta(A / 18, A / 18), 0.1, 0.9), marks=pytest.mark.slow
+            two_counts.IndependentCounts(Beta(A / 18, A / 18), Beta(A / 18, A / 18), 0.1, 0.9), marks=pytest.mark.slow
         ),
-        two_counts.paired(6.5, 2.5, 33.0, 0.0, 0.9),
-        two_counts.paired(2.0, 3.0, 27.0, 0.0, 0.95),
-        pytest.param(two_counts.paired(6.5, 2.5, 3.0, 0.02, 0.9), marks=pytest.mark.slow),
+        two_counts.PairedCounts(6.5, 2.5, 33.0, 0.0, 0.9),
+        two_counts.PairedCounts(2.0, 3.0, 27.0, 0.0, 0.95),
+        pytest.param(two_counts.PairedCounts(6.5, 2.5, 3.0, 0.02, 0.9), marks=pytest.mark.slow),
     ],
     ids=["independent", "of no evidence", "paired", "rarely discordant", "paired by a margin"],
 )
-def test_critical_numbers_in_between_are_found(source):
+def test_critical_numbers_between_the_knots_are_right(counts):
     n, total = 130, 0.0
-    assert len(source._second(n)) > 2 * two_counts._KNOTS
+    assert len(counts._second_counts(n)) > 2 * two_counts._KNOTS
     for k in range(n + 1):
-        trials = source.trials(np.array([k]), n).item()
+        trials = counts.first_trials(np.array([k]), n).item()
         first = np.arange(trials + 1)
-        left = source.left(first, np.full(trials + 1, k), n)
-        met = (left >= source.confidence) | (left <= 1 - source.confidence)
-        chance = stats.betabinom(n, *source.against).pmf(k)
-        total += chance * stats.betabinom(trials, *source.speaking).pmf(first)[met].sum()
-    assert source.values(np.array([n]), both=True)[0].item() == pytest.approx(total, abs=1e-6)
+        probability = counts.posterior_probability(first, np.full(trials + 1, k), n)
+        shown = (probability >= counts.confidence) | (probability <= 1 - counts.confidence)
+        chance = stats.betabinom(n, *counts.second_weights).pmf(k)
+        total += chance * stats.betabinom(trials, *counts.first_weights).pmf(first)[shown].sum()
+    assert counts.assurance(np.array([n]), either_way=True)[0].item() == pytest.approx(total, abs=1e-6)
 
 
 def test_many_examples_of_two_systems_by_simulation():

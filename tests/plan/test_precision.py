@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 import bayesperf as bp
+from bayesperf.plan.evidence import updated
 from bayesperf.plan.interval_width import IntervalWidth
-from bayesperf.plan.more_trials import after
 from bayesperf.plan.sample_sizes import precision
 
 CM = bp.ConfusionMatrix.from_counts(tp=40, fn=5, fp=6, tn=60)
@@ -30,13 +30,13 @@ def test_expected_widths_are_sums_over_outcomes(n):
 
 @pytest.mark.parametrize("metric", ["recall", "f1"])
 @pytest.mark.parametrize("counts", [(4, 1), (0, 0)])
-def test_widths_between_those_found_are_close(metric, counts):
+def test_widths_between_the_knots_are_close(metric, counts):
     n = 3000
     tp, fn = counts
-    known = bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=fn, fp=0, tn=0))[metric].distribution
+    before = bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=fn, fp=0, tn=0))[metric].distribution
     k = np.arange(n + 1)
-    every = np.diff(after(known, k, n - k).hdi(0.9))[:, 0]
-    np.testing.assert_allclose(IntervalWidth(known, 0.9).of_outcomes(n), every, rtol=2e-4)
+    every = np.diff(updated(before, k, n - k).hdi(0.9))[:, 0]
+    np.testing.assert_allclose(IntervalWidth(before, 0.9).of_outcomes(n), every, rtol=2e-4)
 
 
 @pytest.mark.parametrize("assurance", [None, 0.8])

@@ -9,8 +9,7 @@ from scipy import integrate, special, stats
 
 import bayesperf as bp
 from bayesperf.plan import one_count
-from bayesperf.plan.result import UnreachableError
-from bayesperf.plan.sample_sizes import sample_size
+from bayesperf.plan.sample_sizes import UnreachableError, sample_size
 
 mpl.use("Agg")
 
@@ -65,7 +64,7 @@ SHARES = [(5, 2, 0.7, 0.95), (0.5, 0.5, 0.3, 0.9), (41, 11, 0.7, 0.99), (1, 1, 0
 @pytest.mark.parametrize(("a", "b", "x", "confidence"), SHARES)
 @pytest.mark.parametrize("both", [False, True])
 def test_running_sums_are_sums_over_outcomes(a, b, x, confidence, both):
-    found = (one_count.settled if both else one_count.shown)(a, b, x, confidence, 4000)
+    found = (one_count.probability_settled if both else one_count.probability_shown)(a, b, x, confidence, 4000)
     for n in (0, 1, 2, 7, 100, 1023, 1024, 1025, 2500, 4000):
         assert found[n] == pytest.approx(enumerated(n, a, b, x, confidence, both), abs=1e-10)
 
@@ -91,7 +90,7 @@ def test_many_trials_by_another_way():
     order = stats.beta(k, n - k + 1)
     low, high = order.ppf([1e-14, 1 - 1e-14])
     expected = integrate.quad(lambda t: order.pdf(t) * stats.beta.sf(t, a, b), low, high, epsabs=1e-12)[0]
-    assert one_count.shown(a, b, x, confidence, n)[n] == pytest.approx(expected, abs=1e-8)
+    assert one_count.probability_shown(a, b, x, confidence, n)[n] == pytest.approx(expected, abs=1e-8)
 
 
 def test_a_plan_for_many_trials_holds_from_there_on():
@@ -357,7 +356,7 @@ def test_unreachable_requirements_may_be_settled_already_or_not_within_a_million
 
 def test_probability_of_outcomes_sums_to_one():
     k = np.arange(-2, 1003)
-    found = one_count.predictive(k, 1000, 0.5, 3.0)
+    found = one_count.beta_binomial_pmf(k, 1000, 0.5, 3.0)
     np.testing.assert_allclose(found[2:-2], stats.betabinom(1000, 0.5, 3.0).pmf(k[2:-2]), rtol=1e-9)
     assert (found[[0, 1, -2, -1]] == 0).all()
     assert special.betaincc(5, 2, 0.7) == pytest.approx(0.579825, abs=1e-12)

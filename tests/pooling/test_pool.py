@@ -145,7 +145,7 @@ def test_posterior_agrees_with_figures_by_others(case):
 @pytest.mark.parametrize("count", [0, 1, 2, 17, 1000, 10**7, 10**9])
 def test_rising_factorials_keep_their_digits(count):
     x = np.array([[1e-12, 1e-3, 0.7, 9.99, 10.01, 345.6, 1e5, 1e9, 1e16]])
-    found = beta_binomial.DistinctCounts.of(np.array([[float(count)]])).excess(x)[0]
+    found = beta_binomial.DistinctCounts.of(np.array([[float(count)]])).log_rising_ratio(x)[0]
     with mpmath.workdps(60):
         expected = [
             mpmath.loggamma(mpmath.mpf(v) + count) - mpmath.loggamma(v) - count * mpmath.log(v) for v in x[0].tolist()
@@ -153,10 +153,10 @@ def test_rising_factorials_keep_their_digits(count):
     np.testing.assert_allclose(found, np.array(expected, float), rtol=1e-14, atol=2e-14 + 4e-16 * count)
 
 
-def test_equal_counts_are_tallied():
-    tally = beta_binomial.DistinctCounts.of(np.array([[3.0, 0, 3, 7], [1, 1, 1, 1]]))
-    assert tally.counts.tolist() == [[0, 3, 7], [1, 0, 0]]
-    assert tally.times.tolist() == [[1, 2, 1], [4, 0, 0]]
+def test_equal_counts_are_counted_once():
+    distinct = beta_binomial.DistinctCounts.of(np.array([[3.0, 0, 3, 7], [1, 1, 1, 1]]))
+    assert distinct.counts.tolist() == [[0, 3, 7], [1, 0, 0]]
+    assert distinct.frequency.tolist() == [[1, 2, 1], [4, 0, 0]]
 
 
 def test_nodes_are_added_where_they_do_not_suffice():
@@ -165,7 +165,7 @@ def test_nodes_are_added_where_they_do_not_suffice():
     wrong = np.array([25, 88, 88, 58, 49, 74, 92, 83, 84, 80])
     found = posterior(trials - wrong, trials, (1, 9), mean=(2.0, 2.0))
     assert found.log_density.shape[1] > 65
-    assert found.unresolved() < 1e-3
+    assert found.resolution_error() < 1e-3
     assert posterior(*FOLDS, (1, 24)).log_density.shape[1] == 65
 
 

@@ -12,16 +12,17 @@ import bayesperf as bp
 from bayesperf import metrics, sequences
 from bayesperf.core.warnings import DependenceWarning
 from bayesperf.intervals.statistic import Statistic
-from bayesperf.sequences.block_bootstrap import Blocks, best_block, influence
-from bayesperf.sequences.chain import Chain, chain_with, read
+from bayesperf.sequences.block_bootstrap import Blocks, best_block_length, influence
+from bayesperf.sequences.chain import MarkovChain, label_sequences
 from bayesperf.sequences.dependence import variance_ratio
+from bayesperf.sequences.simulate import chain_with_rates
 
 FRAMES = sequences.simulate(300, persistence=0.9, sequences=2, random_seed=1)
 Y, Z, IDS = (FRAMES[column].to_numpy() for column in ("actual", "predicted", "sequence"))
 
 
 def series(y, z, by=None):
-    return read(y, z, by, [0, 1])
+    return label_sequences(y, z, by, [0, 1])
 
 
 # ── The blocks ──
@@ -73,7 +74,7 @@ def test_resamples_are_those_of_the_enumeration(n, block):
 
 def test_pieces_of_the_drawing_make_no_difference(monkeypatch):
     whole = sequences.block_bootstrap(Y, Z, by=IDS, random_seed=2, n_resamples=300).values
-    monkeypatch.setattr(sys.modules["bayesperf.sequences.block_bootstrap"], "_BLOCK", 1000)
+    monkeypatch.setattr(sys.modules["bayesperf.sequences.block_bootstrap"], "_AT_ONCE", 1000)
     # Another division of one stream into calls: the starts are the same.
     assert sequences.block_bootstrap(Y, Z, by=IDS, random_seed=2, n_resamples=300).values.tolist() == whole.tolist()
 
@@ -106,7 +107,7 @@ def test_the_rule_by_hand(persistence, metric):
     frames = sequences.simulate(200, persistence=persistence, random_seed=4)
     of = series(frames["actual"], frames["predicted"])
     values = influence(Statistic.of(of.cm, metric), of)
-    assert best_block(values, of.sequence) == rule_by_hand(values.tolist())
+    assert best_block_length(values, of.sequence) == rule_by_hand(values.tolist())
 
 
 def test_the_rule_finds_what_is_best_for_a_known_chain():
@@ -116,15 +117,15 @@ def test_the_rule_finds_what_is_best_for_a_known_chain():
     eigenvalue = 2 * stay - 1
     ratio = 2 * eigenvalue / (1 - eigenvalue) ** 2 / ((1 + eigenvalue) / (1 - eigenvalue))
     # The autocovariances it is of have errors of 1/√n, and it is their cube root: within 10 %.
-    assert best_block(y.astype(float), np.zeros(n, int)) == pytest.approx(np.cbrt(1.5 * n * ratio**2), rel=0.1)
+    assert best_block_length(y.astype(float), np.zeros(n, int)) == pytest.approx(np.cbrt(1.5 * n * ratio**2), rel=0.1)
 
 
 def test_independent_or_constant_values_need_no_blocks():
     rng = np.random.default_rng(0)
-    lengths = [best_block(rng.random(400), np.zeros(400, int)) for _ in range(50)]
+    lengths = [best_block_length(rng.random(400), np.zeros(400, int)) for _ in range(50)]
     assert np.median(lengths) == 1
-    assert best_block(np.full(50, 0.3), np.zeros(50, int)) == 1
-    assert best_block(np.array([0.0, 1.0]), np.zeros(2, int)) == 1
+    assert best_block_length(np.full(50, 0.3), np.zeros(50, int)) == 1
+    assert best_block_length(np.array([0.0, 1.0]), np.zeros(2, int)) == 1
 
 
 def test_influence_is_what_a_sample_adds():
@@ -225,8 +226,8 @@ def test_design_effects_of_draws_are_each_by_itself():
     def f1(cells):
         return metrics.get("f1").evaluate(cells, 1)
 
-    together = variance_ratio(Chain(stay, theta), f1)
-    alone = [variance_ratio(Chain(stay[:, i], theta[..., i]), f1).item() for i in range(7)]
+    together = variance_ratio(MarkovChain(stay, theta), f1)
+    alone = [variance_ratio(MarkovChain(stay[:, i], theta[..., i]), f1).item() for i in range(7)]
     assert together == pytest.approx(alone, rel=1e-12)
 
 
@@ -239,7 +240,7 @@ def check_all(persistence, count, n, **options):
 
 def test_the_interval_covers_the_design_effect():
     count = 150
-    chain = chain_with(0.8, 0.8, 0.5, 0.75, 0.75)
+    chain = chain_with_rates(0.8, 0.8, 0.5, 0.75, 0.75)
     truth = variance_ratio(chain, lambda cells: metrics.get("recall").evaluate(cells, 1))
     assert truth == pytest.approx(3.06, abs=0.005)
     checks = check_all(0.8, count, 400)

@@ -8,8 +8,9 @@ import pytest
 
 from bayesperf import metrics, sequences
 from bayesperf.models._stationary import stationary
-from bayesperf.sequences.chain import Chain, chain_with
+from bayesperf.sequences.chain import MarkovChain
 from bayesperf.sequences.dependence import variance_ratio
+from bayesperf.sequences.simulate import chain_with_rates
 from tests.shared.sequences import GOLDEN, dense, eigen_cells
 
 STATED = GOLDEN["ref_markov_stationary_3"]
@@ -30,9 +31,9 @@ def test_stationary_cells_against_an_eigen_solve(wide):
     stay, theta = (np.moveaxis(np.array(part), 0, -1) for part in zip(*chains, strict=True))
     expected = [eigen_cells(dense(*chain)) for chain in chains]
     np.testing.assert_allclose(np.transpose(stationary(stay, theta)), expected, atol=1e-12)
-    chain = Chain(stay, theta if wide else theta[:, :1])
-    np.testing.assert_array_equal(chain.cells().reshape(4, -1), stationary(stay, theta))
-    np.testing.assert_allclose(np.moveaxis(chain.transitions(), -1, 0), [dense(*c) for c in chains], rtol=1e-15)
+    chain = MarkovChain(stay, theta if wide else theta[:, :1])
+    np.testing.assert_array_equal(chain.stationary_cells().reshape(4, -1), stationary(stay, theta))
+    np.testing.assert_allclose(np.moveaxis(chain.transition_matrix(), -1, 0), [dense(*c) for c in chains], rtol=1e-15)
 
 
 def test_stationary_cells_in_fractions_keep_every_digit():
@@ -62,7 +63,7 @@ def test_stationary_cells_are_the_closed_form():
     determinant = (1 - d_1 * a_1) * (1 - d_0 * a_0) - d_1 * d_0 * (1 - a_0) * (1 - a_1)
     tp = (theta[1, 0] * pi_1 * (1 - d_0 * a_0) + d_1 * (1 - a_0) * theta[0, 0] * pi_0) / determinant
     fp = (theta[0, 0] * pi_0 * (1 - d_1 * a_1) + d_0 * (1 - a_1) * theta[1, 0] * pi_1) / determinant
-    found = Chain(np.stack([a_0, a_1]), theta[:, None]).cells().reshape(4, -1)
+    found = MarkovChain(np.stack([a_0, a_1]), theta[:, None]).stationary_cells().reshape(4, -1)
     np.testing.assert_allclose(found, [pi_0 - fp, fp, pi_1 - tp, tp], atol=1e-13)
 
 
@@ -78,19 +79,19 @@ def test_stationary_cells_of_tensors():
 
 def test_stationary_cells_and_design_effects_of_the_golden_chain():
     given, expected = STATED["inputs"], STATED["outputs"]
-    chain = Chain(np.array([given["p_stay_0"], given["p_stay_1"]]), np.array(given["theta_g_zprev"])[:, None])
-    np.testing.assert_allclose(chain.cells().ravel(), expected["stationary_TN_FP_FN_TP"], rtol=1e-14)
-    np.testing.assert_allclose(chain.transitions(), expected["transition_4x4_states_g_z"], atol=1e-15)
+    chain = MarkovChain(np.array([given["p_stay_0"], given["p_stay_1"]]), np.array(given["theta_g_zprev"])[:, None])
+    np.testing.assert_allclose(chain.stationary_cells().ravel(), expected["stationary_TN_FP_FN_TP"], rtol=1e-14)
+    np.testing.assert_allclose(chain.transition_matrix(), expected["transition_4x4_states_g_z"], atol=1e-15)
     for name, facts in expected["metrics"].items():
         metric = metrics.get(name)
-        assert metric.evaluate(chain.cells(), 1) == pytest.approx(facts["value"], rel=1e-13)
+        assert metric.evaluate(chain.stationary_cells(), 1) == pytest.approx(facts["value"], rel=1e-13)
         effect = variance_ratio(chain, lambda cells, m=metric: m.evaluate(cells, 1))
         assert effect == pytest.approx(facts["design_effect"], rel=1e-12)
 
 
 def test_simulate_is_of_the_golden_chain():
     given = STATED["inputs"]
-    chain = chain_with(0.9, 0.9, 0.2, 0.6, 0.9)
+    chain = chain_with_rates(0.9, 0.9, 0.2, 0.6, 0.9)
     np.testing.assert_allclose(chain.stay, [given["p_stay_0"], given["p_stay_1"]], rtol=1e-13)
     np.testing.assert_allclose(chain.theta[:, 0], given["theta_g_zprev"], rtol=1e-11)
 
@@ -111,7 +112,7 @@ def test_simulated_rates_and_persistence_are_those_asked_for(asked):
     asked = {"persistence": 0.8, "prevalence": 0.5, "recall": 0.75, "specificity": 0.75} | asked
     rates = {name: asked[name] for name in ("prevalence", "recall", "specificity")}
     errors = asked.get("error_persistence", asked["persistence"])
-    chain = chain_with(asked["persistence"], errors, **rates)
+    chain = chain_with_rates(asked["persistence"], errors, **rates)
     cells = eigen_cells(dense(chain.stay, np.repeat(chain.theta, 2, 1))).reshape(2, 2)
     for name, value in rates.items():
         assert metrics.get(name).evaluate(cells, 1) == pytest.approx(value, rel=1e-12)

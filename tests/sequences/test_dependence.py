@@ -10,10 +10,10 @@ import xarray as xr
 import bayesperf as bp
 from bayesperf import metrics, sequences
 from bayesperf.core.warnings import DependenceWarning
-from bayesperf.sequences import chain as _chains
-from bayesperf.sequences.chain import Betas
-from bayesperf.sequences.dependence import simultaneous_band, variance_ratio
-from tests.shared.sequences import CHAINS, FRAMES, dense, eigen_cells, of_frames
+from bayesperf.sequences.chain import TransitionPosterior, count_transitions, label_sequences
+from bayesperf.sequences.dependence import autocorrelation_band, variance_ratio
+from bayesperf.sequences.simulate import chain_with_rates
+from tests.shared.sequences import CHAIN_KINDS, FRAMES, dense, eigen_cells, of_frames
 
 mpl.use("Agg")
 
@@ -40,13 +40,13 @@ def net_hits():
     metrics.unregister("net_hits")
 
 
-@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("chain", CHAIN_KINDS)
 @pytest.mark.parametrize("name", ["recall", "accuracy", "f1", "mcc", "balanced_accuracy", "net_hits"])
 @pytest.mark.usefixtures("net_hits")
 def test_design_effect_against_summed_autocovariances(chain, name):
-    betas = Betas.posterior(_chains.count(of_frames(_chains.read, by=None, labels=None), chain), 0.5)
-    stay, theta = betas.mean()
-    matrix = dense(stay, theta if chain == CHAINS[1] else np.repeat(theta, 2, 1))
+    counts = count_transitions(of_frames(label_sequences, by=None, labels=None), chain)
+    stay, theta = TransitionPosterior.of(counts, 0.5).mean()
+    matrix = dense(stay, theta if chain == CHAIN_KINDS[1] else np.repeat(theta, 2, 1))
     w = eigen_cells(matrix)
     independent = np.diag(w) - np.outer(w, w)
     covariance, power = independent.copy(), np.eye(4)
@@ -74,7 +74,7 @@ def test_design_effect_against_the_variance_over_simulations(name):
     rng = np.random.default_rng(9)
     free = rng.multinomial(n, cells.mean(0).ravel(), 100_000).reshape(-1, 2, 2)
     ratio = variance / metric.evaluate(free, 1).var()
-    chain = _chains.chain_with(0.85, 0.85, 0.4, 0.75, 0.75)
+    chain = chain_with_rates(0.85, 0.85, 0.4, 0.75, 0.75)
     effect = variance_ratio(chain, lambda cells: metric.evaluate(cells, 1))
     # The relative error of a variance over 4,000 is √(2/4000); that of the asymptotic formula is of the order D/n.
     assert ratio == pytest.approx(effect, rel=4 * np.sqrt(2 / count) + effect / n)
@@ -116,7 +116,7 @@ def test_autocorrelation_by_hand():
 def test_a_simultaneous_band_holds_its_share_of_whole_curves():
     rng = np.random.default_rng(0)
     curves = np.cumsum(rng.standard_normal((5, 4_000)), 0)
-    lower, upper = simultaneous_band(curves, 0.95)
+    lower, upper = autocorrelation_band(curves)
     inside = ((curves >= lower[:, None]) & (curves <= upper[:, None])).all(0)
     assert 0.95 <= inside.mean() < 0.955
     # Of curves that do not share in it, 95 % are inside as well, and the band of each lag alone would hold more.

@@ -9,8 +9,8 @@ from scipy.special import roots_jacobi
 
 import bayesperf as bp
 from bayesperf import sequences
-from bayesperf.sequences.chain import Betas, Chain, count, read
-from tests.shared.sequences import CHAINS, FRAMES, GOLDEN, dense, eigen_cells, of_frames
+from bayesperf.sequences.chain import MarkovChain, TransitionPosterior, count_transitions, label_sequences
+from tests.shared.sequences import CHAIN_KINDS, FRAMES, GOLDEN, dense, eigen_cells, of_frames
 
 FITTED = [case for name, case in GOLDEN.items() if "posterior" in name]
 
@@ -23,10 +23,10 @@ FITTED = [case for name, case in GOLDEN.items() if "posterior" in name]
 def test_golden_posteriors(case, name, prior):
     g, z = case["inputs"]["g"], case["inputs"]["z"]
     expected = case["outputs"]["posterior"][name]
-    transitions = count(read(g, z, None, None), "z_prev")
+    transitions = count_transitions(label_sequences(g, z, None, None), "z_prev")
     np.testing.assert_array_equal(transitions.actual, case["outputs"]["n_g_transitions"])
     np.testing.assert_array_equal(transitions.predicted[:, 0, :, ::-1], case["outputs"]["m_g_zprev_counts_z1_z0"])
-    betas = Betas.posterior(transitions, prior)
+    betas = TransitionPosterior.of(transitions, prior)
     shapes = expected["beta_params"]
     np.testing.assert_array_equal(betas.stay, [shapes["p_stay_0"], shapes["p_stay_1"]])
     theta = [[shapes["theta"][f"g{g}_zprev{j}"] for j in (0, 1)] for g in (0, 1)]
@@ -70,7 +70,7 @@ def test_posterior_and_bayes_factors_against_integration_over_all_parameters(pri
     means = [(value * parameter).sum() / value.sum() for parameter in grid]
     squares = [(value * parameter**2).sum() / value.sum() for parameter in grid]
     g, z = np.divmod(states, 2)
-    betas = Betas.posterior(count(read(g, z, None, None), "z_prev"), prior)
+    betas = TransitionPosterior.of(count_transitions(label_sequences(g, z, None, None), "z_prev"), prior)
     shapes = np.concatenate([betas.stay, betas.theta.reshape(4, 2)])
     total = shapes.sum(1)
     np.testing.assert_allclose(shapes[:, 0] / total, means, rtol=1e-12)
@@ -114,7 +114,7 @@ def test_bayes_factors_tell_dependence_apart():
     assert (half > 3).values.tolist() == [True, False]
 
 
-@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("chain", CHAIN_KINDS)
 def test_transitions_of_interleaved_sequences(chain):
     rng = np.random.default_rng(5)
     g, z, ids = [*rng.integers(2, size=(2, 200)).tolist(), rng.choice(["a", "b", "c"], 200).tolist()]
@@ -126,9 +126,9 @@ def test_transitions_of_interleaved_sequences(chain):
             actual[before_g, now_g] += 1
             predicted[now_g, before_g, before_z, now_z] += 1
         last[name] = now_g, now_z
-    found = count(read(g, z, {"video": ids}, None), chain)
+    found = count_transitions(label_sequences(g, z, {"video": ids}, None), chain)
     np.testing.assert_array_equal(found.actual, actual)
-    expected = predicted if chain == CHAINS[1] else predicted.sum(1, keepdims=True)
+    expected = predicted if chain == CHAIN_KINDS[1] else predicted.sum(1, keepdims=True)
     np.testing.assert_array_equal(found.predicted, expected)
     assert actual.sum() == 200 - 3
 
@@ -186,7 +186,7 @@ def test_names_of_labels_do_not_matter():
 
 def test_parameters_are_the_betas_drawn():
     post = of_frames(sequences.posterior, draws=50_000)
-    betas = Betas.posterior(count(of_frames(read, by=None, labels=None), "z_prev"), 0.5)
+    betas = TransitionPosterior.of(count_transitions(of_frames(label_sequences, by=None, labels=None), "z_prev"), 0.5)
     stay, theta = post.parameters["stay"], post.parameters["theta"]
     assert theta.dims == ("draw", "actual", "predicted_previous")
     for found, shape in ((stay.values, betas.stay), (theta.values, betas.theta[:, 0])):
@@ -199,7 +199,7 @@ def test_parameters_are_the_betas_drawn():
 
 
 @pytest.mark.parametrize("prior", [0.01, 0.5, 100])
-@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("chain", CHAIN_KINDS)
 def test_awkward_sequences_are_answered(prior, chain):
     for y_true, y_pred in (([1] * 9, [1] * 9), ([0, 1] * 5, [0, 1] * 5), ([0, 1] * 5, [1] * 10), ([0] * 9, [1] * 9)):
         post = sequences.posterior(y_true, y_pred, prior=prior, chain=chain, labels=[0, 1])
@@ -243,11 +243,11 @@ def test_a_posterior_says_what_it_is_of():
 # ── Prediction ──
 
 
-@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("chain", CHAIN_KINDS)
 def test_prediction_against_simulating_sample_by_sample(chain):
     post = of_frames(sequences.posterior, chain=chain, draws=4_000)
     n, rng = 40, np.random.default_rng(6)
-    theta = post.chain.theta if chain == CHAINS[1] else np.repeat(post.chain.theta, 2, 1)
+    theta = post.chain.theta if chain == CHAIN_KINDS[1] else np.repeat(post.chain.theta, 2, 1)
     accuracy = np.empty(4_000)
     for draw in range(4_000):
         matrix = dense(post.chain.stay[:, draw], theta[..., draw])
@@ -276,7 +276,7 @@ def test_prediction_of_one_sample_is_the_long_run_mean():
 def test_prediction_starts_each_sequence_anew():
     post = sequences.posterior([0, 0, 1, 1, 0, 0], [0, 0, 1, 1, 0, 0], by=[1, 1, 1, 2, 2, 2], draws=1_000)
     # Labels that never change: a sequence is of one class throughout, and the two of them are independent.
-    never = Chain(np.full((2, 1_000), 1 - 2.0**-53), np.full((2, 1, 2, 1_000), 0.5))
+    never = MarkovChain(np.full((2, 1_000), 1 - 2.0**-53), np.full((2, 1, 2, 1_000), 0.5))
     shares = dataclasses.replace(post, chain=never).predict(draws=40_000)["prevalence"].draws(40_000).values
     assert set(shares.round(12)) == {0, 0.5, 1}
     assert (shares.round(12) == 0.5).mean() == pytest.approx(0.5, abs=5 * 0.5 / np.sqrt(40_000))

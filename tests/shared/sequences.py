@@ -8,7 +8,7 @@ from bayesperf import sequences
 from tests.shared.golden import golden
 
 GOLDEN = {case["id"]: case for case in golden("sequences")["cases"]}
-CHAINS = ["z_prev", "z_prev,g_prev"]
+CHAIN_KINDS = ["z_prev", "z_prev,g_prev"]
 FRAMES = sequences.simulate(500, persistence=0.9, random_seed=1)
 
 

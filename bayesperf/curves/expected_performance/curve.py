@@ -21,10 +21,10 @@ from bayesperf.curves.expected_performance.criteria import CRITERIA, nearest, pa
 from bayesperf.curves.expected_performance.interval_counts import IntervalCounts, blocks, cells, draw, shares
 from bayesperf.curves.expected_performance.system import Rule, System, chosen
 from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.registry import single_valued
 from bayesperf.metrics.score import evaluate
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import SampledPosterior
-from bayesperf.sequences.chain import metric_of_matrix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -203,7 +203,7 @@ class ExpectedPerformanceCurve:
     @property
     def _shown(self) -> list[Metric]:
         """The metric and the two error rates, each once."""
-        rates = [metric_of_matrix(name, LABELS, 1) for name in ("fpr", "fnr")]
+        rates = [single_valued(name, LABELS, 1) for name in ("fpr", "fnr")]
         return [self.metric, *(rate for rate in rates if rate.name != self.metric.name)]
 
     @property

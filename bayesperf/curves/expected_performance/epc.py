@@ -15,7 +15,7 @@ from bayesperf.curves.expected_performance.criteria import CRITERIA, grid
 from bayesperf.curves.expected_performance.curve import LABELS, ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.system import system_of
 from bayesperf.metrics.metric import Metric
-from bayesperf.sequences.chain import metric_of_matrix
+from bayesperf.metrics.registry import single_valued
 
 __all__ = ["ExpectedPerformanceCurve", "epc"]
 
@@ -126,7 +126,7 @@ def epc(
     return ExpectedPerformanceCurve(
         system=system_of(dev, test, folds, pos_label),
         criterion=criterion,
-        metric=metric_of_matrix(metric, LABELS, 1),
+        metric=single_valued(metric, LABELS, 1),
         alphas=grid(alphas),
         method=method,
         prior=alpha,
