@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from bayesperf.core.arrays import Array
@@ -64,3 +65,21 @@ def positives(y_true: Any, pos_label: Any = None) -> NDArray[np.bool_]:
     if positive is None:
         raise ValueError(tables.ask_for_positive(labels))
     return np.asarray(column.codes == labels.index(positive))
+
+
+def by_class(scores: Scores) -> xr.DataArray:
+    """Return scores along a dim ``positive``, labelled by whether the example is of the positive class.
+
+    Raises
+    ------
+    ValueError
+        If a score is infinite, a class has a single score, or the scores do not vary within either class.
+    """
+    values = np.concatenate([scores.negative, scores.positive])
+    if np.isinf(values).any():
+        raise ValueError("y_score has infinite values, and a normal distribution has none: clip them.")
+    if min(len(scores.positive), len(scores.negative)) < 2:
+        raise ValueError("y_score: one score says nothing of the spread of its class; give two of either, or more.")
+    if np.ptp(scores.positive) == np.ptp(scores.negative) == 0:
+        raise ValueError("y_score does not vary within either class, so there is no distribution to fit.")
+    return xr.DataArray(values, {"positive": np.arange(len(values)) >= len(scores.negative)}, ["positive"])

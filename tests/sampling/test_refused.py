@@ -9,7 +9,7 @@ import xarray as xr
 
 import bayesperf as bp
 from bayesperf.counts.tables import CELL_DIMS
-from bayesperf.sampling import nuts as _nuts
+from bayesperf.sampling import nuts
 from tests.shared.fits import (
     BINARY,
     PAIRED,
@@ -180,13 +180,13 @@ def test_what_is_refused(kind, data, model, settings, words, sampler):
 
 def test_settings_that_the_sampler_has_not():
     with pytest.raises(TypeError) as raised:
-        _nuts.sample_compiled(None, {"target_acept": 0.9}, seed=1)
+        nuts.sample_compiled(None, {"target_acept": 0.9}, seed=1)
     assert str(raised.value) == (
         "'target_acept' is no argument of bayesperf.fit, nor a setting of its sampler, nutpie."
     )
     with pytest.raises(AttributeError):  # what else is wrong is said as it is
-        _nuts.sample_compiled(None, {"target_accept": 0.9}, seed=1)
-    _nuts.check({"nuts_sampler": "pymc", "target_accept": 0.9, "max_treedepth": 8, "cores": 1, "nuts": {}})
+        nuts.sample_compiled(None, {"target_accept": 0.9}, seed=1)
+    nuts.check({"nuts_sampler": "pymc", "target_accept": 0.9, "max_treedepth": 8, "cores": 1, "nuts": {}})
 
 
 def test_more_examples_than_the_sampler_can_count():
