@@ -17,7 +17,7 @@ from bayesperf.sampling import nuts
 from bayesperf.sampling.compiled import compilation_key
 from bayesperf.sampling.inputs import fingerprint, prepared, resolve_model
 from bayesperf.sampling.options import mapping
-from bayesperf.sampling.tree import check_metrics, describe, finished, observe, positive
+from bayesperf.sampling.tree import check_metrics, describe, finished, observe
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -132,8 +132,8 @@ def fit(
             sampler = {"sampler": "exact", "sampler_version": version("bayesperf")}
             groups = {"posterior": _exact(definition, built, counts, priors, options, (chains, draws), seed)}
         # Metrics that cannot be computed are refused with the draws of the prior, before the sampling.
-        simulated = _prior(built, definition, counts, options, draws, seeds[3:])
-        tree = {name: finish(group) for name, group in simulated.items()}
+        prior = _prior(built, definition, counts, options, draws, seeds[3:])
+        tree = {name: finish(group) for name, group in prior.items()}
         if method == "mcmc":
             settings = {"target_accept": nuts.target_accept(definition), **sample_kwargs}
             key = compilation_key(model, built, counts, options, priors)
@@ -143,15 +143,13 @@ def fit(
     tree |= {name: finish(group) for name, group in {**groups, **around}.items()}
     observe(tree, counts)
     tree["posterior"].attrs = {
-        "model": model if isinstance(model, str) else getattr(model, "__name__", repr(model)),
+        **describe(model, definition, built, counts, options),
         "method": method,
         "random_seed": seed,
         **sizes,
         **sampler,
         "independent_draws": int(method == "exact"),
-        "positive": -1 if (position := positive(built, counts)) is None else position,
         "data_hash": data_hash,
-        **describe(definition, built, options),
     }
     result = xr.DataTree.from_dict(tree)
     result.attrs = {"left_out": left_out} if left_out else {}

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 
 
 def constant_parameters(variable: Any) -> list[np.ndarray] | None:
-    """Return the parameters of a random variable; None if some are not constant."""
+    """Return the parameters of a random variable; None if some are not constant, or PyMC does not tell them."""
     from pymc.pytensorf import constant_fold
 
-    parameters: Any = getattr(variable.owner.op, "dist_params", lambda _: [variable])(variable.owner)
-    folded = constant_fold(parameters, raise_not_constant=False)
+    family: Any = variable.owner.op
+    # Truncated and other derived distributions may have no signature.
+    if not hasattr(family, "dist_params") or getattr(family, "extended_signature", "") is None:
+        return None
+    folded = constant_fold(family.dist_params(variable.owner), raise_not_constant=False)
     constant = all(isinstance(value, np.ndarray | np.number) for value in folded)
     return [np.asarray(value) for value in folded] if constant else None
 

@@ -61,11 +61,16 @@ def observe(tree: dict[str, xr.Dataset], counts: xr.DataArray) -> None:
         _unflatten(tree, counts)
 
 
-def describe(definition: Any, built: pm.Model, options: Mapping[str, Any]) -> dict[str, str]:
-    """Return attributes in words: priors, options, versions, and what the model's file says of its cells."""
+def describe(
+    model: Any, definition: Any, built: pm.Model, counts: xr.DataArray, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return attributes: the model, its priors and options, what its file says of the cells, and versions."""
+    position = positive(built, counts)
     priors = priors_in_words(built)
     plain = json.dumps(options, default=lambda v: v.values.tolist() if isinstance(v, xr.DataArray) else repr(v))
     return {
+        "model": model if isinstance(model, str) else getattr(model, "__name__", repr(model)),
+        "positive": -1 if position is None else position,
         "prior": ", ".join(f"{name} ~ {prior}" for name, prior in priors.items()),
         "priors": json.dumps(priors, ensure_ascii=False),
         "options": plain,
