@@ -54,7 +54,8 @@ def fit(
         class in ``options["pos_label"]`` where the labels do not tell it.
     model : str or callable
         One of `bayesperf.models.names`, or a function ``(data, priors) -> pymc.Model`` that receives the counts as a
-        DataArray (attribute ``pos_label``) and has a variable ``cells`` (…, actual, predicted).
+        DataArray (attribute ``pos_label``) and has a variable ``cells`` (…, actual, predicted). A built-in model is
+        compiled once a process for its shapes, options and priors; a function's model is compiled in every fit.
     priors : mapping, optional
         By name of the model's ``PRIORS``: unnamed PyMC distributions (``pm.Beta.dist(9, 1)``), PreliZ distributions, or
         objects with ``create_variable(name)``.

@@ -39,7 +39,8 @@ def check_options(model: str, module: ModuleType, options: Options, data: xr.Dat
         if isinstance(kind, tuple):
             checks.one_of(f"options[{name!r}]", options[name], kind)
         elif options[name] is not None or defaults[name] is not None:
-            CHECKS[kind](f"options[{name!r}]", options[name], data, options)
+            check = CHECKS[checks.one_of(f"OPTIONS[{name!r}] of the model {model!r}", kind, tuple(CHECKS))]
+            check(f"options[{name!r}]", options[name], data, options)
 
 
 def _leading(data: xr.DataArray) -> list[str]:

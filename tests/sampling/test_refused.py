@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 
 import bayesperf as bp
+from bayesperf import models
 from bayesperf.counts.tables import CELL_DIMS
 from bayesperf.sampling import nuts
 from tests.shared.fits import (
@@ -115,6 +116,8 @@ ERRORS = [
     (ValueError, ([0, 1, 2], [0, 1, 2]), "markov", {}, "two"),
     (ValueError, (Y_TRUE, Y_PRED), "markov", {"options": {"by": {"actual_before": VIDEO}}}, "options['by']: "
      "'actual_before' is a dim that the model uses for its own; rename that dim."),
+    (ValueError, sites_called("covariate"), "groups_logit", {}, "data: 'covariate' is a dim that the models use for "
+     "their own; rename that dim."),
     (ValueError, (Y_TRUE, Y_PRED), "markov", {"options": {"by": {"stay": VIDEO}}}, "data: 'stay' is a variable of the "
      "model; rename that dim."),
     (TypeError, BINARY, "datasets", {}, "data of the model 'datasets' must be a DataArray of scores with dims "
@@ -176,6 +179,22 @@ def test_what_is_refused(kind, data, model, settings, words, sampler):
         bp.fit(data, model, **{"draws": 10, **settings})
     assert words in str(raised.value)
     assert not sampler
+
+
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        ({"DATA": "tables"}, "DATA of the model 'rates' must be one of 'counts', 'paired counts', "),
+        ({"DATA": None}, "DATA of the model 'rates' must be one of 'counts', "),
+        ({"OPTIONS": {"design": "a word"}}, "OPTIONS['design'] of the model 'rates' must be one of 'dim of groups', "),
+    ],
+)
+def test_a_file_that_declares_what_fit_does_not_know(declared, words, monkeypatch):
+    for name, value in declared.items():
+        monkeypatch.setattr(models.rates, name, value)
+    with pytest.raises(ValueError, match="must be one of") as raised:
+        bp.fit(BINARY, "rates", options={"design": "joint"}, draws=10)
+    assert words in str(raised.value)
 
 
 def test_settings_that_the_sampler_has_not():
