@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 import bayesperf as bp
-from bayesperf.sampling import nuts as _nuts
+from bayesperf.sampling import nuts
 
 PARAMETERS = ["rates", "dispersion", "prevalence", "prevalence_mean", "prevalence_dispersion"]
 
@@ -27,7 +27,7 @@ def folds(rng: np.random.Generator, systems: int) -> bp.ConfusionMatrix:
 def timed(cm: bp.ConfusionMatrix) -> tuple[float, float, xr.DataTree]:
     """Return seconds of a whole fit, of its sampling with what compiling it needs, and the fit."""
     sampled = []
-    sample = _nuts.sample
+    sample = nuts.sample
 
     def watched(*arguments, **settings):  # type: ignore[no-untyped-def]
         start = time.perf_counter()
@@ -35,11 +35,11 @@ def timed(cm: bp.ConfusionMatrix) -> tuple[float, float, xr.DataTree]:
         sampled.append(time.perf_counter() - start)
         return result
 
-    _nuts.sample = watched
+    nuts.sample = watched
     start = time.perf_counter()
     tree = bp.fit(cm, model="groups", random_seed=0, progressbar=False)
     whole = time.perf_counter() - start
-    _nuts.sample = sample
+    nuts.sample = sample
     return whole, sampled[0], tree
 
 

@@ -1,27 +1,49 @@
 """PyMC models of confusion matrices, one file a model, to read, copy and change.
 
-=============  ====================================================================================================
-`groups`       folds, sites, images, … that share a population: row-wise Dirichlet–multinomial, group rates integrated
-               out; any number of classes
-`groups_logit` the same for two classes with logit-normal rates: covariates, correlation of recall and specificity
-`multinomial`  every matrix by itself: multinomial counts, Dirichlet prior
-`rates`        two classes: prevalence, recall and specificity with a prior each
-`markov`       dependent examples: sequences of (actual, predicted) as a Markov chain
-`paired`       two systems on the same examples: their joint cells
-`datasets`     two systems' fold scores on several data sets: hierarchical, correlated folds, Student-t population
-`binormal_roc` scores that are normal in either class: the ROC curve and its area
-=============  ====================================================================================================
+`names` lists the models and `table` says what each is of and which data it takes. A model is a file of this folder
+whose name has no leading underscore. Its docstring has the story and the mathematics with their source. It defines
 
-Every file has ``PRIORS``, the default priors by name, and ``build(data, priors, **options)``, which returns a
-`pymc.Model` with labelled dims. What was integrated out of a model its ``recover`` draws back; ``log_likelihood``
-gives the units of cross-validation; ``exact``, where the posterior has a closed form, draws from it, each matrix by a
-generator of its own.
+``PRIORS``
+    The default priors, by name.
+``build(data, priors, **options)``
+    Returns a `pymc.Model` with labelled dims, all that depends on the values of the data in `pymc.Data`, and a variable
+    ``cells`` (…, actual, predicted) if it is of a confusion matrix.
+``DATA``
+    What `bayesperf.fit` takes for this model: ``"counts"``, ``"paired counts"``, ``"transitions"``, ``"fold scores"``
+    or ``"scores of two classes"``.
+
+and, where they apply,
+
+``OPTIONS``
+    How `bayesperf.fit` checks the options of ``build``, by name: a tuple of the allowed values, or one of ``"dim of
+    groups"``, ``"covariates of groups"``, ``"repeats of folds"``, ``"positive number"`` and ``"probability"``.
+``DIMS``
+    Dims that the model adds, by which no dim of the data may be called.
+``ESTIMAND``
+    What a posterior of the cells is of; ``{dim}`` stands for the option of that name.
+``REFUSAL``
+    Why the cells cannot predict new examples.
+``TARGET_ACCEPT``
+    The acceptance rate that NUTS aims at.
+``recover(posterior, data, rng, **options)``
+    Draws what was integrated out of the model.
+``log_likelihood(posterior, data, **options)``
+    Returns the log-likelihood of the units of cross-validation.
+``exact(data, priors, rngs, size, **options)``
+    Draws from the posterior where it has a closed form, each matrix by a generator of its own.
 """
 
-from importlib import import_module
-from types import ModuleType
+from __future__ import annotations
 
-_NAMES = ["groups", "groups_logit", "multinomial", "rates", "markov", "paired", "datasets", "binormal_roc"]
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["names", "table"]
 
 
 def names() -> list[str]:
@@ -31,17 +53,37 @@ def names() -> list[str]:
     --------
     >>> import bayesperf as bp
     >>> bp.models.names()
-    ['groups', 'groups_logit', 'multinomial', 'rates', 'markov', 'paired', 'datasets', 'binormal_roc']
+    ['binormal_roc', 'datasets', 'groups', 'groups_logit', 'markov', 'multinomial', 'paired', 'rates']
     """
-    return list(_NAMES)
+    return sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
+
+
+def table() -> pd.DataFrame:
+    """Return every model with the data it takes, its options, and the first line of its documentation, a row each."""
+    import inspect
+
+    import pandas as pd
+
+    modules = {name: import_module(f"{__name__}.{name}") for name in names()}
+    rows = [
+        {
+            "name": name,
+            "data": module.DATA,
+            "options": ", ".join(list(inspect.signature(module.build).parameters)[2:]),
+            "exact": hasattr(module, "exact"),
+            "description": (module.__doc__ or "").partition("\n")[0],
+        }
+        for name, module in modules.items()
+    ]
+    return pd.DataFrame(rows)
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Import a model file on first use: PyMC comes with it."""
-    if name in _NAMES:
+    """Import a model's file when it is first used, because PyMC is imported with it."""
+    if name in names():
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*_NAMES, "names"]
+    return [*names(), *__all__]

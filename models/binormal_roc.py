@@ -23,13 +23,13 @@ The prior is worth one example of either class for the means and two for the var
 given both σ, μ_1 − μ_0 ~ Normal(0, √(σ_0² + σ_1²)), so a/√(1 + b²) ~ Normal(0, 1). The posterior is normal-gamma
 (`exact`).
 
-The mean and the scatter of each class say all that its scores say:
+The mean and the scatter of each class are sufficient statistics of its scores:
 
     score_mean    ~ Normal(μ, σ/√n)
     score_scatter ~ σ² χ²_{n−1}
 
-`mean`, `spread` (μ and σ in the units of the scores), `a`, `b` and `auc` are there; cells are not: there is no
-threshold.
+The model has `mean` and `spread` (μ and σ in the units of the scores), `a`, `b` and `auc`. It has no cells, because
+there is no threshold.
 
 Source: Dorfman & Alf (1969), Journal of Mathematical Psychology 6; the posterior: Gelman et al. (2013), Bayesian Data
 Analysis, section 3.3.
@@ -46,8 +46,10 @@ import xarray as xr
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from ._parts import _LARGEST, chosen, conjugate
+from ._counts import MOST_VALUES
+from ._priors import conjugate_parameters, prior_variables
 
+DATA = "scores of two classes"
 CLASSES = ["negative", "positive"]
 PRIORS = {"precision": pm.Gamma.dist(1, 1), "offset": pm.Normal.dist(0, 1)}
 
@@ -62,20 +64,20 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
     priors : mapping, optional
         Instead of `PRIORS`, by name.
     """
-    known = _sufficient(data)
-    random = chosen(PRIORS, priors)
+    scores = _sufficient(data)
+    variable = prior_variables(PRIORS, priors)
     with pm.Model(coords={"actual": CLASSES}) as model:
-        precision, offset = (random(name, ["actual"]) for name in PRIORS)
+        precision, offset = (variable(name, ["actual"]) for name in PRIORS)
         spread = 1 / pm.math.sqrt(precision)
         mean = offset * spread
 
-        n = pm.Data("examples", known.examples, dims="actual")
-        means = pm.Data("score_mean_data", known.mean, dims="actual")
+        n = pm.Data("examples", scores.examples, dims="actual")
+        means = pm.Data("score_mean_data", scores.mean, dims="actual")
         pm.Normal("score_mean", mu=mean, sigma=spread / pm.math.sqrt(n), observed=means, dims="actual")
-        scatter = pm.Data("score_scatter_data", known.scatter, dims="actual")
+        scatter = pm.Data("score_scatter_data", scores.scatter, dims="actual")
         pm.Gamma("score_scatter", alpha=(n - 1) / 2, beta=precision / 2, observed=scatter, dims="actual")
 
-        middle, unit = pm.Data("middle", known.middle), pm.Data("unit", known.unit)
+        middle, unit = pm.Data("middle", scores.middle), pm.Data("unit", scores.unit)
         pm.Deterministic("mean", middle + unit * mean, dims="actual")
         pm.Deterministic("spread", unit * spread, dims="actual")
         a, b = _curve(mean, spread)
@@ -86,7 +88,7 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
 
 
 class _Sufficient(NamedTuple):
-    """Number, mean and scatter of each class's scores, (2,), in a unit and from a middle."""
+    """Number, mean and scatter of the scores of each class, (2,), in units of `unit` from `middle`."""
 
     examples: np.ndarray
     mean: np.ndarray
@@ -105,17 +107,17 @@ def _sufficient(data: xr.DataArray) -> _Sufficient:
 
 
 def _curve(mean: Any, spread: Any) -> tuple[Any, Any]:
-    """Return a and b of means and standard deviations (…, class); of arrays or of tensors."""
+    """Return a and b of means and standard deviations (…, class), which are arrays or tensors."""
     return (mean[..., 1] - mean[..., 0]) / spread[..., 1], spread[..., 0] / spread[..., 1]
 
 
 def exact(
     data: xr.DataArray, priors: Mapping[str, Any] | None, rngs: Sequence[np.random.Generator], size: tuple[int, int]
 ) -> dict[str, xr.DataArray]:
-    """Draw from the normal-gamma posteriors, (chain, draw) of a size."""
+    """Return draws (chain, draw) from the normal-gamma posteriors."""
     prior = PRIORS | dict(priors or {})
-    shape, scale = np.moveaxis(conjugate("precision", prior["precision"], "gamma"), -1, 0)
-    center, sd = np.moveaxis(conjugate("offset", prior["offset"], "normal"), -1, 0)
+    shape, scale = np.moveaxis(conjugate_parameters("precision", prior["precision"], "gamma"), -1, 0)
+    center, sd = np.moveaxis(conjugate_parameters("offset", prior["offset"], "normal"), -1, 0)
     if np.any(center != 0):
         raise ValueError("priors: method='exact' needs a prior of 'offset' with mean 0. Use method='mcmc'.")
     weight = 1 / sd**2
@@ -135,9 +137,9 @@ def exact(
 
 
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray | None:
-    """Return the log-likelihood of each score; None if those are too many."""
+    """Return the log-likelihood of each score; None if there are too many."""
     mean, spread = (posterior[name].transpose("chain", "draw", "actual").values for name in ("mean", "spread"))
-    if mean[..., 0].size * data.size > _LARGEST:
+    if mean[..., 0].size * data.size > MOST_VALUES:
         return None
     label = data["positive"].values.astype(int)
     values = norm.logpdf(data.values, mean[..., label], spread[..., label])

@@ -1,14 +1,14 @@
 """Two systems' cross-validated scores on several data sets, and what the next data set will show.
 
 For data set i, d_if = score of the first system − score of the second in fold f of n. Folds share training examples, so
-their differences are correlated, with a given ρ: the share of examples tested in a fold.
+their differences are correlated, with a given ρ: the fraction of examples tested in a fold.
 
     d_i ~ Normal(δ_i, σ_i² [(1 − ρ) I + ρ 11ᵀ])
     δ_i ~ StudentT(ν, δ_0, σ_0)              data sets differ, some widely
 
-The mean and the scatter of each data set's folds say all that the folds say. A Student-t is a normal distribution of a
-random precision, and so much of it that is normal is integrated out, by which the model samples well whether data sets
-differ by much or by little:
+The mean and the scatter of each data set's folds are sufficient statistics. A Student-t is a normal distribution with a
+random precision; the normal part is integrated out, so that the model samples well whether data sets differ by much or
+by little:
 
     w_i       ~ Gamma(ν/2, ν/2)
     mean_i    ~ Normal(δ_0, √(σ_0²/w_i + e_i²)),    e_i² = σ_i² (1 + (n − 1) ρ)/n
@@ -16,9 +16,9 @@ differ by much or by little:
 
 The differences come back by conjugacy, between the population's mean and the data set's own (`recover`).
 
-Everything is in units of the typical standard deviation within a data set, so that the priors suit a share as well as
-a percentage; `average`, `spread_of_datasets`, `difference` and `next_difference` are in the units of the scores.
-There are no cells: the data are scores of any metric.
+Everything is in units of the typical standard deviation within a data set, so that the priors suit scores from 0 to 1
+as well as percentages; `average`, `spread_of_datasets`, `difference` and `next_difference` are in the units of the
+scores. There are no cells: the data are scores of any metric.
 
 The priors are proper and wide. The source's are uniform: over ±max|d| on δ_0 and up to 1000 standard deviations on σ_0,
 where two or three data sets say almost nothing; they can be given by name.
@@ -38,19 +38,21 @@ import xarray as xr
 from pymc.logprob.transforms import Transform
 from scipy.stats import gamma, loggamma, norm
 
-from ._parts import chosen
+from ._priors import prior_variables
 
+DATA = "fold scores"
+OPTIONS = {"test_fraction": "probability"}
 PRIORS = {
     "center": pm.Normal.dist(0, 5),
     "spread": pm.HalfStudentT.dist(3, 2.5),
     "noise": pm.LogNormal.dist(0, 1),
-    # About the middle of the source's hyperpriors, Gamma(1.5, 0.055).
+    # The source has hyperpriors on both parameters; Gamma(1.5, 0.055) is about their middle.
     "tail": pm.Gamma.dist(1.5, 0.05),
 }
 
 
 class _Standardised(Transform):  # type: ignore[misc]
-    """√α log w of a weight w ~ Gamma(α, α): its spread is about 1 whatever α is, so that there is no funnel."""
+    """√α log w of a weight w ~ Gamma(α, α): its standard deviation is about 1 for every α, so there is no funnel."""
 
     name = "standardised"
 
@@ -76,15 +78,15 @@ def build(
     priors : mapping, optional
         Instead of `PRIORS`, by name.
     test_fraction : float, optional
-        Share of a data set's examples that a fold tests; by default 1/(number of folds). For repeated cross-validation
-        with k folds it is 1/k.
+        Fraction of a data set's examples that a fold tests; by default 1/(number of folds). For repeated
+        cross-validation with k folds it is 1/k.
     """
     correlation, of_mean, degrees = _folds(data, test_fraction)
     unit, mean, squares = _sufficient(data)
-    random = chosen(PRIORS, priors)
+    variable = prior_variables(PRIORS, priors)
     with pm.Model(coords={"dataset": data["dataset"].values}) as model:
-        center, spread, tail = (random(name, []) for name in ("center", "spread", "tail"))
-        noise = random("noise", ["dataset"])
+        center, spread, tail = (variable(name, []) for name in ("center", "spread", "tail"))
+        noise = variable("noise", ["dataset"])
         half = (1 + tail) / 2
         weight = pm.Gamma("weight", alpha=half, beta=half, dims="dataset", default_transform=_Standardised())
 
@@ -102,14 +104,14 @@ def build(
 
 
 def _folds(data: xr.DataArray, test_fraction: float | None) -> tuple[float, float, int]:
-    """Return ρ, the variance of the folds' mean in those of a fold, and the degrees of freedom of the scatter."""
+    """Return ρ, the variance of the folds' mean relative to a fold's, and the degrees of freedom of the scatter."""
     n = data.sizes["fold"]
     correlation = 1 / n if test_fraction is None else test_fraction
     return correlation, (1 + (n - 1) * correlation) / n, n - 1
 
 
 def _sufficient(data: xr.DataArray) -> tuple[float, xr.DataArray, xr.DataArray]:
-    """Return the unit, and in it the mean and the scatter of each data set's differences."""
+    """Return the unit, and the mean and the scatter of each data set's differences in that unit."""
     differences = data.isel(model=0, drop=True) - data.isel(model=1, drop=True)
     unit = float(np.mean(differences.std("fold", ddof=1)))
     mean = (differences / unit).mean("fold")
@@ -119,17 +121,17 @@ def _sufficient(data: xr.DataArray) -> tuple[float, xr.DataArray, xr.DataArray]:
 def recover(
     posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, *, test_fraction: float | None = None
 ) -> dict[str, xr.DataArray]:
-    """Draw the ``difference`` of each data set, and ``next_difference``, that of one not yet seen."""
+    """Draw the ``difference`` of each data set, and ``next_difference``, that of a new one."""
     unit = posterior["spread_of_datasets"] / posterior["spread"]
     mean, variance = posterior["center"], posterior["spread"] ** 2 / posterior["weight"]
-    if data.any():  # of the prior the scores are all 0: nothing was observed
+    if data.any():  # For draws of the prior all scores are 0: nothing was observed.
         _, of_mean, _ = _folds(data, test_fraction)
-        share = variance / (variance + of_mean * posterior["noise"] ** 2)
-        mean, variance = mean + share * (_sufficient(data)[1] - mean), variance * (1 - share)
-    here = variance.copy(data=rng.standard_normal(variance.shape))
+        weight = variance / (variance + of_mean * posterior["noise"] ** 2)
+        mean, variance = mean + weight * (_sufficient(data)[1] - mean), variance * (1 - weight)
+    observed = variance.copy(data=rng.standard_normal(variance.shape))
     new = unit.copy(data=rng.standard_t(1 + posterior["tail"].values))
     return {
-        "difference": unit * (mean + np.sqrt(variance) * here),
+        "difference": unit * (mean + np.sqrt(variance) * observed),
         "next_difference": posterior["average"] + posterior["spread_of_datasets"] * new,
     }
 
@@ -137,15 +139,15 @@ def recover(
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, test_fraction: float | None = None) -> xr.DataArray:
     """Return the log-likelihood of each data set's mean and scatter, in units of the typical deviation.
 
-    The data set's own difference and weight are integrated out, for they go with it when it is left out: the weight by
-    the trapezoidal rule, its points as close as the standardised weight's density is steep.
+    The data set's own difference and weight are integrated out, because they are left out with it: the weight by the
+    trapezoidal rule, with points that are dense where the density of the standardised weight is steep.
     """
     correlation, of_mean, degrees = _folds(data, test_fraction)
     _, mean, squares = _sufficient(data)
     variance = posterior["noise"] ** 2
     half = (1 + posterior["tail"]) / 2
 
-    def at(z: float) -> xr.DataArray:
+    def log_integrand(z: float) -> xr.DataArray:
         log_weight = np.sinh(z) / np.sqrt(half)
         sigma = np.sqrt(posterior["spread"] ** 2 * np.exp(-log_weight) + of_mean * variance)
         density: xr.DataArray = xr.apply_ufunc(loggamma.logpdf, log_weight + np.log(half), half)
@@ -153,7 +155,7 @@ def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, test_fraction: 
         return given_weight + density + float(np.log(np.cosh(z)))
 
     points, step = np.linspace(-4.6, 3, 81, retstep=True)
-    of_means = reduce(xr.ufuncs.logaddexp, map(at, points)) + np.log(step) - np.log(half) / 2
+    of_means = reduce(xr.ufuncs.logaddexp, map(log_integrand, points)) + np.log(step) - np.log(half) / 2
     of_scatter: xr.DataArray = xr.apply_ufunc(gamma.logpdf, squares, degrees / 2, 0, 2 * variance * (1 - correlation))
     total: xr.DataArray = of_means + of_scatter
     return total.transpose("chain", "draw", "dataset")

@@ -37,16 +37,25 @@ import pymc as pm
 import xarray as xr
 from scipy.special import gammaln
 
-from ._dirichlet_multinomial import DirichletMultinomial
-from ._parts import chosen, concentration, coords, gamma_shares
+from ._counts import coords
+from ._dirichlet import DirichletMultinomial, concentration, dirichlet_draws
+from ._priors import prior_variables
 
-DISPERSION = {"random": pm.Beta.dist(1, 24), "clusters": pm.Beta.dist(1, 9)}
-# The steps that samplers take by default: with the group rates integrated out there is no funnel to step into slowly.
+DATA = "counts"
+OPTIONS = {
+    "dim": "dim of groups",
+    "groups": ("random", "clusters"),
+    "repeats": "repeats of folds",
+    "design": ("joint", "by_actual"),
+}
+ESTIMAND = "Posterior of the metric at the population mean over {dim}s"
+# The samplers' own default. With the group rates integrated out there is no funnel that would need smaller steps.
 TARGET_ACCEPT = 0.8
+DISPERSION = {"random": pm.Beta.dist(1, 24), "clusters": pm.Beta.dist(1, 9)}
 PRIORS = {
     "rates": lambda classes: pm.Dirichlet.dist(np.full(classes, 2 / classes)),
     "dispersion": DISPERSION["random"],
-    # The row totals of the same flat prior.
+    # The row totals of a flat prior on the cells.
     "prevalence": lambda classes: pm.Dirichlet.dist(np.full(classes, 2.0)),
     "prevalence_mean": lambda classes: pm.Dirichlet.dist(np.full(classes, 2.0)),
     "prevalence_dispersion": DISPERSION["random"],
@@ -77,19 +86,19 @@ def build(
     repeats : int
         How often each example was scored; `dim` then has the folds of all repeats.
     design : {"joint", "by_actual"}
-        Whether the data speak of prevalence, or the class totals were chosen.
+        Whether the data tell the prevalence, or the class totals were fixed.
     """
     counts = data.transpose(..., dim, "actual", "predicted")
     systems = [str(d) for d in counts.dims[:-3]]
     totals = counts.sum("predicted")
     defaults = PRIORS | {"dispersion": DISPERSION[groups], "prevalence_dispersion": DISPERSION[groups]}
-    random = chosen(defaults, priors, counts.sizes["actual"])
+    variable = prior_variables(defaults, priors, counts.sizes["actual"])
     with pm.Model(coords=coords(counts)) as model:
-        rates = random("rates", [*systems, "actual", "predicted"])
-        dispersion = random("dispersion", [*systems, "actual"])
-        prevalence = random("prevalence", [*systems, "actual"])
-        prevalence_mean = random("prevalence_mean", [*systems, "actual"])
-        prevalence_dispersion = random("prevalence_dispersion", systems)
+        rates = variable("rates", [*systems, "actual", "predicted"])
+        dispersion = variable("dispersion", [*systems, "actual"])
+        prevalence = variable("prevalence", [*systems, "actual"])
+        prevalence_mean = variable("prevalence_mean", [*systems, "actual"])
+        prevalence_dispersion = variable("prevalence_dispersion", systems)
 
         observe(
             "counts",
@@ -112,7 +121,7 @@ def build(
 
 
 def observe(name: str, values: xr.DataArray, distribution: Any, parameters: Mapping[str, Any], repeats: int) -> None:
-    """Add the likelihood of counts whose totals are given, to the power 1/repeats."""
+    """Add the likelihood of counts given their totals, to the power 1/repeats."""
     dims = [str(d) for d in values.dims]
     observed = pm.Data(f"{name}_data", values.values, dims=dims)
     if repeats == 1:
@@ -125,21 +134,21 @@ def observe(name: str, values: xr.DataArray, distribution: Any, parameters: Mapp
 def recover(
     posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, *, dim: str = "fold", **_: Any
 ) -> dict[str, xr.DataArray]:
-    """Draw what was integrated out: ``cells_group`` of these groups, and ``cells_new`` of a new one."""
+    """Draw what was integrated out: ``cells_group`` of the observed groups and ``cells_new`` of a new one."""
     weights = (1 / posterior["dispersion"] - 1) * posterior["rates"]
-    share = (1 / posterior["prevalence_dispersion"] - 1) * posterior["prevalence_mean"]
-    here = posterior["prevalence"] * _shares(rng, weights + data, "predicted")
-    new = _shares(rng, share, "actual") * _shares(rng, weights, "predicted")
+    class_weights = (1 / posterior["prevalence_dispersion"] - 1) * posterior["prevalence_mean"]
+    observed = posterior["prevalence"] * _dirichlet(rng, weights + data, "predicted")
+    new = _dirichlet(rng, class_weights, "actual") * _dirichlet(rng, weights, "predicted")
     order = [d for d in posterior["cells"].dims if d not in ("actual", "predicted")]
     return {
-        "cells_group": here.transpose(*order, dim, "actual", "predicted"),
+        "cells_group": observed.transpose(*order, dim, "actual", "predicted"),
         "cells_new": new.transpose(*order, "actual", "predicted"),
     }
 
 
-def _shares(rng: np.random.Generator, concentration: xr.DataArray, dim: str) -> xr.DataArray:
+def _dirichlet(rng: np.random.Generator, concentration: xr.DataArray, dim: str) -> xr.DataArray:
     ordered = concentration.transpose(..., dim)
-    return ordered.copy(data=gamma_shares(rng, ordered.values))
+    return ordered.copy(data=dirichlet_draws(rng, ordered.values))
 
 
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, **_: Any) -> xr.DataArray:

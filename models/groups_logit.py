@@ -31,9 +31,19 @@ import xarray as xr
 from scipy.special import expit, logsumexp
 from scipy.stats import binom
 
-from ._parts import chosen, coords, positive
+from ._counts import coords, positive
+from ._priors import prior_variables
 from .rates import OUTCOMES, cells, outcomes
 
+DATA = "counts"
+OPTIONS = {
+    "dim": "dim of groups",
+    "groups": ("random", "clusters"),
+    "lkj": "positive number",
+    "covariates": "covariates of groups",
+}
+DIMS = ("rate", "covariate")
+ESTIMAND = "Posterior of the metric at the population mean over {dim}s"
 SPREAD = {"random": pm.HalfNormal.dist(0.5), "clusters": pm.HalfNormal.dist(1.0)}
 PRIORS = {
     "location": pm.Logistic.dist(0, 1),
@@ -44,7 +54,7 @@ RATES = list(OUTCOMES)
 
 
 def normal_nodes(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and weights of expectations over a standard normal."""
+    """Return the nodes and weights of an expectation over a standard normal."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(count)
     return nodes, weights / weights.sum()
 
@@ -63,7 +73,7 @@ def build(
     Parameters
     ----------
     data : xarray.DataArray
-        Counts; attribute ``pos_label`` is the positive class. Systems along other dims are apart.
+        Counts; the attribute ``pos_label`` is the positive class. Systems along other dims are independent.
     priors : mapping, optional
         Instead of `PRIORS`, by name.
     dim : str
@@ -83,10 +93,10 @@ def build(
         covariates = covariates.sel({dim: counts[dim].values}).transpose(dim, "covariate")
         labels["covariate"] = covariates["covariate"].values
     unused = {"coefficient": "options={'covariates': ...}"} if covariates is None else {}
-    random = chosen(PRIORS | {"spread": SPREAD[groups]}, priors, unused=unused)
+    variable = prior_variables(PRIORS | {"spread": SPREAD[groups]}, priors, unused=unused)
     with pm.Model(coords=labels) as model:
-        location = random("location", [*systems, "rate"])
-        spread = random("spread", [*systems, "rate"])
+        location = variable("location", [*systems, "rate"])
+        spread = variable("spread", [*systems, "rate"])
         z = pm.Normal("deviation", dims=[*systems, dim, "rate"])
         if lkj is not None:
             unit = pm.Beta("correlation_unit", lkj, lkj, dims=systems)
@@ -95,7 +105,7 @@ def build(
             z = pm.math.stack([z[..., 0], z[..., 1], specificity], axis=-1)
         logit = location[..., None, :] + spread[..., None, :] * z
         if covariates is not None:
-            coefficient = random("coefficient", [*systems, "rate", "covariate"])
+            coefficient = variable("coefficient", [*systems, "rate", "covariate"])
             x = pm.Data("covariates", covariates.values, dims=[dim, "covariate"])
             logit = logit + (coefficient[..., None, :, :] * x[:, None, :]).sum(-1)
         rates = pm.Deterministic("rates_group", pm.math.sigmoid(logit), dims=[*systems, dim, "rate"])
@@ -114,13 +124,13 @@ def build(
 
 
 def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:
-    """Draw ``cells_new``, those of a new group at covariates 0."""
+    """Draw ``cells_new``, the cells of a new group at covariates 0."""
     location = posterior["location"].transpose(..., "rate")
     z = location.copy(data=rng.standard_normal(location.shape))
     if "correlation" in posterior:
         r = posterior["correlation"]
-        together = r * z.sel(rate="recall", drop=True) + np.sqrt(1 - r**2) * z.sel(rate="specificity", drop=True)
-        z = z.where(z["rate"] != "specificity", together).transpose(*location.dims)
+        specificity = r * z.sel(rate="recall", drop=True) + np.sqrt(1 - r**2) * z.sel(rate="specificity", drop=True)
+        z = z.where(z["rate"] != "specificity", specificity).transpose(*location.dims)
     rates = expit((location + posterior["spread"] * z).transpose(*location.dims).values)
     table = cells({rate: rates[..., i] for i, rate in enumerate(RATES)}, positive(data))
     return {"cells_new": xr.DataArray(table, dims=(*location.dims[:-1], "actual", "predicted"))}
@@ -131,14 +141,14 @@ def log_likelihood(
 ) -> xr.DataArray:
     """Return the log-likelihood of each group's predictions, given its class totals: the unit left out is a group.
 
-    A group's own deviations are integrated out, as they are of a group left out: by Gauss–Hermite quadrature about the
-    deviation that suits the group best. Of two correlated deviations, specificity's is integrated given recall's.
+    A group's own deviations are integrated out, because they are unknown for a group left out: by Gauss–Hermite
+    quadrature about the mode. Of two correlated deviations, that of specificity is integrated given that of recall.
     """
     successes, trials = outcomes(data)
     location, spread = posterior["location"], posterior["spread"]
     if covariates is not None:
-        chosen_groups = covariates.sel({dim: data[dim].values})
-        location = location + (posterior["coefficient"] * chosen_groups).sum("covariate")
+        x = covariates.sel({dim: data[dim].values})
+        location = location + (posterior["coefficient"] * x).sum("covariate")
     observed = {rate: (successes[rate], trials[rate]) for rate in ("recall", "specificity")}
     at = {rate: location.sel(rate=rate, drop=True) for rate in observed}
     scale = {rate: spread.sel(rate=rate, drop=True) for rate in observed}
@@ -156,9 +166,9 @@ def log_likelihood(
 def _nodes(
     successes: xr.DataArray, trials: xr.DataArray, location: xr.DataArray, spread: xr.DataArray, dim: str
 ) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return nodes z of an expectation over a standard normal times a binomial's likelihood, and log weights.
+    """Return nodes z and log weights of an expectation over a standard normal times a binomial likelihood.
 
-    About the mode of the product, which is log-concave in z, and as wide as its curvature there.
+    The nodes lie about the mode of the product, which is log-concave in z, in the scale of its curvature there.
     """
     z = 0.0 * (location + spread + trials)
     for _ in range(30):
@@ -174,8 +184,8 @@ def _nodes(
 
 
 def _log_binomial(successes: xr.DataArray, trials: xr.DataArray, logit: xr.DataArray) -> xr.DataArray:
-    found: xr.DataArray = xr.apply_ufunc(binom.logpmf, successes, trials, expit(logit))
-    return found
+    log_probability: xr.DataArray = xr.apply_ufunc(binom.logpmf, successes, trials, expit(logit))
+    return log_probability
 
 
 def _log_sum(values: xr.DataArray, dim: str) -> xr.DataArray:

@@ -7,7 +7,7 @@ prediction z_t,
     P(g_t = g | g_{t−1} = g)          = a_g    `stay`
     P(z_t = 1 | g_t = g, z_{t−1} = j) = θ_gj   `predict_second`, label 1 being the second of the two
 
-The likelihood needs only how often what followed what. Of n_g· steps from g, n_gg stayed; of m_gj steps to actual
+The likelihood needs only the counts of transitions. Of n_g· steps from g, n_gg stayed; of m_gj steps to actual
 label g from prediction j, m_gj1 predicted the second label; all are binomial. `cells` is the chain's stationary
 distribution: the share of each pair of labels in the long run, whose metrics are the system's.
 
@@ -32,9 +32,15 @@ import pymc as pm
 import xarray as xr
 from scipy.stats import betabinom
 
-from ._parts import chosen, concentration, conjugate, coords, per_example
+from ._counts import coords, per_example
+from ._dirichlet import concentration
+from ._priors import conjugate_parameters, prior_variables
 from ._stationary import stationary
 
+DATA = "transitions"
+OPTIONS = {"sequences": ("same", "varying")}
+ESTIMAND = "Posterior of the system's long-run metric"
+REFUSAL = "samples of a sequence depend on each other. Ask the posterior of bayesperf.sequences, which has the chain."
 PRIORS = {
     "stay": pm.Beta.dist(0.5, 0.5),
     "predict_second": pm.Beta.dist(0.5, 0.5),
@@ -48,22 +54,22 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, sequen
     Parameters
     ----------
     data : xarray.DataArray
-        How often what followed what, with dims (sequence, actual_before, predicted_before, actual, predicted); two
-        labels.
+        Counts of the transitions from one pair of labels to the next, with dims (sequence, actual_before,
+        predicted_before, actual, predicted); two labels.
     priors : mapping, optional
         Instead of `PRIORS`, by name.
     sequences : {"same", "varying"}
-        Whether the actual labels stay alike long in all sequences.
+        Whether the actual labels persist equally in all sequences.
     """
     sequence = str(data.dims[0])
     stays, steps, seconds, predictions = _outcomes(data)
     unused = {"stay_dispersion": "options={'sequences': 'varying'}"} if sequences == "same" else {}
-    random = chosen(PRIORS, priors, unused=unused)
+    variable = prior_variables(PRIORS, priors, unused=unused)
     with pm.Model(coords=coords(data)) as model:
-        stay = random("stay", ["actual"])
-        predict_second = random("predict_second", ["actual", "predicted_before"])
+        stay = variable("stay", ["actual"])
+        predict_second = variable("predict_second", ["actual", "predicted_before"])
         if sequences == "varying":
-            kappa = concentration(random("stay_dispersion", ["actual"]))
+            kappa = concentration(variable("stay_dispersion", ["actual"]))
             _observe("stays", stays, steps, pm.BetaBinomial, alpha=kappa * stay, beta=kappa * (1 - stay))
         else:
             _observe("stays", stays.sum(sequence), steps.sum(sequence), pm.Binomial, p=stay)
@@ -81,7 +87,7 @@ def _observe(name: str, successes: xr.DataArray, trials: xr.DataArray, distribut
 
 
 def _outcomes(data: xr.DataArray) -> tuple[xr.DataArray, ...]:
-    """Return, of all steps from each actual label, those that stayed; of predictions, those of the second label."""
+    """Return stays and steps from each actual label, and predictions of the second label and of either."""
     sequence, before, *_ = (str(d) for d in data.dims)
     moves = data.sum(["predicted_before", "predicted"])
     same = moves[before].values[:, None] == moves["actual"].values
@@ -92,13 +98,13 @@ def _outcomes(data: xr.DataArray) -> tuple[xr.DataArray, ...]:
 
 
 def _cells(stay: Any, predict_second: Any) -> list[Any]:
-    """Return the chain's stationary table, row by row; of arrays or of tensors, parameters with their dims last."""
+    """Return the stationary cells, row by row, of arrays or tensors whose last dims are those of the parameters."""
     theta = [[[predict_second[..., g, j] for j in (0, 1)]] * 2 for g in (0, 1)]
     return list(stationary([stay[..., 0], stay[..., 1]], theta))
 
 
 def _table(stay: xr.DataArray, predict_second: xr.DataArray) -> xr.DataArray:
-    """Return the stationary table of labelled parameters; those of a sequence beside shared ones."""
+    """Return the stationary table of labelled parameters; `stay` may vary between sequences."""
     leading = [d for d in stay.dims if d != "actual"]
     stay = stay.transpose(*leading, "actual")
     theta = predict_second.broadcast_like(stay).transpose(*leading, "actual", "predicted_before")
@@ -114,7 +120,7 @@ def exact(
     *,
     sequences: str = "same",
 ) -> dict[str, xr.DataArray]:
-    """Draw from the Beta posteriors, (chain, draw) of a size."""
+    """Return draws (chain, draw) from the Beta posteriors."""
     if sequences != "same":
         raise ValueError("options: method='exact' is for sequences='same'. Use method='mcmc'.")
     stays, steps, seconds, predictions = _outcomes(data)
@@ -122,7 +128,7 @@ def exact(
     observed = {"stay": (stays.sum(sequence), steps.sum(sequence)), "predict_second": (seconds, predictions)}
     draws = {}
     for name, (successes, trials) in observed.items():
-        a, b = np.moveaxis(conjugate(name, (PRIORS | dict(priors or {}))[name], "beta"), -1, 0)
+        a, b = np.moveaxis(conjugate_parameters(name, (PRIORS | dict(priors or {}))[name], "beta"), -1, 0)
         values = rngs[0].beta(a + successes.values, b + (trials - successes).values, (*size, *successes.shape))
         draws[name] = xr.DataArray(values, dims=("chain", "draw", *successes.dims))
     return draws | {"cells": _table(draws["stay"], draws["predict_second"])}
@@ -131,22 +137,22 @@ def exact(
 def recover(
     posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, *, sequences: str = "same"
 ) -> dict[str, xr.DataArray]:
-    """Draw what was integrated out if sequences vary: ``cells_group`` of these, and ``cells_new`` of a new one."""
+    """Draw what was integrated out if sequences vary: ``cells_group`` of these and ``cells_new`` of a new one."""
     if sequences == "same":
         return {}
     stays, steps, *_ = _outcomes(data)
     kappa = 1 / posterior["stay_dispersion"] - 1
     stay, leave = kappa * posterior["stay"], kappa * (1 - posterior["stay"])
-    here = _beta(rng, stay + stays, leave + (steps - stays))
+    observed = _beta(rng, stay + stays, leave + (steps - stays))
     new = _beta(rng, stay, leave)
     return {
-        "cells_group": _table(here, posterior["predict_second"]),
+        "cells_group": _table(observed, posterior["predict_second"]),
         "cells_new": _table(new, posterior["predict_second"]),
     }
 
 
 def _beta(rng: np.random.Generator, a: xr.DataArray, b: xr.DataArray) -> xr.DataArray:
-    # A label that never ends, or never stays, has no stationary table beside it.
+    # A chain with a label that never ends has no unique stationary table.
     return a.copy(data=np.clip(rng.beta(a.values, b.transpose(*a.dims).values), 1e-12, 1 - 1e-12))
 
 

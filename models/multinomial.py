@@ -23,21 +23,24 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from ._parts import chosen, conjugate, coords, gamma_shares, per_example
+from ._counts import coords, per_example
+from ._dirichlet import dirichlet_draws
+from ._priors import conjugate_parameters, prior_variables
 
+DATA = "counts"
 PRIORS = {
     "shares": lambda classes: pm.Dirichlet.dist(np.full(classes**2, 1.0 if classes == 2 else 1 / classes**2)),
 }
 
 
 def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Model:
-    """Return the model of counts (…, actual, predicted); matrices along leading dims are apart."""
+    """Return the model of counts (…, actual, predicted); matrices along leading dims are independent."""
     counts = data.transpose(..., "actual", "predicted")
     leading = [str(d) for d in counts.dims[:-2]]
     flat = counts.values.reshape(*counts.shape[:-2], -1)
-    random = chosen(PRIORS, priors, counts.sizes["actual"])
+    variable = prior_variables(PRIORS, priors, counts.sizes["actual"])
     with pm.Model(coords=coords(counts) | {"cell": np.arange(flat.shape[-1])}) as model:
-        shares = random("shares", [*leading, "cell"])
+        shares = variable("shares", [*leading, "cell"])
         observed = pm.Data("counts_data", flat, dims=[*leading, "cell"])
         pm.Multinomial("counts", n=observed.sum(-1), p=shares, observed=observed, dims=[*leading, "cell"])
         pm.Deterministic("cells", shares.reshape(counts.shape), dims=[*leading, "actual", "predicted"])
@@ -47,13 +50,16 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
 def exact(
     data: xr.DataArray, priors: Mapping[str, Any] | None, rngs: Sequence[np.random.Generator], size: tuple[int, int]
 ) -> dict[str, xr.DataArray]:
-    """Draw from the Dirichlet posteriors, (chain, draw) of a size, each matrix from a stream of its own."""
+    """Return draws (chain, draw) from the Dirichlet posteriors; each matrix has a generator of its own."""
     counts = data.transpose(..., "actual", "predicted")
     prior = (priors or {}).get("shares", PRIORS["shares"](counts.sizes["actual"]))
     flat = counts.values.reshape(*counts.shape[:-2], -1)
-    concentration = (conjugate("shares", prior, "dirichlet") + flat).reshape(len(rngs), -1)
-    drawn = [gamma_shares(rng, np.broadcast_to(c, (*size, c.size))) for rng, c in zip(rngs, concentration, strict=True)]
-    shares = np.stack(drawn, 2).reshape(*size, *flat.shape)
+    concentration = (conjugate_parameters("shares", prior, "dirichlet") + flat).reshape(len(rngs), -1)
+    draws = [
+        dirichlet_draws(rng, np.broadcast_to(row, (*size, row.size)))
+        for rng, row in zip(rngs, concentration, strict=True)
+    ]
+    shares = np.stack(draws, 2).reshape(*size, *flat.shape)
     leading = ("chain", "draw", *counts.dims[:-2])
     return {
         "shares": xr.DataArray(shares, dims=(*leading, "cell")),
@@ -62,5 +68,5 @@ def exact(
 
 
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray | None:
-    """Return the log-likelihood of each example: a whole matrix left out would be no check of the model."""
+    """Return the log-likelihood of each example; leaving out a whole matrix would not check the model."""
     return per_example(posterior["cells"], data)

@@ -18,8 +18,11 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from ._parts import chosen, conjugate, coords, gamma_shares, per_example
+from ._counts import coords, per_example
+from ._dirichlet import dirichlet_draws
+from ._priors import conjugate_parameters, prior_variables
 
+DATA = "paired counts"
 PRIORS = {
     "shares": lambda classes: pm.Dirichlet.dist(np.full(classes**3, 0.5 if classes == 2 else 1 / classes**3)),
 }
@@ -31,15 +34,15 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
     Parameters
     ----------
     data : xarray.DataArray
-        Counts (actual, predicted_a, predicted_b); attribute ``names`` has what the two systems are called.
+        Counts (actual, predicted_a, predicted_b); the attribute ``names`` has the names of the two systems.
     priors : mapping, optional
         Instead of `PRIORS`, by name; the K³ joint cells in the order of the data's dims.
     """
     flat = data.values.ravel()
     labels = coords(data) | {"model": names(data), "predicted": data["actual"].values, "cell": np.arange(flat.size)}
-    random = chosen(PRIORS, priors, data.sizes["actual"])
+    variable = prior_variables(PRIORS, priors, data.sizes["actual"])
     with pm.Model(coords=labels) as model:
-        shares = random("shares", ["cell"])
+        shares = variable("shares", ["cell"])
         observed = pm.Data("counts_data", flat, dims="cell")
         pm.Multinomial("counts", n=observed.sum(), p=shares, observed=observed, dims="cell")
         joint = shares.reshape(data.shape)
@@ -48,22 +51,22 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
 
 
 def names(data: xr.DataArray) -> list[str]:
-    """Return what the two systems are called."""
+    """Return the names of the two systems."""
     return list(data.attrs.get("names", ["a", "b"]))
 
 
 def _margins(joint: Any) -> list[Any]:
-    """Return each system's table, of joint cells (…, actual, predicted_a, predicted_b)."""
+    """Return the table of each system from joint cells (…, actual, predicted_a, predicted_b)."""
     return [joint.sum(-1), joint.sum(-2)]
 
 
 def exact(
     data: xr.DataArray, priors: Mapping[str, Any] | None, rngs: Sequence[np.random.Generator], size: tuple[int, int]
 ) -> dict[str, xr.DataArray]:
-    """Draw from the Dirichlet posterior, (chain, draw) of a size."""
+    """Return draws (chain, draw) from the Dirichlet posterior."""
     prior = (priors or {}).get("shares", PRIORS["shares"](data.sizes["actual"]))
-    concentration = conjugate("shares", prior, "dirichlet") + data.values.ravel()
-    shares = gamma_shares(rngs[0], np.broadcast_to(concentration, (*size, data.size)))
+    concentration = conjugate_parameters("shares", prior, "dirichlet") + data.values.ravel()
+    shares = dirichlet_draws(rngs[0], np.broadcast_to(concentration, (*size, data.size)))
     cells = np.stack(_margins(shares.reshape(*size, *data.shape)), 2)
     return {
         "shares": xr.DataArray(shares, dims=("chain", "draw", "cell")),

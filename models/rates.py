@@ -19,29 +19,32 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from ._parts import chosen, conjugate, coords, per_example, positive
+from ._counts import coords, per_example, positive
+from ._priors import conjugate_parameters, prior_variables
 
+DATA = "counts"
+OPTIONS = {"design": ("joint", "by_actual")}
 PRIORS = {"prevalence": pm.Beta.dist(2, 2), "recall": pm.Beta.dist(1, 1), "specificity": pm.Beta.dist(1, 1)}
 
 
 def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, design: str = "joint") -> pm.Model:
-    """Return the model of binary counts (…, actual, predicted); systems along leading dims are apart.
+    """Return the model of binary counts (…, actual, predicted); systems along leading dims are independent.
 
     Parameters
     ----------
     data : xarray.DataArray
-        Counts; attribute ``pos_label`` is the positive class.
+        Counts; the attribute ``pos_label`` is the positive class.
     priors : mapping, optional
         Instead of `PRIORS`, by name.
     design : {"joint", "by_actual"}
-        Whether the data speak of prevalence, or the class totals were chosen.
+        Whether the data tell the prevalence, or the class totals were fixed.
     """
     counts = data.transpose(..., "actual", "predicted")
     leading = [str(d) for d in counts.dims[:-2]]
     successes, trials = outcomes(counts)
-    random = chosen(PRIORS, priors)
+    variable = prior_variables(PRIORS, priors)
     with pm.Model(coords=coords(counts)) as model:
-        rates = {name: random(name, leading) for name in PRIORS}
+        rates = {name: variable(name, leading) for name in PRIORS}
         for rate, outcome in OUTCOMES.items():
             if rate == "prevalence" and design == "by_actual":
                 continue
@@ -52,12 +55,12 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, design
     return model
 
 
-# What is observed of each rate.
+# The observed variable of each rate.
 OUTCOMES = {"prevalence": "positives", "recall": "true_positives", "specificity": "true_negatives"}
 
 
 def outcomes(counts: xr.DataArray) -> tuple[dict[str, xr.DataArray], dict[str, xr.DataArray]]:
-    """Return successes and trials of each rate."""
+    """Return the successes and the trials of each rate."""
     p = positive(counts)
     tp, tn = (counts.isel(actual=i, predicted=i, drop=True) for i in (p, 1 - p))
     totals = counts.sum("predicted")
@@ -67,12 +70,12 @@ def outcomes(counts: xr.DataArray) -> tuple[dict[str, xr.DataArray], dict[str, x
 
 
 def cells(rates: Mapping[str, Any], positive: int) -> Any:
-    """Return the table of cells of three rates, in the order of the labels; of arrays or of tensors."""
+    """Return the cells of three rates, arrays or tensors, as a table in the order of the labels."""
     is_positive, same = np.eye(2)[positive], np.eye(2)
     prevalence, recall, specificity = (rates[name][..., None] for name in PRIORS)
-    share = prevalence * is_positive + (1 - prevalence) * (1 - is_positive)
-    right = (recall * is_positive + specificity * (1 - is_positive))[..., None]
-    return share[..., None] * (right * same + (1 - right) * (1 - same))
+    of_class = prevalence * is_positive + (1 - prevalence) * (1 - is_positive)
+    correct = (recall * is_positive + specificity * (1 - is_positive))[..., None]
+    return of_class[..., None] * (correct * same + (1 - correct) * (1 - same))
 
 
 def exact(
@@ -83,16 +86,16 @@ def exact(
     *,
     design: str = "joint",
 ) -> dict[str, xr.DataArray]:
-    """Draw from the Beta posteriors, (chain, draw) of a size, each matrix from a stream of its own."""
+    """Return draws (chain, draw) from the Beta posteriors; each matrix has a generator of its own."""
     counts = data.transpose(..., "actual", "predicted")
     successes, trials = outcomes(counts)
     rates = {}
     for name, prior in (PRIORS | dict(priors or {})).items():
-        a, b = np.moveaxis(conjugate(name, prior, "beta"), -1, 0)
+        a, b = np.moveaxis(conjugate_parameters(name, prior, "beta"), -1, 0)
         informed = float(not (name == "prevalence" and design == "by_actual"))
-        won, lost = informed * successes[name].values, informed * (trials[name] - successes[name]).values
-        betas = zip(rngs, np.ravel(a + won), np.ravel(b + lost), strict=True)
-        rates[name] = np.stack([rng.beta(x, y, size) for rng, x, y in betas], -1).reshape(*size, *won.shape)
+        hits, misses = informed * successes[name].values, informed * (trials[name] - successes[name]).values
+        betas = zip(rngs, np.ravel(a + hits), np.ravel(b + misses), strict=True)
+        rates[name] = np.stack([rng.beta(x, y, size) for rng, x, y in betas], -1).reshape(*size, *hits.shape)
     leading = ("chain", "draw", *counts.dims[:-2])
     return {
         **{name: xr.DataArray(rate, dims=leading) for name, rate in rates.items()},
@@ -101,6 +104,6 @@ def exact(
 
 
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, design: str = "joint") -> xr.DataArray | None:
-    """Return the log-likelihood of each example; of its prediction alone if the class totals were chosen."""
-    shares = posterior["cells"]
-    return per_example(shares if design == "joint" else shares / shares.sum("predicted"), data)
+    """Return the log-likelihood of each example; of its prediction alone if the class totals were fixed."""
+    cells = posterior["cells"]
+    return per_example(cells if design == "joint" else cells / cells.sum("predicted"), data)

@@ -44,10 +44,8 @@ def interpreted(request):
 @pytest.fixture
 def alone(monkeypatch):
     """Let a fit be of the posterior, with nothing simulated beside it."""
-    from bayesperf.sampling import fit as sampling
-
-    monkeypatch.setattr(sampling, "_prior", lambda *_: {})
-    monkeypatch.setattr(sampling, "_around", lambda *_: ({}, ""))
+    monkeypatch.setattr("bayesperf.sampling.fit._prior", lambda *_: {})
+    monkeypatch.setattr("bayesperf.sampling.fit._around", lambda *_: ({}, ""))
 
 
 @pytest.fixture
@@ -55,8 +53,6 @@ def sampler(monkeypatch):
     """Let nutpie draw from the prior; return what it was called with."""
     import pymc as pm
 
-    from bayesperf.sampling import compiled as _compiled
-    from bayesperf.sampling import nuts as _nuts
     from tests.shared.fits import Compiled
 
     calls = []
@@ -81,7 +77,7 @@ def sampler(monkeypatch):
 
     monkeypatch.setattr("nutpie.compile_pymc_model", Compiled)
     monkeypatch.setattr("nutpie.sample", sample)
-    monkeypatch.setattr(_compiled, "_compiled", OrderedDict())
-    # A few draws of the prior do for what follows them.
-    monkeypatch.setattr(_nuts, "warn", lambda *_: None)
+    monkeypatch.setattr("bayesperf.sampling.compiled._kept", OrderedDict())
+    # A few draws of the prior are no cause for a warning.
+    monkeypatch.setattr("bayesperf.sampling.nuts.warn", lambda *_: None)
     return calls

@@ -103,3 +103,21 @@ def one_each(is_positive: Booleans, y_score: ArrayLike, name: str = "y_score") -
     score = checks.vector(name, y_score)
     checks.equal_lengths({"y_true": len(is_positive), name: len(score)})
     return score
+
+
+def by_class(scores: Scores) -> xr.DataArray:
+    """Return scores along a dim ``positive``, labelled by whether the example is of the positive class.
+
+    Raises
+    ------
+    ValueError
+        If a score is infinite, a class has a single score, or the scores do not vary within either class.
+    """
+    values = np.concatenate([scores.negative, scores.positive])
+    if np.isinf(values).any():
+        raise ValueError("y_score has infinite values, and a normal distribution has none: clip them.")
+    if min(len(scores.positive), len(scores.negative)) < 2:
+        raise ValueError("y_score: one score says nothing of the spread of its class; give two of either, or more.")
+    if np.ptp(scores.positive) == np.ptp(scores.negative) == 0:
+        raise ValueError("y_score does not vary within either class, so there is no distribution to fit.")
+    return xr.DataArray(values, {"positive": np.arange(len(values)) >= len(scores.negative)}, ["positive"])

@@ -1,82 +1,107 @@
-"""Compiled PyMC models, kept: sampling takes less than a second, compiling takes seconds."""
+"""Compiled models, of which the built-in ones are kept: compiling takes seconds, and sampling less than one."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
 
+from bayesperf.sampling.inputs import resolve_model
 from bayesperf.sampling.linked import by_address
+from bayesperf.sampling.priors import constant_parameters, has_named_family
 
 if TYPE_CHECKING:
     import pymc as pm
 
-_KEPT = 16
-_compiled: OrderedDict[Hashable, Any] = OrderedDict()
+MOST_KEPT = 16
+_kept: OrderedDict[Hashable, Any] = OrderedDict()
 
 
-def compiled(model: pm.Model) -> Any:
+def compiled(model: pm.Model, key: Hashable | None = None) -> Any:
     """Return nutpie's compiled form of a model, with the model's data.
 
-    Models of one structure and one shape of data share a compilation, whatever their data and coordinates. Data must be
-    `pymc.Data`; other constants are part of the structure.
+    It is kept under the key, if there is one, and given the data of later models of that key.
     """
+    if key is None:
+        return _compile(model)
+    if key in _kept:
+        _kept.move_to_end(key)
+    else:
+        _kept[key] = _compile(model)
+        while len(_kept) > MOST_KEPT:
+            _kept.popitem(last=False)
+    return with_data(_kept[key], {variable.name: variable.get_value() for variable in model.data_vars})
+
+
+def _compile(model: pm.Model) -> Any:
     import nutpie
 
-    key = structure(model)
-    if key in _compiled:
-        _compiled.move_to_end(key)
-    else:
-        with by_address():
-            _compiled[key] = nutpie.compile_pymc_model(model)
-        while len(_compiled) > _KEPT:
-            _compiled.popitem(last=False)
-    return with_data(_compiled[key], {variable.name: variable.get_value() for variable in model.data_vars})
+    with by_address():
+        return nutpie.compile_pymc_model(model)
 
 
-def with_data(function: Any, data: dict[str, Any]) -> Any:
-    """Return a compiled model with other data; what only simulations read is no part of it."""
-    used = {variable.name for variable in function.shared_var_keys}
-    return function.with_data(**{name: value for name, value in data.items() if name in used})
+def with_data(compiled_model: Any, data: Mapping[str, Any]) -> Any:
+    """Return a compiled model with other data, without those that it does not read."""
+    used = {variable.name for variable in compiled_model.shared_var_keys}
+    return compiled_model.with_data(**{name: value for name, value in data.items() if name in used})
 
 
-def structure(model: pm.Model) -> Hashable:
-    """Return all that compiling a model depends on: its graph, its constants, the shapes of its data."""
-    from pytensor.graph.traversal import toposort
+def compilation_key(
+    name: Any,
+    model: pm.Model,
+    counts: xr.DataArray,
+    options: Mapping[str, Any],
+    priors: Mapping[str, Any] | None,
+) -> Hashable | None:
+    """Return what the compiled form of a built-in model depends on; None if that cannot be told.
 
-    variables = [*model.basic_RVs, *model.deterministics, *model.potentials]
-    # A transform is what it computes.
-    transforms = {rv: transform for rv, transform in model.rvs_to_transforms.items() if transform is not None}
-    transformed = [
-        compute(model.rvs_to_values[rv], *rv.owner.inputs)
-        for rv, transform in transforms.items()
-        for compute in (transform.backward, transform.log_jac_det)
-    ]
-    number: dict[Any, int] = {}
-    data = set(model.data_vars)
+    That is its name, the shapes of its data, its options, and the family and parameters of each prior. Data in
+    `pymc.Data` may change; whatever else of the data is in the model is among its constants. A model of the caller's
+    own has no key: nothing says that two functions of one name build the same model. Neither has a model with a prior
+    that makes its own variables, whose parameters are not constant, or whose family was made for it alone.
+    """
+    if not isinstance(name, str) or any(hasattr(prior, "create_variable") for prior in (priors or {}).values()):
+        return None
+    if not all(isinstance(value, str | Number | None | xr.DataArray) for value in options.values()):
+        return None
+    families = _families(model, resolve_model(name).PRIORS)  # type: ignore[union-attr]
+    # Values of arrays are data or constants.
+    settings = {key: value.sizes if isinstance(value, xr.DataArray) else value for key, value in options.items()}
+    data = [(variable.name, variable.dtype, variable.get_value(borrow=True).shape) for variable in model.data_vars]
+    sizes = [(dim, len(labels or ())) for dim, labels in model.coords.items()]
+    shapes = (tuple(counts.sizes.items()), tuple(sizes), tuple(data))
+    return None if families is None else (name, repr(settings), shapes, families, _constants(model))
 
-    def token(variable: Any) -> Hashable:
-        if variable in number:
-            return number[variable]
-        if hasattr(variable, "data"):
-            value = variable.data
-            return (value.dtype.str, value.shape, value.tobytes()) if isinstance(value, np.ndarray) else repr(value)
-        value = variable.get_value(borrow=True) if hasattr(variable, "get_value") else None
-        if not isinstance(value, np.ndarray):
-            return variable.name, str(variable.type)
-        # Data are changed with every fit; other shared values are not.
-        return variable.name, str(variable.type), value.shape, None if variable in data else value.tobytes()
 
-    graph = []
-    for node in toposort([*variables, *transformed]):
-        graph.append((node.op, tuple(token(variable) for variable in node.inputs)))
-        number |= {output: len(number) + i for i, output in enumerate(node.outputs)}
-    names = tuple((variable.name, token(variable)) for variable in variables)
-    free = tuple((rv.name, type(transforms.get(rv)).__name__) for rv in model.free_RVs)
-    computed = tuple(token(variable) for variable in transformed)
-    dims = tuple(sorted((name, tuple(dims)) for name, dims in model.named_vars_to_dims.items()))
-    observed = tuple((rv.name, token(model.rvs_to_values[rv])) for rv in model.observed_RVs)
-    sizes = tuple((dim, len(values or ())) for dim, values in model.coords.items())
-    return tuple(graph), names, free, computed, observed, dims, sizes
+def _families(model: pm.Model, names: Mapping[str, Any]) -> Hashable | None:
+    """Return the family and the parameters of each prior; None if one has no name or no constant parameters."""
+    families = []
+    for variable in (model[name] for name in names if name in model.named_vars):
+        parameters = constant_parameters(variable)
+        if parameters is None or not has_named_family(variable):
+            return None
+        numbers = tuple((value.shape, value.dtype.str, value.tobytes()) for value in parameters)
+        families.append((variable.name, variable.owner.op, numbers))
+    return tuple(families)
+
+
+def _constants(model: pm.Model) -> Hashable:
+    """Return the constants of a model, and the shared values that are no data of it."""
+    from pytensor.compile.sharedvalue import SharedVariable
+    from pytensor.graph.basic import Constant
+    from pytensor.graph.traversal import ancestors
+
+    variables = [*model.basic_RVs, *model.deterministics, *model.potentials, *model.rvs_to_values.values()]
+    data, constants = set(model.data_vars), list[Hashable]()
+    for variable in ancestors(variables):
+        if isinstance(variable, Constant):
+            constants.append(variable.signature())
+        elif isinstance(variable, SharedVariable) and variable not in data:
+            value = variable.get_value(borrow=True)
+            if isinstance(value, np.ndarray):
+                constants.append((variable.name, value.shape, value.tobytes()))
+    return tuple(constants)

@@ -1,4 +1,4 @@
-"""`fit`: a PyMC model of confusion matrices, sampled, into an ArviZ tree."""
+"""`fit`: a PyMC model of confusion matrices, sampled into an ArviZ tree."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 from bayesperf.core.streams import streams
 from bayesperf.metrics.metric import Metric
-from bayesperf.sampling import inputs as _fit_data
-from bayesperf.sampling import nuts as _nuts
-from bayesperf.sampling import tree as _fit_tree
+from bayesperf.sampling import nuts
+from bayesperf.sampling.compiled import compilation_key
+from bayesperf.sampling.inputs import fingerprint, prepared, resolve_model
+from bayesperf.sampling.options import mapping
+from bayesperf.sampling.tree import check_metrics, describe, finished, observe
 
 if TYPE_CHECKING:
     import pymc as pm
 
 __all__ = ["fit"]
 
+# Why a model with a potential has no predictions and no log-likelihood.
 _POWER = "a power likelihood (repeats > 1) cannot be simulated from, and its examples are no units to leave out"
 
 
@@ -44,37 +47,38 @@ def fit(
 
     Parameters
     ----------
-    data : ConfusionMatrix
-        For the model ``"paired"`` a `PairedConfusionMatrix`; for ``"markov"`` a pair ``(y_true, y_pred)`` in the
-        order of time, with sequence ids in ``options["by"]``; for ``"datasets"`` a DataArray of scores (dataset,
-        model, fold); for ``"binormal_roc"`` a pair ``(y_true, y_score)``, the positive class in
-        ``options["pos_label"]`` where the labels do not say.
+    data : ConfusionMatrix, or what the model takes
+        `bayesperf.models.table` tells which data a model takes. Paired counts are a `PairedConfusionMatrix`;
+        transitions a pair ``(y_true, y_pred)`` in the order of time, with sequence ids in ``options["by"]``; fold
+        scores a DataArray (dataset, model, fold); scores of two classes a pair ``(y_true, y_score)``, with the positive
+        class in ``options["pos_label"]`` where the labels do not tell it.
     model : str or callable
         One of `bayesperf.models.names`, or a function ``(data, priors) -> pymc.Model`` that receives the counts as a
-        DataArray (attribute ``pos_label``) and has a variable ``cells`` (…, actual, predicted).
+        DataArray (attribute ``pos_label``) and has a variable ``cells`` (…, actual, predicted). A built-in model is
+        compiled once a process for its shapes, options and priors; a function's model is compiled in every fit.
     priors : mapping, optional
         By name of the model's ``PRIORS``: unnamed PyMC distributions (``pm.Beta.dist(9, 1)``), PreliZ distributions, or
         objects with ``create_variable(name)``.
     options : mapping, optional
-        Of the model: what its ``build`` takes, as ``{"groups": "clusters", "dim": "site"}``. The dim of groups is by
-        default the only leading dim, else ``fold``.
+        Options of the model, which its ``build`` takes, as ``{"groups": "clusters", "dim": "site"}``. The dim of
+        groups is by default the only leading dim, else ``fold``.
     method : {"mcmc", "exact"}
         "exact" draws independently from the closed form, where the model and its priors have one.
     draws, tune, chains : int
         As in `pymc.sample`.
     random_seed : int or numpy.random.Generator, optional
-        The same seed gives the same figures under the same sampler and version; both are recorded. Only the fit that
-        is the first on a machine to compile a model may round differently from those that find it compiled, by which
-        its chains part from theirs. By default a new one. Exact draws of a system's posterior depend on its own counts
-        only, not on the other systems.
+        The same seed gives the same figures under the same sampler and version; both are recorded. Only the first fit
+        of a model on a machine, which compiles it, may round differently from later ones, so that its chains diverge
+        from theirs. By default a new seed. Exact draws of a system's posterior depend on its own counts only, not on
+        the other systems.
     progressbar : bool
         Shown on terminals and in notebooks.
     metrics : sequence of str, optional
-        Those to add as variables; by default those of a summary. A metric that is a variable of the model already
-        (``recall`` of ``rates``) is left as it is; where a variable only has the name, the metric is refused.
+        Metrics to add as variables; by default those of a summary. A metric that is a variable of the model already
+        (``recall`` of ``rates``) is left as it is; where another variable has its name, the metric is refused.
     **sample_kwargs
-        For the sampler. ``nuts_sampler`` is "nutpie" (default), or another of `pymc.sample`: "pymc", "numpyro";
-        ``target_accept`` is 0.95 (of the model "groups" 0.8) unless said otherwise.
+        Settings of the sampler. ``nuts_sampler`` is "nutpie" (default), or another of `pymc.sample`: "pymc", "numpyro".
+        ``target_accept`` is by default what the model's file declares, else 0.95.
 
     Returns
     -------
@@ -87,7 +91,7 @@ def fit(
     Raises
     ------
     TypeError
-        If the data are not what the model is of, `priors` or `options` no mappings, a function returns no model, or the
+        If the data are not what the model takes, `priors` or `options` no mappings, a function returns no model, or the
         sampler has no such setting.
     ValueError
         If there is no such model, option or prior, a prior has the wrong support or shape, the options have no use for
@@ -101,9 +105,10 @@ def fit(
     Notes
     -----
     The unit of ``log_likelihood``, which `arviz.loo` leaves out, is a group for the models of groups, and
-    an example (a step of a sequence) for the others: a whole matrix is too much to leave out. Of more than 10⁷ values
-    (draws × examples) it is left out; fewer draws bring it back. With ``repeats`` > 1 the likelihood is a power, so
-    there are no predictions and no log-likelihood. What is missing is said in the attribute ``left_out`` of the tree.
+    an example (a step of a sequence) for the others: a whole matrix is too much to leave out. With more than 10⁷
+    values (draws × examples) the group is left out; take fewer draws to have it. With ``repeats`` > 1 the likelihood is
+    a power, so there are no predictions and no log-likelihood. The attribute ``left_out`` of the tree says what is
+    missing.
 
     Examples
     --------
@@ -113,51 +118,55 @@ def fit(
     >>> tree["posterior"]["recall"].mean().round(2).item()
     0.79
     """
-    _checks.one_of("method", method, ("mcmc", "exact"))
-    sizes = {"draws": _checks.count("draws", draws), "chains": _checks.count("chains", chains)}
-    seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else _checks.seed(random_seed)
-    if method == "mcmc":
-        sizes["tune"] = _checks.count("tune", tune)
-        _nuts.check(sample_kwargs)
-    elif sample_kwargs:
-        raise TypeError(f"method='exact' samples nothing, so it takes no {', '.join(sample_kwargs)}.")
-    module = _fit_data.model_of(model)
-    counts, options = _fit_data.prepared(data, model, options)
+    sizes = _sizes(method, draws, tune, chains, sample_kwargs)
+    seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
+    definition = resolve_model(model)
+    counts, options = prepared(data, model, options)
     built = built_model(model, counts, priors, options)
-    _fit_tree.check_metrics(built, metrics)
+    check_metrics(built, metrics)
     # Fits of other data under the same seed are independent.
-    data_hash = _fit_data.fingerprint(counts)
+    data_hash = fingerprint(counts)
     seeds = np.random.SeedSequence([seed, int(data_hash, 16)]).generate_state(5).tolist()
-    finished = partial(_fit_tree.finished, model=built, counts=counts, metrics=metrics)
-    with _nuts.quiet():
+    finish = partial(finished, model=built, counts=counts, metrics=metrics)
+    with nuts.quiet():
         if method == "exact":
             sampler = {"sampler": "exact", "sampler_version": version("bayesperf")}
-            groups = {"posterior": _exact(module, built, counts, priors, options, (chains, draws), seed)}
-        # Metrics that cannot be had of the prior are refused before the sampling.
-        simulated = _prior(built, module, counts, options, draws, seeds[3:])
-        tree = {name: finished(group) for name, group in simulated.items()}
+            groups = {"posterior": _exact(definition, built, counts, priors, options, (chains, draws), seed)}
+        # Metrics that cannot be computed are refused with the draws of the prior, before the sampling.
+        prior = _prior(built, definition, counts, options, draws, seeds[3:])
+        tree = {name: finish(group) for name, group in prior.items()}
         if method == "mcmc":
-            settings = {"target_accept": _nuts.target_accept(module), **sample_kwargs}
-            sampler, groups = _nuts.sample(built, sizes, seeds[0], progressbar, **settings)
-            _nuts.warn(groups, built)
-        around, left_out = _around(groups["posterior"], built, module, counts, options, seeds[1:3])
-    tree |= {name: finished(group) for name, group in {**groups, **around}.items()}
-    _fit_tree.observe(tree, counts)
-    positive = _fit_tree.positive(built, counts)
+            settings = {"target_accept": nuts.target_accept(definition), **sample_kwargs}
+            key = compilation_key(model, built, counts, options, priors)
+            sampler, groups = nuts.sample(built, sizes, seeds[0], progressbar, key, **settings)
+            nuts.warn(groups, built)
+        around, left_out = _around(groups["posterior"], built, definition, counts, options, seeds[1:3])
+    tree |= {name: finish(group) for name, group in {**groups, **around}.items()}
+    observe(tree, counts)
     tree["posterior"].attrs = {
-        "model": model if isinstance(model, str) else getattr(model, "__name__", repr(model)),
+        **describe(model, definition, built, counts, options),
         "method": method,
         "random_seed": seed,
         **sizes,
         **sampler,
         "independent_draws": int(method == "exact"),
-        "positive": -1 if positive is None else positive,
         "data_hash": data_hash,
-        **_fit_tree.in_words(model, built, options),
     }
-    found = xr.DataTree.from_dict(tree)
-    found.attrs = {"left_out": left_out} if left_out else {}
-    return found
+    result = xr.DataTree.from_dict(tree)
+    result.attrs = {"left_out": left_out} if left_out else {}
+    return result
+
+
+def _sizes(method: str, draws: int, tune: int, chains: int, sample_kwargs: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many draws, chains and tuning steps to make; refuse settings that the method does not take."""
+    checks.one_of("method", method, ("mcmc", "exact"))
+    sizes = {"draws": checks.count("draws", draws), "chains": checks.count("chains", chains)}
+    if method == "mcmc":
+        sizes["tune"] = checks.count("tune", tune)
+        nuts.check(sample_kwargs)
+    elif sample_kwargs:
+        raise TypeError(f"method='exact' samples nothing, so it takes no {', '.join(sample_kwargs)}.")
+    return sizes
 
 
 def built_model(
@@ -166,11 +175,11 @@ def built_model(
     """Return the PyMC model of prepared data."""
     import pymc as pm
 
-    module = _fit_data.model_of(model)
-    build = module if callable(module) else module.build
-    given = _fit_data.mapping("priors", priors, "{'recall': pymc.Beta.dist(9, 1)}")
+    definition = resolve_model(model)
+    build = definition if callable(definition) else definition.build
+    priors = mapping("priors", priors, "{'recall': pymc.Beta.dist(9, 1)}")
     try:
-        built = build(counts, given, **options)
+        built = build(counts, priors, **options)
     except ValueError as error:
         if taken := [dim for dim in counts.dims if f"name '{dim}' conflicts with an existing dimension" in str(error)]:
             raise ValueError(f"data: {taken[0]!r} is a variable of the model; rename that dim.") from None
@@ -180,34 +189,34 @@ def built_model(
     return built
 
 
-# ── What comes with the posterior ──
+# ── Other groups of the tree ──
 
 
 def _prior(
-    model: pm.Model, module: Any, counts: xr.DataArray, options: Mapping[str, Any], draws: int, seeds: Sequence[int]
+    model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any], draws: int, seeds: Sequence[int]
 ) -> dict[str, xr.Dataset]:
-    """Return the groups prior and prior_predictive; of a power likelihood there is no latter."""
+    """Return the groups prior and prior_predictive; a power likelihood has no prior_predictive."""
     import pymc as pm
 
-    drawn = pm.sample_prior_predictive(draws=draws, model=model, random_seed=seeds[0])
-    groups = {name: group.to_dataset() for name, group in drawn.children.items() if group.data_vars}
-    groups["prior"] = _recovered(groups["prior"], module, counts * 0, options, seeds[1])
+    simulated = pm.sample_prior_predictive(draws=draws, model=model, random_seed=seeds[0])
+    groups = {name: group.to_dataset() for name, group in simulated.children.items() if group.data_vars}
+    groups["prior"] = _recovered(groups["prior"], definition, counts * 0, options, seeds[1])
     if model.potentials:
         groups.pop("prior_predictive", None)
     return groups
 
 
 def _recovered(
-    group: xr.Dataset, module: Any, counts: xr.DataArray, options: Mapping[str, Any], seed: int
+    group: xr.Dataset, definition: Any, counts: xr.DataArray, options: Mapping[str, Any], seed: int
 ) -> xr.Dataset:
-    """Draw what was integrated out of the model."""
-    if not hasattr(module, "recover"):
+    """Add draws of what was integrated out of the model."""
+    if not hasattr(definition, "recover"):
         return group
-    return group.assign(module.recover(group, counts, np.random.default_rng(seed), **options))
+    return group.assign(definition.recover(group, counts, np.random.default_rng(seed), **options))
 
 
 def _exact(
-    module: Any,
+    definition: Any,
     model: pm.Model,
     counts: xr.DataArray,
     priors: Any,
@@ -215,27 +224,27 @@ def _exact(
     size: tuple[int, int],
     seed: int,
 ) -> xr.Dataset:
-    """Draw from the closed form, of each system by its own stream."""
-    if not hasattr(module, "exact"):
-        name = getattr(module, "__name__", str(module)).rpartition(".")[2]
+    """Return draws from the closed form, those of each system from a stream of its own."""
+    if not hasattr(definition, "exact"):
+        name = getattr(definition, "__name__", str(definition)).rpartition(".")[2]
         raise ValueError(f"method='exact': the posterior of the model {name!r} has no closed form. Use method='mcmc'.")
     systems = [dim for dim in model.named_vars_to_dims.get("cells", ()) if dim in counts.dims[:-2]]
     rest = [dim for dim in counts.dims if dim not in systems]
     leading = counts.isel(dict.fromkeys(rest, 0), drop=True).transpose(*systems)
     tables = counts.transpose(*systems, *rest).values.reshape(leading.size, -1)
     rngs = streams(seed, "exact", leading, tables)
-    return xr.Dataset(module.exact(counts, priors, rngs, size, **options))
+    return xr.Dataset(definition.exact(counts, priors, rngs, size, **options))
 
 
 def _around(
     posterior: xr.Dataset,
     model: pm.Model,
-    module: Any,
+    definition: Any,
     counts: xr.DataArray,
     options: Mapping[str, Any],
     seeds: Sequence[int],
 ) -> tuple[dict[str, xr.Dataset], str]:
-    """Return the posterior with what was integrated out, predictions, log-likelihood; and why some are left out."""
+    """Return the complete posterior, predictions, log-likelihood and log-prior, and the reason for what is left out."""
     import pymc as pm
 
     groups, left_out = {}, ""
@@ -245,22 +254,23 @@ def _around(
     else:
         predicted = pm.sample_posterior_predictive(tree, model=model, random_seed=seeds[0], progressbar=False)
         groups = {name: predicted[name].to_dataset() for name in ("posterior_predictive", "observed_data")}
-        groups["log_likelihood"], left_out = _log_likelihood(tree, model, module, counts, options)
+        groups["log_likelihood"], left_out = _log_likelihood(tree, model, definition, counts, options)
     pm.stats.compute_log_prior(tree, model=model, progressbar=False)
     groups["log_prior"] = tree["log_prior"].to_dataset()
-    groups["posterior"] = _recovered(posterior, module, counts, options, seeds[1])
+    groups["posterior"] = _recovered(posterior, definition, counts, options, seeds[1])
     return {name: group for name, group in groups.items() if group.data_vars}, left_out
 
 
 def _log_likelihood(
-    tree: xr.DataTree, model: pm.Model, module: Any, counts: xr.DataArray, options: Mapping[str, Any]
+    tree: xr.DataTree, model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any]
 ) -> tuple[xr.Dataset, str]:
-    if not hasattr(module, "log_likelihood"):
+    """Return the group log_likelihood, empty if it is left out, and the reason why."""
+    if not hasattr(definition, "log_likelihood"):
         import pymc as pm
 
-        found = pm.compute_log_likelihood(tree, model=model, progressbar=False, extend_inferencedata=False)
-        return found if isinstance(found, xr.Dataset) else found["log_likelihood"].to_dataset(), ""
-    of_units = module.log_likelihood(tree["posterior"].to_dataset(), counts, **options)
+        computed = pm.compute_log_likelihood(tree, model=model, progressbar=False, extend_inferencedata=False)
+        return computed if isinstance(computed, xr.Dataset) else computed["log_likelihood"].to_dataset(), ""
+    of_units = definition.log_likelihood(tree["posterior"].to_dataset(), counts, **options)
     if of_units is None:
         return xr.Dataset(), "log_likelihood: draws × examples are more than 10⁷ values; sample fewer draws"
     return of_units.to_dataset(name="counts"), ""

@@ -21,17 +21,17 @@ _lock = Lock()
 
 @contextmanager
 def by_address() -> Iterator[None]:
-    """Have nutpie call by its address what it compiles; a nutpie that works otherwise is left alone."""
+    """Let nutpie call compiled densities by address in this context; a nutpie that works otherwise is left alone."""
     from nutpie import compile_pymc as nutpie
 
-    # What makes its C functions, and how these are called.
+    # Our makers of C functions in the place of nutpie's, and the signatures that they are for.
     ours = {
         "_make_c_logp_func": (_density, "(uint64, float64*, float64*, float64*, void*) -> int64"),
         "_make_c_expand_func": (_expanded, "(uint64, uint64, float64*, float64*, void*) -> int64"),
     }
-    known = all(hasattr(nutpie, name) for name in (*ours, "address_as_void_pointer"))
+    supported = all(hasattr(nutpie, name) for name in (*ours, "address_as_void_pointer"))
     with _lock:
-        theirs = {name: getattr(nutpie, name) for name in ours} if known else {}
+        theirs = {name: getattr(nutpie, name) for name in ours} if supported else {}
         for name, make in theirs.items():
             setattr(nutpie, name, _instead(make, *ours[name]))
         try:
@@ -41,13 +41,13 @@ def by_address() -> Iterator[None]:
                 setattr(nutpie, name, make)
 
 
-def _instead(theirs: Any, ours: Any, known: str) -> Any:
-    """Return what makes our C function in the place of theirs, where both are called with the same."""
+def _instead(theirs: Any, ours: Any, expected: str) -> Any:
+    """Return a maker of C functions: ours where nutpie calls them as expected, else nutpie's own."""
 
     def make(*arguments: Any) -> tuple[Any, Any]:
         function, signature = theirs(*arguments)
         *_, user_data, keys, _ = arguments
-        if str(signature) == known and _is_known(user_data.dtype, keys):
+        if str(signature) == expected and _is_record_of_words(user_data.dtype, keys):
             function = ours(*arguments)
         return function, signature
 
@@ -55,7 +55,7 @@ def _instead(theirs: Any, ours: Any, known: str) -> Any:
 
 
 def _density(size: int, function: Any, user_data: Any, keys: Sequence[str], shared: Mapping[str, Any]) -> Any:
-    """Return the C function of a density and its gradient; what it returns are nutpie's codes of errors."""
+    """Return the C function of a density and its gradient, which returns nutpie's error codes."""
     from numba.np.numpy_support import carray
 
     call = _with_data(function, user_data.dtype, keys, shared)
@@ -64,15 +64,15 @@ def _density(size: int, function: Any, user_data: Any, keys: Sequence[str], shar
         if dim != size:
             return -1
         try:
-            found, slope = call(carray(point, (size,)), data)
+            log_density, slope = call(carray(point, (size,)), data)
         except Exception:
             return 1
-        value[0] = found
+        value[0] = log_density
         for i in range(size):
             gradient[i] = slope[i]
             if not np.isfinite(slope[i]):
                 return 3
-        return 0 if np.isfinite(found) else 4
+        return 0 if np.isfinite(log_density) else 4
 
     return density
 
@@ -80,7 +80,7 @@ def _density(size: int, function: Any, user_data: Any, keys: Sequence[str], shar
 def _expanded(
     size: int, n_expanded: int, function: Any, user_data: Any, keys: Sequence[str], shared: Mapping[str, Any]
 ) -> Any:
-    """Return the C function of the variables that follow from a point; what it returns are nutpie's codes of errors."""
+    """Return the C function of the variables computed from a point, which returns nutpie's error codes."""
     from numba.np.numpy_support import carray
 
     call = _with_data(function, user_data.dtype, keys, shared)
@@ -89,18 +89,18 @@ def _expanded(
         if dim != size or expanded_dim != n_expanded:
             return -1
         try:
-            (found,) = call(carray(point, (size,)), data)
+            (computed,) = call(carray(point, (size,)), data)
         except Exception:
             return -2
         for i in range(n_expanded):
-            values[i] = found[i]
+            values[i] = computed[i]
         return 0
 
     return expanded
 
 
-def _is_known(record: np.dtype[Any], keys: Sequence[str]) -> bool:
-    """Return whether data are handed over as words of eight bytes: their addresses, sizes and shapes."""
+def _is_record_of_words(record: np.dtype[Any], keys: Sequence[str]) -> bool:
+    """Return whether a record holds addresses, sizes and shapes of data as words of eight bytes."""
     shared = record["shared"] if record.names == ("shared",) else record
     return shared.names == ("data", "size", "shape") and all(
         shared[part][key].base == np.uint64 for part in shared.names for key in keys
@@ -108,7 +108,7 @@ def _is_known(record: np.dtype[Any], keys: Sequence[str]) -> bool:
 
 
 def _word(record: np.dtype[Any], *path: str) -> int:
-    """Return at which word of a record a field begins."""
+    """Return the word of a record at which a field begins."""
     start = 0
     for name in path:
         assert record.fields is not None
@@ -118,7 +118,7 @@ def _word(record: np.dtype[Any], *path: str) -> int:
 
 
 def _with_data(function: Any, record: np.dtype[Any], keys: Sequence[str], shared: Mapping[str, Any]) -> Any:
-    """Return a Numba function of a point and the address of a record, which calls another with the data it tells of."""
+    """Return a Numba function (point, address of a record) that calls another with the data of the record."""
     import numba
     from numba.np.numpy_support import carray
     from nutpie.compile_pymc import address_as_void_pointer
@@ -146,7 +146,7 @@ def _with_data(function: Any, record: np.dtype[Any], keys: Sequence[str], shared
 
 
 def called_by_address(function: Any) -> Any:
-    """Return a Numba function that calls another without linking it; what that one raises, it raises."""
+    """Return a Numba function that calls another by address, without linking it, and raises what that one raises."""
     import numba
     from numba.core import cgutils, types
     from numba.extending import intrinsic

@@ -1,4 +1,4 @@
-"""The sampler: its settings, its draws, and whether they are to be trusted."""
+"""The NUTS samplers: their settings, their draws, and warnings about draws that did not converge."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 import logging
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bayesperf.core import checks as _checks
+from bayesperf.core import checks
 from bayesperf.core.warnings import ConvergenceWarning
-from bayesperf.sampling import compiled as _compiled
+from bayesperf.sampling.compiled import compiled
 
 if TYPE_CHECKING:
     import pymc as pm
 
 SAMPLERS = ("nutpie", "pymc", "numpyro", "blackjax")
-# Settings that are not the caller's, and what says the same.
-_OURS = {
+# Settings of the samplers that a fit makes itself, with what the caller says instead or why there is no choice.
+SETTINGS_OF_FIT = {
     "seed": "say random_seed",
     "progress_bar": "say progressbar",
     "quiet": "say progressbar",
@@ -36,24 +36,25 @@ _OURS = {
 
 
 def target_accept(module: Any) -> float:
-    """Return how large a model's steps are.
+    """Return the acceptance rate that a model's file declares, or 0.95.
 
-    By default smaller than the samplers' own, 0.8: hierarchical models diverge less, and take little longer.
+    The samplers' own default is 0.8. Above it steps are smaller: hierarchical models diverge less, and take little
+    longer.
     """
     return float(getattr(module, "TARGET_ACCEPT", 0.95))
 
 
 def check(settings: Mapping[str, Any]) -> None:
-    """Refuse samplers that there are not, settings that a fit makes itself, and such as `pymc.sample` would ignore."""
-    sampler = _checks.one_of("nuts_sampler", settings.get("nuts_sampler", SAMPLERS[0]), SAMPLERS)
-    if taken := [name for name in settings if name in _OURS]:
-        raise TypeError(f"{taken[0]!r} is not for the caller of a fit to set: {_OURS[taken[0]]}.")
+    """Refuse unknown samplers, settings that a fit makes itself, and settings that `pymc.sample` would ignore."""
+    sampler = checks.one_of("nuts_sampler", settings.get("nuts_sampler", SAMPLERS[0]), SAMPLERS)
+    if taken := [name for name in settings if name in SETTINGS_OF_FIT]:
+        raise TypeError(f"{taken[0]!r} is not for the caller of a fit to set: {SETTINGS_OF_FIT[taken[0]]}.")
     if sampler == "pymc":
         import pymc as pm
 
-        takers = [pm.sample, *(kind.__init__ for kind in pm.NUTS.__mro__)]
-        known = {"nuts", *(name for taker in takers for name in inspect.signature(taker).parameters)}
-        if unknown := [name for name in settings if name not in known]:
+        functions = [pm.sample, *(kind.__init__ for kind in pm.NUTS.__mro__)]
+        parameters = {"nuts", *(name for function in functions for name in inspect.signature(function).parameters)}
+        if unknown := [name for name in settings if name not in parameters]:
             raise TypeError(_unknown(unknown[0], sampler))
 
 
@@ -62,33 +63,45 @@ def _unknown(setting: str, sampler: str) -> str:
 
 
 def sample(
-    model: pm.Model, sizes: Mapping[str, int], seed: int, progressbar: bool = False, **settings: Any
+    model: pm.Model,
+    sizes: Mapping[str, int],
+    seed: int,
+    progressbar: bool = False,
+    key: Hashable | None = None,
+    **settings: Any,
 ) -> tuple[dict[str, str], dict[str, xr.Dataset]]:
-    """Return what sampled, and the groups posterior and sample_stats."""
+    """Return the name and version of the sampler, and the groups posterior and sample_stats.
+
+    Under a key (`compilation_key`) nutpie's compiled form of the model is kept.
+    """
     sampler = settings.pop("nuts_sampler", SAMPLERS[0])
     settings = {**sizes, **settings}
     shown = progressbar and (sys.stderr.isatty() or "ipykernel" in sys.modules)
     if sampler == "nutpie":
-        tree = sample_compiled(_compiled.compiled(model), settings, seed, shown)
+        tree = sample_compiled(compiled(model, key), settings, seed, shown)
     else:
         import pymc as pm
 
         settings |= {"random_seed": seed, "progressbar": shown, "nuts_sampler": sampler, "quiet": not shown}
         tree = pm.sample(model=model, **settings)
     groups = {name: tree[name].to_dataset() for name in ("posterior", "sample_stats")}
-    # The labels are those of the model that was compiled first.
+    # A compiled model that was kept has the labels of the model it was compiled from.
     labels = {dim: list(values) for dim, values in model.coords.items() if dim in groups["posterior"].dims and values}
     groups["posterior"] = groups["posterior"].assign_coords(labels)
     groups["sample_stats"] = groups["sample_stats"].drop_vars("divergence_message", errors="ignore")
     return {"sampler": sampler, "sampler_version": version(sampler)}, groups
 
 
-def sample_compiled(compiled: Any, settings: Mapping[str, Any], seed: int, progressbar: bool = False) -> xr.DataTree:
+def sample_compiled(
+    compiled_model: Any, settings: Mapping[str, Any], seed: int, progressbar: bool = False
+) -> xr.DataTree:
     """Sample a model that nutpie compiled."""
     import nutpie
 
     try:
-        tree: xr.DataTree = nutpie.sample(compiled, **settings, seed=seed, progress_bar=progressbar, save_warmup=False)
+        tree: xr.DataTree = nutpie.sample(
+            compiled_model, **settings, seed=seed, progress_bar=progressbar, save_warmup=False
+        )
         return tree
     except AttributeError as error:
         unknown = str(error).removeprefix("Unknown settings attribute: ")
@@ -98,7 +111,7 @@ def sample_compiled(compiled: Any, settings: Mapping[str, Any], seed: int, progr
 
 
 def warn(groups: Mapping[str, xr.Dataset], model: pm.Model) -> None:
-    """Warn of draws that are not to be trusted, naming the worst variable."""
+    """Warn of divergences, chains that disagree and small effective sample sizes, naming the worst variable."""
     import arviz_stats  # noqa: F401  (the accessor)
 
     advice = "Raise tune and target_accept (0.99), or take a more informative prior"
@@ -127,7 +140,7 @@ def warn(groups: Mapping[str, xr.Dataset], model: pm.Model) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep PyMC from listing what it simulates, and from saying of the prior what is known of it."""
+    """Silence PyMC's list of simulated variables, and its warnings about potentials and object mode."""
     logger = logging.getLogger("pymc")
     level = logger.level
     logger.setLevel(logging.WARNING)

@@ -12,7 +12,8 @@ from scipy import special
 from bayesperf.core import checks
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.pooling.pool import DISPERSION, pool
-from bayesperf.sampling import nuts as _nuts
+from bayesperf.sampling import nuts
+from bayesperf.sampling.compiled import compilation_key
 from bayesperf.sampling.fit import built_model
 from bayesperf.studies.run import run
 
@@ -97,11 +98,13 @@ def _by_nuts(
     from bayesperf.models import groups as model
 
     counts = cm.counts
-    built = built_model("groups", counts, None, {"dim": "site", "groups": groups})
+    options = {"dim": "site", "groups": groups}
+    built = built_model("groups", counts, None, options)
+    key = compilation_key("groups", built, counts, options, None)
     sizes = {"draws": draws, "tune": 1000, "chains": chains}
-    accept = _nuts.target_accept(model)
-    with _nuts.quiet():
-        sampled = _nuts.sample(built, sizes, int(rng.integers(2**31)), target_accept=accept)[1]["posterior"]
+    accept = nuts.target_accept(model)
+    with nuts.quiet():
+        sampled = nuts.sample(built, sizes, int(rng.integers(2**31)), key=key, target_accept=accept)[1]["posterior"]
     new = model.recover(sampled, counts, rng, dim="site")["cells_new"].sel(actual=1)
     targets = [
         sampled["rates"].sel(actual=1, predicted=1),

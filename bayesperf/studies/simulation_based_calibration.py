@@ -17,11 +17,11 @@ from scipy import stats
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.sampling import compiled as _compiled
-from bayesperf.sampling import inputs as _fit_data
-from bayesperf.sampling import nuts as _nuts
+from bayesperf.sampling import nuts
+from bayesperf.sampling.compiled import compiled, with_data
 from bayesperf.sampling.fit import built_model
-from bayesperf.sampling.tree import priors_in_words
+from bayesperf.sampling.inputs import fingerprint, prepared, resolve_model
+from bayesperf.sampling.priors import priors_in_words
 from bayesperf.studies.run import run
 
 if TYPE_CHECKING:
@@ -91,23 +91,23 @@ def calibration(
     import pymc as pm
 
     simulations = checks.count("simulations", simulations, least=2)
-    accept = _nuts.target_accept(_fit_data.model_of(model)) if target_accept is None else target_accept
+    accept = nuts.target_accept(resolve_model(model)) if target_accept is None else target_accept
     sampling = {"draws": checks.count("draws", draws), "tune": checks.count("tune", tune),
                 "chains": checks.count("chains", chains),
                 "target_accept": checks.probability("target_accept", accept)}  # fmt: skip
     if checks.count("thin", thin) >= draws:
         raise ValueError(f"thin must be less than draws, {draws}, so that there are draws to rank among; it is {thin}.")
-    counts, chosen = _fit_data.prepared(data, model, options)
+    counts, chosen = prepared(data, model, options)
     built = built_model(model, counts, priors, chosen)
     names = _observed(built)
     seed = checks.seed(random_seed)
-    with _nuts.quiet():
+    with nuts.quiet():
         simulated = pm.sample_prior_predictive(draws=simulations, model=built, random_seed=seed)
     truth, labels = _flat(simulated["prior"].to_dataset().isel(chain=0), built)
     new = {data: simulated["prior_predictive"][rv].values[0] for rv, data in names.items()}
     settings = {
         "model": model if isinstance(model, str) else getattr(model, "__name__", repr(model)),
-        "data_hash": _fit_data.fingerprint(counts),
+        "data_hash": fingerprint(counts),
         "options": repr(chosen),
         "priors": json.dumps(priors_in_words(built)),
         "simulations": simulations,
@@ -120,10 +120,10 @@ def calibration(
     key = uuid.uuid4().hex
 
     def simulate(index: int, rng: np.random.Generator) -> dict[str, Any]:
-        fitted_model, compiled = _worker(key, lambda: built_model(model, counts, priors, chosen))
-        fitted = _compiled.with_data(compiled, {name: value[index] for name, value in new.items()})
-        with _nuts.quiet():
-            tree = _nuts.sample_compiled(fitted, sampling, int(rng.integers(2**31)))
+        fitted_model, compiled_model = _worker(key, lambda: built_model(model, counts, priors, chosen))
+        fitted = with_data(compiled_model, {name: value[index] for name, value in new.items()})
+        with nuts.quiet():
+            tree = nuts.sample_compiled(fitted, sampling, int(rng.integers(2**31)))
         ranked = tree["posterior"].to_dataset().isel(draw=slice(None, None, thin))
         below = _flat(ranked.stack(sample=("chain", "draw")), fitted_model)[0] < truth[index]
         share = (below.sum(0) + rng.random(below.shape[1])) / (len(below) + 1)
@@ -151,7 +151,7 @@ def _worker(key: str, build: Any) -> Any:
     """Return a process's own model and its compiled form: neither can be sent to another process."""
     if key not in _workers:
         model = build()
-        _workers[key] = model, _compiled.compiled(model)
+        _workers[key] = model, compiled(model)
     return _workers[key]
 
 

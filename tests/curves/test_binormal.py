@@ -10,12 +10,12 @@ from scipy import integrate, special, stats
 
 import bayesperf as bp
 from bayesperf.models import binormal_roc
-from bayesperf.sampling import inputs as _fit_data
+from bayesperf.sampling.inputs import prepared
 
 RNG = np.random.default_rng(7)
 Y = RNG.permutation(np.repeat([0, 1], [14, 9]))
 SCORE = np.where(Y, RNG.normal(3, 4, 23), RNG.normal(0, 2, 23))
-DATA = _fit_data.prepared((Y, SCORE), "binormal_roc", None)[0]
+DATA = prepared((Y, SCORE), "binormal_roc", None)[0]
 
 
 def exact(data=DATA, priors=None, draws=50_000, seed=1):
@@ -102,8 +102,8 @@ def test_curve_is_of_the_means_and_spreads():
 
 
 def test_units_do_not_matter():
-    other = _fit_data.prepared((Y, 100 - 30 * SCORE), "binormal_roc", {"pos_label": 0})[0]
-    turned, same = exact(other), exact(_fit_data.prepared((Y, 3 + 0.01 * SCORE), "binormal_roc", None)[0])
+    other = prepared((Y, 100 - 30 * SCORE), "binormal_roc", {"pos_label": 0})[0]
+    turned, same = exact(other), exact(prepared((Y, 3 + 0.01 * SCORE), "binormal_roc", None)[0])
     for name in ("a", "b", "auc", "precision", "offset"):
         np.testing.assert_allclose(same[name], exact()[name], rtol=1e-9, atol=1e-12)
     # Scores and classes turned round: the area is that of the other draws.
@@ -119,7 +119,7 @@ def test_prior_of_the_area_is_uniform():
 def test_of_many_scores_it_is_the_likelihoods_greatest():
     y = np.repeat([0, 1], 20_000)
     score = np.random.default_rng(1).normal(1.2 * y, 1 + 0.5 * y)
-    draws = exact(_fit_data.prepared((y, score), "binormal_roc", None)[0], draws=4000)
+    draws = exact(prepared((y, score), "binormal_roc", None)[0], draws=4000)
     expected = {"a": 1.2 / 1.5, "b": 1 / 1.5, "auc": special.ndtr(1.2 / np.hypot(1, 1.5))}
     for name, value in expected.items():
         assert draws[name].mean() == pytest.approx(value, abs=4 * draws[name].std())
@@ -165,7 +165,7 @@ def test_scores_may_be_of_any_labels():
     named = np.where(Y, "fraud", "honest")
     with pytest.raises(ValueError, match=r"which of the labels .* is the positive class"):
         bp.fit((named, SCORE), "binormal_roc", method="exact")
-    other = _fit_data.prepared((named, SCORE), "binormal_roc", {"pos_label": "fraud"})[0]
+    other = prepared((named, SCORE), "binormal_roc", {"pos_label": "fraud"})[0]
     xr.testing.assert_identical(other, DATA)
     assert DATA.sel(positive=True).size == Y.sum()
 

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,21 +14,22 @@ from scipy import integrate, special, stats
 
 import bayesperf as bp
 from bayesperf import models
-from bayesperf.sampling import fit as sampling
+from bayesperf.sampling.fit import built_model
+from bayesperf.sampling.inputs import READERS, prepared
+from bayesperf.sampling.options import CHECKS
 from tests.shared.models import (
     BINARY_RATES,
-    CASES,
+    DENSITIES,
     ONE,
-    SCORES,
-    SYSTEMS,
-    THREE,
-    built,
+    POSITIVE_YES,
+    THREE_SCORES,
+    THREE_SITES,
+    built_case,
     compiled,
     compiled_case,
     folds_of,
     logits,
     long_run,
-    prepared,
 )
 
 FOLDER = Path(models.__file__).parent
@@ -40,14 +42,33 @@ NAMES = models.names()
 
 def test_every_file_is_a_model_with_a_name():
     assert sorted(NAMES) == [file.stem for file in FILES if not file.stem.startswith("_")]
-    assert set(NAMES) <= set(dir(models))
+    assert {*NAMES, "names", "table"} == set(dir(models))
+
+
+def test_table():
+    table = models.table().set_index("name")
+    assert table.index.tolist() == NAMES
+    assert table.loc["markov", "data"] == "transitions"
+    assert table.loc["groups_logit", "options"] == "dim, groups, lkj, covariates"
+    assert table.loc["multinomial", "options"] == ""
+    assert table.index[table["exact"]].tolist() == ["binormal_roc", "markov", "multinomial", "paired", "rates"]
+    assert table.loc["rates", "description"] == (
+        "Two classes by three rates: prevalence, recall and specificity, with a prior each."
+    )
+
+
+def test_what_a_file_can_declare_is_documented():
+    """The kinds of data and of options, and no others, are in the docstring of the folder."""
+    quoted = {" ".join(words.split()) for words in re.findall(r'``"([^`]+)"``', models.__doc__)}
+    assert quoted == {*READERS, *CHECKS}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_says_what_it_is(name):
     module = getattr(models, name)
     assert len(module.__doc__.splitlines()) > 5
-    assert f"`{name}`" in models.__doc__
+    assert module.DATA in READERS
+    assert (module.__doc__ or "").partition("\n")[0].endswith(".")
     assert module.PRIORS
     for prior in module.PRIORS.values():
         distribution = prior(2) if callable(prior) else prior
@@ -59,6 +80,17 @@ def test_a_model_says_what_it_is(name):
         assert option.kind is inspect.Parameter.KEYWORD_ONLY
         assert option.default is not inspect.Parameter.empty
         assert f"\n{option.name} : " in inspect.getdoc(module.build)
+    declared = getattr(module, "OPTIONS", {})
+    assert set(declared) == {option.name for option in parameters[2:]}, "an option is not checked"
+    for kind in declared.values():
+        assert isinstance(kind, tuple) or kind in CHECKS
+    assert getattr(module, "ESTIMAND", "").format_map(dict.fromkeys(declared, "site"))[:12] in ("", "Posterior of")
+
+
+def test_the_chain_of_a_fit_and_of_sequences_say_the_same():
+    posterior = bp.sequences.posterior([0, 0, 1, 1, 1, 0], [0, 1, 1, 1, 0, 0])
+    assert posterior["recall"].estimand == models.markov.ESTIMAND
+    assert posterior.refusal == models.markov.REFUSAL
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -92,14 +124,14 @@ def test_a_name_that_is_no_model():
 
 def points(case, n=3, seed=1):
     rng = np.random.default_rng(seed)
-    return [{name: draw(rng) for name, draw in CASES[case][3].items()} for _ in range(n)]
+    return [{name: draw(rng) for name, draw in DENSITIES[case][3].items()} for _ in range(n)]
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", DENSITIES)
 def test_density(case):
-    counts, _, model = built(case)
-    assert {rv.name for rv in model.free_RVs} == set(CASES[case][3])
-    density = CASES[case][4]
+    counts, _, model = built_case(case)
+    assert {rv.name for rv in model.free_RVs} == set(DENSITIES[case][3])
+    density = DENSITIES[case][4]
     found, expected = np.array([[compiled_case(case)(**p)[0], density(counts, **p)] for p in points(case)]).T
     assert abs(expected[1:] - expected[0]).min() > 0.1
     np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-9, atol=1e-9)
@@ -108,18 +140,18 @@ def test_density(case):
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", DENSITIES)
 def test_every_parameter_has_a_prior_by_name(case):
-    name, *_ = CASES[case]
+    name, *_ = DENSITIES[case]
     latent = {"deviation", "correlation_unit", "weight"}
-    assert {rv.name for rv in built(case)[2].free_RVs} - latent <= set(getattr(models, name).PRIORS)
+    assert {rv.name for rv in built_case(case)[2].free_RVs} - latent <= set(getattr(models, name).PRIORS)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", DENSITIES)
 def test_dims_and_coords(case):
-    counts, _, model = built(case)
+    counts, _, model = built_case(case)
     dims = {name: tuple(of) for name, of in model.named_vars_to_dims.items()}
-    for name, expected in CASES[case][5].items():
+    for name, expected in DENSITIES[case][5].items():
         assert dims.get(name, ()) == expected, name
     for variable in [*model.free_RVs, *model.deterministics, *model.data_vars, *model.observed_RVs]:
         assert variable.ndim == len(dims.get(variable.name, ())), variable.name
@@ -129,11 +161,11 @@ def test_dims_and_coords(case):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_model_is_among_the_cases(name):
-    assert name in {case[0] for case in CASES.values()}
+    assert name in {case[0] for case in DENSITIES.values()}
 
 
 def test_what_is_observed_of_chosen_class_totals():
-    observed = {case: {rv.name for rv in built(case)[2].observed_RVs} for case in CASES}
+    observed = {case: {rv.name for rv in built_case(case)[2].observed_RVs} for case in DENSITIES}
     assert observed["rates"] - observed["rates by actual"] == {"positives"}
     assert observed["groups"] - observed["groups by actual"] == {"totals", "group_totals"}
 
@@ -153,9 +185,9 @@ def by_label(prevalence, recall, specificity, positive):
 @pytest.mark.parametrize("model", ["rates", "groups_logit"])
 def test_cells_of_rates_in_both_orders_of_the_labels(model, pos_label):
     position = ["no", "yes"].index(pos_label)
-    data = SYSTEMS if model == "rates" else ONE
-    counts, options = prepared(model, bp.ConfusionMatrix(data.counts, pos_label), {})
-    at = compiled(sampling.built_model(model, counts, None, options))
+    data = POSITIVE_YES if model == "rates" else ONE
+    counts, options = prepared(bp.ConfusionMatrix(data.counts, pos_label), model, {})
+    at = compiled(built_model(model, counts, None, options))
     if model == "rates":
         point = {"prevalence": [0.2, 0.7], "recall": [0.9, 0.6], "specificity": [0.75, 0.35]}
         _, found = at(**{name: np.array(value) for name, value in point.items()})
@@ -170,7 +202,7 @@ def test_cells_of_rates_in_both_orders_of_the_labels(model, pos_label):
 
 
 def test_the_positive_class_is_said():
-    counts = SYSTEMS.counts.drop_attrs()
+    counts = POSITIVE_YES.counts.drop_attrs()
     for label, expected in (("yes", [30, 5]), ("no", [20, 7])):
         successes, _ = models.rates.outcomes(counts.assign_attrs(pos_label=label))
         assert successes["recall"].values.tolist() == expected
@@ -183,7 +215,7 @@ def test_the_positive_class_is_said():
 @pytest.mark.parametrize("name", ["rates", "groups_logit"])
 def test_models_of_two_classes_say_so(name):
     with pytest.raises(ValueError, match=r"data: this model is of two classes; there are 3\. See the model 'groups'"):
-        getattr(models, name).build(THREE.counts)
+        getattr(models, name).build(THREE_SITES.counts)
 
 
 def test_cells_of_the_population():
@@ -198,7 +230,7 @@ def test_cells_of_the_population():
         joint = point["shares"].reshape(2, 2, 2)
         new, old = np.einsum("iab->ia", joint), np.einsum("iab->ib", joint)
         np.testing.assert_allclose(compiled_case("paired")(**point)[1]["cells"], [new, old], rtol=1e-12)
-    assert list(built("paired")[2].coords["model"]) == ["new", "old"]
+    assert list(built_case("paired")[2].coords["model"]) == ["new", "old"]
 
 
 def population_mean(location, spread):
@@ -238,7 +270,7 @@ def test_long_run_cells_of_a_chain(case):
 
 
 def test_differences_of_data_sets_are_in_the_units_of_the_scores():
-    _, unit = folds_of(SCORES)
+    _, unit = folds_of(THREE_SCORES)
     for point in points("datasets"):
         _, found = compiled_case("datasets")(**point)
         assert found["average"] == pytest.approx(unit * point["center"])
@@ -249,11 +281,11 @@ def test_differences_of_data_sets_are_in_the_units_of_the_scores():
 @pytest.mark.parametrize("repeats", [2, 5])
 def test_each_example_of_repeated_cross_validation_counts_once(case, repeats):
     """Copies of the folds, each to the power 1/repeats, are the folds."""
-    _, data, options, _, density, _ = CASES[case]
+    _, data, options, _, density, _ = DENSITIES[case]
     dim = data.dims[0]
     copies = xr.concat([data.counts] * repeats, dim).assign_coords({dim: np.arange(repeats * data.counts.sizes[dim])})
-    counts, chosen = prepared("groups", bp.ConfusionMatrix(copies, data.pos_label), {**options, "repeats": repeats})
-    model = sampling.built_model("groups", counts, None, chosen)
+    counts, options = prepared(bp.ConfusionMatrix(copies, data.pos_label), "groups", {**options, "repeats": repeats})
+    model = built_model("groups", counts, None, options)
     assert not model.observed_RVs
     expected_terms = {"counts"} if case.endswith("actual") else {"counts", "totals", "group_totals"}
     assert {potential.name for potential in model.potentials} == expected_terms

@@ -8,15 +8,27 @@ import xarray as xr
 from scipy import special, stats
 
 from bayesperf import models
-from tests.shared.models import CASES, ONE, SCORES, SITES, THREE, YEAR, built, compiled_case, folds_of, long_run, steps
+from tests.shared.models import (
+    DENSITIES,
+    ONE,
+    SYSTEMS_AND_SITES,
+    THREE_SCORES,
+    THREE_SITES,
+    YEAR_AND_AGE,
+    built_case,
+    compiled_case,
+    folds_of,
+    long_run,
+    steps,
+)
 
 # ── Log-likelihoods of the units to leave out ──
 
 
 def posterior_of(case, n=(2, 3)):
     """Return labelled draws (chain, draw) of a case's parameters, and of what the model computes from them."""
-    model, at, rng = built(case)[2], compiled_case(case), np.random.default_rng(5)
-    drawn = [{name: draw(rng) for name, draw in CASES[case][3].items()} for _ in range(n[0] * n[1])]
+    model, at, rng = built_case(case)[2], compiled_case(case), np.random.default_rng(5)
+    drawn = [{name: draw(rng) for name, draw in DENSITIES[case][3].items()} for _ in range(n[0] * n[1])]
     variables = {}
     for name in [*drawn[0], *at(**drawn[0])[1]]:
         values = np.array([{**point, **at(**point)[1]}[name] for point in drawn])
@@ -28,16 +40,18 @@ def posterior_of(case, n=(2, 3)):
 
 
 def log_likelihood(case):
-    counts, options, _ = built(case)
+    counts, options, _ = built_case(case)
     posterior = posterior_of(case)
-    return posterior, getattr(models, CASES[case][0]).log_likelihood(posterior, counts, **options)
+    return posterior, getattr(models, DENSITIES[case][0]).log_likelihood(posterior, counts, **options)
 
 
 def each_draw(posterior):
     return [(i, j, posterior.isel(chain=i, draw=j)) for i, j in itertools.product(range(2), range(3))]
 
 
-@pytest.mark.parametrize(("case", "data"), [("groups of systems", SITES), ("groups of three classes", THREE)])
+@pytest.mark.parametrize(
+    ("case", "data"), [("groups of systems", SYSTEMS_AND_SITES), ("groups of three classes", THREE_SITES)]
+)
 def test_log_likelihood_of_groups(case, data):
     posterior, found = log_likelihood(case)
     dim = data.dims[-1]
@@ -88,7 +102,7 @@ def log_of_group(counts, logit, spread, r):
 )
 def test_log_likelihood_of_logit_groups(case, times):
     """That of a group left out: its own deviations are integrated out."""
-    counts, options, _ = built(case)
+    counts, options, _ = built_case(case)
     posterior = posterior_of(case).isel(chain=[0], draw=[0, 1])
     found = models.groups_logit.log_likelihood(posterior, counts * times, **options)
     assert found.dims == ("chain", "draw", "site")
@@ -96,7 +110,7 @@ def test_log_likelihood_of_logit_groups(case, times):
         draw = posterior.isel(chain=0, draw=j)
         logit = draw["location"].values
         if "coefficient" in draw:
-            logit = logit + YEAR.values[site] @ draw["coefficient"].transpose("covariate", "rate").values
+            logit = logit + YEAR_AND_AGE.values[site] @ draw["coefficient"].transpose("covariate", "rate").values
         r = float(draw.get("correlation", 0))
         expected = log_of_group(ONE.counts.values[site] * times, logit, draw["spread"].values, r)
         # To a tenth of what would be noticed in a sum over groups.
@@ -117,7 +131,7 @@ EXAMPLES = {
 @pytest.mark.parametrize("case", EXAMPLES)
 def test_log_likelihood_of_examples(case):
     posterior, found = log_likelihood(case)
-    counts = built(case)[0].values
+    counts = built_case(case)[0].values
     assert found.dims == ("chain", "draw", "example")
     assert found.sizes["example"] == counts.sum()
     for i, j, draw in each_draw(posterior):
@@ -161,7 +175,7 @@ def test_log_likelihood_of_data_sets(case, rho):
     """That of the folds, up to a constant; the data set's own difference, a Student-t, is integrated out."""
     posterior, found = log_likelihood(case)
     assert found.dims == ("chain", "draw", "dataset")
-    d, unit = folds_of(SCORES)
+    d, unit = folds_of(THREE_SCORES)
     correlation = np.full((5, 5), rho) + (1 - rho) * np.eye(5)
     gap = np.empty((2, 3, 3))
     for i, j, draw in each_draw(posterior):
@@ -181,7 +195,7 @@ def test_log_likelihood_of_data_sets(case, rho):
 
 def repeated(case, n, **point):
     """Return labelled draws that are all the same."""
-    model, at = built(case)[2], compiled_case(case)
+    model, at = built_case(case)[2], compiled_case(case)
     point = {name: np.asarray(value, float) for name, value in point.items()}
     found = {**point, **at(**point)[1]}
     dims = {name: ("chain", "draw", *model.named_vars_to_dims.get(name, ())) for name in found}
@@ -192,8 +206,8 @@ def repeated(case, n, **point):
 
 
 def recovered(case, n=20_000, **point):
-    counts, options, _ = built(case)
-    module = getattr(models, CASES[case][0])
+    counts, options, _ = built_case(case)
+    module = getattr(models, DENSITIES[case][0])
     found = module.recover(repeated(case, n, **point), counts, np.random.default_rng(3), **options)
     return {name: value.stack(sample=("chain", "draw")) for name, value in found.items()}
 
@@ -223,7 +237,7 @@ def test_rates_of_groups_come_back_by_conjugacy():
     prior = kappa * np.array(point["rates"])
     prevalence = np.array(point["prevalence"])[:, None]
     assert found["cells_group"].dims == ("fold", "actual", "predicted", "sample")
-    mean, second = dirichlet_moments(prior + THREE.counts.values)
+    mean, second = dirichlet_moments(prior + THREE_SITES.counts.values)
     has_moments(found["cells_group"], prevalence * mean, prevalence**2 * second)
     assert found["cells_new"].dims == ("actual", "predicted", "sample")
     (mean, second), (share, squared) = (
@@ -238,7 +252,7 @@ def test_rates_of_groups_come_back_by_conjugacy():
 
 
 def test_rates_of_groups_where_nothing_was_observed_are_those_of_a_new_one():
-    counts, options, _ = built("groups")
+    counts, options, _ = built_case("groups")
     posterior = repeated("groups", 20_000, rates=[[0.9, 0.1], [0.3, 0.7]], dispersion=[0.1, 0.3], prevalence=[0.5, 0.5],
                          prevalence_mean=[0.5, 0.5], prevalence_dispersion=0.1)  # fmt: skip
     found = models.groups.recover(posterior, counts * 0, np.random.default_rng(1), **options)
@@ -252,7 +266,7 @@ def test_groups_that_are_nearly_all_right_or_all_wrong():
     """Shares of tiny concentration are never 0/0."""
     posterior = repeated("groups", 10_000, rates=[[0.9, 0.1], [0.3, 0.7]], dispersion=[0.98] * 2,
                          prevalence=[0.5, 0.5], prevalence_mean=[0.5, 0.5], prevalence_dispersion=0.98)  # fmt: skip
-    counts, options, _ = built("groups")
+    counts, options, _ = built_case("groups")
     new = models.groups.recover(posterior, counts, np.random.default_rng(1), **options)["cells_new"]
     rates = (new / new.sum("predicted")).sel(actual="yes").stack(sample=("chain", "draw"))
     has_moments(rates, *dirichlet_moments((1 / 0.98 - 1) * np.array([0.3, 0.7])))
@@ -304,7 +318,8 @@ def test_how_long_labels_stay_in_each_sequence_comes_back():
         stayed = np.array([(g[s] == i).sum() for i, s in enumerate(seen)])
         left = np.array([s.sum() for s in seen]) - stayed
         close(found["cells_group"].isel(video=place), expected(prior[0] + stayed, prior[1] + left))
-    assert models.markov.recover(repeated("markov", 1, stay=stay, predict_second=theta), built("markov")[0], None) == {}
+    shared = repeated("markov", 1, stay=stay, predict_second=theta)
+    assert models.markov.recover(shared, built_case("markov")[0], None) == {}
 
 
 POPULATION = {"center": 0.7, "spread": 1.3, "noise": np.array([0.4, 1.0, 2.0]), "tail": 2.5,
@@ -312,7 +327,7 @@ POPULATION = {"center": 0.7, "spread": 1.3, "noise": np.array([0.4, 1.0, 2.0]), 
 
 
 def test_the_next_data_set():
-    _, unit = folds_of(SCORES)
+    _, unit = folds_of(THREE_SCORES)
     found = recovered("datasets", **POPULATION)["next_difference"]
     assert stats.kstest(found.values / unit, stats.t(3.5, 0.7, 1.3).cdf).pvalue > 1e-6
     assert stats.kstest(found.values / unit, stats.norm(0.7, 1.3).cdf).pvalue < 1e-6
@@ -321,7 +336,7 @@ def test_the_next_data_set():
 @pytest.mark.parametrize(("case", "rho"), [("datasets", 0.2), ("datasets, repeated folds", 0.4)])
 def test_differences_of_data_sets_come_back_by_conjugacy(case, rho):
     """They are between the population's and the folds': normal in both, so that a grid says where."""
-    d, unit = folds_of(SCORES)
+    d, unit = folds_of(THREE_SCORES)
     correlation = np.full((5, 5), rho) + (1 - rho) * np.eye(5)
     found = recovered(case, **POPULATION)["difference"].transpose("dataset", "sample").values / unit
     grid = np.linspace(-10, 10, 4001)
@@ -337,9 +352,9 @@ def test_differences_of_data_sets_come_back_by_conjugacy(case, rho):
 
 def test_differences_of_data_sets_without_scores_are_those_of_the_population():
     found = models.datasets.recover(
-        repeated("datasets", 20_000, **POPULATION), 0 * built("datasets")[0], np.random.default_rng(3)
+        repeated("datasets", 20_000, **POPULATION), 0 * built_case("datasets")[0], np.random.default_rng(3)
     )["difference"]
-    _, unit = folds_of(SCORES)
+    _, unit = folds_of(THREE_SCORES)
     for k, values in enumerate(found.stack(sample=("chain", "draw")).transpose("dataset", "sample").values):
         expected = stats.norm(0.7, 1.3 / np.sqrt(POPULATION["weight"][k]))
         assert stats.kstest(values / unit, expected.cdf).pvalue > 1e-6

@@ -1,4 +1,4 @@
-"""Models of one structure are compiled once, whatever their data."""
+"""Compiled models are kept by name, shapes, options and priors, and given other data."""
 
 from collections import OrderedDict
 
@@ -10,71 +10,203 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.sampling import compiled as _compiled
-from tests.shared.fits import CASES, SCORES, SITES, SIX_SITES, SYSTEMS, VIDEO, Compiled, built, fitted, table
+from bayesperf.models import names
+from bayesperf.sampling import compiled, nuts
+from bayesperf.sampling.compiled import compilation_key
+from bayesperf.sampling.inputs import prepared
+from tests.shared.fits import (
+    CASES,
+    SCORES,
+    SITES,
+    SIX_SITES,
+    SYSTEMS,
+    VIDEO,
+    Compiled,
+    built,
+    built_with_key,
+    fitted,
+    shared_recall,
+    table,
+)
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
+RNG = np.random.default_rng(3)
+OF_TWO_CLASSES = (np.repeat([0, 1], [14, 9]), RNG.normal(size=23))
+ALL_CASES = CASES | {"binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {})}
 
-def other_data(data):
-    """Return data of the same shape, with other values and labels."""
+
+def other_data(case):
+    """Return the model, data and options of a case, the data of the same shape with other values and labels."""
+    model, data, options = ALL_CASES[case]
     if isinstance(data, bp.ConfusionMatrix):
         counts = data.counts + np.arange(data.counts.size).reshape(data.counts.shape)
-        names = {dim: [f"other {label}" for label in counts[dim].values] for dim in data.dims}
-        return bp.ConfusionMatrix(counts.assign_coords(names), data.pos_label)
+        labels = {dim: [f"other {label}" for label in counts[dim].values] for dim in data.dims}
+        if "covariates" in options:
+            covariates = (options["covariates"] * 3).assign_coords(site=labels["site"])
+            options = {**options, "covariates": covariates}
+        return model, bp.ConfusionMatrix(counts.assign_coords(labels), data.pos_label), options
     if isinstance(data, bp.PairedConfusionMatrix):
-        return bp.PairedConfusionMatrix.from_predictions([0, 1, 1], [1, 1, 0], [0, 1, 1])
+        return model, bp.PairedConfusionMatrix.from_predictions([0, 1, 1], [1, 1, 0], [0, 1, 1]), options
+    if model == "binormal_roc":
+        return model, (data[0], 3 * data[1] ** 2), options
     if isinstance(data, tuple):
-        return data[1], data[0]
-    return data * 2 + 0.01 * np.arange(data.size).reshape(data.shape)
+        return model, data[::-1], options
+    return model, data * 2 + 0.01 * np.arange(data.size).reshape(data.shape), options
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_models_of_other_data_share_a_compilation(case):
-    model, data, options = CASES[case]
-    known = _compiled.structure(built(model, data, options))
-    assert hash(known) == hash(_compiled.structure(built(model, data, options)))
-    if "covariates" in options:
-        changed = other_data(data)
-        covariates = (options["covariates"] * 3).assign_coords(site=changed.counts["site"].values)
-        options = {**options, "covariates": covariates}
-    assert _compiled.structure(built(model, other_data(data), options)) == known
+def test_every_model_is_among_the_cases():
+    assert {model for model, *_ in ALL_CASES.values()} == set(names())
 
 
-def test_bounded_priors_share_a_compilation():
-    """Their transforms are made anew with every model."""
-    one, same, other = (
-        _compiled.structure(built("rates", SYSTEMS, priors={"recall": pm.Uniform.dist(0.5, upper)}))
-        for upper in (0.9, 0.9, 0.8)
-    )
-    assert one == same
-    assert hash(one) == hash(same)
-    assert one != other
+# ── The key ──
 
 
-def test_models_of_other_structure_do_not():
-    structures = {case: _compiled.structure(built(*CASES[case])) for case in CASES}
+@pytest.mark.parametrize("case", ALL_CASES)
+def test_models_of_other_data_have_the_same_key(case):
+    _, key = built_with_key(*ALL_CASES[case])
+    assert key is not None
+    assert hash(key) == hash(built_with_key(*ALL_CASES[case])[1])
+    assert built_with_key(*other_data(case))[1] == key
+
+
+def test_other_models_have_other_keys():
+    keys = {case: built_with_key(*ALL_CASES[case])[1] for case in ALL_CASES}
     more = {
-        "another shape": built("groups", SITES.isel(site=[0, 1])),
-        "another prior": built("groups", SITES, None, {"dispersion": pm.Beta.dist(1, 25)}),
-        "another kind of prior": built("groups", SITES, None, {"dispersion": pm.Uniform.dist(0, 1)}),
-        "two repeats": built("groups", SIX_SITES, {"repeats": 2}),
-        "three repeats": built("groups", SIX_SITES, {"repeats": 3}),
-        "another LKJ": built("groups_logit", SITES, {"lkj": 3.0}),
-        "the other label": built("rates", bp.ConfusionMatrix(SYSTEMS.counts, "yes")),
-        "another dim": built("rates", bp.ConfusionMatrix(SYSTEMS.counts.rename(model="system"), "no")),
-        "other folds": built("datasets", SCORES.isel(fold=slice(5))),
-        "another share": built("datasets", SCORES, {"test_fraction": 0.3}),
+        "another shape": ("groups", SITES.isel(site=[0, 1])),
+        "another prior": ("groups", SITES, None, {"dispersion": pm.Beta.dist(1, 25)}),
+        "another kind of prior": ("groups", SITES, None, {"dispersion": pm.Uniform.dist(0, 1)}),
+        "two repeats": ("groups", SIX_SITES, {"repeats": 2}),
+        "three repeats": ("groups", SIX_SITES, {"repeats": 3}),
+        "another LKJ": ("groups_logit", SITES, {"lkj": 3.0}),
+        "the other label": ("rates", bp.ConfusionMatrix(SYSTEMS.counts, "yes")),
+        "another dim": ("rates", bp.ConfusionMatrix(SYSTEMS.counts.rename(model="system"), "no")),
+        "other folds": ("datasets", SCORES.isel(fold=slice(5))),
+        "another fraction": ("datasets", SCORES, {"test_fraction": 0.3}),
+        "other types of data": ("datasets", SCORES.astype("float32")),
     }
-    for scale in (1.0, 2.0):  # a constant that is shared, one that is the model's own, one of a transform
-        with pm.Model() as more[f"shared {scale}"]:
-            pm.Normal("x", 0, pytensor.shared(np.array(scale), name="scale"))
-        with pm.Model() as more[f"own {scale}"]:
-            pm.Normal("x", 0, scale)
-        with pm.Model() as more[f"transform {scale}"]:
-            pm.Normal("x", 0, 1, default_transform=pm.distributions.transforms.Interval(0, scale))
-    structures |= {name: _compiled.structure(model) for name, model in more.items()}
-    assert len(set(structures.values())) == len(structures)
+    keys |= {name: built_with_key(*arguments)[1] for name, arguments in more.items()}
+    keys.pop("other types of data")  # its statistics are in double precision all the same
+    assert None not in keys.values()
+    assert len(set(keys.values())) == len(keys)
+
+
+def key_of_recall(prior):
+    return built_with_key("rates", SYSTEMS, priors={"recall": prior})[1]
+
+
+@pytest.mark.parametrize(
+    ("prior", "others"),
+    [
+        (lambda: pm.Beta.dist(9, 1), [lambda: pm.Beta.dist(9, 2), lambda: pm.Kumaraswamy.dist(9, 1)]),
+        (lambda: pm.Uniform.dist(0.5, 0.9), [lambda: pm.Uniform.dist(0.5, 0.8)]),
+        (lambda: pm.Beta.dist([1, 2], 1), [lambda: pm.Beta.dist([2, 1], 1)]),
+        (
+            lambda: pm.Truncated.dist(pm.Exponential.dist(1), 0, 1),
+            [lambda: pm.Truncated.dist(pm.Gumbel.dist(0, 1), 0, 1), lambda: pm.Truncated.dist(pm.Normal.dist(), 0, 1)],
+        ),
+    ],
+    ids=["Beta", "Uniform", "Beta of two", "Truncated"],
+)
+def test_priors_are_told_apart_by_family_and_parameters(prior, others):
+    key = key_of_recall(prior())
+    assert key == key_of_recall(prior())
+    for other in others:
+        assert key is None or key != key_of_recall(other())
+
+
+class Made:
+    def create_variable(self, name):
+        return pm.Beta(name, 12, 12, dims="model")
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [
+        Made(),
+        pm.Beta.dist(pm.Gamma.dist(20, 1), 1),
+        pm.Mixture.dist([0.5, 0.5], [pm.Beta.dist(1, 1), pm.Beta.dist(9, 1)]),
+        pm.CustomDist.dist(2.0, dist=lambda a, size: pm.Beta.dist(a, 1, size=size), class_name="Beta"),
+    ],
+    ids=["makes its variable", "random parameter", "mixture", "custom"],
+)
+def test_priors_that_cannot_be_named(prior):
+    assert key_of_recall(prior) is None
+
+
+def test_a_model_of_ones_own_has_no_key():
+    """Two functions of one name may build different models."""
+    assert built_with_key(shared_recall, SYSTEMS)[1] is None
+
+
+def test_options_that_cannot_be_told_apart():
+    counts, _ = prepared(SYSTEMS, "rates", None)
+    model = built("rates", SYSTEMS)
+    assert compilation_key("rates", model, counts, {"option": object()}, None) is None
+    keys = [compilation_key("rates", model, counts, {"option": value}, None) for value in (1, 2, "1", None)]
+    assert len({*keys, None}) == 5
+
+
+@pytest.mark.parametrize("as_shared", [False, True])
+def test_data_that_a_model_file_has_as_constants_are_part_of_the_key(as_shared):
+    """So that a file that forgets `pymc.Data` is slow, not wrong."""
+
+    def key(counts, observed):
+        with pm.Model() as model:
+            shares = pm.Dirichlet("shares", np.ones(4))
+            weight = pytensor.shared(np.array(counts), name="weight") if as_shared else np.array(counts)
+            pm.Potential("counts", (weight * pm.math.log(shares)).sum())
+            pm.Multinomial("seen", 3, shares, observed=pm.Data("seen_data", np.array(observed)))
+        data, _ = prepared(SYSTEMS, "multinomial", None)
+        return compilation_key("multinomial", model, data, {}, None)
+
+    assert key([1.0, 2, 3, 4], [1, 2, 0, 0]) == key([1.0, 2, 3, 4], [0, 1, 1, 1])
+    assert key([1.0, 2, 3, 4], [1, 2, 0, 0]) != key([1.0, 2, 3, 5], [1, 2, 0, 0])
+
+
+# ── What is kept ──
+
+
+@pytest.fixture
+def compilations(monkeypatch):
+    """Return the models that were compiled."""
+    models = []
+
+    def compile_model(model):
+        models.append(model)
+        return Compiled(model)
+
+    monkeypatch.setattr("nutpie.compile_pymc_model", compile_model)
+    monkeypatch.setattr(compiled, "_kept", OrderedDict())
+    return models
+
+
+def test_compilations_are_kept_and_given_the_data(compilations):
+    first = compiled.compiled(*built_with_key("rates", SYSTEMS))
+    second = compiled.compiled(*built_with_key(*other_data("rates")))
+    assert len(compilations) == 1
+    assert first.data["true_positives_data"].tolist() == [20, 7]
+    assert second.data["true_positives_data"].tolist() == [20, 11]
+
+    def of_systems(n, count):
+        return built_with_key("multinomial", table([[[count, 1], [2, 3]]] * n, model=list(range(n))))
+
+    for n in range(2, 40):
+        compiled.compiled(*of_systems(n, n))
+    assert len(compilations) == 39
+    assert len(compiled._kept) == compiled.MOST_KEPT
+    compiled.compiled(*of_systems(39, 1))
+    assert len(compilations) == 39
+    compiled.compiled(*built_with_key("rates", SYSTEMS))
+    assert len(compilations) == 40
+
+
+def test_a_model_without_a_key_is_compiled_each_time(compilations):
+    for _ in range(2):
+        found = compiled.compiled(*built_with_key(shared_recall, SYSTEMS))
+        assert found.data["n"].tolist() == [24, 7]
+    assert len(compilations) == 2
+    assert not compiled._kept
 
 
 @pytest.mark.parametrize("case", ["groups", "groups_logit", "markov, varying", "datasets"])
@@ -84,10 +216,10 @@ def test_labels_are_of_the_data_not_of_the_compilation(case, sampler):
     if "by" in options:
         options = {**options, "by": {"video": np.char.add(VIDEO, " again")}}
     else:
-        data = other_data(data) if model != "datasets" else data.assign_coords(dataset=list("efgh"))
+        data = other_data(case)[1] if model != "datasets" else data.assign_coords(dataset=list("efgh"))
     fitted(case, draws=20)
     tree = bp.fit(data, model, options=options, draws=20, random_seed=1)
-    assert len(_compiled._compiled) == 1
+    assert len(compiled._kept) == 1
     name = {"groups": "cells_group", "groups_logit": "deviation", "datasets": "difference"}.get(model, "cells_group")
     dim = {"datasets": "dataset", "markov": "video"}.get(model, "site")
     labels = {
@@ -100,44 +232,44 @@ def test_labels_are_of_the_data_not_of_the_compilation(case, sampler):
     assert tree["log_likelihood"]["counts"][dim].values.tolist() == labels[dim]
 
 
-@pytest.mark.parametrize("names", [["B", "A"], ["B", "C"], ["C", "D"]])
-def test_systems_of_a_second_fit_are_not_taken_for_those_of_the_first(names, sampler):
+@pytest.mark.parametrize("systems", [["B", "A"], ["B", "C"], ["C", "D"]])
+def test_systems_of_a_second_fit_are_not_taken_for_those_of_the_first(systems, sampler):
     """What follows the sampling goes by the labels of these data, in another order or others altogether."""
     counts = xr.concat([SITES.counts, SITES.counts[:, ::-1, ::-1] + 3], "model", join="override")
     first = bp.ConfusionMatrix(counts.assign_coords(model=["A", "B"]), "yes")
-    second = bp.ConfusionMatrix(counts.isel(model=[1, 0]).assign_coords(model=names), "yes")
+    second = bp.ConfusionMatrix(counts.isel(model=[1, 0]).assign_coords(model=systems), "yes")
     for cm in (first, second):
         tree = bp.fit(cm, "groups", options={"dim": "site"}, draws=20, random_seed=1)
-    assert len(_compiled._compiled) == 1
+    assert len(compiled._kept) == 1
     units, posterior = tree["log_likelihood"]["counts"], tree["posterior"]
-    assert units["model"].values.tolist() == posterior["model"].values.tolist() == names
+    assert units["model"].values.tolist() == posterior["model"].values.tolist() == systems
     kappa = 1 / posterior["dispersion"] - 1
-    for name, site in ((name, site) for name in names for site in (2, 3, 5)):
-        table = second.counts.sel(model=name, site=site).values
+    for name, site in ((name, site) for name in systems for site in (2, 3, 5)):
+        rows = second.counts.sel(model=name, site=site).values
         a = (kappa * posterior["rates"]).sel(model=name).transpose("chain", "draw", "actual", "predicted").values
-        expected = sum(stats.dirichlet_multinomial.logpmf(table[i], a[:, :, i], table[i].sum()) for i in (0, 1))
+        expected = sum(stats.dirichlet_multinomial.logpmf(rows[i], a[:, :, i], rows[i].sum()) for i in (0, 1))
         np.testing.assert_allclose(units.sel(model=name, site=site), expected, rtol=1e-6)
 
 
-def test_compilations_are_kept_and_given_the_data(monkeypatch):
-    compilations = []
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ALL_CASES)
+def test_draws_of_a_kept_model_are_those_of_one_compiled_for_the_data(case, monkeypatch):
+    sizes = {"draws": 20, "tune": 30, "chains": 2}
 
-    def compile_model(model):
-        compilations.append(model)
-        return Compiled(model)
+    def draws(arguments):
+        model, key = built_with_key(*arguments)
+        with nuts.quiet():
+            return nuts.sample(model, sizes, seed=1, key=key)[1]["posterior"]
 
-    monkeypatch.setattr("nutpie.compile_pymc_model", compile_model)
-    monkeypatch.setattr(_compiled, "_compiled", OrderedDict())
-    first = _compiled.compiled(built("rates", SYSTEMS))
-    second = _compiled.compiled(built("rates", other_data(SYSTEMS)))
-    assert len(compilations) == 1
-    assert first.data["true_positives_data"].tolist() == [20, 7]
-    assert second.data["true_positives_data"].tolist() == [20, 11]
-    for n in range(2, 40):
-        _compiled.compiled(built("multinomial", table([[[n, 1], [2, 3]]] * n, model=list(range(n)))))
-    assert len(compilations) == 39
-    assert len(_compiled._compiled) == _compiled._KEPT
-    _compiled.compiled(built("multinomial", table([[[1, 1], [2, 3]]] * 39, model=list(range(39)))))
-    assert len(compilations) == 39
-    _compiled.compiled(built("rates", SYSTEMS))
-    assert len(compilations) == 40
+    # The first compilation on a machine may round differently.
+    monkeypatch.setattr(compiled, "_kept", OrderedDict())
+    draws(ALL_CASES[case])
+    monkeypatch.setattr(compiled, "_kept", OrderedDict())
+    of_other_data = draws(other_data(case))
+    kept = draws(ALL_CASES[case])
+    assert len(compiled._kept) == 1
+    monkeypatch.setattr(compiled, "_kept", OrderedDict())
+    fresh = draws(ALL_CASES[case])
+    for name, values in fresh.data_vars.items():
+        np.testing.assert_allclose(kept[name], values, rtol=1e-6, err_msg=name)
+    assert any(not np.allclose(of_other_data[name], fresh[name]) for name in fresh.data_vars)

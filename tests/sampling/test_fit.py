@@ -14,8 +14,8 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.models import _parts
-from bayesperf.sampling import inputs as _fit_data
+from bayesperf.models import _counts
+from bayesperf.sampling.inputs import fingerprint, prepared
 from tests.shared.fits import (
     BINARY,
     CASES,
@@ -327,8 +327,8 @@ def test_too_large_a_log_likelihood_is_left_out(monkeypatch):
     tree = exact(bp.ConfusionMatrix.from_counts(tp=9_000, fn=1_000, fp=1, tn=0), draws=250)
     assert "log_likelihood" not in tree.children
     assert tree.attrs["left_out"] == "log_likelihood: draws × examples are more than 10⁷ values; sample fewer draws"
-    assert _parts._LARGEST == 10**7
-    monkeypatch.setattr(_parts, "_LARGEST", 1000)
+    assert _counts.MOST_VALUES == 10**7
+    monkeypatch.setattr(_counts, "MOST_VALUES", 1000)
     assert exact(BINARY, draws=5, chains=2)["log_likelihood"]["counts"].size == 1000
     assert "log_likelihood" not in exact(BINARY, "rates", draws=11, chains=1).children
 
@@ -395,22 +395,22 @@ def test_hash_of_the_data_and_of_nothing_else(alone):
     def recorded(*data_and_model, **settings):
         return exact(*data_and_model, draws=5, **settings)["posterior"].attrs["data_hash"]
 
-    def fingerprint(counts, pos_label="no"):
-        return _fit_data.fingerprint(_fit_data.prepared(bp.ConfusionMatrix(counts, pos_label), "rates", None)[0])
+    def computed(counts, pos_label="no"):
+        return fingerprint(prepared(bp.ConfusionMatrix(counts, pos_label), "rates", None)[0])
 
     counts = SYSTEMS.counts
-    known = fingerprint(counts)
+    known = computed(counts)
     assert recorded(SYSTEMS) == recorded(SYSTEMS, "rates", {"recall": pm.Beta.dist(2, 2)}, random_seed=8) == known
-    assert fingerprint(counts.copy(deep=True)) == known
+    assert computed(counts.copy(deep=True)) == known
     changed = counts.copy(deep=True)
     changed[1, 0, 0] += 1
     others = [
-        fingerprint(changed),
-        fingerprint(counts.assign_coords(model=["A", "C"])),
-        fingerprint(counts.assign_coords(actual=["n", "y"], predicted=["n", "y"]), "n"),
-        fingerprint(counts.rename(model="system")),
-        fingerprint(counts.isel(model=[1, 0])),
-        fingerprint(counts.isel(model=[0])),
+        computed(changed),
+        computed(counts.assign_coords(model=["A", "C"])),
+        computed(counts.assign_coords(actual=["n", "y"], predicted=["n", "y"]), "n"),
+        computed(counts.rename(model="system")),
+        computed(counts.isel(model=[1, 0])),
+        computed(counts.isel(model=[0])),
     ]
     assert len({known, *others}) == 7
 

@@ -9,7 +9,7 @@ import pytest
 from numba import types
 from nutpie import compile_pymc
 
-from bayesperf.sampling import linked as _linked
+from bayesperf.sampling import linked
 
 
 @numba.njit
@@ -22,7 +22,7 @@ def root(*arguments):
 
 @pytest.fixture(scope="module")
 def called():
-    return _linked.called_by_address(root)
+    return linked.called_by_address(root)
 
 
 def test_it_returns_what_the_function_returns(called):
@@ -48,7 +48,7 @@ def test_it_raises_what_the_function_raises(called):
         called(-np.ones(2), np.ones(2))
 
 
-@pytest.mark.parametrize(("inner", "contains"), [(root, True), (_linked.called_by_address(root), False)])
+@pytest.mark.parametrize(("inner", "contains"), [(root, True), (linked.called_by_address(root), False)])
 def test_the_caller_does_not_contain_the_function(inner, contains):
     @numba.njit
     def caller(value):
@@ -106,7 +106,7 @@ def handed_over(values):
 
 def c_function(name, inner, *sizes):
     """Return a C function of the data, as compiled while densities are called by address."""
-    with _linked.by_address():
+    with linked.by_address():
         function, signature = getattr(compile_pymc, name)(*sizes, inner, handed_over(DATA), list(DATA), DATA)
     return function, numba.cfunc(signature)(function)
 
@@ -153,7 +153,7 @@ def test_a_density_says_what_is_wrong_by_nutpies_codes(c_density):
 
 def test_a_c_function_contains_no_density(made):
     function, compiled = made
-    assert function.__module__ == _linked.__name__
+    assert function.__module__ == linked.__name__
     assert "sqrt" not in compiled.inspect_llvm()
 
 
@@ -172,7 +172,7 @@ def test_what_follows_from_a_point():
 
 
 def test_a_density_without_data():
-    with _linked.by_address():
+    with linked.by_address():
         function, signature = compile_pymc._make_c_logp_func(1, lone, handed_over({}), [], {})
     call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, *[ctypes.c_void_p] * 4)(
         numba.cfunc(signature)(function).address
@@ -186,10 +186,10 @@ def test_nutpies_own_are_put_back():
     def are_nutpies():
         return all(getattr(compile_pymc, name) is function for name, function in vars(NUTPIE).items())
 
-    with _linked.by_address():
+    with linked.by_address():
         assert not are_nutpies()
     assert are_nutpies()
-    with pytest.raises(KeyError), _linked.by_address():
+    with pytest.raises(KeyError), linked.by_address():
         raise KeyError
     assert are_nutpies()
 
@@ -204,7 +204,7 @@ def test_a_nutpie_that_calls_otherwise_is_left_alone(monkeypatch, changed):
         parts = data.dtype["shared"]
         data = data.view([("shared", [(name.replace("data", "address"), parts[name]) for name in parts.names])])
     monkeypatch.setattr(compile_pymc, "_make_c_logp_func", theirs)
-    with _linked.by_address():
+    with linked.by_address():
         function, _ = compile_pymc._make_c_logp_func(2, density, data, list(DATA), DATA)
     assert function == "theirs"
 
@@ -212,6 +212,6 @@ def test_a_nutpie_that_calls_otherwise_is_left_alone(monkeypatch, changed):
 def test_a_nutpie_without_some_of_these_functions_is_left_alone(monkeypatch):
     module = SimpleNamespace(_make_c_logp_func=NUTPIE._make_c_logp_func)
     monkeypatch.setattr("nutpie.compile_pymc", module)
-    with _linked.by_address():
+    with linked.by_address():
         assert vars(module) == {"_make_c_logp_func": NUTPIE._make_c_logp_func}
     assert vars(module) == {"_make_c_logp_func": NUTPIE._make_c_logp_func}

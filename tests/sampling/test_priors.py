@@ -10,7 +10,7 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.sampling import tree as _fit_tree
+from bayesperf.sampling.priors import priors_in_words
 from tests.shared.fits import (
     BINARY,
     SCORES,
@@ -65,7 +65,7 @@ def test_priors_that_are_no_beta():
     model = built(
         "rates", SYSTEMS, priors={"recall": pm.Uniform.dist(0.5, 0.9), "specificity": pm.Kumaraswamy.dist(2, 3)}
     )
-    assert _fit_tree.priors_in_words(model) == {
+    assert priors_in_words(model) == {
         "prevalence": "Beta(2, 2)", "recall": "Uniform(0.5, 0.9)", "specificity": "Kumaraswamy(2, 3)",
     }  # fmt: skip
     # One share a row, in the order of the dims.

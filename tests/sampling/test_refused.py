@@ -8,8 +8,9 @@ import pytest
 import xarray as xr
 
 import bayesperf as bp
+from bayesperf import models
 from bayesperf.counts.count_arrays import CELL_DIMS
-from bayesperf.sampling import nuts as _nuts
+from bayesperf.sampling import nuts
 from tests.shared.fits import (
     BINARY,
     PAIRED,
@@ -115,6 +116,8 @@ ERRORS = [
     (ValueError, ([0, 1, 2], [0, 1, 2]), "markov", {}, "two"),
     (ValueError, (Y_TRUE, Y_PRED), "markov", {"options": {"by": {"actual_before": VIDEO}}}, "options['by']: "
      "'actual_before' is a dim that the model uses for its own; rename that dim."),
+    (ValueError, sites_called("covariate"), "groups_logit", {}, "data: 'covariate' is a dim that the models use for "
+     "their own; rename that dim."),
     (ValueError, (Y_TRUE, Y_PRED), "markov", {"options": {"by": {"stay": VIDEO}}}, "data: 'stay' is a variable of the "
      "model; rename that dim."),
     (TypeError, BINARY, "datasets", {}, "data of the model 'datasets' must be a DataArray of scores with dims "
@@ -178,15 +181,31 @@ def test_what_is_refused(kind, data, model, settings, words, sampler):
     assert not sampler
 
 
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        ({"DATA": "tables"}, "DATA of the model 'rates' must be one of 'counts', 'paired counts', "),
+        ({"DATA": None}, "DATA of the model 'rates' must be one of 'counts', "),
+        ({"OPTIONS": {"design": "a word"}}, "OPTIONS['design'] of the model 'rates' must be one of 'dim of groups', "),
+    ],
+)
+def test_a_file_that_declares_what_fit_does_not_know(declared, words, monkeypatch):
+    for name, value in declared.items():
+        monkeypatch.setattr(models.rates, name, value)
+    with pytest.raises(ValueError, match="must be one of") as raised:
+        bp.fit(BINARY, "rates", options={"design": "joint"}, draws=10)
+    assert words in str(raised.value)
+
+
 def test_settings_that_the_sampler_has_not():
     with pytest.raises(TypeError) as raised:
-        _nuts.sample_compiled(None, {"target_acept": 0.9}, seed=1)
+        nuts.sample_compiled(None, {"target_acept": 0.9}, seed=1)
     assert str(raised.value) == (
         "'target_acept' is no argument of bayesperf.fit, nor a setting of its sampler, nutpie."
     )
     with pytest.raises(AttributeError):  # what else is wrong is said as it is
-        _nuts.sample_compiled(None, {"target_accept": 0.9}, seed=1)
-    _nuts.check({"nuts_sampler": "pymc", "target_accept": 0.9, "max_treedepth": 8, "cores": 1, "nuts": {}})
+        nuts.sample_compiled(None, {"target_accept": 0.9}, seed=1)
+    nuts.check({"nuts_sampler": "pymc", "target_accept": 0.9, "max_treedepth": 8, "cores": 1, "nuts": {}})
 
 
 def test_more_examples_than_the_sampler_can_count():

@@ -11,8 +11,7 @@ from arviz_stats.base import array_stats
 from scipy import special
 
 import bayesperf as bp
-from bayesperf.sampling import compiled as _compiled
-from bayesperf.sampling import nuts as _nuts
+from bayesperf.sampling import nuts
 from tests.shared.fits import BINARY, Compiled, built, fitted
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -75,7 +74,7 @@ def three_rates():
 
 def messages(draws, diverging=0):
     """Return what is said of these draws."""
-    return [str(warning.message) for warning in warned(lambda: _nuts.warn(groups_of(draws, diverging), three_rates()))]
+    return [str(warning.message) for warning in warned(lambda: nuts.warn(groups_of(draws, diverging), three_rates()))]
 
 
 def test_a_fit_warns_where_it_was_called(monkeypatch, alone):
@@ -86,7 +85,7 @@ def test_a_fit_warns_where_it_was_called(monkeypatch, alone):
     groups["posterior"]["cells"] = ("chain", "draw", "actual", "predicted"), cells
     monkeypatch.setattr("nutpie.compile_pymc_model", Compiled)
     monkeypatch.setattr("nutpie.sample", lambda *_, **__: xr.DataTree.from_dict(groups))
-    monkeypatch.setattr(_compiled, "_compiled", OrderedDict())
+    monkeypatch.setattr("bayesperf.sampling.compiled._kept", OrderedDict())
     found = warned(lambda: bp.fit(BINARY, "rates", random_seed=1))
     assert [str(warning.message) for warning in found] == [
         f"3 transitions diverged: the draws leave out part of the posterior. {ADVICE}"

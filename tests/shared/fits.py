@@ -9,8 +9,9 @@ import xarray as xr
 from arviz_stats.base import array_stats
 
 import bayesperf as bp
-from bayesperf.sampling import fit as sampling
-from bayesperf.sampling import inputs as _fit_data
+from bayesperf.sampling.compiled import compilation_key
+from bayesperf.sampling.fit import built_model
+from bayesperf.sampling.inputs import prepared
 
 LEVELS = np.array([0.025, 0.25, 0.5, 0.75, 0.975])
 
@@ -66,8 +67,15 @@ def exact(data, model="multinomial", priors=None, **settings):
 
 
 def built(model, data, options=None, priors=None):
-    counts, chosen = _fit_data.prepared(data, model, options)
-    return sampling.built_model(model, counts, priors, chosen)
+    counts, options = prepared(data, model, options)
+    return built_model(model, counts, priors, options)
+
+
+def built_with_key(model, data, options=None, priors=None):
+    """Return a model, and the key under which its compiled form is kept."""
+    counts, options = prepared(data, model, options)
+    made = built_model(model, counts, priors, options)
+    return made, compilation_key(model, made, counts, options, priors)
 
 
 # ── Draws against a reference ──

@@ -10,40 +10,37 @@ from pymc.model.transform.conditioning import remove_value_transforms
 from scipy import special, stats
 
 import bayesperf as bp
-from bayesperf.sampling import fit as sampling
-from bayesperf.sampling import inputs as _fit_data
+from bayesperf.sampling.fit import built_model
+from bayesperf.sampling.inputs import prepared
+from tests.shared.fits import SYSTEMS, THREE_SITES, table
 
 BINARY_RATES = ["prevalence", "recall", "specificity"]
 
 
-def labelled(values, labels, pos_label=None, **dims):
-    """Return a matrix along leading dims."""
-    cm = bp.ConfusionMatrix.from_table(np.array(values), labels=labels, dims=dims)
-    return cm if pos_label is None else bp.ConfusionMatrix(cm.counts, pos_label)
-
-
-SYSTEMS = labelled([[[20, 4], [3, 30]], [[7, 0], [1, 5]]], ["no", "yes"], "yes", model=["A", "B"])
+POSITIVE_YES = bp.ConfusionMatrix(SYSTEMS.counts, "yes")
 SITE = [2, 3, 5]
-SITES = labelled(
+SYSTEMS_AND_SITES = table(
     [[[[9, 1], [2, 6]], [[4, 0], [0, 0]], [[3, 3], [1, 8]]], [[[8, 2], [1, 7]], [[3, 1], [2, 5]], [[6, 0], [0, 9]]]],
     ["no", "yes"], "yes", model=["A", "B"], site=SITE,
 )  # fmt: skip
-ONE = SITES.sel(model="B")
-THREE = labelled([[[9, 1, 0], [2, 7, 3], [0, 0, 1]], [[2, 2, 1], [0, 4, 0], [1, 0, 6]]], list("abc"), fold=[0, 1])
-Y_TRUE = np.array([0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1, 0, 0, 0, 1, 1, 0])
-Y_PRED = np.array([0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1, 0])
-VIDEO = np.repeat(["u", "v", "w"], [9, 6, 5])
-PAIRED = bp.PairedConfusionMatrix.from_predictions(
+ONE = SYSTEMS_AND_SITES.sel(model="B")
+STEPS_TRUE = np.array([0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1, 0, 0, 0, 1, 1, 0])
+STEPS_PRED = np.array([0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1, 0])
+STEPS_VIDEO = np.repeat(["u", "v", "w"], [9, 6, 5])
+TEN_PAIRS = bp.PairedConfusionMatrix.from_predictions(
     [1, 1, 0, 0, 1, 0, 1, 1, 0, 1], [1, 0, 0, 1, 1, 0, 1, 1, 0, 1], [1, 1, 0, 0, 0, 0, 1, 1, 1, 1], names=("new", "old")
 )
-SCORES = xr.DataArray(
+THREE_SCORES = xr.DataArray(
     np.random.default_rng(0).normal(0.8, 0.03, (3, 2, 5)).round(3),
     {"dataset": list("abc"), "model": ["one", "other"]}, ("dataset", "model", "fold"),
 )  # fmt: skip
 OF_TWO_CLASSES = (np.array([0, 1, 1, 0, 0, 1, 0]), np.array([0.3, 1.8, 0.7, -0.4, 0.9, 2.5, 0.1]))
-YEAR = xr.DataArray(
+YEAR_AND_AGE = xr.DataArray(
     [[0.5, -1.0], [0.2, 0.3], [-0.7, 0.1]], {"site": SITE, "covariate": ["year", "age"]}, ("site", "covariate")
 )
+
+
+SHUFFLED = YEAR_AND_AGE.T.sel(site=[5, 2, 3])
 
 
 def log_dirichlet(shares, weight):
@@ -105,7 +102,7 @@ def logits(location, spread, deviation, correlation_unit=None, coefficient=None)
     if correlation_unit is not None:
         r = 2 * correlation_unit - 1
         z[:, 2] = r * deviation[:, 1] + np.sqrt(1 - r**2) * deviation[:, 2]
-    shift = 0 if coefficient is None else YEAR.values @ coefficient.T
+    shift = 0 if coefficient is None else YEAR_AND_AGE.values @ coefficient.T
     return location + shift + spread * z
 
 
@@ -126,8 +123,8 @@ def of_groups_logit(
 
 def steps(before_and_after=True):
     """Return g, z of every sample but the first of a video, and those of the sample before it."""
-    later = np.flatnonzero(VIDEO[1:] == VIDEO[:-1]) + 1
-    return Y_TRUE[later], Y_PRED[later], Y_TRUE[later - 1], Y_PRED[later - 1], VIDEO[later]
+    later = np.flatnonzero(STEPS_VIDEO[1:] == STEPS_VIDEO[:-1]) + 1
+    return STEPS_TRUE[later], STEPS_PRED[later], STEPS_TRUE[later - 1], STEPS_PRED[later - 1], STEPS_VIDEO[later]
 
 
 def of_markov(_, stay, predict_second):
@@ -220,18 +217,18 @@ LOGIT = {"location": normal(3), "spread": positive(3), "deviation": normal(3, 3)
 CHAIN = {"stay": unit(2), "predict_second": unit(2, 2)}
 SCORED = {"center": normal(), "spread": positive(), "noise": positive(3), "tail": positive(), "weight": positive(3)}
 THREE_RATES = {name: unit(2) for name in BINARY_RATES}
-BY_VIDEO = {"by": {"video": VIDEO}}
-STEPS = (Y_TRUE, Y_PRED)
+BY_VIDEO = {"by": {"video": STEPS_VIDEO}}
+STEPS = (STEPS_TRUE, STEPS_PRED)
 
 # Model, data, options; points; density; dims of each variable.
-CASES = {
-    "multinomial": ("multinomial", SYSTEMS, {}, {"shares": shares(2, 4)}, of_multinomial,
+DENSITIES = {
+    "multinomial": ("multinomial", POSITIVE_YES, {}, {"shares": shares(2, 4)}, of_multinomial,
                     {"shares": ("model", "cell"), "cells": ("model", "actual", "predicted")}),
-    "multinomial of three classes": ("multinomial", THREE.sum("fold"), {}, {"shares": shares(9)}, of_multinomial,
+    "multinomial of three classes": ("multinomial", THREE_SITES.sum("fold"), {}, {"shares": shares(9)}, of_multinomial,
                                      {"shares": ("cell",), "cells": ("actual", "predicted")}),
-    "rates": ("rates", SYSTEMS, {}, THREE_RATES, of_rates,
+    "rates": ("rates", POSITIVE_YES, {}, THREE_RATES, of_rates,
               {**dict.fromkeys(BINARY_RATES, ("model",)), "cells": ("model", "actual", "predicted")}),
-    "rates by actual": ("rates", SYSTEMS, {"design": "by_actual"}, THREE_RATES,
+    "rates by actual": ("rates", POSITIVE_YES, {"design": "by_actual"}, THREE_RATES,
                         functools.partial(of_rates, design="by_actual"), {"recall": ("model",)}),
     "groups": ("groups", ONE, {}, parts(), of_groups,
                {"rates": ("actual", "predicted"), "dispersion": ("actual",), "prevalence": ("actual",),
@@ -239,9 +236,9 @@ CASES = {
                 "counts": ("site", "actual", "predicted"), "group_totals": ("site", "actual")}),
     "groups by actual": ("groups", ONE, {"design": "by_actual"}, parts(),
                          functools.partial(of_groups, design="by_actual"), {}),
-    "groups of three classes": ("groups", THREE, {"groups": "clusters"}, parts(classes=3),
+    "groups of three classes": ("groups", THREE_SITES, {"groups": "clusters"}, parts(classes=3),
                                 functools.partial(of_groups, b=9), {"counts": ("fold", "actual", "predicted")}),
-    "groups of systems": ("groups", SITES, {"dim": "site"}, parts(2), of_systems,
+    "groups of systems": ("groups", SYSTEMS_AND_SITES, {"dim": "site"}, parts(2), of_systems,
                           {"rates": ("model", "actual", "predicted"), "prevalence_dispersion": ("model",),
                            "counts": ("model", "site", "actual", "predicted")}),
     "groups_logit": ("groups_logit", ONE, {}, LOGIT, of_groups_logit,
@@ -250,7 +247,7 @@ CASES = {
                       "cells_group": ("site", "actual", "predicted")}),
     "groups_logit, clusters": ("groups_logit", ONE, {"groups": "clusters"}, LOGIT,
                                functools.partial(of_groups_logit, scale=1.0), {}),
-    "groups_logit, LKJ and covariates": ("groups_logit", ONE, {"lkj": 3.0, "covariates": YEAR.T.sel(site=[5, 2, 3])},
+    "groups_logit, LKJ and covariates": ("groups_logit", ONE, {"lkj": 3.0, "covariates": SHUFFLED},
                                          LOGIT | {"correlation_unit": unit(), "coefficient": normal(3, 2)},
                                          of_groups_logit, {"correlation": (), "coefficient": ("rate", "covariate")}),
     "markov": ("markov", STEPS, BY_VIDEO, CHAIN, of_markov,
@@ -258,12 +255,12 @@ CASES = {
                 "cells": ("actual", "predicted")}),
     "markov, varying": ("markov", STEPS, BY_VIDEO | {"sequences": "varying"}, CHAIN | {"stay_dispersion": small(2)},
                         of_markov_varying, {"stay_dispersion": ("actual",), "stays": ("video", "actual")}),
-    "paired": ("paired", PAIRED, {}, {"shares": shares(8)}, of_paired,
+    "paired": ("paired", TEN_PAIRS, {}, {"shares": shares(8)}, of_paired,
                {"shares": ("cell",), "cells": ("model", "actual", "predicted")}),
-    "datasets": ("datasets", SCORES, {}, SCORED, of_datasets,
+    "datasets": ("datasets", THREE_SCORES, {}, SCORED, of_datasets,
                  {"center": (), "spread": (), "tail": (), "noise": ("dataset",), "average": (),
                   "weight": ("dataset",)}),
-    "datasets, repeated folds": ("datasets", SCORES, {"test_fraction": 0.4}, SCORED,
+    "datasets, repeated folds": ("datasets", THREE_SCORES, {"test_fraction": 0.4}, SCORED,
                                  functools.partial(of_datasets, test_fraction=0.4), {}),
     "binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {}, {"precision": positive(2), "offset": normal(2)},
                      of_binormal_roc,
@@ -271,16 +268,12 @@ CASES = {
 }  # fmt: skip
 
 
-def prepared(model, data, options):
-    return _fit_data.prepared(data, model, options)
-
-
 @functools.cache
-def built(case):
+def built_case(case):
     """Return the data, options and model of a case."""
-    name, data, options, *_ = CASES[case]
-    counts, chosen = prepared(name, data, options)
-    return counts, chosen, sampling.built_model(name, counts, None, chosen)
+    name, data, options, *_ = DENSITIES[case]
+    counts, options = prepared(data, name, options)
+    return counts, options, built_model(name, counts, None, options)
 
 
 def compiled(model):
@@ -292,15 +285,15 @@ def compiled(model):
     function = pytensor.function(values, outputs, mode="FAST_COMPILE", on_unused_input="ignore")
 
     def at(**point):
-        found = function(*(point[name] for name in names))
-        return float(found[0]), {d.name: value for d, value in zip(plain.deterministics, found[1:], strict=True)}
+        log_density, *computed = function(*(point[name] for name in names))
+        return float(log_density), {d.name: value for d, value in zip(plain.deterministics, computed, strict=True)}
 
     return at
 
 
 @functools.cache
 def compiled_case(case):
-    return compiled(built(case)[2])
+    return compiled(built_case(case)[2])
 
 
 def long_run(stay, predict_second):

@@ -15,8 +15,7 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf import models, plots, studies
-from bayesperf.sampling import compiled as _compiled
-from bayesperf.sampling import tree as _fit_tree
+from bayesperf.sampling.priors import priors_in_words
 from benchmarks.calibrate import CASES
 from tests.shared.fits import Compiled
 
@@ -98,7 +97,7 @@ class Sampler:
     def compile(self, model):
         self.compilations += 1
         expected = {name: "Beta({}, {})".format(*self.betas[name]) for name in BETAS}
-        assert _fit_tree.priors_in_words(model) == expected, "the model is not that of these priors"
+        assert priors_in_words(model) == expected, "the model is not that of these priors"
         return Compiled(model)
 
     def sample(self, compiled, *, draws, chains, seed, **options):
@@ -120,7 +119,7 @@ def sampler(monkeypatch):
     instead = Sampler()
     monkeypatch.setattr("nutpie.compile_pymc_model", instead.compile)
     monkeypatch.setattr("nutpie.sample", instead.sample)
-    monkeypatch.setattr(_compiled, "_compiled", OrderedDict())
+    monkeypatch.setattr("bayesperf.sampling.compiled._kept", OrderedDict())
     monkeypatch.setattr(calibrating, "_workers", {}, raising=False)
     return instead
 
@@ -296,7 +295,7 @@ SITES = bp.ConfusionMatrix.from_table([[[5, 1], [2, 4]]] * 4, dims=["site"])
 @pytest.mark.parametrize(
     ("model", "data", "settings", "words"),
     [
-        ("rate", CM, {}, "model must be one of groups, .*Did you mean 'rates'?"),
+        ("rate", CM, {}, "model must be one of binormal_roc, .*Did you mean 'rates'?"),
         (
             "groups",
             SITES,

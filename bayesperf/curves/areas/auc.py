@@ -15,7 +15,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.streams import streams
 from bayesperf.core.warnings import DependenceWarning
-from bayesperf.counts.scores import Scores
+from bayesperf.counts.scores import Scores, by_class
 from bayesperf.curves.areas.bayesian_bootstrap import area_draws, twice_below
 from bayesperf.curves.areas.delong import Placements
 from bayesperf.curves.draws import marginal_of
@@ -25,7 +25,6 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.normal import LogitNormal, Normal
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
-from bayesperf.sampling import inputs as _fit_data
 
 __all__ = ["roc_auc"]
 
@@ -209,7 +208,7 @@ def _placed(scores: Scores) -> Placements:
 def _by_binormal(scores: Scores, draws: int, rng: np.random.Generator, *_: Any) -> Distribution:
     from bayesperf.models import binormal_roc
 
-    return drawn(binormal_roc.exact(_fit_data.by_class(scores), None, [rng], (1, draws))["auc"].values)
+    return drawn(binormal_roc.exact(by_class(scores), None, [rng], (1, draws))["auc"].values)
 
 
 def _by_pairs(scores: Scores, *_: Any) -> Distribution:

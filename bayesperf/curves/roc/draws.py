@@ -10,10 +10,9 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.counts.scores import Scores
+from bayesperf.counts.scores import Scores, by_class
 from bayesperf.curves.areas.bayesian_bootstrap import blocks
 from bayesperf.curves.roc.called_positive import Masses, Steps, along, on_gaps, on_scores
-from bayesperf.sampling import inputs as _fit_data
 
 # Streams of one seed: of the curve, and of the share of positives.
 _CURVE, _PREVALENCE = 0, 1
@@ -157,7 +156,7 @@ class Binormal(RocDraws):
         from bayesperf.models import binormal_roc
 
         rng = np.random.default_rng([seed, _CURVE])
-        found = binormal_roc.exact(_fit_data.by_class(scores), None, [rng], (1, draws))
+        found = binormal_roc.exact(by_class(scores), None, [rng], (1, draws))
         a, b, mean, spread = (found[name].values[0] for name in ("a", "b", "mean", "spread"))
         return cls(scores, seed, a[:, None], b[:, None], mean, spread)
 

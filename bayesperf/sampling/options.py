@@ -1,0 +1,103 @@
+"""Options of a fit, checked as the model's file declares."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core import checks
+
+Options = dict[str, Any]
+
+
+def mapping(name: str, value: Any, example: str) -> dict[str, Any]:
+    """Return a copy of an argument that must be a mapping or None."""
+    if value is not None and not isinstance(value, Mapping):
+        raise TypeError(f"{name} must be a mapping, as {example}; it is {type(value).__name__}.")
+    return dict(value or {})
+
+
+def check_options(model: str, module: ModuleType, options: Options, data: xr.DataArray) -> None:
+    """Refuse options that the model does not have or whose values are wrong; add the default dim of groups."""
+    parameters = list(inspect.signature(module.build).parameters.values())[2:]
+    defaults = {parameter.name: parameter.default for parameter in parameters}
+    if unknown := [name for name in options if name not in defaults]:
+        has = f"it has {', '.join(map(repr, defaults))}" if defaults else "it has none"
+        raise ValueError(f"options: the model {model!r} has no {unknown[0]!r}; {has}.")
+    declared = getattr(module, "OPTIONS", {})
+    if "dim of groups" in declared.values():
+        leading = _leading(data)
+        options.setdefault("dim", leading[0] if len(leading) == 1 else "fold")
+    for name, kind in declared.items():
+        if name not in options:
+            continue
+        if isinstance(kind, tuple):
+            checks.one_of(f"options[{name!r}]", options[name], kind)
+        elif options[name] is not None or defaults[name] is not None:
+            check = CHECKS[checks.one_of(f"OPTIONS[{name!r}] of the model {model!r}", kind, tuple(CHECKS))]
+            check(f"options[{name!r}]", options[name], data, options)
+
+
+def _leading(data: xr.DataArray) -> list[str]:
+    return [str(dim) for dim in data.dims[:-2]]
+
+
+def _check_dim(name: str, dim: Any, data: xr.DataArray, options: Options) -> None:
+    if dim not in (leading := _leading(data)):
+        raise ValueError(
+            f"options: there is no dim {dim!r} of groups; the leading dims are {leading}. Name it, as "
+            "options={'dim': 'site'}."
+        )
+
+
+def _check_repeats(name: str, repeats: Any, data: xr.DataArray, options: Options) -> None:
+    folds = data.sizes[options["dim"]]
+    if folds % checks.count(name, repeats):
+        raise ValueError(
+            f"{name}: {repeats} repeats have as many folds each, and dim {options['dim']!r} has {folds}. Leave out an "
+            "unfinished repeat."
+        )
+
+
+def _check_covariates(name: str, covariates: Any, data: xr.DataArray, options: Options) -> None:
+    """Refuse covariates that are not one finite number for each group and covariate."""
+    dim = options["dim"]
+    if not isinstance(covariates, xr.DataArray):
+        raise TypeError(f"{name} must be a DataArray ({dim!r}, 'covariate'); it is {type(covariates).__name__}.")
+    if set(covariates.dims) != {dim, "covariate"}:
+        raise ValueError(f"{name} must have dims {dim!r} and 'covariate'; it has {covariates.dims}.")
+    if dim not in covariates.coords:
+        raise ValueError(f"{name} must say of which {dim} each row is: give dim {dim!r} the labels of the data.")
+    rows, groups = covariates[dim].values.tolist(), data[dim].values.tolist()
+    if missing := [label for label in groups if label not in rows]:
+        raise ValueError(f"{name} has no row for {dim} {missing[0]!r}.")
+    if len(rows) > len(groups):
+        raise ValueError(
+            f"{name} has {len(rows)} rows for {len(groups)} of {dim}: select those of the data, once each."
+        )
+    if covariates.dtype.kind not in "iuf" or not np.isfinite(covariates).all():
+        raise ValueError(f"{name} must hold finite numbers. Fill in what is missing; code categories as 0 and 1.")
+
+
+def _check_positive_number(name: str, value: Any, data: xr.DataArray, options: Options) -> None:
+    if not 0 < checks.number(name, value) < np.inf:
+        raise ValueError(f"{name} must be greater than 0; it is {value}.")
+
+
+def _check_probability(name: str, value: Any, data: xr.DataArray, options: Options) -> None:
+    checks.probability(name, value)
+
+
+# What a model's file declares in OPTIONS, beside tuples of allowed values. The option of the dim is called "dim".
+CHECKS: dict[str, Callable[[str, Any, xr.DataArray, Options], None]] = {
+    "dim of groups": _check_dim,
+    "repeats of folds": _check_repeats,
+    "covariates of groups": _check_covariates,
+    "positive number": _check_positive_number,
+    "probability": _check_probability,
+}
