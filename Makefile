@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info[:2] < (3, 12))
 
-.PHONY: demo test test-slow lint bench calibrate notebooks datasets clean
+.PHONY: demo test test-slow lint bench sbc notebooks datasets clean
 
 demo: $(VENV)/installed
 	@$(BIN)/bayesperf demo
@@ -26,8 +26,8 @@ bench: $(VENV)/installed-test
 	@$(BIN)/python benchmarks/budgets.py
 
 # Simulation-based calibration of every model: about twenty minutes.
-calibrate: $(VENV)/installed-test
-	@$(BIN)/python benchmarks/calibrate.py
+sbc: $(VENV)/installed-test
+	@$(BIN)/python benchmarks/simulation_based_calibration.py
 
 # Executes every notebook into a scratch folder, two at a time: a cell that raises fails the target.
 notebooks: $(VENV)/installed-test

@@ -4,7 +4,7 @@ import json
 import time
 
 import numpy as np
-from peak import peak_bytes
+from peak_memory import peak_bytes
 
 import bayesperf as bp
 

@@ -1,7 +1,7 @@
 """How often every kind of interval covers: ``python benchmarks/coverage_table.py [simulations] [jobs]``.
 
 Writes ``benchmarks/coverage.csv``, a row a metric, system, number of examples and kind of interval. What was simulated
-is kept in a folder, so that an interrupted run goes on where it stopped.
+is kept in a folder, so that an interrupted run continues and a longer one extends it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def main(simulations: int = 2000, jobs: int = 1) -> None:
         tables.append(rows(study, study.attrs["metric"]))
         print(metric, flush=True)
     table = pd.concat([*tables, areas(simulations, jobs)], ignore_index=True)
-    keys = ["metric", "quality", "prevalence", "n", "method"]
+    keys = ["metric", "quality", "prevalence", "n", "interval"]
     table[[*keys, *[name for name in table if name not in keys]]].to_csv(TABLE, index=False)
 
 

@@ -30,7 +30,7 @@ groups = bp.ConfusionMatrix.from_table([[[18, 2], [3, 17]], [[19, 1], [4, 16]], 
 bp.pool(groups).mean["recall"].mean()
 bp.sequences.posterior([0, 0, 1, 1, 1, 0], [0, 1, 1, 1, 0, 0])["recall"].mean()
 bp.studies.dependence([0.5], n=20, simulations=2)
-bp.models.names(), bp.fit, bp.studies.calibration
+bp.models.names(), bp.fit, bp.studies.simulation_based_calibration
 """
 
 

@@ -10,7 +10,7 @@ from bayesperf.plots.planning import monitor, plan
 from bayesperf.plots.pooling import shrinkage
 from bayesperf.plots.roc import curve
 from bayesperf.plots.sequences import autocorrelation
-from bayesperf.plots.simulation_based_calibration import calibration
+from bayesperf.plots.simulation_based_calibration import simulation_based_calibration
 from bayesperf.plots.studies import (
     coverage,
     coverage_over,
@@ -23,7 +23,6 @@ from bayesperf.plots.studies import (
 
 __all__ = [
     "autocorrelation",
-    "calibration",
     "comparison",
     "coverage",
     "coverage_over",
@@ -44,6 +43,7 @@ __all__ = [
     "sequential",
     "shrinkage",
     "simplex",
+    "simulation_based_calibration",
 ]
 
 

@@ -24,28 +24,28 @@ def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8) -> Figure:
     Parameters
     ----------
     study : xarray.Dataset
-        Of `bayesperf.studies.rate_coverage`, of one n.
+        Of `bayesperf.studies.rate_coverage`, for one n.
     lowest : float
-        Where the axis of coverage begins; what is lower is cut off.
+        Where the axis of coverage begins; lower coverages are cut off.
     """
     from matplotlib import pyplot as plt
 
-    _check(study, "rate_coverage", ("method", "p"))
-    methods, confidence = study["method"].values.tolist(), study.attrs["confidence"]
-    columns = min(5, len(methods))
-    rows = -(-len(methods) // columns)
+    check_study(study, "rate_coverage", ("interval", "p"))
+    intervals, confidence = study["interval"].values.tolist(), study.attrs["confidence"]
+    columns = min(5, len(intervals))
+    rows = -(-len(intervals) // columns)
     figure, grid = plt.subplots(rows, columns, figsize=(2.5 * columns + 0.5, 2.0 * rows + 0.8), squeeze=False,
                                 sharex=True, sharey=True, layout="constrained")  # fmt: skip
-    for axes, method in zip(grid.flat, methods, strict=False):
-        values = study["coverage"].sel({"method": method}).values
+    for axes, interval in zip(grid.flat, intervals, strict=False):
+        values = study["coverage"].sel(interval=interval).values
         axes.axhline(confidence, color=GREY, lw=0.8)
         axes.plot(study["p"], values, color=BLUE, lw=0.7)
-        axes.set_title(method, fontsize="small")
+        axes.set_title(interval, fontsize="small")
         axes.annotate(f"mean {values.mean():.3f}, least {values.min():.3f}", (0.5, 0.06), xycoords="axes fraction",
                       ha="center", fontsize="x-small")  # fmt: skip
         axes.set_ylim(lowest, 1.005)
         axes.spines[["top", "right"]].set_visible(False)
-    for axes in grid.flat[len(methods) :]:
+    for axes in grid.flat[len(intervals) :]:
         axes.set_axis_off()
     figure.supxlabel("true rate", fontsize="medium")
     figure.supylabel("coverage", fontsize="medium")
@@ -63,7 +63,7 @@ def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05) ->
     study : xarray.Dataset
         Of `bayesperf.studies.f1_coverage`.
     kind : {"map", "surface"}
-        Seen from above, or in perspective.
+        A map seen from above, or a surface in perspective.
     reach : float
         How far from the nominal coverage colours (and the axis of a surface) go.
     """
@@ -71,16 +71,16 @@ def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05) ->
     from matplotlib import pyplot as plt
 
     checks.one_of("kind", kind, ("map", "surface"))
-    _check(study, "f1_coverage", ("method", "precision", "recall"))
-    methods, confidence = study["method"].values.tolist(), study.attrs["confidence"]
+    check_study(study, "f1_coverage", ("interval", "precision", "recall"))
+    intervals, confidence = study["interval"].values.tolist(), study.attrs["confidence"]
     scale = colors.TwoSlopeNorm(confidence, confidence - reach, min(confidence + reach, 1.0))
     shades = colors.LinearSegmentedColormap.from_list("", [ORANGE, "#f7f7f7", BLUE])
-    figure, grid = plt.subplots(1, len(methods), figsize=(3.1 * len(methods) + 1, 3.4), squeeze=False,
+    figure, grid = plt.subplots(1, len(intervals), figsize=(3.1 * len(intervals) + 1, 3.4), squeeze=False,
                                 layout="constrained",
                                 subplot_kw={"projection": "3d"} if kind == "surface" else {})  # fmt: skip
     p, r = np.meshgrid(study["precision"], study["recall"], indexing="ij")
-    for axes, method in zip(grid.flat, methods, strict=True):
-        values = study["coverage"].sel({"method": method}).transpose("precision", "recall").values
+    for axes, interval in zip(grid.flat, intervals, strict=True):
+        values = study["coverage"].sel(interval=interval).transpose("precision", "recall").values
         if kind == "map":
             shown = axes.pcolormesh(p, r, values, cmap=shades, norm=scale, shading="nearest")
             axes.set_facecolor("#cccccc")
@@ -93,7 +93,7 @@ def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05) ->
             axes.tick_params(labelsize="x-small")
         axes.set_xlabel("precision")
         axes.set_ylabel("recall")
-        axes.set_title(f"{method}: {np.nanmin(values):.3f} to {np.nanmax(values):.3f}", fontsize="small")
+        axes.set_title(f"{interval}: {np.nanmin(values):.3f} to {np.nanmax(values):.3f}", fontsize="small")
     figure.colorbar(shown, ax=grid, label="coverage", extend="min", shrink=0.85)
     left_out = "; grey: no such system" if np.isnan(study["coverage"]).any() and kind == "map" else ""
     figure.suptitle(f"Exact coverage of {100 * confidence:g} % intervals of F1, n = {study.attrs['n']}, prevalence "
@@ -112,9 +112,9 @@ def predictive_spread(study: xr.Dataset) -> Figure:
     """
     from matplotlib import pyplot as plt
 
-    _check(study, "predictive_spread", ("distribution", "scale"), "iqr")
+    check_study(study, "predictive_spread", ("distribution", "scale"), "iqr")
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.4), layout="constrained")
-    # The posterior's and the bootstrap's all but coincide.
+    # The lines of the posterior and of the bootstrap nearly coincide.
     styles = zip(study["distribution"].values.tolist(), SERIES, ("-", "-", "--"), (1.6, 4, 1.4), strict=False)
     for name, colour, style, width in styles:
         left.plot(study["n"], study["iqr"].sel(distribution=name), color=colour, ls=style, lw=width, label=name)
@@ -147,18 +147,18 @@ def repeated_splits(study: xr.Dataset) -> Figure:
     """
     from matplotlib import pyplot as plt
 
-    _check(study, "repeated_splits", ("distribution", "metric", "prob"))
+    check_study(study, "repeated_splits", ("distribution", "metric", "prob"))
     levels, metrics = study["prob"].values, study["metric"].values.tolist()
     figure, grid = plt.subplots(1, len(levels), figsize=(2.9 * len(levels) + 1.4, 1.2 + 0.55 * len(metrics)),
                                 squeeze=False, sharey=True, layout="constrained")  # fmt: skip
     for axes, level in zip(grid.flat, levels, strict=True):
         axes.axvline(level, color=GREY, lw=0.8)
         for i, name in enumerate(study["distribution"].values.tolist()):
-            chosen = study.sel(distribution=name, prob=level)
-            _points(axes, chosen["coverage"].values, chosen["coverage_mcse"].values,
+            of_distribution = study.sel(distribution=name, prob=level)
+            _points(axes, of_distribution["coverage"].values, of_distribution["coverage_mcse"].values,
                     np.arange(len(metrics))[::-1] + 0.2 * (1 - i), i, name)  # fmt: skip
         axes.set_title(f"{100 * level:g} % intervals", fontsize="medium")
-        axes.set_xlabel("share of second scores inside")
+        axes.set_xlabel("proportion of second scores inside")
     grid[0, 0].set_yticks(np.arange(len(metrics))[::-1], [metric.replace("_", " ") for metric in metrics])
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize="small")
@@ -169,30 +169,30 @@ def repeated_splits(study: xr.Dataset) -> Figure:
 
 
 def sequential(study: xr.Dataset, *, ci_kind: str = "eti", simulation: int = 0) -> Figure:
-    """Draw one run of a sequential study, and how often the intervals of all runs cover.
+    """Draw one simulation of a sequential study, and how often the intervals of all simulations cover.
 
     Parameters
     ----------
     study : xarray.Dataset
         Of `bayesperf.studies.sequential`.
     ci_kind : {"eti", "hdi"}
-        The intervals.
+        Kind of the intervals.
     simulation : int
-        Whose run is drawn, at the lowest probability of the study.
+        Which simulation is drawn, at the lowest probability of the study.
     """
     from matplotlib import pyplot as plt
 
-    _check(study, "sequential", ("distribution", "kind", "prob", "step"))
+    check_study(study, "sequential", ("distribution", "kind", "prob", "step"))
     checks.one_of("ci_kind", ci_kind, tuple(_KINDS))
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.4, 3.6), layout="constrained")
     step, levels = study["step"].values, study["prob"].values
-    chosen = study.sel(kind=ci_kind)
-    run = chosen["intervals"].isel(simulation=simulation, prob=0)
+    of_kind = study.sel(kind=ci_kind)
+    run = of_kind["intervals"].isel(simulation=simulation, prob=0)
     for name, colour in zip(study["distribution"].values.tolist(), (BLUE, ORANGE), strict=True):
         lower, upper = run.sel(distribution=name).values.T
         left.fill_between(step, lower, upper, color=colour, alpha=0.35, lw=0.8, label=name)
         for level, style, marker in zip(levels, ("-", "--", ":"), "os^", strict=False):
-            values = chosen["coverage"].sel(distribution=name, prob=level)
+            values = of_kind["coverage"].sel(distribution=name, prob=level)
             label = f"{name}, {100 * level:g} %"
             right.plot(step, values, style, marker=marker, ms=4, color=colour, lw=1.2, label=label)
     left.axhline(study["true"].values[simulation], color="black", lw=1, label="true")
@@ -201,7 +201,7 @@ def sequential(study: xr.Dataset, *, ci_kind: str = "eti", simulation: int = 0) 
     for level in levels:
         right.axhline(level, color=GREY, lw=0.6)
     right.set_ylim(-0.02, 1.02)
-    right.set_ylabel("share that hold the true metric")
+    right.set_ylabel("proportion that hold the true metric")
     right.set_title(f"{study.attrs['simulations']} runs", fontsize="medium")
     for axes in (left, right):
         axes.set_xscale("log")
@@ -214,34 +214,34 @@ def sequential(study: xr.Dataset, *, ci_kind: str = "eti", simulation: int = 0) 
 
 
 def coverage(study: xr.Dataset, *, lowest: float = 0.7) -> Figure:
-    """Draw the coverage of every kind of interval, a panel a number of examples.
+    """Draw the coverage of every kind of interval, with a panel for each number of examples.
 
     Parameters
     ----------
     study : xarray.Dataset
-        Of `bayesperf.studies.coverage`; leading dims get a colour a coordinate.
+        Of `bayesperf.studies.coverage`; each coordinate of the leading dims has a colour.
     lowest : float
         Where the axis of coverage begins; lower coverages are drawn there as arrows.
     """
     from matplotlib import pyplot as plt
 
-    _check(study, "coverage", ("method", "n"))
-    values, errors = (study[name].transpose("n", "method", ...) for name in ("coverage", "coverage_mcse"))
-    systems = place_names(values.isel(n=0, method=0, drop=True))
-    methods, sizes = study["method"].values.tolist(), study["n"].values.tolist()
-    figure, grid = plt.subplots(1, len(sizes), figsize=(2.6 * len(sizes) + 1.8, 1.3 + 0.3 * len(methods)),
+    check_study(study, "coverage", ("interval", "n"))
+    values, errors = (study[name].transpose("n", "interval", ...) for name in ("coverage", "coverage_mcse"))
+    systems = place_names(values.isel(n=0, interval=0, drop=True))
+    intervals, sizes = study["interval"].values.tolist(), study["n"].values.tolist()
+    figure, grid = plt.subplots(1, len(sizes), figsize=(2.6 * len(sizes) + 1.8, 1.3 + 0.3 * len(intervals)),
                                 squeeze=False, sharey=True, sharex=True, layout="constrained")  # fmt: skip
-    y = np.arange(len(methods))[::-1]
+    y = np.arange(len(intervals))[::-1]
     for k, (axes, size) in enumerate(zip(grid.flat, sizes, strict=True)):
         axes.axvline(study.attrs["confidence"], color=GREY, lw=0.8)
-        rate, error = (part.values[k].reshape(len(methods), -1).T for part in (values, errors))
+        rate, error = (part.values[k].reshape(len(intervals), -1).T for part in (values, errors))
         for i, name in enumerate(systems):
             offset = 0.6 * ((i + 0.5) / len(systems) - 0.5)
             _points(axes, rate[i], error[i], y - offset, i, name or None, lowest)
         axes.set_title(f"n = {size}", fontsize="medium")
         axes.set_xlim(lowest - 0.01, 1.005)
         axes.grid(axis="y", color=GREY, alpha=0.2, lw=0.6)
-    grid[0, 0].set_yticks(y, methods)
+    grid[0, 0].set_yticks(y, intervals)
     figure.supxlabel("coverage, ± 2 standard errors", fontsize="medium")
     if systems != [""]:
         handles, labels = grid[0, 0].get_legend_handles_labels()
@@ -254,13 +254,13 @@ def coverage(study: xr.Dataset, *, lowest: float = 0.7) -> Figure:
 
 
 def coverage_over(study: xr.Dataset, *, lowest: float | None = None) -> Figure:
-    """Draw the coverage of any study of coverage over the last of its dims, a line a coordinate of the first.
+    """Draw the coverage of any study of coverage over its last dim, with a line for each coordinate of the first.
 
     Parameters
     ----------
     study : xarray.Dataset
-        Of `bayesperf.studies.areas`, `bands`, `dependence`, `expected_performance`, `pairing` or `sites`; dims between
-        the first and the last get a panel a coordinate.
+        Of `bayesperf.studies.areas`, `bands`, `dependence`, `expected_performance`, `pairing` or `sites`; each
+        coordinate of the dims between the first and the last has a panel.
     lowest : float, optional
         Where the axis of coverage begins; by default at the least coverage.
     """
@@ -313,7 +313,7 @@ def _points(
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _check(study: xr.Dataset, name: str, dims: Sequence[str], variable: str = "coverage") -> None:
-    """Refuse a data set that is not of the study."""
+def check_study(study: xr.Dataset, name: str, dims: Sequence[str], variable: str = "coverage") -> None:
+    """Refuse a dataset of another study."""
     if not isinstance(study, xr.Dataset) or variable not in study or not set(dims) <= set(study[variable].dims):
         raise ValueError(f"study must be of bayesperf.studies.{name}: {variable} over {', '.join(dims)}.")

@@ -1,8 +1,11 @@
 """Simulation studies: how the methods of this package do where the truth is known.
 
 Every study takes parameters, runs its simulations in parallel, and returns an `xarray.Dataset` with every setting
-in its ``attrs``. With ``folder=`` finished simulations are kept there, so that an interrupted study goes on where it
-stopped and ends with the same figures. (`rate_coverage` and `f1_coverage` are exact sums: they take `n_jobs` alone.)
+in its ``attrs``. Means over simulations have Monte Carlo standard errors: ``coverage_mcse`` is that of ``coverage``.
+
+With ``folder=`` finished simulations are kept there. An interrupted study continues from what is there, with the same
+results; and the same study with more simulations adds those that are missing. A folder that holds a study with other
+settings is refused. (`rate_coverage` and `f1_coverage` are exact sums: they take `n_jobs` alone.)
 
 Simulations run on joblib: ``n_jobs=4`` for processes of this machine, or whatever backend is set around the call. On a
 Dask cluster, with ``pip install distributed`` there and here::
@@ -14,7 +17,7 @@ Dask cluster, with ``pip install distributed`` there and here::
         study = bayesperf.studies.coverage(cells, "mcc", simulations=10_000)
 
 On Ray it is ``ray.util.joblib.register_ray()`` and ``backend="ray"``; results then come all at once, at the end.
-Each simulation has a stream of random numbers of its own, so the figures are the same wherever it runs.
+Each simulation has random numbers of its own, so the results are the same wherever it runs.
 """
 
 from bayesperf.studies.agreement import agreement
@@ -29,7 +32,7 @@ from bayesperf.studies.predictive_spread import predictive_spread
 from bayesperf.studies.rate_coverage import rate_coverage
 from bayesperf.studies.repeated_splits import repeated_splits
 from bayesperf.studies.sequential import sequential
-from bayesperf.studies.simulation_based_calibration import calibration
+from bayesperf.studies.simulation_based_calibration import simulation_based_calibration
 from bayesperf.studies.sites import sites
 
 __all__ = [
@@ -37,7 +40,6 @@ __all__ = [
     "areas",
     "bands",
     "binary_cells",
-    "calibration",
     "coverage",
     "dependence",
     "expected_performance",
@@ -47,6 +49,7 @@ __all__ = [
     "rate_coverage",
     "repeated_splits",
     "sequential",
+    "simulation_based_calibration",
     "sites",
 ]
 

@@ -46,12 +46,12 @@ def agreement(
     n_groups, group_size, base_rate, logit_sd, groups
         As in `bayesperf.studies.sites`.
     simulations : int
-        Data sets.
+        Number of data sets.
     draws, chains : int
-        Of NUTS.
+        Draws of each chain of NUTS, and number of chains.
     random_seed, n_jobs, progressbar, folder
-        As in every study: the figures depend on the seed only; with `folder` an interrupted study goes on where it
-        stopped.
+        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
+        be interrupted, resumed and extended.
 
     Returns
     -------
@@ -84,9 +84,9 @@ def agreement(
         by_nuts = _by_nuts(cm, groups, draws, chains, rng)
         return {"pool": np.array(by_pool, float), "nuts": by_nuts[0], "mcse": by_nuts[1]}
 
-    found = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
+    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     coords = {"simulation": np.arange(simulations), "target": list(TARGETS), "figure": list(FIGURES)}
-    return xr.Dataset({name: (tuple(coords), values) for name, values in found.items()}, coords, settings)
+    return xr.Dataset({name: (tuple(coords), values) for name, values in results.items()}, coords, settings)
 
 
 def _by_nuts(

@@ -15,6 +15,8 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.scores import Scores
 from bayesperf.curves.areas.auc import AREAS
+from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
+from bayesperf.studies.methods import interval_names
 from bayesperf.studies.run import run
 
 
@@ -35,8 +37,8 @@ def areas(
     """Return the coverage and width of intervals for the area under the ROC curve.
 
     Scores are normal in either class: of negatives Normal(0, 1), of positives of the standard deviation `spread` and
-    the mean that makes the area `auc`. The methods are those of `bayesperf.roc_auc`; its intervals, equal-tailed,
-    should cover that area with frequency `prob`.
+    the mean that makes the area `auc`. The intervals are the equal-tailed ones of the methods of
+    `bayesperf.roc_auc`; each should cover that area with frequency `prob`.
 
     Parameters
     ----------
@@ -47,23 +49,23 @@ def areas(
     methods : sequence of str
         "bayesian_bootstrap", "delong", "delong_logit" (``transform="logit"``), "binormal", "pairs".
     simulations : int
-        How many, of each area and number of examples.
+        Number of data sets of each area and number of examples.
     spread : float
         Standard deviation of the positives' scores.
     prob : float
         Probability of the intervals.
     draws : int
-        Of the methods that draw.
+        Number of draws of the methods that draw.
     random_seed, n_jobs, progressbar, folder
-        As in every study: the figures depend on the seed only; with `folder` an interrupted study goes on where it
-        stopped.
+        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
+        be interrupted, resumed and extended.
 
     Returns
     -------
     xarray.Dataset
-        ``coverage`` and mean ``width`` over (method, auc, n), with their standard errors ``coverage_mcse`` and
-        ``width_mcse``. The settings are in ``attrs``. (Select a method as ``.sel({"method": "delong"})``: by keyword,
-        xarray takes it for another thing.)
+        ``coverage``, how often the area lies below and above the interval (``lower_miss``, ``upper_miss``), and mean
+        ``width`` over (interval, auc, n), each with its Monte Carlo standard error (``coverage_mcse``, …). The settings
+        are in ``attrs``.
 
     Raises
     ------
@@ -84,36 +86,31 @@ def areas(
     """
     true = [checks.probability("auc", value) for value in checks.vector("auc", auc).tolist()]
     sizes = [checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
-    chosen = [checks.one_of("methods", name, tuple(AREAS)) for name in methods]
+    names = interval_names(methods, tuple(AREAS))
     sd = checks.number("spread", spread)
     if not 0 < sd < np.inf:
         raise ValueError(f"spread must be above 0 and finite; it is {spread!r}.")
-    settings = {"auc": true, "n": sizes, "methods": chosen, "simulations": checks.count("simulations", simulations),
+    settings = {"auc": true, "n": sizes, "methods": names, "simulations": checks.count("simulations", simulations),
                 "spread": sd, "prob": checks.probability("prob", prob),
                 "draws": checks.count("draws", draws, least=2),
                 "random_seed": checks.seed(random_seed)}  # fmt: skip
     levels = np.array([[(1 - prob) / 2, (1 + prob) / 2]])
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
-        intervals = np.empty((len(chosen), len(true), len(sizes), 2))
+        intervals = np.empty((len(names), len(true), len(sizes), 2))
         for i, area in enumerate(true):
             mean = np.hypot(1, sd) * special.ndtri(area)
             for j, size in enumerate(sizes):
                 scores = Scores(np.sort(rng.normal(mean, sd, size)), np.sort(rng.normal(0, 1, size)))
-                intervals[:, i, j] = [_interval(scores, name, levels, draws, rng) for name in chosen]
+                intervals[:, i, j] = [_interval(scores, name, levels, draws, rng) for name in names]
         return {"intervals": intervals}
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     lower, upper = np.moveaxis(results["intervals"], -1, 0)
-    truth = np.array(true)[:, None]
-    variables = {}
-    for name, values in {"coverage": (lower <= truth) & (truth <= upper), "width": upper - lower}.items():
-        variables[name] = values.mean(0)
-        variables[f"{name}_mcse"] = values.std(0) / np.sqrt(simulations)
-    coords = {"method": chosen, "auc": true, "n": sizes}
-    dims = tuple(coords)
+    means = monte_carlo_means(interval_outcomes(lower, upper, np.array(true)[:, None]))
+    coords = {"interval": names, "auc": true, "n": sizes}
     attrs = {**settings, "ci_kind": "eti"}
-    return xr.Dataset({name: (dims, values) for name, values in variables.items()}, coords, attrs)
+    return xr.Dataset({name: (tuple(coords), values) for name, values in means.items()}, coords, attrs)
 
 
 def _interval(scores: Scores, method: str, levels: Array, draws: int, rng: np.random.Generator) -> Array:

@@ -17,6 +17,8 @@ from bayesperf.counts.scores import Scores
 from bayesperf.curves.draws import KINDS
 from bayesperf.curves.roc.curve import Curve
 from bayesperf.curves.roc.kinds import EVEN, ROC
+from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
+from bayesperf.studies.methods import interval_names
 from bayesperf.studies.run import run
 
 METHODS = ("bayesian_bootstrap", "binormal")
@@ -53,7 +55,7 @@ def bands(
     methods : sequence of str
         "bayesian_bootstrap", "binormal".
     simulations : int
-        How many, of each area and number of examples.
+        Number of data sets of each area and number of examples.
     low, high : float
         False positive rates between which curves count.
     spread : float
@@ -63,16 +65,15 @@ def bands(
     draws : int
         Curves drawn for a band.
     random_seed, n_jobs, progressbar, folder
-        As in every study: the figures depend on the seed only; with `folder` an interrupted study goes on where it
-        stopped.
+        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
+        be interrupted, resumed and extended.
 
     Returns
     -------
     xarray.Dataset
-        Of whole curves ``coverage``, and the mean ``width`` along the curve, over (method, kind, auc, n), with their
-        standard errors ``coverage_mcse`` and ``width_mcse``; of points ``coverage_at`` over the same and ``fpr``. The
-        settings are in ``attrs``. (Select a method as ``.sel({"method": "binormal"})``: by keyword, xarray takes it for
-        another thing.)
+        ``coverage`` of whole curves, and the mean ``width`` along the curve, over (interval, kind, auc, n);
+        ``coverage_at`` of single points over the same dims and ``fpr``. Each has its Monte Carlo standard error
+        (``coverage_mcse``, …). The settings are in ``attrs``.
 
     Raises
     ------
@@ -88,47 +89,48 @@ def bands(
     """
     true = [checks.probability("auc", value) for value in checks.vector("auc", auc).tolist()]
     sizes = [checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
-    chosen = [checks.one_of("methods", name, METHODS) for name in methods]
+    names = interval_names(methods, METHODS)
     sd, start, stop = checks.number("spread", spread), checks.number("low", low), checks.number("high", high)
     if not 0 < sd < np.inf:
         raise ValueError(f"spread must be above 0 and finite; it is {spread!r}.")
     if not 0 <= start < stop <= 1:
         raise ValueError(f"low and high must be false positive rates, 0 ≤ low < high ≤ 1; they are {low}, {high}.")
-    settings = {"auc": true, "n": sizes, "methods": chosen, "simulations": checks.count("simulations", simulations),
+    settings = {"auc": true, "n": sizes, "methods": names, "simulations": checks.count("simulations", simulations),
                 "low": start, "high": stop, "spread": sd, "prob": checks.probability("prob", prob),
                 "draws": checks.count("draws", draws, least=2),
                 "random_seed": checks.seed(random_seed)}  # fmt: skip
     means = np.hypot(1, sd) * ndtri(true)
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
-        found = np.empty((len(chosen), len(KINDS), len(true), len(sizes), len(_grid(start, stop)), 2))
+        bounds = np.empty((len(names), len(KINDS), len(true), len(sizes), len(_grid(start, stop)), 2))
         for i, mean in enumerate(means):
             for j, size in enumerate(sizes):
                 scores = Scores(np.sort(rng.normal(mean, sd, size)), np.sort(rng.normal(0, 1, size)))
-                found[:, :, i, j] = [_bands(scores, name, draws, prob, (start, stop), rng) for name in chosen]
-        return {"bands": found}
+                bounds[:, :, i, j] = [_bands(scores, name, draws, prob, (start, stop), rng) for name in names]
+        return {"bands": bounds}
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     lower, upper = np.moveaxis(results["bands"], -1, 0)
     curve = ndtr((means[:, None, None] + ndtri(_grid(start, stop))) / sd)
-    inside = (lower <= curve) & (curve <= upper)
-    coords = {"method": chosen, "kind": list(KINDS), "auc": true, "n": sizes}
-    variables: dict[str, tuple[tuple[str, ...], Array]] = {}
-    for name, values in {"coverage": inside.all(-1), "width": (upper - lower).mean(-1)}.items():
-        variables[name] = tuple(coords), values.mean(0)
-        variables[f"{name}_mcse"] = tuple(coords), values.std(0) / np.sqrt(simulations)
-    variables["coverage_at"] = (*coords, "fpr"), inside.mean(0)
-    return xr.Dataset(variables, {**coords, "fpr": _grid(start, stop)}, settings)
+    of_points = interval_outcomes(lower, upper, curve)
+    means = monte_carlo_means({
+        "coverage": of_points["coverage"].all(-1),
+        "width": of_points["width"].mean(-1),
+        "coverage_at": of_points["coverage"],
+    })  # fmt: skip
+    coords = {"interval": names, "kind": list(KINDS), "auc": true, "n": sizes, "fpr": _grid(start, stop)}
+    variables = {name: (tuple(coords)[: values.ndim], values) for name, values in means.items()}
+    return xr.Dataset(variables, coords, settings)
 
 
 def _grid(low: float, high: float) -> Array:
-    """Return the places of a band that count."""
+    """Return the false positive rates at which bands are compared with the true curve."""
     return EVEN[np.abs(EVEN - (low + high) / 2) <= (high - low) / 2 + 1e-9]
 
 
 def _bands(
     scores: Scores, method: str, draws: int, prob: float, ends: tuple[float, float], rng: np.random.Generator
 ) -> list[Array]:
-    """Return the band of either kind, (places, 2)."""
+    """Return the band of each kind, (false positive rates, 2)."""
     curve = Curve(ROC, scores, method, None, draws, checks.seed(rng), progressbar=False)
     return [curve.band(prob, kind)["recall"].sel(fpr=_grid(*ends), method="nearest").values for kind in KINDS]

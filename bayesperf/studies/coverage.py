@@ -1,8 +1,8 @@
-"""How often intervals cover: every kind that this package has, side by side."""
+"""How often intervals cover: all intervals of this package, side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,16 @@ from bayesperf.counts.count_arrays import CELL_DIMS, check_dims, table_to_counts
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
-from bayesperf.studies.methods import METHODS, Effort, applicable, chosen, mean
-from bayesperf.studies.run import run
+from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
+from bayesperf.studies.methods import METHODS, MonteCarlo, applicable, interval_names
+from bayesperf.studies.run import run_batches
 
-# Simulations at once.
+# Simulations whose intervals are computed at once; no result depends on it.
 _BATCH = 250
 
 
 def binary_cells(*, prevalence: ArrayLike, recall: ArrayLike, specificity: ArrayLike) -> xr.DataArray:
-    """Return the true cells of systems of two classes: a setting of `coverage`.
+    """Return the true cells of binary systems, as `coverage` takes them.
 
     Parameters
     ----------
@@ -42,12 +43,15 @@ def binary_cells(*, prevalence: ArrayLike, recall: ArrayLike, specificity: Array
     >>> studies.binary_cells(prevalence=0.1, recall=0.8, specificity=0.95).values.round(3)
     array([[0.855, 0.045], [0.02 , 0.08 ]])
     """
-    given = {"prevalence": prevalence, "recall": recall, "specificity": specificity}
-    for name, values in given.items():
+    rates = {"prevalence": prevalence, "recall": recall, "specificity": specificity}
+    for name, values in rates.items():
         if not ((np.asarray(values, float) >= 0) & (np.asarray(values, float) <= 1)).all():
             raise ValueError(f"{name} must be in [0, 1]; it is {values!r}.")
-    share, hit, rest = (xr.DataArray(values) for values in given.values())
-    rows = [[(1 - share) * rest, (1 - share) * (1 - rest)], [share * (1 - hit), share * hit]]
+    positive, hit, correct_rejection = (xr.DataArray(values) for values in rates.values())
+    rows = [
+        [(1 - positive) * correct_rejection, (1 - positive) * (1 - correct_rejection)],
+        [positive * (1 - hit), positive * hit],
+    ]
     cells = xr.concat([xr.concat(xr.broadcast(*row), "predicted") for row in rows], "actual")
     return cells.transpose(..., *CELL_DIMS).assign_coords(actual=[0, 1], predicted=[0, 1]).rename("cells")
 
@@ -82,29 +86,35 @@ def coverage(
         Highest-density and equal-tailed intervals of posteriors, "flat_hdi", "flat_eti", "jeffreys_hdi",
         "jeffreys_eti", "perks_hdi", "perks_eti"; of a rate, or of a function of one (F1 of the Jaccard index), also
         "wald", "wilson", "clopper_pearson"; "delta", and "delta_logit" if the metric is bounded; the bootstrap's
-        "bootstrap_percentile", "bootstrap_basic", "bootstrap_bca". By default all that there are for the metric.
+        "bootstrap_percentile", "bootstrap_basic", "bootstrap_bca". By default all that the metric has.
     confidence : float
         Nominal coverage.
     simulations : int
-        Test sets of each system and size.
+        Number of test sets of each system and size.
     draws, n_resamples : int
-        Of a posterior that has no closed form, and of a bootstrap.
+        Draws of a posterior that has no closed form, and resamples of a bootstrap.
     random_seed, n_jobs, progressbar, folder
-        As in every study: the figures depend on the seed only; with `folder` an interrupted study goes on where it
-        stopped.
+        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
+        be interrupted, resumed and extended.
 
     Returns
     -------
     xarray.Dataset
-        ``coverage`` with its standard error ``coverage_mcse``, mean ``width`` and the share of intervals of
-        ``no_width`` over (method, n, …); ``true`` values of the metric, and the share of test sets in which it is
-        ``undefined``, which are left out for every method alike. The settings are in ``attrs``. (Select a method as
-        ``.sel({"method": "delta"})``: by keyword, xarray takes it for another thing.)
+        ``coverage``, how often the metric lies below and above the interval (``lower_miss``, ``upper_miss``), mean
+        ``width`` and the proportion of intervals of ``no_width`` over (interval, n, …); the proportion of test sets in
+        which the metric is ``undefined``, which are left out for all intervals alike. Each has its Monte Carlo standard
+        error (``coverage_mcse``, …). The metric's ``true`` values are over the leading dims. The settings are in
+        ``attrs``.
 
     Raises
     ------
     ValueError
-        If the cells are no probabilities, or a method is not to be had for the metric.
+        If the cells are no probabilities, or the metric has no such interval.
+
+    Notes
+    -----
+    Test sets have random numbers of their own. An interval that needs simulation depends on its test set and on the
+    seed, so that equal test sets have equal intervals.
 
     Examples
     --------
@@ -112,35 +122,34 @@ def coverage(
     >>> cells = studies.binary_cells(prevalence=0.5, recall=0.95, specificity=0.95)
     >>> study = studies.coverage(cells, "f1", 50, ["flat_hdi", "delta"], simulations=500)
     >>> study["coverage"].round(2).values.ravel()
-    array([0.94, 0.91])
+    array([0.95, 0.92])
     """
     systems = _probabilities(cells)
     classes = systems.sizes["actual"]
-    found = single_valued(metric, systems["actual"].values.tolist(), 1)
-    names = chosen(methods, applicable(found, classes))
+    resolved = single_valued(metric, systems["actual"].values.tolist(), 1)
+    names = interval_names(methods, applicable(resolved, classes))
     sizes = [checks.count("n", size) for size in np.atleast_1d(n).tolist()]
-    effort = Effort(checks.count("draws", draws, least=2), checks.count("n_resamples", n_resamples), 0)
-    settings = {"metric": found.name, "n": sizes, "methods": names, "cells": systems.values.ravel().tolist(),
+    seed = checks.seed(random_seed)
+    simulation = MonteCarlo(checks.count("draws", draws, least=2), checks.count("n_resamples", n_resamples), seed)
+    settings = {"metric": resolved.name, "n": sizes, "methods": names, "cells": systems.values.ravel().tolist(),
                 "confidence": checks.probability("confidence", confidence),
                 "simulations": checks.count("simulations", simulations, least=2), "draws": draws,
-                "n_resamples": n_resamples, "random_seed": checks.seed(random_seed)}  # fmt: skip
+                "n_resamples": n_resamples, "random_seed": seed}  # fmt: skip
     flat = systems.values.reshape(-1, classes**2)
-    batch = min(_BATCH, simulations)
 
-    def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
-        seen = np.stack([rng.multinomial(size, flat, (batch, len(flat))) for size in sizes], 1)
-        seeded = Effort(effort.draws, effort.n_resamples, checks.seed(rng))
-        tables = seen.reshape(-1, classes, classes)
-        return {"intervals": _intervals(tables, found, names, confidence, seeded).reshape(*seen.shape[:-1], -1, 2)}
+    def simulate(_: Sequence[int], rngs: Sequence[np.random.Generator]) -> list[dict[str, Array]]:
+        counts = np.stack([[rng.multinomial(size, flat) for size in sizes] for rng in rngs])
+        tables = counts.reshape(-1, classes, classes)
+        intervals = _intervals(tables, resolved, names, confidence, simulation)
+        return [{"intervals": of_one} for of_one in intervals.reshape(*counts.shape[:-1], -1, 2)]
 
-    results = run(simulate, -(-simulations // batch), settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
-    # (simulation, n, system, method, bound)
-    intervals = results["intervals"].reshape(-1, *results["intervals"].shape[2:])[:simulations]
-    return _summary(intervals, found.evaluate(systems.values, 1), systems, names, sizes, settings)
+    results = run_batches(simulate, simulations, settings, _BATCH,
+                          n_jobs=n_jobs, progressbar=progressbar, folder=folder)  # fmt: skip
+    return _summary(results["intervals"], resolved.evaluate(systems.values, 1), systems, names, sizes, settings)
 
 
 def _probabilities(cells: ArrayLike | xr.DataArray) -> xr.DataArray:
-    """Return cells (…, actual, predicted) as floats, every dim with coordinates."""
+    """Return cells (…, actual, predicted) as floats, with coordinates along every dim."""
     table = table_to_counts(cells, None)
     if not set(CELL_DIMS) <= set(table.dims):
         raise ValueError(f"cells must have dims actual and predicted; they are {table.dims}.")
@@ -155,40 +164,39 @@ def _probabilities(cells: ArrayLike | xr.DataArray) -> xr.DataArray:
 
 
 def _intervals(
-    tables: NDArray[np.integer], metric: Metric, names: Sequence[str], confidence: float, effort: Effort
+    tables: NDArray[np.integer], metric: Metric, names: Sequence[str], confidence: float, simulation: MonteCarlo
 ) -> Array:
-    """Return the intervals of tables, (table, method, 2); NaN where the metric is undefined.
+    """Return the intervals of tables, (table, interval, 2); NaN where the metric is undefined.
 
-    Equal tables have equal intervals, so that each is computed once.
+    Equal tables have equal intervals, so that each is computed once. Random numbers are keyed by coordinates and
+    counts; the coordinate of a table is its counts, not its position, which would depend on the other tables.
     """
-    distinct, place = np.unique(tables, axis=0, return_inverse=True)
-    found = np.full((len(distinct), len(names), 2), np.nan)
+    distinct, position = np.unique(tables, axis=0, return_inverse=True)
+    intervals = np.full((len(distinct), len(names), 2), np.nan)
     defined = np.isfinite(metric.evaluate(distinct, 1))
     if defined.any():
-        cm = ConfusionMatrix.from_table(distinct[defined], dims=["table"])
+        keys = [" ".join(map(str, table)) for table in distinct[defined].reshape(-1, distinct[0].size).tolist()]
+        cm = ConfusionMatrix.from_table(distinct[defined], dims={"table": keys})
         for i, name in enumerate(names):
-            found[defined, i] = METHODS[name](cm, metric, confidence, effort)
-    return found[place]
+            intervals[defined, i] = METHODS[name](cm, metric, confidence, simulation)
+    return intervals[position]
 
 
 def _summary(
     intervals: Array, true: Array, systems: xr.DataArray, names: list[str], sizes: list[int], settings: dict[str, Any]
 ) -> xr.Dataset:
-    """Return coverages and widths of intervals (simulation, n, system, method, 2)."""
+    """Return coverages and widths of intervals (simulation, n, system, interval, 2)."""
     lower, upper = np.moveaxis(intervals, (-1, 3), (0, 2))
-    known = np.isfinite(lower).any(1, keepdims=True)
-    covered = (lower <= true.ravel()) & (true.ravel() <= upper)
+    defined = np.isfinite(lower).any(1, keepdims=True)
+    outcomes = {**interval_outcomes(lower, upper, true.ravel()), "no_width": upper == lower}
+    means = monte_carlo_means(outcomes, defined) | monte_carlo_means({"undefined": ~defined[:, 0]})
     leading = systems.dims[:-2]
-    dims, shape = ("method", "n", *leading), systems.shape[:-2]
-    rate = mean(covered, known)
-    figures = {
-        "coverage": rate,
-        "coverage_mcse": np.sqrt(rate * (1 - rate) / np.maximum(known.sum(0), 1)),
-        "width": mean(upper - lower, known),
-        "no_width": mean(upper == lower, known),
+    dims = ("interval", "n", *leading)
+    shape = len(names), len(sizes), *systems.shape[:-2]
+    variables = {
+        name: (dims, values.reshape(shape)) if values.ndim == 3 else (dims[1:], values.reshape(shape[1:]))
+        for name, values in means.items()
     }
-    variables = {name: (dims, values.reshape(len(names), len(sizes), *shape)) for name, values in figures.items()}
-    variables["undefined"] = dims[1:], 1 - known.mean(0).reshape(len(sizes), *shape)
     variables["true"] = leading, true
     coords = {name: value for name, value in systems.coords.items() if set(value.dims) <= set(leading)}
-    return xr.Dataset(variables, {"method": names, "n": sizes, **coords}, settings)
+    return xr.Dataset(variables, {"interval": names, "n": sizes, **coords}, settings)

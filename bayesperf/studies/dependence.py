@@ -15,9 +15,10 @@ from bayesperf.core import checks
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.sequences.simulate import chain_with_rates
+from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
 from bayesperf.studies.run import run
 
-# Of the chain that each model takes samples for.
+# The order of the Markov chain that each model assumes.
 ORDERS = {"independent": 0, "markov": 1}
 
 
@@ -45,7 +46,7 @@ def dependence(
     Parameters
     ----------
     persistence : array-like (k,)
-        Of the actual label and of the prediction alike; 0.5 is independence.
+        Of the actual labels and of the predictions' errors alike; 0.5 is independence.
     n : int
         Samples in a sequence.
     prevalence, recall, specificity : float
@@ -53,19 +54,19 @@ def dependence(
     metric : str or Metric
         Any metric of a matrix of two classes.
     simulations : int
-        How many.
+        Number of sequences at each persistence.
     prob : float
         Probability of the intervals.
     random_seed, n_jobs, progressbar, folder
-        As in every study: the figures depend on the seed only; with `folder` an interrupted study goes on where it
-        stopped.
+        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
+        be interrupted, resumed and extended.
 
     Returns
     -------
     xarray.Dataset
-        ``coverage`` and mean ``width`` over (model, persistence), model "independent" or "markov", with their
-        standard errors ``coverage_mcse`` and ``width_mcse``. The settings and the metric's ``true`` value are in
-        ``attrs``.
+        ``coverage``, how often the metric lies below and above the interval (``lower_miss``, ``upper_miss``), and mean
+        ``width`` over (model, persistence), model "independent" or "markov", each with its Monte Carlo standard error
+        (``coverage_mcse``, …). The settings and the metric's ``true`` value are in ``attrs``.
 
     Raises
     ------
@@ -80,29 +81,23 @@ def dependence(
     array([0.94, 0.61])
     """
     grid = checks.vector("persistence", persistence).tolist()
-    found = single_valued(metric, [0, 1], 1)
+    resolved = single_valued(metric, [0, 1], 1)
     rates: dict[str, Any] = {"prevalence": prevalence, "recall": recall, "specificity": specificity}
     chains = [chain_with_rates(p, p, **rates) for p in grid]
-    # All have the same long-run cells.
-    true = found.evaluate(chains[0].stationary_cells(), 1).item()
-    settings = {"persistence": grid, "n": checks.count("n", n, least=2), **rates, "metric": found.name,
+    # All chains have the same long-run cells.
+    true = resolved.evaluate(chains[0].stationary_cells(), 1).item()
+    settings = {"persistence": grid, "n": checks.count("n", n, least=2), **rates, "metric": resolved.name,
                 "simulations": checks.count("simulations", simulations), "prob": checks.probability("prob", prob),
                 "random_seed": checks.seed(random_seed)}  # fmt: skip
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, NDArray[np.float64]]:
-        return {"intervals": np.array([_intervals(p, n, rates, found, prob, rng) for p in grid])}
+        return {"intervals": np.array([_intervals(p, n, rates, resolved, prob, rng) for p in grid])}
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     lower, upper = np.moveaxis(results["intervals"], -1, 0)
-    covered, width = (lower <= true) & (true <= upper), upper - lower
-    variables = {
-        "coverage": covered.mean(0),
-        "coverage_mcse": covered.std(0) / np.sqrt(simulations),
-        "width": width.mean(0),
-        "width_mcse": width.std(0) / np.sqrt(simulations),
-    }
+    means = monte_carlo_means(interval_outcomes(lower, upper, true))
     return xr.Dataset(
-        {name: (("model", "persistence"), values.T) for name, values in variables.items()},
+        {name: (("model", "persistence"), values.T) for name, values in means.items()},
         {"model": list(ORDERS), "persistence": grid},
         {**settings, "true": true, "ci_kind": "eti"},
     )

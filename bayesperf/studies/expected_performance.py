@@ -19,9 +19,10 @@ from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.epc import epc
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
+from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
 from bayesperf.studies.run import run
 
-# What draws the bands.
+# How the bands are drawn: the arguments of `bayesperf.epc`.
 _BANDS: dict[str, dict[str, Any]] = {
     "posterior": {},
     "haldane": {"prior": "haldane"},
@@ -48,10 +49,10 @@ def expected_performance(
     """Return the coverage and width of bands around expected performance curves of normal scores.
 
     Each simulation draws a development and a test set: scores of negatives are N(0, 1), of positives N(separation, 1).
-    Bands by "posterior" (of a flat prior), "haldane" (of none) and "bootstrap" should cover the metric that scores of
-    these distributions have at the thresholds chosen. Of the band that draws the development set too, "both_another" is
-    how often it covers the metric at the thresholds that another development set chooses, and "both_mean" its mean over
-    development sets.
+    Bands by "posterior" (with a flat prior), "haldane" (with none) and "bootstrap" should cover the metric that scores
+    of these distributions have at the thresholds selected on the development set. For the band that resamples the
+    development set too, "both_another" is about the metric at the thresholds selected on another development set, and
+    "both_mean" about its mean over development sets.
 
     Parameters
     ----------
@@ -64,20 +65,20 @@ def expected_performance(
     alphas : array-like (a,), optional
         By default 0.05, 0.10, …, 0.95.
     simulations : int
-        How many.
+        Number of pairs of data sets for each `n`.
     prob : float
         Probability of the bands.
     random_seed, n_jobs, progressbar, folder
-        As in every study: the figures depend on the seed only; with `folder` an interrupted study goes on where it
-        stopped.
+        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
+        be interrupted, resumed and extended.
 
     Returns
     -------
     xarray.Dataset
-        ``coverage`` and mean ``width`` of pointwise bands over (analysis, n, alpha), ``whole_coverage`` of simultaneous
-        ones, of the whole curve, over (analysis, n), and ``mean`` true performance over (n, alpha); with their
-        standard errors ``coverage_mcse``, ``width_mcse``, ``whole_coverage_mcse``, ``mean_mcse``. Settings are in
-        ``attrs``.
+        ``coverage``, how often the true metric lies below and above the band (``lower_miss``, ``upper_miss``), and mean
+        ``width`` of pointwise bands over (analysis, n, alpha); ``whole_coverage`` of whole curves by simultaneous bands
+        over (analysis, n); ``mean`` true performance over (n, alpha). Each has its Monte Carlo standard error
+        (``coverage_mcse``, …). The settings are in ``attrs``.
 
     Examples
     --------
@@ -90,9 +91,9 @@ def expected_performance(
     sizes = [checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
     grid = criteria.grid(np.arange(1, 20) / 20 if alphas is None else alphas)
     checks.one_of("criterion", criterion, criteria.CRITERIA)
-    found = single_valued(metric, [0, 1], 1)
+    resolved = single_valued(metric, [0, 1], 1)
     separation = checks.number("separation", separation)
-    settings = {"n": sizes, "separation": separation, "criterion": criterion, "metric": found.name,
+    settings = {"n": sizes, "separation": separation, "criterion": criterion, "metric": resolved.name,
                 "alphas": grid.tolist(), "draws": checks.count("draws", draws, least=2),
                 "simulations": checks.count("simulations", simulations), "prob": checks.probability("prob", prob),
                 "random_seed": checks.seed(random_seed)}  # fmt: skip
@@ -102,10 +103,10 @@ def expected_performance(
         for size in sizes:
             y = np.repeat([0, 1], size)
             dev, test = ((y, rng.normal(separation * y)) for _ in range(2))
-            options: dict[str, Any] = {"criterion": criterion, "metric": found, "alphas": grid, "draws": draws}
+            options: dict[str, Any] = {"criterion": criterion, "metric": resolved, "alphas": grid, "draws": draws}
             seed = int(rng.integers(2**63))
-            curves = [epc(dev, test, **options, **own, random_seed=seed) for own in _BANDS.values()]
-            marginals = [curve.posterior[found] for curve in curves]
+            curves = [epc(dev, test, **options, **arguments, random_seed=seed) for arguments in _BANDS.values()]
+            marginals = [curve.posterior[resolved] for curve in curves]
             bands.append([[band(marginal, prob, kind).values for kind in KINDS] for marginal in marginals])
             true.append(_true(curves[0], separation))
         return {"bands": np.array(bands), "true": np.array(true)}
@@ -115,7 +116,7 @@ def expected_performance(
 
 
 def _true(curve: ExpectedPerformanceCurve, separation: float) -> Array:
-    """Return the metric (a,) that normal scores have at the thresholds of a curve, if classes are equally frequent."""
+    """Return the metric (a,) of normal scores at the thresholds of a curve, with classes equally frequent."""
     negative, positive = ((ndtr(shift - curve.thresholds[0]), ndtr(curve.thresholds[0] - shift))
                           for shift in (0.0, separation))  # fmt: skip
     cells = np.stack([np.stack(row[::-1], -1) for row in (negative, positive)], -2)
@@ -124,20 +125,20 @@ def _true(curve: ExpectedPerformanceCurve, separation: float) -> Array:
 
 def _summary(results: Mapping[str, Array], settings: dict[str, Any], sizes: list[int], grid: Array) -> xr.Dataset:
     """Return coverages and widths of bands (simulation, n, band, kind, alpha, 2)."""
-    true, (lower, upper) = results["true"], np.moveaxis(results["bands"], -1, 0)
-    places = {name: i for i, name in enumerate(_BANDS)}
-    rows = {name: (place, true) for name, place in places.items() if name != "both"}
-    rows["both_another"] = places["both"], np.roll(true, 1, axis=0)
-    rows["both_mean"] = places["both"], np.broadcast_to(true.mean(0), true.shape)
-    bounds = [(lower[:, :, place], upper[:, :, place], target[:, :, None]) for place, target in rows.values()]
-    covered = np.stack([(low <= target) & (target <= high) for low, high, target in bounds], 1)
-    width = np.stack([high - low for low, high, _ in bounds], 1)
-    each = {
-        "coverage": (("analysis", "n", "alpha"), covered[..., 0, :]),
-        "width": (("analysis", "n", "alpha"), width[..., 0, :]),
-        "whole_coverage": (("analysis", "n"), covered[..., 1, :].all(-1)),
-        "mean": (("n", "alpha"), true),
-    }
-    variables = {name: (dims, values.mean(0)) for name, (dims, values) in each.items()}
-    variables |= {f"{name}_mcse": (dims, values.std(0) / np.sqrt(len(values))) for name, (dims, values) in each.items()}
-    return xr.Dataset(variables, {"analysis": list(rows), "n": sizes, "alpha": grid}, settings)
+    true, names = results["true"], list(_BANDS)
+    # Each analysis is about a band and what it should cover, (simulation, n, alpha).
+    analyses = {name: (name, true) for name in names if name != "both"}
+    analyses["both_another"] = "both", np.roll(true, 1, axis=0)
+    analyses["both_mean"] = "both", np.broadcast_to(true.mean(0), true.shape)
+    bands = np.stack([results["bands"][:, :, names.index(name)] for name, _ in analyses.values()], 1)
+    targets = np.stack([target for _, target in analyses.values()], 1)
+    # (simulation, analysis, n, kind, alpha)
+    outcomes = interval_outcomes(bands[..., 0], bands[..., 1], targets[..., None, :])
+    pointwise, simultaneous = (KINDS.index(kind) for kind in ("pointwise", "simultaneous"))
+    whole = outcomes["coverage"][..., simultaneous, :].all(-1)
+    values = {name: outcome[..., pointwise, :] for name, outcome in outcomes.items()}
+    means = monte_carlo_means(values | {"whole_coverage": whole, "mean": true})
+    dims: dict[str, tuple[str, ...]] = dict.fromkeys(outcomes, ("analysis", "n", "alpha"))
+    dims |= {"whole_coverage": ("analysis", "n"), "mean": ("n", "alpha")}
+    variables = {name: (dims[name.removesuffix("_mcse")], mean) for name, mean in means.items()}
+    return xr.Dataset(variables, {"analysis": list(analyses), "n": sizes, "alpha": grid}, settings)

@@ -1,4 +1,4 @@
-"""The intervals that studies of coverage set side by side, by name."""
+"""The intervals that studies set side by side, by name."""
 
 from __future__ import annotations
 
@@ -17,115 +17,113 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
-from bayesperf.intervals.proportion import METHODS as PROPORTIONS
+from bayesperf.intervals.proportion import METHODS as FREQUENTIST_OF_PROPORTIONS
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion
 from bayesperf.metrics.metric import ARGUMENTS, Metric
 from bayesperf.posteriors.dirichlet import posterior
 
 KINDS = ("hdi", "eti")
-# Pseudo-counts on either side of a rate.
-_WEIGHTS = {"flat": 1.0, "jeffreys": 0.5}
-OF_RATES = (*PROPORTIONS, *(f"{prior}_{kind}" for prior, kind in product(_WEIGHTS, KINDS)))
 
 
-def chosen(methods: Sequence[str] | None, known: Sequence[str]) -> list[str]:
-    """Return the methods named, by default all."""
+def interval_names(methods: Sequence[str] | None, available: Sequence[str]) -> list[str]:
+    """Return the names of the intervals to study: those listed, or all that are available."""
     if methods is None:
-        return list(known)
+        return list(available)
     if isinstance(methods, str):
         raise TypeError(f"methods must be a sequence of names; it is the string {methods!r}. Write [{methods!r}].")
-    names = [checks.one_of("methods", name, known) for name in methods]
+    names = [checks.one_of("methods", name, available) for name in methods]
     if not names or len(set(names)) < len(names):
         raise ValueError(f"methods must name at least one, and none twice; they are {list(methods)}.")
     return names
 
 
-def mean(values: NDArray[Any], known: NDArray[np.bool_]) -> Array:
-    """Return means over simulations (the first axis) of what is known; NaN where nothing is."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(known, values, 0).sum(0) / known.sum(0))
+# ── Intervals for a rate ──
+
+# The Beta prior's parameter, the same for successes and failures.
+_PSEUDO_COUNTS = {"flat": 1.0, "jeffreys": 0.5}
+OF_RATES = (*FREQUENTIST_OF_PROPORTIONS, *(f"{prior}_{kind}" for prior, kind in product(_PSEUDO_COUNTS, KINDS)))
 
 
-# ── Of a rate ──
-
-
-def of_rate(method: str, successes: NDArray[np.int64], trials: int, confidence: float) -> Array:
-    """Return the intervals of a rate (k, 2), of each number of successes (k,)."""
-    if method in PROPORTIONS:
-        return _proportion(successes, np.full_like(successes, trials), method, confidence)
-    prior, kind = method.split("_")
-    a = successes.astype(float)[:, None] + _WEIGHTS[prior]
-    beta = Beta(a, trials + 2 * _WEIGHTS[prior] - a)
+def rate_intervals(name: str, successes: NDArray[np.int64], trials: int, confidence: float) -> Array:
+    """Return the interval for a rate at each number of successes, (k, 2)."""
+    if name in FREQUENTIST_OF_PROPORTIONS:
+        return _proportion_intervals(successes, np.full_like(successes, trials), name, confidence)
+    prior, kind = name.split("_")
+    a = successes.astype(float)[:, None] + _PSEUDO_COUNTS[prior]
+    beta = Beta(a, trials + 2 * _PSEUDO_COUNTS[prior] - a)
     tails = np.array([[(1 - confidence) / 2, (1 + confidence) / 2]])
     return beta.hdi(confidence) if kind == "hdi" else beta.ppf(tails)
 
 
-def _proportion(successes: NDArray[Any], trials: NDArray[Any], method: str, confidence: float) -> Array:
+def _proportion_intervals(successes: NDArray[Any], trials: NDArray[Any], method: str, confidence: float) -> Array:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of no width: what that costs is what is studied
+        # A warning says that an interval has no width: the study counts these.
+        warnings.simplefilter("ignore")
         return np.asarray(intervals.proportion(successes, trials, confidence=confidence, method=method))
 
 
-# ── Of any metric ──
+# ── Intervals for any metric ──
 
 
 @dataclass(frozen=True)
-class Effort:
-    """What intervals by simulation take: draws of a posterior, resamples of a bootstrap, a seed."""
+class MonteCarlo:
+    """How intervals that need simulation are simulated: draws of a posterior, resamples of a bootstrap, and a seed."""
 
     draws: int
     n_resamples: int
     random_seed: int
 
 
-Method = Callable[[ConfusionMatrix, Metric, float, Effort], Array]
+# Matrices, metric and confidence to intervals (…, 2).
+IntervalMethod = Callable[[ConfusionMatrix, Metric, float, MonteCarlo], Array]
 
 
-def _posterior(
-    cm: ConfusionMatrix, metric: Metric, confidence: float, effort: Effort, *, prior: str, kind: Any
+def _credible(
+    cm: ConfusionMatrix, metric: Metric, confidence: float, simulation: MonteCarlo, *, prior: str, kind: Any
 ) -> Array:
-    after = posterior(cm, prior, draws=effort.draws, random_seed=effort.random_seed)
-    return after[metric].interval(confidence, kind).values
+    result = posterior(cm, prior, draws=simulation.draws, random_seed=simulation.random_seed)
+    return result[metric].interval(confidence, kind).values
 
 
-def _by_share(cm: ConfusionMatrix, metric: Metric, confidence: float, _: Effort, *, method: str) -> Array:
-    """Return the interval of the share that the metric is, or is an increasing function of."""
+def _of_proportion(cm: ConfusionMatrix, metric: Metric, confidence: float, _: MonteCarlo, *, method: str) -> Array:
+    """Return the interval of the proportion that the metric is, or is an increasing function of."""
     form = metric.exact_form(len(cm.labels))
     assert isinstance(form, Proportion | IncreasingFunction)
-    share = form if isinstance(form, Proportion) else form.proportion
+    proportion = form if isinstance(form, Proportion) else form.proportion
     cells, position = cm.counts.values, 1 if cm.pos_label is None else cm.labels.index(cm.pos_label)
     successes, failures = (
-        np.sum([ARGUMENTS[name](cells, position) for name in names], 0) for names in (share.success, share.failure)
+        np.sum([ARGUMENTS[name](cells, position) for name in names], 0)
+        for names in (proportion.success, proportion.failure)
     )
-    limits = _proportion(successes, successes + failures, method, confidence)
+    limits = _proportion_intervals(successes, successes + failures, method, confidence)
     return limits if isinstance(form, Proportion) else np.asarray(form.forward(limits))
 
 
-def _delta(cm: ConfusionMatrix, metric: Metric, confidence: float, _: Effort, *, transform: str | None = None) -> Array:
+def _delta(
+    cm: ConfusionMatrix, metric: Metric, confidence: float, _: MonteCarlo, *, transform: str | None = None
+) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return np.asarray(intervals.delta(cm, metric, confidence=confidence, transform=transform))
 
 
-def _bootstrap(cm: ConfusionMatrix, metric: Metric, confidence: float, effort: Effort, *, method: str) -> Array:
+def _bootstrap(cm: ConfusionMatrix, metric: Metric, confidence: float, simulation: MonteCarlo, *, method: str) -> Array:
+    resamples, seed = simulation.n_resamples, simulation.random_seed
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = intervals.bootstrap(
-            cm, metric, confidence, method, effort.n_resamples, effort.random_seed, progressbar=False
-        )
-    return np.asarray(found)
+        return np.asarray(intervals.bootstrap(cm, metric, confidence, method, resamples, seed, progressbar=False))
 
 
-BAYESIAN: dict[str, Method] = {
-    f"{prior}_{kind}": partial(_posterior, prior=prior, kind=kind)
+BAYESIAN: dict[str, IntervalMethod] = {
+    f"{prior}_{kind}": partial(_credible, prior=prior, kind=kind)
     for prior, kind in product(("flat", "jeffreys", "perks"), KINDS)
 }
-BY_SHARE: dict[str, Method] = {
-    method: partial(_by_share, method=method) for method in ("wald", "wilson", "clopper_pearson")
+OF_PROPORTIONS: dict[str, IntervalMethod] = {
+    method: partial(_of_proportion, method=method) for method in ("wald", "wilson", "clopper_pearson")
 }
-METHODS: dict[str, Method] = {
+METHODS: dict[str, IntervalMethod] = {
     **BAYESIAN,
-    **BY_SHARE,
+    **OF_PROPORTIONS,
     "delta": _delta,
     "delta_logit": partial(_delta, transform="logit"),
     "bootstrap_percentile": partial(_bootstrap, method="percentile"),
@@ -135,8 +133,8 @@ METHODS: dict[str, Method] = {
 
 
 def applicable(metric: Metric, classes: int) -> list[str]:
-    """Return the methods there are for a metric of so many classes."""
-    is_share = isinstance(metric.exact_form(classes), Proportion | IncreasingFunction)
+    """Return the names of the intervals available for a metric, given the number of classes."""
+    is_proportion = isinstance(metric.exact_form(classes), Proportion | IncreasingFunction)
     has_odds = np.isfinite(metric.bounds).all()
-    left_out = {*(() if is_share else BY_SHARE), *(() if has_odds else ("delta_logit",))}
-    return [name for name in METHODS if name not in left_out]
+    unavailable = {*(() if is_proportion else OF_PROPORTIONS), *(() if has_odds else ("delta_logit",))}
+    return [name for name in METHODS if name not in unavailable]

@@ -14,10 +14,11 @@ from bayesperf.comparison.compare import compare
 from bayesperf.core import checks
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
 from bayesperf.studies.run import run
 
 ANALYSES = ("paired", "independent")
-# Whether the systems are right, by outcome.
+# Whether the first and the second system are right, for each outcome.
 _RIGHT = np.array([[True, True], [True, False], [False, True], [False, False]])
 
 
@@ -48,18 +49,19 @@ def pairing(
     accuracy : tuple of two float
         Of the systems.
     simulations : int
-        How many.
+        Number of test sets at each correlation.
     prob : float
         Probability of the intervals.
     random_seed, n_jobs, progressbar, folder
-        As in every study: the figures depend on the seed only; with `folder` an interrupted study goes on where it
-        stopped.
+        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
+        be interrupted, resumed and extended.
 
     Returns
     -------
     xarray.Dataset
-        ``coverage`` and mean ``width`` over (analysis, correlation), analysis "paired" or "independent", with their
-        standard errors ``coverage_mcse`` and ``width_mcse``. The settings and the ``true`` difference are in ``attrs``.
+        ``coverage``, how often the difference lies below and above the interval (``lower_miss``, ``upper_miss``), and
+        mean ``width`` over (analysis, correlation), analysis "paired" or "independent", each with its Monte Carlo
+        standard error (``coverage_mcse``, …). The settings and the ``true`` difference are in ``attrs``.
 
     Raises
     ------
@@ -76,63 +78,57 @@ def pairing(
     """
     grid = checks.vector("correlation", correlation)
     first, second = (checks.probability("accuracy", value) for value in accuracy)
-    shares = _joint_shares(grid, first, second)
+    probabilities = _outcome_probabilities(grid, first, second)
     settings = {"correlation": grid.tolist(), "n": checks.count("n", n), "accuracy": [first, second],
                 "simulations": checks.count("simulations", simulations), "prob": checks.probability("prob", prob),
                 "random_seed": checks.seed(random_seed)}  # fmt: skip
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, NDArray[np.float64]]:
-        return {"intervals": _intervals(np.array([_outcomes(n, share, rng) for share in shares]), prob)}
+        return {"intervals": _intervals(np.array([_outcomes(n, p, rng) for p in probabilities]), prob)}
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     lower, upper = np.moveaxis(results["intervals"], -1, 0)
     true = first - second
-    covered, width = (lower <= true) & (true <= upper), upper - lower
-    variables = {
-        "coverage": covered.mean(0),
-        "coverage_mcse": covered.std(0) / np.sqrt(simulations),
-        "width": width.mean(0),
-        "width_mcse": width.std(0) / np.sqrt(simulations),
-    }
+    means = monte_carlo_means(interval_outcomes(lower, upper, true))
     return xr.Dataset(
-        {name: (("analysis", "correlation"), values.T) for name, values in variables.items()},
+        {name: (("analysis", "correlation"), values.T) for name, values in means.items()},
         {"analysis": list(ANALYSES), "correlation": grid},
         {**settings, "true": true, "ci_kind": "eti"},
     )
 
 
-def _joint_shares(correlation: NDArray[np.float64], first: float, second: float) -> NDArray[np.float64]:
-    """Return the shares of examples that both systems get right, the first alone, the second alone, and neither."""
+def _outcome_probabilities(correlation: NDArray[np.float64], first: float, second: float) -> NDArray[np.float64]:
+    """Return the probabilities that both systems are right, the first alone, the second alone, and neither."""
     both = first * second + correlation * np.sqrt(first * (1 - first) * second * (1 - second))
-    shares = np.stack([both, first - both, second - both, 1 - first - second + both], -1)
-    if (shares < 0).any():
+    probabilities = np.stack([both, first - both, second - both, 1 - first - second + both], -1)
+    if (probabilities < 0).any():
         raise ValueError(
             f"correlation: the errors of systems with accuracies {first} and {second} cannot be correlated by "
-            f"{correlation[(shares < 0).any(-1)][0]}."
+            f"{correlation[(probabilities < 0).any(-1)][0]}."
         )
-    return shares
+    return probabilities
 
 
-def _outcomes(n: int, share: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return how many of n examples of either class have each outcome, (class, outcome)."""
-    of_both = rng.multinomial(n, share)
-    of_first = rng.binomial(of_both, 0.5)
-    return np.stack([of_first, of_both - of_first])
+def _outcomes(n: int, probabilities: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return how many of n examples have each outcome, (class, outcome); the classes are equally frequent."""
+    total = rng.multinomial(n, probabilities)
+    negatives = rng.binomial(total, 0.5)
+    return np.stack([negatives, total - negatives])
 
 
 def _intervals(outcomes: NDArray[np.int64], prob: float) -> NDArray[np.float64]:
-    """Return the intervals (test set, analysis, 2) of so many examples (test set, class, outcome)."""
+    """Return the intervals (test set, analysis, 2) from numbers of examples (test set, class, outcome)."""
     examples = np.arange(outcomes.sum())
     test_set, actual, outcome = np.repeat(np.indices(outcomes.shape).reshape(3, -1), outcomes.ravel(), axis=1)
     predicted = [np.where(right, actual, 1 - actual) for right in _RIGHT.T[:, outcome]]
-    same = ConfusionMatrix.from_predictions(
+    paired = ConfusionMatrix.from_predictions(
         np.tile(actual, 2),
         np.concatenate(predicted),
         by={"test_set": np.tile(test_set, 2), "model": np.repeat(["first", "second"], len(examples))},
         example=np.tile(examples, 2),
         labels=[0, 1],
     )
-    # The same counts, without their mark of being of the same examples.
-    apart = posterior(ConfusionMatrix(same.counts.drop_attrs()))
-    comparisons = (compare(same, metric="accuracy"), compare(apart, metric="accuracy"))
-    return np.stack([each.difference.eti(prob).values.reshape(-1, 2) for each in comparisons], 1)
+    # The same counts, without the record that both systems saw the same examples.
+    independent = posterior(ConfusionMatrix(paired.counts.drop_attrs()))
+    comparisons = (compare(paired, metric="accuracy"), compare(independent, metric="accuracy"))
+    return np.stack([comparison.difference.eti(prob).values.reshape(-1, 2) for comparison in comparisons], 1)

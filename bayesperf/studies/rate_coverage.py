@@ -11,10 +11,11 @@ from scipy import stats
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.studies.methods import OF_RATES, chosen, of_rate
-from bayesperf.studies.run import each
+from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes
+from bayesperf.studies.methods import OF_RATES, interval_names, rate_intervals
+from bayesperf.studies.run import parallel_map
 
-# Probabilities held at once.
+# Largest number of probabilities in memory at once.
 _BLOCK = 2_000_000
 
 
@@ -26,7 +27,7 @@ def rate_coverage(
     *,
     n_jobs: int | None = None,
 ) -> xr.Dataset:
-    """Return the exact coverage and mean width of intervals for a rate: of accuracy, recall, precision, specificity.
+    """Return the exact coverage and mean width of intervals for a rate: accuracy, recall, precision or specificity.
 
     Of n trials with success probability p, k succeed with the binomial probability, and an interval I(k) covers with
     the sum of those probabilities over all k whose interval holds p.
@@ -34,7 +35,7 @@ def rate_coverage(
     Parameters
     ----------
     n : int or array-like of int
-        Trials. Several add a dim.
+        Number of trials. Several add a dim.
     methods : sequence of str, optional
         "wald", "wilson", "agresti_coull", "agresti_coull_add2", "clopper_pearson", "jeffreys" (those of
         `bayesperf.intervals.proportion`), and the posterior's highest-density and equal-tailed intervals "flat_hdi",
@@ -44,18 +45,18 @@ def rate_coverage(
     confidence : float
         Nominal coverage.
     n_jobs : int, optional
-        How many of several n at once (joblib).
+        Number of values of `n` computed in parallel (joblib).
 
     Returns
     -------
     xarray.Dataset
-        ``coverage`` and mean ``width`` over (method, p), or (method, n, p) for several n. The settings are in
-        ``attrs``. (Select a method as ``.sel({"method": "wilson"})``: by keyword, xarray takes it for another thing.)
+        ``coverage``, the probabilities that p lies below and above the interval (``lower_miss``, ``upper_miss``), and
+        mean ``width`` over (interval, p), or (interval, n, p) for several n. The settings are in ``attrs``.
 
     Raises
     ------
     ValueError
-        If there is no such method, or a rate is outside [0, 1].
+        If there is no such interval, or a rate is outside [0, 1].
 
     Notes
     -----
@@ -73,26 +74,27 @@ def rate_coverage(
     rates = np.arange(1, 1000) / 1000 if p is None else checks.vector("p", p)
     if not ((rates >= 0) & (rates <= 1)).all():
         raise ValueError(f"p must be rates in [0, 1]; it holds {rates[(rates < 0) | (rates > 1)][0]}.")
-    names = chosen(methods, OF_RATES)
+    names = interval_names(methods, OF_RATES)
     settings = {"n": sizes, "methods": names, "confidence": checks.probability("confidence", confidence)}
-    figures = np.stack(each(_exact, ((size, names, rates, confidence) for size in sizes), n_jobs), 1)
-    dims = ("method", "n", "p")
-    variables = {"coverage": (dims, figures[..., 0]), "width": (dims, figures[..., 1])}
-    study = xr.Dataset(variables, {"method": names, "n": sizes, "p": rates}, settings)
+    figures = parallel_map(_exact, ((size, names, rates, confidence) for size in sizes), n_jobs)
+    dims = ("interval", "n", "p")
+    variables = {name: (dims, np.stack([of_size[name] for of_size in figures], 1)) for name in OUTCOMES}
+    study = xr.Dataset(variables, {"interval": names, "n": sizes, "p": rates}, settings)
     return study if np.ndim(n) else study.isel(n=0)
 
 
-def _exact(n: int, names: Sequence[str], rates: Array, confidence: float) -> Array:
-    """Return coverage and mean width, (method, p, 2)."""
+def _exact(n: int, names: Sequence[str], rates: Array, confidence: float) -> dict[str, Array]:
+    """Return each of `OUTCOMES` on average, (interval, p)."""
     k = np.arange(n + 1)
-    ends = np.stack([of_rate(name, k, n, confidence) for name in names])
-    found = np.empty((len(names), len(rates), 2))
+    bounds = np.stack([rate_intervals(name, k, n, confidence) for name in names])
+    figures = {name: np.empty((len(names), len(rates))) for name in OUTCOMES}
     step = max(_BLOCK // (n + 1), 1)
     for start in range(0, len(rates), step):
         block = slice(start, start + step)
         probability = np.asarray(stats.binom.pmf(k, n, rates[block, None]))
-        found[:, block, 1] = (ends[..., 1] - ends[..., 0]) @ probability.T
-        for i, (lower, upper) in enumerate(np.moveaxis(ends, -1, 1)):
-            inside = (lower <= rates[block, None]) & (rates[block, None] <= upper)
-            found[i, block, 0] = (probability * inside).sum(-1)
-    return found
+        figures["width"][:, block] = np.diff(bounds)[..., 0] @ probability.T
+        for i, (lower, upper) in enumerate(np.moveaxis(bounds, -1, 1)):
+            outcomes = interval_outcomes(lower, upper, rates[block, None])
+            for name in ("coverage", "lower_miss", "upper_miss"):
+                figures[name][i, block] = (probability * outcomes[name]).sum(-1)
+    return figures

@@ -19,8 +19,9 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
-from bayesperf.studies.methods import mean
-from bayesperf.studies.predictive_spread import DISTRIBUTIONS, cells_of_each
+from bayesperf.studies.cell_draws import DISTRIBUTIONS, cell_draws
+from bayesperf.studies.estimators import with_random_state
+from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
 from bayesperf.studies.run import run
 
 
@@ -42,7 +43,7 @@ def repeated_splits(
 ) -> xr.Dataset:
     """Return how often intervals from one test set hold the score on a second one (Caelen 2017, Alg. 3).
 
-    Each simulation deals the examples into three parts alike, stratified by class: a classifier is trained on the
+    Each simulation splits the examples into three equal parts, stratified by class: a classifier is trained on the
     first, intervals are computed from its confusion matrix on the second, and it is scored on the third.
 
     Parameters
@@ -52,44 +53,45 @@ def repeated_splits(
     X, y : array-like
         Features and labels of one data set.
     metrics : sequence of str or Metric
-        Each with one value a matrix.
+        Metrics with a single value.
     prob : array-like (p,)
         Probabilities of the intervals.
     prior : str or Prior, optional
-        Of the posterior; as in `bayesperf.posterior`.
+        Prior of the posterior, as in `bayesperf.posterior`.
     pos_label : label, optional
         The positive class of a binary problem; inferred for {0, 1}, {-1, 1} and {False, True}.
     draws : int
-        Behind each interval.
+        Number of draws behind each interval.
     simulations : int
-        How many splits.
+        Number of splits.
     random_seed, n_jobs, progressbar, folder
-        As in every study: the figures depend on the seed only; with `folder` an interrupted study goes on where it
-        stopped.
+        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
+        be interrupted, resumed and extended.
 
     Returns
     -------
     xarray.Dataset
-        ``coverage`` of the score on the third part and mean ``width`` of highest-density intervals over (distribution,
-        metric, prob), with the standard error ``coverage_mcse`` of so many splits of these data; the mean ``score`` and
-        the share ``undefined`` of scores (which the others leave out) over metric. The settings are in ``attrs``.
+        ``coverage`` of the score on the third part by highest-density intervals, how often the score lies below and
+        above them (``lower_miss``, ``upper_miss``), and their mean ``width``, over (distribution, metric, prob); the
+        mean ``score`` and the proportion of ``undefined`` scores (which the others leave out) over metric. Each has its
+        Monte Carlo standard error (``coverage_mcse``, …) over splits of these data. The settings are in ``attrs``.
 
     Raises
     ------
     ImportError
         If scikit-learn is not installed.
     ValueError
-        If a class has fewer than three examples, or a metric has no one value.
+        If a class has fewer than three examples, or a metric has several values.
 
     Notes
     -----
-    Three distributions answer two questions. "predictive" is of the score on a new test set of the same size: its
-    intervals should hold the second score with frequency `prob`. "posterior" is of the classifier's own metric and
-    "bootstrap" of the score on resampled examples: neither allows for the luck of the second test set, which doubles
-    the variance, so that an interval of 90 % holds about 2Φ(1.645/√2) − 1 = 76 % of its scores. That is no fault of
-    theirs, but it is another question.
+    Three distributions answer two questions. "predictive" is that of the score on a new test set of the same size: its
+    intervals should hold the second score with frequency `prob`. "posterior" is that of the classifier's own metric and
+    "bootstrap" that of the score on resampled examples: neither allows for the luck of the second test set, which
+    doubles the variance, so that a 90 % interval holds about 2Φ(1.645/√2) − 1 = 76 % of the second scores. That is no
+    fault of theirs: they answer another question.
 
-    Near a bound few scores are possible and none of this is exact.
+    Near the bounds of a metric few scores are possible, and none of this is exact.
 
     Examples
     --------
@@ -108,40 +110,43 @@ def repeated_splits(
     smallest = min((np.asarray(y) == label).sum() for label in classes)
     if smallest < 3:
         raise ValueError(f"y: a class has {smallest} examples, and each of three parts needs one.")
-    place = positive_label(classes.tolist(), pos_label)
-    at = None if place is None else classes.tolist().index(place)
-    found = [single_valued(metric, classes.tolist(), at) for metric in metrics]
+    pos_label = positive_label(classes.tolist(), pos_label)
+    position = None if pos_label is None else classes.tolist().index(pos_label)
+    resolved_metrics = [single_valued(metric, classes.tolist(), position) for metric in metrics]
     levels = [checks.probability("prob", level) for level in checks.vector("prob", prob).tolist()]
-    resolved = priors.resolve(prior, len(classes))
-    empty = ConfusionMatrix.from_table(np.zeros((len(classes), len(classes))), labels=classes, pos_label=place)
+    resolved_prior = priors.resolve(prior, len(classes))
+    empty = ConfusionMatrix.from_table(np.zeros((len(classes), len(classes))), labels=classes, pos_label=pos_label)
     settings = {"estimator": repr(estimator), "n": len(np.asarray(y)), "data_hash": joblib.hash([X, y]),
-                "metrics": [metric.name for metric in found], "prob": levels, "prior": resolved.describe(empty),
-                "pos_label": str(place), "draws": checks.count("draws", draws, least=2),
+                "metrics": [metric.name for metric in resolved_metrics], "prob": levels,
+                "prior": resolved_prior.describe(empty), "pos_label": str(pos_label),
+                "draws": checks.count("draws", draws, least=2),
                 "simulations": checks.count("simulations", simulations),
                 "random_seed": checks.seed(random_seed), "ci_kind": "hdi"}  # fmt: skip
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Any]:
-        first, second = _two_tests(estimator, X, y, {"labels": classes, "pos_label": place}, rng)
-        cells = cells_of_each(first, resolved, draws, rng)
-        intervals = [_shortest(metric, metric.evaluate(cells, at), levels) for metric in found]
-        return {"scores": [metric.evaluate(second.counts.values, at) for metric in found],
+        first, second = _two_tests(estimator, X, y, {"labels": classes, "pos_label": pos_label}, rng)
+        cells = cell_draws(first, resolved_prior, draws, rng)
+        intervals = [_shortest(metric, metric.evaluate(cells, position), levels) for metric in resolved_metrics]
+        return {"scores": [metric.evaluate(second.counts.values, position) for metric in resolved_metrics],
                 "intervals": np.moveaxis(np.array(intervals), 2, 0)}  # fmt: skip
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
-    scores, (lower, upper) = results["scores"], np.moveaxis(results["intervals"], -1, 0)
+    return _summary(results["scores"], results["intervals"], settings)
+
+
+def _summary(scores: Array, intervals: Array, settings: Mapping[str, Any]) -> xr.Dataset:
+    """Return the coverage of scores (simulation, metric) by intervals (simulation, distribution, metric, prob, 2)."""
+    lower, upper = np.moveaxis(intervals, -1, 0)
     of_metric = scores[:, None, :, None]
-    known = np.isfinite(of_metric) & np.isfinite(upper)
-    rate = mean((lower <= of_metric) & (of_metric <= upper), known)
-    coords = {"distribution": list(DISTRIBUTIONS), "metric": settings["metrics"], "prob": levels}
-    dims = tuple(coords)
-    variables = {
-        "coverage": (dims, rate),
-        "coverage_mcse": (dims, np.sqrt(rate * (1 - rate) / np.maximum(known.sum(0), 1))),
-        "width": (dims, mean(upper - lower, known)),
-        "score": ("metric", mean(scores, np.isfinite(scores))),
-        "undefined": ("metric", np.isnan(scores).mean(0)),
+    outcomes = interval_outcomes(lower, upper, of_metric)
+    means = {
+        **monte_carlo_means(outcomes, np.isfinite(of_metric) & np.isfinite(upper)),
+        **monte_carlo_means({"score": scores}, np.isfinite(scores)),
+        **monte_carlo_means({"undefined": np.isnan(scores)}),
     }
-    return xr.Dataset(variables, coords, settings)
+    coords = {"distribution": list(DISTRIBUTIONS), "metric": settings["metrics"], "prob": settings["prob"]}
+    variables = {name: (tuple(coords) if values.ndim == 3 else ("metric",), values) for name, values in means.items()}
+    return xr.Dataset(variables, coords, dict(settings))
 
 
 def _two_tests(
@@ -151,26 +156,22 @@ def _two_tests(
     labels: Mapping[str, Any],
     rng: np.random.Generator,
 ) -> tuple[ConfusionMatrix, ConfusionMatrix]:
-    """Train on a third of the examples; return the confusion matrices on either of the others."""
+    """Train a classifier on a third of the examples; return its confusion matrices on each of the other two."""
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
 
-    deal = StratifiedKFold(3, shuffle=True, random_state=int(rng.integers(2**31)))
-    train, *tests = (part for _, part in deal.split(np.zeros(len(y)), y))
-    held = held_out_predictions(with_seed(clone(estimator), rng), X, y, [(train, np.concatenate(tests))], None, None)
+    splitter = StratifiedKFold(3, shuffle=True, random_state=int(rng.integers(2**31)))
+    train, *tests = (part for _, part in splitter.split(np.zeros(len(y)), y))
+    held = held_out_predictions(
+        with_random_state(clone(estimator), rng), X, y, [(train, np.concatenate(tests))], None, None
+    )
     cuts = slice(None, len(tests[0])), slice(len(tests[0]), None)
     first, second = (ConfusionMatrix.from_predictions(held.y_true[cut], held.y_pred[cut], **labels) for cut in cuts)
     return first, second
 
 
 def _shortest(metric: Metric, values: Array, levels: Sequence[float]) -> list[Array]:
-    """Return the highest-density intervals of draws (distribution, draw), (level, distribution, 2)."""
+    """Return the highest-density intervals (level, distribution, 2) of draws (distribution, draw)."""
     defined = np.isfinite(values).any(-1, keepdims=True)
     draws = Draws(np.where(defined, values, 0)[:, None], metric.bounds)
     return [np.where(defined, draws.hdi(level), np.nan) for level in levels]
-
-
-def with_seed(estimator: Any, rng: np.random.Generator) -> Any:
-    """Set every random state of a scikit-learn estimator, its parts' too."""
-    names = [name for name in estimator.get_params() if name == "random_state" or name.endswith("__random_state")]
-    return estimator.set_params(**{name: int(rng.integers(2**31)) for name in names})

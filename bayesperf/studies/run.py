@@ -1,47 +1,84 @@
-"""Running the simulations of a study: in parallel, with progress, and resumable."""
+"""Running the simulations of a study: in parallel, with progress, and such that they can be resumed and extended."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Result = dict[str, NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]
+Simulation = Callable[[int, np.random.Generator], Mapping[str, Any]]
+BatchOfSimulations = Callable[[Sequence[int], Sequence[np.random.Generator]], Iterable[Mapping[str, Any]]]
 
 
 def run(
-    simulate: Callable[[int, np.random.Generator], Mapping[str, Any]],
+    simulate: Simulation,
     count: int,
     settings: Mapping[str, Any],
     *,
     n_jobs: int | None = None,
     progressbar: bool = True,
     folder: str | Path | None = None,
-) -> Result:
-    """Run simulations 0, 1, …, count − 1 and stack what they return.
+) -> Arrays:
+    """Run simulations 0, 1, …, count − 1 and stack their results.
 
     Parameters
     ----------
     simulate : callable (index, Generator) -> mapping of arrays
-        One simulation. Its generator is keyed by seed and index, so the figures do not depend on `n_jobs`, on the order
-        in which simulations end, or on how often the study was interrupted.
+        One simulation. Its generator is keyed by seed and index, so the results do not depend on `n_jobs`, on the order
+        in which simulations end, on how often the study was interrupted, or on how many simulations follow.
     count : int
-        How many.
+        Number of simulations.
     settings : mapping
-        What the study is of: plain values, ``random_seed`` among them. A folder that holds the results of other
-        settings is refused.
+        The settings of the study: plain values, ``random_seed`` among them. A folder with results of other settings is
+        refused. The number of ``simulations`` does not count as a setting: a folder can be extended.
     n_jobs : int, optional
-        Simulations at once (joblib).
+        Number of simulations run in parallel (joblib).
     progressbar : bool
         Shown on a terminal only.
     folder : path, optional
-        Where to keep each simulation as it ends.
+        Where to keep the result of each simulation.
+
+    Returns
+    -------
+    dict of arrays
+        Each with a first axis of length `count`.
+    """
+    return run_batches(partial(_one_by_one, simulate), count, settings, 1,
+                       n_jobs=n_jobs, progressbar=progressbar, folder=folder)  # fmt: skip
+
+
+def run_batches(
+    simulate: BatchOfSimulations,
+    count: int,
+    settings: Mapping[str, Any],
+    batch_size: int,
+    *,
+    n_jobs: int | None = None,
+    progressbar: bool = True,
+    folder: str | Path | None = None,
+) -> Arrays:
+    """Run simulations as `run` does, several at once where that is faster.
+
+    Parameters
+    ----------
+    simulate : callable (indices, Generators) -> iterable of mappings of arrays
+        Several simulations, each with its own generator. No result may depend on the other simulations of a batch.
+    count, settings, n_jobs, progressbar, folder
+        As in `run`.
+    batch_size : int
+        Largest number of simulations at once.
 
     Returns
     -------
@@ -52,51 +89,109 @@ def run(
     from joblib.parallel import get_active_backend
     from rich.progress import track
 
-    files = None if folder is None else _files(Path(folder), count, settings)
+    files = None if folder is None else _result_files(Path(folder), count, settings)
     results = {} if files is None else {i: _load(file) for i, file in enumerate(files) if file.exists()}
-
-    def one(index: int) -> tuple[int, Result]:
-        found = simulate(index, np.random.default_rng([settings["random_seed"], index]))
-        return index, {name: np.asarray(value) for name, value in found.items()}
-
-    left = [index for index in range(count) if index not in results]
-    # Of Ray's backend results come all at once: progress is shown, and files are written, at the end.
-    as_they_end = get_active_backend()[0].supports_return_generator
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered" if as_they_end else "list")
-    finished = parallel(delayed(one)(index) for index in left)
-    shown = progressbar and sys.stderr.isatty()
-    for index, result in track(finished, "Simulating", total=len(left), transient=True, disable=not shown):
-        results[index] = result
+    missing = [index for index in range(count) if index not in results]
+    batches = [missing[start : start + batch_size] for start in range(0, len(missing), batch_size)]
+    # Ray's backend returns all results at once: progress is shown, and files are written, at the end.
+    as_completed = get_active_backend()[0].supports_return_generator
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered" if as_completed else "list")
+    finished = parallel(delayed(_batch)(simulate, batch, settings["random_seed"]) for batch in batches)
+    hidden = not (progressbar and sys.stderr.isatty())
+    for batch in track(finished, "Simulating", total=len(batches), transient=True, disable=hidden):
+        results |= batch
         if files is not None:
-            _save(files[index], result)
+            for index, result in batch.items():
+                _save(files[index], result)
+    if files is not None:
+        _check_alike(results, files)
     return {name: np.stack([results[index][name] for index in range(count)]) for name in results[0]}
 
 
-def each(function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
-    """Return what a function gives for each of its arguments, in their order: parts of an exact study."""
+def parallel_map(function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
+    """Return the values of a function at each tuple of arguments, in order."""
     from joblib import Parallel, delayed
 
-    return list(Parallel(n_jobs=n_jobs)(delayed(function)(*one) for one in arguments))
+    return list(Parallel(n_jobs=n_jobs)(delayed(function)(*values) for values in arguments))
 
 
-def _files(folder: Path, count: int, settings: Mapping[str, Any]) -> list[Path]:
-    """Return a file a simulation, of a folder that is new or holds the same study."""
+def _one_by_one(
+    simulate: Simulation, indices: Sequence[int], rngs: Sequence[np.random.Generator]
+) -> list[Mapping[str, Any]]:
+    return [simulate(index, rng) for index, rng in zip(indices, rngs, strict=True)]
+
+
+def _batch(simulate: BatchOfSimulations, indices: Sequence[int], random_seed: int) -> dict[int, Arrays]:
+    """Run some simulations; return the result of each."""
+    results = simulate(indices, [np.random.default_rng([random_seed, index]) for index in indices])
+    return {
+        index: {name: np.asarray(value) for name, value in result.items()}
+        for index, result in zip(indices, results, strict=True)
+    }
+
+
+# ── The folder of a study ──
+
+
+def _result_files(folder: Path, count: int, settings: Mapping[str, Any]) -> list[Path]:
+    """Return the file of each simulation, in a folder that is new or holds the same study."""
     folder.mkdir(parents=True, exist_ok=True)
     record = folder / "settings.json"
-    text = json.dumps({**settings, "bayesperf_version": version("bayesperf")}, indent=1, sort_keys=True, default=str)
-    if record.exists() and record.read_text(encoding="utf-8") != text:
+    identity = {name: value for name, value in settings.items() if name != "simulations"}
+    text = json.dumps({**identity, "bayesperf_version": version("bayesperf")}, indent=1, sort_keys=True, default=str)
+    if not record.exists():
+        if any(folder.glob("[0-9]*.npz")):
+            raise ValueError(f"folder: {folder} holds results without their settings.json. Name another, or remove it.")
+        with _whole_file(record) as file:
+            file.write(text.encode())
+    elif _read_settings(record) != json.loads(text):
         raise ValueError(f"folder: {folder} holds a study with other settings. Name another, or remove it.")
-    record.write_text(text, encoding="utf-8")
     return [folder / f"{index:06d}.npz" for index in range(count)]
 
 
-def _save(file: Path, result: Result) -> None:
-    """Write a file whole or not at all, whenever the study is interrupted."""
-    unfinished = file.with_suffix(".unfinished.npz")
-    np.savez(unfinished, **result)  # type: ignore[arg-type]
-    unfinished.replace(file)
+def _read_settings(record: Path) -> Any:
+    try:
+        return json.loads(record.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(
+            f"folder: {record} is damaged ({error}), so nobody can say which study the results beside it are of. Name "
+            "another folder, or remove this one."
+        ) from error
 
 
-def _load(file: Path) -> Result:
-    with np.load(file, allow_pickle=False) as stored:
-        return dict(stored)
+def _save(path: Path, result: Arrays) -> None:
+    with _whole_file(path) as file:
+        np.savez(file, **result)  # type: ignore[arg-type]
+
+
+def _load(path: Path) -> Arrays:
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            return dict(stored)
+    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(_damaged(path, error)) from error
+
+
+def _check_alike(results: Mapping[int, Arrays], files: Sequence[Path]) -> None:
+    """Refuse a file whose arrays have other names or shapes than those of the other simulations."""
+    shapes = {index: tuple((name, array.shape) for name, array in result.items()) for index, result in results.items()}
+    usual = Counter(shapes.values()).most_common(1)[0][0]
+    for index, of_simulation in shapes.items():
+        if of_simulation != usual:
+            raise ValueError(_damaged(files[index], f"it holds {of_simulation}, the others {usual}"))
+
+
+def _damaged(path: Path, reason: object) -> str:
+    return f"folder: {path} is damaged ({reason}). Remove that file: its simulation is then run again."
+
+
+@contextmanager
+def _whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that appears under its name once it is written completely, or not at all."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
+    try:
+        with unfinished.open("wb") as file:
+            yield file
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)

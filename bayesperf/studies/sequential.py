@@ -19,7 +19,8 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind
-from bayesperf.studies.repeated_splits import with_seed
+from bayesperf.studies.estimators import with_random_state
+from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
 from bayesperf.studies.run import run
 
 DISTRIBUTIONS = ("posterior", "predictive")
@@ -43,16 +44,17 @@ def sequential(
     progressbar: bool = True,
     folder: str | Path | None = None,
 ) -> xr.Dataset:
-    """Return how often intervals hold a system's true metric, as batches of examples come in (Caelen 2017, Alg. 4).
+    """Return how often intervals hold a system's true metric as batches of examples arrive (Caelen 2017, Alg. 4).
 
-    Each simulation trains a classifier on 1,000 examples and tests it on one batch after the other; the posterior after
-    a batch is the prior of the next. Two intervals are taken after each step: that of the *posterior* of the system's
-    metric, which narrows, and that of the *predictive* distribution of the metric of one more batch, which does not.
+    Each simulation trains a classifier on 1,000 examples and tests it on one batch after another; the posterior after
+    a batch is the prior of the next. Two intervals are computed after each step: that of the *posterior* of the
+    system's metric, which narrows, and that of the *predictive* distribution of the metric of one more batch, which
+    does not.
 
     Parameters
     ----------
     steps : sequence of int (s,)
-        After how many batches to take intervals.
+        Numbers of batches after which intervals are computed.
     prob : array-like (p,)
         Probabilities of the intervals.
     batch : int
@@ -60,24 +62,25 @@ def sequential(
     metric : str or Metric
         Any metric of a matrix of two classes.
     estimator : scikit-learn classifier, optional
-        By default a random forest of default settings. It is trained on two features and labels 0 and 1.
+        By default a random forest with default settings. It is trained on two features and labels 0 and 1.
     prior : str or Prior, optional
-        Before the first batch; by default flat.
+        The prior before the first batch; by default flat.
     draws : int
-        Behind each interval.
+        Number of draws behind each interval.
     simulations : int
-        How many.
+        Number of classifiers, each with its batches.
     random_seed, n_jobs, progressbar, folder
-        As in every study: the figures depend on the seed only; with `folder` an interrupted study goes on where it
-        stopped.
+        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
+        be interrupted, resumed and extended.
 
     Returns
     -------
     xarray.Dataset
-        ``coverage`` of the system's true metric and mean ``width`` over (distribution, kind, prob, step), distribution
-        "posterior" or "predictive", kind "hdi" or "eti", with the standard error ``coverage_mcse``; the ``intervals``
-        themselves, by ``simulation`` and ``ci_bound``, and the ``true`` metric of each simulation's classifier. The
-        settings are in ``attrs``.
+        ``coverage`` of the system's true metric, how often it lies below and above the interval (``lower_miss``,
+        ``upper_miss``), and mean ``width`` over (distribution, kind, prob, step), distribution "posterior" or
+        "predictive", kind "hdi" or "eti", each with its Monte Carlo standard error (``coverage_mcse``, …); the
+        ``intervals`` themselves, over ``simulation`` and ``ci_bound`` too, and the ``true`` metric of each simulation's
+        classifier. The settings are in ``attrs``.
 
     Raises
     ------
@@ -87,14 +90,14 @@ def sequential(
     Notes
     -----
     Labels follow eq. 9: positive if sin(x² + y²) + cos(x²) + cos(y²) + ε > ½, with x and y uniform on (0, 3) and
-    ε ~ Normal(0, 1). Those of the test batches lie on a fine grid, so that the classifier's true cells are a sum over
-    it and the batches are drawn from them.
+    ε ~ Normal(0, 1). The features of the test batches lie on a fine grid, so that the classifier's true cells are a sum
+    over it and the batches are drawn from them.
 
-    Read to the letter, Algorithm 4 takes the predictive interval: its matrices have the size of the batch, however many
-    batches have been seen. Such an interval speaks of the next batch. The truth, which lies near its centre ever more
-    surely, is inside it ever more often, whatever its probability: with a standard deviation σ of one batch's metric a
+    Taken literally, Algorithm 4 uses the predictive interval: its matrices have the size of the batch, however many
+    batches have been observed. Such an interval is about the next batch. The truth lies ever closer to its centre and
+    so is inside it ever more often, whatever its probability: with a standard deviation σ of one batch's metric a
     normal interval of probability p covers with probability 2Φ(z √(1 + l)) − 1 after l batches, z its quantile. That
-    is .88 for intervals of 10 % after 150 steps, where "approximately 90 %" is printed: no virtue of the interval.
+    is .88 for 10 % intervals after 150 steps, where "approximately 90 %" is printed: no virtue of the interval.
 
     Examples
     --------
@@ -108,54 +111,51 @@ def sequential(
     from sklearn.base import clone
     from sklearn.ensemble import RandomForestClassifier
 
-    chosen = clone(RandomForestClassifier() if estimator is None else estimator)
-    found = single_valued(metric, [0, 1], 1)
-    taken = [checks.count("steps", step) for step in np.atleast_1d(steps).tolist()]
+    classifier = clone(RandomForestClassifier() if estimator is None else estimator)
+    resolved_metric = single_valued(metric, [0, 1], 1)
+    after_batches = [checks.count("steps", step) for step in np.atleast_1d(steps).tolist()]
     levels = [checks.probability("prob", level) for level in checks.vector("prob", prob).tolist()]
-    before, unseen = priors.resolve(prior, 2), ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0)
-    settings = {"steps": taken, "prob": levels, "batch": checks.count("batch", batch), "metric": found.name,
-                "estimator": repr(chosen), "prior": before.describe(unseen),
+    resolved_prior, empty = priors.resolve(prior, 2), ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0)
+    settings = {"steps": after_batches, "prob": levels, "batch": checks.count("batch", batch),
+                "metric": resolved_metric.name, "estimator": repr(classifier), "prior": resolved_prior.describe(empty),
                 "draws": checks.count("draws", draws, least=2),
                 "simulations": checks.count("simulations", simulations),
                 "random_seed": checks.seed(random_seed)}  # fmt: skip
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Any]:
-        cells = _true_cells(with_seed(clone(chosen), rng), rng)
-        batches = rng.multinomial(batch, cells.ravel(), max(taken)).cumsum(0)
-        seen = ConfusionMatrix.from_table(batches[np.array(taken) - 1].reshape(-1, 2, 2), dims={"step": taken})
-        after = posterior(seen, before, draws=draws, random_seed=rng)
-        marginals = after[found], after.predict(batch, draws=draws)[found]
+        cells = _true_cells(with_random_state(clone(classifier), rng), rng)
+        totals = rng.multinomial(batch, cells.ravel(), max(after_batches)).cumsum(0)[np.array(after_batches) - 1]
+        cm = ConfusionMatrix.from_table(totals.reshape(-1, 2, 2), dims={"step": after_batches})
+        after = posterior(cm, resolved_prior, draws=draws, random_seed=rng)
+        marginals = after[resolved_metric], after.predict(batch, draws=draws)[resolved_metric]
         intervals = [[[m.interval(level, kind).values for level in levels] for kind in KINDS] for m in marginals]
-        return {"intervals": intervals, "true": found.evaluate(cells, 1)}
+        return {"intervals": intervals, "true": resolved_metric.evaluate(cells, 1)}
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     true, (lower, upper) = results["true"][:, None, None, None, None], np.moveaxis(results["intervals"], -1, 0)
-    covered = (lower <= true) & (true <= upper)
-    coords = {"distribution": list(DISTRIBUTIONS), "kind": list(KINDS), "prob": levels, "step": taken}
-    dims = tuple(coords)
+    coords = {"distribution": list(DISTRIBUTIONS), "kind": list(KINDS), "prob": levels, "step": after_batches}
+    means = monte_carlo_means(interval_outcomes(lower, upper, true))
     variables = {
-        "coverage": (dims, covered.mean(0)),
-        "coverage_mcse": (dims, covered.std(0) / np.sqrt(simulations)),
-        "width": (dims, (upper - lower).mean(0)),
-        "intervals": (("simulation", *dims, "ci_bound"), results["intervals"]),
+        **{name: (tuple(coords), values) for name, values in means.items()},
+        "intervals": (("simulation", *coords, "ci_bound"), results["intervals"]),
         "true": ("simulation", results["true"]),
     }
     return xr.Dataset(variables, {**coords, "ci_bound": ["lower", "upper"]}, settings)
 
 
 def _signal(features: Array) -> Array:
-    """Return what a label's noise is added to, less the threshold (eq. 9)."""
+    """Return the noise-free score behind a label, minus its threshold (eq. 9)."""
     squares = features**2
     return np.asarray(np.sin(squares.sum(-1)) + np.cos(squares).sum(-1) - 0.5)
 
 
 def _true_cells(estimator: Any, rng: np.random.Generator) -> Array:
-    """Train a classifier; return the probability of each cell (2, 2), labels on a grid of features summed exactly."""
+    """Train a classifier; return the probability of each cell (2, 2), summed exactly over a grid of features."""
     features = rng.uniform(0, 3, (1000, 2))
     estimator.fit(features, (_signal(features) + rng.normal(size=1000) > 0).astype(int))
     axis = 3 * (np.arange(_GRID) + 0.5) / _GRID
     grid = np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)
     positive, called = special.ndtr(_signal(grid)), estimator.predict(grid).astype(bool)
-    shares = [[(actual * (called == predicted)).mean() for predicted in (False, True)]
-              for actual in (1 - positive, positive)]  # fmt: skip
-    return np.array(shares)
+    cells = [[(actual * (called == predicted)).mean() for predicted in (False, True)]
+             for actual in (1 - positive, positive)]  # fmt: skip
+    return np.array(cells)

@@ -15,11 +15,10 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.pooling.beta_binomial import BetaBinomial, posterior
 from bayesperf.pooling.pool import DISPERSION
+from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes, monte_carlo_means
 from bayesperf.studies.run import run
 
-# Data sets simulated at once.
-_BATCH = 50
-# Halvings of the bracket of a quantile.
+# Halvings of the interval that brackets a quantile.
 _HALVINGS = 24
 
 
@@ -39,9 +38,10 @@ def sites(
 ) -> xr.Dataset:
     """Return the coverage and width of intervals for a rate that differs between sites.
 
-    A site's logit of recall is normal about that of `base_rate`; each simulation draws sites and their counts. Two
-    targets: the mean recall of the population of sites, and the recall of a new site. Two methods: `bayesperf.pool`
-    (its mean and its new group), and the Beta of the summed counts under a flat prior, as if there were one rate.
+    The logit of a site's recall is normal about that of `base_rate`; each simulation draws sites and their counts.
+    There are two targets: the mean recall of the population of sites, and the recall of a new site. The intervals are
+    those of `bayesperf.pool` (of its mean and of its new group), and those of the Beta posterior of the summed counts
+    under a flat prior, as if all sites had one rate.
 
     Parameters
     ----------
@@ -54,34 +54,33 @@ def sites(
     logit_sd : float
         Standard deviation of the logit between sites.
     simulations : int
-        How many, of each number of sites.
+        Number of data sets for each number of sites.
     groups : {"random", "clusters"}
         As in `bayesperf.pool`.
     prob : float
         Probability of the intervals.
     random_seed, n_jobs, progressbar, folder
-        As in every study: the figures depend on the seed only; with `folder` an interrupted study goes on where it
-        stopped.
+        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
+        be interrupted, resumed and extended.
 
     Returns
     -------
     xarray.Dataset
-        ``coverage`` and mean ``width`` over (method, target, n_groups), method "pool" or "pooled_beta", target "mean"
-        or "new_site", with their standard errors ``coverage_mcse`` and ``width_mcse``. The settings and the ``true``
-        mean are in ``attrs``. (Select a method as ``.sel({"method": "pool"})``: by keyword, xarray takes it for another
-        thing.)
+        ``coverage``, how often the target lies below and above the interval (``lower_miss``, ``upper_miss``), and mean
+        ``width`` over (interval, target, n_groups), interval "pool" or "pooled_beta", target "mean" or "new_site", each
+        with its Monte Carlo standard error (``coverage_mcse``, …). The settings and the ``true`` mean are in ``attrs``.
 
     Notes
     -----
-    Intervals are equal-tailed, from the quadrature behind `bayesperf.pool` and not from its draws. Of a new site, each
-    simulation contributes the probability that its recall is inside.
+    Intervals are equal-tailed, from the quadrature behind `bayesperf.pool` and not from its draws. For a new site, each
+    simulation contributes the probability that its recall is inside (below, above).
 
     Examples
     --------
     >>> from bayesperf import studies
     >>> study = studies.sites([5], simulations=50)
     >>> study["coverage"].sel(target="mean", n_groups=5).values
-    array([0.96, 0.78])
+    array([0.98, 0.76])
     """
     sizes = [checks.count("n_groups", size) for size in np.atleast_1d(n_groups)]
     if not sizes:
@@ -99,39 +98,38 @@ def sites(
     true = (special.expit(centre + spread * nodes) * weights).sum() / weights.sum()
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
-        rates = [special.expit(rng.normal(centre, spread, (_BATCH, size))) for size in sizes]
-        found = [rng.binomial(group_size, rate) for rate in rates]
-        return {"intervals": np.stack([_intervals(k, group_size, DISPERSION[groups], levels) for k in found], -1)}
+        counts = [rng.binomial(group_size, special.expit(rng.normal(centre, spread, size))) for size in sizes]
+        return {"intervals": np.stack([_intervals(k, group_size, DISPERSION[groups], levels) for k in counts], -1)}
 
-    results = run(simulate, -(-simulations // _BATCH), settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
-    # (simulation, method, target, bound, n_groups)
-    intervals = results["intervals"].reshape(-1, 2, 2, 2, len(sizes))[:simulations]
-    lower, upper = np.moveaxis(intervals, 3, 0)
-    up_to_lower, up_to_upper = (special.ndtr((special.logit(bound) - centre) / spread) for bound in (lower, upper))
-    of_the_mean, of_a_new_site = (lower <= true) & (true <= upper), up_to_upper - up_to_lower
-    covered = np.stack([of_the_mean[:, :, 0], of_a_new_site[:, :, 1]], 2)
-    variables = {}
-    for name, values in {"coverage": covered, "width": upper - lower}.items():
-        variables[name] = values.mean(0)
-        variables[f"{name}_mcse"] = values.std(0, ddof=1) / np.sqrt(simulations)
-    dims = ("method", "target", "n_groups")
-    coords = {"method": ["pool", "pooled_beta"], "target": ["mean", "new_site"], "n_groups": sizes}
+    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
+    # (simulation, interval, target, n_groups)
+    lower, upper = np.moveaxis(results["intervals"], 3, 0)
+    of_mean, of_new_site = interval_outcomes(lower, upper, true), _new_site_outcomes(lower, upper, centre, spread)
+    means = monte_carlo_means(
+        {name: np.stack([of_mean[name][:, :, 0], of_new_site[name][:, :, 1]], 2) for name in OUTCOMES}
+    )
+    coords = {"interval": ["pool", "pooled_beta"], "target": ["mean", "new_site"], "n_groups": sizes}
     attrs = {**settings, "true": float(true), "ci_kind": "eti"}
-    return xr.Dataset({name: (dims, values) for name, values in variables.items()}, coords, attrs)
+    return xr.Dataset({name: (tuple(coords), values) for name, values in means.items()}, coords, attrs)
+
+
+def _new_site_outcomes(lower: Array, upper: Array, centre: float, spread: float) -> dict[str, Array]:
+    """Return the probabilities of each of `OUTCOMES` for the recall of a new site, and the width."""
+    below_lower, below_upper = (special.ndtr((special.logit(bound) - centre) / spread) for bound in (lower, upper))
+    probabilities = below_upper - below_lower, below_lower, 1 - below_upper
+    return dict(zip(OUTCOMES, (*probabilities, upper - lower), strict=True))
 
 
 def _intervals(successes: NDArray[np.integer], size: int, dispersion: tuple[float, float], levels: Array) -> Array:
-    """Return the intervals of every method and target, (data sets, 2, 2, 2)."""
-    trials = np.full(successes.shape, size)
-    model = posterior(successes.astype(float), trials.astype(float), dispersion)
-    right, wrong = successes.sum(1), (trials - successes).sum(1)
-    pooled = special.betaincinv(1 + right[:, None], 1 + wrong[:, None], levels)
-    found = [model.mean.ppf(levels), _of_a_new_group(model, levels), pooled, pooled]
-    return np.stack(found, 1).reshape(-1, 2, 2, 2)
+    """Return each interval for each target, (interval, target, 2), from the successes of each site."""
+    model = posterior(successes[None].astype(float), np.full((1, len(successes)), float(size)), dispersion)
+    right, trials = successes.sum(), size * len(successes)
+    pooled = special.betaincinv(1 + right, 1 + trials - right, levels)
+    return np.stack([model.mean.ppf(levels), new_group_quantiles(model, levels), pooled, pooled]).reshape(2, 2, 2)
 
 
-def _of_a_new_group(model: BetaBinomial, levels: Array) -> Array:
-    """Return quantiles of a new group's rate, of cdf E[I_x(κp, κ(1 − p))] over every second node, by bisection."""
+def new_group_quantiles(model: BetaBinomial, levels: Array) -> Array:
+    """Return quantiles of a new group's rate by bisection; its cdf is E[I_x(κp, κ(1 − p))] over every second node."""
     _, of_p, of_rho = model.log_density.shape
     logit_p, logit_rho = model.mean_axis.nodes(of_p)[0][:, ::2], model.dispersion_axis.nodes(of_rho)[0][:, ::2]
     kappa = np.exp(-logit_rho)[:, None, :]

@@ -19,7 +19,7 @@ def test_coverage_of_rates_has_a_panel_a_method():
     for axes, method in zip(figure.axes, ["wald", "wilson"], strict=True):
         nominal, line = axes.lines
         assert nominal.get_ydata()[0] == 0.9
-        np.testing.assert_array_equal(line.get_ydata(), study["coverage"].sel({"method": method}))
+        np.testing.assert_array_equal(line.get_ydata(), study["coverage"].sel(interval=method))
         np.testing.assert_array_equal(line.get_xdata(), [0.1, 0.5, 0.9])
         assert axes.get_title() == method
         assert axes.get_ylim()[0] == 0.6
@@ -36,7 +36,7 @@ def test_coverage_of_f1_over_precision_and_recall(kind):
     assert "90 % intervals of F1, n = 20, prevalence 0.5" in figure.get_suptitle()
     if kind == "map":
         shown = panels[1].collections[0].get_array()
-        np.testing.assert_allclose(np.ma.filled(shown, np.nan), study["coverage"].sel({"method": "wilson"}))
+        np.testing.assert_allclose(np.ma.filled(shown, np.nan), study["coverage"].sel(interval="wilson"))
         assert "grey: no such system" in figure.get_suptitle()
 
 
@@ -125,12 +125,12 @@ def test_coverage_of_any_study_over_its_last_dim():
         nominal, *lines = axes.lines
         assert nominal.get_ydata()[0] == 0.9
         for line, method in zip(lines, ["delong", "pairs"], strict=True):
-            expected = study["coverage"].sel({"method": method, "auc": auc})
+            expected = study["coverage"].sel(interval=method, auc=auc)
             np.testing.assert_array_equal(line.get_ydata(), expected)
             np.testing.assert_array_equal(line.get_xdata(), [20, 50])
         for bars, method in zip(axes.collections, ["delong", "pairs"], strict=True):
             lengths = np.diff(np.array(bars.get_segments())[:, :, 1])[:, 0]
-            errors = study["coverage_mcse"].sel({"method": method, "auc": auc}).values
+            errors = study["coverage_mcse"].sel(interval=method, auc=auc).values
             np.testing.assert_allclose(lengths, 4 * errors, rtol=1e-12)
         assert axes.get_ylim()[0] == 0.1
 

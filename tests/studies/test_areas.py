@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 from scipy import stats
 
 from bayesperf import studies
@@ -24,7 +23,7 @@ def check_against_peers(study):
     for method, figures in PEERS.items():
         for (auc, n), (coverage, width) in figures.items():
             if auc in study["auc"] and n in study["n"]:
-                found = study.sel({"method": method, "auc": auc, "n": n})
+                found = study.sel(interval=method, auc=auc, n=n)
                 error = np.sqrt(coverage * (1 - coverage) * (1 / study.attrs["simulations"] + 1 / 300))
                 assert found["coverage"].item() == pytest.approx(coverage, abs=4 * error), (method, auc, n)
                 assert found["width"].item() == pytest.approx(width, rel=0.04, abs=0.002), (method, auc, n)
@@ -33,8 +32,8 @@ def check_against_peers(study):
 def test_pairs_cover_in_a_third_of_data_sets_and_the_others_nearly_always():
     study = studies.areas((0.7, 0.95), 30, METHODS, simulations=200, draws=500)
     check_against_peers(study)
-    assert (study["coverage"].sel({"method": "pairs"}) < 0.5).all()
-    assert (study["coverage"].sel({"method": ["bayesian_bootstrap", "delong", "binormal"], "auc": 0.7}) > 0.88).all()
+    assert (study["coverage"].sel(interval="pairs") < 0.5).all()
+    assert (study["coverage"].sel(interval=["bayesian_bootstrap", "delong", "binormal"], auc=0.7) > 0.88).all()
 
 
 @pytest.mark.slow
@@ -42,7 +41,7 @@ def test_coverage_of_every_method():
     study = studies.areas(n=(30, 50, 100, 500), methods=METHODS, simulations=500, draws=500)
     check_against_peers(study)
     for method in ("bayesian_bootstrap", "delong", "delong_logit", "binormal"):
-        ordinary = study["coverage"].sel({"method": method, "auc": [0.7, 0.8], "n": [50, 500]})
+        ordinary = study["coverage"].sel(interval=method, auc=[0.7, 0.8], n=[50, 500])
         error = 3 * np.sqrt(0.95 * 0.05 / 500)
         assert (ordinary > 0.92 - error).all(), method
         assert (ordinary < 0.97 + error).all(), method
@@ -54,7 +53,7 @@ def components(score, n):
     return wins.mean(), np.sqrt(wins.mean(1).var(ddof=1) / n + wins.mean(0).var(ddof=1) / n)
 
 
-def test_figures_are_of_the_simulations_described(tmp_path):
+def test_figures_are_of_the_simulations_described():
     settings = {"simulations": 7, "spread": 1.5, "prob": 0.8, "random_seed": 5}
     study = studies.areas(0.75, [8, 12], ["delong"], **settings)
     z, covered, width = stats.norm.ppf(0.9), np.empty((7, 2)), np.empty((7, 2))
@@ -65,7 +64,7 @@ def test_figures_are_of_the_simulations_described(tmp_path):
             mean, sd = components(np.r_[positive, rng.normal(0, 1, n)], n)
             lower, upper = np.clip([mean - z * sd, mean + z * sd], 0, 1)
             covered[index, j], width[index, j] = lower <= 0.75 <= upper, upper - lower
-    assert study["coverage"].dims == ("method", "auc", "n")
+    assert study["coverage"].dims == ("interval", "auc", "n")
     np.testing.assert_allclose(study["coverage"].squeeze(), covered.mean(0))
     np.testing.assert_allclose(study["coverage_mcse"].squeeze(), covered.std(0) / np.sqrt(7))
     np.testing.assert_allclose(study["width"].squeeze(), width.mean(0), rtol=1e-9)
@@ -73,24 +72,12 @@ def test_figures_are_of_the_simulations_described(tmp_path):
     assert (
         settings | {"auc": [0.75], "n": [8, 12], "methods": ["delong"], "ci_kind": "eti"}
     ).items() <= study.attrs.items()
-    study.to_netcdf(tmp_path / "study.nc")
 
 
 def test_where_classes_are_separate_the_logit_is_no_wider():
     study = studies.areas(0.999, 3, ["delong", "delong_logit"], simulations=10, random_seed=1)
     assert (study["width"] == 0).all()
     assert (study["coverage"] == 0).all()
-
-
-def test_an_interrupted_study_goes_on(tmp_path):
-    options = {"auc": (0.7, 0.9), "n": 10, "simulations": 6, "draws": 50, "random_seed": 3}
-    whole = studies.areas(**options)
-    studies.areas(**options, folder=tmp_path)
-    for index in (1, 4):
-        (tmp_path / f"{index:06d}.npz").unlink()
-    xr.testing.assert_identical(studies.areas(**options, folder=tmp_path), whole)
-    with pytest.raises(ValueError, match="holds a study with other settings"):
-        studies.areas(**(options | {"n": 11}), folder=tmp_path)
 
 
 @pytest.mark.parametrize(

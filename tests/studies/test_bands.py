@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 from scipy.special import ndtr, ndtri
 
 import bayesperf as bp
@@ -11,7 +10,7 @@ from bayesperf import studies
 
 def test_simultaneous_bands_hold_whole_curves():
     study = studies.bands([0.8, 0.95], [50], simulations=40, draws=400)
-    coverage = study["coverage"].sel(n=50).sel({"method": "bayesian_bootstrap"})
+    coverage = study["coverage"].sel(n=50, interval="bayesian_bootstrap")
     error = np.sqrt(0.95 * 0.05 / 40)
     assert (coverage.sel(kind="simultaneous") > 0.95 - 3 * error).all()
     # A pointwise band holds each point as often as it says, and the whole curve less often.
@@ -34,7 +33,7 @@ def test_binormal_bands_hold_where_they_suppose_what_is():
     assert widths[1] < 0.8 * widths[0]
 
 
-def test_figures_are_of_the_simulations_described(tmp_path):
+def test_figures_are_of_the_simulations_described():
     study = studies.bands([0.75], [12], simulations=3, low=0.2, high=0.6, spread=1.5, prob=0.8, draws=60, random_seed=4)
     mean = np.sqrt(1 + 1.5**2) * ndtri(0.75)
     grid = np.linspace(0.2, 0.6, 81)
@@ -51,29 +50,17 @@ def test_figures_are_of_the_simulations_described(tmp_path):
         for i, kind in enumerate(("pointwise", "simultaneous")):
             lower, upper = curve.band(0.8, kind)["recall"].values[40:121].T
             held[i, index], width[i, index] = (lower <= true) & (true <= upper), (upper - lower).mean()
-    where = {"method": 0, "auc": 0, "n": 0}
+    where = {"interval": 0, "auc": 0, "n": 0}
     np.testing.assert_allclose(study["coverage"].isel(where), held.all(-1).mean(1))
     np.testing.assert_allclose(study["coverage_mcse"].isel(where), held.all(-1).std(1) / np.sqrt(3))
     np.testing.assert_allclose(study["coverage_at"].isel(where), held.mean(1))
     np.testing.assert_allclose(study["width"].isel(where), width.mean(1), rtol=1e-12)
     np.testing.assert_allclose(study["width_mcse"].isel(where), width.std(1) / np.sqrt(3), rtol=1e-9)
     np.testing.assert_allclose(study["fpr"], grid)
-    assert study["coverage"].dims == ("method", "kind", "auc", "n")
+    assert study["coverage"].dims == ("interval", "kind", "auc", "n")
     expected = {"auc": [0.75], "n": [12], "low": 0.2, "high": 0.6, "spread": 1.5, "prob": 0.8, "draws": 60,
                 "simulations": 3, "random_seed": 4}  # fmt: skip
     assert expected.items() <= study.attrs.items()
-    study.to_netcdf(tmp_path / "study.nc")
-
-
-def test_an_interrupted_study_goes_on(tmp_path):
-    options = {"auc": [0.8], "n": [10], "simulations": 4, "draws": 40, "random_seed": 3}
-    whole = studies.bands(**options)
-    studies.bands(**options, folder=tmp_path)
-    for index in (1, 2):
-        (tmp_path / f"{index:06d}.npz").unlink()
-    xr.testing.assert_identical(studies.bands(**options, folder=tmp_path), whole)
-    with pytest.raises(ValueError, match="holds a study with other settings"):
-        studies.bands(**(options | {"draws": 41}), folder=tmp_path)
 
 
 @pytest.mark.parametrize(

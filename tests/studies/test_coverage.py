@@ -22,7 +22,7 @@ def equal_classes(classes, accuracy):
 
 def close(study, method, exact, simulations, **others):
     error = np.sqrt(exact * (1 - exact) * (1 / study.attrs["simulations"] + 1 / simulations))
-    found = study["coverage"].sel({"method": method, **others}).item()
+    found = study["coverage"].sel(interval=method, **others).item()
     assert found == pytest.approx(exact, abs=4 * error + 1e-3), (method, others)
 
 
@@ -41,8 +41,8 @@ def test_accuracy_has_the_exact_coverage_of_its_rate():
     study = studies.coverage(EVEN, "accuracy", [20, 60], ["wald", "wilson", "clopper_pearson"], simulations=4000)
     for n in (20, 60):
         exact = studies.rate_coverage(n, ["wald", "wilson", "clopper_pearson"], [0.95])["coverage"].squeeze()
-        for method in exact["method"].values:
-            close(study, method, exact.sel({"method": method}).item(), np.inf, n=n)
+        for method in exact["interval"].values:
+            close(study, method, exact.sel(interval=method).item(), np.inf, n=n)
 
 
 def test_f1_has_its_exact_coverage_and_width():
@@ -51,7 +51,7 @@ def test_f1_has_its_exact_coverage_and_width():
     precision = 0.24 / (0.24 + 0.07)
     exact = studies.f1_coverage(40, OF_COUNTS, [precision], [0.8], prevalence=0.3).squeeze()
     for method in OF_COUNTS:
-        close(study, method, exact["coverage"].sel({"method": method}).item(), np.inf)
+        close(study, method, exact["coverage"].sel(interval=method).item(), np.inf)
     np.testing.assert_allclose(study["width"].squeeze(), exact["width"], rtol=0.02)
     assert study["true"].item() == pytest.approx(exact["f1"].item())
 
@@ -61,10 +61,10 @@ def test_figures_of_others_for_f1():
     rare = studies.binary_cells(prevalence=0.9, recall=0.95, specificity=0.5)
     study = studies.coverage(rare, "f1", [50, 1000], ["delta", "delta_logit", "wilson"], simulations=1500)
     for n, figures in {50: (0.884, 0.949, 0.949), 1000: (0.951, 0.956, 0.956)}.items():
-        for method, figure in zip(study["method"].values, figures, strict=True):
+        for method, figure in zip(study["interval"].values, figures, strict=True):
             close(study, method, figure, 1500, n=n)
     even = studies.coverage(EVEN, "f1", 50, ["delta", "delta_logit", "wilson"], simulations=1500)
-    for method, figure in zip(even["method"].values, (0.905, 0.889, 0.959), strict=True):
+    for method, figure in zip(even["interval"].values, (0.905, 0.889, 0.959), strict=True):
         close(even, method, figure, 1500)
 
 
@@ -85,7 +85,7 @@ def test_undefined_test_sets_are_counted_and_left_out_for_all_alike():
     positives = np.arange(1, 21)
     seen = stats.binom.pmf(positives, 20, 0.1)
     of_one_kind = seen @ (0.9**positives + 0.1**positives) / seen.sum()
-    found = study.sel({"method": "wald"})
+    found = study.sel(interval="wald")
     assert found["no_width"].item() == pytest.approx(of_one_kind, abs=4 * np.sqrt(0.25 / 4000))
     assert found["coverage"].item() <= 1 - found["no_width"].item()
     m, k = (axis.ravel() for axis in np.meshgrid(positives, np.arange(21), indexing="ij"))
@@ -97,7 +97,7 @@ def test_undefined_test_sets_are_counted_and_left_out_for_all_alike():
 
 def test_every_method_there_is_for_a_metric():
     study = studies.coverage(EVEN, "mcc", 60, simulations=30, draws=300, n_resamples=200)
-    assert study["method"].values.tolist() == [
+    assert study["interval"].values.tolist() == [
         "flat_hdi", "flat_eti", "jeffreys_hdi", "jeffreys_eti", "perks_hdi", "perks_eti", "delta", "delta_logit",
         "bootstrap_percentile", "bootstrap_basic", "bootstrap_bca",
     ]  # fmt: skip
@@ -112,7 +112,8 @@ def test_intervals_are_those_of_the_package():
     cells = studies.binary_cells(prevalence=0.4, recall=0.8, specificity=0.7)
     methods = ["flat_eti", "jeffreys_hdi", "delta", "delta_logit", "wilson"]
     study = studies.coverage(cells, "f1", 30, methods, simulations=6, random_seed=5)
-    tables = np.random.default_rng([5, 0]).multinomial(30, cells.values.ravel(), (6, 1)).reshape(-1, 2, 2)
+    rngs = [np.random.default_rng([5, index]) for index in range(6)]
+    tables = np.array([rng.multinomial(30, cells.values.ravel()) for rng in rngs]).reshape(-1, 2, 2)
     cm = bp.ConfusionMatrix.from_table(tables)
     ends = [bp.posterior(cm)["f1"].eti(), bp.posterior(cm, "jeffreys")["f1"].hdi(), bp.intervals.delta(cm, "f1"),
             bp.intervals.delta(cm, "f1", transform="logit"), bp.intervals.wilson_f1(cm)]  # fmt: skip
@@ -120,20 +121,17 @@ def test_intervals_are_those_of_the_package():
     np.testing.assert_allclose(study["width"].squeeze(), widths, rtol=1e-9)
 
 
-def test_dims_settings_and_an_interrupted_study(tmp_path, monkeypatch):
-    monkeypatch.setattr(import_module("bayesperf.studies.coverage"), "_BATCH", 3)
+def test_dims_and_settings_whatever_is_computed_at_once(monkeypatch):
     cells = studies.binary_cells(prevalence=0.5, recall=xr.DataArray([0.7, 0.9], dims="r"), specificity=0.8)
     options = {"metric": "mcc", "n": (10, 20), "methods": ["flat_hdi", "bootstrap_bca"], "simulations": 7, "draws": 50,
                "n_resamples": 40, "random_seed": 2}  # fmt: skip
     whole = studies.coverage(cells, **options)
-    assert whole["coverage"].dims == ("method", "n", "r")
+    assert whole["coverage"].dims == ("interval", "n", "r")
     assert whole["undefined"].dims == ("n", "r")
     expected = {"metric": "matthews_corrcoef", "n": [10, 20], "confidence": 0.95, "simulations": 7, "draws": 50}
     assert expected.items() <= whole.attrs.items()
-    studies.coverage(cells, **options, folder=tmp_path / "kept")
-    (tmp_path / "kept" / "000001.npz").unlink()
-    xr.testing.assert_identical(studies.coverage(cells, **options, folder=tmp_path / "kept"), whole)
-    whole.to_netcdf(tmp_path / "study.nc")
+    monkeypatch.setattr(import_module("bayesperf.studies.coverage"), "_BATCH", 3)
+    xr.testing.assert_identical(studies.coverage(cells, **options), whole)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
 from bayesperf import sequences, studies
 
@@ -34,7 +33,7 @@ def test_coverage_at_every_persistence():
     check_coverage(studies.dependence(simulations=500))
 
 
-def test_figures_are_of_the_simulations_described(tmp_path):
+def test_figures_are_of_the_simulations_described():
     settings = {"prevalence": 0.3, "recall": 0.7, "specificity": 0.8}
     study = studies.dependence([0.8], 60, **settings, metric="f1", simulations=8, prob=0.8, random_seed=5)
     bounds = np.empty((2, 8, 2))
@@ -55,18 +54,6 @@ def test_figures_are_of_the_simulations_described(tmp_path):
     expected = {"n": 60, **settings, "metric": "f1", "simulations": 8, "prob": 0.8, "random_seed": 5, "ci_kind": "eti"}
     assert expected.items() <= study.attrs.items()
     assert study.attrs["true"] == pytest.approx(true)
-    study.to_netcdf(tmp_path / "study.nc")
-
-
-def test_an_interrupted_study_goes_on(tmp_path):
-    options = {"persistence": (0.5, 0.8), "n": 30, "simulations": 6, "random_seed": 3}
-    whole = studies.dependence(**options)
-    studies.dependence(**options, folder=tmp_path)
-    for index in (1, 4):
-        (tmp_path / f"{index:06d}.npz").unlink()
-    xr.testing.assert_identical(studies.dependence(**options, folder=tmp_path), whole)
-    with pytest.raises(ValueError, match="holds a study with other settings"):
-        studies.dependence(**(options | {"n": 31}), folder=tmp_path)
 
 
 @pytest.mark.parametrize(

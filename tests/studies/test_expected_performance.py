@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 from scipy import stats
 
 from bayesperf import studies
@@ -36,7 +35,7 @@ def test_bands_cover_everywhere():
     assert (ratio.sel(alpha=0.05) > ratio.sel(alpha=0.5)).all()
 
 
-def test_figures_are_of_the_simulations_described(tmp_path):
+def test_figures_are_of_the_simulations_described():
     alphas, metric = [0.2, 0.7], "f1"
     settings = {"separation": 1.5, "criterion": "precision_recall"}
     study = studies.expected_performance(
@@ -78,17 +77,6 @@ def test_figures_are_of_the_simulations_described(tmp_path):
     np.testing.assert_allclose(study["mean_mcse"], true.std(0) / np.sqrt(6))
     expected = {"n": [20, 40], **settings, "metric": "f1", "alphas": alphas, "draws": 50, "simulations": 6, "prob": 0.8}
     assert expected.items() <= study.attrs.items()
-    study.to_netcdf(tmp_path / "study.nc")
-
-
-def test_an_interrupted_study_goes_on(tmp_path):
-    options = {"n": 15, "alphas": [0.5], "draws": 30, "simulations": 5, "random_seed": 3}
-    whole = studies.expected_performance(**options)
-    studies.expected_performance(**options, folder=tmp_path)
-    (tmp_path / "000002.npz").unlink()
-    xr.testing.assert_identical(studies.expected_performance(**options, folder=tmp_path), whole)
-    with pytest.raises(ValueError, match="holds a study with other settings"):
-        studies.expected_performance(**(options | {"n": 16}), folder=tmp_path)
 
 
 @pytest.mark.parametrize(

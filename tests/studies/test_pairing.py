@@ -2,16 +2,15 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import bayesperf as bp
 from bayesperf import studies
 
 
-def test_joint_shares_have_the_margins_and_the_correlation():
-    from bayesperf.studies.pairing import _joint_shares
+def test_outcome_probabilities_have_the_margins_and_the_correlation():
+    from bayesperf.studies.pairing import _outcome_probabilities
 
-    shares = _joint_shares(np.array([-0.1, 0.0, 0.5]), 0.85, 0.8)
+    shares = _outcome_probabilities(np.array([-0.1, 0.0, 0.5]), 0.85, 0.8)
     right = np.array([[1, 1], [1, 0], [0, 1], [0, 0]])
     np.testing.assert_allclose(shares.sum(-1), 1)
     np.testing.assert_allclose(shares @ right, [[0.85, 0.8]] * 3)
@@ -37,7 +36,7 @@ def test_coverage_is_within_a_point_and_a_half():
     assert ratio.sel(correlation=0.8).item() > 1.5
 
 
-def test_figures_are_of_the_simulations_described(tmp_path):
+def test_figures_are_of_the_simulations_described():
     options = {"correlation": [0.3, 0.6], "n": 50, "accuracy": (0.7, 0.75), "simulations": 4, "random_seed": 7}
     study = studies.pairing(**options, prob=0.8)
     shares = {0.3: None, 0.6: None}
@@ -59,15 +58,6 @@ def test_figures_are_of_the_simulations_described(tmp_path):
     expected = options | {"accuracy": [0.7, 0.75], "prob": 0.8, "ci_kind": "eti"}
     assert expected.items() <= study.attrs.items()
     assert study.attrs["true"] == pytest.approx(-0.05)
-    study.to_netcdf(tmp_path / "study.nc")
-
-
-def test_an_interrupted_study_goes_on(tmp_path):
-    options = {"correlation": [0.5], "n": 30, "simulations": 4, "random_seed": 3}
-    whole = studies.pairing(**options)
-    studies.pairing(**options, folder=tmp_path)
-    (tmp_path / "000002.npz").unlink()
-    xr.testing.assert_identical(studies.pairing(**options, folder=tmp_path), whole)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import xarray as xr
 from scipy import stats
 
 from bayesperf import studies
-from bayesperf.studies.methods import OF_RATES, of_rate
+from bayesperf.studies.methods import OF_RATES, rate_intervals
 
 Z = stats.norm.ppf(0.975)
 
@@ -31,7 +31,7 @@ def by_hand(method, k, n):
 @pytest.mark.parametrize("method", ["wald", "wilson", "clopper_pearson", "flat_eti", "jeffreys_eti"])
 def test_coverage_and_width_are_the_sums(method):
     n, rates = 17, [0.0, 0.03, 0.5, 0.812, 1.0]
-    study = studies.rate_coverage(n, [method], rates).sel({"method": method})
+    study = studies.rate_coverage(n, [method], rates).sel(interval=method)
     ends = np.array([by_hand(method, k, n) for k in range(n + 1)])
     for p in rates:
         # Rounding must not decide at the ends of [0, 1], where intervals end too.
@@ -46,9 +46,9 @@ def test_coverage_is_what_a_simulation_finds():
     study = studies.rate_coverage(n, p=rates)
     k = np.random.default_rng(0).binomial(n, rates, (simulations, 3))
     for method in OF_RATES:
-        ends = of_rate(method, np.arange(n + 1), n, 0.95)
+        ends = rate_intervals(method, np.arange(n + 1), n, 0.95)
         covered = ((ends[k, 0] <= rates) & (rates <= ends[k, 1])).mean(0)
-        exact = study["coverage"].sel({"method": method}).values
+        exact = study["coverage"].sel(interval=method).values
         assert np.all(np.abs(covered - exact) <= 4 * np.sqrt(exact * (1 - exact) / simulations) + 1e-12), method
 
 
@@ -58,7 +58,7 @@ def test_coverage_is_what_a_simulation_finds():
 def test_a_posterior_covers_exactly_on_average_over_its_prior(prior, weight, kind, n):
     # Whatever the kind of interval. Between two ends of intervals coverage is a polynomial.
     name = f"{prior}_{kind}"
-    ends = of_rate(name, np.arange(n + 1), n, 0.95)
+    ends = rate_intervals(name, np.arange(n + 1), n, 0.95)
     # The Jeffreys density has poles, and none in u where p = sin²(πu/2).
     edges = 2 / np.pi * np.arcsin(np.sqrt(np.unique(np.r_[0, ends.ravel(), 1])))
     nodes, weights = np.polynomial.legendre.leggauss(16)
@@ -85,21 +85,20 @@ def test_the_figure_of_the_thesis():
     # .65 and erratic near 0 and 1.
     methods = ["wilson", "clopper_pearson", "agresti_coull_add2", "flat_eti", "jeffreys_eti"]
     coverage = studies.rate_coverage(100, methods)["coverage"]
-    assert (coverage.sel({"method": "clopper_pearson"}) >= 0.95).all()
-    others = coverage.drop_sel({"method": "clopper_pearson"})
+    assert (coverage.sel(interval="clopper_pearson") >= 0.95).all()
+    others = coverage.drop_sel(interval="clopper_pearson")
     middle, ends = others.sel(p=slice(0.35, 0.65)), others.sel(p=slice(0.001, 0.02))
     assert abs(middle - 0.95).max() < 0.02
     assert (np.ptp(ends.values, axis=1) > 2 * np.ptp(middle.values, axis=1)).all()
 
 
-def test_dims_and_settings(tmp_path):
+def test_dims_and_settings():
     study = studies.rate_coverage((5, 9), ["wald", "flat_hdi"], [0.1, 0.2, 0.3], confidence=0.8)
-    assert study["coverage"].dims == ("method", "n", "p")
+    assert study["coverage"].dims == ("interval", "n", "p")
     assert study.attrs == {"n": [5, 9], "methods": ["wald", "flat_hdi"], "confidence": 0.8}
     one = studies.rate_coverage(9, ["wald", "flat_hdi"], [0.1, 0.2, 0.3], confidence=0.8)
-    assert one["width"].dims == ("method", "p")
+    assert one["width"].dims == ("interval", "p")
     xr.testing.assert_equal(one, study.sel(n=9))
-    study.to_netcdf(tmp_path / "study.nc")
 
 
 def test_many_trials_are_summed_in_parts(monkeypatch):

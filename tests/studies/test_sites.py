@@ -1,23 +1,20 @@
 """Coverage of intervals over sites."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
-import xarray as xr
 from scipy import integrate, special, stats
 
 from bayesperf import studies
 from bayesperf.pooling.beta_binomial import posterior
-from bayesperf.studies.sites import _of_a_new_group
+from bayesperf.studies.sites import new_group_quantiles
 
 # Coverage of 95 % intervals by others, 500 data sets of five sites of 40: mean and new site.
 POOLED_BETA = {"mean": 0.78, "new_site": 0.40}
 
 
 def check_coverage(study):
-    pool, beta = study["coverage"].sel({"method": "pool"}), study["coverage"].sel({"method": "pooled_beta"})
-    error = 4 * study["coverage_mcse"].sel({"method": "pool"})
+    pool, beta = study["coverage"].sel(interval="pool"), study["coverage"].sel(interval="pooled_beta")
+    error = 4 * study["coverage_mcse"].sel(interval="pool")
     assert np.all(pool.sel(target="mean") > 0.92 - error.sel(target="mean"))
     assert np.all(pool.sel(target="mean") < 0.98 + error.sel(target="mean"))
     assert np.all(pool.sel(target="new_site") > 0.92)
@@ -30,13 +27,13 @@ def check_coverage(study):
 def test_pooled_counts_claim_too_much_and_a_model_of_sites_does_not():
     study = studies.sites(simulations=200, random_seed=1)
     check_coverage(study)
-    assert study["coverage"].dims == ("method", "target", "n_groups")
-    beta = study["width"].sel({"method": "pooled_beta"})
+    assert study["coverage"].dims == ("interval", "target", "n_groups")
+    beta = study["width"].sel(interval="pooled_beta")
     np.testing.assert_array_equal(beta.sel(target="mean"), beta.sel(target="new_site"))
     # A binary figure's standard error, and the widths of an interval that halves its variance.
     rate = study["coverage"].sel(target="mean")
     error = study["coverage_mcse"].sel(target="mean")
-    np.testing.assert_allclose(error, np.sqrt(rate * (1 - rate) / 199), rtol=1e-9)
+    np.testing.assert_allclose(error, np.sqrt(rate * (1 - rate) / 200), rtol=1e-9)
     assert beta.sel(target="mean", n_groups=10) / beta.sel(target="mean", n_groups=5) == pytest.approx(
         0.5**0.5, abs=0.02
     )
@@ -47,7 +44,7 @@ def test_coverage_of_the_full_study():
     check_coverage(studies.sites())
 
 
-def test_truth_and_settings(tmp_path):
+def test_truth_and_settings():
     study = studies.sites(
         [3], 20, base_rate=0.7, logit_sd=0.8, simulations=10, groups="random", prob=0.8, random_seed=4
     )
@@ -56,27 +53,25 @@ def test_truth_and_settings(tmp_path):
     assert expected.items() <= study.attrs.items()
     mean = integrate.quad(lambda z: special.expit(special.logit(0.7) + 0.8 * z) * stats.norm.pdf(z), -12, 12)[0]
     assert study.attrs["true"] == pytest.approx(mean, abs=1e-9)
-    study.to_netcdf(tmp_path / "study.nc")
 
 
 def test_intervals_are_those_of_the_models():
     study = studies.sites([4], 15, base_rate=0.7, logit_sd=0.8, simulations=5, prob=0.8, random_seed=9)
-    rng = np.random.default_rng([9, 0])
-    rates = special.expit(rng.normal(special.logit(0.7), 0.8, (50, 4)))
-    counts = rng.binomial(15, rates)[:5]
+    rngs = [np.random.default_rng([9, index]) for index in range(5)]
+    counts = np.array([rng.binomial(15, special.expit(rng.normal(special.logit(0.7), 0.8, 4))) for rng in rngs])
     k = counts.sum(1)
     ends = stats.beta(1 + k, 61 - k).ppf(np.array([[0.1], [0.9]]))
-    width = study["width"].sel({"method": "pooled_beta", "target": "mean", "n_groups": 4}).item()
+    width = study["width"].sel(interval="pooled_beta", target="mean", n_groups=4).item()
     assert width == pytest.approx(np.diff(ends, axis=0).mean(), rel=1e-9)
     true = study.attrs["true"]
     covered = ((ends[0] <= true) & (true <= ends[1])).mean()
-    assert study["coverage"].sel({"method": "pooled_beta", "target": "mean", "n_groups": 4}) == covered
+    assert study["coverage"].sel(interval="pooled_beta", target="mean", n_groups=4) == covered
     inside = np.diff(stats.norm.cdf((special.logit(ends) - special.logit(0.7)) / 0.8), axis=0)
-    found = study["coverage"].sel({"method": "pooled_beta", "target": "new_site", "n_groups": 4})
+    found = study["coverage"].sel(interval="pooled_beta", target="new_site", n_groups=4)
     assert found == pytest.approx(inside.mean(), rel=1e-9)
     models = posterior(counts.astype(float), np.full((5, 4), 15.0), (1, 9))
     width = np.diff(models.mean.ppf(np.array([[0.1, 0.9]]))).mean()
-    assert study["width"].sel({"method": "pool", "target": "mean", "n_groups": 4}) == pytest.approx(width, abs=1e-6)
+    assert study["width"].sel(interval="pool", target="mean", n_groups=4) == pytest.approx(width, abs=1e-6)
 
 
 def test_quantiles_of_a_new_group_are_those_of_draws():
@@ -86,21 +81,9 @@ def test_quantiles_of_a_new_group_are_those_of_draws():
     kappa = np.exp(-model.draws_of_dispersion(logit_p, [rng]))
     rate = rng.beta(kappa * special.expit(logit_p), kappa * special.expit(-logit_p))[0]
     levels = np.array([[0.025, 0.5, 0.975]])
-    below = [(rate <= x).mean() for x in _of_a_new_group(model, levels)[0]]
+    below = [(rate <= x).mean() for x in new_group_quantiles(model, levels)[0]]
     error = 4 * np.sqrt(levels[0] * (1 - levels[0]) / n)
     assert np.all(np.abs(below - levels[0]) < error)
-
-
-def test_an_interrupted_study_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(import_module("bayesperf.studies.sites"), "_BATCH", 2)
-    options = {"n_groups": (2, 3), "group_size": 10, "simulations": 5, "random_seed": 3}
-    whole = studies.sites(**options)
-    studies.sites(**options, folder=tmp_path)
-    for index in (0, 2):
-        (tmp_path / f"{index:06d}.npz").unlink()
-    xr.testing.assert_identical(studies.sites(**options, folder=tmp_path), whole)
-    with pytest.raises(ValueError, match="holds a study with other settings"):
-        studies.sites(**(options | {"group_size": 11}), folder=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""Check every model's sampler by simulation: ``python benchmarks/calibrate.py [simulations]``.
+"""Check every model's sampler by simulation: ``python benchmarks/simulation_based_calibration.py [simulations]``.
 
-Prints a table, writes it to ``benchmarks/CALIBRATION.md``, and rank plots to a folder; exits with 1 if a model fails.
-What was simulated is kept in that folder, so that an interrupted run goes on where it stopped.
+Prints a table, writes it to ``benchmarks/SIMULATION_BASED_CALIBRATION.md``, and rank plots to a folder; exits with 1 if
+a model fails. Simulations are kept in that folder, so that an interrupted run continues and a longer one extends it.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import xarray as xr
 
 import bayesperf as bp
 
-FOLDER = Path(".venv/calibration")
+FOLDER = Path(".venv/simulation_based_calibration")
 HEAD = """# Simulation-based calibration of the models
 
-`make calibrate` draws parameters from each model's prior and data from the model, samples the posterior of those data,
-and ranks the parameters among its draws (`bayesperf.studies.calibration`). Ranks are uniform if the sampler returns the
-posterior. A model passes if the distribution function of every parameter's ranks stays inside its simultaneous band:
-99 %, Bonferroni over the parameters.
+`make sbc` draws parameters from each model's prior and data from the model, samples the posterior of those data, and
+ranks the parameters among its draws (`bayesperf.studies.simulation_based_calibration`). Ranks are uniform if the
+sampler returns the posterior. A model passes if the distribution function of every parameter's ranks stays inside its
+simultaneous band: 99 %, Bonferroni over the parameters.
 
 """
 
 
 def groups(sizes: list[tuple[int, ...]], labels: list[Any]) -> bp.ConfusionMatrix:
-    """Return groups of so many examples of each class; what was predicted is of no account."""
+    """Return groups with these numbers of examples of each class; the predictions do not matter."""
     table = [[np.eye(len(size), dtype=int)[i] * n for i, n in enumerate(size)] for size in sizes]
     return bp.ConfusionMatrix.from_table(np.array(table), labels=labels, dims={"site": list(range(len(sizes)))})
 
@@ -51,7 +51,7 @@ YEAR = xr.DataArray(np.linspace(-1, 1, 8)[:, None], {"site": list(range(8)), "co
 STEPS, VIDEO = chains()
 OF_TWO_CLASSES = (np.repeat([0, 1], [25, 15]), np.random.default_rng(0).normal(size=40))
 
-# What is calibrated: model, data, options.
+# Model, data and options of each check.
 CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "multinomial": ("multinomial", TWO_SYSTEMS, {}),
     "multinomial, 3 classes": ("multinomial", THREE.sum("site"), {}),
@@ -68,12 +68,14 @@ CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
 }
 
 
-def calibrate(name: str, simulations: int) -> dict[str, Any]:
+def check(name: str, simulations: int) -> dict[str, Any]:
     """Run one case; return its row of the table."""
     model, data, options = CASES[name]
     folder = FOLDER / "".join(letter if letter.isalnum() else "_" for letter in name)
-    study = bp.studies.calibration(model, data, options=options, simulations=simulations, folder=folder)
-    bp.plots.calibration(study).savefig(folder.with_suffix(".png"), dpi=110)
+    study = bp.studies.simulation_based_calibration(
+        model, data, options=options, simulations=simulations, folder=folder
+    )
+    bp.plots.simulation_based_calibration(study).savefig(folder.with_suffix(".png"), dpi=110)
     return {
         "model": name,
         "simulations": simulations,
@@ -91,12 +93,12 @@ def main(simulations: int) -> int:
     """Run every case; return 1 if one fails."""
     rows = []
     for name in CASES:
-        rows.append(calibrate(name, simulations))
+        rows.append(check(name, simulations))
         print({key: rows[-1][key] for key in list(rows[-1])[:7]}, flush=True)
     table = pd.DataFrame(rows)
     lines = [list(table.columns), ["---"] * table.shape[1], *table.astype(str).values.tolist()]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    Path(__file__).with_name("CALIBRATION.md").write_text(HEAD + text + "\n", encoding="utf-8")
+    Path(__file__).with_name("SIMULATION_BASED_CALIBRATION.md").write_text(HEAD + text + "\n", encoding="utf-8")
     return int((table["inside the band"] == "no").any())
 
 

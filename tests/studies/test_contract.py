@@ -1,0 +1,250 @@
+"""What all studies have in common: how their simulations are kept, resumed and extended, and how they are saved."""
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from sklearn.naive_bayes import GaussianNB
+
+import bayesperf as bp
+from bayesperf import studies
+from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
+
+# The package has a function of that name too.
+running = import_module("bayesperf.studies.run")
+
+CM = bp.ConfusionMatrix.from_counts(tp=9, fn=2, fp=3, tn=8)
+FEATURES = np.random.default_rng(0).normal(size=(30, 1)) + np.repeat([0, 2], 15)[:, None]
+
+
+@dataclass
+class Case:
+    """A study in its smallest form, and a change of it that is another study."""
+
+    arguments: dict[str, Any]
+    change: dict[str, Any]
+    fixtures: tuple[str, ...] = field(default=())
+
+
+SIMULATED = {
+    "agreement": Case({"n_groups": 4, "group_size": 40, "draws": 10, "chains": 2}, {"draws": 11},
+                      ("sampler", "interpreted")),
+    "areas": Case({"auc": [0.7], "n": [8], "draws": 20}, {"n": [9]}),
+    "bands": Case({"auc": [0.8], "n": [6], "draws": 10}, {"draws": 11}),
+    "coverage": Case({"cells": [[0.4, 0.1], [0.2, 0.3]], "metric": "mcc", "n": [9, 12], "draws": 20, "n_resamples": 20},
+                     {"metric": "f1"}),
+    "dependence": Case({"persistence": [0.5, 0.8], "n": 20}, {"n": 21}),
+    "expected_performance": Case({"n": 8, "alphas": [0.5], "draws": 10}, {"prob": 0.9}),
+    "pairing": Case({"correlation": [0.5], "n": 20}, {"accuracy": (0.8, 0.8)}),
+    "repeated_splits": Case({"estimator": GaussianNB(), "X": FEATURES, "y": np.repeat([0, 1], 15), "draws": 20},
+                            {"X": FEATURES + 1}),
+    "sequential": Case({"steps": [1, 2], "batch": 10, "estimator": GaussianNB(), "draws": 20}, {"batch": 11}),
+    "simulation_based_calibration": Case({"model": "rates", "data": CM, "draws": 10, "tune": 10, "thin": 2},
+                                         {"thin": 3}, ("sampler", "interpreted")),
+    "sites": Case({"n_groups": [2, 3], "group_size": 5}, {"base_rate": 0.7}),
+}  # fmt: skip
+# Its simulations are one for each scale.
+SPREAD = Case({"cm": CM, "scale": [1, 2, 3, 4], "draws": 20}, {"draws": 21})
+EXACT = {
+    "f1_coverage": Case({"n": 5, "methods": ["wilson"], "precision": [0.5], "recall": [0.5, 0.9]}, {}),
+    "rate_coverage": Case({"n": [3, 5], "methods": ["wald", "wilson"], "p": [0.2, 0.5]}, {}),
+}
+
+
+def test_no_study_is_forgotten():
+    assert {*SIMULATED, *EXACT, "predictive_spread", "binary_cells"} == set(studies.__all__)
+
+
+@pytest.fixture
+def simulated(monkeypatch):
+    """Record the indices of the simulations that are run."""
+    indices = []
+
+    def batch(simulate, some, random_seed):
+        indices.extend(some)
+        return original(simulate, some, random_seed)
+
+    original = running._batch
+    monkeypatch.setattr(running, "_batch", batch)
+    return indices
+
+
+@pytest.fixture(params=SIMULATED)
+def study(request):
+    """Return a function that runs the study with a number of simulations."""
+    case = SIMULATED[request.param]
+    for fixture in case.fixtures:
+        request.getfixturevalue(fixture)
+
+    def run(simulations, **options):
+        return getattr(studies, request.param)(**case.arguments | {"simulations": simulations} | options)
+
+    run.change = case.change
+    return run
+
+
+def same(one, other):
+    xr.testing.assert_identical(one.drop_attrs(), other.drop_attrs())
+    # A study that runs past midnight has another date.
+    assert {**one.attrs, "date": ""} == {**other.attrs, "date": ""}
+
+
+def test_an_interrupted_study_is_resumed_and_can_be_extended(study, simulated, tmp_path):
+    fresh = study(4)
+    simulated.clear()
+    first = study(2, folder=tmp_path)
+    (tmp_path / "000000.npz").unlink()
+    same(study(2, folder=tmp_path), first)
+    assert simulated == [0, 1, 0]
+    simulated.clear()
+    same(study(4, folder=tmp_path), fresh)
+    assert simulated == [2, 3]
+    # And the first two are still what they were.
+    same(study(2, folder=tmp_path), first)
+    assert simulated == [2, 3]
+    assert not list(tmp_path.glob("*.unfinished"))
+
+
+def test_a_folder_of_other_settings_is_refused(study, tmp_path):
+    study(2, folder=tmp_path)
+    for change in (study.change, {"random_seed": 1}):
+        with pytest.raises(
+            ValueError, match=r"folder: .* holds a study with other settings\. Name another, or remove it\."
+        ):
+            study(2, **change, folder=tmp_path)
+
+
+def saved_and_loaded(study, path):
+    study.to_netcdf(path)
+    loaded = xr.load_dataset(path)
+    xr.testing.assert_identical(loaded.drop_attrs(), study.drop_attrs())
+    assert set(loaded.attrs) == set(study.attrs)
+    for name, value in study.attrs.items():
+        # NetCDF keeps a list of one value as that value.
+        np.testing.assert_array_equal(np.atleast_1d(loaded.attrs[name]), np.atleast_1d(value), err_msg=name)
+
+
+def test_a_study_can_be_saved_and_loaded(study, tmp_path):
+    result = study(2)
+    assert result.attrs["simulations"] == 2
+    saved_and_loaded(result, tmp_path / "study.nc")
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_an_exact_study_can_be_saved_and_loaded(name, tmp_path):
+    saved_and_loaded(getattr(studies, name)(**EXACT[name].arguments), tmp_path / "study.nc")
+
+
+def test_a_study_of_scales_has_the_contract_of_the_others(simulated, tmp_path):
+    whole = studies.predictive_spread(**SPREAD.arguments)
+    saved_and_loaded(whole, tmp_path / "study.nc")
+    studies.predictive_spread(**SPREAD.arguments, folder=tmp_path / "kept")
+    (tmp_path / "kept" / "000002.npz").unlink()
+    simulated.clear()
+    same(studies.predictive_spread(**SPREAD.arguments, folder=tmp_path / "kept"), whole)
+    assert simulated == [2]
+    with pytest.raises(ValueError, match="holds a study with other settings"):
+        studies.predictive_spread(**SPREAD.arguments | SPREAD.change, folder=tmp_path / "kept")
+
+
+def test_means_have_monte_carlo_errors(study):
+    result = study(3)
+    for name in ("coverage", "lower_miss", "upper_miss", "width", "score", "undefined", "no_width", "mean"):
+        if name in result:
+            error = result[f"{name}_mcse"]
+            assert error.dims == result[name].dims
+            assert (error >= 0).all()
+
+
+# ── The folder ──
+
+
+def one_study(folder, **options):
+    return studies.dependence([0.5], n=20, simulations=3, folder=folder, **options)
+
+
+def as_truncated(path):
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def as_empty(path):
+    path.write_bytes(b"")
+
+
+def as_pickle(path):
+    np.savez(path, intervals=np.array([{}, None], dtype=object))
+
+
+def as_of_another_study(path):
+    np.savez(path, intervals=np.zeros((7, 2, 2)))
+
+
+@pytest.mark.parametrize("damage", [as_truncated, as_empty, as_pickle, as_of_another_study])
+def test_a_damaged_result_is_named(damage, tmp_path):
+    whole = one_study(tmp_path)
+    damage(tmp_path / "000001.npz")
+    with pytest.raises(ValueError, match=r"folder: .*000001\.npz is damaged .* Remove that file: its"):
+        one_study(tmp_path)
+    (tmp_path / "000001.npz").unlink()
+    same(one_study(tmp_path), whole)
+
+
+@pytest.mark.parametrize("text", ["", '{"n": 20'])
+def test_damaged_settings_are_named(text, tmp_path):
+    one_study(tmp_path)
+    (tmp_path / "settings.json").write_text(text)
+    with pytest.raises(ValueError, match=r"folder: .*settings\.json is damaged .* Name another folder, or remove"):
+        one_study(tmp_path)
+
+
+def test_results_without_settings_are_refused(tmp_path):
+    one_study(tmp_path)
+    (tmp_path / "settings.json").unlink()
+    with pytest.raises(ValueError, match=r"holds results without their settings\.json"):
+        one_study(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["settings.json", "000001.npz"])
+def test_files_are_written_whole_or_not_at_all(name, tmp_path, monkeypatch):
+    """What is interrupted while it is written leaves nothing behind."""
+    replace = running.os.replace
+
+    def interrupted(source, target):
+        if target.name == name:
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running.os, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            one_study(tmp_path)
+    assert name not in {path.name for path in tmp_path.iterdir()}
+    assert not list(tmp_path.glob("*.unfinished"))
+    same(one_study(tmp_path), one_study(None))
+
+
+# ── Means over simulations ──
+
+
+def test_coverage_misses_and_widths():
+    lower, upper = np.array([0.0, 0.2, 0.5, np.nan]), np.array([0.4, 0.3, 0.5, np.nan])
+    outcomes = interval_outcomes(lower, upper, np.array([0.4, 0.1, 0.6, 0.5]))
+    assert outcomes["coverage"].tolist() == [True, False, False, False]
+    assert outcomes["lower_miss"].tolist() == [False, True, False, False]
+    assert outcomes["upper_miss"].tolist() == [False, False, True, False]
+    np.testing.assert_allclose(outcomes["width"], [0.4, 0.1, 0, np.nan], atol=1e-15)
+
+
+def test_means_and_their_errors_are_of_what_is_defined():
+    values = np.array([[1.0, 5], [2, np.nan], [4, np.nan], [np.nan, np.nan]])
+    means = monte_carlo_means({"x": values, "y": values > 1.5}, np.isfinite(values))
+    np.testing.assert_allclose(means["x"], [7 / 3, 5])
+    np.testing.assert_allclose(means["x_mcse"], [np.std([1, 2, 4]) / np.sqrt(3), 0])
+    np.testing.assert_allclose(means["y"], [2 / 3, 1])
+    np.testing.assert_allclose(means["y_mcse"], [np.sqrt(2 / 9 / 3), 0])
+    nothing = monte_carlo_means({"x": values[3:]}, np.isfinite(values[3:]))
+    assert np.isnan(nothing["x"]).all()
+    assert np.isnan(nothing["x_mcse"]).all()
