@@ -54,7 +54,7 @@ class Scores:
             If there are not two classes, or it is unclear which is positive; if scores are missing or too few.
         """
         actual = binary_labels(y_true, pos_label)
-        score = one_each(actual.is_positive, y_score, name)
+        score = _one_each(actual.is_positive, y_score, name)
         return cls(np.sort(score[actual.is_positive]), np.sort(score[~actual.is_positive]), *actual[1:])
 
     @cached_property
@@ -98,7 +98,15 @@ def positives(y_true: Any, pos_label: Any = None) -> Booleans:
     return binary_labels(y_true, pos_label).is_positive
 
 
-def one_each(is_positive: Booleans, y_score: ArrayLike, name: str = "y_score") -> Array:
+def labelled_scores(
+    y_true: Any, y_score: ArrayLike, pos_label: Any = None, name: str = "y_score"
+) -> tuple[Booleans, Array]:
+    """Return which examples (n,) are positive, and the scores (n,) of all, checked."""
+    is_positive = positives(y_true, pos_label)
+    return is_positive, _one_each(is_positive, y_score, name)
+
+
+def _one_each(is_positive: Booleans, y_score: ArrayLike, name: str) -> Array:
     """Return scores, one for each label (n,), checked."""
     score = checks.vector(name, y_score)
     checks.equal_lengths({"y_true": len(is_positive), name: len(score)})

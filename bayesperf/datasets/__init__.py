@@ -1,4 +1,4 @@
-"""Small real predictions to try things on: what classifiers said of held-out examples.
+"""Small data sets of real predictions: those of classifiers for held-out examples.
 
 =============  ========  =======  ===============  ===============================================
 name           examples  classes  positive label   models
@@ -54,7 +54,7 @@ def load(name: str) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row an example and model, with the columns
+        A row for each example and model, with the columns
 
         - ``example``: position in the source, from 0; the same for all models
         - ``fold``: 0 to 9, the stratified fold that held the example out; the same for all models

@@ -52,7 +52,7 @@ DATASETS: dict[str, Callable[[], pd.DataFrame]] = {"breast_cancer": breast_cance
 
 
 def _logistic_regression() -> Any:
-    # With the default solver and tolerance, scores hang on where the solver stops: by up to 0.25.
+    # With the default solver and tolerance, scores depend by up to 0.25 on where the solver stops.
     return make_pipeline(StandardScaler(), LogisticRegression(solver="newton-cg", tol=1e-8))
 
 
@@ -62,7 +62,7 @@ def _out_of_fold(
     models: dict[str, Any],
     positive: str | None = None,
 ) -> pd.DataFrame:
-    """Return a row an example and model, in the columns that `bayesperf.datasets.load` describes.
+    """Return a row for each example and model, in the columns that `bayesperf.datasets.load` describes.
 
     The score is the probability of the positive label, or else of the predicted one.
     """
@@ -73,14 +73,14 @@ def _out_of_fold(
     classes = np.unique(labels)
     parts = []
     for name, model in models.items():
-        shares = cross_val_predict(model, features, labels, cv=folds, method="predict_proba")
-        score = shares.max(1) if positive is None else shares[:, classes == positive][:, 0]
+        probabilities = cross_val_predict(model, features, labels, cv=folds, method="predict_proba")
+        score = probabilities.max(1) if positive is None else probabilities[:, classes == positive][:, 0]
         columns = {
             "example": np.arange(len(labels)),
             "fold": fold,
             "model": name,
             "actual": labels,
-            "predicted": classes[shares.argmax(1)],
+            "predicted": classes[probabilities.argmax(1)],
             "score": score.round(4),
         }
         parts.append(pd.DataFrame(columns))

@@ -88,6 +88,7 @@ def difference(comparison: Comparison, *, ci_prob: float = 0.95, ci_kind: Kind =
 
 
 def _draw_difference(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind: Kind) -> None:
+    """Draw the density of one difference, with its interval and the probabilities of the three regions."""
     # On a fine grid, because a heavy-tailed difference is a narrow peak on a wide axis.
     drawn = curves(comparison.difference, ci_prob, ci_kind, points=641)
     x, y, rope = drawn.x[0], drawn.density[0], comparison.rope
@@ -130,6 +131,7 @@ def _relation(probability: float) -> str:
 
 
 def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind: Kind) -> None:
+    """Draw means and intervals of several differences, with P(a > b) beside them."""
     drawn = intervals(comparison.difference, ci_prob, ci_kind)
     leading = comparison.difference.leading
     two = len(comparison.names) == 2
@@ -237,6 +239,7 @@ def _heat_maps(comparison: Comparison, maps: list[_HeatMap]) -> Figure:
 
 
 def _draw_heat_map(axes: Axes, values: Array, heat_map: _HeatMap) -> None:
+    """Draw a heat map with its colour bar; of few systems, with the values in the cells."""
     from matplotlib.colors import LinearSegmentedColormap
 
     count = len(values)

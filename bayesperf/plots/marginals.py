@@ -88,6 +88,7 @@ def panel(
 
 
 def _draw_densities(axes: Axes, drawn: Curves) -> None:
+    """Draw densities with their intervals shaded and their means dashed."""
     single = len(drawn.names) == 1
     for i, name in enumerate(drawn.names):
         colour = SERIES[i % len(SERIES)]
@@ -103,6 +104,7 @@ def _draw_densities(axes: Axes, drawn: Curves) -> None:
 
 
 def _draw_forest(axes: Axes, drawn: Curves) -> None:
+    """Draw means and intervals, a row for each."""
     y = np.arange(len(drawn.names))[::-1]
     axes.hlines(y, *drawn.interval.T, color=BLUE, lw=2)
     axes.plot(drawn.mean, y, "o", color=BLUE, ms=5)

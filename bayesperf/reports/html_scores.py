@@ -71,18 +71,22 @@ def expected(scores: ScoredSystems) -> dict[str, Any]:
 
 def over_thresholds(scores: ScoredSystems) -> dict[str, Any] | None:
     """Return pictures of each system's metrics over the threshold, marked where a split chose the threshold."""
-    chosen = {", ".join(system.names): system.threshold for system in (scores.systems if scores.split else [])}
+    thresholds = {", ".join(system.names): system.threshold for system in (scores.systems if scores.split else [])}
     pictures = []
     for name, posterior in scores.over_thresholds.items():
         marginals = [posterior[metric] for metric in THRESHOLD_METRICS]
         at = marginals[0].mean()["threshold"].values
         centre = np.stack([marginal.mean().values for marginal in marginals])
         interval = np.stack([marginal.hdi(scores.settings.ci_prob).values for marginal in marginals])
-        threshold = chosen.get(name, np.nan)
+        threshold = thresholds.get(name, np.nan)
         pictures.append((_named(name, threshold), svg.bands(at, centre, interval, threshold)))
     if not pictures:
         return None
-    return {"legend": list(zip(THRESHOLD_METRICS, SERIES, strict=False)), "pictures": pictures, "chosen": bool(chosen)}
+    return {
+        "legend": list(zip(THRESHOLD_METRICS, SERIES, strict=False)),
+        "pictures": pictures,
+        "chosen": bool(thresholds),
+    }
 
 
 def _shared_pictures(scores: ScoredSystems) -> Iterator[tuple[str, tuple[ScoredSystem, ...]]]:

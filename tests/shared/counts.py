@@ -1,4 +1,4 @@
-"""Counts that the tests of several files look at, and counting by hand."""
+"""Short names for confusion matrices and their cells, for the tests of several files."""
 
 import bayesperf as bp
 

@@ -10,13 +10,13 @@ N = 100_000
 
 
 def counts(tp=0, fn=0, fp=0, tn=0, **coords):
-    """Return matrices; a list is of systems along ``model``, a nested one of folds and systems."""
+    """Return matrices; a list of cells is along ``model``, a nested list along folds and systems."""
     names = list(coords) or ["model"]
 
     def labelled(cell):
         dims = names[-np.ndim(cell) :] if np.ndim(cell) else []
-        given = {d: coords.get(d, list("ABCDEFGH")[: np.shape(cell)[i]]) for i, d in enumerate(dims)}
-        return xr.DataArray(cell, given, dims)
+        labels = {d: coords.get(d, list("ABCDEFGH")[: np.shape(cell)[i]]) for i, d in enumerate(dims)}
+        return xr.DataArray(cell, labels, dims)
 
     return CM.from_counts(tp=labelled(tp), fn=labelled(fn), fp=labelled(fp), tn=labelled(tn))
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.counts.scores import Scores, one_each, positives
+from bayesperf.counts.scores import Scores, labelled_scores
 
 _TINY = np.finfo(float).tiny
 # Numbers held at once in an array of draws.
@@ -44,8 +44,7 @@ class Examples:
         if not isinstance(data, tuple | list) or len(data) != 2:
             raise TypeError(f"{name} must be a pair of labels and scores, (y_true, y_score); it is {data!r:.60}.")
         try:
-            positive = positives(data[0], pos_label)
-            score = one_each(positive, data[1])
+            positive, score = labelled_scores(data[0], data[1], pos_label)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{name}: {error}") from None
         return cls(positive, score)

@@ -185,6 +185,7 @@ def test_one_system_is_no_longer_paired(step):
 def test_systems_of_different_folds_are_not_paired():
     crossed = FOLDS.isel(model=[0, 1], fold=xr.DataArray([0, 1], dims="model"))
     assert crossed.outcomes is None
+    assert "same_examples" not in crossed.counts.attrs
 
 
 def test_the_mark_alone_survives_what_keeps_its_dim():
