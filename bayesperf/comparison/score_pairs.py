@@ -67,3 +67,11 @@ def two_names(names: Sequence[Any]) -> tuple[Any, Any]:
     if isinstance(names, str) or len(names) != 2:
         raise ValueError(f"names must be two, of a and of b; they are {names!r}.")
     return names[0], names[1]
+
+
+def two_different_names(names: Sequence[Any]) -> tuple[Any, Any]:
+    """Return what two systems are called, which must not be the same."""
+    first, second = two_names(names)
+    if first == second:
+        raise ValueError(f"names must be two different ones; they are {names!r}.")
+    return first, second

@@ -36,10 +36,7 @@ class Scores:
         ValueError
             If there are not two classes, or the positive one is not known; if scores are missing or too few.
         """
-        is_positive = positives(y_true, pos_label)
-        score = tables.numbers(y_score, name)
-        if len(score) != len(is_positive):
-            raise ValueError(tables.unequal({"y_true": len(is_positive), name: len(score)}))
+        is_positive, score = labelled_scores(y_true, y_score, pos_label, name)
         return cls(np.sort(score[is_positive]), np.sort(score[~is_positive]))
 
     @cached_property
@@ -52,6 +49,16 @@ class Scores:
         cuts = np.asarray(thresholds, dtype=float)
         true, false = (len(s) - np.searchsorted(s, cuts, side="left") for s in (self.positive, self.negative))
         return true, false
+
+
+def labelled_scores(
+    y_true: Any, y_score: ArrayLike, pos_label: Any = None, name: str = "y_score"
+) -> tuple[NDArray[np.bool_], Array]:
+    """Return which examples (n,) are positive, and the scores (n,) of all, checked."""
+    is_positive, score = positives(y_true, pos_label), tables.numbers(y_score, name)
+    if len(score) != len(is_positive):
+        raise ValueError(tables.unequal({"y_true": len(is_positive), name: len(score)}))
+    return is_positive, score
 
 
 def positives(y_true: Any, pos_label: Any = None) -> NDArray[np.bool_]:

@@ -103,7 +103,7 @@ def _transitions(data: Any, by: Any, pos_label: Any) -> xr.DataArray:
     """Return how often what followed what, (sequence, actual_before, predicted_before, actual, predicted)."""
     if not isinstance(data, tuple) or len(data) != 2:
         raise TypeError("data of the model 'markov' must be a pair (y_true, y_pred); sequence ids go to options['by'].")
-    series = _chains.read(*data, by, None, pos_label)
+    series = _chains.label_sequences(*data, by, None, pos_label)
     labels = series.cm.labels
     by = by if isinstance(by, Mapping) else {"sequence": np.zeros(len(series.states), int) if by is None else by}
     ((name, ids),) = by.items()
@@ -112,7 +112,7 @@ def _transitions(data: Any, by: Any, pos_label: Any) -> xr.DataArray:
         raise ValueError(f"options['by']: {name!r} is a dim that the model uses for its own; rename that dim.")
     coords = {name: _labels.encode(ids, "by", fractions=True).labels} | before | dict.fromkeys(CELL_DIMS, labels)
     known = {} if series.cm.pos_label is None else {"pos_label": series.cm.pos_label}
-    return xr.DataArray(_chains.steps(series), coords, list(coords), name="counts", attrs=known)
+    return xr.DataArray(_chains.transitions_by_sequence(series), coords, list(coords), name="counts", attrs=known)
 
 
 def _scores(data: Any) -> xr.DataArray:

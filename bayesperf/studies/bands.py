@@ -15,7 +15,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.scores import Scores
 from bayesperf.counts.tables import numbers
-from bayesperf.curves.draws import KINDS
+from bayesperf.curves.bands import KINDS
 from bayesperf.curves.roc.curve import Curve
 from bayesperf.curves.roc.kinds import EVEN, ROC
 from bayesperf.studies.run import run

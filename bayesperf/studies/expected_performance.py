@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.curves import ExpectedPerformanceCurve, epc
-from bayesperf.curves.draws import KINDS, band
+from bayesperf.curves.bands import KINDS, band_of_marginal
 from bayesperf.curves.expected_performance import criteria
 from bayesperf.metrics.registry import Metric, single_valued
 from bayesperf.studies.run import run
@@ -104,7 +104,7 @@ def expected_performance(
             seed = int(rng.integers(2**63))
             curves = [epc(dev, test, **options, **own, random_seed=seed) for own in _BANDS.values()]
             marginals = [curve.posterior[found] for curve in curves]
-            bands.append([[band(marginal, prob, kind).values for kind in KINDS] for marginal in marginals])
+            bands.append([[band_of_marginal(marginal, prob, kind).values for kind in KINDS] for marginal in marginals])
             true.append(_true(curves[0], separation))
         return {"bands": np.array(bands), "true": np.array(true)}
 
