@@ -7,8 +7,7 @@ from bayesperf.curves.expected_performance.comparison import ExpectedPerformance
 from bayesperf.curves.expected_performance.criteria import equal_error_threshold
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.epc import epc
-from bayesperf.curves.roc.curve import Curve
-from bayesperf.curves.roc.curves import det_curve, precision_recall_curve, roc_curve
+from bayesperf.curves.roc.curve import Curve, det_curve, precision_recall_curve, roc_curve
 from bayesperf.curves.roc.operating_point import OperatingPoint
 
 __all__ = [

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
+import xarray as xr
 
+from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-
-BandKind = Literal["pointwise", "simultaneous"]
+from bayesperf.curves.marginals import draws_along
+from bayesperf.distributions.rank_envelope import rank_envelope
+from bayesperf.posteriors.marginal import Marginal
 
 
 def pointwise(curves: Array, prob: float) -> Array:
@@ -17,23 +18,30 @@ def pointwise(curves: Array, prob: float) -> Array:
 
 
 def simultaneous(curves: Array, prob: float) -> Array:
-    """Return the rank envelope of curves (draws, k), (k, 2).
-
-    At each place it runs from the r-th smallest to the r-th greatest value, with the greatest r for which at least a
-    share `prob` of the curves lies inside at every place.
-    """
-    draws = len(curves)
-    ordered = np.sort(curves, axis=0)
-    # How many curves are at most, and at least, where each is: a curve is inside if both are r or more everywhere.
-    most_extreme = np.full(draws, draws)
-    for values, ranked in zip(curves.T, ordered.T, strict=True):
-        at_most, below = (np.searchsorted(ranked, values, side=side) for side in ("right", "left"))
-        most_extreme = np.minimum(most_extreme, np.minimum(at_most, draws - below))
-    outside = int(np.floor((1 - prob) * draws + 1e-9))
-    rank = np.sort(most_extreme)[outside]
-    return ordered[[rank - 1, draws - rank]].T
+    """Return the rank envelope that wholly holds at least a share `prob` of curves (draws, k), (k, 2)."""
+    return rank_envelope(curves, outside=int(np.floor((1 - prob) * len(curves) + 1e-9)))
 
 
-def holding(bounds: Array, observed: Array) -> Array:
-    """Return intervals (k, 2) widened to hold the observed values (k,)."""
+BANDS = {"pointwise": pointwise, "simultaneous": simultaneous}
+KINDS = tuple(BANDS)
+
+
+def widened(bounds: Array, observed: Array) -> Array:
+    """Return intervals (k, 2) widened, where need be, to hold the observed values (k,)."""
     return np.stack([np.minimum(bounds[:, 0], observed), np.maximum(bounds[:, 1], observed)], axis=-1)
+
+
+def band_of_marginal(marginal: Marginal, ci_prob: float, kind: str) -> xr.DataArray:
+    """Return the equal-tailed band of a marginal over one dim, with last dim ``ci_bound``.
+
+    A simultaneous band is made of the draws in which the curve is defined everywhere.
+    """
+    checks.one_of("kind", kind, KINDS)
+    band = marginal.eti(ci_prob)
+    if kind == "simultaneous":
+        curves = draws_along(marginal).T
+        whole = curves[~np.isnan(curves).any(1)]
+        if not len(whole):
+            raise ValueError(f"kind: in no draw is {marginal.name} defined along the whole curve. Take 'pointwise'.")
+        band = band.copy(data=simultaneous(whole, ci_prob))
+    return band.assign_attrs(kind=kind)

@@ -118,7 +118,7 @@ def outcome_probability(counts: Counts, weights: Array) -> Array:
 class ProbabilityMet:
     """The probability that a metric is above a bound, or below it if less is better, after more examples.
 
-    Called with the counts of the new examples in the cells, (m, cells).
+    It is called with the counts of the new examples in the cells, (m, cells).
     """
 
     post: DirichletPosterior
@@ -126,6 +126,7 @@ class ProbabilityMet:
     bound: float
 
     def __call__(self, counts: Counts) -> Array:
+        """Return the probability after each of some outcomes, (m,)."""
         prior = self.post.concentration
         cells = counts.reshape(-1, *prior.shape)
         coords = {"future": np.arange(len(cells))} | {dim: prior[dim].values for dim in CELL_DIMS}

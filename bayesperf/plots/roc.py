@@ -52,7 +52,7 @@ def curve(curves: Curve | Mapping[str, Curve], *, ci_prob: float = 0.95, kind: s
         raise ValueError(f"curves must be of one kind and method; they are {sorted(kinds)}.")
     ((name, method),) = kinds
     figure, axes = plt.subplots(figsize=(5.2, 5.4), layout="constrained")
-    shape = next(iter(named.values())).shape
+    shape = next(iter(named.values())).curve_kind
     for colour, (system, each) in zip(np.resize(SERIES, len(named)), named.items(), strict=True):
         points = each.dataset
         # Between two points precision is that of the greater recall, as the average precision sums it.

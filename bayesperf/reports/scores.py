@@ -18,8 +18,7 @@ from bayesperf.curves.areas.compare import compare_auc
 from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison, epc_compare
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.epc import epc
-from bayesperf.curves.roc.curve import Curve
-from bayesperf.curves.roc.curves import precision_recall_curve, roc_curve
+from bayesperf.curves.roc.curve import Curve, precision_recall_curve, roc_curve
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior

@@ -19,7 +19,7 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.counts.scores import Scores, by_class
 from bayesperf.sampling.options import Options, check_options, mapping
-from bayesperf.sequences.chain import label_sequences, transition_table
+from bayesperf.sequences.chain import label_sequences, transitions_by_sequence
 
 # Names that a fit gives to its own dims and variables, whatever the model.
 RESERVED = ("cell", "example", "cells_group", "cells_new")
@@ -108,7 +108,7 @@ def _transitions(data: Any, model: Any, options: Options) -> xr.DataArray:
         raise ValueError(f"options['by']: {name!r} is a dim that the model uses for its own; rename that dim.")
     coords = {name: encode(ids, "by", fractions=True).labels} | of_step
     facts = _positive(series.cm.pos_label)
-    return xr.DataArray(transition_table(series), coords, list(coords), name="counts", attrs=facts)
+    return xr.DataArray(transitions_by_sequence(series), coords, list(coords), name="counts", attrs=facts)
 
 
 def _fold_scores(data: Any, model: Any, options: Options) -> xr.DataArray:

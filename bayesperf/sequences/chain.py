@@ -90,19 +90,22 @@ class TransitionCounts(NamedTuple):
     predicted: Counts
 
 
-def transition_table(sequences: LabelSequences) -> Counts:
-    """Count transitions: (sequence, actual before, predicted before, actual, predicted)."""
+def transitions_by_sequence(sequences: LabelSequences) -> Counts:
+    """Count the transitions of each sequence, (sequence, actual before, predicted before, actual, predicted)."""
     within = ~sequences.starts[1:]
-    before, after = sequences.states[:-1][within], sequences.states[1:][within]
-    count = sequences.sequence[-1] + 1
-    table = np.bincount(16 * sequences.sequence[1:][within] + 4 * before + after, minlength=16 * count)
+    before, after, sequence = (
+        sequences.states[:-1][within],
+        sequences.states[1:][within],
+        sequences.sequence[1:][within],
+    )
+    table = np.bincount(16 * sequence + 4 * before + after, minlength=16 * (sequences.sequence[-1] + 1))
     return table.reshape(-1, 2, 2, 2, 2)
 
 
 def count_transitions(sequences: LabelSequences, chain: str) -> TransitionCounts:
-    """Count the transitions within sequences, of all sequences together."""
+    """Count the transitions within all sequences, as a kind of chain needs them."""
     checks.one_of("chain", chain, CHAIN_KINDS)
-    table = transition_table(sequences).sum(0)
+    table = transitions_by_sequence(sequences).sum(0)
     predicted = table.transpose(2, 0, 1, 3)
     if chain == "z_prev":
         predicted = predicted.sum(1, keepdims=True)

@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.scores import Scores
-from bayesperf.curves.draws import KINDS
+from bayesperf.curves.bands import KINDS
 from bayesperf.curves.roc.curve import Curve
 from bayesperf.curves.roc.kinds import EVEN, ROC
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means

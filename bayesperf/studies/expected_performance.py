@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.curves.draws import KINDS, band
+from bayesperf.curves.bands import KINDS, band_of_marginal
 from bayesperf.curves.expected_performance import criteria
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.epc import epc
@@ -107,7 +107,7 @@ def expected_performance(
             seed = int(rng.integers(2**63))
             curves = [epc(dev, test, **options, **arguments, random_seed=seed) for arguments in _BANDS.values()]
             marginals = [curve.posterior[resolved] for curve in curves]
-            bands.append([[band(marginal, prob, kind).values for kind in KINDS] for marginal in marginals])
+            bands.append([[band_of_marginal(marginal, prob, kind).values for kind in KINDS] for marginal in marginals])
             true.append(_true(curves[0], separation))
         return {"bands": np.array(bands), "true": np.array(true)}
 

@@ -92,9 +92,11 @@ def test_one_positive_makes_it_a_beta():
 
 def test_kinds_of_examples_are_found_only_where_they_are_many(monkeypatch):
     seen = []
-    blocks = bayesian_bootstrap.blocks
+    blocks = bayesian_bootstrap.weight_blocks
     monkeypatch.setattr(
-        bayesian_bootstrap, "blocks", lambda rng, sizes, *a, **k: seen.append(sizes) or blocks(rng, sizes, *a, **k)
+        bayesian_bootstrap,
+        "weight_blocks",
+        lambda rng, sizes, *a, **k: seen.append(sizes) or blocks(rng, sizes, *a, **k),
     )
     y = np.repeat([0, 1], 50)
     bp.roc_auc(y, np.r_[np.zeros(30), np.ones(40), np.full(30, 2.0)], draws=2)
@@ -106,7 +108,7 @@ def test_kinds_of_examples_are_found_only_where_they_are_many(monkeypatch):
 def test_blocks_do_not_change_the_figures(monkeypatch):
     whole = bp.roc_auc(Y, SCORE, draws=300).draws(300)
     weighted = bp.weighted_score("brier", Y, PROBABILITY, draws=300).draws(300)
-    monkeypatch.setattr(bayesian_bootstrap, "_BLOCK", 100)
+    monkeypatch.setattr(bayesian_bootstrap, "_AT_ONCE", 100)
     xr.testing.assert_identical(bp.roc_auc(Y, SCORE, draws=300).draws(300), whole)
     np.testing.assert_allclose(bp.weighted_score("brier", Y, PROBABILITY, draws=300).draws(300), weighted, rtol=1e-12)
 

@@ -13,7 +13,7 @@ import bayesperf as bp
 from bayesperf.counts.scores import Scores
 from bayesperf.curves.areas import bayesian_bootstrap
 from bayesperf.curves.bands import simultaneous
-from bayesperf.curves.roc.called_positive import Masses, on_gaps, on_scores
+from bayesperf.curves.roc.called_positive import PositiveRates, steps_at_scores, steps_between_scores
 from bayesperf.curves.roc.draws import Bootstrapped, Observed
 from bayesperf.curves.roc.kinds import PRECISION_RECALL
 from tests.shared.curves import CURVES, DATA, every_data, normal_scores
@@ -23,13 +23,13 @@ def scores_of(y, score):
     return Scores.of(y, score)
 
 
-# ── Masses: the Bayesian bootstrap of the classes ──
+# ── The Bayesian bootstrap of the classes ──
 
 
 def test_share_above_a_threshold_is_beta():
     """Of n scores without ties, k at least the threshold: the weighted share is Beta(k, n − k)."""
     y, score = normal_scores(12, 30)
-    drawn = Bootstrapped(scores_of(y, score), 20_000, 0, False, on_scores)
+    drawn = Bootstrapped(scores_of(y, score), 20_000, 0, False, steps_at_scores)
     fpr, recall = (np.concatenate(blocks) for blocks in zip(*drawn.rates(), strict=True))
     for threshold, found, label in ((0.5, recall, 1), (1.0, recall, 1), (0.0, fpr, 0)):
         above = score[y == label] >= threshold
@@ -42,7 +42,7 @@ def test_share_above_a_threshold_is_beta():
 def test_ties_are_one_step():
     """Equal scores weigh together: the share of k of n examples is Beta(k, n − k) whatever the ties among them."""
     score = np.array([2, 2, 2, 1, 1, 0, 0, 0, 0.0])
-    drawn = Bootstrapped(Scores(np.sort(score), np.array([0.5])), 20_000, 1, False, on_scores)
+    drawn = Bootstrapped(Scores(np.sort(score), np.array([0.5])), 20_000, 1, False, steps_at_scores)
     _, recall = (np.concatenate(blocks) for blocks in zip(*drawn.rates(), strict=True))
     np.testing.assert_array_equal(drawn.thresholds, [np.inf, 2, 1, 0.5, 0])
     assert stats.kstest(recall[:, 1], stats.beta(3, 6).cdf).pvalue > 1e-3
@@ -53,11 +53,11 @@ def test_ties_are_one_step():
 def test_gaps_are_passed_in_equal_parts():
     # From the top: P N N P | N. Thresholds between them lie in gaps 1, 1, 1 and 2 of the positives' three.
     called = np.array([0, 1, 1, 1, 2, 2])
-    sizes, places = on_gaps(called)
+    sizes, positions = steps_between_scores(called)
     np.testing.assert_array_equal(sizes, [1, 1, 1])
-    np.testing.assert_allclose(places, [0, 1 + 1 / 6, 1 + 3 / 6, 1 + 5 / 6, 2.5, 3])
-    masses = Masses.of(on_gaps(called), np.array([[1.0, 2.0, 5.0]]))
-    np.testing.assert_allclose(masses.everywhere()[0], [0, 8 / 48, 2 / 8, 16 / 48, 5.5 / 8, 1])
+    np.testing.assert_allclose(positions, [0, 1 + 1 / 6, 1 + 3 / 6, 1 + 5 / 6, 2.5, 3])
+    rates = PositiveRates.of(steps_between_scores(called), np.array([[1.0, 2.0, 5.0]]))
+    np.testing.assert_allclose(rates.at_every_threshold()[0], [0, 8 / 48, 2 / 8, 16 / 48, 5.5 / 8, 1])
 
 
 def test_gaps_cut_at_the_scores_are_dirichlet():
@@ -73,7 +73,7 @@ def test_gaps_cut_at_the_scores_are_dirichlet():
     assert recall[:, 2].mean() == pytest.approx(2.5 / 7, abs=4 * recall[:, 2].std() / 200)
 
 
-@pytest.mark.parametrize("steps", [on_scores, on_gaps])
+@pytest.mark.parametrize("steps", [steps_at_scores, steps_between_scores])
 @every_data
 def test_curves_along_a_grid(data, steps):
     """Against a walk along the corners of each curve."""
@@ -102,7 +102,7 @@ def test_blocks_change_no_figure(monkeypatch):
     y, score = DATA["continuous"]
     whole = bp.roc_curve(y, score, draws=50)
     band, point = whole.band(), whole.operating_point(cost=(1, 2))
-    monkeypatch.setattr(bayesian_bootstrap, "_BLOCK", 700)
+    monkeypatch.setattr(bayesian_bootstrap, "_AT_ONCE", 700)
     again = bp.roc_curve(y, score, draws=50)
     xr.testing.assert_allclose(again.band(), band, rtol=1e-12)
     xr.testing.assert_identical(again.operating_point(cost=(1, 2)).threshold.draws(50), point.threshold.draws(50))
@@ -118,10 +118,10 @@ def test_bands_hold_the_curve_and_each_other(make, data):
     curve = make(*data, draws=200)
     narrow, wide, whole = curve.band(0.5), curve.band(0.9), curve.band(0.9, "simultaneous")
     ((name, band),) = wide.items()
-    assert name == curve.shape.y
-    assert band.dims == (curve.shape.x, "ci_bound")
+    assert name == curve.curve_kind.y
+    assert band.dims == (curve.curve_kind.x, "ci_bound")
     assert ((band >= 0) & (band <= 1)).all()
-    observed = curve.shape.along(Observed(curve.scores), band[curve.shape.x].values)[0]
+    observed = curve.curve_kind.along(Observed(curve.scores), band[curve.curve_kind.x].values)[0]
     for inner, outer in ((narrow, wide), (wide, whole)):
         # Where curves differ by one number a simultaneous band is a pointwise one, but ends at draws, not between them.
         slack = 2e-3 if np.ptp(data[1]) == 0 else 0
@@ -190,7 +190,7 @@ def test_precision_varies_with_the_share_of_positives():
     """Where all is called positive, precision is that share: Beta(positives, negatives)."""
     y, score = normal_scores(30, 70)
     curve = bp.precision_recall_curve(y, score, draws=20_000)
-    drawn = curve.shape.along(Bootstrapped(curve.scores, 20_000, 0, False), np.array([1.0]))[:, 0]
+    drawn = curve.curve_kind.along(Bootstrapped(curve.scores, 20_000, 0, False), np.array([1.0]))[:, 0]
     assert stats.kstest(drawn, stats.beta(30, 70).cdf).pvalue > 1e-3
 
 
@@ -296,7 +296,7 @@ def test_weights_on_the_scores_alone_miss_the_curve():
     def held(rng):
         scores = Scores(np.sort(rng.normal(mean, 1, 50)), np.sort(rng.normal(0, 1, 50)))
         found = []
-        for steps in (on_scores, on_gaps):
+        for steps in (steps_at_scores, steps_between_scores):
             drawn = Bootstrapped(scores, 1000, 0, False, steps).recall(grid)
             lower, upper = simultaneous(drawn, 0.95).T
             found.append(((lower <= true) & (true <= upper)).all())

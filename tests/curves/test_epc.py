@@ -10,7 +10,7 @@ from scipy import stats
 import bayesperf as bp
 from bayesperf.counts.scores import Scores
 from bayesperf.curves import epc, equal_error_threshold
-from bayesperf.curves.expected_performance.criteria import CRITERIA, candidates, cells_at, choose
+from bayesperf.curves.expected_performance.criteria import CRITERIA, candidates, counts_at_thresholds, minimisers
 from tests.shared.epc import ALPHAS, DEV, HTER, TEST, fractions, normal, tied
 from tests.shared.golden import golden
 
@@ -54,7 +54,7 @@ def test_the_thresholds_of_bob(case):
     chosen = {0.5: peer["min_hter_threshold"]} | {float(k): v for k, v in peer["min_wer_thresholds"].items()}
     scores = Scores.of(y, score)
     cuts = candidates(scores)
-    places = choose(CRITERIA["far_frr"], cells_at(scores, cuts), list(chosen))
+    places = minimisers(CRITERIA["far_frr"], counts_at_thresholds(scores, cuts), list(chosen))
     unequal = 0
     for ours, (alpha, theirs) in zip(cuts[places], chosen.items(), strict=True):
         tp, fp = scores.called([ours, theirs])
@@ -70,7 +70,7 @@ def test_the_thresholds_of_bob(case):
 def test_the_error_rates_of_bob(case):
     inputs = case["inputs"]
     scores = Scores.of(*scored(inputs["negatives"], inputs["positives"]))
-    cells = cells_at(scores, np.array([inputs["threshold"]]))
+    cells = counts_at_thresholds(scores, np.array([inputs["threshold"]]))
     rates = {name: bp.metrics.get(name).evaluate(cells, 1).item() for name in ("far", "frr")}
     assert rates == pytest.approx(case["outputs"], rel=1e-15)
 
@@ -261,7 +261,7 @@ def test_a_resample_without_a_class_is_undefined():
 def test_draws_in_blocks_are_of_the_same_distribution(monkeypatch):
     options = {"alphas": ALPHAS, "draws": 60, "resample": "both"}
     whole = epc(DEV, TEST, **options).posterior["hter"].draws(60)
-    monkeypatch.setattr("bayesperf.curves.expected_performance.interval_counts._BLOCK", 2000)
+    monkeypatch.setattr("bayesperf.curves.expected_performance.interval_counts._AT_ONCE", 2000)
     parts = epc(DEV, TEST, **options).posterior["hter"].draws(60)
     assert parts.shape == whole.shape
     np.testing.assert_allclose(parts.mean("draw"), whole.mean("draw"), atol=5 * whole.std("draw").max() / np.sqrt(30))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from bayesperf.core.warnings import DependenceWarning
 from bayesperf.counts.scores import Scores, by_class
 from bayesperf.curves.areas.bayesian_bootstrap import area_draws, twice_below
 from bayesperf.curves.areas.delong import Placements
-from bayesperf.curves.draws import marginal_of
+from bayesperf.curves.marginals import marginal_of_draws
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.draws import Draws
@@ -59,8 +60,8 @@ def roc_auc(
     y_score : array-like (n,)
         Scores; more means positive.
     method : {"bayesian_bootstrap", "delong", "binormal", "pairs"}
-        "bayesian_bootstrap" supposes nothing of the scores: Dirichlet(1) weights in each class. "delong" is the normal
-        with DeLong's variance, its intervals clipped to [0, 1]. "binormal" supposes that scores are normal in either
+        "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1) weights in each class. "delong" is the normal
+        with DeLong's variance, its intervals clipped to [0, 1]. "binormal" assumes that scores are normal in either
         class: the model ``binormal_roc`` with its default priors, drawn from its closed form. "pairs" takes the pairs
         of a positive and a negative for independent trials, which they are not.
     transform : {None, "logit"}
@@ -117,31 +118,33 @@ def roc_auc(
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     scores = Scores.of(y_true, y_score, pos_label)
     seed = own_seed(seed, np.concatenate([scores.positive, scores.negative]))
-    of_scores = AREAS["delong_logit" if transform else method]
-    found = marginal(of_scores(scores, draws, np.random.default_rng(seed), progressbar), seed, ESTIMANDS[method])
-    _warn(found, scores, method)
-    return found
+    distribution = AREAS["delong_logit" if transform else method]
+    areas = distribution(scores, draws, np.random.default_rng(seed), progressbar)
+    auc = area_marginal(areas, seed, ESTIMANDS[method])
+    _warn(auc, scores, method)
+    return auc
 
 
 def own_seed(seed: int, scores: Array) -> int:
-    """Return a seed for these scores: under one seed, areas of other scores have random numbers of their own."""
+    """Return a seed for these scores, so that under one seed the areas of other scores have other random numbers."""
     return int(streams(seed, NAME, xr.DataArray(0.0), [scores])[0].integers(2**63))
 
 
-def marginal(areas: Distribution, seed: int, estimand: str, leading: xr.DataArray | None = None) -> Marginal:
-    """Return areas, or their differences, labelled."""
+def area_marginal(areas: Distribution, seed: int, estimand: str, leading: xr.DataArray | None = None) -> Marginal:
+    """Return the labelled marginal of areas, or of their differences."""
     leading = xr.DataArray(0.0) if leading is None else leading
     if isinstance(areas, Draws):
-        return marginal_of(NAME, areas.values[:, 0], leading, areas.bounds, estimand, seed)
-
-    def sample(n: int, random_seed: Any) -> Array:
-        rng = np.random.default_rng(seed if random_seed is None else checks.seed(random_seed))
-        return areas.ppf(rng.random((areas.size, checks.count("n", n))))
-
-    return Marginal(NAME, areas, leading, sample, estimand)
+        return marginal_of_draws(NAME, areas.values[:, 0], leading, areas.bounds, estimand, seed)
+    return Marginal(NAME, areas, leading, partial(_inverse_transform_draws, areas, seed), estimand)
 
 
-def _warn(found: Marginal, scores: Scores, method: str) -> None:
+def _inverse_transform_draws(areas: Distribution, own_seed: int, n: int, random_seed: Any) -> Array:
+    """Return n draws of areas, (m, n)."""
+    rng = np.random.default_rng(own_seed if random_seed is None else checks.seed(random_seed))
+    return areas.ppf(rng.random((areas.size, checks.count("n", n))))
+
+
+def _warn(auc: Marginal, scores: Scores, method: str) -> None:
     """Warn of a posterior that is not to be trusted."""
     if method == "pairs":
         warnings.warn(
@@ -150,10 +153,10 @@ def _warn(found: Marginal, scores: Scores, method: str) -> None:
             DependenceWarning,
             stacklevel=3,
         )
-    if found.sd() == 0:
+    if auc.sd() == 0:
         what, advice = (
             ("are the same for all examples", "other examples may get others")
-            if found.mean() == 0.5
+            if auc.mean() == 0.5
             else ("separate the classes", "more of them may overlap, with which method='binormal' reckons")
         )
         warnings.warn(
@@ -163,7 +166,7 @@ def _warn(found: Marginal, scores: Scores, method: str) -> None:
         )
     if method == "binormal" and _placed(scores).sd > 0:
         # On the scale of log-odds: near 1 the plain interval is too short to judge by.
-        median, (lower, upper) = found.median().item(), _by_delong_logit(scores).ppf(np.array([[0.025, 0.975]]))[0]
+        median, (lower, upper) = auc.median().item(), _by_delong_logit(scores).ppf(np.array([[0.025, 0.975]]))[0]
         if not lower <= median <= upper:
             warnings.warn(
                 f"method='binormal': the median, {median:.3f}, is outside DeLong's 95 % interval from {lower:.3f} to "
@@ -181,7 +184,7 @@ def _by_bootstrap(scores: Scores, draws: int, rng: np.random.Generator, progress
 
 
 def drawn(values: Array) -> Draws:
-    """Return draws (S, n) of areas as a distribution."""
+    """Return the distribution of areas with draws (S, n)."""
     return Draws(values[:, None], (0.0, 1.0))
 
 
@@ -216,7 +219,7 @@ def _by_pairs(scores: Scores, *_: Any) -> Distribution:
     return Beta(1 + won, 1 + len(scores.positive) * len(scores.negative) - won)
 
 
-# From scores, a number of draws, their stream, and whether to show progress.
+# From scores, the number of draws, their stream, and whether to show progress, to the distribution of the area.
 AREAS: dict[str, Callable[[Scores, int, np.random.Generator, bool], Distribution]] = {
     "bayesian_bootstrap": _by_bootstrap,
     "delong": _by_delong,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -54,7 +55,7 @@ def compare_auc(
         As in `bayesperf.roc_auc`: one set of weights for all systems, or the normal with DeLong's variance of the
         difference.
     names : sequence of two
-        What systems a and b are called.
+        Names of systems a and b.
     rope : float
         Half-width of the region of practical equivalence.
     pos_label, draws, random_seed, progressbar
@@ -84,8 +85,8 @@ def compare_auc(
     >>> frame = bp.datasets.load("breast_cancer")
     >>> scores = frame.pivot(index="example", columns="model", values="score")
     >>> y_true = frame.drop_duplicates("example").sort_values("example")["actual"]
-    >>> found = bp.compare_auc(y_true, scores, method="delong", pos_label="malignant")
-    >>> found.prob_greater.sel(model="logistic_regression", model_other="naive_bayes").round(4).item()
+    >>> comparison = bp.compare_auc(y_true, scores, method="delong", pos_label="malignant")
+    >>> comparison.prob_greater.sel(model="logistic_regression", model_other="naive_bayes").round(4).item()
     0.9999
     >>> old, new = scores["naive_bayes"], scores["decision_tree"]
     >>> bp.compare_auc(y_true, old, new, pos_label="malignant").difference.eti().values.round(2)
@@ -94,22 +95,22 @@ def compare_auc(
     checks.one_of("method", method, ("bayesian_bootstrap", "delong"))
     draws, seed, width = checks.count("draws", draws, least=2), checks.seed(random_seed), checks.rope(rope)
     many = isinstance(score_a, Mapping | pd.DataFrame)
-    named = _named(score_a, score_b, names)
-    positive, negative = _of_classes(y_true, named, pos_label)
+    by_system = _scores_by_system(score_a, score_b, names)
+    positive, negative = _scores_by_class(y_true, by_system, pos_label)
     seed = auc.own_seed(seed, np.concatenate([positive, negative], 1))
-    systems = tuple(named)
+    systems = tuple(by_system)
     values: Callable[[], xr.DataArray]
     if method == "delong":
-        placed = Placements.of(positive, negative)
-        difference, ratio = _difference(placed, systems, many, seed), None
-        basis, values = "DeLong's variances", lambda: _joint_draws(placed, systems, draws, seed)
+        placements = Placements.of(positive, negative)
+        difference, ratio, basis = _difference(placements, systems, many, seed), None, "DeLong's variances"
+        values = partial(_joint_draws, placements, systems, draws, seed)
     else:
         drawn = auc.drawn(area_draws(positive, negative, draws, np.random.default_rng(seed), progressbar))
         leading = xr.DataArray(np.zeros(len(systems)), {_DIM: list(systems)}, [_DIM])
-        found = auc.marginal(drawn, seed, auc.ESTIMANDS[method], leading)
-        sides = pairs_along(found, _DIM, independent=False, many=many)
-        difference, ratio = sides.difference(), sides.ratio
-        basis, values = "Dirichlet(1) weights in each class", lambda: joint_draws(found, _DIM)
+        areas = auc.area_marginal(drawn, seed, auc.ESTIMANDS[method], leading)
+        pairs = pairs_along(areas, _DIM, independent=False, many=many)
+        difference, ratio, basis = pairs.difference(), pairs.ratio, "Dirichlet(1) weights in each class"
+        values = partial(joint_draws, areas, _DIM)
     return Comparison(
         difference=difference,
         names=systems,
@@ -123,7 +124,7 @@ def compare_auc(
     )
 
 
-def _named(score_a: Any, score_b: Any, names: Sequence[Any]) -> dict[Any, Any]:
+def _scores_by_system(score_a: Any, score_b: Any, names: Sequence[Any]) -> dict[Any, Any]:
     """Return the scores of each system by its name."""
     if isinstance(score_a, Mapping | pd.DataFrame):
         if score_b is not None:
@@ -140,10 +141,10 @@ def _named(score_a: Any, score_b: Any, names: Sequence[Any]) -> dict[Any, Any]:
     return {first: score_a, second: score_b}
 
 
-def _of_classes(y_true: Any, named: Mapping[Any, Any], pos_label: Any) -> tuple[Array, Array]:
+def _scores_by_class(y_true: Any, by_system: Mapping[Any, Any], pos_label: Any) -> tuple[Array, Array]:
     """Return the scores of the positive and of the negative examples, (S, n) and (S, m), in one order for all."""
     is_positive = positives(y_true, pos_label)
-    columns = {f"score of {name!r}": scores for name, scores in named.items()}
+    columns = {f"score of {name!r}": scores for name, scores in by_system.items()}
     checked = {name: checks.vector(name, scores) for name, scores in columns.items()}
     lengths = {"y_true": len(is_positive)} | {name: len(scores) for name, scores in checked.items()}
     checks.equal_lengths(lengths)
@@ -151,19 +152,19 @@ def _of_classes(y_true: Any, named: Mapping[Any, Any], pos_label: Any) -> tuple[
     return scores[:, is_positive], scores[:, ~is_positive]
 
 
-def _difference(placed: Placements, systems: tuple[Any, ...], many: bool, seed: int) -> Marginal:
-    """Return the normal of each pair's difference; of many systems along a dim ``pair``."""
+def _difference(placements: Placements, systems: tuple[Any, ...], many: bool, seed: int) -> Marginal:
+    """Return the normal distribution of each pair's difference; of many systems along a dim ``pair``."""
     first, second = np.triu_indices(len(systems), 1)
-    of_pairs = placed.difference(first, second)
+    of_pairs = placements.difference(first, second)
     normal = Normal(of_pairs.mean[:, None], of_pairs.sd[:, None], (-1.0, 1.0))
     pairs = [f"{a} − {b}" for a, b in combinations(systems, 2)]
     leading = xr.DataArray(np.zeros(len(pairs)), {"pair": pairs}, ["pair"]) if many else xr.DataArray(0.0)
     estimand = f"{auc.ESTIMANDS['delong']}: difference of two systems"
-    return auc.marginal(normal, seed, estimand, leading)
+    return auc.area_marginal(normal, seed, estimand, leading)
 
 
-def _joint_draws(placed: Placements, systems: tuple[Any, ...], n: int, seed: int) -> xr.DataArray:
-    """Return draws of the areas, (draw, model), of the normal of all."""
-    drawn = np.random.default_rng(seed).multivariate_normal(placed.mean, placed.covariance, n)
+def _joint_draws(placements: Placements, systems: tuple[Any, ...], n: int, seed: int) -> xr.DataArray:
+    """Return joint draws of the areas, (draw, model), from their normal distribution."""
+    drawn = np.random.default_rng(seed).multivariate_normal(placements.mean, placements.covariance, n)
     # Systems that order the examples alike tie.
     return xr.DataArray(rounded(drawn, (0.0, 1.0)), {_DIM: list(systems)}, ["draw", _DIM])

@@ -1,7 +1,7 @@
 """The variance of areas under ROC curves, and of their differences.
 
 DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44: the area is the mean, over the examples of one class, of the
-share of the other class that each is on the right side of. By ranks (Sun & Xu 2014, IEEE Signal Processing Letters
+proportion of the other class that each is on the right side of. By ranks (Sun & Xu 2014, IEEE Signal Processing Letters
 21) it takes n log n steps.
 """
 
@@ -17,7 +17,7 @@ from bayesperf.curves.areas.bayesian_bootstrap import twice_below
 
 
 class Placements(NamedTuple):
-    """Of each example the share of the other class that it is on the right side of, (S, n) and (S, m); ties count half.
+    """The proportion of the other class that each example is on the right side of, (S, n) and (S, m); ties count half.
 
     Rows are systems, or differences of two.
     """
@@ -47,7 +47,7 @@ class Placements(NamedTuple):
         )
 
     def difference(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Placements:
-        """Return the differences of some systems from others."""
+        """Return the differences between some systems and others."""
         return Placements(*(of_class[first] - of_class[second] for of_class in self))
 
     @property

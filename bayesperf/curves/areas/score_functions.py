@@ -1,4 +1,4 @@
-"""Scores of probabilities, and average precision: their values under many sets of weights at once."""
+"""Score functions by name: their values under many sets of weights of the examples at once."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from scipy import special
 from bayesperf.core.arrays import Array
 from bayesperf.metrics.registry import applicable
 
-# From weights (draws, n) to values (draws,).
+# From weights of the examples (draws, n) to values of the score (draws,).
 Weighted = Callable[[Array], Array]
 Bounds = tuple[float, float]
 PROBABILISTIC = "probabilistic_"
-# Newton steps shorter than this are the last, of so many.
-_SETTLED, _MOST = 1e-9, 200
+# Newton's method ends with a step shorter than this; it takes at most this many steps.
+_SHORT_STEP, _MOST_STEPS = 1e-9, 200
 
 
-def named(name: str, y: Array, score: Array) -> tuple[Weighted, Bounds]:
-    """Return a score of that name, of labels (1 is positive) and scores (n,), and what it lies between."""
+def score_function_named(name: str, y: Array, score: Array) -> tuple[Weighted, Bounds]:
+    """Return the score function of a name for labels (1 is positive) and scores (n,), and its bounds."""
     if isinstance(name, str) and name.startswith(PROBABILISTIC):
         return _probabilistic(name.removeprefix(PROBABILISTIC), y, score)
-    if name not in SCORES:
+    if name not in SCORE_FUNCTIONS:
         raise ValueError(
-            f"score_function must be one of {', '.join(map(repr, SCORES))}, {PROBABILISTIC!r} and a binary metric, or "
-            f"a function; it is {name!r}."
+            f"score_function must be one of {', '.join(map(repr, SCORE_FUNCTIONS))}, {PROBABILISTIC!r} and a binary "
+            f"metric, or a function; it is {name!r}."
         )
-    make, bounds = SCORES[name]
+    make, bounds = SCORE_FUNCTIONS[name]
     return make(y, score), bounds
 
 
 def _probabilities(score: Array) -> Array:
+    """Return scores that are probabilities, checked."""
     outside = (score < 0) | (score > 1)
     if outside.any():
         raise ValueError(f"y_score must hold probabilities, in [0, 1]; it holds {score[outside][0]:g}.")
@@ -64,9 +65,9 @@ def _average_precision(y: Array, score: Array) -> Weighted:
 
     def weighted(weights: Array) -> Array:
         weights = weights[:, order]
-        found = np.cumsum(weights * positive, 1)[:, last]
+        tp = np.cumsum(weights * positive, 1)[:, last]
         called = np.cumsum(weights, 1)[:, last]
-        return np.asarray((np.diff(found, prepend=0) * found / called).sum(1) / found[:, -1])
+        return np.asarray((np.diff(tp, prepend=0) * tp / called).sum(1) / tp[:, -1])
 
     return weighted
 
@@ -93,28 +94,28 @@ def _calibration_slope(y: Array, score: Array) -> Weighted:
 
 def _logistic(weights: Array, x: Array, y: Array, start: Array) -> Array:
     """Return intercept and slope (draws, 2) of weighted logistic regression: Newton steps, halved if they overshoot."""
-    settled = np.tile(start, (len(weights), 1))
-    step, least = np.zeros_like(settled), np.full(len(weights), np.inf)
-    for _ in range(_MOST):
-        coefficients = settled + step
+    best = np.tile(start, (len(weights), 1))
+    step, least = np.zeros_like(best), np.full(len(weights), np.inf)
+    for _ in range(_MOST_STEPS):
+        coefficients = best + step
         linear = coefficients[:, :1] + coefficients[:, 1:] * x
         loss = (weights * (np.logaddexp(0, linear) - y * linear)).sum(1)
-        # By more than rounding, which is all that is left of the loss near its least.
+        # By more than rounding errors, which are all that changes the loss near its minimum.
         overshot = (loss > least * (1 + 1e-9))[:, None]
-        settled, least = np.where(overshot, settled, coefficients), np.minimum(loss, least)
+        best, least = np.where(overshot, best, coefficients), np.minimum(loss, least)
         probability = special.expit(linear)
-        residual, spread = weights * (y - probability), weights * probability * (1 - probability)
+        residual, variance = weights * (y - probability), weights * probability * (1 - probability)
         gradient = residual.sum(1), residual @ x
-        a, b, c = spread.sum(1), spread @ x, spread @ x**2
+        a, b, c = variance.sum(1), variance @ x, variance @ x**2
         newton = np.stack([c * gradient[0] - b * gradient[1], a * gradient[1] - b * gradient[0]], 1)
         step = np.where(overshot, step / 2, newton / (a * c - b**2)[:, None])
-        if np.abs(step).max() < _SETTLED:
-            return settled + step
+        if np.abs(step).max() < _SHORT_STEP:
+            return best + step
     raise ValueError("y_score: the probabilities all but separate the classes: the calibration slope does not settle.")
 
 
 def _probabilistic(name: str, y: Array, score: Array) -> tuple[Weighted, Bounds]:
-    """Return a binary metric of cells that are sums of probabilities: an example is called positive to that degree."""
+    """Return a binary metric of cells that are sums of probabilities instead of counts."""
     metric = applicable(name, [0, 1], 1)
     if metric.average is not None:
         raise ValueError(f"score_function: {PROBABILISTIC}{name} is an average over classes; name the binary metric.")
@@ -124,7 +125,7 @@ def _probabilistic(name: str, y: Array, score: Array) -> tuple[Weighted, Bounds]
     return lambda weights: metric.evaluate(np.tensordot(weights, cells, 1), 1), metric.bounds
 
 
-SCORES: dict[str, tuple[Callable[[Array, Array], Weighted], Bounds]] = {
+SCORE_FUNCTIONS: dict[str, tuple[Callable[[Array, Array], Weighted], Bounds]] = {
     "brier": (_brier, (0.0, 1.0)),
     "log_loss": (_log_loss, (0.0, np.inf)),
     "average_precision": (_average_precision, (0.0, 1.0)),

@@ -1,4 +1,4 @@
-"""Any weighted score under the Bayesian bootstrap."""
+"""The posterior of any score that can be weighted, by the Bayesian bootstrap."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.label_encoding import encode
-from bayesperf.counts.scores import positives
-from bayesperf.curves.areas.bayesian_bootstrap import blocks
-from bayesperf.curves.areas.score_functions import named
-from bayesperf.curves.draws import marginal_of
+from bayesperf.counts.scores import labelled_scores
+from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
+from bayesperf.curves.areas.score_functions import score_function_named
+from bayesperf.curves.marginals import marginal_of_draws
 from bayesperf.posteriors.marginal import Marginal
 
 __all__ = ["weighted_score"]
@@ -97,9 +97,9 @@ def weighted_score(
     classes = encode(y_true, "y_true").codes if per_class else np.zeros(score.examples, np.intp)
 
     single = np.ones(score.examples, np.int64)
-    weights = blocks(np.random.default_rng(seed), single, draws, progressbar, score.one_by_one)
+    weights = weight_blocks(np.random.default_rng(seed), single, draws, progressbar, score.one_by_one)
     values = np.concatenate([score.weighted(_within(w, classes)) for w in weights])
-    return marginal_of(
+    return marginal_of_draws(
         score.name, values, xr.DataArray(0.0), score.bounds, "Bayesian bootstrap of the system's score", seed
     )
 
@@ -113,9 +113,20 @@ def _within(weights: Array, classes: NDArray[np.intp]) -> Array:
 
 @dataclass(frozen=True)
 class _Score:
-    """A score of examples: its name, what it lies between, and from weights (draws, n) its values (draws,).
+    """A score of examples.
 
-    Values are computed `one_by_one` by a function that takes one set of weights.
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    bounds : tuple of float
+        Smallest and greatest possible value.
+    examples : int
+        How many examples it is of.
+    weighted : callable
+        From weights (draws, n) to values (draws,).
+    one_by_one : bool
+        Whether its function takes one set of weights at a time.
     """
 
     name: str
@@ -126,20 +137,22 @@ class _Score:
 
 
 def _of_name(name: str, y_true: Any, y_score: Any, pos_label: Any) -> _Score:
-    y, score = positives(y_true, pos_label).astype(float), checks.vector("y_score", y_score)
-    _check_lengths(y, score)
-    weighted, bounds = named(name, y, score)
-    return _Score(name, bounds, len(y), weighted)
+    """Return the score of a name."""
+    positive, score = labelled_scores(y_true, y_score, pos_label)
+    weighted, bounds = score_function_named(name, positive.astype(float), score)
+    return _Score(name, bounds, len(score), weighted)
 
 
 def _of_function(function: Callable[..., float], y_true: Any, y_score: Any, pos_label: Any) -> _Score:
+    """Return the score that a user's function computes."""
     name = getattr(getattr(function, "func", function), "__name__", type(function).__name__)
     if pos_label is not None:
         raise TypeError("pos_label: a function knows its own; bind it, as functools.partial(function, pos_label=...).")
     parameters = inspect.signature(function).parameters
     if not any(p.name == "sample_weight" or p.kind == p.VAR_KEYWORD for p in parameters.values()):
         raise TypeError(f"score_function: {name} takes no sample_weight, so it cannot be weighted.")
-    _check_lengths(y_true, y_score)
+    if len(y_true) != len(y_score):
+        checks.equal_lengths({"y_true": len(y_true), "y_score": len(y_score)})
 
     def weighted(weights: Array) -> Array:
         values = [function(y_true, y_score, sample_weight=row) for row in weights]
@@ -148,7 +161,3 @@ def _of_function(function: Callable[..., float], y_true: Any, y_score: Any, pos_
         return np.array(values, float)
 
     return _Score(name, (-np.inf, np.inf), len(y_true), weighted, one_by_one=True)
-
-
-def _check_lengths(y_true: Any, y_score: Any) -> None:
-    checks.equal_lengths({"y_true": len(y_true), "y_score": len(y_score)})

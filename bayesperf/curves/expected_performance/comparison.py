@@ -1,4 +1,4 @@
-"""Two systems along their expected performance curves: how far apart they are, and where surely so."""
+"""The difference of two systems along their expected performance curves, and where it is significant."""
 
 from __future__ import annotations
 
@@ -13,9 +13,15 @@ import xarray as xr
 from bayesperf.comparison.result import Comparison
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.curves.draws import band, marginal_of
+from bayesperf.curves.bands import band_of_marginal
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
-from bayesperf.curves.expected_performance.interval_counts import Pairs, blocks, draw, shares
+from bayesperf.curves.expected_performance.interval_counts import (
+    PairedIntervalCounts,
+    block_sizes,
+    cell_probabilities,
+    draw_mass,
+)
+from bayesperf.curves.marginals import marginal_of_draws
 from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:
@@ -61,14 +67,14 @@ class ExpectedPerformanceComparison(Comparison):
         kind : {"pointwise", "simultaneous"}
             Of a simultaneous band a share `ci_prob` of the drawn curves lie wholly inside.
         """
-        found = band(self.difference, ci_prob, kind)
-        return xr.Dataset({self.metric: found}, attrs={**self._facts, **found.attrs})
+        band = band_of_marginal(self.difference, ci_prob, kind)
+        return xr.Dataset({self.metric: band}, attrs={**self._facts, **band.attrs})
 
     def significant(self, ci_prob: float = 0.95, kind: str = "pointwise") -> xr.DataArray:
         """Return at which α the band of the difference leaves out 0.
 
-        By default each α speaks for itself: of systems that are alike, 1 − `ci_prob` of all α are significant on
-        average. With ``kind="simultaneous"`` any is, for such systems, in a share of at most 1 − `ci_prob` of cases.
+        By default each α is judged by itself: for systems that are alike, 1 − `ci_prob` of all α are significant on
+        average. With ``kind="simultaneous"`` any α is, for such systems, in at most 1 − `ci_prob` of cases.
         """
         bounds = self.band(ci_prob, kind)[self.metric]
         lower, upper = bounds.sel(ci_bound="lower", drop=True), bounds.sel(ci_bound="upper", drop=True)
@@ -98,9 +104,9 @@ class ExpectedPerformanceComparison(Comparison):
         Bengio, Mariéthoz & Keller (2005), section 5; Efron & Tibshirani (1993), An introduction to the bootstrap.
         """
         n, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
-        found = _drawn(self.curves, self.paired, n, "bootstrap", np.zeros((2, 2)), seed)
-        mean = np.nanmean(found, 0)
-        further = np.where(np.isnan(found), np.nan, np.abs(found - mean) >= np.abs(mean))
+        resampled = _drawn(self.curves, self.paired, n, "bootstrap", np.zeros((2, 2)), seed)
+        mean = np.nanmean(resampled, 0)
+        further = np.where(np.isnan(resampled), np.nan, np.abs(resampled - mean) >= np.abs(mean))
         values = {"difference": mean, "p_value": np.nanmean(further, 0)}
         alphas = self.curves[0].alphas
         return xr.Dataset(
@@ -120,8 +126,8 @@ class ExpectedPerformanceComparison(Comparison):
         return plots.epc(dict(zip(self.names, self.curves, strict=True)), comparison=self, ci_prob=ci_prob, kind=kind)
 
     def __repr__(self) -> str:
-        what = f"{self.metric}, {' − '.join(map(str, self.names))}"
-        return f"<bayesperf.ExpectedPerformanceComparison: {what}, alpha: {len(self.curves[0].alphas)}>"
+        difference = f"{self.metric}, {' − '.join(map(str, self.names))}"
+        return f"<bayesperf.ExpectedPerformanceComparison: {difference}, alpha: {len(self.curves[0].alphas)}>"
 
     @property
     def _facts(self) -> dict[str, Any]:
@@ -147,7 +153,7 @@ def epc_compare(
         What `bayesperf.epc` returns, of one criterion, metric, method and prior and the same α. Thresholds stay as they
         are: only test sets are drawn anew.
     names : sequence of two str
-        What the systems are called.
+        Names of the systems.
     paired : bool
         Whether both were tested on the same examples, given in the same order; else on different ones.
     rope : float
@@ -171,7 +177,7 @@ def epc_compare(
 
     Notes
     -----
-    Of systems tested on the same examples, every pair of places where the two score an example gets one weight, so
+    Of systems tested on the same examples, each pair of intervals that the two score an example in gets one weight, so
     errors that they share cancel. Pseudo-examples of the prior are as in `bayesperf.compare`.
 
     Examples
@@ -181,10 +187,36 @@ def epc_compare(
     >>> rng = np.random.default_rng(1)
     >>> y = np.repeat([0, 1], 300)
     >>> good, better = ([(y, rng.normal(y * shift)) for _ in range(2)] for shift in (1, 2))
-    >>> found = epc_compare(epc(*good), epc(*better), names=("good", "better"))
-    >>> found.significant().sel(alpha=[0, 0.5]).values
+    >>> comparison = epc_compare(epc(*good), epc(*better), names=("good", "better"))
+    >>> comparison.significant().sel(alpha=[0, 0.5]).values
     array([False,  True])
     """
+    _check_comparable(a, b, paired)
+    names, rope = checks.two_names(names, different=True), checks.rope(rope)
+    n, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
+    low, high = a.metric.bounds
+    difference = marginal_of_draws(
+        name=a.metric.name,
+        values=_drawn((a, b), paired, n, a.method, a.prior, seed).T,
+        leading=xr.DataArray(np.zeros(len(a.alphas)), {"alpha": a.alphas}),
+        bounds=(low - high, high - low),
+        estimand=f"{a.estimand}: difference of two systems",
+        random_seed=seed,
+    )
+    related = "the same test examples" if paired else "different test examples"
+    return ExpectedPerformanceComparison(
+        difference=difference,
+        names=names,
+        rope=rope,
+        greater_is_better=a.metric.greater_is_better,
+        basis=f"{a.prior_text}; {related}",
+        curves=(a, b),
+        paired=paired,
+    )
+
+
+def _check_comparable(a: Any, b: Any, paired: bool) -> None:
+    """Refuse what are not two curves of one kind or, if paired, not of the same test examples."""
     for side, curve in {"a": a, "b": b}.items():
         if not isinstance(curve, ExpectedPerformanceCurve):
             raise TypeError(f"{side} must be a curve, as bayesperf.epc returns; it is {type(curve).__name__}.")
@@ -201,27 +233,6 @@ def epc_compare(
             "paired: the labels of the two test sets differ, so they are not the same examples in the same order. Sort "
             "them alike; or give paired=False, of systems tested on different examples."
         )
-    names, rope = checks.two_names(names, different=True), checks.rope(rope)
-    n, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
-    low, high = a.metric.bounds
-    difference = marginal_of(
-        a.metric.name,
-        _drawn((a, b), paired, n, a.method, a.prior, seed).T,
-        xr.DataArray(np.zeros(len(a.alphas)), {"alpha": a.alphas}),
-        (low - high, high - low),
-        f"{a.estimand}: difference of two systems",
-        seed,
-    )
-    related = "the same test examples" if paired else "different test examples"
-    return ExpectedPerformanceComparison(
-        difference=difference,
-        names=names,
-        rope=rope,
-        greater_is_better=a.metric.greater_is_better,
-        basis=f"{a.prior_text}; {related}",
-        curves=(a, b),
-        paired=paired,
-    )
 
 
 def _drawn(
@@ -229,14 +240,14 @@ def _drawn(
 ) -> Array:
     """Return draws of the difference of two curves, (n, alpha)."""
     rng = np.random.default_rng(seed)
-    tallies = [curve.system.tally(curve.thresholds) for curve in curves]
-    places = [tally.places(curve.thresholds) for tally, curve in zip(tallies, curves, strict=True)]
-    weights = [tally.weights(prior) for tally in tallies]
-    pairs = Pairs.of(tallies[0], tallies[1], prior) if paired else None
+    counts = [curve.system.interval_counts(curve.thresholds) for curve in curves]
+    positions = [of_curve.positions(curve.thresholds) for of_curve, curve in zip(counts, curves, strict=True)]
+    weights = [of_curve.weights(prior) for of_curve in counts]
+    pairs = PairedIntervalCounts.of(counts[0], counts[1], prior) if paired else None
     width = max(weights[0].size, weights[1].size, 0 if pairs is None else len(pairs.weights))
-    metric, found = curves[0].metric, []
-    for n in blocks(draws, width):
-        masses = [draw(rng, w, n, method) for w in weights] if pairs is None else pairs.draw(rng, n, method)
-        a, b = (metric.evaluate(shares(mass, at), 1) for mass, at in zip(masses, places, strict=True))
-        found.append(a - b)
-    return np.concatenate(found)
+    metric, differences = curves[0].metric, []
+    for n in block_sizes(draws, width):
+        masses = [draw_mass(rng, w, n, method) for w in weights] if pairs is None else pairs.draw(rng, n, method)
+        a, b = (metric.evaluate(cell_probabilities(*side), 1) for side in zip(masses, positions, strict=True))
+        differences.append(a - b)
+    return np.concatenate(differences)

@@ -1,4 +1,4 @@
-"""How a threshold is chosen on a development set: the candidates, and what is minimised over them."""
+"""How thresholds are chosen on a development set: the candidates, and the criteria that are minimised over them."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesperf import metrics
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.counts.scores import Scores
 
-# Values of a criterion so near each other are the same number, rounded differently.
+# Values of a criterion that differ by less are the same number, rounded differently.
 _TIE = 1e-12
 
 
 class Criterion(NamedTuple):
-    """What is minimised over thresholds: a function of two metrics that pull against each other, and of α.
+    """What is minimised over thresholds: a function of α and of two metrics that trade off against each other.
 
     Attributes
     ----------
     first, second : str
         The metrics, V1 and V2.
     value : callable
-        From their values and α.
+        From the values of both and α to the criterion.
     formula : str
-        The same, for people.
+        The criterion, for people to read.
     """
 
     first: str
@@ -36,32 +36,39 @@ class Criterion(NamedTuple):
     formula: str
 
 
-def _near_first(first: Array, second: Array, alpha: float) -> Array:
+def _weighted_mean(first: Array, second: Array, alpha: float) -> Array:
+    return alpha * first + (1 - alpha) * second
+
+
+def _negative_weighted_mean(first: Array, second: Array, alpha: float) -> Array:
+    return -(alpha * first + (1 - alpha) * second)
+
+
+def _distance_of_first(first: Array, second: Array, alpha: float) -> Array:
     return np.abs(alpha - first)
 
 
-def _near_second(first: Array, second: Array, alpha: float) -> Array:
+def _distance_of_second(first: Array, second: Array, alpha: float) -> Array:
     return np.abs(alpha - second)
+
+
+def _distance_of_both(first: Array, second: Array, alpha: float) -> Array:
+    return np.abs(first - second)
 
 
 # Bengio, Mariéthoz & Keller (2005), The expected performance curve, eqs. 10–13.
 CRITERIA = {
-    "far_frr": Criterion("fpr", "fnr", lambda v1, v2, alpha: alpha * v1 + (1 - alpha) * v2, "α·FAR + (1 − α)·FRR"),
-    "precision_recall": Criterion(
-        "precision",
-        "recall",
-        lambda v1, v2, alpha: -(alpha * v1 + (1 - alpha) * v2),
-        "−(α·precision + (1 − α)·recall)",
-    ),
-    "far": Criterion("fpr", "fnr", _near_first, "|α − FAR|"),
-    "frr": Criterion("fpr", "fnr", _near_second, "|α − FRR|"),
+    "far_frr": Criterion("fpr", "fnr", _weighted_mean, "α·FAR + (1 − α)·FRR"),
+    "precision_recall": Criterion("precision", "recall", _negative_weighted_mean, "−(α·precision + (1 − α)·recall)"),
+    "far": Criterion("fpr", "fnr", _distance_of_first, "|α − FAR|"),
+    "frr": Criterion("fpr", "fnr", _distance_of_second, "|α − FRR|"),
 }
-_EQUAL_ERROR = Criterion("fpr", "fnr", lambda v1, v2, _: np.abs(v1 - v2), "|FAR − FRR|")
+_EQUAL_ERROR = Criterion("fpr", "fnr", _distance_of_both, "|FAR − FRR|")
 
 
 def nearest(criterion: Criterion) -> tuple[Criterion, Criterion]:
     """Return the criteria that bring each of the two metrics of a criterion to α."""
-    return criterion._replace(value=_near_first), criterion._replace(value=_near_second)
+    return criterion._replace(value=_distance_of_first), criterion._replace(value=_distance_of_second)
 
 
 def grid(alphas: ArrayLike | None) -> Array:
@@ -89,45 +96,45 @@ def candidates(scores: Scores) -> Array:
     return np.unique(np.concatenate([seen[:1], middle, [np.inf]]))
 
 
-def cells_at(scores: Scores, thresholds: Array) -> NDArray[np.int64]:
+def counts_at_thresholds(scores: Scores, thresholds: Array) -> Counts:
     """Return the counts (k, actual, predicted) at each threshold."""
     tp, fp = scores.called(thresholds)
     return np.stack([np.stack([len(scores.negative) - fp, fp], -1), np.stack([len(scores.positive) - tp, tp], -1)], -2)
 
 
-def pair(criterion: Criterion, cells: NDArray[Any]) -> tuple[Array, Array]:
-    """Return the two metrics of a criterion, (…) each, of cells (…, actual, predicted)."""
+def both_metrics(criterion: Criterion, cells: NDArray[Any]) -> tuple[Array, Array]:
+    """Return the two metrics of a criterion, (…) each, for cells (…, actual, predicted)."""
     first, second = (metrics.get(name).evaluate(cells, 1) for name in (criterion.first, criterion.second))
     return first, second
 
 
-def choose(criterion: Criterion, cells: NDArray[Any], alphas: Iterable[float]) -> NDArray[np.intp]:
-    """Return which of k candidates minimises a criterion at every α: of several, the lowest threshold.
+def minimisers(criterion: Criterion, cells: NDArray[Any], alphas: Iterable[float]) -> Codes:
+    """Return which of k candidates minimises a criterion at every α; of several, the one of the lowest threshold.
 
     Parameters
     ----------
     criterion : Criterion
-        A candidate at which a metric is undefined (precision, where nothing is called positive) is never chosen.
+        A candidate at which a metric is undefined (precision, where nothing is called positive) is left out.
     cells : ndarray (…, k, actual, predicted)
         At the candidates, thresholds ascending.
     alphas : iterable of float
-        So many a.
+        Values of α, a of them.
 
     Returns
     -------
     ndarray (…, a)
         -1 where a metric is undefined at every candidate.
     """
-    first, second = pair(criterion, cells)
+    first, second = both_metrics(criterion, cells)
     undefined = np.isnan(first) | np.isnan(second)
-    found = []
+    positions = []
     for alpha in alphas:
         value = criterion.value(first, second, alpha)
         value[undefined] = np.inf
         least = value.min(-1)
         at = np.argmax(value <= least[..., None] + _TIE, -1)
-        found.append(np.where(np.isfinite(least), at, -1))
-    return np.stack(found, -1)
+        positions.append(np.where(np.isfinite(least), at, -1))
+    return np.stack(positions, -1)
 
 
 def equal_error_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = None) -> float:
@@ -161,4 +168,4 @@ def equal_error_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = N
     """
     scores = Scores.of(y_true, y_score, pos_label)
     cuts = candidates(scores)
-    return float(cuts[choose(_EQUAL_ERROR, cells_at(scores, cuts), [0.0])[0]])
+    return float(cuts[minimisers(_EQUAL_ERROR, counts_at_thresholds(scores, cuts), [0.0])[0]])

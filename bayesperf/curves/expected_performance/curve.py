@@ -16,10 +16,17 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.curves.draws import along, band, marginal_of
-from bayesperf.curves.expected_performance.criteria import CRITERIA, nearest, pair
-from bayesperf.curves.expected_performance.interval_counts import IntervalCounts, blocks, cells, draw, shares
-from bayesperf.curves.expected_performance.system import Rule, System, chosen
+from bayesperf.curves.bands import band_of_marginal
+from bayesperf.curves.expected_performance.criteria import CRITERIA, both_metrics, nearest
+from bayesperf.curves.expected_performance.interval_counts import (
+    IntervalCounts,
+    block_sizes,
+    cell_probabilities,
+    cells_at_cuts,
+    draw_mass,
+)
+from bayesperf.curves.expected_performance.system import System, ThresholdRule, choose_candidates
+from bayesperf.curves.marginals import draws_along, marginal_of_draws
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.metrics.score import evaluate
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LABELS = [0, 1]
-# Most thresholds that an expected performance is summed over.
+# The greatest number of thresholds that an expected performance is summed over.
 _NODES = 512
 
 
@@ -43,9 +50,9 @@ class ExpectedPerformanceCurve:
     system : System
         The scores.
     criterion : str
-        What chose the thresholds.
+        Name of the criterion that chose the thresholds.
     metric : Metric
-        What is shown.
+        The metric along the curve.
     alphas : ndarray (a,)
         Values of α.
     method, prior, prior_text, resample, n_draws, random_seed, progressbar
@@ -66,7 +73,7 @@ class ExpectedPerformanceCurve:
 
     @cached_property
     def thresholds(self) -> Array:
-        """The chosen thresholds, (fold, a); without folds, of one."""
+        """The chosen thresholds, (fold, a); without folds, (1, a)."""
         return self.system.thresholds([self._rule])
 
     @cached_property
@@ -75,18 +82,18 @@ class ExpectedPerformanceCurve:
         dims = ("fold", "alpha") if self.system.labels else ("alpha",)
         thresholds = self.thresholds if self.system.labels else self.thresholds[0]
         coords = {"alpha": self.alphas} | ({"fold": self.system.labels} if self.system.labels else {})
-        found = xr.Dataset({"threshold": (dims, thresholds)}, coords)
-        return found.assign({m.name: evaluate(m, self.cm.counts, 1) for m in self._shown}).assign_attrs(self._facts)
+        curve = xr.Dataset({"threshold": (dims, thresholds)}, coords)
+        return curve.assign({m.name: evaluate(m, self.cm.counts, 1) for m in self._shown}).assign_attrs(self._facts)
 
     @cached_property
     def cm(self) -> ConfusionMatrix:
-        """The test counts at each α, of folds all together: labels 0 and 1, of which 1 is positive."""
+        """The test counts at each α, summed over folds: labels 0 and 1, of which 1 is positive."""
         coords = {"alpha": self.alphas} | dict.fromkeys(CELL_DIMS, LABELS)
         return ConfusionMatrix(xr.DataArray(self.system.counts(self.thresholds), coords, ("alpha", *CELL_DIMS)))
 
     @cached_property
     def posterior(self) -> SampledPosterior:
-        """The draws behind the bands as a posterior over ``alpha``: of any metric, with probabilities and a summary."""
+        """The draws behind the bands, as a posterior over ``alpha`` of any metric."""
         drawn = self._drawn([self._rule]).swapaxes(0, 1)[:, None]
         coords = {"alpha": self.alphas, "chain": [0], "draw": np.arange(self.n_draws)}
         dims = ("alpha", "chain", "draw", *CELL_DIMS)
@@ -102,9 +109,9 @@ class ExpectedPerformanceCurve:
     @property
     def estimand(self) -> str:
         """What bands and marginals are of, in words."""
-        what = "Posterior" if self.method == "bayesian_bootstrap" else "Bootstrap distribution"
-        how = "as chosen" if self.resample == "test" else "chosen on development sets like this one"
-        return f"{what} of the metric, thresholds {how}"
+        distribution = "Posterior" if self.method == "bayesian_bootstrap" else "Bootstrap distribution"
+        thresholds = "as chosen" if self.resample == "test" else "chosen on development sets like this one"
+        return f"{distribution} of the metric, thresholds {thresholds}"
 
     def band(self, ci_prob: float = 0.95, kind: str = "pointwise") -> xr.Dataset:
         """Return equal-tailed bands of the metric, fpr and fnr.
@@ -121,7 +128,7 @@ class ExpectedPerformanceCurve:
         xarray.Dataset
             Over ``alpha`` and ``ci_bound`` = lower, upper.
         """
-        bands = {m.name: band(self.posterior[m], ci_prob, kind) for m in self._shown}
+        bands = {m.name: band_of_marginal(self.posterior[m], ci_prob, kind) for m in self._shown}
         return xr.Dataset(bands, attrs={**self._facts, "ci_prob": ci_prob, "ci_kind": "eti", "kind": kind})
 
     @property
@@ -129,7 +136,7 @@ class ExpectedPerformanceCurve:
         """Distribution of the metric's integral over the given values of α (trapezoids)."""
         if len(self.alphas) < 2:
             raise ValueError("area: of one α there is none. Give more alphas.")
-        drawn = along(self.posterior[self.metric])
+        drawn = draws_along(self.posterior[self.metric])
         return self._marginal(f"area under {self.metric.name}", np.asarray(np.trapezoid(drawn, self.alphas, axis=0)))
 
     def expected_performance(self, low: float = 0.0, high: float = 1.0, ci_prob: float = 0.95) -> xr.Dataset:
@@ -164,8 +171,8 @@ class ExpectedPerformanceCurve:
         >>> rng = np.random.default_rng(0)
         >>> y = np.repeat([0, 1], 200)
         >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
-        >>> found = curve.expected_performance()
-        >>> round(found["G"].item(), 3), found["interval"].sel(quantity="G").round(3).values
+        >>> means = curve.expected_performance()
+        >>> round(means["G"].item(), 3), means["interval"].sel(quantity="G").round(3).values
         (0.286, array([0.268, 0.308]))
         """
         if not 0 <= checks.number("low", low) < checks.number("high", high) <= 1:
@@ -173,16 +180,16 @@ class ExpectedPerformanceCurve:
         rules, weights = zip(*(self._nodes(which, low, high) for which in (0, 1)), strict=True)
         names, split = ["E_V1", "E_V2", "G"], len(weights[0])
 
-        def means(found: NDArray[Any]) -> Array:
-            """Return the three, (3, …), of cells (…, a, actual, predicted)."""
-            value = np.mean(pair(CRITERIA[self.criterion], found), 0)
+        def means(cells: NDArray[Any]) -> Array:
+            """Return the three means, (3, …), of cells (…, a, actual, predicted)."""
+            value = np.mean(both_metrics(CRITERIA[self.criterion], cells), 0)
             first, second = value[..., :split] @ weights[0], value[..., split:] @ weights[1]
             return np.stack([first, second, (first + second) / 2])
 
         values = means(self.system.counts(self.system.thresholds(rules)))
         drawn = self._marginal("expected performance", means(self._drawn(rules)), {"quantity": names})
-        found = xr.Dataset(dict(zip(names, values, strict=True)) | {"interval": drawn.eti(ci_prob)})
-        return found.assign_attrs(**self._facts, low=low, high=high, ci_prob=ci_prob, ci_kind="eti")
+        result = xr.Dataset(dict(zip(names, values, strict=True)) | {"interval": drawn.eti(ci_prob)})
+        return result.assign_attrs(**self._facts, low=low, high=high, ci_prob=ci_prob, ci_kind="eti")
 
     def plot(self, *, ci_prob: float = 0.95, kind: str = "pointwise") -> Figure:
         """Draw the curve with its band."""
@@ -197,8 +204,8 @@ class ExpectedPerformanceCurve:
     # ── Helpers ──
 
     @property
-    def _rule(self) -> Rule:
-        return CRITERIA[self.criterion], self.alphas
+    def _rule(self) -> ThresholdRule:
+        return ThresholdRule(CRITERIA[self.criterion], self.alphas)
 
     @property
     def _shown(self) -> list[Metric]:
@@ -214,52 +221,53 @@ class ExpectedPerformanceCurve:
 
     def _marginal(self, name: str, drawn: Array, coords: Mapping[str, Any] | None = None) -> Marginal:
         leading = xr.DataArray(np.zeros(drawn.shape[:-1]), coords, tuple(coords or ()))
-        return marginal_of(name, drawn, leading, (-np.inf, np.inf), self.estimand, self.random_seed)
+        return marginal_of_draws(name, drawn, leading, (-np.inf, np.inf), self.estimand, self.random_seed)
 
-    def _nodes(self, which: int, low: float, high: float) -> tuple[Rule, Array]:
+    def _nodes(self, which: int, low: float, high: float) -> tuple[ThresholdRule, Array]:
         """Return the rule that brings V1 (0) or V2 (1) to values of α, and their weights in a mean over α.
 
         The chosen threshold changes where α passes the middle between two neighbouring values.
         """
         criterion = CRITERIA[self.criterion]
         changes = []
-        for at in self.system.dev_cells:
-            values = np.unique(pair(criterion, at)[which])
+        for cells in self.system.dev_cells:
+            values = np.unique(both_metrics(criterion, cells)[which])
             values = values[~np.isnan(values)]
             changes.append((values[:-1] + values[1:]) / 2)
         edges = np.unique(np.clip(np.concatenate([[low, high], *changes]), low, high))
         if len(edges) > _NODES + 1:
             edges = np.linspace(low, high, _NODES + 1)
-        return (nearest(criterion)[which], (edges[:-1] + edges[1:]) / 2), np.diff(edges) / (high - low)
+        rule = ThresholdRule(nearest(criterion)[which], (edges[:-1] + edges[1:]) / 2)
+        return rule, np.diff(edges) / (high - low)
 
-    def _drawn(self, rules: Sequence[Rule]) -> Array:
+    def _drawn(self, rules: Sequence[ThresholdRule]) -> Array:
         """Return draws of the cell probabilities (n, a, actual, predicted) at the thresholds that rules choose."""
         from rich.progress import track
 
         rng = np.random.default_rng(self.random_seed)
         anew = self.resample == "both"
         thresholds = self.system.thresholds(rules)
-        tally = (
+        counts = (
             IntervalCounts.of(self.system.test, self.system.fold, self.system.cuts)
             if anew
-            else self.system.tally(thresholds)
+            else self.system.interval_counts(thresholds)
         )
-        places = tally.places(thresholds)
-        weights = tally.weights(self.prior)
-        sizes = blocks(self.n_draws, weights.size + 4 * places.shape[-1])
+        positions = counts.positions(thresholds)
+        weights = counts.weights(self.prior)
+        sizes = block_sizes(self.n_draws, weights.size + 4 * positions.shape[-1])
         shown = self.progressbar and len(sizes) > 1 and sys.stderr.isatty()
-        found = []
+        cells = []
         for n in track(sizes, "Drawing", transient=True, disable=not shown):
             if anew:
-                places = self._chosen_anew(rng, n, rules)[:, None]
-            found.append(shares(draw(rng, weights, n, self.method), places))
-        return np.concatenate(found)
+                positions = self._chosen_anew(rng, n, rules)[:, None]
+            cells.append(cell_probabilities(draw_mass(rng, weights, n, self.method), positions))
+        return np.concatenate(cells)
 
-    def _chosen_anew(self, rng: np.random.Generator, n: int, rules: Sequence[Rule]) -> Codes:
+    def _chosen_anew(self, rng: np.random.Generator, n: int, rules: Sequence[ThresholdRule]) -> Codes:
         """Return which candidates (n, a) are chosen on drawn development sets."""
         ((scores,), (cuts,)) = self.system.dev, self.system.cuts
         called = np.stack([scores.called(cuts)[i] for i in (1, 0)])
         sizes = np.array([[len(scores.negative)], [len(scores.positive)]])
         between = -np.diff(called, prepend=sizes, append=0)
-        mass = draw(rng, between[:, None], n, self.method)
-        return chosen(cells(mass, np.arange(len(cuts))[None, None]), rules)
+        mass = draw_mass(rng, between[:, None], n, self.method)
+        return choose_candidates(rules, cells_at_cuts(mass, np.arange(len(cuts))[None, None]))

@@ -139,15 +139,15 @@ def epc(
 
 
 def _pseudo_counts(prior: str | priors.Prior | None, method: str) -> tuple[Array, str]:
-    """Return the prior's pseudo-counts (actual, predicted), and the prior in words; of a resample none."""
+    """Return the prior's pseudo-counts (actual, predicted), and the prior in words; a bootstrap has none."""
     if method == "bootstrap":
         if prior is not None:
             raise ValueError(
                 "prior: the bootstrap resamples examples and has none. Leave it out, or take the Bayesian bootstrap."
             )
         return np.zeros((2, 2)), "none (examples resampled)"
-    chosen = priors.resolve(prior, 2)
-    if chosen.rates:
+    dirichlet = priors.resolve(prior, 2)
+    if dirichlet.rates:
         raise ValueError("prior: a rate prior is none of the whole matrix. Use a Dirichlet prior, as 'flat'.")
     binary = ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0)
-    return chosen.concentration(binary).values, chosen.describe(binary)
+    return dirichlet.concentration(binary).values, dirichlet.describe(binary)

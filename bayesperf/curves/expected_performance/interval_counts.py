@@ -1,4 +1,4 @@
-"""Examples counted between thresholds, such counts drawn anew, and what is called positive from them.
+"""Counts of examples in the intervals between thresholds, draws of such counts, and the cells that follow from them.
 
 Only how many examples of a class lie between two thresholds matters, so weights are drawn for those counts and not for
 examples: Dirichlet(1, …, 1) over examples is Dirichlet(counts) over their groups, and a resample is Multinomial.
@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.counts.scores import Scores, labelled_scores
 
 _TINY = np.finfo(float).tiny
-# Numbers held at once in an array of draws.
-_BLOCK = 2**20
+# How many numbers an array of draws may hold at once.
+_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +35,12 @@ class Examples:
         Its score.
     """
 
-    positive: NDArray[np.bool_]
+    positive: Booleans
     score: Array
 
     @classmethod
     def of(cls, data: Any, name: str, pos_label: Any) -> Examples:
-        """Return the examples of a pair (labels, scores), checked; errors say which pair."""
+        """Return the examples of a pair (labels, scores), checked; errors name the pair."""
         if not isinstance(data, tuple | list) or len(data) != 2:
             raise TypeError(f"{name} must be a pair of labels and scores, (y_true, y_score); it is {data!r:.60}.")
         try:
@@ -54,7 +54,7 @@ class Examples:
         return np.array_equal(self.positive, other.positive) and np.array_equal(self.score, other.score)
 
     def sorted(self) -> Scores:
-        """Return the scores of either class."""
+        """Return the scores of either class in ascending order."""
         return Scores(np.sort(self.score[self.positive]), np.sort(self.score[~self.positive]))
 
 
@@ -75,7 +75,7 @@ class IntervalCounts:
 
     @classmethod
     def of(cls, examples: Examples, fold: Codes, cuts: Sequence[Array]) -> IntervalCounts:
-        """Return the tally of examples at the cuts of their folds."""
+        """Return the counts of examples between the cuts of their folds."""
         interval = np.empty_like(fold)
         for i, of_fold in enumerate(cuts):
             interval[fold == i] = np.searchsorted(of_fold, examples.score[fold == i], side="right")
@@ -84,27 +84,27 @@ class IntervalCounts:
 
     @cached_property
     def shape(self) -> tuple[int, int, int]:
-        """Classes, folds, intervals (of the fold that has most)."""
+        """Numbers of classes, folds and intervals (of the fold that has most)."""
         return _shape(self.cuts)
 
     @cached_property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Counts:
         """Examples in each interval, of `shape`."""
         return np.bincount(self.codes, minlength=int(np.prod(self.shape))).reshape(self.shape)
 
     def ends(self) -> Codes:
-        """Return the codes (actual, predicted) of what is never (0) and always (1) called positive."""
+        """Return the codes (actual, predicted) of the intervals that are never (0) and always (1) called positive."""
         last = self.shape[-1] - 1
         return np.array([[np.ravel_multi_index((c, 0, j), self.shape) for j in (0, last)] for c in (0, 1)])
 
     def weights(self, alpha: Array) -> Array:
-        """Return the counts with pseudo-counts α (actual, predicted): examples that score −∞ and ∞."""
+        """Return the counts plus pseudo-counts α (actual, predicted), of examples that score −∞ and ∞."""
         weights = self.counts.astype(float)
         np.add.at(weights.ravel(), self.ends(), alpha)
         return weights
 
-    def places(self, thresholds: Array) -> Codes:
-        """Return which cut each threshold (fold, a) is, (1, fold, a)."""
+    def positions(self, thresholds: Array) -> Codes:
+        """Return the number of the cut that each threshold (fold, a) is, (1, fold, a)."""
         return np.stack([np.searchsorted(*pair) for pair in zip(self.cuts, thresholds, strict=True)])[None]
 
 
@@ -112,65 +112,65 @@ def _shape(cuts: Sequence[Array]) -> tuple[int, int, int]:
     return 2, len(cuts), 1 + max(map(len, cuts))
 
 
-def cells(mass: NDArray[Any], places: Codes) -> Array:
-    """Return cells (n, a, actual, predicted) of masses at cuts.
+def cells_at_cuts(mass: NDArray[Any], positions: Codes) -> Array:
+    """Return the cells (n, a, actual, predicted) at thresholds, of counts or weights of the intervals.
 
     Parameters
     ----------
     mass : ndarray (n, class, fold, interval)
-        In each interval.
-    places : ndarray (n or 1, fold, a)
-        Which cut each threshold is; -1 for none, and the cells are then NaN.
+        Counts or weights of each interval.
+    positions : ndarray (n or 1, fold, a)
+        Number of the cut that each threshold is; -1 for none, and the cells are then NaN.
     """
     below, above = mass.cumsum(-1), mass[..., ::-1].cumsum(-1)[..., ::-1]
-    at = np.broadcast_to(places[:, None], (*mass.shape[:3], places.shape[-1]))
+    at = np.broadcast_to(positions[:, None], (*mass.shape[:3], positions.shape[-1]))
     called = (np.take_along_axis(side, at + i, -1).sum(2) for i, side in enumerate((below, above)))
-    found = np.stack(list(called), -1).swapaxes(1, 2)
-    return np.where((places < 0).any(1)[..., None, None], np.nan, found)
+    cells = np.stack(list(called), -1).swapaxes(1, 2)
+    return np.where((positions < 0).any(1)[..., None, None], np.nan, cells)
 
 
-def shares(mass: Array, places: Codes) -> Array:
-    """Return cells that sum to 1, of masses as in `cells`."""
-    found = cells(mass, places)
-    return found / found.sum((-2, -1), keepdims=True)
+def cell_probabilities(mass: Array, positions: Codes) -> Array:
+    """Return the cells of `cells_at_cuts` divided by their sum."""
+    cells = cells_at_cuts(mass, positions)
+    return cells / cells.sum((-2, -1), keepdims=True)
 
 
-def draw(rng: np.random.Generator, weights: NDArray[Any], n: int, method: str) -> Array:
-    """Return masses (n, …) in place of weights (…): Gamma for the Bayesian bootstrap, else counts of a resample."""
+def draw_mass(rng: np.random.Generator, weights: NDArray[Any], n: int, method: str) -> Array:
+    """Return n draws for weights (…), (n, …): Gamma variables for the Bayesian bootstrap, else counts of resamples."""
     if method == "bootstrap":
         total = int(weights.sum())
         return rng.multinomial(total, weights.ravel() / total, n).reshape(n, *weights.shape).astype(float)
-    # Of a tiny weight a mass can underflow to 0, and a class of such masses to 0/0.
+    # A Gamma variable of tiny weight can underflow to 0, and the rates of a class of such ones to 0/0.
     return np.maximum(rng.standard_gamma(weights, (n, *weights.shape)), np.where(weights > 0, _TINY, 0))
 
 
-def blocks(draws: int, width: int) -> list[int]:
-    """Return sizes of blocks of draws for which arrays of some width fit the memory."""
-    size = max(1, _BLOCK // width)
+def block_sizes(draws: int, width: int) -> list[int]:
+    """Return the sizes of blocks of draws, such that a block of arrays of some width fits in memory."""
+    size = max(1, _AT_ONCE // width)
     return [min(size, draws - start) for start in range(0, draws, size)]
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """Two tallies of the same examples: how often each pair of places occurs.
+class PairedIntervalCounts:
+    """The same examples by the intervals of two systems: how often each pair of intervals occurs.
 
     Attributes
     ----------
-    tallies : tuple of two Tally
-        Of the systems.
+    systems : tuple of two IntervalCounts
+        Counts of each system by itself.
     weights : ndarray (p,)
-        Examples, and pseudo-examples, in each pair.
-    into : tuple of two sparse arrays
-        What sums masses of pairs to those of either tally, (size, p).
+        Examples, and pseudo-examples, in each pair of intervals.
+    margins : tuple of two sparse arrays
+        Matrices that sum draws for pairs to draws for the intervals of either system, (size, p).
     """
 
-    tallies: tuple[IntervalCounts, IntervalCounts]
+    systems: tuple[IntervalCounts, IntervalCounts]
     weights: Array
-    into: tuple[Any, ...]
+    margins: tuple[Any, ...]
 
     @classmethod
-    def of(cls, a: IntervalCounts, b: IntervalCounts, alpha: Array) -> Pairs:
-        """Return the pairs, with pseudo-counts α (actual, predicted) of each system by itself.
+    def of(cls, a: IntervalCounts, b: IntervalCounts, alpha: Array) -> PairedIntervalCounts:
+        """Return the paired counts, with pseudo-counts α (actual, predicted) of each system by itself.
 
         Given the actual class, the pseudo-examples of the two systems are independent, as in `bayesperf.compare`.
         """
@@ -180,17 +180,17 @@ class Pairs:
         both = np.divide(alpha[:, :, None] * alpha[:, None], of_class, out=np.zeros((2, 2, 2)), where=of_class > 0)
         first = np.repeat(a.ends()[:, :, None], 2, 2).ravel()
         second = np.repeat(b.ends()[:, None], 2, 1).ravel()
-        places = [np.concatenate([seen // size, first]), np.concatenate([seen % size, second])]
-        into = tuple(_summing(place, int(np.prod(tally.shape))) for place, tally in zip(places, (a, b), strict=True))
-        return cls((a, b), np.concatenate([counts, both.ravel()]), into)
+        codes = [np.concatenate([seen // size, first]), np.concatenate([seen % size, second])]
+        margins = tuple(_summing(code, int(np.prod(side.shape))) for code, side in zip(codes, (a, b), strict=True))
+        return cls((a, b), np.concatenate([counts, both.ravel()]), margins)
 
     def draw(self, rng: np.random.Generator, n: int, method: str) -> Iterator[Array]:
-        """Yield masses (n, class, fold, interval) of each system: of one index they belong together."""
-        mass = draw(rng, self.weights, n, method).T
-        for into, tally in zip(self.into, self.tallies, strict=True):
-            yield (into @ mass).T.reshape(n, *tally.shape)
+        """Yield draws (n, class, fold, interval) for each system; those of one index belong together."""
+        mass = draw_mass(rng, self.weights, n, method).T
+        for margin, system in zip(self.margins, self.systems, strict=True):
+            yield (margin @ mass).T.reshape(n, *system.shape)
 
 
-def _summing(place: Codes, size: int) -> Any:
-    """Return the matrix (size, p) that sums p numbers by their place."""
-    return csr_array((np.ones(len(place)), (place, np.arange(len(place)))), shape=(size, len(place)))
+def _summing(codes: Codes, size: int) -> Any:
+    """Return the matrix (size, p) that sums p numbers by their code."""
+    return csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(size, len(codes)))

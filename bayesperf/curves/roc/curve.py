@@ -1,4 +1,4 @@
-"""The curve that `roc_curve`, `precision_recall_curve` and `det_curve` return."""
+"""ROC, precision–recall and DET curves, with bands, areas and operating points."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.counts.scores import Scores
-from bayesperf.curves import bands
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.weighted_score import weighted_score
-from bayesperf.curves.draws import KINDS, marginal_of
-from bayesperf.curves.roc.boxes import areas_of_edges, boxes
-from bayesperf.curves.roc.called_positive import on_scores
+from bayesperf.curves.bands import BANDS, KINDS, widened
+from bayesperf.curves.marginals import marginal_of_draws
+from bayesperf.curves.roc.called_positive import steps_at_scores
 from bayesperf.curves.roc.draws import Binormal, Bootstrapped, Observed, RocDraws
-from bayesperf.curves.roc.kinds import Shape
-from bayesperf.curves.roc.operating_point import OperatingPoint, choice
+from bayesperf.curves.roc.kinds import DET, PRECISION_RECALL, ROC, CurveKind
+from bayesperf.curves.roc.operating_point import OperatingPoint, threshold_choice
+from bayesperf.curves.roc.threshold_intervals import areas_under_edges, intervals_at_thresholds
 from bayesperf.distributions.quadrature import tanh_sinh
 from bayesperf.posteriors.marginal import Marginal
 
@@ -39,10 +39,10 @@ class Curve:
     Attributes
     ----------
     method : {"bayesian_bootstrap", "beta", "binormal"}
-        What its band is by.
+        How its band is made.
     """
 
-    shape: Shape
+    curve_kind: CurveKind
     scores: Scores
     method: str
     prior: str | priors.Prior | None
@@ -53,15 +53,15 @@ class Curve:
     @property
     def name(self) -> str:
         """What kind of curve it is: "roc", "precision_recall" or "det"."""
-        return self.shape.name
+        return self.curve_kind.name
 
     @cached_property
     def dataset(self) -> xr.Dataset:
         """The points of the curve, two rates over ``threshold``, which falls from inf."""
         cells = self._counts
-        x, y = self.shape.points(**{name: cell.values for name, cell in cells.items()})
+        x, y = self.curve_kind.points(**{name: cell.values for name, cell in cells.items()})
         return xr.Dataset(
-            {self.shape.x: ("threshold", x), self.shape.y: ("threshold", y)},
+            {self.curve_kind.x: ("threshold", x), self.curve_kind.y: ("threshold", y)},
             {"threshold": cells["tp"]["threshold"]},
             {"positives": len(self.scores.positive), "negatives": len(self.scores.negative)},
         )
@@ -72,7 +72,7 @@ class Curve:
         thresholds = self._observed.thresholds
         tp, fp = self.scores.called(thresholds)
         fn, tn = len(self.scores.positive) - tp, len(self.scores.negative) - fp
-        kept = self.shape.kept(fp, fn)
+        kept = self.curve_kind.kept(fp, fn)
         coords = {"threshold": thresholds[kept]}
         cells = {"tp": tp, "fn": fn, "fp": fp, "tn": tn}
         return {name: xr.DataArray(cell[kept], coords, ["threshold"]) for name, cell in cells.items()}
@@ -126,12 +126,12 @@ class Curve:
                     "kind='simultaneous' is not to be had by method='beta', which takes each threshold by itself. Take "
                     "method='bayesian_bootstrap'."
                 )
-            return boxes(self._counts, self.prior, self.dataset, prob).assign_attrs(attrs)
-        bounds = getattr(bands, kind)(self._curves, prob)
+            return intervals_at_thresholds(self._counts, self.prior, self.dataset, prob).assign_attrs(attrs)
+        bounds = BANDS[kind](self._curves, prob)
         if self.method == "bayesian_bootstrap":
-            bounds = bands.holding(bounds, self.shape.along(self._observed, self._grid)[0])
-        coords = {self.shape.x: self._grid, "ci_bound": ["lower", "upper"]}
-        return xr.Dataset({self.shape.y: ((self.shape.x, "ci_bound"), bounds)}, coords, attrs)
+            bounds = widened(bounds, self.curve_kind.along(self._observed, self._grid)[0])
+        coords = {self.curve_kind.x: self._grid, "ci_bound": ["lower", "upper"]}
+        return xr.Dataset({self.curve_kind.y: ((self.curve_kind.x, "ci_bound"), bounds)}, coords, attrs)
 
     def area_of_band(self, ci_prob: float = 0.95) -> xr.DataArray:
         """Return the areas under the lower and the upper edge of the band by "beta", with dim ``ci_bound``.
@@ -149,16 +149,16 @@ class Curve:
                 "area_of_band is of ROC and precision–recall curves with method='beta'. Take curve.area, whose "
                 "intervals are of the area itself."
             )
-        areas = areas_of_edges(self.band(ci_prob), self.shape)
+        areas = areas_under_edges(self.band(ci_prob), self.curve_kind)
         return xr.DataArray(areas, {"ci_bound": ["lower", "upper"]}, ["ci_bound"], name=f"area_of_{self.name}_band")
 
     @cached_property
     def _grid(self) -> Array:
-        return self.shape.grid(self.scores)
+        return self.curve_kind.grid(self.scores)
 
     @cached_property
     def _curves(self) -> Array:
-        return self.shape.along(self._drawn, self._grid)
+        return self.curve_kind.along(self._drawn, self._grid)
 
     @property
     def _observed(self) -> RocDraws:
@@ -217,15 +217,15 @@ class Curve:
         if self.method == "binormal":
             values = self._integral(low, high)
         else:
-            drawn = Bootstrapped(self.scores, self.draws, self.random_seed, self.progressbar, on_scores)
+            drawn = Bootstrapped(self.scores, self.draws, self.random_seed, self.progressbar, steps_at_scores)
             values = drawn.areas(low, high)
-        what = f"area under the ROC curve from fpr {low:g} to {high:g}"
-        return self._marginal("partial_roc_auc", values, (0, high - low), what)
+        quantity = f"area under the ROC curve from fpr {low:g} to {high:g}"
+        return self._marginal("partial_roc_auc", values, (0, high - low), quantity)
 
     def _integral(self, low: float, high: float) -> Array:
         """Return the area under each drawn curve, whose edges may be as steep as they like, (draws,)."""
         node, _, weight = tanh_sinh()
-        return (high - low) * (self.shape.along(self._drawn, low + (high - low) * node) * weight).sum(-1)
+        return (high - low) * (self.curve_kind.along(self._drawn, low + (high - low) * node) * weight).sum(-1)
 
     # ── Operating points ──
 
@@ -261,27 +261,27 @@ class Curve:
         >>> point.recall.eti().round(2).values
         array([0.59, 0.82])
         """
-        target, choose = choice(fpr, recall, cost)
-        prevalence, start, found = self._drawn.prevalence, 0, []
+        target, choose = threshold_choice(fpr, recall, cost)
+        prevalence, start, blocks = self._drawn.prevalence, 0, []
         for rates in self._drawn.rates():
-            some = prevalence[start : start + len(rates[0])]
-            found.append(_chosen(self._drawn, rates, choose(*rates, some)))
-            start += len(some)
+            of_block = prevalence[start : start + len(rates[0])]
+            blocks.append(_at_thresholds(self._drawn, rates, choose(*rates, of_block)))
+            start += len(of_block)
         (rates,) = self._observed.rates()
-        at = _chosen(self._observed, rates, choose(*rates, self._observed.prevalence))
-        values = {name: np.concatenate([block[name] for block in found]) for name in at}
+        point = _at_thresholds(self._observed, rates, choose(*rates, self._observed.prevalence))
+        values = {name: np.concatenate([block[name] for block in blocks]) for name in point}
         bounds = {"threshold": (-np.inf, np.inf), "fpr": (0, 1), "recall": (0, 1)}
-        marginals = {name: self._marginal(name, values[name], bounds[name], target) for name in at}
-        observed = xr.Dataset({name: ((), value[0]) for name, value in at.items()})
+        marginals = {name: self._marginal(name, values[name], bounds[name], target) for name in point}
+        observed = xr.Dataset({name: ((), value[0]) for name, value in point.items()})
         return OperatingPoint(**marginals, observed=observed, target=target, basis=self._basis)
 
     @property
     def _basis(self) -> str:
         return "scores normal in either class" if self.method == "binormal" else "Bayesian bootstrap"
 
-    def _marginal(self, name: str, values: Array, bounds: tuple[float, float], what: str) -> Marginal:
-        estimand = f"Posterior of the system's {what} ({self._basis})"
-        return marginal_of(name, values, xr.DataArray(0.0), bounds, estimand, self.random_seed)
+    def _marginal(self, name: str, values: Array, bounds: tuple[float, float], quantity: str) -> Marginal:
+        estimand = f"Posterior of the system's {quantity} ({self._basis})"
+        return marginal_of_draws(name, values, xr.DataArray(0.0), bounds, estimand, self.random_seed)
 
     def plot(self, *, ci_prob: float = 0.95, kind: str = "pointwise") -> Figure:
         """Draw the curve with its band."""
@@ -294,7 +294,192 @@ class Curve:
         return f"<bayesperf.Curve: {self.name} by {self.method}, {counts}>"
 
 
-def _chosen(drawn: RocDraws, rates: tuple[Array, Array], where: NDArray[np.intp]) -> dict[str, Array]:
-    """Return the threshold chosen in each draw, and the rates at it."""
-    fpr, recall = (np.take_along_axis(rate, where[:, None], -1)[:, 0] for rate in rates)
-    return {"threshold": drawn.thresholds[where], "fpr": fpr, "recall": recall}
+def _at_thresholds(drawn: RocDraws, rates: tuple[Array, Array], thresholds: Codes) -> dict[str, Array]:
+    """Return the threshold of each draw, and the rates there, given all rates and the threshold's number."""
+    fpr, recall = (np.take_along_axis(rate, thresholds[:, None], -1)[:, 0] for rate in rates)
+    return {"threshold": drawn.thresholds[thresholds], "fpr": fpr, "recall": recall}
+
+
+# ── How a curve is made ──
+
+
+def roc_curve(
+    y_true: Any,
+    y_score: ArrayLike,
+    *,
+    method: str = "bayesian_bootstrap",
+    pos_label: Any = None,
+    draws: int = 1000,
+    prior: str | priors.Prior | None = None,
+    random_seed: Any = 0,
+    progressbar: bool = True,
+) -> Curve:
+    """Return the ROC curve: recall over the false positive rate, as the threshold falls.
+
+    Parameters
+    ----------
+    y_true : array-like (n,)
+        Labels of two classes.
+    y_score : array-like (n,)
+        Scores; what scores at least the threshold is called positive.
+    method : {"bayesian_bootstrap", "beta", "binormal"}
+        How the band is made. "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1) weights in each class.
+        "beta" takes every threshold by itself: the posterior of each rate from the counts there. "binormal" assumes
+        scores that are normal in either class: the model ``binormal_roc`` with its default priors.
+    pos_label : label, optional
+        The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
+    draws : int
+        How many curves are drawn.
+    prior : str or Prior, optional
+        Of method "beta", as in `bayesperf.posterior`; by default flat.
+    random_seed : int or numpy.random.Generator
+        Seed of the draws.
+    progressbar : bool
+        Shown on a terminal only, and if it takes long.
+
+    Returns
+    -------
+    Curve
+        Its points are those of scikit-learn with ``drop_intermediate=False``: (0, 0) at threshold inf, then one for
+        every distinct score.
+
+    Raises
+    ------
+    ValueError
+        If there are not two classes, or scores are missing or inf; if an option is not of its kind.
+
+    References
+    ----------
+    Gu, Ghosal & Roy (2008), Bayesian bootstrap estimation of ROC curve, Statistics in Medicine 27.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> curve = bp.roc_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
+    >>> curve.dataset["recall"].values
+    array([0.  , 0.25, 0.5 , 0.5 , 0.75, 0.75, 0.75, 1.  , 1.  ])
+    >>> curve.band()["recall"].sel(fpr=0.5).round(2).values
+    array([0.26, 0.98])
+    """
+    return _curve(ROC, y_true, y_score, method, pos_label, draws, prior, random_seed, progressbar)
+
+
+def precision_recall_curve(
+    y_true: Any,
+    y_score: ArrayLike,
+    *,
+    method: str = "bayesian_bootstrap",
+    pos_label: Any = None,
+    draws: int = 1000,
+    prior: str | priors.Prior | None = None,
+    random_seed: Any = 0,
+    progressbar: bool = True,
+) -> Curve:
+    """Return the precision–recall curve: precision over recall, as the threshold falls.
+
+    Between two points the counts change evenly, and precision not along a straight line: the band does so (Davis &
+    Goadrich 2006). The area is the average precision, a sum of steps. In the draws the share of positives varies as the
+    examples let it: Beta(positives, negatives).
+
+    Parameters
+    ----------
+    y_true, y_score, method, pos_label, draws, prior, random_seed, progressbar
+        As in `roc_curve`.
+
+    Returns
+    -------
+    Curve
+        Its points are those of scikit-learn, the other way round: (0, 1) at threshold inf, then one for every distinct
+        score.
+
+    Raises
+    ------
+    ValueError
+        As `roc_curve`.
+
+    References
+    ----------
+    Davis & Goadrich (2006), The relationship between precision-recall and ROC curves, ICML.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> curve = bp.precision_recall_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
+    >>> curve.dataset["precision"].round(2).values
+    array([1.  , 1.  , 1.  , 0.67, 0.75, 0.6 , 0.5 , 0.57, 0.5 ])
+    """
+    return _curve(PRECISION_RECALL, y_true, y_score, method, pos_label, draws, prior, random_seed, progressbar)
+
+
+def det_curve(
+    y_true: Any,
+    y_score: ArrayLike,
+    *,
+    method: str = "bayesian_bootstrap",
+    pos_label: Any = None,
+    draws: int = 1000,
+    prior: str | priors.Prior | None = None,
+    random_seed: Any = 0,
+    progressbar: bool = True,
+) -> Curve:
+    """Return the detection error tradeoff: the false negative rate over the false positive rate.
+
+    It is drawn on axes of normal deviates, on which normal scores give a straight line.
+
+    Parameters
+    ----------
+    y_true, y_score, method, pos_label, draws, prior, random_seed, progressbar
+        As in `roc_curve`.
+
+    Returns
+    -------
+    Curve
+        Its points are those of scikit-learn, the other way round: from the last threshold without a false positive,
+        which may be inf, to the first without a false negative.
+
+    Raises
+    ------
+    ValueError
+        As `roc_curve`.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> curve = bp.det_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
+    >>> curve.dataset["fnr"].values
+    array([0.5 , 0.5 , 0.25, 0.25, 0.25, 0.  ])
+    """
+    return _curve(DET, y_true, y_score, method, pos_label, draws, prior, random_seed, progressbar)
+
+
+def _curve(
+    curve_kind: CurveKind,
+    y_true: Any,
+    y_score: ArrayLike,
+    method: str,
+    pos_label: Any,
+    draws: int,
+    prior: str | priors.Prior | None,
+    random_seed: Any,
+    progressbar: bool,
+) -> Curve:
+    """Return a curve of some kind; the other arguments are those of `roc_curve`, which are checked here."""
+    checks.one_of("method", method, METHODS)
+    if method != "beta" and prior is not None:
+        raise ValueError(f"prior is of method='beta'; method={method!r} takes none.")
+    priors.resolve(prior, 2)
+    scores = Scores.of(y_true, y_score, pos_label)
+    if max(scores.positive[-1], scores.negative[-1]) == np.inf:
+        raise ValueError(
+            "y_score holds inf, which as a threshold means that nothing is called positive: put a number above all "
+            "others in its place."
+        )
+    return Curve(
+        curve_kind=curve_kind,
+        scores=scores,
+        method=method,
+        prior=prior,
+        draws=checks.count("draws", draws, least=2),
+        random_seed=checks.seed(random_seed),
+        progressbar=progressbar,
+    )

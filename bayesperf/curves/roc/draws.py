@@ -1,4 +1,4 @@
-"""Whole ROC curves in draws: by the Bayesian bootstrap, smoothed or not, or binormal; and the observed one."""
+"""Draws of whole ROC curves, by the Bayesian bootstrap, smoothed or not, or binormal; and the observed curve."""
 
 from __future__ import annotations
 
@@ -11,30 +11,36 @@ from scipy.special import ndtr, ndtri
 
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.counts.scores import Scores, by_class
-from bayesperf.curves.areas.bayesian_bootstrap import blocks
-from bayesperf.curves.roc.called_positive import Masses, Steps, along, on_gaps, on_scores
+from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
+from bayesperf.curves.roc.called_positive import (
+    PositiveRates,
+    Steps,
+    interpolated,
+    steps_at_scores,
+    steps_between_scores,
+)
 
-# Streams of one seed: of the curve, and of the share of positives.
+# Random streams of one seed: of the curve, and of the prevalence.
 _CURVE, _PREVALENCE = 0, 1
 
 
 class RocDraws(ABC):
-    """Draws of a system's ROC curve, and of the share of positives."""
+    """Draws of a system's ROC curve, and of the prevalence."""
 
     scores: Scores
 
     @property
     @abstractmethod
     def prevalence(self) -> Array:
-        """The share of positives, (draws, 1)."""
+        """The prevalence, (draws, 1)."""
 
     @abstractmethod
     def recall(self, fpr: Array) -> Array:
-        """Return the greatest recall where the false positive rate is as given, (draws, k)."""
+        """Return the greatest recall at given false positive rates, (draws, k)."""
 
     @abstractmethod
     def fpr(self, recall: Array) -> Array:
-        """Return the least false positive rate where recall is as given, (draws, k)."""
+        """Return the least false positive rate at given recalls, (draws, k)."""
 
     @abstractmethod
     def rates(self) -> Iterator[tuple[Array, Array]]:
@@ -46,61 +52,64 @@ class RocDraws(ABC):
         return np.concatenate([[np.inf], self.scores.thresholds])
 
     def _drawn_prevalence(self, draws: int, seed: int) -> Array:
-        """Draw what a Bayesian bootstrap of all examples gives: Beta(positives, negatives)."""
+        """Return draws of the prevalence by the Bayesian bootstrap of all examples: Beta(positives, negatives)."""
         rng = np.random.default_rng([seed, _PREVALENCE])
         return rng.beta(len(self.scores.positive), len(self.scores.negative), (draws, 1))
 
 
 class _Weighted(RocDraws):
-    """Curves made of weights of the examples."""
+    """Curves that weights of the examples make."""
 
     steps: Callable[[Counts], Steps]
 
     @abstractmethod
-    def _masses(self, positive: Steps, negative: Steps) -> Iterator[tuple[Masses, Masses]]:
-        """Yield the masses of both classes, some draws at a time."""
+    def _rates_of_steps(self, positive: Steps, negative: Steps) -> Iterator[tuple[PositiveRates, PositiveRates]]:
+        """Yield the rates at which positives and negatives are called positive, some draws at a time."""
 
-    def _blocks(self) -> Iterator[tuple[Masses, Masses]]:
+    def _blocks(self) -> Iterator[tuple[PositiveRates, PositiveRates]]:
         called = self.scores.called(self.thresholds)
-        return self._masses(*(self.steps(of_class) for of_class in called))
+        return self._rates_of_steps(*(self.steps(of_class) for of_class in called))
 
     def recall(self, fpr: Array) -> Array:
-        return np.concatenate([along(negative, positive, fpr) for positive, negative in self._blocks()])
+        return np.concatenate([interpolated(negative, positive, fpr) for positive, negative in self._blocks()])
 
     def fpr(self, recall: Array) -> Array:
-        # Walked from its other end, a curve comes to the least false positive rate last.
-        found = [along(positive.turned(), negative.turned(), 1 - recall) for positive, negative in self._blocks()]
-        return 1 - np.concatenate(found)
+        # Seen from its other end, a curve comes to the least false positive rate last.
+        specificity = [
+            interpolated(positive.negative_rates(), negative.negative_rates(), 1 - recall)
+            for positive, negative in self._blocks()
+        ]
+        return 1 - np.concatenate(specificity)
 
     def rates(self) -> Iterator[tuple[Array, Array]]:
         for positive, negative in self._blocks():
-            yield negative.everywhere(), positive.everywhere()
+            yield negative.at_every_threshold(), positive.at_every_threshold()
 
     def areas(self, low: float, high: float) -> Array:
         """Return the areas under the curves between two false positive rates, (draws,)."""
-        found = []
+        areas = []
         for positive, negative in self._blocks():
-            # A curve that rises is cut at both ends by cutting both its rates.
-            bottom, top = np.split(along(negative, positive, np.array([low, high])), 2, axis=1)
-            recall, fpr = positive.everywhere().clip(bottom, top), negative.everywhere().clip(low, high)
-            found.append(np.trapezoid(recall, fpr))
-        return np.concatenate(found)
+            # A curve that rises is cut at both ends by clipping both its rates.
+            bottom, top = np.split(interpolated(negative, positive, np.array([low, high])), 2, axis=1)
+            recall, fpr = positive.at_every_threshold(), negative.at_every_threshold()
+            areas.append(np.trapezoid(recall.clip(bottom, top), fpr.clip(low, high)))
+        return np.concatenate(areas)
 
 
 @dataclass(frozen=True)
 class Observed(_Weighted):
-    """The curve of the scores at hand: one draw, in which all weigh the same."""
+    """The observed curve: one draw, in which all examples have the same weight."""
 
     scores: Scores
-    steps = staticmethod(on_scores)
+    steps = staticmethod(steps_at_scores)
 
     @property
     def prevalence(self) -> Array:
         positive, negative = len(self.scores.positive), len(self.scores.negative)
         return np.array([[positive / (positive + negative)]])
 
-    def _masses(self, positive: Steps, negative: Steps) -> Iterator[tuple[Masses, Masses]]:
-        yield Masses.of(positive, positive.sizes[None, :]), Masses.of(negative, negative.sizes[None, :])
+    def _rates_of_steps(self, positive: Steps, negative: Steps) -> Iterator[tuple[PositiveRates, PositiveRates]]:
+        yield PositiveRates.of(positive, positive.sizes[None, :]), PositiveRates.of(negative, negative.sizes[None, :])
 
 
 @dataclass(frozen=True)
@@ -110,37 +119,37 @@ class Bootstrapped(_Weighted):
     Attributes
     ----------
     steps : callable
-        `on_gaps`, for curves that take any course between the scores, or `on_scores`.
+        `steps_between_scores`, for curves that take any course between the scores, or `steps_at_scores`.
     """
 
     scores: Scores
     draws: int
     seed: int
     progressbar: bool
-    steps: Callable[[Counts], Steps] = on_gaps
+    steps: Callable[[Counts], Steps] = steps_between_scores
 
     @property
     def prevalence(self) -> Array:
         return self._drawn_prevalence(self.draws, self.seed)
 
-    def _masses(self, positive: Steps, negative: Steps) -> Iterator[tuple[Masses, Masses]]:
+    def _rates_of_steps(self, positive: Steps, negative: Steps) -> Iterator[tuple[PositiveRates, PositiveRates]]:
         rng = np.random.default_rng([self.seed, _CURVE])
         sizes = np.concatenate([positive.sizes, negative.sizes])
-        for weights in blocks(rng, sizes, self.draws, self.progressbar):
+        for weights in weight_blocks(rng, sizes, self.draws, self.progressbar):
             of_positive, of_negative = np.split(weights, [len(positive.sizes)], axis=1)
-            yield Masses.of(positive, of_positive), Masses.of(negative, of_negative)
+            yield PositiveRates.of(positive, of_positive), PositiveRates.of(negative, of_negative)
 
 
 @dataclass(frozen=True)
 class Binormal(RocDraws):
-    """Curves recall = Φ(a + b Φ⁻¹(fpr)), of scores that are normal in either class.
+    """Curves recall = Φ(a + b Φ⁻¹(fpr)), for scores that are normal in either class.
 
     Attributes
     ----------
     a, b : ndarray (draws, 1)
-        Of the curve.
+        Parameters of the curve.
     mean, spread : ndarray (draws, 2)
-        Of the scores of the negatives and of the positives.
+        Mean and standard deviation of the scores of negatives and of positives.
     """
 
     scores: Scores

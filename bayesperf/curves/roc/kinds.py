@@ -1,4 +1,4 @@
-"""What sets ROC, precision–recall and DET curves apart."""
+"""What distinguishes ROC, precision–recall and DET curves: their axes, and where their bands are drawn."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from bayesperf.core.arrays import Array, Counts
 from bayesperf.counts.scores import Scores
 from bayesperf.curves.roc.draws import RocDraws
 
-# Where bands are drawn.
+# Values of x at which the bands of ROC curves are drawn.
 EVEN = np.linspace(0, 1, 201)
 
 
+def _every_point(fp: Counts, fn: Counts) -> slice:
+    return slice(None)
+
+
 @dataclass(frozen=True)
-class Shape:
+class CurveKind:
     """A kind of curve.
 
     Attributes
@@ -28,11 +32,11 @@ class Shape:
     x, y : str
         The metrics on its axes.
     grid : callable
-        From the scores, the values of x along which bands are drawn.
+        From the scores to the values of x at which bands are drawn.
     along : callable
-        From drawn ROC curves and values of x, those of y, (draws, k).
+        From drawn ROC curves and values of x to those of y, (draws, k).
     kept : callable
-        From the counts of false and of missed ones at every threshold, which points are the curve.
+        From the numbers of false positives and false negatives at every threshold to the points that are drawn.
     """
 
     name: str
@@ -40,10 +44,10 @@ class Shape:
     y: str
     grid: Callable[[Scores], Array]
     along: Callable[[RocDraws, Array], Array]
-    kept: Callable[[Counts, Counts], slice] = lambda fp, fn: slice(None)
+    kept: Callable[[Counts, Counts], slice] = _every_point
 
     def points(self, tp: Counts, fn: Counts, fp: Counts, tn: Counts) -> tuple[Array, Array]:
-        """Return both metrics of counts; the precision of nothing called positive is 1, as scikit-learn has it."""
+        """Return both metrics of counts; precision is 1 where nothing is called positive, as in scikit-learn."""
         cells = {"tp": tp, "fn": fn, "fp": fp, "tn": tn}
         with np.errstate(invalid="ignore"):
             x, y = (m.function(**{name: cells[name] for name in m.arguments}) for m in self.metrics)
@@ -55,28 +59,43 @@ class Shape:
         return metrics.get(self.x), metrics.get(self.y)
 
 
+def _even_grid(_: Scores) -> Array:
+    return EVEN
+
+
+def _positive_grid(_: Scores) -> Array:
+    return EVEN[1:]
+
+
+def _grid_in_normal_deviates(scores: Scores) -> Array:
+    """Return points evenly spaced in normal deviates, as far out as 1 in n + 1 of n negatives (1 in 20 at least)."""
+    reach = ndtri(1 / max(len(scores.negative) + 1, 20))
+    return np.asarray(ndtr(reach * (1 - 2 * EVEN)))
+
+
+def _recall(drawn: RocDraws, fpr: Array) -> Array:
+    return drawn.recall(fpr)
+
+
+def _fnr(drawn: RocDraws, fpr: Array) -> Array:
+    return 1 - drawn.recall(fpr)
+
+
 def _precision(drawn: RocDraws, recall: Array) -> Array:
     """Return the precision at given recalls: between two thresholds both counts change evenly, precision does not.
 
     Davis & Goadrich (2006), The relationship between precision-recall and ROC curves, ICML.
     """
-    share = drawn.prevalence
-    return np.asarray(metrics.get("precision").function(tp=share * recall, fp=(1 - share) * drawn.fpr(recall)))
-
-
-def _normal_deviates(scores: Scores) -> Array:
-    """Return places evenly spaced in normal deviates, as far out as 1 in n + 1 of n negatives (1 in 20 at least)."""
-    reach = ndtri(1 / max(len(scores.negative) + 1, 20))
-    return np.asarray(ndtr(reach * (1 - 2 * EVEN)))
+    prevalence = drawn.prevalence
+    tp, fp = prevalence * recall, (1 - prevalence) * drawn.fpr(recall)
+    return np.asarray(metrics.get("precision").function(tp=tp, fp=fp))
 
 
 def _between_no_errors(fp: Counts, fn: Counts) -> slice:
-    """Keep from the last threshold without a false positive to the first without a false negative."""
+    """Return the points from the last threshold without a false positive to the first without a false negative."""
     return slice(int(np.searchsorted(fp, 0, side="right")) - 1, len(fn) - int((fn == 0).sum()) + 1)
 
 
-ROC = Shape("roc", "fpr", "recall", lambda _: EVEN, lambda drawn, fpr: drawn.recall(fpr))
-PRECISION_RECALL = Shape(
-    "precision_recall", "recall", "precision", lambda _: EVEN[1:], _precision
-)  # fmt: skip
-DET = Shape("det", "fpr", "fnr", _normal_deviates, lambda drawn, fpr: 1 - drawn.recall(fpr), _between_no_errors)
+ROC = CurveKind("roc", "fpr", "recall", _even_grid, _recall)
+PRECISION_RECALL = CurveKind("precision_recall", "recall", "precision", _positive_grid, _precision)
+DET = CurveKind("det", "fpr", "fnr", _grid_in_normal_deviates, _fnr, _between_no_errors)

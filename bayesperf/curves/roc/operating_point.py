@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.summary import Summary, summary_rows
 
-# From false positive rate and recall at thresholds, (draws, T), and prevalence, (draws, 1), which to take, (draws,).
-Choice = Callable[[Array, Array, Array], NDArray[np.intp]]
+# From the false positive rates and recalls at all thresholds, (draws, T), and the prevalence, (draws, 1), to the number
+# of the threshold that meets a target in each draw, (draws,).
+Choice = Callable[[Array, Array, Array], Codes]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,16 +78,18 @@ class OperatingPoint:
         return html
 
 
-def choice(fpr: float | None, recall: float | None, cost: Any) -> tuple[str, Choice]:
-    """Return a target in words, and how to choose the threshold that meets it."""
-    given = {name: value for name, value in {"fpr": fpr, "recall": recall, "cost": cost}.items() if value is not None}
-    if len(given) != 1:
-        raise TypeError(f"operating_point takes one target: fpr, recall or cost; it got {', '.join(given) or 'none'}.")
-    ((name, value),) = given.items()
-    return {"fpr": _most_false_alarms, "recall": _least_recall, "cost": _least_cost}[name](value)
+def threshold_choice(fpr: float | None, recall: float | None, cost: Any) -> tuple[str, Choice]:
+    """Return a target in words, and a function that chooses the threshold that meets it."""
+    options = {"fpr": fpr, "recall": recall, "cost": cost}
+    targets = {name: value for name, value in options.items() if value is not None}
+    if len(targets) != 1:
+        got = ", ".join(targets) or "none"
+        raise TypeError(f"operating_point takes one target: fpr, recall or cost; it got {got}.")
+    ((name, value),) = targets.items()
+    return {"fpr": _greatest_fpr, "recall": _least_recall, "cost": _least_cost}[name](value)
 
 
-def _most_false_alarms(target: Any) -> tuple[str, Choice]:
+def _greatest_fpr(target: Any) -> tuple[str, Choice]:
     """Choose the lowest threshold whose false positive rate is at most the target."""
     most = checks.probability("fpr", target)
     return f"lowest threshold with fpr ≤ {most:g}", lambda fpr, *_: (fpr <= most).sum(-1) - 1
@@ -106,12 +108,12 @@ def _least_cost(target: Any) -> tuple[str, Choice]:
     of_fp, of_fn = (checks.number(name, cost) for name, cost in zip(("cost_fp", "cost_fn"), target, strict=False))
     if not (0 < of_fp < np.inf and 0 < of_fn < np.inf):
         raise ValueError(f"cost: both costs must be greater than 0 and finite; they are {of_fp:g} and {of_fn:g}.")
-    given = checks.probability("cost: the prevalence", target[2]) if len(target) == 3 else None
+    fixed = checks.probability("cost: the prevalence", target[2]) if len(target) == 3 else None
 
-    def choose(fpr: Array, recall: Array, prevalence: Array) -> NDArray[np.intp]:
-        share = prevalence if given is None else given
-        mean_cost = of_fp * (1 - share) * fpr + of_fn * share * (1 - recall)
+    def choose(fpr: Array, recall: Array, prevalence: Array) -> Codes:
+        positives = prevalence if fixed is None else fixed
+        mean_cost = of_fp * (1 - positives) * fpr + of_fn * positives * (1 - recall)
         return np.asarray(fpr.shape[-1] - 1 - mean_cost[:, ::-1].argmin(-1))
 
-    at = "the observed prevalence" if given is None else f"prevalence {given:g}"
+    at = "the observed prevalence" if fixed is None else f"prevalence {fixed:g}"
     return f"least cost, {of_fp:g} a false positive and {of_fn:g} a false negative, at {at}", choose

@@ -1,4 +1,4 @@
-"""Bands from the counts at each threshold by itself: a box of two intervals round each point of a curve."""
+"""Intervals of both rates at each threshold by itself, from the counts there: method "beta" of a curve's band."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import xarray as xr
 from bayesperf import prior as priors
 from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.curves.bands import holding
-from bayesperf.curves.roc.kinds import Shape
+from bayesperf.curves.bands import widened
+from bayesperf.curves.roc.kinds import CurveKind
 from bayesperf.posteriors.dirichlet import posterior
 
 
-def boxes(
+def intervals_at_thresholds(
     counts: Mapping[str, xr.DataArray], prior: str | priors.Prior | None, points: xr.Dataset, prob: float
 ) -> xr.Dataset:
-    """Return the equal-tailed intervals of both rates over ``threshold``, which hold the points.
+    """Return the equal-tailed intervals of both rates over ``threshold``, widened to hold the points of the curve.
 
     Parameters
     ----------
@@ -34,14 +34,14 @@ def boxes(
     rates = posterior(ConfusionMatrix.from_counts(**counts), prior)
     intervals = {str(name): rates[str(name)].eti(prob) for name in points}
     return xr.Dataset({
-        name: interval.copy(data=holding(interval.values, points[name].values)) for name, interval in intervals.items()
+        name: interval.copy(data=widened(interval.values, points[name].values)) for name, interval in intervals.items()
     })  # fmt: skip
 
 
-def areas_of_edges(band: xr.Dataset, shape: Shape) -> Array:
-    """Return the areas under the worst and the best corners of the boxes of a ROC or precision–recall curve, (2,)."""
-    x, y = band[shape.x].values, band[shape.y].values
-    straight = shape.name == "roc"
+def areas_under_edges(band: xr.Dataset, curve_kind: CurveKind) -> Array:
+    """Return the areas under a ROC or precision–recall curve through the worst and through the best limits, (2,)."""
+    x, y = band[curve_kind.x].values, band[curve_kind.y].values
+    straight = curve_kind.name == "roc"
     # A false positive rate is worst at its upper limit.
     x = x[:, ::-1] if straight else x
     width = np.diff(x, axis=0, prepend=0, append=1)

@@ -1,0 +1,52 @@
+"""Marginals that are known by independent draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.distributions.draws import Draws
+from bayesperf.posteriors.marginal import Marginal
+
+
+@dataclass(frozen=True, eq=False)
+class DrawsSampler:
+    """A sampler of stored draws (m, n): without replacement as long as there are enough of them.
+
+    Attributes
+    ----------
+    values : ndarray (m, n)
+        The draws.
+    random_seed : int
+        Seed, if none is given.
+    """
+
+    values: Array
+    random_seed: int
+
+    def __call__(self, n: int, random_seed: Any) -> Array:
+        """Return n draws, (m, n)."""
+        rng = np.random.default_rng(self.random_seed if random_seed is None else checks.seed(random_seed))
+        available = self.values.shape[-1]
+        return self.values[:, rng.choice(available, n, replace=n > available)]
+
+
+def marginal_of_draws(
+    name: str, values: Array, leading: xr.DataArray, bounds: tuple[float, float], estimand: str, random_seed: int
+) -> Marginal:
+    """Return the marginal of independent draws (…, n) over leading dims."""
+    flat = values.reshape(-1, values.shape[-1])
+    distribution = Draws.of(name, flat[:, None], bounds)
+    return Marginal(name, distribution, xr.zeros_like(leading, dtype=float), DrawsSampler(flat, random_seed), estimand)
+
+
+def draws_along(marginal: Marginal) -> Array:
+    """Return the draws of a marginal over one dim, (m, n)."""
+    distribution = marginal.distribution
+    assert isinstance(distribution, Draws)
+    return distribution.values[:, 0]
