@@ -56,6 +56,10 @@ class UnreachableError(ValueError):
         self.limit = limit
         self.settles = settles
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Say how to make it again: by default exceptions are made from their message alone."""
+        return type(self), (str(self), self.limit, self.settles)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:

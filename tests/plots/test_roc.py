@@ -32,8 +32,8 @@ def test_a_figure_says_what_it_shows(make, method):
     assert axes.get_title().startswith(f"{title}\npointwise 90 % band (")
     assert (axes.get_xlabel(), axes.get_ylabel()) == (x, y)
     line = axes.get_lines()[0]
-    np.testing.assert_array_equal(line.get_xdata(), curve.dataset[curve.shape.x])
-    np.testing.assert_array_equal(line.get_ydata(), curve.dataset[curve.shape.y])
+    np.testing.assert_array_equal(line.get_xdata(), curve.dataset[curve.curve_kind.x])
+    np.testing.assert_array_equal(line.get_ydata(), curve.dataset[curve.curve_kind.y])
     if make is not bp.det_curve:
         low, high = curve.area.hdi(0.9).values
         assert texts(axes)[0].endswith(f"{curve.area.mean().item():.3f} [{low:.3f}, {high:.3f}]")

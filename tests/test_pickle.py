@@ -1,0 +1,145 @@
+"""What users hold survives pickle and deepcopy, and says the same figures afterwards."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayesperf as bp
+from tests.shared.curves import DATA
+from tests.shared.epc import DEV, TEST
+from tests.shared.sequences import FRAMES, of_frames
+
+CM = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
+BATCHES = bp.ConfusionMatrix.from_table([[[8, 2], [1, 4]], [[9, 1], [1, 4]]], dims=["step"])
+FOLDS = bp.ConfusionMatrix.from_table([[[18, 2], [3, 17]], [[19, 1], [5, 15]], [[16, 4], [2, 18]]], dims=["fold"])
+PAIR = bp.PairedConfusionMatrix.from_predictions(
+    [1] * 40, [1] * 26 + [0] * 2 + [1] * 6 + [0] * 6, [1] * 28 + [0] * 12, names=("new", "old"), labels=[0, 1]
+)
+SCORES = DATA["continuous"]
+OTHER = SCORES[1] + np.random.default_rng(3).normal(size=len(SCORES[1]))
+NS = [10, 100]
+
+
+def epc(**options):
+    return bp.epc(DEV, TEST, alphas=[0.2, 0.5, 0.8], draws=50, **options)
+
+
+def unreachable():
+    with pytest.raises(bp.plan.UnreachableError) as caught:
+        bp.plan.sample_size(0.7, metric="recall", evidence=(4, 5))
+    return caught.value
+
+
+def curve(make, **options):
+    return lambda: make(*SCORES, draws=50, **options)
+
+
+def draws(marginal):
+    return marginal.draws(20), marginal.draws(20, 1), marginal.eti()
+
+
+def of_curve(curve):
+    return curve.dataset, curve.band(), curve.operating_point(recall=0.8).recall.mean()
+
+
+# How one of each kind is made, and figures of it.
+KINDS = {
+    "plan of one count": (lambda: bp.plan.sample_size(0.7, evidence=(40, 50)), lambda plan: plan.curve(NS)),
+    "plan of f1": (lambda: bp.plan.sample_size(0.7, metric="f1", evidence=(40, 50)), lambda plan: plan.curve(NS)),
+    "plan of simulated outcomes": (
+        lambda: bp.plan.sample_size(0.5, metric="mcc", evidence=CM, question="settle", simulations=100),
+        lambda plan: plan.curve(NS),
+    ),
+    "plan of two systems": (
+        lambda: bp.plan.comparison((32, 40), (20, 40), "recall", margin=0.05), lambda plan: plan.curve(NS)
+    ),
+    "plan of a pair": (lambda: bp.plan.comparison(PAIR, metric="recall"), lambda plan: plan.curve(NS)),
+    "plan of a width": (lambda: bp.plan.precision(0.1, evidence=(4, 5)), lambda plan: plan.curve(NS)),
+    "plan of a width's assurance": (
+        lambda: bp.plan.precision(0.1, evidence=(4, 5), assurance=0.9), lambda plan: plan.curve(NS)
+    ),
+    "monitor": (lambda: bp.monitor(BATCHES, 0.7), lambda monitor: (monitor.dataset, monitor.posterior["mcc"].mean())),
+    "pooled": (
+        lambda: bp.pool(FOLDS, draws=200), lambda pooled: (pooled.new_group["recall"].eti(), draws(pooled.dispersion))
+    ),
+    "dispersion": (lambda: bp.pool(FOLDS, draws=200).dispersion, draws),
+    "prior of the dispersion": (lambda: bp.pool(FOLDS, draws=200).dispersion_prior, draws),
+    "pooled posterior": (lambda: bp.pool(FOLDS, draws=200).groups, lambda post: draws(post["f1"])),
+    "roc curve": (curve(bp.roc_curve), of_curve),
+    "binormal roc curve": (curve(bp.roc_curve, method="binormal"), of_curve),
+    "roc curve by thresholds": (curve(bp.roc_curve, method="beta", prior="jeffreys"), of_curve),
+    "roc curve by thresholds with a prior": (curve(bp.roc_curve, method="beta", prior=bp.prior.flat()), of_curve),
+    "precision-recall curve": (curve(bp.precision_recall_curve), of_curve),
+    "det curve": (curve(bp.det_curve), of_curve),
+    "operating point": (
+        lambda: bp.roc_curve(*SCORES, draws=50).operating_point(cost=(1, 5)),
+        lambda point: (point.observed, draws(point.threshold)),
+    ),
+    "partial area": (lambda: bp.roc_curve(*SCORES, draws=50).partial_area(0, 0.2), draws),
+    "area": (lambda: bp.roc_auc(*SCORES, draws=100), draws),
+    "area by DeLong": (lambda: bp.roc_auc(*SCORES, method="delong", transform="logit"), draws),
+    "weighted score": (lambda: bp.weighted_score("average_precision", *SCORES, draws=100), draws),
+    "areas compared": (
+        lambda: bp.compare_auc(SCORES[0], {"a": SCORES[1], "b": OTHER}, draws=100),
+        lambda comparison: (comparison.prob_greater, comparison.prob_best, comparison.difference.eti()),
+    ),
+    "areas compared by DeLong": (
+        lambda: bp.compare_auc(SCORES[0], {"a": SCORES[1], "b": OTHER}, draws=100, method="delong"),
+        lambda comparison: (comparison.prob_greater, comparison.prob_best, comparison.difference.eti()),
+    ),
+    "expected performance curve": (
+        epc, lambda curve: (curve.dataset, curve.band(), draws(curve.area), curve.expected_performance())
+    ),
+    "comparison of expected performance": (
+        lambda: bp.epc_compare(epc(), epc(metric="hter"), draws=50),
+        lambda comparison: (comparison.band(), comparison.percentile_test(50), draws(comparison.difference)),
+    ),
+    "chain": (
+        lambda: of_frames(bp.sequences.posterior, draws=100),
+        lambda post: (post.parameters, draws(post["recall"]), post.predict(20, draws=50)["recall"].mean()),
+    ),
+    "independent samples": (
+        lambda: of_frames(bp.sequences.posterior, order=0), lambda post: draws(post["recall"])
+    ),
+    "design effect": (lambda: of_frames(bp.sequences.design_effect), lambda effect: effect),
+    "check of independence": (
+        lambda: of_frames(bp.sequences.check_independence, FRAMES[:100], metric="accuracy", factor=10, draws=100),
+        lambda check: check,
+    ),
+    "autocorrelation": (lambda: of_frames(bp.sequences.autocorrelation, draws=100), lambda check: check),
+    "delta": (lambda: bp.intervals.delta(CM, "f1"), lambda interval: interval),
+    "bootstrap": (lambda: bp.intervals.bootstrap(CM, "f1", n_resamples=50, random_seed=1), lambda interval: interval),
+}  # fmt: skip
+
+
+def pickled(kind):
+    return pickle.loads(pickle.dumps(kind))
+
+
+def flat(figures):
+    return [leaf for part in figures for leaf in flat(part)] if isinstance(figures, tuple) else [figures]
+
+
+@pytest.mark.filterwarnings("ignore::bayesperf.PriorWarning")
+@pytest.mark.parametrize("copied", [pickled, copy.deepcopy])
+@pytest.mark.parametrize("name", KINDS)
+def test_copies_say_the_same(name, copied):
+    make, figures = KINDS[name]
+    original = make()
+    fresh = copied(original)
+    expected = flat(figures(original))
+    # Once more after figures were computed: what is cached on the way must not stand in the way.
+    for one in (fresh, copied(original)):
+        assert type(one) is type(original)
+        assert repr(one) == repr(original)
+        for found, figure in zip(flat(figures(one)), expected, strict=True):
+            xr.testing.assert_identical(found, figure)
+
+
+def test_errors_of_plans_are_copied():
+    error = unreachable()
+    same = pickled(error)
+    assert (str(same), same.limit, same.settles.n) == (str(error), error.limit, error.settles.n)
