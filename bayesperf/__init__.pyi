@@ -9,14 +9,14 @@ from . import sequences as sequences
 from . import studies as studies
 from .comparison.compare import compare as compare
 from .comparison.compare import compare_predictions as compare_predictions
-from .comparison.dataset_tests import DatasetTest as DatasetTest
-from .comparison.dataset_tests import sign_test as sign_test
-from .comparison.dataset_tests import signed_rank_test as signed_rank_test
-from .comparison.datasets import DatasetComparison as DatasetComparison
-from .comparison.datasets import compare_scores as compare_scores
 from .comparison.folds import average_folds as average_folds
 from .comparison.folds import correlated_ttest as correlated_ttest
 from .comparison.result import Comparison as Comparison
+from .comparison.several_datasets import DatasetComparison as DatasetComparison
+from .comparison.several_datasets import compare_scores as compare_scores
+from .comparison.sign_and_rank_tests import DatasetTest as DatasetTest
+from .comparison.sign_and_rank_tests import sign_test as sign_test
+from .comparison.sign_and_rank_tests import signed_rank_test as signed_rank_test
 from .core.warnings import ConvergenceWarning as ConvergenceWarning
 from .core.warnings import DependenceWarning as DependenceWarning
 from .core.warnings import PriorWarning as PriorWarning
@@ -34,7 +34,7 @@ from .curves import precision_recall_curve as precision_recall_curve
 from .curves import roc_auc as roc_auc
 from .curves import roc_curve as roc_curve
 from .curves import weighted_score as weighted_score
-from .metrics.score import score as score
+from .metrics.point_values import score as score
 from .plan.monitor import Monitor as Monitor
 from .plan.monitor import monitor as monitor
 from .pooling.pool import Pooled as Pooled
@@ -42,7 +42,7 @@ from .pooling.pool import pool as pool
 from .posteriors.dirichlet import posterior as posterior
 from .posteriors.marginal import Marginal as Marginal
 from .posteriors.posterior import Posterior as Posterior
-from .posteriors.sensitivity import prior_sensitivity as prior_sensitivity
+from .posteriors.prior_sensitivity import prior_sensitivity as prior_sensitivity
 from .sampling.fit import fit as fit
 
 __version__: str

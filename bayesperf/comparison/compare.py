@@ -11,8 +11,8 @@ from typing import Any
 import xarray as xr
 
 from bayesperf import prior as priors
-from bayesperf.comparison.datasets import compare_scores
 from bayesperf.comparison.result import Comparison
+from bayesperf.comparison.several_datasets import compare_scores
 from bayesperf.comparison.system_pair import (
     SystemPair,
     against_rule,
@@ -30,8 +30,8 @@ from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.differences import discordant
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.posteriors.joint import discordant as joint_discordant
-from bayesperf.posteriors.joint import joint_posterior
+from bayesperf.posteriors.joint_systems import discordant as joint_discordant
+from bayesperf.posteriors.joint_systems import joint_posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 

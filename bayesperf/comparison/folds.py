@@ -33,7 +33,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.comparison.result import Comparison
-from bayesperf.comparison.score_pairs import differences
+from bayesperf.comparison.score_differences import differences
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.warnings import PriorWarning

@@ -13,13 +13,13 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.streams import streams
+from bayesperf.core.random_streams import streams
 from bayesperf.distributions import differences
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.differences import Discordant, ExactDistribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
-from bayesperf.metrics.score import evaluate
+from bayesperf.metrics.point_values import evaluate
 from bayesperf.posteriors.marginal import Marginal, Sampler
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 

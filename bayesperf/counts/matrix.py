@@ -16,6 +16,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.counts.classifier_scores import Scores
 from bayesperf.counts.count_arrays import (
     CELL_DIMS,
     check_dims,
@@ -30,7 +31,6 @@ from bayesperf.counts.display import matrix_html, matrix_text
 from bayesperf.counts.frames import count_rows
 from bayesperf.counts.joint_outcomes import JointOutcomes, mark_same_examples, of_examples, unmark_same_examples
 from bayesperf.counts.label_encoding import encode, positive_label
-from bayesperf.counts.scores import Scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,7 +1,7 @@
 """Curves over thresholds and operating conditions, and the areas under them."""
 
 from bayesperf.curves.areas.auc import roc_auc
-from bayesperf.curves.areas.compare import compare_auc
+from bayesperf.curves.areas.compare_areas import compare_auc
 from bayesperf.curves.areas.weighted_score import weighted_score
 from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison, epc_compare
 from bayesperf.curves.expected_performance.criteria import equal_error_threshold

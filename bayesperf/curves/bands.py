@@ -7,7 +7,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.curves.marginals import draws_along
+from bayesperf.curves.curve_marginals import draws_along
 from bayesperf.distributions.rank_envelope import rank_envelope
 from bayesperf.posteriors.marginal import Marginal
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.derivatives import complex_step
+from bayesperf.core.complex_step import complex_step
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.quadrature import beta_nodes
 

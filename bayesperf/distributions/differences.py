@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.derivatives import complex_step
+from bayesperf.core.complex_step import complex_step
 from bayesperf.distributions.base import TAIL
 from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.quadrature import beta_nodes, gauss_legendre, tanh_sinh

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Booleans, Codes
-from bayesperf.core.derivatives import complex_step
+from bayesperf.core.complex_step import complex_step
 from bayesperf.distributions.base import TAIL, Distribution
 from bayesperf.distributions.beta import Beta, weighted_mean_sd
 from bayesperf.distributions.quadrature import beta_nodes, tanh_sinh

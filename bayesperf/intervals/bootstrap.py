@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.streams import streams
+from bayesperf.core.random_streams import streams
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.intervals.limits import ADVICE, labelled, warn_of_no_width

@@ -11,7 +11,7 @@ import xarray as xr
 from scipy.special import expit, logit
 
 from bayesperf.core.arrays import Array
-from bayesperf.core.derivatives import complex_step
+from bayesperf.core.complex_step import complex_step
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.intervals.limits import ADVICE, labelled, normal_quantile, warn_of_no_width

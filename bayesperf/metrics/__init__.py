@@ -2,8 +2,8 @@
 
 from bayesperf.metrics.formulas import cost, fbeta
 from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.point_values import score
 from bayesperf.metrics.registry import get, names, register, table, unregister
-from bayesperf.metrics.score import score
 
 __all__ = [
     "Metric",

@@ -10,7 +10,7 @@ from bayesperf.core.arrays import Array, Counts
 from bayesperf.distributions.differences import ExactDistribution
 from bayesperf.plan.evidence import beta_parameters, updated
 from bayesperf.plan.one_count import beta_binomial_pmf
-from bayesperf.plan.search import smallest_by_bisection
+from bayesperf.plan.smallest_number import smallest_by_bisection
 
 # Of up to this many trials the interval of every outcome is computed; of more trials those of so many, and the widths
 # of the others are interpolated.

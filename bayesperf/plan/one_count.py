@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.plan.search import smallest_of_all
+from bayesperf.plan.smallest_number import smallest_of_all
 
 # Up to this many trials every critical number of successes is searched for; beyond, it is a spline through so many.
 _EVERY, _KNOTS = 1024, 512

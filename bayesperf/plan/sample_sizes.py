@@ -25,9 +25,9 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.plan.evidence import Evidence, MetricEvidence, joint_outcomes, metric_evidence, requirement_of
 from bayesperf.plan.interval_width import IntervalWidth
 from bayesperf.plan.one_count import OneCount
-from bayesperf.plan.simulated import ProbabilityMet, SimulatedOutcomes
+from bayesperf.plan.simulated_outcomes import ProbabilityMet, SimulatedOutcomes
 from bayesperf.plan.two_counts import IndependentCounts, PairedCounts
-from bayesperf.posteriors.joint import discordant
+from bayesperf.posteriors.joint_systems import discordant
 from bayesperf.posteriors.posterior import Posterior
 
 if TYPE_CHECKING:

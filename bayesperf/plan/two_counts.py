@@ -14,7 +14,7 @@ from bayesperf.distributions.differences import ExactDistribution, difference, d
 from bayesperf.distributions.quadrature import beta_nodes
 from bayesperf.plan.evidence import beta_parameters, updated
 from bayesperf.plan.one_count import beta_binomial_pmf
-from bayesperf.plan.search import smallest_by_bisection
+from bayesperf.plan.smallest_number import smallest_by_bisection
 
 # The critical first count is searched for at this many values of the second count, evenly spaced, and as many of the
 # most probable, and interpolated at the rest; and the sum runs over this many terms.

@@ -10,7 +10,7 @@ import xarray as xr
 
 from bayesperf.core.words import interval_name
 from bayesperf.metrics.metric import Metric
-from bayesperf.metrics.score import score
+from bayesperf.metrics.point_values import score
 from bayesperf.plots.style import BLUE, GREY, ORANGE, closed, metric_words
 from bayesperf.posteriors.marginal import Kind
 

@@ -15,13 +15,13 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.streams import streams
+from bayesperf.core.random_streams import streams
 from bayesperf.core.warnings import PriorWarning
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.metrics.metric import Metric
-from bayesperf.pooling.draws import PREVALENCE, PooledDraws
+from bayesperf.pooling.group_draws import PREVALENCE, PooledDraws
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 from bayesperf.posteriors.summary import Summary

@@ -23,12 +23,12 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import applicable
-from bayesperf.metrics.score import evaluate
+from bayesperf.posteriors.arviz_trees import read_tree, to_tree
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.prevalence import parse_prevalence
 from bayesperf.posteriors.summary import Summary, summary_rows
-from bayesperf.posteriors.trees import read_tree, to_tree
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

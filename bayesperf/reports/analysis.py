@@ -17,10 +17,10 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
-from bayesperf.reports.comparing import MetricComparison, compare_systems
+from bayesperf.reports.comparison_tables import MetricComparison, compare_systems
 from bayesperf.reports.scores import ScoredSystems
 from bayesperf.reports.settings import FILE, FOLD, Requirement, Settings
-from bayesperf.reports.splitting import scored_systems, split_rows
+from bayesperf.reports.split_column import scored_systems, split_rows
 
 
 @dataclass(frozen=True)

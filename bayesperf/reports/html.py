@@ -20,7 +20,7 @@ from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.summary import caption, format_value
 from bayesperf.reports import html_scores, svg
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.comparing import (
+from bayesperf.reports.comparison_tables import (
     ABOUT_STANDING,
     STANDING,
     MetricComparison,

@@ -14,7 +14,7 @@ from bayesperf.comparison.result import Comparison
 from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.areas.auc import roc_auc
-from bayesperf.curves.areas.compare import compare_auc
+from bayesperf.curves.areas.compare_areas import compare_auc
 from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison, epc_compare
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.epc import epc

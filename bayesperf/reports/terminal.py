@@ -16,7 +16,7 @@ from bayesperf.core.words import short_interval_name
 from bayesperf.counts.count_arrays import SUMMARY_COLUMNS
 from bayesperf.posteriors.summary import caption, format_value
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.comparing import (
+from bayesperf.reports.comparison_tables import (
     ABOUT_STANDING,
     STANDING,
     MetricComparison,

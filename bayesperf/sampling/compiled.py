@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bayesperf.sampling.inputs import resolve_model
-from bayesperf.sampling.linked import by_address
+from bayesperf.sampling.model_data import resolve_model
+from bayesperf.sampling.nutpie_functions import by_address
 from bayesperf.sampling.priors import constant_parameters, has_named_family
 
 if TYPE_CHECKING:

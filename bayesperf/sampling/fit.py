@@ -11,13 +11,13 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.streams import streams
+from bayesperf.core.random_streams import streams
 from bayesperf.metrics.metric import Metric
 from bayesperf.sampling import nuts
+from bayesperf.sampling.arviz_tree import check_metrics, describe, finished, observe
 from bayesperf.sampling.compiled import compilation_key
-from bayesperf.sampling.inputs import fingerprint, prepared, resolve_model
-from bayesperf.sampling.options import mapping
-from bayesperf.sampling.tree import check_metrics, describe, finished, observe
+from bayesperf.sampling.model_data import fingerprint, prepared, resolve_model
+from bayesperf.sampling.model_options import mapping
 
 if TYPE_CHECKING:
     import pymc as pm

@@ -19,7 +19,7 @@ Three questions, never to be mixed up:
 
 from bayesperf.sequences.block_bootstrap import block_bootstrap
 from bayesperf.sequences.dependence import autocorrelation, bayes_factor, design_effect
-from bayesperf.sequences.independence import check_independence
+from bayesperf.sequences.independence_check import check_independence
 from bayesperf.sequences.posterior import MarkovPosterior, posterior
 from bayesperf.sequences.simulate import simulate
 

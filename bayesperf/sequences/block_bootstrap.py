@@ -11,7 +11,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.core.streams import streams
+from bayesperf.core.random_streams import streams
 from bayesperf.intervals.bootstrap import limits_of, warn_of_resamples
 from bayesperf.intervals.delta import gradient_of
 from bayesperf.intervals.limits import labelled

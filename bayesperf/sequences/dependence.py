@@ -13,7 +13,7 @@ from scipy.special import betaln, ndtr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
-from bayesperf.core.derivatives import complex_step
+from bayesperf.core.complex_step import complex_step
 from bayesperf.core.warnings import DependenceWarning
 from bayesperf.distributions.rank_envelope import rank_envelope
 from bayesperf.metrics.metric import Metric

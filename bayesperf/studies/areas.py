@@ -13,10 +13,10 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.counts.scores import Scores
+from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.areas.auc import AREAS
+from bayesperf.studies.interval_methods import interval_names
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
-from bayesperf.studies.methods import interval_names
 from bayesperf.studies.run import run
 
 

@@ -13,12 +13,12 @@ from scipy.special import ndtr, ndtri
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.counts.scores import Scores
+from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.bands import KINDS
 from bayesperf.curves.roc.curve import Curve
-from bayesperf.curves.roc.kinds import EVEN, ROC
+from bayesperf.curves.roc.curve_kinds import EVEN, ROC
+from bayesperf.studies.interval_methods import interval_names
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
-from bayesperf.studies.methods import interval_names
 from bayesperf.studies.run import run
 
 METHODS = ("bayesian_bootstrap", "binormal")

@@ -16,8 +16,8 @@ from bayesperf.counts.count_arrays import CELL_DIMS, check_dims, table_to_counts
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
+from bayesperf.studies.interval_methods import METHODS, MonteCarlo, applicable, interval_names
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
-from bayesperf.studies.methods import METHODS, MonteCarlo, applicable, interval_names
 from bayesperf.studies.run import run_batches
 
 # Simulations whose intervals are computed at once; no result depends on it.

@@ -13,8 +13,8 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.registry import get
+from bayesperf.studies.interval_methods import BAYESIAN, METHODS, OF_PROPORTIONS, MonteCarlo, interval_names
 from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes
-from bayesperf.studies.methods import BAYESIAN, METHODS, OF_PROPORTIONS, MonteCarlo, interval_names
 from bayesperf.studies.run import parallel_map
 
 # The intervals for F1 that need no simulation.

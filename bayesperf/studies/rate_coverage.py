@@ -11,8 +11,8 @@ from scipy import stats
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.studies.interval_methods import OF_RATES, interval_names, rate_intervals
 from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes
-from bayesperf.studies.methods import OF_RATES, interval_names, rate_intervals
 from bayesperf.studies.run import parallel_map
 
 # Largest number of probabilities in memory at once.

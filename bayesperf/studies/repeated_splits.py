@@ -20,8 +20,8 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.studies.cell_draws import DISTRIBUTIONS, cell_draws
-from bayesperf.studies.estimators import with_random_state
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
+from bayesperf.studies.random_states import with_random_state
 from bayesperf.studies.run import run
 
 

@@ -19,8 +19,8 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind
-from bayesperf.studies.estimators import with_random_state
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
+from bayesperf.studies.random_states import with_random_state
 from bayesperf.studies.run import run
 
 DISTRIBUTIONS = ("posterior", "predictive")

@@ -18,7 +18,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.sampling import nuts
 from bayesperf.sampling.compiled import compiled, with_data
 from bayesperf.sampling.fit import built_model
-from bayesperf.sampling.inputs import fingerprint, prepared, resolve_model
+from bayesperf.sampling.model_data import fingerprint, prepared, resolve_model
 from bayesperf.sampling.priors import priors_in_words
 from bayesperf.studies import rank_uniformity
 from bayesperf.studies.run import run

@@ -12,7 +12,7 @@ import xarray as xr
 from scipy import integrate, stats
 
 import bayesperf as bp
-from bayesperf.comparison.score_pairs import differences
+from bayesperf.comparison.score_differences import differences
 from bayesperf.distributions.student_t import StudentT
 from tests.shared.golden import golden
 

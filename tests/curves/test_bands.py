@@ -10,12 +10,12 @@ from scipy.special import ndtr, ndtri
 from sklearn import metrics as sklearn_metrics
 
 import bayesperf as bp
-from bayesperf.counts.scores import Scores
+from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.areas import bayesian_bootstrap
 from bayesperf.curves.bands import simultaneous
 from bayesperf.curves.roc.called_positive import PositiveRates, steps_at_scores, steps_between_scores
-from bayesperf.curves.roc.draws import Bootstrapped, Observed
-from bayesperf.curves.roc.kinds import PRECISION_RECALL
+from bayesperf.curves.roc.curve_draws import Bootstrapped, Observed
+from bayesperf.curves.roc.curve_kinds import PRECISION_RECALL
 from tests.shared.curves import CURVES, DATA, every_data, normal_scores
 
 

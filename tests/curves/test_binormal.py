@@ -10,7 +10,7 @@ from scipy import integrate, special, stats
 
 import bayesperf as bp
 from bayesperf.models import binormal_roc
-from bayesperf.sampling.inputs import prepared
+from bayesperf.sampling.model_data import prepared
 
 RNG = np.random.default_rng(7)
 Y = RNG.permutation(np.repeat([0, 1], [14, 9]))

@@ -8,7 +8,7 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.counts.scores import Scores
+from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves import epc, equal_error_threshold
 from bayesperf.curves.expected_performance.criteria import CRITERIA, candidates, counts_at_thresholds, minimisers
 from tests.shared.epc import ALPHAS, DEV, HTER, TEST, fractions, normal, tied

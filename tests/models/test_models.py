@@ -15,8 +15,8 @@ from scipy import integrate, special, stats
 import bayesperf as bp
 from bayesperf import models
 from bayesperf.sampling.fit import built_model
-from bayesperf.sampling.inputs import READERS, prepared
-from bayesperf.sampling.options import CHECKS
+from bayesperf.sampling.model_data import READERS, prepared
+from bayesperf.sampling.model_options import CHECKS
 from tests.shared.models import (
     BINARY_RATES,
     DENSITIES,

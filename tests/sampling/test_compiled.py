@@ -13,7 +13,7 @@ import bayesperf as bp
 from bayesperf.models import names
 from bayesperf.sampling import compiled, nuts
 from bayesperf.sampling.compiled import compilation_key
-from bayesperf.sampling.inputs import prepared
+from bayesperf.sampling.model_data import prepared
 from tests.shared.fits import (
     CASES,
     SCORES,

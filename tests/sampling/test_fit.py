@@ -15,7 +15,7 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf.models import _counts
-from bayesperf.sampling.inputs import fingerprint, prepared
+from bayesperf.sampling.model_data import fingerprint, prepared
 from tests.shared.fits import (
     BINARY,
     CASES,

@@ -11,7 +11,7 @@ from arviz_stats.base import array_stats
 import bayesperf as bp
 from bayesperf.sampling.compiled import compilation_key
 from bayesperf.sampling.fit import built_model
-from bayesperf.sampling.inputs import prepared
+from bayesperf.sampling.model_data import prepared
 
 LEVELS = np.array([0.025, 0.25, 0.5, 0.75, 0.975])
 

@@ -11,7 +11,7 @@ from scipy import special, stats
 
 import bayesperf as bp
 from bayesperf.sampling.fit import built_model
-from bayesperf.sampling.inputs import prepared
+from bayesperf.sampling.model_data import prepared
 from tests.shared.fits import SYSTEMS, THREE_SITES, table
 
 BINARY_RATES = ["prevalence", "recall", "specificity"]

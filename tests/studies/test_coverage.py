@@ -9,7 +9,7 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf import studies
-from bayesperf.studies.methods import applicable
+from bayesperf.studies.interval_methods import applicable
 
 EVEN = studies.binary_cells(prevalence=0.5, recall=0.95, specificity=0.95)
 OF_COUNTS = ["flat_hdi", "flat_eti", "jeffreys_hdi", "jeffreys_eti", "wald", "wilson", "clopper_pearson"]

@@ -8,7 +8,7 @@ import xarray as xr
 from scipy import stats
 
 from bayesperf import studies
-from bayesperf.studies.methods import OF_RATES, rate_intervals
+from bayesperf.studies.interval_methods import OF_RATES, rate_intervals
 
 Z = stats.norm.ppf(0.975)
 

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import bayesperf as bp
 from bayesperf import metrics, studies
-from bayesperf.studies.estimators import with_random_state
+from bayesperf.studies.random_states import with_random_state
 from bayesperf.studies.repeated_splits import _shortest
 from bayesperf.studies.sequential import _true_cells
 

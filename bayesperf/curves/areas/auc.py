@@ -14,12 +14,12 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.streams import streams
+from bayesperf.core.random_streams import streams
 from bayesperf.core.warnings import DependenceWarning
-from bayesperf.counts.scores import Scores, by_class
+from bayesperf.counts.classifier_scores import Scores, by_class
 from bayesperf.curves.areas.bayesian_bootstrap import area_draws, twice_below
 from bayesperf.curves.areas.delong import Placements
-from bayesperf.curves.marginals import marginal_of_draws
+from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.draws import Draws

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.counts.classifier_scores import labelled_scores
 from bayesperf.counts.label_encoding import encode
-from bayesperf.counts.scores import labelled_scores
 from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
 from bayesperf.curves.areas.score_functions import score_function_named
-from bayesperf.curves.marginals import marginal_of_draws
+from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.posteriors.marginal import Marginal
 
 __all__ = ["weighted_score"]

@@ -14,6 +14,7 @@ from bayesperf.comparison.result import Comparison
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.curves.bands import band_of_marginal
+from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.interval_counts import (
     PairedIntervalCounts,
@@ -21,7 +22,6 @@ from bayesperf.curves.expected_performance.interval_counts import (
     cell_probabilities,
     draw_mass,
 )
-from bayesperf.curves.marginals import marginal_of_draws
 from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:

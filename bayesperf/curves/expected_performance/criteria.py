@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayesperf import metrics
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.counts.scores import Scores
+from bayesperf.counts.classifier_scores import Scores
 
 # Values of a criterion that differ by less are the same number, rounded differently.
 _TIE = 1e-12

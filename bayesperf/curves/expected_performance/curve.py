@@ -17,6 +17,7 @@ from bayesperf.core.arrays import Array, Codes
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.bands import band_of_marginal
+from bayesperf.curves.curve_marginals import draws_along, marginal_of_draws
 from bayesperf.curves.expected_performance.criteria import CRITERIA, both_metrics, nearest
 from bayesperf.curves.expected_performance.interval_counts import (
     IntervalCounts,
@@ -26,10 +27,9 @@ from bayesperf.curves.expected_performance.interval_counts import (
     draw_mass,
 )
 from bayesperf.curves.expected_performance.system import System, ThresholdRule, choose_candidates
-from bayesperf.curves.marginals import draws_along, marginal_of_draws
 from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import single_valued
-from bayesperf.metrics.score import evaluate
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import SampledPosterior
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
-from bayesperf.counts.scores import Scores, labelled_scores
+from bayesperf.counts.classifier_scores import Scores, labelled_scores
 
 _TINY = np.finfo(float).tiny
 # How many numbers an array of draws may hold at once.

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.counts.classifier_scores import Scores
 from bayesperf.counts.label_encoding import encode
-from bayesperf.counts.scores import Scores
 from bayesperf.curves.expected_performance.criteria import (
     Criterion,
     candidates,

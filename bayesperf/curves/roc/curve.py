@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.counts.scores import Scores
+from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.weighted_score import weighted_score
 from bayesperf.curves.bands import BANDS, KINDS, widened
-from bayesperf.curves.marginals import marginal_of_draws
+from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.curves.roc.called_positive import steps_at_scores
-from bayesperf.curves.roc.draws import Binormal, Bootstrapped, Observed, RocDraws
-from bayesperf.curves.roc.kinds import DET, PRECISION_RECALL, ROC, CurveKind
+from bayesperf.curves.roc.curve_draws import Binormal, Bootstrapped, Observed, RocDraws
+from bayesperf.curves.roc.curve_kinds import DET, PRECISION_RECALL, ROC, CurveKind
 from bayesperf.curves.roc.operating_point import OperatingPoint, threshold_choice
 from bayesperf.curves.roc.threshold_intervals import areas_under_edges, intervals_at_thresholds
 from bayesperf.distributions.quadrature import tanh_sinh

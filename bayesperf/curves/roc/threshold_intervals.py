@@ -11,7 +11,7 @@ from bayesperf import prior as priors
 from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.bands import widened
-from bayesperf.curves.roc.kinds import CurveKind
+from bayesperf.curves.roc.curve_kinds import CurveKind
 from bayesperf.posteriors.dirichlet import posterior
 
 

@@ -12,7 +12,7 @@ import xarray as xr
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
-from bayesperf.metrics.score import evaluate
+from bayesperf.metrics.point_values import evaluate
 
 
 def to_tree(

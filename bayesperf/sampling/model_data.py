@@ -13,12 +13,12 @@ import xarray as xr
 
 from bayesperf import models
 from bayesperf.core import checks
+from bayesperf.counts.classifier_scores import Scores, by_class
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.label_encoding import encode
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
-from bayesperf.counts.scores import Scores, by_class
-from bayesperf.sampling.options import Options, check_options, mapping
+from bayesperf.sampling.model_options import Options, check_options, mapping
 from bayesperf.sequences.chain import label_sequences, transitions_by_sequence
 
 # Names that a fit gives to its own dims and variables, whatever the model.

@@ -8,8 +8,8 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.posteriors import joint as _joint
-from bayesperf.posteriors.joint import discordant, joint_posterior
+from bayesperf.posteriors import joint_systems as _joint
+from bayesperf.posteriors.joint_systems import discordant, joint_posterior
 from tests.shared.joint import ACTUAL, CM, FOLDS, NEW, OLD, judged, systems_like
 
 # ── The joint posterior ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -14,7 +14,7 @@ from arviz_stats.base import array_stats
 from scipy import integrate, stats
 
 import bayesperf as bp
-from bayesperf.comparison import datasets
+from bayesperf.comparison import several_datasets as datasets
 from tests.shared.golden import golden
 
 mpl.use("Agg")

@@ -10,7 +10,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf.comparison.dataset_tests import (
+from bayesperf.comparison.result import Comparison
+from bayesperf.comparison.sign_and_rank_tests import (
     LARGEST,
     NEXT,
     NextDataset,
@@ -19,7 +20,6 @@ from bayesperf.comparison.dataset_tests import (
     mean_of_draws,
     region_table,
 )
-from bayesperf.comparison.result import Comparison
 from bayesperf.core import checks
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT

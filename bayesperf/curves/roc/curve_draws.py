@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.counts.scores import Scores, by_class
+from bayesperf.counts.classifier_scores import Scores, by_class
 from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
 from bayesperf.curves.roc.called_positive import (
     PositiveRates,

@@ -12,7 +12,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.streams import streams
+from bayesperf.core.random_streams import streams
 from bayesperf.core.warnings import DependenceWarning
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued

@@ -13,8 +13,8 @@ import xarray as xr
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import applicable
-from bayesperf.metrics.score import evaluate
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.sampling.priors import priors_in_words
 

@@ -16,7 +16,7 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.comparison.result import REGIONS
-from bayesperf.comparison.score_pairs import differences
+from bayesperf.comparison.score_differences import differences
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.distributions.draws import Draws

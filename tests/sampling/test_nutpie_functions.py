@@ -9,7 +9,7 @@ import pytest
 from numba import types
 from nutpie import compile_pymc
 
-from bayesperf.sampling import linked
+from bayesperf.sampling import nutpie_functions as linked
 
 
 @numba.njit

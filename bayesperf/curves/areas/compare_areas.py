@@ -16,7 +16,7 @@ from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.system_pair import joint_draws, pairs_along, rounded
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.counts.scores import positives
+from bayesperf.counts.classifier_scores import positives
 from bayesperf.curves.areas import auc
 from bayesperf.curves.areas.bayesian_bootstrap import area_draws
 from bayesperf.curves.areas.delong import Placements

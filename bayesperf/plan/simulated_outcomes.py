@@ -14,7 +14,7 @@ from scipy import special
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.metrics.metric import Metric
-from bayesperf.plan.search import smallest_by_bisection
+from bayesperf.plan.smallest_number import smallest_by_bisection
 from bayesperf.posteriors.dirichlet import DirichletPosterior
 
 # Draws behind the probability of a claim after one simulated outcome, of a metric without a closed form.

@@ -10,8 +10,8 @@ from scipy.special import ndtr, ndtri
 
 from bayesperf import metrics
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.counts.scores import Scores
-from bayesperf.curves.roc.draws import RocDraws
+from bayesperf.counts.classifier_scores import Scores
+from bayesperf.curves.roc.curve_draws import RocDraws
 
 # Values of x at which the bands of ROC curves are drawn.
 EVEN = np.linspace(0, 1, 201)

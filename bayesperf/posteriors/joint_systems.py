@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.streams import streams
+from bayesperf.core.random_streams import streams
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.joint_outcomes import JointOutcomes
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -101,7 +101,7 @@ def joint_posterior(
     Examples
     --------
     >>> import bayesperf as bp
-    >>> from bayesperf.posteriors.joint import joint_posterior
+    >>> from bayesperf.posteriors.joint_systems import joint_posterior
     >>> pair = bp.PairedConfusionMatrix.from_predictions([1, 1, 0, 0], [1, 1, 0, 1], [1, 0, 0, 1], names=("a", "b"))
     >>> accuracy = joint_posterior(pair.outcomes())["accuracy"].draws(1000)
     >>> bool((accuracy.sel(model="a") > accuracy.sel(model="b")).mean() > 0.5)
@@ -259,7 +259,7 @@ def discordant(
     Examples
     --------
     >>> import bayesperf as bp
-    >>> from bayesperf.posteriors.joint import discordant
+    >>> from bayesperf.posteriors.joint_systems import discordant
     >>> pair = bp.PairedConfusionMatrix.from_predictions([1] * 12, [1] * 9 + [0] * 3, [1] * 6 + [0] * 3 + [1, 0, 0],
     ...                                                  labels=[0, 1])
     >>> discordant(pair.outcomes(), "accuracy")
