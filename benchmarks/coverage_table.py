@@ -1,7 +1,7 @@
 """How often every kind of interval covers: ``python benchmarks/coverage_table.py [simulations] [jobs]``.
 
-Writes ``benchmarks/coverage.csv``, a row a metric, system, number of examples and kind of interval. What was simulated
-is kept in a folder, so that an interrupted run continues and a longer one extends it.
+Writes ``benchmarks/coverage.csv``, a row for each metric, system, number of examples and kind of interval. Simulations
+are kept in a folder, so that an interrupted run continues and a longer one extends it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TABLE = Path(__file__).with_name("coverage.csv")
 SIZES = (20, 50, 200, 1000)
 # Recall and specificity, or the accuracy in each of three classes.
 QUALITY = xr.DataArray([0.8, 0.95], dims="quality", coords={"quality": [0.8, 0.95]})
-# Of the positive class, or of the rarest of three.
+# Proportion of the positive class, or of the rarest of three.
 PREVALENCE = xr.DataArray([0.1, 0.5], dims="prevalence", coords={"prevalence": [0.1, 0.5]})
 FREQUENTIST = ("delta", "delta_logit", "bootstrap_percentile", "bootstrap_basic", "bootstrap_bca")
 BAYESIAN = ("flat_hdi", "flat_eti", "jeffreys_hdi", "jeffreys_eti")
@@ -29,12 +29,12 @@ OF_RATES = (*BAYESIAN, "wald", "wilson", "clopper_pearson", *FREQUENTIST)
 
 
 def two_classes() -> xr.DataArray:
-    """Return systems as good at either class, of as many positives and of few."""
+    """Return binary systems as good at one class as at the other, with few and with many positives."""
     return studies.binary_cells(prevalence=PREVALENCE, recall=QUALITY, specificity=QUALITY)
 
 
 def three_classes() -> xr.DataArray:
-    """Return systems that err towards either other class alike, of equal classes and of a rare one."""
+    """Return systems whose errors are spread evenly over the other two classes; one class is rare, or none."""
     shares = np.array([[0.7, 0.2, 0.1], [1 / 3, 1 / 3, 1 / 3]])
     rows = np.stack([q * np.eye(3) + (1 - q) / 2 * (1 - np.eye(3)) for q in QUALITY.values])
     cells = shares[:, None, :, None] * rows
@@ -61,7 +61,7 @@ def rows(study: xr.Dataset, metric: str) -> pd.DataFrame:
 
 
 def areas(simulations: int, jobs: int) -> pd.DataFrame:
-    """Return the same of the area under the ROC curve; half the examples are positive."""
+    """Return the table of areas under the ROC curve; half the examples are positive."""
     study = studies.areas((0.8, 0.95), [size // 2 for size in SIZES], AREAS, simulations, draws=1000, n_jobs=jobs,
                           folder=FOLDER / "roc_auc")  # fmt: skip
     table = rows(study.rename(auc="quality"), "roc_auc")
