@@ -2,17 +2,22 @@
 
 import copy
 import pickle
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
 import xarray as xr
 
 import bayesperf as bp
+from bayesperf.metrics.metric import Metric
 from tests.shared.curves import DATA
 from tests.shared.epc import DEV, TEST
 from tests.shared.sequences import FRAMES, of_frames
 
 CM = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
+SYSTEMS = bp.ConfusionMatrix.from_table([[[15, 3], [2, 8]], [[14, 4], [1, 9]]], dims={"model": ["a", "b"]})
 BATCHES = bp.ConfusionMatrix.from_table([[[8, 2], [1, 4]], [[9, 1], [1, 4]]], dims=["step"])
 FOLDS = bp.ConfusionMatrix.from_table([[[18, 2], [3, 17]], [[19, 1], [5, 15]], [[16, 4], [2, 18]]], dims=["fold"])
 PAIR = bp.PairedConfusionMatrix.from_predictions(
@@ -45,8 +50,59 @@ def of_curve(curve):
     return curve.dataset, curve.band(), curve.operating_point(recall=0.8).recall.mean()
 
 
+def posterior(prior=None, **options):
+    return bp.posterior(SYSTEMS, prior, **options)
+
+
+def of_comparison(comparison):
+    return (
+        comparison.prob_greater,
+        comparison.prob_rope,
+        comparison.expected_loss,
+        comparison.ranks,
+        draws(comparison.difference),
+    )
+
+
 # How one of each kind is made, and figures of it.
 KINDS = {
+    "counts": (lambda: SYSTEMS, lambda cm: cm.counts),
+    "paired counts": (lambda: PAIR, lambda pair: pair.counts),
+    "systems on the same examples": (lambda: PAIR.margins(), lambda cm: (cm.counts, cm.outcomes.counts)),
+    "exact posterior": (posterior, lambda post: draws(post["f1"])),
+    "rate posterior": (lambda: bp.posterior(CM, bp.prior.rate(1, 1)), lambda post: draws(post["balanced_accuracy"])),
+    "posterior at a prevalence": (lambda: posterior().at_prevalence(0.1), lambda post: draws(post["precision"])),
+    "prediction": (lambda: posterior().predict(50, draws=100), lambda post: draws(post["recall"])),
+    **{
+        f"marginal by {name}": (lambda name=name: posterior()[name], draws)
+        for name in ("recall", "f1", "f2", "balanced_accuracy", "diagnostic_odds_ratio", "mcc", "recall_per_class")
+    },
+    "average over folds": (lambda: bp.average_folds(bp.posterior(FOLDS), "recall", draws=100), draws),
+    "comparison of many": (lambda: bp.compare(posterior(), metric="recall"), of_comparison),
+    "comparison of two": (
+        lambda: bp.compare(bp.posterior(CM), bp.posterior(CM), "f1"),
+        lambda comparison: (of_comparison(comparison), draws(comparison.ratio)),
+    ),
+    "comparison on the same examples": (lambda: bp.compare(PAIR, metric="accuracy"), of_comparison),
+    "comparison by joint draws": (lambda: bp.compare(PAIR, metric="f1", draws=100), of_comparison),
+    "comparison of many on the same examples": (
+        lambda: bp.compare(PAIR.margins(), metric="recall", draws=100), of_comparison
+    ),
+    "comparison with a rule": (lambda: bp.compare(bp.posterior(CM), "majority", "accuracy"), of_comparison),
+    "comparison of predictions": (
+        lambda: bp.compare_predictions(posterior(), metric="recall", n=20, draws=100), of_comparison
+    ),
+    "correlated t-test": (
+        lambda: bp.correlated_ttest([0.8, 0.7, 0.75], [0.7, 0.72, 0.7], test_fraction=0.1), of_comparison
+    ),
+    "sign test": (
+        lambda: bp.sign_test([0.8, 0.7, 0.75], [0.7, 0.72, 0.7], draws=50),
+        lambda test: (test.shares, test.prob_largest),
+    ),
+    "signed-rank test": (
+        lambda: bp.signed_rank_test([0.8, 0.7, 0.75], [0.7, 0.72, 0.7], draws=50),
+        lambda test: (test.shares, test.prob_largest),
+    ),
     "plan of one count": (lambda: bp.plan.sample_size(0.7, evidence=(40, 50)), lambda plan: plan.curve(NS)),
     "plan of f1": (lambda: bp.plan.sample_size(0.7, metric="f1", evidence=(40, 50)), lambda plan: plan.curve(NS)),
     "plan of simulated outcomes": (
@@ -143,3 +199,45 @@ def test_errors_of_plans_are_copied():
     error = unreachable()
     same = pickled(error)
     assert (str(same), same.limit, same.settles.n) == (str(error), error.limit, error.settles.n)
+
+
+# ── Metrics and priors ──
+
+PRIORS = [
+    bp.prior.flat(), bp.prior.jeffreys(), bp.prior.perks(), bp.prior.haldane(), bp.prior.rate(1, 2),
+    bp.prior.dirichlet([[2, 1], [1, 3]]), bp.prior.elicited(precision=0.6, recall=0.65, accuracy=0.6, weight=2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: prior.name)
+@pytest.mark.parametrize("copied", [pickled, copy.deepcopy])
+def test_copies_of_priors_have_the_same_weights(prior, copied):
+    same = copied(prior)
+    assert (same.name, same.rates, same.describe(CM)) == (prior.name, prior.rates, prior.describe(CM))
+    xr.testing.assert_identical(same.concentration(CM), prior.concentration(CM))
+
+
+NAMES = [*bp.metrics.names(), "f2", "f0.5", "recall_macro", "precision_micro", "specificity_micro", "jaccard_micro"]
+
+
+@pytest.mark.parametrize("copied", [pickled, copy.deepcopy])
+def test_copies_of_metrics_are_equal(copied):
+    for name in NAMES:
+        metric = bp.metrics.get(name)
+        assert copied(metric) == metric
+        assert copied(metric).evaluate(CM.counts.values, 1) == metric.evaluate(CM.counts.values, 1)
+
+
+def test_a_metric_of_ones_own_goes_to_other_processes():
+    cost = bp.metrics.cost([[0, 1], [5, 0]])
+    own = Metric("gain", lambda tp, fp: tp - 2 * fp)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        futures = [pool.submit(bp.score, CM, metric) for metric in (cost, own)]
+        assert [future.result().item() for future in futures] == [bp.score(CM, cost).item(), 30]
+
+
+def test_the_error_names_a_metric_whose_function_cannot_be_pickled():
+    lock = threading.Lock()
+    metric = Metric("guarded", lambda tp: tp if lock else 0)
+    with pytest.raises(pickle.PicklingError, match="metric 'guarded' cannot be pickled, because its function cannot"):
+        pickle.dumps(metric)

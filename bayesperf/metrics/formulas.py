@@ -160,7 +160,7 @@ def fbeta(beta: float) -> Metric:
         return get("f1")
     formula = _FBeta(float(beta) ** 2)
     name = f"f{np.format_float_positional(beta, trim='-')}"
-    return Metric(name, formula, exact=TwoProportions(formula.jaccard_at, pair=HITS), micro=micro_accuracy)
+    return Metric(name, formula, exact=TwoProportions(_JaccardAtFBeta(formula.square), pair=HITS), micro=micro_accuracy)
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,12 @@ class _FBeta:
     def __call__(self, tp, fn, fp):
         return (1 + self.square) * tp / ((1 + self.square) * tp + self.square * fn + fp)
 
-    def jaccard_at(self, t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
+
+@dataclass(frozen=True)
+class _JaccardAtFBeta:
+    square: float
+
+    def __call__(self, t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
         k, g = 1 + self.square, w + self.square * rest
         return np.asarray(g * t / (k * (1 - t) + g * t))
 

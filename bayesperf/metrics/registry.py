@@ -41,10 +41,10 @@ def add(metric: Metric) -> None:
 
 
 def row(**facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter the decorated function into the table under its own name (less a trailing underscore)."""
+    """Enter the decorated function into the table under its own name."""
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
-        add(Metric(function.__name__.rstrip("_"), function, **facts))
+        add(Metric(function.__name__, function, **facts))
         return function
 
     return enter
@@ -90,8 +90,7 @@ def get(name: str | Metric) -> Metric:
             base = get(name.removesuffix(f"_{average}"))
             if not set(base.arguments) <= BINARY_ARGUMENTS or base.average:
                 raise ValueError(f"metric {name!r}: {base.name} is one number for all classes and has no averages.")
-            facts: dict[str, Any] = {"bounds": (0.0, 1.0)} if base.name == "prevalence" else {}
-            return replace(base, name=f"{base.name}_{average}", aliases=(), average=average, **facts)
+            return replace(base, name=f"{base.name}_{average}", aliases=(), average=average)
     near = difflib.get_close_matches(
         name.lower(), [*_ALIASES, *(f"{n}_{a}" for n in names("binary") for a in AVERAGES)]
     )

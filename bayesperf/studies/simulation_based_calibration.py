@@ -90,14 +90,14 @@ def simulation_based_calibration(
     simulations = checks.count("simulations", simulations, least=2)
     accept = nuts.target_accept(resolve_model(model)) if target_accept is None else target_accept
     sampling = _sampler_settings(draws, tune, chains, accept, thin)
-    counts, chosen = prepared(data, model, options)
-    built = built_model(model, counts, priors, chosen)
+    counts, checked_options = prepared(data, model, options)
+    built = built_model(model, counts, priors, checked_options)
     seed = checks.seed(random_seed)
     truth, parameters, observed = _simulated(built, simulations, seed)
     settings = {
         "model": model if isinstance(model, str) else getattr(model, "__name__", repr(model)),
         "data_hash": fingerprint(counts),
-        "options": repr(chosen),
+        "options": repr(checked_options),
         "priors": json.dumps(priors_in_words(built)),
         "simulations": simulations,
         "prob": checks.probability("prob", prob),
@@ -109,7 +109,7 @@ def simulation_based_calibration(
     key = uuid.uuid4().hex
 
     def simulate(index: int, rng: np.random.Generator) -> dict[str, Any]:
-        fitted_model, compiled = _worker(key, lambda: built_model(model, counts, priors, chosen))
+        fitted_model, compiled = _worker(key, lambda: built_model(model, counts, priors, checked_options))
         fitted = with_data(compiled, {name: value[index] for name, value in observed.items()})
         with nuts.quiet():
             tree = nuts.sample_compiled(fitted, sampling, int(rng.integers(2**31)))

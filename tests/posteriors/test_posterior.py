@@ -1,5 +1,7 @@
 """The posterior: its two kinds, its randomness, and what it refuses."""
 
+import inspect
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -489,6 +491,42 @@ def test_matrices_and_labels_may_be_named():
     by_name = bp.posterior(cm=BINARY, prior="jeffreys")["recall"].mean()
     assert by_name == bp.posterior(BINARY, "jeffreys")["recall"].mean()
     assert bp.posterior(y_true=[0, 1], y_pred=[0, 1])["accuracy"].mean().item() == pytest.approx(4 / 6)
+
+
+def test_after_a_matrix_come_prior_design_and_seed():
+    by_position = bp.posterior(BINARY, "jeffreys", "by_actual", 3)
+    by_name = bp.posterior(BINARY, prior="jeffreys", design="by_actual", random_seed=3)
+    assert by_position.prior_text == by_name.prior_text
+    np.testing.assert_array_equal(by_position["informedness"].draws(5), by_name["informedness"].draws(5))
+    seeded = bp.posterior(BINARY, "flat", random_seed=3)["mcc"].draws(5)
+    np.testing.assert_array_equal(bp.posterior(BINARY, "flat", "joint", 3)["mcc"].draws(5), seeded)
+
+
+def test_the_signature_is_that_of_the_function():
+    parameters = inspect.signature(bp.posterior).parameters
+    assert list(parameters)[:5] == ["cm", "y_pred", "prior", "design", "random_seed"]
+    assert {"draws", "labels", "pos_label", "by", "y_true"} <= set(parameters)
+    with pytest.raises(TypeError, match=r"^posterior\(\) got an unexpected keyword argument 'priors'"):
+        bp.posterior(BINARY, priors="flat")
+    with pytest.raises(TypeError, match="labels: the ConfusionMatrix has its own"):
+        bp.posterior(BINARY, labels=[0, 1])
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5])
+def test_a_number_of_draws_is_refused_alike_by_every_kind_of_marginal(n):
+    post = bp.posterior(BINARY)
+    kinds = [
+        post["recall"], post["mcc"], post.predict(10, draws=20)["recall"],
+        bp.posterior(BINARY, bp.prior.rate(1, 1))["f1"],
+        bp.compare(post, post, "recall").difference, bp.compare(post, post, "mcc").difference,
+        bp.correlated_ttest([0.1, 0.2, 0.4], [0.1, 0.3, 0.2], test_fraction=0.3).difference,
+        bp.roc_auc([0, 1, 0, 1], [1, 2, 3, 4], draws=10),
+    ]  # fmt: skip
+    for marginal in kinds:
+        with pytest.raises(ValueError, match="n must be a whole number of at least 1"):
+            marginal.draws(n)
+        with pytest.raises(ValueError, match="random_seed must be a non-negative integer"):
+            marginal.draws(1, -1)
 
 
 def test_a_prediction_says_so_wherever_it_is_shown():

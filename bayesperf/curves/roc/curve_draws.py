@@ -165,8 +165,8 @@ class Binormal(RocDraws):
         from bayesperf.models import binormal_roc
 
         rng = np.random.default_rng([seed, _CURVE])
-        found = binormal_roc.exact(by_class(scores), None, [rng], (1, draws))
-        a, b, mean, spread = (found[name].values[0] for name in ("a", "b", "mean", "spread"))
+        drawn = binormal_roc.exact(by_class(scores), None, [rng], (1, draws))
+        a, b, mean, spread = (drawn[name].values[0] for name in ("a", "b", "mean", "spread"))
         return cls(scores, seed, a[:, None], b[:, None], mean, spread)
 
     @property
