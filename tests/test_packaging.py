@@ -116,5 +116,7 @@ PUBLIC_MODULES = [name for name in bayesperf.__all__ if inspect.ismodule(getattr
 @pytest.mark.parametrize("name", PUBLIC_MODULES)
 def test_dir_of_a_public_module_shows_its_public_names_alone(name):
     module = getattr(bayesperf, name)
-    assert sorted(dir(module)) == sorted(module.__all__)
+    # Models are found by their names, which are not known before the folder is read.
+    listed = bayesperf.models.names() if name == "models" else []
+    assert sorted(dir(module)) == sorted([*module.__all__, *listed])
     assert [public for public in module.__all__ if public.startswith("_")] == []

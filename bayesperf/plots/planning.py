@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from bayesperf import metrics
 from bayesperf.core.words import interval_name
-from bayesperf.plan.sample_sizes import Plan
 from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, closed, place_names
 
 if TYPE_CHECKING:
