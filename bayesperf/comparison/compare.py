@@ -30,8 +30,7 @@ from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.differences import discordant
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.posteriors.joint_systems import discordant as joint_discordant
-from bayesperf.posteriors.joint_systems import joint_posterior
+from bayesperf.posteriors.joint_systems import discordant_weights, joint_posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 
@@ -351,7 +350,7 @@ def _of_counts(
     _check_dims("a", each)
 
     joint = _JointMetric(outcomes, metric, prior, draws, seed, many)
-    weights = joint_discordant(outcomes, metric, prior)
+    weights = discordant_weights(outcomes, metric, prior)
     if weights is None:
         difference = joint.pairs().difference()
     else:

@@ -27,7 +27,7 @@ from bayesperf.plan.interval_width import IntervalWidth
 from bayesperf.plan.one_count import OneCount
 from bayesperf.plan.simulated_outcomes import ProbabilityMet, SimulatedOutcomes
 from bayesperf.plan.two_counts import IndependentCounts, PairedCounts
-from bayesperf.posteriors.joint_systems import discordant
+from bayesperf.posteriors.joint_systems import discordant_weights
 from bayesperf.posteriors.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -434,7 +434,7 @@ def _same_examples(
     a, b = map(str, outcomes.names)
     matrix_of_a = ConfusionMatrix(outcomes.margins(), outcomes.pos_label).isel(**{outcomes.dim: 0})
     so_far = metric_evidence(matrix_of_a, prior, metric)
-    weights = discordant(outcomes, so_far.metric, prior)
+    weights = discordant_weights(outcomes, so_far.metric, prior)
     if weights is None:
         raise ValueError(
             f"metric {so_far.metric.name!r}: on the same examples, plans are for shares of all examples of certain "

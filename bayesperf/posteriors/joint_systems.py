@@ -32,7 +32,7 @@ from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors.dirichlet import DirichletPosterior, posterior
 from bayesperf.posteriors.posterior import DRAWS, SampledPosterior
 
-__all__ = ["JointOutcomes", "JointPosterior", "discordant", "joint_posterior"]
+__all__ = ["JointOutcomes", "JointPosterior", "discordant_weights", "joint_posterior"]
 
 # The fraction of the prior's mass in a row that is drawn for each system by itself, and the most atoms drawn for all.
 _TAIL, _MOST_STICKS = 1e-4, 512
@@ -228,7 +228,7 @@ def _prior_masses(rng: np.random.Generator, n: int, alpha: Array) -> Array:
 # ── Two systems at a time ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def discordant(
+def discordant_weights(
     outcomes: JointOutcomes, metric: str | Metric, prior: str | priors.Prior | None = None
 ) -> tuple[Array, Array, Array] | None:
     """Return what decides between two systems by a metric: the weights of examples on which one alone succeeds.
@@ -259,10 +259,10 @@ def discordant(
     Examples
     --------
     >>> import bayesperf as bp
-    >>> from bayesperf.posteriors.joint_systems import discordant
+    >>> from bayesperf.posteriors.joint_systems import discordant_weights
     >>> pair = bp.PairedConfusionMatrix.from_predictions([1] * 12, [1] * 9 + [0] * 3, [1] * 6 + [0] * 3 + [1, 0, 0],
     ...                                                  labels=[0, 1])
-    >>> discordant(pair.outcomes(), "accuracy")
+    >>> discordant_weights(pair.outcomes(), "accuracy")
     (array([4.]), array([2.]), array([10.]))
     """
     positive = None if outcomes.pos_label is None else outcomes.labels.index(outcomes.pos_label)

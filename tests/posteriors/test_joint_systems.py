@@ -9,7 +9,7 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf.posteriors import joint_systems as _joint
-from bayesperf.posteriors.joint_systems import discordant, joint_posterior
+from bayesperf.posteriors.joint_systems import discordant_weights, joint_posterior
 from tests.shared.joint import ACTUAL, CM, FOLDS, NEW, OLD, judged, systems_like
 
 # ── The joint posterior ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -128,7 +128,9 @@ def test_a_heavy_prior_keeps_margins_and_covariances():
         for system in range(2):
             drawn, exact = post[metric].draws(20_000).values[system], own[metric]
             assert stats.kstest(drawn, lambda x, e=exact, s=system: e.cdf(x).values[s]).pvalue > 1e-3
-    first, second, rest = (float(w[0]) for w in discordant(pair.outcomes(), "accuracy", bp.prior.dirichlet(alpha)))
+    first, second, rest = (
+        float(w[0]) for w in discordant_weights(pair.outcomes(), "accuracy", bp.prior.dirichlet(alpha))
+    )
     a, b = post["accuracy"].draws(20_000).values
     total = first + second + rest
     variance = (first * (total - first) + second * (total - second) + 2 * first * second) / total**2 / (total + 1)
@@ -239,7 +241,7 @@ def test_accuracy_of_two_systems_is_a_beta_of_the_discordant(both, first, second
     right_a = np.repeat([1, 1, 0, 0], [both, first, second, neither])
     right_b = np.repeat([1, 0, 1, 0], [both, first, second, neither])
     pair = bp.PairedConfusionMatrix.from_predictions(np.ones_like(right_a), right_a, right_b, labels=[0, 1])
-    a, b, rest = (weights.item() for weights in discordant(pair.outcomes(), "accuracy", "flat"))
+    a, b, rest = (weights.item() for weights in discordant_weights(pair.outcomes(), "accuracy", "flat"))
     assert (a, b, rest) == (first + 1, second + 1, both + neither + 2)
     assert stats.beta(a, b).sf(0.5) == pytest.approx(greater, abs=1e-12)
     assert (a - b) / (a + b + rest) == pytest.approx(mean, abs=1e-12)
@@ -282,7 +284,7 @@ def test_weights_are_sums_over_joint_cells(metric, success, classes):
     rng = np.random.default_rng(15)
     outcomes = judged(*systems_like(rng, 40, classes, 4)).outcomes
     alpha = rng.uniform(0.1, 2, (classes, classes))
-    found = np.stack(discordant(outcomes, metric, bp.prior.dirichlet(alpha)), -1)
+    found = np.stack(discordant_weights(outcomes, metric, bp.prior.dirichlet(alpha)), -1)
     pairs = list(combinations(range(4), 2))
     expected = [of_joint_cells(outcomes, alpha, success, classes, i, j) for i, j in pairs]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -293,12 +295,12 @@ def test_weights_of_each_class_are_those_against_the_rest(metric):
     rng = np.random.default_rng(16)
     cm = judged(*systems_like(rng, 50, 3, 4))
     # No prior here: the pseudo-counts of a class against the rest are those of other cells.
-    by_class = discordant(cm.outcomes, f"{metric}_per_class", bp.prior.dirichlet(1e-9))
-    rest = discordant(cm.one_vs_rest().outcomes, metric, bp.prior.dirichlet(1e-9))
+    by_class = discordant_weights(cm.outcomes, f"{metric}_per_class", bp.prior.dirichlet(1e-9))
+    rest = discordant_weights(cm.one_vs_rest().outcomes, metric, bp.prior.dirichlet(1e-9))
     for ours, theirs in zip(by_class, rest, strict=True):
         assert ours.shape == (3, 6)
         np.testing.assert_allclose(ours, theirs, atol=1e-7)
-    flat = discordant(cm.outcomes, f"{metric}_per_class", "flat")
+    flat = discordant_weights(cm.outcomes, f"{metric}_per_class", "flat")
     for label in range(3):
         success = {
             "recall": lambda actual, called, c=label: called == c if actual == c else None,
@@ -315,7 +317,7 @@ def test_weights_of_each_class_are_those_against_the_rest(metric):
 def test_the_difference_is_that_of_the_joint_draws():
     rng = np.random.default_rng(17)
     outcomes = judged(*systems_like(rng, 25, 3, 2)).outcomes
-    first, second, rest = (weights.item() for weights in discordant(outcomes, "accuracy", "jeffreys"))
+    first, second, rest = (weights.item() for weights in discordant_weights(outcomes, "accuracy", "jeffreys"))
     a, b = joint_posterior(outcomes, "jeffreys", draws=40_000)["accuracy"].draws(40_000).values
     shares = rng.dirichlet([first, second, rest], 40_000)
     assert stats.ks_2samp(a - b, shares[:, 0] - shares[:, 1]).pvalue > 1e-3
@@ -324,12 +326,12 @@ def test_the_difference_is_that_of_the_joint_draws():
 
 
 def test_weights_over_leading_dims():
-    whole = discordant(FOLDS.outcomes, "accuracy", "flat")
+    whole = discordant_weights(FOLDS.outcomes, "accuracy", "flat")
     assert {weights.shape for weights in whole} == {(3, 2, 6)}
-    one = discordant(FOLDS.sel(fold=2, site=1).outcomes, "accuracy", "flat")
+    one = discordant_weights(FOLDS.sel(fold=2, site=1).outcomes, "accuracy", "flat")
     for all_places, here in zip(whole, one, strict=True):
         np.testing.assert_allclose(all_places[2, 1], here, rtol=1e-12)
-    some = discordant(FOLDS.sel(model=["s3", "s1"]).sum("site").outcomes, "accuracy", "flat")
+    some = discordant_weights(FOLDS.sel(model=["s3", "s1"]).sum("site").outcomes, "accuracy", "flat")
     # Two of nine pseudo-counts are of s3 alone being right; at two sites they come twice.
     np.testing.assert_allclose(some[0][:, 0], whole[1].sum(1)[:, 4] - 2, rtol=1e-12)
 
@@ -340,17 +342,17 @@ def test_weights_over_leading_dims():
 )
 def test_other_metrics_are_not_of_the_discordant_alone(metric):
     outcomes = judged(ACTUAL, {"old": OLD, "new": NEW}).outcomes
-    assert discordant(outcomes, metric) is None
+    assert discordant_weights(outcomes, metric) is None
 
 
 def test_one_system_has_no_pairs():
     outcomes = judged(ACTUAL, {"old": OLD}).outcomes
-    assert [weights.shape for weights in discordant(outcomes, "accuracy")] == [(0,)] * 3
+    assert [weights.shape for weights in discordant_weights(outcomes, "accuracy")] == [(0,)] * 3
 
 
 def test_an_actual_class_without_weight_counts_for_nothing():
     outcomes = judged([1, 1, 1, 1], {"a": [1, 1, 0, 0], "b": [1, 0, 1, 0]}, labels=[0, 1]).outcomes
-    found = discordant(outcomes, "accuracy", "haldane")
+    found = discordant_weights(outcomes, "accuracy", "haldane")
     assert [weights.item() for weights in found] == [1, 1, 2]
     drawn = joint_posterior(outcomes, "haldane", draws=1000)
     assert (drawn.cells.sel(actual=0) == 0).all()
@@ -368,17 +370,17 @@ def test_weights_of_nothing_are_refused(part):
     a, b, message = IMPROPER[part]
     outcomes = judged([1] * 4, {"a": a, "b": b}, labels=[0, 1]).outcomes
     with pytest.raises(ValueError, match=f"metric 'recall', 'a' against 'b': no example has been seen {message}"):
-        discordant(outcomes, "recall", "haldane")
-    assert min(weights.min() for weights in discordant(outcomes, "recall", "flat")) > 0
+        discordant_weights(outcomes, "recall", "haldane")
+    assert min(weights.min() for weights in discordant_weights(outcomes, "recall", "flat")) > 0
 
 
 def test_the_refusal_names_the_place():
     cm = judged([1, 1, 1] * 2, {"a": [1, 0, 1, 1, 1, 1], "b": [0, 1, 1] * 2}, labels=[0, 1], fold=[0] * 3 + [1] * 3)
     with pytest.raises(ValueError, match=r"'a' against 'b' at fold=1: .* that is correct for 'b' alone,"):
-        discordant(cm.outcomes, "accuracy", "haldane")
+        discordant_weights(cm.outcomes, "accuracy", "haldane")
     three = judged([0, 1, 2, 2], {"a": [0, 1, 2, 0], "b": [1, 1, 0, 2]})
     with pytest.raises(ValueError, match=r"metric 'recall_per_class', 'a' against 'b' at label=1: "):
-        discordant(
+        discordant_weights(
             three.sel(model=["a", "b"]).outcomes,
             "recall_per_class",
             bp.prior.dirichlet(np.diag([1.0, 0, 0]) + np.eye(3)[::-1]),
@@ -388,6 +390,6 @@ def test_the_refusal_names_the_place():
 def test_a_binary_metric_of_three_classes_is_refused():
     outcomes = judged([0, 1, 2], {"a": [0, 1, 1], "b": [0, 0, 2]}).outcomes
     with pytest.raises(ValueError, match="'recall' is binary and there are 3 classes"):
-        discordant(outcomes, "recall")
+        discordant_weights(outcomes, "recall")
     with pytest.raises(ValueError, match="prior: a rate prior"):
-        discordant(outcomes, "accuracy", bp.prior.rate(1, 1))
+        discordant_weights(outcomes, "accuracy", bp.prior.rate(1, 1))
