@@ -42,8 +42,8 @@ def concentration(dispersion: Any) -> Any:
 def dirichlet_draws(rng: np.random.Generator, concentration: np.ndarray) -> np.ndarray:
     """Return draws from Dirichlet distributions along the last axis, one for each row of concentrations.
 
-    Gamma draws of tiny concentrations underflow to 0. They are raised to the smallest positive number, so that a row of
-    them is never 0/0.
+    Gamma draws of tiny concentrations underflow to 0. They are raised to 1e-280, so that a row of them is never 0/0 and
+    its shares are still normal floating-point numbers.
     """
-    gamma = np.maximum(rng.standard_gamma(concentration), np.finfo(float).tiny)
+    gamma = np.maximum(rng.standard_gamma(concentration), 1e-280)
     return np.asarray(gamma / gamma.sum(-1, keepdims=True))

@@ -17,8 +17,8 @@ from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.counts.classifier_scores import Scores, labelled_scores
+from bayesperf.distributions.gamma import gamma_masses
 
-_TINY = np.finfo(float).tiny
 # How many numbers an array of draws may hold at once.
 _AT_ONCE = 2**20
 
@@ -140,8 +140,7 @@ def draw_mass(rng: np.random.Generator, weights: NDArray[Any], n: int, method: s
     if method == "bootstrap":
         total = int(weights.sum())
         return rng.multinomial(total, weights.ravel() / total, n).reshape(n, *weights.shape).astype(float)
-    # A Gamma variable of tiny weight can underflow to 0, and the rates of a class of such ones to 0/0.
-    return np.maximum(rng.standard_gamma(weights, (n, *weights.shape)), np.where(weights > 0, _TINY, 0))
+    return gamma_masses(rng, weights, (n, *weights.shape))
 
 
 def block_sizes(draws: int, width: int) -> list[int]:
