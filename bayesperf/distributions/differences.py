@@ -18,8 +18,8 @@ from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.complex_step import complex_step
 from bayesperf.distributions.base import TAIL
 from bayesperf.distributions.beta import Beta, TransformedBeta
+from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas, Panel
 from bayesperf.distributions.quadrature import beta_nodes, gauss_legendre, tanh_sinh
-from bayesperf.distributions.two_betas import FunctionOfTwoBetas, Panel
 from bayesperf.metrics.exact_forms import LevelSets
 
 ExactDistribution = Beta | TransformedBeta

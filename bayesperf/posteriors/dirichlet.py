@@ -20,8 +20,8 @@ from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
 from bayesperf.distributions.gamma import gamma_masses
-from bayesperf.distributions.two_betas import FunctionOfTwoBetas
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, ProportionPair, TwoProportions
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import ARGUMENTS, Metric, one_vs_rest

@@ -14,8 +14,8 @@ from bayesperf.core import checks
 from bayesperf.core.random_streams import streams
 from bayesperf.metrics.metric import Metric
 from bayesperf.sampling import nuts
-from bayesperf.sampling.arviz_tree import check_metrics, describe, finished, observe
 from bayesperf.sampling.compiled import compilation_key
+from bayesperf.sampling.fit_tree import check_metrics, describe, finished, observe
 from bayesperf.sampling.model_data import fingerprint, prepared, resolve_model
 from bayesperf.sampling.model_options import mapping
 
