@@ -1,4 +1,4 @@
-"""Two classes with priors on three rates: prevalence, recall and specificity.
+"""Two classes by three rates: prevalence, recall and specificity, with a prior each.
 
     P  ~ Binomial(N, prevalence)       of N examples, P are positive
     TP ~ Binomial(P, recall)
