@@ -1,7 +1,7 @@
 """Posterior distributions of the performance metrics of classifiers.
 
-Start with ``bayesperf.posterior(y_true, y_pred).summary()``. Everything is imported on first use, so that
-``import bayesperf`` costs nothing and the exact route never loads PyMC, ArviZ, Matplotlib or scikit-learn.
+Start with ``bayesperf.posterior(y_true, y_pred).summary()``. Submodules are imported on first use, so
+``import bayesperf`` is fast, and exact posteriors never load PyMC, ArviZ, Matplotlib or scikit-learn.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
-"""Priors of a confusion matrix: Dirichlet pseudo-counts in its cells, or a Beta put straight on each rate.
+"""Priors of a confusion matrix: Dirichlet pseudo-counts in its cells, or a Beta distribution on each rate.
 
-Every function that takes a prior also takes the name of one without arguments: ``"flat"``, ``"jeffreys"``, ``"perks"``,
-``"haldane"``.
+Functions that take a prior also accept the name of a prior that has no arguments: ``"flat"``, ``"jeffreys"``,
+``"perks"`` or ``"haldane"``.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ def __dir__() -> list[str]:
 
 @dataclass(frozen=True)
 class Prior:
-    """A prior; make one with the functions of this module.
+    """A prior of a confusion matrix, made by the functions of this module.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Name of the prior.
     pseudo_counts : callable
-        From the number of classes and the position of the positive one, the weight of each cell.
+        Function of the number of classes and the position of the positive class that returns the weight of each cell.
     rates : tuple of two float, optional
-        (a, b) of the Beta on each rate, if it is a rate prior (`pseudo_counts` is then zero).
+        Parameters (a, b) of the Beta distribution on each rate, for a rate prior (`pseudo_counts` is then zero).
     """
 
     name: str
@@ -45,7 +45,7 @@ class Prior:
     rates: tuple[float, float] | None = None
 
     def concentration(self, cm: ConfusionMatrix) -> xr.DataArray:
-        """Return the pseudo-counts of a matrix, broadcasting against its counts."""
+        """Return the pseudo-counts for a matrix, in a shape that broadcasts against its counts."""
         positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
         alpha = self.pseudo_counts(len(cm.labels), positive)
         template = cm.counts.isel(dict.fromkeys(cm.dims, 0), drop=True)
@@ -56,7 +56,7 @@ class Prior:
         return template.copy(data=np.broadcast_to(np.asarray(alpha, dtype=float), template.shape))
 
     def describe(self, cm: ConfusionMatrix) -> str:
-        """Return the prior in words, with its total weight."""
+        """Return a description of the prior, with its total weight."""
         if self.rates:
             a, b = self.rates
             return f"Beta({a:g}, {b:g}) on each rate (total weight {a + b:g} a rate)"
@@ -71,33 +71,39 @@ class Prior:
 
 
 def flat() -> Prior:
-    """Return one pseudo-example in every cell: a uniform distribution over matrices of cell probabilities."""
+    """Return the flat prior: one pseudo-example in every cell, uniform over matrices of cell probabilities."""
     return Prior("flat", partial(_in_every_cell, 1.0))
 
 
 def jeffreys() -> Prior:
-    """Return half a pseudo-example in every cell."""
+    """Return Jeffreys' prior: half a pseudo-example in every cell."""
     return Prior("jeffreys", partial(_in_every_cell, 0.5))
 
 
 def perks() -> Prior:
-    """Return one pseudo-example in all, spread evenly over the K² cells: the default of more than two classes."""
+    """Return Perks' prior: one pseudo-example in total, spread evenly over the K² cells.
+
+    This is the default for more than two classes.
+    """
     return Prior("perks", _one_in_all)
 
 
 def haldane() -> Prior:
-    """Return no pseudo-examples. Improper where a cell is empty: metrics that need that cell raise."""
+    """Return Haldane's prior, which has no pseudo-examples.
+
+    The posterior is improper if a cell is empty; metrics that need that cell then raise.
+    """
     return Prior("haldane", partial(_in_every_cell, 0.0))
 
 
 def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
-    """Return pseudo-counts of your own.
+    """Return a Dirichlet prior with the given pseudo-counts.
 
     Parameters
     ----------
     alpha : float, array-like (K, K) or xarray.DataArray
-        Non-negative; rows actual, columns predicted, in the order of the labels. A DataArray may have leading dims of
-        the counts too (another prior for each model).
+        Non-negative pseudo-counts, with actual classes in rows and predicted classes in columns, in the order of the
+        labels. A DataArray may also have leading dims of the counts (a different prior for each model).
 
     Raises
     ------
@@ -126,19 +132,19 @@ def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
 
 
 def elicited(*, precision: float, recall: float, accuracy: float, weight: float) -> Prior:
-    """Return the pseudo-counts whose expected precision, recall and accuracy are given.
+    """Return the prior that has the given expected precision, recall and accuracy.
 
     Parameters
     ----------
     precision, recall, accuracy : float
         Expected values, strictly between 0 and 1.
     weight : float
-        How many examples the belief is worth.
+        Weight of the prior, in numbers of examples.
 
     Raises
     ------
     ValueError
-        If no matrix has these three values: it would need a negative share of true negatives.
+        If no matrix has these three values, because the proportion of true negatives would be negative.
 
     Notes
     -----
@@ -169,12 +175,12 @@ def elicited(*, precision: float, recall: float, accuracy: float, weight: float)
 
 
 def rate(a: float, b: float) -> Prior:
-    """Return Beta(a, b) put straight on each rate, whatever cells it is made of.
+    """Return a Beta(a, b) prior on each rate directly, whichever cells the rate is computed from.
 
-    The convention of Goutte & Gaussier (2005) and of bob.measure. It agrees with a Dirichlet for precision, recall and
-    specificity and differs for others (accuracy, Jaccard, F1). There is no prior of the whole matrix behind it, so what
-    needs the whole matrix (MCC, draws, prediction) raises. (a, b) sits on the rate of which more is better: fpr gets
-    Beta(b, a).
+    This is the convention of Goutte & Gaussier (2005) and of bob.measure. It agrees with a Dirichlet prior for
+    precision, recall and specificity and differs for other metrics (accuracy, Jaccard, F1). It is not derived from a
+    prior of the whole matrix, so anything that needs the whole matrix (MCC, draws, prediction) raises. Beta(a, b)
+    applies to rates of which greater values are better; for their complements, such as fpr, the prior is Beta(b, a).
 
     Examples
     --------
@@ -207,7 +213,7 @@ PRESETS = {preset.__name__: preset for preset in (flat, jeffreys, perks, haldane
 
 
 def resolve(prior: str | Prior | None, classes: int) -> Prior:
-    """Return a prior given itself, its name, or None for the default of a number of classes."""
+    """Return the prior specified by a `Prior`, a name, or None for the default for a number of classes."""
     if isinstance(prior, Prior):
         return prior
     if prior is None:

@@ -1,16 +1,17 @@
-"""PyMC models of confusion matrices, one file a model, to read, copy and change.
+"""PyMC models of confusion matrices, one file per model, to read, copy and change.
 
-`names` lists the models and `table` says what each is of and which data it takes. A model is a file of this folder
-whose name has no leading underscore. Its docstring has the story and the mathematics with their source. It defines
+`names` lists the models, and `table` describes each model and the data that it takes. A model is a file in this folder
+whose name has no leading underscore. Its docstring describes the setting and the mathematics, with their source. It
+defines
 
 ``PRIORS``
     The default priors, by name.
 ``build(data, priors, **options)``
-    Returns a `pymc.Model` with labelled dims, all that depends on the values of the data in `pymc.Data`, and a variable
-    ``cells`` (…, actual, predicted) if it is of a confusion matrix.
+    Returns a `pymc.Model` with labelled dims, in which everything that depends on the values of the data is
+    `pymc.Data`, and which has a variable ``cells`` (…, actual, predicted) if it models a confusion matrix.
 ``DATA``
-    What `bayesperf.fit` takes for this model: ``"counts"``, ``"paired counts"``, ``"transitions"``, ``"fold scores"``
-    or ``"scores of two classes"``.
+    The kind of data that `bayesperf.fit` takes for this model: ``"counts"``, ``"paired counts"``, ``"transitions"``,
+    ``"fold scores"`` or ``"scores of two classes"``.
 
 and, where they apply,
 
@@ -18,19 +19,19 @@ and, where they apply,
     How `bayesperf.fit` checks the options of ``build``, by name: a tuple of the allowed values, or one of ``"dim of
     groups"``, ``"covariates of groups"``, ``"repeats of folds"``, ``"positive number"`` and ``"probability"``.
 ``DIMS``
-    Dims that the model adds, by which no dim of the data may be called.
+    Dims that the model adds; no dim of the data may have one of these names.
 ``ESTIMAND``
-    What a posterior of the cells is of; ``{dim}`` stands for the option of that name.
+    A description of the quantity that the cells represent; ``{dim}`` stands for the option of that name.
 ``REFUSAL``
     Why the cells cannot predict new examples.
 ``TARGET_ACCEPT``
-    The acceptance rate that NUTS aims at.
+    The target acceptance rate of NUTS.
 ``recover(posterior, data, rng, **options)``
-    Draws what was integrated out of the model.
+    Draws the parameters that were integrated out of the model.
 ``log_likelihood(posterior, data, **options)``
     Returns the log-likelihood of the units of cross-validation.
 ``exact(data, priors, rngs, size, **options)``
-    Draws from the posterior where it has a closed form, each matrix by a generator of its own.
+    Draws from the posterior if it has a closed form, using a separate generator for each matrix.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def names() -> list[str]:
 
 
 def table() -> pd.DataFrame:
-    """Return every model with the data it takes, its options, and the first line of its documentation, a row each."""
+    """Return a table of all models: the data they take, their options and the first lines of their documentation."""
     import inspect
 
     import pandas as pd
@@ -79,7 +80,7 @@ def table() -> pd.DataFrame:
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Import a model's file when it is first used, because PyMC is imported with it."""
+    """Import a model on first use, because importing it imports PyMC."""
     if name in names():
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

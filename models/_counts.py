@@ -1,4 +1,4 @@
-"""Labelled counts: their coordinates, their positive class, and the log-likelihood of single examples."""
+"""Helpers for labelled counts: coordinates, the positive class, and the log-likelihood of single examples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def coords(data: xr.DataArray) -> dict[str, Any]:
 
 
 def positive(data: xr.DataArray) -> int:
-    """Return the position of the positive class, which the attribute ``pos_label`` of binary counts names."""
+    """Return the position of the positive class, given by the attribute ``pos_label`` of binary counts."""
     labels = data["actual"].values.tolist()
     if len(labels) != 2:
         raise ValueError(f"data: this model is of two classes; there are {len(labels)}. See the model 'groups'.")
@@ -31,8 +31,8 @@ def positive(data: xr.DataArray) -> int:
 def per_example(probabilities: xr.DataArray, counts: xr.DataArray) -> xr.DataArray | None:
     """Return the log-likelihood of each example, (chain, draw, example), from the probability of each kind of example.
 
-    Examples of one kind have the same likelihood, so its values are repeated as often as the kind was seen. None if
-    there are more than `MOST_VALUES`.
+    Examples of the same kind have the same likelihood, which is repeated as often as the kind was observed. The result
+    is None if there are more than `MOST_VALUES` values.
     """
     kinds = [dim for dim in probabilities.dims if dim not in ("chain", "draw")]
     seen = counts.transpose(*kinds).values.ravel()

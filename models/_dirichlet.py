@@ -1,4 +1,4 @@
-"""Counts of a row whose probabilities are Dirichlet, and draws of such probabilities."""
+"""The Dirichlet-multinomial distribution of the counts in a row, and draws from Dirichlet distributions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pytensor.tensor import gammaln
 
 
 class _DirichletMultinomialRV(DirichletMultinomialRV):  # type: ignore[misc]
-    """PyMC's random variable; a type of its own because PyMC looks up densities by type."""
+    """PyMC's random variable as a separate type, because PyMC looks up densities by type."""
 
 
 class DirichletMultinomial(pm.DirichletMultinomial):  # type: ignore[misc]
-    """`pymc.DirichletMultinomial`, with its density up to the multinomial coefficient.
+    """`pymc.DirichletMultinomial` with a density that omits the multinomial coefficient.
 
-    The coefficient depends on the counts alone, so no posterior depends on it. Where counts are `pymc.Data` a sampler
-    would compute it again at every step, which is a third of the log-gamma functions.
+    The coefficient depends only on the counts, so no posterior depends on it. If the counts are `pymc.Data`, a sampler
+    would compute it again at every step, which would be a third of all log-gamma evaluations.
     """
 
     rv_type = _DirichletMultinomialRV
@@ -31,10 +31,11 @@ class DirichletMultinomial(pm.DirichletMultinomial):  # type: ignore[misc]
 
 
 def concentration(dispersion: Any) -> Any:
-    """Return the concentration κ = 1/ρ − 1 of a dispersion ρ.
+    """Return the concentration κ = 1/ρ − 1 for a dispersion ρ.
 
-    A dispersion below 1e-8 counts as 1e-8, at which groups are alike: differences of log-gamma functions of κ > 1e8
-    lose their digits, and a sampler that strays there finds densities that are too high, and stays.
+    A dispersion below 1e-8 is replaced by 1e-8, at which groups are practically identical. For κ > 1e8 differences of
+    log-gamma functions lose their significant digits, and a sampler that moves there would find densities that are
+    spuriously high and get stuck.
     """
     return 1 / pm.math.maximum(dispersion, 1e-8) - 1
 

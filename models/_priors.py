@@ -1,4 +1,4 @@
-"""Priors by name: variables with the default prior or the caller's, and the parameters of conjugate priors."""
+"""Priors by name: variables with default or user-defined priors, and the parameters of conjugate priors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def prior_variables(
     Parameters
     ----------
     defaults : mapping
-        Default priors: unnamed distributions, or functions from the number of classes to one.
+        Default priors: unnamed distributions, or functions of the number of classes that return one.
     priors : mapping, optional
         Priors to use instead: unnamed PyMC distributions (``pm.Beta.dist(9, 1)``), PreliZ distributions, or objects
         with ``create_variable(name)``. The prior of a single quantity is repeated, independently, along the dims.
@@ -36,7 +36,7 @@ def prior_variables(
     Raises
     ------
     ValueError
-        If no variable has the name of a prior, or a prior has the wrong shape or support.
+        If the model has no variable of the name of a prior, or a prior has the wrong shape or support.
     """
     instead, absent = dict(priors or {}), dict(unused or {})
     if unknown := [name for name in instead if name not in defaults]:
@@ -73,7 +73,7 @@ def _shape(distribution: Any) -> tuple[int, ...]:
 
 
 def _sized(name: str, distribution: Any, shape: tuple[int, ...], dims: Sequence[str]) -> Any:
-    """Return a distribution in the shape of the dims; one of a single quantity is repeated."""
+    """Return a distribution in the shape of the dims, repeating that of a single quantity."""
     core = distribution.owner.op.ndim_supp
     own, batch = _shape(distribution), shape[: len(shape) - core]
     _check_shape(name, own if len(own) > core else (*batch, *own), shape, dims)
@@ -86,7 +86,7 @@ def _check_shape(name: str, own: tuple[int, ...], shape: tuple[int, ...], dims: 
 
 
 def _check_support(name: str, prior: Any, default: Any) -> None:
-    """Refuse a prior with values that are impossible under the default one."""
+    """Raise if a prior has values that are impossible under the default prior."""
     draws = np.asarray(pm.draw(prior, 500, random_seed=0))
     core = default.owner.op.ndim_supp
     if prior.owner.op.ndim_supp != core:
@@ -106,9 +106,9 @@ def _check_support(name: str, prior: Any, default: Any) -> None:
 
 
 def conjugate_parameters(name: str, prior: Any, family: str) -> np.ndarray:
-    """Return the parameters of a prior of a family along the last axis; refuse a prior of another family.
+    """Return the parameters of a prior along the last axis, and raise if it belongs to another family.
 
-    Those of a Gamma are shape and scale.
+    The parameters of a Gamma distribution are its shape and scale.
     """
     prior = prior.to_pymc() if hasattr(prior, "to_pymc") else prior
     operation: Any = getattr(getattr(prior, "owner", None), "op", None)

@@ -1,4 +1,4 @@
-"""The long-run cells of a chain of (actual, predicted) labels: plain arithmetic, for arrays and tensors alike."""
+"""The stationary cells of a Markov chain of (actual, predicted) labels, for arrays and tensors."""
 
 from typing import Any
 
@@ -11,19 +11,20 @@ def stationary(stay: Any, theta: Any) -> tuple[Any, Any, Any, Any]:
     stay : sequence of 2
         ``stay[g]`` = P(g_t = g | g_{t−1} = g), of the actual label g.
     theta : nested sequences, 2 × 2 × 2
-        ``theta[g][h][j]`` = P(z_t = 1 | g_t = g, g_{t−1} = h, z_{t−1} = j), of the predicted label z. Where a
-        prediction does not see the previous actual label, the same for both h.
+        ``theta[g][h][j]`` = P(z_t = 1 | g_t = g, g_{t−1} = h, z_{t−1} = j), of the predicted label z. It is the same
+        for both h if a prediction does not depend on the previous actual label.
 
     Notes
     -----
-    From state (h, j) to state (g, v) the chain goes with probability T = P(g | h) P(v | g, h, j), and its long-run
-    probabilities w solve w = wT, Σw = 1. With A_hg = P(g | h) and π = πA, that is for x_g = P(g, z = 1) the system
+    The chain moves from state (h, j) to state (g, v) with probability T = P(g | h) P(v | g, h, j), and its long-run
+    probabilities w solve w = wT, Σw = 1. With A_hg = P(g | h) and π = πA, this is equivalent to the system
 
         x_g = Σ_h A_hg [θ_gh0 (π_h − x_h) + θ_gh1 x_h],    g = 0, 1,
 
-    but solved so, digits cancel in a chain that hardly ever leaves a state. Here states are taken out one by one, what
-    went through them being sent straight on, and put back (Grassmann, Taksar & Heyman 1985, Operations Research
-    33:1107). Nothing is subtracted, so that no cell is negative and a small one keeps all its digits.
+    for x_g = P(g, z = 1), but solving that system loses digits by cancellation if the chain rarely leaves a state.
+    Instead, states are eliminated one by one, redirecting the transitions through them, and then restored (Grassmann,
+    Taksar & Heyman 1985, Operations Research 33:1107). This needs no subtraction, so no cell is negative and small
+    cells are accurate to all digits.
 
     Examples
     --------

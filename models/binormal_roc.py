@@ -1,38 +1,38 @@
-"""The binormal ROC curve: scores that are normal in either class.
+"""The binormal ROC curve: scores that are normally distributed in each class.
 
     score | negative ~ Normal(μ_0, σ_0)
     score | positive ~ Normal(μ_1, σ_1)
 
-An example is called positive if its score is at least a threshold. As the threshold moves, recall and false positive
-rate trace the curve
+An example is predicted positive if its score is at least a threshold. As the threshold varies, recall and false
+positive rate trace the curve
 
     recall = Φ(a + b Φ⁻¹(fpr)),    a = (μ_1 − μ_0)/σ_1,    b = σ_0/σ_1,    AUC = Φ(a/√(1 + b²))
 
-which is the same for every increasing function of the scores. So it is enough that some such function makes both
-classes normal; but that function must be applied first: probabilities, which crowd at 0 and 1, are to be given as
-their log-odds. Where the assumption fails the curve is wrong, however many the scores: compare its area with the
-empirical one.
+which is invariant under increasing transformations of the scores. It is therefore sufficient that some increasing
+function makes the scores of both classes normal, but this function must be applied first: probabilities, which
+concentrate near 0 and 1, should be given as their log-odds. If the assumption is violated, the curve is wrong however
+many scores there are; compare its area with the empirical one.
 
-The scores enter in units of the standard deviation within a class (the root of the mean of both variances), counted
-from the middle between the classes. In these units, for either class,
+The scores are measured in units of the standard deviation within a class (the root of the mean of both variances),
+relative to the midpoint between the class means. In these units, for each class,
 
     precision = 1/σ² ~ Gamma(1, 1)
     offset    = μ/σ  ~ Normal(0, 1)
 
-The prior is worth one example of either class for the means and two for the variances, and that of the AUC is uniform:
-given both σ, μ_1 − μ_0 ~ Normal(0, √(σ_0² + σ_1²)), so a/√(1 + b²) ~ Normal(0, 1). The posterior is normal-gamma
-(`exact`).
+The prior has the weight of one example of each class for the means and of two for the variances, and it makes the AUC
+uniform: given both σ, μ_1 − μ_0 ~ Normal(0, √(σ_0² + σ_1²)), so a/√(1 + b²) ~ Normal(0, 1). The posterior is
+normal-gamma (`exact`).
 
 The mean and the scatter of each class are sufficient statistics of its scores:
 
     score_mean    ~ Normal(μ, σ/√n)
     score_scatter ~ σ² χ²_{n−1}
 
-The model has `mean` and `spread` (μ and σ in the units of the scores), `a`, `b` and `auc`. It has no cells, because
-there is no threshold.
+The model has the variables `mean` and `spread` (μ and σ in the units of the scores), `a`, `b` and `auc`. It has no
+cells, because there is no threshold.
 
-Source: Dorfman & Alf (1969), Journal of Mathematical Psychology 6; the posterior: Gelman et al. (2013), Bayesian Data
-Analysis, section 3.3.
+Source: Dorfman & Alf (1969), Journal of Mathematical Psychology 6; for the posterior, Gelman et al. (2013), Bayesian
+Data Analysis, section 3.3.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
     Parameters
     ----------
     data : xarray.DataArray
-        Scores along a dim ``positive``, labelled True where the example is of the positive class; two of each class.
+        Scores along a dim ``positive``, labelled True for examples of the positive class; at least two of each class.
     priors : mapping, optional
-        Instead of `PRIORS`, by name.
+        Priors that replace those of `PRIORS`, by name.
     """
     scores = _sufficient(data)
     variable = prior_variables(PRIORS, priors)
@@ -88,7 +88,7 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
 
 
 class _Sufficient(NamedTuple):
-    """Number, mean and scatter of the scores of each class, (2,), in units of `unit` from `middle`."""
+    """Number, mean and scatter of the scores of each class, (2,), in units of `unit` relative to `middle`."""
 
     examples: np.ndarray
     mean: np.ndarray
@@ -107,7 +107,7 @@ def _sufficient(data: xr.DataArray) -> _Sufficient:
 
 
 def _curve(mean: Any, spread: Any) -> tuple[Any, Any]:
-    """Return a and b of means and standard deviations (…, class), which are arrays or tensors."""
+    """Return a and b for means and standard deviations (…, class), which are arrays or tensors."""
     return (mean[..., 1] - mean[..., 0]) / spread[..., 1], spread[..., 0] / spread[..., 1]
 
 

@@ -1,27 +1,27 @@
-"""Two systems' cross-validated scores on several data sets, and what the next data set will show.
+"""Cross-validated scores of two systems on several data sets, and the prediction for the next data set.
 
-For data set i, d_if = score of the first system − score of the second in fold f of n. Folds share training examples, so
-their differences are correlated, with a given ρ: the fraction of examples tested in a fold.
+For data set i, d_if is the score of the first system minus that of the second in fold f of n. Folds share training
+examples, so their differences are correlated, with a given ρ: the fraction of examples tested in a fold.
 
     d_i ~ Normal(δ_i, σ_i² [(1 − ρ) I + ρ 11ᵀ])
-    δ_i ~ StudentT(ν, δ_0, σ_0)              data sets differ, some widely
+    δ_i ~ StudentT(ν, δ_0, σ_0)              data sets differ, some of them strongly
 
-The mean and the scatter of each data set's folds are sufficient statistics. A Student-t is a normal distribution with a
-random precision; the normal part is integrated out, so that the model samples well whether data sets differ by much or
-by little:
+The mean and the scatter of each data set's folds are sufficient statistics. A Student-t distribution is a normal
+distribution with a random precision; the normal part is integrated out, so that sampling is efficient whether data sets
+differ by much or by little:
 
     w_i       ~ Gamma(ν/2, ν/2)
     mean_i    ~ Normal(δ_0, √(σ_0²/w_i + e_i²)),    e_i² = σ_i² (1 + (n − 1) ρ)/n
     scatter_i ~ σ_i² (1 − ρ) χ²_{n−1}
 
-The differences come back by conjugacy, between the population's mean and the data set's own (`recover`).
+The differences δ_i are then drawn by conjugacy, between the population mean and the mean of the data set (`recover`).
 
-Everything is in units of the typical standard deviation within a data set, so that the priors suit scores from 0 to 1
-as well as percentages; `average`, `spread_of_datasets`, `difference` and `next_difference` are in the units of the
-scores. There are no cells: the data are scores of any metric.
+All quantities are in units of the typical standard deviation within a data set, so that the priors are suitable for
+scores from 0 to 1 as well as for percentages; `average`, `spread_of_datasets`, `difference` and `next_difference` are
+in the units of the scores. The model has no cells, because the data are scores of any metric.
 
-The priors are proper and wide. The source's are uniform: over ±max|d| on δ_0 and up to 1000 standard deviations on σ_0,
-where two or three data sets say almost nothing; they can be given by name.
+The priors are proper and wide. Those of the source are uniform: over ±max|d| for δ_0, and up to 1000 standard
+deviations for σ_0, about which two or three data sets contain almost no information; they can be specified by name.
 
 Source: Corani, Benavoli, Demšar, Mangili & Zaffalon (2017), Machine Learning 106, section 3.
 """
@@ -46,13 +46,16 @@ PRIORS = {
     "center": pm.Normal.dist(0, 5),
     "spread": pm.HalfStudentT.dist(3, 2.5),
     "noise": pm.LogNormal.dist(0, 1),
-    # The source has hyperpriors on both parameters; Gamma(1.5, 0.055) is about their middle.
+    # The source has hyperpriors on both parameters; Gamma(1.5, 0.055) is near their centre.
     "tail": pm.Gamma.dist(1.5, 0.05),
 }
 
 
 class _Standardised(Transform):  # type: ignore[misc]
-    """√α log w of a weight w ~ Gamma(α, α): its standard deviation is about 1 for every α, so there is no funnel."""
+    """The transform √α log w of a weight w ~ Gamma(α, α).
+
+    Its standard deviation is about 1 for every α, which avoids a funnel.
+    """
 
     name = "standardised"
 
@@ -74,11 +77,11 @@ def build(
     Parameters
     ----------
     data : xarray.DataArray
-        Scores, dims ``dataset``, ``model`` (two) and ``fold``.
+        Scores with dims ``dataset``, ``model`` (of size two) and ``fold``.
     priors : mapping, optional
-        Instead of `PRIORS`, by name.
+        Priors that replace those of `PRIORS`, by name.
     test_fraction : float, optional
-        Fraction of a data set's examples that a fold tests; by default 1/(number of folds). For repeated
+        Fraction of a data set's examples that each fold tests; by default 1/(number of folds). For repeated
         cross-validation with k folds it is 1/k.
     """
     correlation, of_mean, degrees = _folds(data, test_fraction)
@@ -104,7 +107,7 @@ def build(
 
 
 def _folds(data: xr.DataArray, test_fraction: float | None) -> tuple[float, float, int]:
-    """Return ρ, the variance of the folds' mean relative to a fold's, and the degrees of freedom of the scatter."""
+    """Return ρ, the variance of the mean over folds relative to a fold's, and the degrees of freedom of the scatter."""
     n = data.sizes["fold"]
     correlation = 1 / n if test_fraction is None else test_fraction
     return correlation, (1 + (n - 1) * correlation) / n, n - 1
@@ -121,10 +124,10 @@ def _sufficient(data: xr.DataArray) -> tuple[float, xr.DataArray, xr.DataArray]:
 def recover(
     posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, *, test_fraction: float | None = None
 ) -> dict[str, xr.DataArray]:
-    """Draw the ``difference`` of each data set, and ``next_difference``, that of a new one."""
+    """Draw the ``difference`` of each data set and the ``next_difference`` of a new one."""
     unit = posterior["spread_of_datasets"] / posterior["spread"]
     mean, variance = posterior["center"], posterior["spread"] ** 2 / posterior["weight"]
-    if data.any():  # For draws of the prior all scores are 0: nothing was observed.
+    if data.any():  # For draws from the prior all scores are 0, which means that nothing was observed.
         _, of_mean, _ = _folds(data, test_fraction)
         weight = variance / (variance + of_mean * posterior["noise"] ** 2)
         mean, variance = mean + weight * (_sufficient(data)[1] - mean), variance * (1 - weight)
@@ -137,10 +140,11 @@ def recover(
 
 
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, test_fraction: float | None = None) -> xr.DataArray:
-    """Return the log-likelihood of each data set's mean and scatter, in units of the typical deviation.
+    """Return the log-likelihood of each data set's mean and scatter, in units of the typical standard deviation.
 
-    The data set's own difference and weight are integrated out, because they are left out with it: the weight by the
-    trapezoidal rule, with points that are dense where the density of the standardised weight is steep.
+    The difference and weight of a data set are integrated out, because they are unknown if it is left out. The weight
+    is integrated by the trapezoidal rule, with points that are dense where the density of the standardised weight is
+    steep.
     """
     correlation, of_mean, degrees = _folds(data, test_fraction)
     _, mean, squares = _sufficient(data)

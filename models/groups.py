@@ -1,30 +1,31 @@
 """Groups that share a population: folds, sites, images, documents, annotators.
 
-The story. A classifier is judged on several groups of examples. Its rates differ from group to group, by more than
-chance or by no more; how much is learnt from the groups. Few or small groups say little of it, so its prior matters,
-and depends on what the groups are: random folds of one data set differ little, sites or patients more.
+Setting. A classifier is evaluated on several groups of examples. Its rates may differ between groups by more than
+chance; how much they differ is estimated from the groups. Few or small groups contain little information about this,
+so its prior matters, and depends on the kind of groups: random folds of one data set differ little, sites or patients
+differ more.
 
-The model, for group f and actual class i, of which N_fi examples were predicted as class j C_fij times:
+Model. For group f and actual class i with N_fi examples, of which C_fij were predicted as class j:
 
     C_fi·  ~ Multinomial(N_fi, φ_fi)              predictions in a group
-    φ_fi   ~ Dirichlet(κ_i φ_i)                   a group's rates, about the population's
-    φ_i    ~ Dirichlet(2/K, …)                    rates: flat for two classes, as light for more
+    φ_fi   ~ Dirichlet(κ_i φ_i)                   rates of a group, centred on the population rates
+    φ_i    ~ Dirichlet(2/K, …)                    rates: flat for two classes, of the same weight for more
     ρ_i    = 1/(1 + κ_i) ~ Beta(1, 24) or (1, 9)  dispersion: correlation of two examples of a group
 
-The group rates are integrated out, C_fi· ~ DirichletMultinomial(N_fi, κ_i φ_i): that form samples without divergences
-where others fail, and the rates come back by conjugacy, φ_fi ~ Dirichlet(κ_i φ_i + C_fi·) (`recover`). Rows have a
-dispersion each, and the class totals N_fi are given, because stratified folds fix them.
+The group rates are integrated out, C_fi· ~ DirichletMultinomial(N_fi, κ_i φ_i). This form samples without divergences
+where others fail, and the rates are then drawn by conjugacy, φ_fi ~ Dirichlet(κ_i φ_i + C_fi·) (`recover`). Each row
+has its own dispersion, and the model conditions on the class totals N_fi, because stratified folds fix them.
 
-Prevalence stands apart. The pooled totals give `prevalence`, for the population's and the groups' cells. The totals
-of the groups give `prevalence_mean` and `prevalence_dispersion`, by the same model, for the prevalence of a new
-group.
+Prevalence is modelled separately. The pooled totals determine `prevalence`, which is used for the cells of the
+population and of the groups. The totals of the groups determine `prevalence_mean` and `prevalence_dispersion`, by the
+same model, for the prevalence of a new group.
 
-Repeated cross-validation scores every example once a repeat. `repeats` takes the likelihood to the power 1/repeats, so
-that every example counts once; such a likelihood cannot be simulated from.
+Repeated cross-validation scores every example once per repeat. With `repeats` the likelihood is raised to the power
+1/repeats, so that every example counts once; such a likelihood cannot be simulated from.
 
 Source: Griffiths (1973), Biometrics 29, for two classes; Mosimann (1962), Biometrika 49. The priors of the dispersion
-were chosen for the coverage of the intervals: 93–97 % where folds are random and examples at least 50, or sites as
-different as a standard deviation of 0.5 on the logit.
+were chosen for the coverage of the intervals: 93–97 % for random folds with at least 50 examples, or for sites
+that differ by a standard deviation of 0.5 on the logit scale.
 """
 
 from __future__ import annotations
@@ -49,13 +50,13 @@ OPTIONS = {
     "design": ("joint", "by_actual"),
 }
 ESTIMAND = "Posterior of the metric at the population mean over {dim}s"
-# The samplers' own default. With the group rates integrated out there is no funnel that would need smaller steps.
+# The default of the samplers: with the group rates integrated out there is no funnel that would need smaller steps.
 TARGET_ACCEPT = 0.8
 DISPERSION = {"random": pm.Beta.dist(1, 24), "clusters": pm.Beta.dist(1, 9)}
 PRIORS = {
     "rates": lambda classes: pm.Dirichlet.dist(np.full(classes, 2 / classes)),
     "dispersion": DISPERSION["random"],
-    # The row totals of a flat prior on the cells.
+    # The distribution of the row totals under a flat prior on the cells.
     "prevalence": lambda classes: pm.Dirichlet.dist(np.full(classes, 2.0)),
     "prevalence_mean": lambda classes: pm.Dirichlet.dist(np.full(classes, 2.0)),
     "prevalence_dispersion": DISPERSION["random"],
@@ -76,17 +77,17 @@ def build(
     Parameters
     ----------
     data : xarray.DataArray
-        Counts; dims before the group's (systems) have parameters of their own.
+        Counts; each element of the dims before that of the groups (systems) has its own parameters.
     priors : mapping, optional
-        Instead of `PRIORS`, by name.
+        Priors that replace those of `PRIORS`, by name.
     dim : str
         The dim of the groups.
     groups : {"random", "clusters"}
-        What they are: random folds of one data set, or sites, subjects, days.
+        Kind of groups: random folds of one data set ("random"), or sites, subjects or days ("clusters").
     repeats : int
-        How often each example was scored; `dim` then has the folds of all repeats.
+        Number of times that each example was scored; `dim` then contains the folds of all repeats.
     design : {"joint", "by_actual"}
-        Whether the data tell the prevalence, or the class totals were fixed.
+        Whether the data are informative about prevalence ("joint"), or the class totals were fixed ("by_actual").
     """
     counts = data.transpose(..., dim, "actual", "predicted")
     systems = [str(d) for d in counts.dims[:-3]]
@@ -121,7 +122,7 @@ def build(
 
 
 def observe(name: str, values: xr.DataArray, distribution: Any, parameters: Mapping[str, Any], repeats: int) -> None:
-    """Add the likelihood of counts given their totals, to the power 1/repeats."""
+    """Add the likelihood of counts given their totals, raised to the power 1/repeats."""
     dims = [str(d) for d in values.dims]
     observed = pm.Data(f"{name}_data", values.values, dims=dims)
     if repeats == 1:
@@ -134,7 +135,7 @@ def observe(name: str, values: xr.DataArray, distribution: Any, parameters: Mapp
 def recover(
     posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, *, dim: str = "fold", **_: Any
 ) -> dict[str, xr.DataArray]:
-    """Draw what was integrated out: ``cells_group`` of the observed groups and ``cells_new`` of a new one."""
+    """Draw what was integrated out: ``cells_group`` for the observed groups and ``cells_new`` for a new one."""
     weights = (1 / posterior["dispersion"] - 1) * posterior["rates"]
     class_weights = (1 / posterior["prevalence_dispersion"] - 1) * posterior["prevalence_mean"]
     observed = posterior["prevalence"] * _dirichlet(rng, weights + data, "predicted")
@@ -152,7 +153,7 @@ def _dirichlet(rng: np.random.Generator, concentration: xr.DataArray, dim: str) 
 
 
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, **_: Any) -> xr.DataArray:
-    """Return the log-likelihood of each group's predictions, given its class totals: the unit left out is a group."""
+    """Return the log-likelihood of each group's predictions given its class totals, for leave-one-group-out."""
     weights = (1 / posterior["dispersion"].clip(min=1e-8) - 1) * posterior["rates"]
     cells = _gammaln(weights + data) - _gammaln(weights) - _gammaln(data + 1.0)
     kappa, totals = weights.sum("predicted"), data.sum("predicted")

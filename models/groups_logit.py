@@ -1,21 +1,22 @@
 """Groups of two classes whose rates vary on the logit scale: covariates, and correlated recall and specificity.
 
-The story is that of `groups`. Here a group's prevalence, recall and specificity are logit-normal about the
-population's,
+The setting is that of `groups`. Here the prevalence, recall and specificity of a group are logit-normal about those of
+the population,
 
     logit(rate_f) = μ + x_f·β + τ z_f,    z_f ~ Normal(0, 1)
-    μ ~ Logistic(0, 1)                    uniform on the rate itself, so no groups' spread meets Beta(1, 1)
+    μ ~ Logistic(0, 1)                    uniform on the rate, so without group variation the prior is Beta(1, 1)
     τ ~ HalfNormal(0.5) or HalfNormal(1)  random folds or clusters
 
-with successes binomial in each group. Deviations z are the parameters that are sampled ("non-centred"): with small
-groups the rates themselves are not. Covariates x of the groups (year, scanner, language: centre them) shift the
-rates.
+with binomial successes in each group. The sampled parameters are the deviations z ("non-centred"), because the rates of
+small groups are hard to sample directly. Covariates x of the groups (year, scanner, language), which should be centred,
+shift the rates.
 
-Recall and specificity deviate independently unless ``lkj=η`` asks for their correlation, ρ ~ LKJ(η), which for two is
-ρ = 2B − 1, B ~ Beta(η, η). Fewer than ten groups with hundreds of examples a class do not tell it: compare its
-posterior with its prior.
+Recall and specificity deviate independently unless ``lkj=η`` adds their correlation, ρ ~ LKJ(η), which for two
+variables is ρ = 2B − 1, B ~ Beta(η, η). Fewer than ten groups with hundreds of examples per class do not determine
+this correlation: compare its posterior with its prior.
 
-`cells` are of the population of groups: the mean of each rate over it, by Gauss–Hermite quadrature, at covariates 0.
+`cells` describe the population of groups: they are computed from the population mean of each rate, by Gauss–Hermite
+quadrature, at covariates 0.
 
 Source: Brodersen et al. (2012), JMLR 13; the form without correlation is a binomial mixed model for each rate.
 """
@@ -75,15 +76,15 @@ def build(
     data : xarray.DataArray
         Counts; the attribute ``pos_label`` is the positive class. Systems along other dims are independent.
     priors : mapping, optional
-        Instead of `PRIORS`, by name.
+        Priors that replace those of `PRIORS`, by name.
     dim : str
         The dim of the groups.
     groups : {"random", "clusters"}
-        What they are: random folds of one data set, or sites, subjects, days.
+        Kind of groups: random folds of one data set ("random"), or sites, subjects or days ("clusters").
     lkj : float, optional
-        Concentration η of the correlation of recall and specificity; none by default.
+        Concentration η of the correlation of recall and specificity; by default there is no correlation.
     covariates : xarray.DataArray, optional
-        Dims `dim` and ``covariate``.
+        Covariates with dims `dim` and ``covariate``.
     """
     counts = data.transpose(..., dim, "actual", "predicted")
     systems = [str(d) for d in counts.dims[:-3]]
@@ -139,10 +140,11 @@ def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator,
 def log_likelihood(
     posterior: xr.Dataset, data: xr.DataArray, *, dim: str = "fold", covariates: xr.DataArray | None = None, **_: Any
 ) -> xr.DataArray:
-    """Return the log-likelihood of each group's predictions, given its class totals: the unit left out is a group.
+    """Return the log-likelihood of each group's predictions given its class totals, for leave-one-group-out.
 
-    A group's own deviations are integrated out, because they are unknown for a group left out: by Gauss–Hermite
-    quadrature about the mode. Of two correlated deviations, that of specificity is integrated given that of recall.
+    The deviations of a group are integrated out, because they are unknown if the group is left out, by Gauss–Hermite
+    quadrature centred at the mode. If the two deviations are correlated, that of specificity is integrated conditional
+    on that of recall.
     """
     successes, trials = outcomes(data)
     location, spread = posterior["location"], posterior["spread"]
@@ -168,7 +170,7 @@ def _nodes(
 ) -> tuple[xr.DataArray, xr.DataArray]:
     """Return nodes z and log weights of an expectation over a standard normal times a binomial likelihood.
 
-    The nodes lie about the mode of the product, which is log-concave in z, in the scale of its curvature there.
+    The nodes are centred at the mode of the product, which is log-concave in z, and scaled by its curvature there.
     """
     z = 0.0 * (location + spread + trials)
     for _ in range(30):

@@ -1,24 +1,25 @@
 """Dependent examples: sequences of (actual, predicted) labels as a Markov chain.
 
-The story. Frames of a video, days, turns of a conversation: the actual label stays for a while, and a prediction
-follows the last one. A hundred such examples say less than a hundred independent ones. For actual label g_t and
-prediction z_t,
+Setting. In frames of a video, days, or turns of a conversation the actual label persists for a while, and a prediction
+depends on the previous one. A hundred such examples are less informative than a hundred independent ones. For actual
+label g_t and prediction z_t,
 
     P(g_t = g | g_{t−1} = g)          = a_g    `stay`
     P(z_t = 1 | g_t = g, z_{t−1} = j) = θ_gj   `predict_second`, label 1 being the second of the two
 
-The likelihood needs only the counts of transitions. Of n_g· steps from g, n_gg stayed; of m_gj steps to actual
-label g from prediction j, m_gj1 predicted the second label; all are binomial. `cells` is the chain's stationary
-distribution: the share of each pair of labels in the long run, whose metrics are the system's.
+The likelihood depends only on the counts of transitions. Of n_g· steps from g, n_gg stayed in g; of m_gj steps to
+actual label g from prediction j, m_gj1 predicted the second label; all of these counts are binomial. `cells` is the
+stationary distribution of the chain: the long-run proportion of each pair of labels, from which the metrics of the
+system are computed.
 
-Several sequences share the parameters. With ``sequences="varying"`` each has its own a_g, Beta-distributed about the
-population's with dispersion ρ_g (as in `groups`, integrated out, and drawn back for `cells_group`): how long a label
-stays differs from video to video, what the classifier makes of it does not. `cells` is then the chain of the
-population's a_g.
+All sequences have the same parameters by default. With ``sequences="varying"`` each sequence has its own a_g,
+Beta-distributed about that of the population with dispersion ρ_g (integrated out as in `groups`, and drawn afterwards
+for `cells_group`): the persistence of labels differs from video to video, but the behaviour of the classifier does not.
+`cells` is then the stationary distribution for the a_g of the population.
 
-With Beta priors and shared parameters the posterior is exact: `exact`, and `bayesperf.sequences`.
+With Beta priors and common parameters the posterior is exact; see `exact` and `bayesperf.sequences`.
 
-Source: the likelihood separates over transition counts as in Anderson & Goodman (1957), Annals of Mathematical
+Source: the likelihood factorises over transition counts as in Anderson & Goodman (1957), Annals of Mathematical
 Statistics 28.
 """
 
@@ -55,9 +56,9 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, sequen
     ----------
     data : xarray.DataArray
         Counts of the transitions from one pair of labels to the next, with dims (sequence, actual_before,
-        predicted_before, actual, predicted); two labels.
+        predicted_before, actual, predicted), for two labels.
     priors : mapping, optional
-        Instead of `PRIORS`, by name.
+        Priors that replace those of `PRIORS`, by name.
     sequences : {"same", "varying"}
         Whether the actual labels persist equally in all sequences.
     """
@@ -87,7 +88,7 @@ def _observe(name: str, successes: xr.DataArray, trials: xr.DataArray, distribut
 
 
 def _outcomes(data: xr.DataArray) -> tuple[xr.DataArray, ...]:
-    """Return stays and steps from each actual label, and predictions of the second label and of either."""
+    """Return the counts of stays and steps per actual label, of predictions of the second label, and of predictions."""
     sequence, before, *_ = (str(d) for d in data.dims)
     moves = data.sum(["predicted_before", "predicted"])
     same = moves[before].values[:, None] == moves["actual"].values
@@ -98,13 +99,13 @@ def _outcomes(data: xr.DataArray) -> tuple[xr.DataArray, ...]:
 
 
 def _cells(stay: Any, predict_second: Any) -> list[Any]:
-    """Return the stationary cells, row by row, of arrays or tensors whose last dims are those of the parameters."""
+    """Return the stationary cells, row by row, for arrays or tensors whose last dims are those of the parameters."""
     theta = [[[predict_second[..., g, j] for j in (0, 1)]] * 2 for g in (0, 1)]
     return list(stationary([stay[..., 0], stay[..., 1]], theta))
 
 
 def _table(stay: xr.DataArray, predict_second: xr.DataArray) -> xr.DataArray:
-    """Return the stationary table of labelled parameters; `stay` may vary between sequences."""
+    """Return the stationary table for labelled parameters; `stay` may vary between sequences."""
     leading = [d for d in stay.dims if d != "actual"]
     stay = stay.transpose(*leading, "actual")
     theta = predict_second.broadcast_like(stay).transpose(*leading, "actual", "predicted_before")
@@ -137,7 +138,10 @@ def exact(
 def recover(
     posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, *, sequences: str = "same"
 ) -> dict[str, xr.DataArray]:
-    """Draw what was integrated out if sequences vary: ``cells_group`` of these and ``cells_new`` of a new one."""
+    """Draw the cells that were integrated out if sequences vary.
+
+    These are ``cells_group`` of the observed sequences and ``cells_new`` of a new one.
+    """
     if sequences == "same":
         return {}
     stays, steps, *_ = _outcomes(data)
@@ -152,12 +156,12 @@ def recover(
 
 
 def _beta(rng: np.random.Generator, a: xr.DataArray, b: xr.DataArray) -> xr.DataArray:
-    # A chain with a label that never ends has no unique stationary table.
+    # If a label persists forever, the stationary distribution of the chain is not unique.
     return a.copy(data=np.clip(rng.beta(a.values, b.transpose(*a.dims).values), 1e-12, 1 - 1e-12))
 
 
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, sequences: str = "same") -> xr.DataArray | None:
-    """Return the log-likelihood of each step given the one before; of each sequence if they vary."""
+    """Return the log-likelihood of each step given the previous one, or of each sequence if sequences vary."""
     sequence, before, *_ = (str(d) for d in data.dims)
     rates = posterior["predict_second"]
     prediction = xr.concat([1 - rates, rates], "predicted").assign_coords(predicted=data["predicted"].values)

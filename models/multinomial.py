@@ -1,15 +1,16 @@
-"""Every confusion matrix by itself: multinomial counts with a Dirichlet prior.
+"""Independent confusion matrices: multinomial counts with a Dirichlet prior.
 
     C ~ Multinomial(N, θ)
     θ ~ Dirichlet(α)
 
-θ are the K × K cell probabilities, in the model as `shares` along one dim ``cell`` (row by row) and as the table
-`cells`. The default α is that of the closed form: 1 in every cell of two classes (flat), 1 in all for more (Perks).
-The posterior is Dirichlet(α + C) exactly (`exact`): take this model where the prior is another, or as a first one to
-change.
+θ are the K × K cell probabilities, which the model contains as `shares` along one dim ``cell`` (row by row) and as the
+table `cells`. The default α is that of the closed form: 1 in every cell for two classes (flat), and 1 in total for more
+(Perks). The posterior is exactly Dirichlet(α + C) (`exact`): use this model with another prior, or as a starting point
+for your own.
 
-Weights far below 1 make long tails of cells never seen: with ten classes NUTS gives metrics right, but such a cell's
-own share is so small, and so slow to explore, that R̂ says so. The closed form has no such trouble.
+Weights far below 1 give the probabilities of unobserved cells long tails: with ten classes NUTS computes metrics
+correctly, but the probability of such a cell is so small, and explored so slowly, that R̂ reports it. The closed form
+does not have this problem.
 
 Source: Caelen (2017), A Bayesian interpretation of the confusion matrix, section 3.
 """

@@ -1,12 +1,13 @@
-"""Two systems on the same examples: their joint cells.
+"""Joint cells of two systems that were evaluated on the same examples.
 
-    C ~ Multinomial(N, θ)         C_iab examples of actual class i, called a by one system and b by the other
+    C ~ Multinomial(N, θ)         C_iab examples of actual class i, predicted a by one system and b by the other
     θ ~ Dirichlet(α/K, …)
 
-Systems judged on the same examples err together, so the difference of their metrics is better known than from each
-one's table. The weight of each joint cell is the Kth part of what a cell of one system's table has, so each system's
-own posterior is that of its own table: flat for two classes, Perks for more. `cells` has both margins, along a dim
-``model``; `shares` are the joint cells, along one dim ``cell``. The posterior is Dirichlet exactly (`exact`).
+Systems evaluated on the same examples tend to make errors on the same ones, so the difference of their metrics is known
+more precisely than from their separate tables. The weight of each joint cell is 1/K of the weight of a cell in the
+table of one system, so the marginal posterior of each system is that of its own table: flat for two classes, Perks for
+more. `cells` has both margins, along a dim ``model``; `shares` are the joint cells, along one dim ``cell``. The
+posterior is exactly Dirichlet (`exact`).
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
     Parameters
     ----------
     data : xarray.DataArray
-        Counts (actual, predicted_a, predicted_b); the attribute ``names`` has the names of the two systems.
+        Counts (actual, predicted_a, predicted_b); the attribute ``names`` contains the names of the two systems.
     priors : mapping, optional
-        Instead of `PRIORS`, by name; the K³ joint cells in the order of the data's dims.
+        Priors that replace those of `PRIORS`, by name; the K³ joint cells are in the order of the dims of the data.
     """
     flat = data.values.ravel()
     labels = coords(data) | {"model": names(data), "predicted": data["actual"].values, "cell": np.arange(flat.size)}
@@ -56,7 +57,7 @@ def names(data: xr.DataArray) -> list[str]:
 
 
 def _margins(joint: Any) -> list[Any]:
-    """Return the table of each system from joint cells (…, actual, predicted_a, predicted_b)."""
+    """Return the tables of both systems from joint cells (…, actual, predicted_a, predicted_b)."""
     return [joint.sum(-1), joint.sum(-2)]
 
 

@@ -4,10 +4,11 @@
     TP ~ Binomial(P, recall)
     TN ~ Binomial(N − P, specificity)
 
-The default priors are together the flat Dirichlet on the four cells, which is Beta(2, 2) on prevalence and Beta(1, 1)
-on recall and specificity, independently; so the posterior is then Dirichlet(1 + C). Here knowledge of one rate is put
-on that rate: a screening programme's prevalence, a device's specificity. If the test set was made with so many of
-each class, it says nothing of prevalence (``design="by_actual"``), and the prior does.
+Together the default priors are the flat Dirichlet on the four cells, which is Beta(2, 2) on prevalence and Beta(1, 1)
+on recall and specificity, independently; the posterior is then Dirichlet(1 + C). With this model, prior knowledge of a
+single rate can be specified for that rate: the prevalence in a screening programme, the specificity of a device. If the
+numbers of examples of each class were fixed (``design="by_actual"``), the data are not informative about prevalence,
+which is then determined by its prior.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, design
     data : xarray.DataArray
         Counts; the attribute ``pos_label`` is the positive class.
     priors : mapping, optional
-        Instead of `PRIORS`, by name.
+        Priors that replace those of `PRIORS`, by name.
     design : {"joint", "by_actual"}
-        Whether the data tell the prevalence, or the class totals were fixed.
+        Whether the data are informative about prevalence ("joint"), or the class totals were fixed ("by_actual").
     """
     counts = data.transpose(..., "actual", "predicted")
     leading = [str(d) for d in counts.dims[:-2]]
@@ -70,7 +71,7 @@ def outcomes(counts: xr.DataArray) -> tuple[dict[str, xr.DataArray], dict[str, x
 
 
 def cells(rates: Mapping[str, Any], positive: int) -> Any:
-    """Return the cells of three rates, arrays or tensors, as a table in the order of the labels."""
+    """Return the cells for three rates, which are arrays or tensors, as a table in the order of the labels."""
     is_positive, same = np.eye(2)[positive], np.eye(2)
     prevalence, recall, specificity = (rates[name][..., None] for name in PRIORS)
     of_class = prevalence * is_positive + (1 - prevalence) * (1 - is_positive)
@@ -104,6 +105,6 @@ def exact(
 
 
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, design: str = "joint") -> xr.DataArray | None:
-    """Return the log-likelihood of each example; of its prediction alone if the class totals were fixed."""
+    """Return the log-likelihood of each example, or of its prediction only if the class totals were fixed."""
     cells = posterior["cells"]
     return per_example(cells if design == "joint" else cells / cells.sum("predicted"), data)

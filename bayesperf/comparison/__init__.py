@@ -1,1 +1,1 @@
-"""Comparing systems: on counts, on the same examples, on folds and on several data sets."""
+"""Comparison of systems: from counts, on the same examples, over folds and over several data sets."""

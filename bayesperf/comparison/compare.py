@@ -1,4 +1,4 @@
-"""Comparing systems: is one better than another, by how much, and would it matter."""
+"""Comparison of systems: whether one is better than another, by how much, and whether the difference matters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 
 __all__ = ["Comparison", "compare", "compare_predictions"]
 
-# What figures of a comparison are called along their last dim, and columns of its summary.
+# Names of dims in the results of a comparison, and of columns in its summary.
 _RESERVED = ("pair", "rope", "rank", "a", "b")
 
 
@@ -52,32 +52,33 @@ def compare(
     random_seed: Any = 0,
     **options: Any,
 ) -> Comparison:
-    """Compare systems: the difference of a metric, a − b, and the probabilities that follow from it.
+    """Compare systems by the difference of a metric, a − b, and the probabilities derived from it.
 
     Parameters
     ----------
     a : Posterior, DataTree, PairedConfusionMatrix, ConfusionMatrix or DataArray
-        One of two systems; or, with `b` left out, all of them along `dim`. Counts are of systems judged on the same
-        examples: a PairedConfusionMatrix, or ``ConfusionMatrix.from_predictions(..., example=ids)``. Posteriors are of
-        systems judged apart. A DataArray holds cross-validated scores (dataset, model, fold), for ``dim="dataset"``.
+        The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems evaluated on
+        the same examples: a PairedConfusionMatrix, or ``ConfusionMatrix.from_predictions(..., example=ids)``. Pass
+        posteriors for systems evaluated on different examples. A DataArray holds cross-validated scores
+        (dataset, model, fold), for ``dim="dataset"``.
     b : Posterior, DataTree or {"chance", "majority"}, optional
-        The other system: a posterior over the same leading dims, or a rule that has learnt nothing. "chance" calls
-        each class as often as it occurs, at random; "majority" always calls the most frequent one.
+        The second system: a posterior over the same leading dims, or a baseline rule that ignores the input. "chance"
+        predicts each class at random, as often as it occurs; "majority" always predicts the most frequent class.
     metric : str or Metric
-        What is compared; of scores, nothing.
+        The metric to compare. Omit it for scores.
     dim : str
-        The dim of the systems, if `b` is left out.
+        The dim of the systems, if `b` is omitted.
     rope : float
         Half-width of the region of practical equivalence, on the metric's scale.
     prior : str or Prior, optional
-        Of each system's matrix, if counts are given. By default as in `bayesperf.posterior`.
+        Prior of each system's confusion matrix, if counts are given. The default is that of `bayesperf.posterior`.
     draws : int, optional
-        Draws of what is not known by draws already, where the difference has no closed form: 10,000. Of scores, draws
-        a chain: 1,000.
+        Number of draws from exact posteriors where the difference has no closed form; 10,000 by default. For scores,
+        the number of draws per chain; 1,000 by default.
     random_seed : int or numpy.random.Generator
-        Seed of draws made for the comparison.
+        Seed of the draws made for the comparison.
     **options
-        Of the comparison over several data sets: see `bayesperf.compare_scores`.
+        Options of the comparison over several data sets; see `bayesperf.compare_scores`.
 
     Returns
     -------
@@ -86,25 +87,28 @@ def compare(
     Raises
     ------
     TypeError
-        If the sides are not of these kinds.
+        If `a` or `b` is of another type.
     ValueError
-        If they differ in labels or leading coordinates, there is no such dim or only one system along it, or the metric
-        cannot be had.
+        If `a` and `b` differ in labels or leading coordinates, if `dim` does not exist or has only one system along
+        it, or if the metric cannot be computed.
 
     Warns
     -----
     DependenceWarning
-        If posteriors are compared whose systems were judged on the same examples: the counts say more together.
+        If the posteriors compared are of systems evaluated on the same examples. Comparing their joint counts is more
+        informative.
 
     Notes
     -----
-    Systems judged on the same examples err together, so their difference is better known than two posteriors say. Their
-    joint cells (actual, predicted by a, predicted by b) have a Dirichlet posterior whose margins are the two systems'
-    own. The difference of shares of the same examples (accuracy, recall, specificity and their complements) depends on
-    the examples alone that one gets right and the other wrong, and is exact; of other metrics it is drawn.
+    Systems evaluated on the same examples tend to make errors on the same ones, so their difference is known more
+    precisely than two separate posteriors suggest. Their joint cells (actual, predicted by a, predicted by b) have a
+    Dirichlet posterior whose margins are the posteriors of the two systems. The difference of two proportions of the
+    same examples (accuracy, recall, specificity and their complements) depends only on the examples that one system
+    gets right and the other wrong, and is exact; for other metrics it is computed from draws.
 
-    The difference of two independent shares, or of increasing functions of such (F1), is integrated to about 1e-8, and
-    is known as well for a million examples as for three. Other differences are drawn.
+    The difference of two independent proportions, or of increasing functions of proportions (F1), is integrated
+    numerically to about 1e-8, an accuracy that is the same for a million examples as for three. Other differences are
+    computed from draws.
 
     Examples
     --------
@@ -114,7 +118,7 @@ def compare(
     >>> round(bp.compare(new, old, "recall").prob_greater.item(), 10)
     0.2387939157
 
-    Three systems judged on the same examples:
+    Three systems evaluated on the same examples:
 
     >>> frame = bp.datasets.load("breast_cancer")
     >>> cm = bp.ConfusionMatrix.from_predictions(frame["actual"], frame["predicted"], pos_label="malignant",
@@ -159,48 +163,48 @@ def compare_predictions(
     draws: int = DRAWS,
     random_seed: Any = 0,
 ) -> Comparison:
-    """Compare what systems will show on new test sets: which would score higher, and by how much.
+    """Compare the metric that systems will have on new test sets: which will be higher, and by how much.
 
-    Not which is better: that is `compare`. A test set adds the chance of its examples, so that this is less certain,
-    and two systems may tie.
+    To ask which system is better, use `compare`. A new test set adds the sampling variation of its examples, so its
+    result is less certain, and two systems may tie.
 
     Parameters
     ----------
     a : Posterior or DataTree
-        One of two systems; or, with `b` left out, all of them along `dim`.
+        The first of two systems or, if `b` is omitted, all systems along `dim`.
     b : Posterior or DataTree, optional
-        The other system: a posterior over the same leading dims.
+        The second system: a posterior over the same leading dims.
     metric : str or Metric
-        What is compared.
+        The metric to compare.
     n : int, optional
-        Examples in each new test set; by default as many as observed.
+        Number of examples in each new test set; by default as many as observed.
     dim : str
-        The dim of the systems, if `b` is left out.
+        The dim of the systems, if `b` is omitted.
     rope : float
         Half-width of the region of practical equivalence, on the metric's scale.
     draws : int
-        New test sets drawn of each system.
+        Number of new test sets drawn for each system.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
     Returns
     -------
     Comparison
-        Of predictions, each system's on a test set of its own. Where the metric is undefined in one (no positives
-        drawn) the draw is left out, and the share of such is stated.
+        The comparison of predictions, each system on its own new test set. Draws in which the metric is undefined (no
+        positives drawn) are left out, and the proportion of such draws is reported.
 
     Raises
     ------
     TypeError
-        If the sides are not of these kinds. Counts of systems judged on the same examples are refused: new examples
-        would be the same for all, too, and what the systems make of them hangs together.
+        If `a` or `b` is of another type. Counts of systems evaluated on the same examples are refused: the systems
+        would share the new examples as well, and their predictions on them would be dependent.
     ValueError
-        As `compare`, and if the observed size is unknown and `n` not given.
+        As in `compare`, and if the number of observed examples is unknown and `n` is not given.
 
     Warns
     -----
     DependenceWarning
-        If the systems were judged on the same examples.
+        If the systems were evaluated on the same examples.
 
     Examples
     --------
@@ -254,7 +258,7 @@ def _along(
     draws: int,
     predict: Callable[[Posterior], Posterior] | None = None,
 ) -> Comparison:
-    """Compare all systems along a dim of one posterior, or of what it predicts."""
+    """Compare all systems along a dim of one posterior, or of its predictions."""
     _check_systems(post, dim)
     if post.observed is not None and same_examples(post.observed) == dim:
         warnings.warn(
@@ -263,7 +267,7 @@ def _along(
             DependenceWarning,
             stacklevel=3,
         )
-    # A sampler's draws of several systems belong together; in closed form they are independent.
+    # A sampler draws all systems jointly; closed-form posteriors of several systems are independent.
     independent = not isinstance(post, SampledPosterior)
     related = "independent systems" if independent else "joint draws of all systems"
     if predict:
@@ -293,7 +297,7 @@ def _check_systems(post: Posterior, dim: str) -> None:
 def _apart(
     first: Posterior, second: Posterior, metric: str | Metric, dim: str, rope: float, draws: int, seed: int
 ) -> Comparison:
-    """Compare two posteriors, place by place of their leading dims."""
+    """Compare two posteriors, element by element along their leading dims."""
     if first.labels != second.labels or first.pos_label != second.pos_label:
         raise ValueError(
             f"a and b differ in their labels: {first.labels} (positive {first.pos_label!r}) and {second.labels} "
@@ -324,7 +328,7 @@ def _apart(
     )
 
 
-# ── Systems judged on the same examples ──
+# ── Systems evaluated on the same examples ──
 
 
 def _of_counts(
@@ -371,7 +375,7 @@ def _of_counts(
 
 @dataclass(frozen=True, eq=False)
 class _JointMetric:
-    """A metric of systems judged on the same examples: joint draws, made when they are first asked for."""
+    """A metric of systems evaluated on the same examples, with joint draws that are made on first use."""
 
     outcomes: JointOutcomes
     metric: str | Metric
@@ -394,7 +398,7 @@ class _JointMetric:
         return joint_draws(self.marginal, self.outcomes.dim)
 
 
-# ── Rules that have learnt nothing ──
+# ── Baseline rules ──
 
 
 def _against_rule(post: Posterior, rule: str, metric: str | Metric, dim: str, rope: float, draws: int) -> Comparison:

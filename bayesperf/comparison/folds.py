@@ -1,24 +1,25 @@
-"""Cross-validated scores: what a set of folds says, and of what.
+"""Cross-validated results: which quantity each analysis of a set of folds estimates.
 
 =======================================  ==============================================================================
-answer                                   it is the performance of
+analysis                                 what it estimates
 =======================================  ==============================================================================
-``posterior(cm.sum("fold"))``            pooled: one common rate behind all folds. The folds' models count as one model
-`average_folds`                          these folds: the average of the rates that their models have, each known by its
-                                         own examples alone
-``pool(cm).groups``                      these folds, one by one, each drawn towards the others as far as they agree
-``pool(cm).mean``                        the population that the folds are a sample of: models trained on as many
-                                         examples, tested on more of the same
-``pool(cm).new_group``                   a new fold. Of sites or subjects this is the question; of random folds the
-                                         answer is mostly the prior's
+``posterior(cm.sum("fold"))``            the pooled rate: one rate common to all folds, whose models count as one model
+`average_folds`                          the average over these folds of the rates of their models, each estimated from
+                                         its own examples alone
+``pool(cm).groups``                      the rates of these folds one by one, each shrunk towards the others to the
+                                         degree that they agree
+``pool(cm).mean``                        the mean of the population that the folds are a sample of: models trained on
+                                         as many examples, tested on more examples of the same kind
+``pool(cm).new_group``                   the rate of a new fold. For sites or subjects this is the relevant question;
+                                         for random folds the answer depends mostly on the prior
 `correlated_ttest`                       the population mean of the difference of two systems' scores on one data set;
-                                         the training sets overlap, which widens it
+                                         the overlap of the training sets widens its interval
 `bayesperf.compare_scores`               the difference of two systems on data sets: on average, and on the next one
 =======================================  ==============================================================================
 
-None of them is the performance of the final model, refitted on all data. It has more examples to learn from, so it is
-usually a little better, and no cross-validation tells how far it is from the folds' models: at up to about 100 examples
-every interval here is somewhat optimistic for it.
+None of them estimates the performance of the final model, refitted on all data. That model has more examples to learn
+from, so it is usually slightly better, and cross-validation cannot tell how far it is from the models of the folds:
+with up to about 100 examples every interval here is somewhat optimistic for it.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 
 __all__ = ["average_folds", "correlated_ttest"]
 
-# Standard deviations by which a prior may move an average before it is said.
+# Number of standard deviations by which a prior may move an average before a warning is given.
 _MOVED = 0.25
 
 
@@ -58,42 +59,45 @@ def average_folds(
     Parameters
     ----------
     post : Posterior
-        With leading dim `dim`; other leading dims are kept.
+        A posterior with the leading dim `dim`; other leading dims are kept.
     metric : str or Metric
-        What is averaged.
+        The metric to average.
     dim : str
         The leading dim of the folds.
     draws : int
-        Draws of each fold of an exact posterior. Draws of a sampled one are averaged as they are, one by one.
+        Number of draws for each fold of an exact posterior. The existing draws of a sampled posterior are averaged one
+        by one.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
     Returns
     -------
     Marginal
-        By draws: `Marginal.mcse` states their error. A draw is undefined (0/0) where some fold's is.
+        Computed from draws; `Marginal.mcse` gives the Monte Carlo error. A draw is undefined (0/0) if it is undefined
+        for any fold.
 
     Raises
     ------
     TypeError
         If `post` is not a Posterior.
     ValueError
-        If it has no such dim, or a single fold.
+        If `post` has no dim of that name, or only one fold along it.
 
     Warns
     -----
     PriorWarning
-        If the prior, spent once a fold, moves the average by more than a quarter of its standard deviation from where
-        it is with the prior spent once: a share of it in each fold. With folds of one size, and a rate, that is where
-        the pooled counts are.
+        If using the whole prior in every fold moves the average by more than a quarter of its standard deviation from
+        its value with the prior used once, divided evenly among the folds. For a rate, and folds of equal size, the
+        latter is the value from the pooled counts.
 
     Notes
     -----
-    M̄ = (M_1 + … + M_F)/F, with the folds' posteriors independent: each fold is judged by its own examples and a whole
-    prior. Ten folds of 10 examples under a flat prior have ten times its weight: of a true rate of 0.9 the 95 %
-    interval then covers 35 %. `bayesperf.pool` spends the prior once.
+    M̄ = (M_1 + … + M_F)/F, where the folds' posteriors are independent: each fold is estimated from its own examples
+    and a whole prior. Ten folds of 10 examples each under a flat prior have ten times the weight of that prior: for a
+    true rate of 0.9 the coverage of the 95 % interval is then 35 %. `bayesperf.pool` uses the prior once.
 
-    The question is about these folds' models; see the module `bayesperf.comparison.folds` for others.
+    This estimates the average of the models of these folds; see the module `bayesperf.comparison.folds` for other
+    quantities.
 
     Examples
     --------
@@ -131,7 +135,7 @@ def average_folds(
 
 
 def _averaged(shape: tuple[int, ...], axis: int, values: Array) -> Array:
-    """Return the averages over one axis of values (m, …), the m places being of a shape."""
+    """Return the averages over one axis of values (m, …), whose first axis is the flattened `shape`."""
     averages = values.reshape(*shape, *values.shape[1:]).mean(axis)
     return averages.reshape(-1, *values.shape[1:])
 
@@ -143,7 +147,7 @@ def _sample_average(
 
 
 def _warn_of_prior(post: DirichletPosterior, folds: Marginal, metric: str | Metric, dim: str) -> None:
-    """Warn where a whole prior in each fold moves the average."""
+    """Warn if using the whole prior in each fold moves the average."""
     share = 1 / post.leading.sizes[dim]
     once = replace(
         post,
@@ -182,30 +186,32 @@ def correlated_ttest(
     Parameters
     ----------
     scores_a, scores_b : array-like (n,)
-        A score a split, in the same order; at least two. Of any metric, in any unit.
+        One score per split, in the same order, for at least two splits; of any metric, in any unit.
     test_fraction : float
-        Share of the examples that a split tests, f: 1/k for k folds, repeated or not; of random splits, their own.
+        Fraction f of the examples that each split tests: 1/k for k folds, repeated or not; for random splits, the
+        fraction with which they were made.
     rope : float
         Half-width of the region of practical equivalence, in the unit of the scores.
     names : sequence of two
-        What the systems are called.
+        Names of the two systems.
     greater_is_better : bool or None
         Direction of the scores.
     metric : str
-        What they are scores of.
+        Name of the metric that the scores are values of.
 
     Returns
     -------
     Comparison
-        Of a − b, in closed form. Two splits leave one degree of freedom: the mean, the standard deviation and the
-        expected loss are then infinite. Differences that are all equal leave no scatter: all probability is on them.
+        The difference a − b, in closed form. Two splits leave one degree of freedom: the mean, the standard deviation
+        and the expected loss are then infinite. If all differences are equal there is no scatter, and all probability
+        is on their common value.
 
     Raises
     ------
     TypeError
-        If scores are not one-dimensional numbers.
+        If the scores are not one-dimensional arrays of numbers.
     ValueError
-        If they are of different lengths, fewer than two, or not finite; if `test_fraction` is not between 0 and 1, or
+        If the scores differ in length, are fewer than two or not finite; if `test_fraction` is not between 0 and 1, or
         `rope` is negative.
 
     Notes
@@ -214,8 +220,8 @@ def correlated_ttest(
 
         μ | d ~ StudentT(n − 1, mean(d), √((1/n + f/(1 − f)) s²)),    s² = Σ(d − mean(d))²/(n − 1)
 
-    f/(1 − f) is the ratio of tested to training examples. Without it (f → 0) this is the ordinary t-test, whose
-    interval is too narrow.
+    f/(1 − f) is the ratio of test examples to training examples. Without this term (f → 0) this is the ordinary
+    t-test, whose interval is too narrow.
 
     References
     ----------
@@ -232,7 +238,7 @@ def correlated_ttest(
     difference = differences(scores_a, scores_b).values
     fraction, rope = checks.probability("test_fraction", test_fraction), checks.rope(rope)
     n = len(difference)
-    # From the first, so that equal differences have a mean of just that, and no scatter.
+    # Relative to the first difference, so that equal differences have exactly that mean and no scatter.
     deviations = difference - difference[0]
     scale = np.sqrt(1 / n + fraction / (1 - fraction)) * deviations.std(ddof=1)
     location = difference[0] + deviations.mean()

@@ -1,4 +1,4 @@
-"""The result of a comparison: probabilities, ranks and losses that follow from differences between systems."""
+"""The result of a comparison: probabilities, ranks and losses derived from differences between systems."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ REGIONS = ("below", "inside", "above")
 class Comparison:
     """The difference of a metric between systems, a − b. Made by `bayesperf.compare`.
 
-    Of two systems every figure is over the leading dims (0-d for one matrix each). Of many along a dim, figures have
-    the dims (`dim`, ``{dim}_other``): the first is a, the second b. "Greater" is of the value; "better" turns it by the
-    metric's direction.
+    For two systems, results have the leading dims (0-d for one matrix per system). For several systems along a dim,
+    results have the additional dims (`dim`, ``{dim}_other``), where the first is a and the second b. "Greater" refers
+    to the value of the metric; "better" takes the direction of the metric into account.
 
     Attributes
     ----------
     difference : Marginal
-        Distribution of a − b; of many systems, of each pair in order, along a last dim ``pair``.
+        Distribution of a − b; for several systems, of each pair in order, along a last dim ``pair``.
     names : tuple
-        What the systems are called.
+        Names of the systems.
     rope : float
         Half-width of the region of practical equivalence, on the metric's scale: differences in [−rope, rope] do not
         matter.
     greater_is_better : bool or None
-        Direction of the metric; None where it has none.
+        Direction of the metric; None if it has none.
     basis : str
-        What is known and assumed, in words: prior, and how the systems are related.
+        Description of the assumptions: the prior, and how the systems are related.
     dim : str
         The dim of the systems.
     many : bool
-        Whether there are many, in pairs.
+        Whether systems along a dim are compared in pairs.
     make_ratio : callable, optional
-        Makes `ratio`, which may take joint draws of the systems.
+        Function that computes `ratio`, which may need joint draws of the systems.
     make_draws : callable, optional
-        Makes joint draws of the metric of many systems, (…, draw, `dim`).
+        Function that makes joint draws of the metric of several systems, (…, draw, `dim`).
     """
 
     difference: Marginal
@@ -72,25 +72,26 @@ class Comparison:
 
     @cached_property
     def prob_greater(self) -> xr.DataArray:
-        """P(a − b > 0), ties counted half; 0.5 on the diagonal of many.
+        """P(a − b > 0), with ties counted half; 0.5 on the diagonal if there are several systems.
 
-        If by draws, ``attrs`` hold the largest Monte Carlo error, ``mcse``, and share of draws left out, ``undefined``.
+        If computed from draws, ``attrs`` hold the largest Monte Carlo error, ``mcse``, and the largest fraction of
+        draws left out, ``undefined``.
         """
         greater = self._greater_of_pairs
         return self._square(greater, 0.5, 1 - greater).rename("prob_greater")
 
     @cached_property
     def prob_better(self) -> xr.DataArray:
-        """P(a is better than b), ties counted half: greater or smaller, by the metric's direction."""
+        """P(a is better than b), with ties counted half; better is greater or smaller by the metric's direction."""
         greater = self.prob_greater
         better = greater if self._greater("prob_better") else (1 - greater).assign_attrs(greater.attrs)
         return better.rename("prob_better")
 
     @cached_property
     def prob_rope(self) -> xr.DataArray:
-        """Probabilities that a − b is below −rope, inside the rope, above it: last dim ``rope``."""
+        """Probabilities that a − b is below, inside and above the interval [−rope, rope], along a last dim ``rope``."""
         below, inside, above = self._regions
-        # Turned round, what was below is above.
+        # With the systems exchanged, the probabilities below and above are exchanged too.
         parts = [
             self._square(below, 0.0, above), self._square(inside, 1.0, inside), self._square(above, 0.0, below)
         ]  # fmt: skip
@@ -99,7 +100,7 @@ class Comparison:
 
     @cached_property
     def expected_loss(self) -> xr.DataArray:
-        """What is lost on average, in units of the metric, by choosing a where b may be better: E[max(b − a, 0)]."""
+        """Expected loss, in units of the metric, of choosing a when b may be better: E[max(b − a, 0)]."""
         below = self.difference.shortfall()
         above = (self.difference.mean() + below).clip(0)
         if isinstance(draws := self.difference.distribution, Draws):
@@ -110,13 +111,13 @@ class Comparison:
 
     @cached_property
     def _greater_of_pairs(self) -> xr.DataArray:
-        """P(a − b > 0), ties counted half, as the differences come."""
+        """P(a − b > 0) for each difference, with ties counted half."""
         above, below = self._beyond(0.0)
         return (0.5 * (1 + above - below)).assign_attrs(above.attrs)
 
     @cached_property
     def _regions(self) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
-        """Probabilities below, inside and above the rope, as the differences come."""
+        """Probabilities below, inside and above the rope for each difference."""
         above, below = self._beyond(self.rope)
         return below, (1 - above - below).clip(0), above
 
@@ -125,22 +126,23 @@ class Comparison:
         draws = self.difference.distribution
         if not isinstance(draws, Draws):
             above = self.difference.prob_above(distance)
-            # A continuous difference is one or the other.
+            # A continuous difference is either above or below 0.
             split = distance == 0 and self.difference.method == "quadrature"
             return above, 1 - above if split else self.difference.prob_below(-distance)
-        # A difference of whole examples that lies on the edge does so up to rounding.
+        # A difference of whole examples that lies on the edge may miss it by a rounding error.
         edge = distance * (1 + 1e-9)
         above, below = self.difference.prob_above(edge), self.difference.prob_below(-edge)
         error = max(_mcse(draws, side) for side in (draws.values > edge, draws.values < -edge))
         return above.assign_attrs(mcse=error, undefined=float(draws.undefined().max())), below
 
-    # ── Among many ──
+    # ── Several systems ──
 
     @cached_property
     def ranks(self) -> xr.DataArray:
-        """P(rank), 1 the best by the metric's direction, ties broken at random: dims (…, `dim`, ``rank``).
+        """Probability of each rank, 1 being the best by the metric's direction: dims (…, `dim`, ``rank``).
 
-        Of many systems always by joint draws: ``attrs`` as of `prob_greater`.
+        Ties are broken at random. For several systems ranks are always computed from joint draws, and have the
+        ``attrs`` of `prob_greater`.
         """
         greater = self._greater("ranks")
         if self.make_draws is None:
@@ -154,12 +156,15 @@ class Comparison:
 
     @property
     def prob_best(self) -> xr.DataArray:
-        """P(best), over the systems."""
+        """Probability that each system is the best."""
         return self.ranks.sel(rank=1, drop=True).rename("prob_best")
 
     @property
     def rank_order(self) -> xr.DataArray:
-        """Positions of the systems by expected rank, best first: dims (…, `dim`); as they come if neither is better."""
+        """Positions of the systems by expected rank, best first, or in the given order if the metric has no direction.
+
+        The dims are (…, `dim`).
+        """
         if self.greater_is_better is None:
             systems = self.prob_greater.isel({f"{self.dim}_other": 0}, drop=True)
             return systems.copy(data=np.broadcast_to(np.arange(len(self.names)), systems.shape)).rename("rank_order")
@@ -168,29 +173,29 @@ class Comparison:
 
     @property
     def ratio(self) -> Marginal:
-        """Distribution of a / b; of many systems, of each pair along ``pair``."""
+        """Distribution of a / b; for several systems, of each pair along ``pair``."""
         if self.make_ratio is None:
             raise ValueError("ratio: the systems' own values are not known, only their differences.")
         return self.make_ratio()
 
-    # ── Showing ──
+    # ── Presentation ──
 
     def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
-        """Return a tidy table, a row a pair of systems (and leading coordinate).
+        """Return a tidy table with one row per pair of systems (and leading coordinate).
 
         Parameters
         ----------
         ci_prob : float
             Probability of the interval.
         ci_kind : {"hdi", "eti"}
-            Highest-density or equal-tailed.
+            Kind of interval: highest-density or equal-tailed.
 
         Returns
         -------
         pandas.DataFrame
-            Columns ``metric``, the leading dims, ``a``, ``b``; of a − b ``mean, sd, median, ci_lower, ci_upper``; then
-            ``prob_greater``, the probabilities ``below``, ``inside``, ``above`` the rope, ``method`` and ``mcse``; of
-            predictions also the share of draws that are ``undefined`` (0/0) and left out.
+            Columns ``metric``, the leading dims, ``a``, ``b``; ``mean, sd, median, ci_lower, ci_upper`` of a − b;
+            ``prob_greater``, the probabilities ``below``, ``inside``, ``above`` the rope, ``method`` and ``mcse``; for
+            predictions also the fraction of draws that are ``undefined`` (0/0) and left out.
         """
         table = summary_rows(self.difference, ci_prob, ci_kind)
         table = table.drop(columns=["pair"] * self.many + ["undefined"] * (not table["undefined"].any()))
@@ -204,7 +209,7 @@ class Comparison:
         return summary
 
     def plot(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
-        """Draw the density of the difference with the rope, or of many systems P(a > b) and the ranks."""
+        """Plot the density of the difference with the rope; for several systems, P(a > b) and the ranks."""
         from bayesperf import plots
 
         return plots.comparison(self, ci_prob=ci_prob, ci_kind=ci_kind)
@@ -228,12 +233,12 @@ class Comparison:
         return _coordinate(f"{self.dim}{suffix}", self.names)
 
     def _sides(self) -> list[tuple[Any, Any]]:
-        """Return the names of a and b, a row a pair."""
+        """Return the names of a and b, one row per pair."""
         first, second = np.triu_indices(len(self.names), 1)
         return [(self.names[i], self.names[j]) for i, j in zip(first, second, strict=True)]
 
     def _square(self, upper: xr.DataArray, diagonal: float, reverse: xr.DataArray) -> xr.DataArray:
-        """Return figures of pairs, and of the reversed pairs, as a matrix of systems; of two systems, unchanged."""
+        """Return values of pairs and of reversed pairs as a matrix of systems; for two systems, return `upper`."""
         if not self.many:
             return upper
         count = len(self.names)
@@ -253,19 +258,19 @@ def _coordinate(name: str, values: Sequence[Any]) -> xr.DataArray:
 
 
 def _inserted(table: pd.DataFrame, before: str, columns: Mapping[str, Any]) -> pd.DataFrame:
-    """Put columns before one of a table."""
+    """Insert columns into a table before the column `before`."""
     at = list(table.columns).index(before)
     return pd.concat([table.iloc[:, :at], pd.DataFrame(columns, table.index), table.iloc[:, at:]], axis=1)
 
 
 def _mcse(draws: Draws, values: NDArray[Any]) -> float:
-    """Return the largest Monte Carlo error of the means of values that belong to draws."""
+    """Return the largest Monte Carlo error of the means of values computed from draws."""
     defined = np.where(np.isnan(draws.values), np.nan, values)
     return float(np.nanmax(Draws(defined, (0, 1), draws.independent).mcse(), initial=0))
 
 
 def _ranks(values: xr.DataArray, dim: str) -> xr.DataArray:
-    """Return how often each system has each rank, of draws (…, draw, system) or (…, chain, draw, system)."""
+    """Return how often each system has each rank in draws (…, draw, system) or (…, chain, draw, system)."""
     independent, count = "chain" not in values.dims, values.sizes[dim]
     if independent:
         values = values.expand_dims("chain", axis=-3)

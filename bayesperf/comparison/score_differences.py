@@ -1,4 +1,4 @@
-"""Scores of two systems, fold by fold or data set by data set: checked, and their differences."""
+"""Validation and differences of the scores of two systems, paired by fold or by data set."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from bayesperf.core.arrays import Array
 
 
 class Differences(NamedTuple):
-    """Scores of a − scores of b (n,), and the decimal place they are good to.
+    """Differences of the scores of a and b (n,), and the number of decimals to which they are accurate.
 
-    A difference is rounded to 14 digits of the greatest score, so that 0.81 − 0.80 is 0.01 and inside a rope of 0.01.
+    Differences are rounded to 14 digits of the greatest score, so that 0.81 − 0.80 is 0.01 and inside a rope of 0.01.
     """
 
     values: Array
@@ -22,7 +22,7 @@ class Differences(NamedTuple):
 
 
 def differences(scores_a: Any, scores_b: Any) -> Differences:
-    """Return the differences of scores that belong together in pairs, at least two."""
+    """Return the differences of paired scores, of which there must be at least two."""
     a, b = (_scores(name, scores) for name, scores in {"scores_a": scores_a, "scores_b": scores_b}.items())
     if len(a) != len(b):
         raise ValueError(f"scores_b has {len(b)} scores and scores_a {len(a)}: they must be of the same, in one order.")

@@ -1,4 +1,4 @@
-"""Two systems on several data sets, by all their cross-validated scores: the hierarchical correlated comparison."""
+"""Comparison of two systems on several data sets by a hierarchical model of all their cross-validated scores."""
 
 from __future__ import annotations
 
@@ -33,18 +33,19 @@ AVERAGE = "average over data sets"
 class DatasetComparison(Comparison, NextDataset):
     """The difference of two systems' scores, a − b, over data sets. Made by `bayesperf.compare_scores`.
 
-    Three questions are kept apart: ``difference`` and all that a `Comparison` says are of the average over the
-    population of data sets; ``prob_rope_next`` is of the next data set, which differs from the average;
-    ``prob_largest`` is of neither: how sure it is which region is the most probable for the next data set.
+    The result answers three different questions. ``difference`` and all other results of a `Comparison` describe the
+    average over the population of data sets. ``prob_rope_next`` describes the next data set, which differs from the
+    average. ``prob_largest`` describes neither: it is the probability that a region is the most probable one for the
+    next data set.
 
     Attributes
     ----------
     shares : xarray.DataArray (draw, rope)
         Probabilities of the regions for the next data set, given the parameters of each draw.
     prob_rope_next : xarray.DataArray (rope)
-        Their means: the probabilities for the next data set.
+        Means of ``shares``: the probabilities of the regions for the next data set.
     prob_largest : xarray.DataArray (rope)
-        Share of draws in which each region is the most probable.
+        Fraction of draws in which each region is the most probable.
     tree : xarray.DataTree
         The fit of `bayesperf.models.datasets`.
     """
@@ -52,7 +53,7 @@ class DatasetComparison(Comparison, NextDataset):
     tree: xr.DataTree
 
     def regions(self) -> pd.DataFrame:
-        """Return the probabilities below, inside and above the rope, a row a question."""
+        """Return a table of the probabilities below, inside and above the rope, one row per question."""
         return region_table({AVERAGE: self.prob_rope, NEXT: self.prob_rope_next, LARGEST: self.prob_largest})
 
 
@@ -68,26 +69,27 @@ def compare_scores(
 ) -> DatasetComparison:
     """Compare two systems by their cross-validated scores on several data sets.
 
-    ``bayesperf.compare(scores, dim="dataset")`` is the same.
+    ``bayesperf.compare(scores, dim="dataset")`` is equivalent.
 
     Parameters
     ----------
     scores : xarray.DataArray
-        Dims `dim`, ``model`` (two: a and b, in this order) and ``fold``; of any metric, in any unit, which its name
-        says.
+        Scores with dims `dim`, ``model`` (two: a and b, in this order) and ``fold``; of any metric, in any unit. The
+        name of the array is taken as the name of the metric.
     dim : str
-        The dim of the data sets, at least two.
+        The dim of the data sets, of which there must be at least two.
     rope : float
         Half-width of the region of practical equivalence, in the unit of the scores.
     test_fraction : float, optional
-        Share of a data set's examples that a fold tests; by default 1/(number of folds). For repeated cross-validation
-        with k folds it is 1/k.
+        Fraction of a data set's examples that each fold tests; by default 1/(number of folds). For repeated
+        cross-validation with k folds it is 1/k.
     greater_is_better : bool or None
         Direction of the scores.
     random_seed : int or numpy.random.Generator
         Seed of the fit.
     **fit_options
-        Of `bayesperf.fit`: ``priors``, ``draws``, ``tune``, ``chains``, ``progressbar`` and those of the sampler.
+        Arguments of `bayesperf.fit`: ``priors``, ``draws``, ``tune``, ``chains``, ``progressbar`` and options of the
+        sampler.
 
     Returns
     -------
@@ -96,27 +98,29 @@ def compare_scores(
     Raises
     ------
     TypeError
-        If scores are not a DataArray of numbers with these three dims.
+        If `scores` is not a DataArray of numbers with these three dims.
     ValueError
-        If there are not two models, fewer than two data sets or folds, or missing scores; if on some data set all
-        folds differ by the same; if `test_fraction` is not between 0 and 1, or `rope` is negative.
+        If the number of models is not two, there are fewer than two data sets or folds, or scores are missing; if all
+        folds of a data set have the same difference; if `test_fraction` is not between 0 and 1, or `rope` is negative.
 
     Warns
     -----
     ConvergenceWarning
-        If the draws are not to be trusted: see `bayesperf.fit`.
+        If the draws are unreliable; see `bayesperf.fit`.
 
     Notes
     -----
-    The model is `bayesperf.models.datasets`: differences of folds are correlated by `test_fraction`, data sets have
-    differences from a Student-t population. Given its parameters, the probabilities of the next data set are exact.
+    The model is `bayesperf.models.datasets`: differences of folds have the correlation `test_fraction`, and the
+    differences of data sets have a Student-t distribution. Given its parameters, the probabilities of the next data
+    set are exact.
 
-    Two or three data sets say little of the population: the probabilities of the next one then owe much to the priors.
+    Two or three data sets contain little information about the population: the probabilities of the next data set
+    then depend strongly on the priors.
 
     References
     ----------
-    Corani, Benavoli, Demšar, Mangili & Zaffalon (2017), Machine Learning 106. What its authors' package prints as
-    probabilities is ``prob_largest``.
+    Corani, Benavoli, Demšar, Mangili & Zaffalon (2017), Machine Learning 106. The probabilities printed by the
+    authors' package are ``prob_largest``.
 
     Examples
     --------
@@ -133,7 +137,7 @@ def compare_scores(
 def _comparison(
     tree: xr.DataTree, data: xr.DataArray, rope: float, test_fraction: float | None, greater_is_better: bool | None
 ) -> DatasetComparison:
-    """Return what a fit says of scores (dataset, model, fold)."""
+    """Return the comparison derived from a fit to scores (dataset, model, fold)."""
     posterior = tree["posterior"].to_dataset()
     average, spread, tail = (
         posterior[name].transpose("chain", "draw").values for name in ("average", "spread_of_datasets", "tail")
@@ -189,7 +193,7 @@ def _checked(scores: Any, dim: str) -> xr.DataArray:
 
 
 def _check_each(scores: xr.DataArray, dim: str) -> None:
-    """Refuse data sets with missing scores, or without scatter."""
+    """Raise if a data set has missing scores, or differences without scatter."""
     names = scores[dim].values
     missing = ~np.isfinite(scores.transpose(dim, ...).values).all((1, 2))
     if missing.any():

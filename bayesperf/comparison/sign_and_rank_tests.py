@@ -1,7 +1,7 @@
-"""Mean scores of two systems on several data sets: the Bayesian sign and signed-rank tests.
+"""Bayesian sign and signed-rank tests for the mean scores of two systems on several data sets.
 
-Both ask of a data set not yet seen in which region the difference a − b falls: below, inside or above the rope. They
-take the data sets' means for what they are, and no distribution for granted.
+Both tests give the probabilities that, on a data set not yet seen, the difference a − b falls below, inside or above
+the rope. They treat the mean scores of the data sets as known and make no assumption about their distribution.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LARGEST = "most probable for the next data set"
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class NextDataset:
-    """The difference a − b on a data set not yet seen: a base of the classes that answer this question."""
+    """Base class of results about the difference a − b on a data set not yet seen."""
 
     names: tuple[Any, ...]
     rope: float
@@ -43,7 +43,7 @@ class NextDataset:
     prob_largest: xr.DataArray
 
     def plot_next(self) -> Figure:
-        """Draw the shares in the triangle of the three regions, a point a draw."""
+        """Plot the draws of ``shares`` as points in the triangle of the three regions."""
         from bayesperf import plots
 
         first, second = self.names
@@ -52,33 +52,33 @@ class NextDataset:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DatasetTest(NextDataset):
-    """What a test over data sets' mean scores says. Made by `bayesperf.sign_test` and `bayesperf.signed_rank_test`.
+    """Result of a test on mean scores. Made by `bayesperf.sign_test` and `bayesperf.signed_rank_test`.
 
     Attributes
     ----------
     test : str
-        Which test.
+        Name of the test.
     names : tuple of two
-        What the systems are called.
+        Names of the systems.
     rope : float
         Half-width of the region of practical equivalence.
     basis : str
-        What is assumed, in words.
+        Description of the assumptions.
     shares : xarray.DataArray (draw, rope)
         Draws of the probabilities that the difference a − b falls below, inside and above the rope on a data set not
         yet seen.
     prob_rope_next : xarray.DataArray (rope)
-        The probabilities themselves: the mean of the shares.
+        The posterior predictive probabilities of the regions: the means of ``shares``.
     prob_largest : xarray.DataArray (rope)
-        How probable it is of each region that it is the most probable of the three. It nears 1 as data sets add up,
-        however small the lead: it is not the probability that a system is better on the next data set.
+        Probability that each region is the most probable of the three. It approaches 1 as the number of data sets
+        grows, however small the advantage is: it is not the probability that a system is better on the next data set.
     """
 
     test: str
     basis: str
 
     def summary(self) -> pd.DataFrame:
-        """Return the probabilities of the regions, a row a question."""
+        """Return a table of the probabilities of the regions, one row per question."""
         return region_table({NEXT: self.prob_rope_next, LARGEST: self.prob_largest})
 
     def __repr__(self) -> str:
@@ -97,20 +97,21 @@ def sign_test(
     draws: int = DRAWS,
     random_seed: Any = 0,
 ) -> DatasetTest:
-    """Compare two systems by on how many data sets either is ahead.
+    """Compare two systems by the number of data sets on which each scores higher.
 
     Parameters
     ----------
     scores_a, scores_b : array-like (n,)
-        A mean score a data set, in the same order; at least two.
+        One mean score per data set, in the same order, for at least two data sets.
     rope : float
-        Half-width of the region of practical equivalence, in the unit of the scores; its edges are inside.
+        Half-width of the region of practical equivalence, in the unit of the scores. The endpoints belong to the
+        region.
     prior : sequence of three float
-        Weights below, inside and above the rope, in data sets; by default one, inside.
+        Prior weights below, inside and above the rope, in numbers of data sets; by default one data set inside.
     names : sequence of two
-        What the systems are called.
+        Names of the two systems.
     draws : int
-        Draws behind ``shares``; the probabilities are exact.
+        Number of draws in ``shares``; the probabilities are exact.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
@@ -121,15 +122,16 @@ def sign_test(
     Raises
     ------
     TypeError
-        If scores are not one-dimensional numbers.
+        If the scores are not one-dimensional arrays of numbers.
     ValueError
-        If they are of different lengths, fewer than two, or not finite; if `rope` or a weight is negative.
+        If the scores differ in length, are fewer than two or not finite; if `rope` or a weight is negative.
 
     Notes
     -----
-    The shares of data sets below, inside and above have the posterior Dirichlet(prior + counts). With a rope of 0,
-    inside are ties: their share, prior weight included, counts half for either side. ``prob_largest`` is an integral
-    over one of three independent gammas, to about 1e-9; with a rope of 0 it compares the two sides.
+    The proportions of data sets below, inside and above the rope have the posterior Dirichlet(prior + counts). With a
+    rope of 0 the differences inside it are ties: their proportion, including the prior weight, is divided equally
+    between the two sides. ``prob_largest`` is an integral over one of three independent gamma variables, accurate to
+    about 1e-9; with a rope of 0 it compares the two sides.
 
     References
     ----------
@@ -170,41 +172,41 @@ def signed_rank_test(
     draws: int = DRAWS,
     random_seed: Any = 0,
 ) -> DatasetTest:
-    """Compare two systems by the sizes of their differences on data sets, whose distribution is left open.
+    """Compare two systems by the sizes of their differences on data sets, with a nonparametric prior.
 
     Parameters
     ----------
     scores_a, scores_b : array-like (n,)
-        A mean score a data set, in the same order; at least two.
+        One mean score per data set, in the same order, for at least two data sets.
     rope : float
         Half-width of the region of practical equivalence, in the unit of the scores.
     prior : float
-        Weight, in data sets, of a difference of 0 added to the data.
+        Weight, in numbers of data sets, of a difference of 0 that is added to the data.
     names : sequence of two
-        What the systems are called.
+        Names of the two systems.
     draws : int
-        Draws behind ``shares`` and ``prob_largest``; ``prob_rope_next`` is exact.
+        Number of draws in ``shares`` and behind ``prob_largest``; ``prob_rope_next`` is exact.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
     Returns
     -------
     DatasetTest
-        Its regions are of the average difference on two data sets not yet seen.
+        Its regions refer to the average of the differences on two data sets not yet seen.
 
     Raises
     ------
     TypeError
-        If scores are not one-dimensional numbers.
+        If the scores are not one-dimensional arrays of numbers.
     ValueError
-        If they are of different lengths, fewer than two, or not finite; if `rope` or the weight is negative.
+        If the scores differ in length, are fewer than two or not finite; if `rope` or the weight is negative.
 
     Notes
     -----
-    The differences z have a Dirichlet process for a prior, so their distribution has random weights on 0 and the
-    observed z_1, …, z_n, w ~ Dirichlet(prior, 1, …, 1). In each draw of w the share above the rope is that of pairs,
-    Σ_ij w_i w_j 1[(z_i + z_j)/2 > rope], as in Wilcoxon's test, and likewise below. Pairs on an edge of the rope count
-    half for either region; so do ties, if the rope is 0.
+    The distribution of the differences has a Dirichlet process prior, so its posterior has random weights on 0 and on
+    the observed z_1, …, z_n, w ~ Dirichlet(prior, 1, …, 1). For each draw of w the probability above the rope is the
+    weight of the pairs above it, Σ_ij w_i w_j 1[(z_i + z_j)/2 > rope], as in Wilcoxon's test; the same holds below the
+    rope. Pairs on an endpoint of the rope count half for each of the two regions, as do ties if the rope is 0.
 
     References
     ----------
@@ -246,13 +248,13 @@ def signed_rank_test(
 
 
 def labelled(values: Array, rope: float, **facts: float) -> xr.DataArray:
-    """Return values (…, 3) of the regions with their dim ``rope``, and a dim ``draw`` before it."""
+    """Return values (3,) or (draw, 3) of the regions as an array with a last dim ``rope``."""
     dims = ("draw", "rope")[-values.ndim :]
     return xr.DataArray(values, {"rope": list(REGIONS)}, dims, attrs={"rope": rope, **facts})
 
 
 def largest(shares: Array) -> Array:
-    """Return 1 for the largest of shares (…, 3), 0 for the others; equals share the 1."""
+    """Return 1 for the largest of probabilities (…, 3) and 0 for the others; ties divide the 1 equally."""
     best = shares == shares.max(-1, keepdims=True)
     return np.asarray(best / best.sum(-1, keepdims=True))
 
@@ -264,28 +266,29 @@ def mean_of_draws(values: Array, rope: float, independent: bool) -> xr.DataArray
 
 
 def region_table(questions: dict[str, xr.DataArray]) -> pd.DataFrame:
-    """Return probabilities of the regions, a row a question, with their Monte Carlo errors."""
+    """Return a table of the probabilities of the regions, one row per question, with their Monte Carlo errors."""
     rows = {question: dict(zip(REGIONS, answer.values, strict=True)) | {"mcse": answer.attrs["mcse"]}
             for question, answer in questions.items()}  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def _dirichlet(concentration: Array, draws: int, random_seed: Any) -> Array:
-    """Return draws (draws, n); what has no weight has no share."""
+    """Return Dirichlet draws (draws, n); components of zero concentration are 0."""
     rng = np.random.default_rng(checks.seed(random_seed))
     gammas = gamma_masses(rng, concentration, (checks.count("draws", draws, least=2), len(concentration)))
     return np.asarray(gammas / gammas.sum(-1, keepdims=True))
 
 
 def _ties_half(shares: Array, rope: float) -> Array:
-    """Return shares (…, 3), of which ties (the middle one) count half for either side if the rope has no width."""
+    """Return probabilities (…, 3); if the rope has no width, ties (the middle one) are divided between the sides."""
     return shares if rope else shares[..., [0, 1, 2]] * [1, 0, 1] + shares[..., [1]] * [0.5, 0, 0.5]
 
 
 def _largest_of_dirichlet(concentration: Array, rope: float) -> Array:
-    """Return the probabilities (3,) that each share is the largest, of two if the rope has no width.
+    """Return the probability (3,) that each component is the largest, or of the outer two if the rope has no width.
 
-    Shares are as independent gammas G_i: P(G_i > the others) = E[Π_j F_j(G_i)], over u = F_i(G_i).
+    Components are ordered as independent gammas G_i: P(G_i > all others) = E[Π_j F_j(G_i)], integrated over
+    u = F_i(G_i).
     """
     weights = concentration * ([1, 1, 1] if rope else [1, 0, 1])
     if not weights.any():

@@ -1,4 +1,4 @@
-"""Pairs of systems: their difference or ratio, exact where both sides are exact and independent, else by draws."""
+"""Differences and ratios of pairs of systems: exact if both are exact and independent, else computed from draws."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 
 @dataclass(frozen=True)
 class SystemPair:
-    """The same metric twice, over the same leading dims.
+    """The same metric of two systems, over the same leading dims.
 
     Attributes
     ----------
     first, second : Marginal
-        The two sides.
+        The metric of each system.
     independent : bool
-        Whether the sides are independent; else their draws belong together.
+        Whether the two are independent; if not, their draws are joint.
     apart : bool
-        Whether the sides are of two posteriors: those might be one and the same, so the draws of the second are put
-        out of step with those of the first.
+        Whether the two come from separate posteriors. These might be the same object, so the draws of the second are
+        shifted against those of the first.
     n_draws, random_seed : int
-        Draws taken of exact quantities, and their seed.
+        Number of draws taken from exact distributions, and their seed.
     """
 
     first: Marginal
@@ -85,12 +85,12 @@ class SystemPair:
         return np.asarray(operation(*drawn))
 
     def _unrelated(self) -> bool:
-        """Whether the draws of either side are independent of each other."""
+        """Whether the draws of each system are independent of each other."""
         sides = self.first.distribution, self.second.distribution
         return all(side.independent for side in sides if isinstance(side, Draws))
 
     def _values(self) -> tuple[Array, Array]:
-        """Return draws of both sides, (m, chains, n) alike."""
+        """Return draws of both systems, both of shape (m, chains, n)."""
         sides = (self.first, self.second)
         shapes = [side.distribution.values.shape[1:] for side in sides if isinstance(side.distribution, Draws)]
         shape = min(shapes, key=np.prod, default=(1, self.n_draws))
@@ -101,11 +101,11 @@ class SystemPair:
         return first.reshape(-1, *shape), second.reshape(-1, *shape)
 
     def _drawn(self, side: Marginal, n: int, position: int, random_seed: int | None = None) -> Array:
-        """Return n draws of a side, (m, n)."""
+        """Return n draws of one of the two systems, (m, n)."""
         distribution = side.distribution
         if isinstance(distribution, Draws):
             return distribution.values.reshape(distribution.size, -1)[:, :n]
-        # Two posteriors, which might be one and the same, take different streams; else draws are the posterior's own.
+        # Separate posteriors, which might be the same object, use different streams; otherwise the posterior's own.
         seed = random_seed
         if self.apart:
             base = self.random_seed if random_seed is None else random_seed
@@ -114,9 +114,9 @@ class SystemPair:
 
 
 def pairs_along(marginal: Marginal, dim: str, independent: bool, many: bool, draws: int = DRAWS) -> SystemPair:
-    """Return every pair of systems along a dim: in its place a last dim ``pair``, labelled "x − y".
+    """Return all pairs of systems along a dim, which is replaced by a last dim ``pair`` labelled "x − y".
 
-    Without `many`, of the one pair there is, without that dim.
+    Without `many` there must be one pair, and there is no dim ``pair``.
     """
     names = marginal.leading[dim].values.tolist()
     places = list(combinations(range(len(names)), 2))
@@ -132,7 +132,7 @@ def pairs_along(marginal: Marginal, dim: str, independent: bool, many: bool, dra
 
 
 def _at(marginal: Marginal, index: Codes, leading: xr.DataArray) -> Marginal:
-    """Return the distributions of some places, over other leading dims."""
+    """Return the distributions at some positions, labelled by other leading dims."""
     sampler = partial(_sample_at, marginal.sampler, index)
     return Marginal(marginal.name, marginal.distribution.take(index), leading, sampler, marginal.estimand)
 
@@ -142,7 +142,7 @@ def _sample_at(sampler: Sampler, index: Codes, n: int, random_seed: int | None) 
 
 
 def without_own_coordinates(a: Marginal, b: Marginal, dim: str) -> Marginal:
-    """Return a without the coordinates that b does not share, as the system or the fold that it was selected from."""
+    """Return a without the scalar coordinates that b lacks, such as the system or fold that was selected."""
     own = [
         name
         for name, coordinate in a.leading.coords.items()
@@ -152,12 +152,12 @@ def without_own_coordinates(a: Marginal, b: Marginal, dim: str) -> Marginal:
 
 
 def system_name(leading: xr.DataArray, dim: str, otherwise: str) -> Any:
-    """Return the name that a system had along the dim of systems before it was selected."""
+    """Return the label of a system along the dim it was selected from, or a default if there is none."""
     return leading[dim].item() if dim in leading.coords and not leading[dim].dims else otherwise
 
 
 def joint_draws(marginal: Marginal, dim: str, draws: int = DRAWS) -> xr.DataArray:
-    """Return joint draws of a metric of all systems, (…, draw, dim); of a sampler (…, chain, draw, dim)."""
+    """Return joint draws of a metric of all systems, (…, draw, dim), or (…, chain, draw, dim) from a sampler."""
     distribution = marginal.distribution
     names: tuple[str, ...] = ("draw",)
     if not isinstance(distribution, Draws):
@@ -172,7 +172,7 @@ def joint_draws(marginal: Marginal, dim: str, draws: int = DRAWS) -> xr.DataArra
 
 
 def rounded(values: Array, bounds: tuple[float, float]) -> Array:
-    """Return draws rounded to 13 digits: proportions of whole examples that are equal may differ in the last digits."""
+    """Return draws rounded to 13 digits, because equal proportions of counts may differ in the last digits."""
     width = bounds[1] - bounds[0]
     if 0 < width < np.inf:
         return np.round(values, 13 - int(np.ceil(np.log10(width))))
@@ -185,11 +185,11 @@ def _rounded_difference(bounds: tuple[float, float], first: Array, second: Array
     return rounded(first - second, bounds)
 
 
-# ── Systems judged on the same examples ──
+# ── Systems evaluated on the same examples ──
 
 
 def exact_difference(side: Marginal, distribution: Discordant, random_seed: int) -> Marginal:
-    """Return the difference of two proportions of the same examples, over the leading dims of a side."""
+    """Return the difference of two proportions of the same examples, labelled by the leading dims of `side`."""
     weights = np.hstack([distribution.inner.a, distribution.inner.b, distribution.outer.b])
     sampler = partial(_sample_differences, weights, side.leading, random_seed)
     return Marginal(side.name, distribution, side.leading, sampler, f"{side.estimand}: difference of two systems")
@@ -201,11 +201,11 @@ def _sample_differences(weights: Array, leading: xr.DataArray, own_seed: int, n:
     return np.stack([rng.dirichlet(weight, n) @ (1, -1, 0) for weight, rng in each])
 
 
-# ── Rules that have learnt nothing ──
+# ── Baseline rules ──
 
 
 def against_rule(post: Posterior, rule: str, metric: str | Metric, dim: str, draws: int) -> SystemPair:
-    """Return systems and a rule that has learnt nothing, at the prevalence of the same draw."""
+    """Return the pair of a system and a baseline rule at the prevalence of the same draw."""
     checks.one_of("b", rule, tuple(_RULES))
     cells = post.cells if isinstance(post, SampledPosterior) else post.cells_by_chain(draws, 1)
     prevalence = cells.sum("predicted")
@@ -215,7 +215,7 @@ def against_rule(post: Posterior, rule: str, metric: str | Metric, dim: str, dra
         for drawn in (cells, prevalence * called)
     )
     metric = post.applicable(metric)
-    # In whole numbers, where 0/0 is not lost in rounding.
+    # Evaluated on zeros and ones, for which 0/0 is not hidden by rounding.
     if np.isnan(evaluate(metric, (guess.cells > 0).astype(float), post.positive)).any():
         raise ValueError(f"b: {metric.name} of the rule {rule!r} is undefined (0/0).")
     marginal = system[metric]
@@ -232,5 +232,5 @@ def _as_prevalent(prevalence: xr.DataArray) -> xr.DataArray:
     return prevalence
 
 
-# How often each class is called, from the prevalence of the classes.
+# The probability with which each rule predicts each class, computed from the prevalence.
 _RULES = {"chance": _as_prevalent, "majority": _most_frequent}

@@ -1,4 +1,4 @@
-"""Random streams keyed by what they are drawn for."""
+"""Random number streams, each seeded by the purpose and the data that it serves."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 def streams(
     seed: int, purpose: str, leading: xr.DataArray, contents: Iterable[NDArray[np.generic]]
 ) -> list[np.random.Generator]:
-    """Return a random generator for each place along leading dims, seeded by its coordinates and its contents.
+    """Return a random generator for each element of the leading dims, seeded by its coordinates and its contents.
 
-    So adding a system changes no other system's figures, and two systems never share random numbers, whether they are
-    in one posterior or in two.
+    Adding a system therefore changes no other system's results, and two systems never share random numbers, whether
+    they belong to one posterior or to two.
     """
     scalar_coords = [(str(name), c.values.tolist()) for name, c in leading.coords.items() if not c.dims]
     labels = [[(str(dim), label) for label in leading[dim].values.tolist()] for dim in leading.dims]

@@ -1,1 +1,1 @@
-"""One-dimensional distributions as arrays, all with the same verbs: cdf, pdf, quantiles, moments, intervals, draws."""
+"""Arrays of one-dimensional distributions with common methods: cdf, pdf, quantiles, moments, intervals and draws."""

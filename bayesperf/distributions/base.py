@@ -1,4 +1,4 @@
-"""What every one-dimensional distribution can do: the contract, and what follows from it."""
+"""The base class of one-dimensional distributions: abstract methods, and default methods derived from them."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from bayesperf.core.arrays import Array, Codes
 from bayesperf.distributions.highest_density import highest_density
 from bayesperf.distributions.quadrature import tanh_sinh
 
-# Probability that an integral over a distribution function may leave beyond its ends.
+# Probability that integrals over a distribution function may neglect beyond each end.
 TAIL = 1e-13
 
 
 class Distribution(ABC):
-    """m distributions of one kind on common bounds.
+    """An array of m distributions of the same kind with common bounds.
 
     Parameters have shape ``(m, 1)``, arguments and values ``(m, n)``, moments ``(m,)``.
 
     Attributes
     ----------
     method : str
-        How figures are computed; see `bayesperf.Marginal`.
+        How results are computed; see `bayesperf.Marginal`.
     chunk : int
-        How many are computed at once, which bounds the memory of those that need many nodes each.
+        Maximum number of distributions to evaluate at once, to limit the memory of those that need many nodes.
     bounds : tuple of float
         Ends of the support.
     """
@@ -37,7 +37,7 @@ class Distribution(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many there are, m."""
+        """The number of distributions, m."""
 
     @abstractmethod
     def cdf(self, x: Array) -> Array:
@@ -49,7 +49,7 @@ class Distribution(ABC):
 
     @abstractmethod
     def logpdf(self, x: Array) -> Array:
-        """Return the log density; −inf outside the bounds."""
+        """Return the log density, which is −inf outside the bounds."""
 
     @abstractmethod
     def ppf(self, q: Array) -> Array:
@@ -57,22 +57,22 @@ class Distribution(ABC):
 
     @abstractmethod
     def mean_sd(self) -> tuple[Array, Array]:
-        """Return means and standard deviations, inf where they diverge."""
+        """Return the means and standard deviations, which are inf if they diverge."""
 
     @abstractmethod
     def guess(self, q: Array) -> Array:
-        """Return rough quantiles, strictly inside the bounds."""
+        """Return approximate quantiles, strictly inside the bounds."""
 
     @abstractmethod
     def take(self, index: Codes | slice) -> Self:
-        """Return some of the m distributions."""
+        """Return a subset of the m distributions."""
 
     def pdf(self, x: Array) -> Array:
         """Return the density."""
         return np.exp(self.logpdf(x))
 
     def cdf_logpdf(self, x: Array) -> tuple[Array, Array]:
-        """Return the distribution function and the log density, which some kinds compute together at less cost."""
+        """Return the distribution function and the log density, which some subclasses compute together more cheaply."""
         return self.cdf(x), self.logpdf(x)
 
     def hdi(self, prob: float) -> Array:
@@ -88,7 +88,7 @@ class Distribution(ABC):
         return self.ppf(rng.random((self.size, n)))
 
     def mcse(self) -> Array:
-        """Return the Monte Carlo standard errors of the means: zero, unless figures are computed from draws."""
+        """Return the Monte Carlo standard errors of the means, which are zero unless computed from draws."""
         return np.zeros(self.size)
 
     def undefined(self) -> Array:

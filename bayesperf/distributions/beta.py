@@ -33,17 +33,17 @@ class Beta(Distribution):
 
     @property
     def base(self) -> Beta:
-        """Itself: a Beta is the identity of a Beta, as a `TransformedBeta` is a function of one."""
+        """The distribution itself, for a common interface with `TransformedBeta`."""
         return self
 
     @staticmethod
     def forward(x: Any) -> Any:
-        """Return the quantity at a value of its Beta."""
+        """Return the quantity as a function of its Beta variable: the identity."""
         return x
 
     @staticmethod
     def inverse(t: Any) -> Any:
-        """Return the value of the Beta at a value of the quantity."""
+        """Return the Beta variable as a function of the quantity: the identity."""
         return t
 
     def cdf(self, x: Array) -> Array:
@@ -68,13 +68,13 @@ class Beta(Distribution):
         return mean, np.sqrt(mean * (b / (a + b)) / (a + b + 1))
 
     def isf(self, q: Array) -> Array:
-        """Return the quantiles of upper tails."""
+        """Return quantiles for upper tail probabilities, the inverse of the survival function."""
         return 1 - special.betaincinv(self.b, self.a, q)
 
     def quantiles(self, u: Array, rest: Array) -> tuple[Array, Array]:
-        """Return X and 1 − X at lower tail masses u and upper tail masses rest = 1 − u, (m, n, nodes).
+        """Return X and 1 − X at lower tail probabilities u and upper tail probabilities rest = 1 − u, (m, n, nodes).
 
-        One inversion, from the smaller tail, is enough unless there is mass within rounding of 0 or 1.
+        One inversion, from the smaller tail, is sufficient unless there is mass within rounding error of 0 or 1.
         """
         a, b = self.a[..., None], self.b[..., None]
         # Below 1e-100 betaincinv fails, and the integrand is negligible.
@@ -86,15 +86,15 @@ class Beta(Distribution):
         return np.where(lower, near, 1 - near), np.where(lower, 1 - near, near)
 
     def guess(self, q: Array) -> Array:
-        """Return quantiles of the normal with the mean and variance of the logit."""
+        """Return quantiles of the logit-normal distribution with the same mean and variance of the logit."""
         location = special.digamma(self.a) - special.digamma(self.b)
         scale = np.sqrt(special.zeta(2, self.a) + special.zeta(2, self.b))
         return np.clip(special.expit(location + scale * special.ndtri(q)), 1e-15, 1 - 1e-15)
 
     def factor(self, kind: str) -> tuple[Array, Array]:
-        """Return the mean and the squared coefficient of variation of X, 1/X or (1 − X)/X, inf where they diverge.
+        """Return the mean and squared coefficient of variation of X, 1/X or (1 − X)/X, which are inf if they diverge.
 
-        Written out, because differences of log-gamma functions lose digits at large counts.
+        Explicit formulas are used, because differences of log-gamma functions lose digits at large counts.
         """
         a, b = self.a[:, 0], self.b[:, 0]
         if kind == "proportion":
@@ -107,7 +107,7 @@ class Beta(Distribution):
 
 @dataclass(frozen=True)
 class TransformedBeta(Distribution):
-    """An increasing function of a Beta."""
+    """The distribution of an increasing function of a Beta variable."""
 
     base: Beta
     forward: Callable[[Any], Any]
@@ -123,7 +123,7 @@ class TransformedBeta(Distribution):
 
     @property
     def bounds(self) -> tuple[float, float]:  # type: ignore[override]
-        """Values at the ends of [0, 1]."""
+        """Values of the function at 0 and 1."""
         return float(self.forward(0.0)), float(self.forward(1.0))
 
     def cdf(self, x: Array) -> Array:

@@ -1,8 +1,8 @@
-"""Differences and ratios of two quantities.
+"""Distributions of differences and ratios of two quantities.
 
-For two independent Betas, or the same increasing function of both, they are integrals over one of them. So is the
-difference of two systems' proportions among the same examples, which depends only on the examples that one system gets
-right and the other wrong.
+For two independent Beta variables, or the same increasing function of both, they are integrals over one of them. The
+same holds for the difference of two systems' proportions of the same examples, which depends only on the examples that
+one system gets right and the other wrong.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from bayesperf.metrics.exact_forms import LevelSets
 
 ExactDistribution = Beta | TransformedBeta
 Operation = Callable[[Any, Any], Any]
-# Differences from equality beyond which rounding near 1 no longer counts.
+# Distance from equality beyond which rounding near 1 is negligible.
 _ALIKE = 1e-6
-# Least parameter of Betas whose product has no kink, or end that is not smooth, to speak of.
+# Least parameter of Betas for which the integrand is smooth, up to negligible kinks and endpoint singularities.
 _SMOOTH = 5.0
 
 
 @dataclass(frozen=True)
 class IndependentContrast(FunctionOfTwoBetas):
-    """X − Y or X / Y of independent quantities: Betas, or the same increasing function of two Betas.
+    """The distribution of X − Y or X / Y for independent Betas, or the same increasing function of two Betas.
 
     Attributes
     ----------
     first, second : Beta or TransformedBeta
         X and Y.
     mirrored : FunctionOfTwoBetas
-        The same contrast in terms of 1 − X and 1 − Y. Near 1 floating-point numbers are 1e-16 apart, which is coarse
-        for a Beta whose second parameter is small: for two systems without an error, and little prior, all that
-        differs is there. Where both ends have such mass an error remains, 2e-4 for two of Beta(0.09, 0.09).
+        The same contrast in terms of 1 − X and 1 − Y. Near 1 floating-point numbers are 1e-16 apart, which is too
+        coarse for a Beta whose second parameter is small: for two systems without errors, and a weak prior, most mass
+        is there. If both ends have such mass, an error remains, which is 2e-4 for two Beta(0.09, 0.09).
     equal : float
-        Value of the contrast where X = Y.
+        Value of the contrast if X = Y.
     """
 
     first: ExactDistribution
@@ -60,7 +60,7 @@ class IndependentContrast(FunctionOfTwoBetas):
         )
 
     def oriented(self, function: Callable[[FunctionOfTwoBetas, Array], list[Array]], x: Array) -> list[Array]:
-        """Use 1 − X and 1 − Y where X and Y are nearly equal and both may be within rounding of 1."""
+        """Use 1 − X and 1 − Y where X and Y are nearly equal and both may be within rounding error of 1."""
         x = np.broadcast_to(x, (self.size, x.shape[-1]))
         at_one, at_zero = self.inner.b + self.outer.b, self.inner.a + self.outer.a
         alike = (at_one < np.minimum(at_zero, 1)) & (np.abs(x - self.equal) < _ALIKE)
@@ -74,7 +74,7 @@ class IndependentContrast(FunctionOfTwoBetas):
         return results
 
     def panel(self, t: Array) -> Panel:
-        """Integrate over W itself where its density is finite, which needs no quantiles of W."""
+        """Return the panel for an integral over W itself if its density is finite, which needs no quantiles of W."""
         outer, inner = (min(beta.a.min(), beta.b.min()) for beta in (self.outer, self.inner))
         if outer < 1:
             return super().panel(t)
@@ -89,7 +89,7 @@ class IndependentContrast(FunctionOfTwoBetas):
         w, rest = first[..., None] + length * node, (1 - last)[..., None] + length * rest_node
         before, after = self.outer.cdf(first), self.outer.sf(last)
         weights = weight * np.exp(Beta(self.outer.a[..., None], self.outer.b[..., None]).logpdf(w))
-        # Normalised by the mass between the ends, not by the norm of the density, which loses digits at large counts.
+        # Normalised by the mass between the ends, because the constant of the density loses digits at large counts.
         weights *= ((1 - before - after) / np.maximum(weights.sum(-1), 1e-300))[..., None]
         threshold = self.form.inner_at(t[..., None], w, rest)
         slope = np.abs(complex_step(lambda z: self.form.inner_at(z, w, rest), t[..., None]))
@@ -98,14 +98,14 @@ class IndependentContrast(FunctionOfTwoBetas):
 
 
 def _off_zero(panel: Panel, size: Array) -> Panel:
-    """Move thresholds that cancel to 0, where densities may be infinite, away from it by the rounding error."""
+    """Move thresholds that are 0 by cancellation, where densities may be infinite, away by the rounding error."""
     least = np.spacing(np.where(np.isinf(size), 1, size))[..., None]
     return panel._replace(threshold=np.where(np.abs(panel.threshold) < least, least, panel.threshold))
 
 
 @dataclass(frozen=True)
 class Difference(IndependentContrast):
-    """X − Y."""
+    """The distribution of X − Y."""
 
     def panel(self, t: Array) -> Panel:
         return _off_zero(super().panel(t), np.abs(t))
@@ -115,7 +115,7 @@ class Difference(IndependentContrast):
         return mean - second_mean, np.hypot(sd, second_sd)
 
     def shortfall(self) -> Array:
-        """Integrate P(X < t < Y) over t, between the quantiles of both, where the distribution functions bend."""
+        """Integrate P(X < t < Y) over t, split at quantiles of X and Y, where the distribution functions bend."""
         levels = np.array([[TAIL, 0.5, 1 - TAIL]])
         bends = self.first.ppf(levels), self.second.ppf(levels)
         low, high = bends[0][:, :1], np.maximum(bends[1][:, -1:], bends[0][:, :1])
@@ -129,10 +129,10 @@ class Difference(IndependentContrast):
 
 @dataclass(frozen=True)
 class Ratio(IndependentContrast):
-    """X / Y, both at least 0."""
+    """The distribution of X / Y, both at least 0."""
 
     def mean_sd(self) -> tuple[Array, Array]:
-        """Return the moments, inf where the mean, or the square, of 1/Y diverges."""
+        """Return the moments, which are inf if the mean of 1/Y, or of its square, diverges."""
         mean, sd = self.first.mean_sd()
         inverse, inverse_variation = _inverse_moments(self.second)
         variation = (sd / mean) ** 2
@@ -141,26 +141,26 @@ class Ratio(IndependentContrast):
 
 
 def difference(first: ExactDistribution, second: ExactDistribution) -> Difference:
-    """Return X − Y."""
+    """Return the distribution of X − Y."""
     width = first.bounds[1] - first.bounds[0]
     return _independent(Difference, first, second, operator.sub, operator.add, (-width, width), 0.0)
 
 
 def ratio(first: ExactDistribution, second: ExactDistribution) -> Ratio:
-    """Return X / Y."""
+    """Return the distribution of X / Y."""
     return _independent(Ratio, first, second, operator.truediv, operator.mul, (0.0, np.inf), 1.0)
 
 
 @dataclass(frozen=True)
 class _Contrast:
-    """The contrast f(x) ∘ f(y) of two Betas x and y, and where it has a value t.
+    """The contrast f(x) ∘ f(y) of two Betas x and y, and its level sets.
 
     Attributes
     ----------
     forward, inverse : callable
         f and its inverse.
     apart, together : callable
-        The operation, and the one that undoes it: subtraction and addition, or division and multiplication.
+        The operation and its inverse: subtraction and addition, or division and multiplication.
     """
 
     forward: Callable[[Any], Any]
@@ -177,8 +177,8 @@ class _Contrast:
     def y_at(self, t: Array, x: Array, _: Array) -> Array:
         return np.asarray(self.inverse(self.apart(self.forward(x), t)))
 
-    # In terms of 1 − x and 1 − y: by the step from the other one, which is 0 between equals, and not by its distance
-    # from 1.
+    # In terms of 1 − x and 1 − y, computed from the difference of x and y, which is 0 if they are equal, rather than
+    # from the distance to 1.
 
     def mirrored_value(self, _: Array, y: Array, __: Array, x: Array) -> Array:
         return np.asarray(self.apart(self.forward(x), self.forward(y)))
@@ -199,7 +199,7 @@ def _independent[T: IndependentContrast](
     bounds: tuple[float, float],
     equal: float,
 ) -> T:
-    """Return the contrast of X and Y by an operation that `together` undoes."""
+    """Return the distribution of the contrast of X and Y by the operation `apart`, whose inverse is `together`."""
     x, y = first.base, second.base
     contrast = _Contrast(first.forward, first.inverse, apart, together)
     mirrored = FunctionOfTwoBetas(
@@ -214,7 +214,7 @@ def _independent[T: IndependentContrast](
 
 
 def _inverse_moments(quantity: ExactDistribution) -> tuple[Array, Array]:
-    """Return the mean and the squared coefficient of variation of 1/Y, inf where they diverge.
+    """Return the mean and the squared coefficient of variation of 1/Y, which are inf if they diverge.
 
     A power of the Beta that would diverge is absorbed into its density: x⁻ᵖ Beta(x; a, b) ∝ Beta(x; a − p, b).
     """
@@ -226,7 +226,7 @@ def _inverse_moments(quantity: ExactDistribution) -> tuple[Array, Array]:
         x, _, weights = beta_nodes(np.where(finite, beta.a - power, 1), beta.b, 513)
         x = np.maximum(x, 1e-150)
         total = (weights * x**power).sum(-1)
-        # x/y has a limit where both vanish.
+        # x/y has a finite limit where both vanish.
         limited = x / np.asarray(quantity.forward(x))
         mean = (weights * x ** (power - 1) * limited).sum(-1) / total
         square = (weights * x ** (power - 2) * (limited - mean[:, None] * x) ** 2).sum(-1) / total
@@ -236,9 +236,10 @@ def _inverse_moments(quantity: ExactDistribution) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Discordant(FunctionOfTwoBetas):
-    """θ_1 − θ_2 of (θ_1, θ_2, rest) ~ Dirichlet: S(2B − 1), with S = θ_1 + θ_2 ⟂ B = θ_1/S.
+    """The distribution of θ_1 − θ_2 for (θ_1, θ_2, rest) ~ Dirichlet.
 
-    Given S it grows with B; given B it grows with S only where B > 1/2, so the integral is always over S.
+    The difference is S(2B − 1), with S = θ_1 + θ_2 independent of B = θ_1/S. Given S it increases with B; given B it
+    increases with S only if B > 1/2, so the integral is always over S.
     """
 
     def panel(self, t: Array) -> Panel:
@@ -248,7 +249,7 @@ class Discordant(FunctionOfTwoBetas):
         first, second = self.inner.a[:, 0], self.inner.b[:, 0]
         total = first + second + self.outer.b[:, 0]
         mean = (first - second) / total
-        # Of the square, E[θ_1² + θ_2² − 2 θ_1 θ_2] = ((a − b)² + a + b) / (A (A + 1)).
+        # The mean of the square is E[θ_1² + θ_2² − 2 θ_1 θ_2] = ((a − b)² + a + b) / (A (A + 1)).
         variance = ((first + second) - (first - second) * mean) / (total * (total + 1))
         return mean, np.sqrt(variance)
 
@@ -262,7 +263,7 @@ class Discordant(FunctionOfTwoBetas):
 
 
 def discordant(first: Array, second: Array, rest: Array) -> Discordant:
-    """Return θ_1 − θ_2 of Dirichlets of these weights, (m,) each."""
+    """Return the distribution of θ_1 − θ_2 for Dirichlet distributions with these weights, (m,) each."""
     first, second, rest = (weight.reshape(-1, 1) for weight in (first, second, rest))
     form = LevelSets(_split_at, _discordant_at, increasing_outer=None)
     return Discordant(Beta(first, second), Beta(first + second, rest), form, _difference_of_discordant, (-1.0, 1.0))
@@ -278,7 +279,7 @@ def _split_at(t: Array, s: Array, _: Array) -> Array:
 
 
 def _discordant_at(t: Array, b: Array, _: Array) -> Array:
-    """Return the S at which S(2B − 1) = t; where there is none, one out of reach that keeps the order."""
+    """Return the S at which S(2B − 1) = t; if there is none, a value far outside [0, 1] that preserves the order."""
     beyond = 1e300 * np.where(t > 0, 1 - b, np.where(t < 0, b, b - 0.5))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(t * (b - 0.5) > 0, t / (2 * b - 1), beyond)

@@ -1,4 +1,4 @@
-"""Distributions known by their draws."""
+"""Distributions represented by draws."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bayesperf.distributions.base import Distribution
 
 @dataclass(frozen=True)
 class Draws(Distribution):
-    """Draws (m, chains, n) of a quantity; NaN where it is undefined, which every method leaves out.
+    """Draws (m, chains, n) of a quantity, which are NaN where it is undefined; all methods ignore NaN.
 
     Attributes
     ----------
     independent : bool
-        Whether draws are independent; else the Monte Carlo error takes their autocorrelation into account.
+        Whether the draws are independent; if not, the Monte Carlo error takes their autocorrelation into account.
     """
 
     values: Array
@@ -30,7 +30,7 @@ class Draws(Distribution):
 
     @classmethod
     def of(cls, name: str, values: Array, bounds: tuple[float, float], independent: bool = True) -> Draws:
-        """Return draws of a metric, of which some must be defined."""
+        """Return the distribution given by draws of a metric, and raise if all of them are undefined."""
         if np.isnan(values).all((-2, -1)).any():
             raise ValueError(f"metric {name!r} is undefined (0/0) in every draw.")
         return cls(values, bounds, independent)
@@ -83,7 +83,7 @@ class Draws(Distribution):
 
     @cached_property
     def _moments(self) -> tuple[Array, Array]:
-        """Means and standard deviations; inf where some draws are."""
+        """Means and standard deviations, which are inf if some draws are infinite."""
         finite = np.array([np.isfinite(v).all() for v in self._defined])
         means = [v.mean() for v in self._defined]
         with np.errstate(invalid="ignore"):
@@ -100,7 +100,7 @@ class Draws(Distribution):
             return sd / np.sqrt(defined.sum((1, 2)))
         from arviz_stats.base import array_stats
 
-        # The mean over the defined draws is a ratio of two means: of their sum and of their fraction.
+        # The mean over the defined draws is a ratio of two means over all draws: of the values and of the indicator.
         deviations = np.where(defined & np.isfinite(mean)[:, None, None], self.values - mean[:, None, None], 0)
         errors = [array_stats.mcse(v, chain_axis=0, draw_axis=1) for v in deviations]
         return np.where(np.isfinite(mean), np.asarray(errors) / defined.mean((1, 2)), np.inf)
@@ -112,19 +112,19 @@ class Draws(Distribution):
         return np.asarray(np.nanmean(np.maximum(-self.values, 0), (-2, -1)))
 
     def resample(self, n: int, rng: np.random.Generator) -> Array:
-        """Return n of the draws, the same ones of each quantity, (m, n); with replacement if there are fewer."""
+        """Return n of the draws, the same for each quantity, (m, n), with replacement if there are fewer than n."""
         flat = self.values.reshape(self.size, -1)
         return np.asarray(flat[:, rng.choice(flat.shape[-1], n, replace=n > flat.shape[-1])])
 
 
 def _quantile(ordered: Array, q: Array) -> Array:
-    """Return quantiles; between a finite and an infinite draw there is nothing to interpolate."""
+    """Return quantiles, without interpolation if some draws are infinite."""
     method: Literal["linear", "lower"] = "linear" if np.isfinite(ordered).all() else "lower"
     return np.asarray(np.quantile(ordered, q, method=method))
 
 
 def _shortest(ordered: Array, prob: float) -> Array:
-    """Return the shortest interval of sorted draws, of which some may be infinite."""
+    """Return the shortest interval of sorted draws, some of which may be infinite."""
     from arviz_stats.base import array_stats
 
     finite = np.isfinite(ordered)

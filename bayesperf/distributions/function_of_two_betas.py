@@ -1,4 +1,4 @@
-"""Functions of two independent Betas, by quadrature."""
+"""Distributions of functions of two independent Betas, computed by quadrature."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Panel(NamedTuple):
     Attributes
     ----------
     threshold, slope, weights : Array (m, n, nodes)
-        Threshold of X at each node, its derivative in t, and the weight of the node.
+        Threshold of X at each node, the absolute value of its derivative with respect to t, and the node's weight.
     before, after : Array (m, n)
         Mass of W before and after the nodes.
     rising : Booleans (m, n)
-        Whether the threshold rises with W.
+        Whether the threshold increases with W.
     """
 
     threshold: Array
@@ -41,21 +41,21 @@ class Panel(NamedTuple):
 
 @dataclass(frozen=True)
 class FunctionOfTwoBetas(Distribution):
-    """A function of two independent Betas X and W, monotone in X: its cdf is E_W[cdf of X at the threshold given W].
+    """The distribution of a function of two independent Betas X and W that is monotone in X.
 
-    The expectation is taken over u = cdf of W, by tanh-sinh quadrature on the panel of u where the inner cdf is not
-    already 0 or 1.
+    Its cdf is E_W[cdf of X at the threshold given W]. The expectation is an integral over u = cdf of W, computed by
+    tanh-sinh quadrature on the range of u in which the inner cdf is neither 0 nor 1.
 
     Attributes
     ----------
     inner, outer : Beta
         X and W.
     form : LevelSets
-        Where the function has a given value.
+        Level sets of the function.
     value : callable
         The function itself, ``value(x, 1 - x, w, 1 - w)``.
     bounds : tuple of float
-        Smallest and greatest value.
+        Smallest and greatest value of the function.
     """
 
     inner: Beta
@@ -91,9 +91,10 @@ class FunctionOfTwoBetas(Distribution):
         return cdf, logpdf
 
     def oriented(self, function: Callable[[FunctionOfTwoBetas, Array], list[Array]], x: Array) -> list[Array]:
-        """Apply a function with the Beta of milder singularities inside; those of the outer one vanish in u.
+        """Apply a function with the Beta that has the milder singularities as the inner one.
 
-        Arguments at or beyond the bounds, where there may be no threshold, are passed as infinite.
+        The singularities of the outer Beta vanish in the integral over u. Arguments at or beyond the bounds, where
+        there may be no threshold, are passed as infinite.
         """
         low, high = self.bounds
         x = np.broadcast_to(x, (self.size, x.shape[-1]))
@@ -110,7 +111,7 @@ class FunctionOfTwoBetas(Distribution):
         return results
 
     def swapped(self) -> FunctionOfTwoBetas:
-        """Exchange the roles of the two Betas."""
+        """Return the same distribution with the roles of the two Betas exchanged."""
         form = self.form
         assert form.outer_at is not None
         assert form.increasing_outer is not None
@@ -118,7 +119,7 @@ class FunctionOfTwoBetas(Distribution):
         return replace(self, inner=self.outer, outer=self.inner, form=form)
 
     def mass(self, t: Array, panel: Panel, below: bool) -> Array:
-        """Return E_W[P(X < threshold)], or of X > threshold; t is infinite beyond the bounds."""
+        """Return E_W[P(X < threshold)], or E_W[P(X > threshold)] if not `below`; t is infinite beyond the bounds."""
         tail = special.betainc if below else special.betaincc
         inside = tail(self.inner.a[..., None], self.inner.b[..., None], np.clip(panel.threshold, 0, 1))
         # Beyond the nodes the inner distribution function is 1 on one side and 0 on the other.
@@ -128,7 +129,7 @@ class FunctionOfTwoBetas(Distribution):
         return np.where(np.isinf(t), np.where(t < 0, low, high), value)
 
     def log_density(self, t: Array, panel: Panel) -> Array:
-        # A node that rounds onto the end of [0, 1], where the density may be infinite, is moved slightly inside.
+        # A threshold that rounds to an end of [0, 1], where the density may be infinite, is moved slightly inside.
         threshold = panel.threshold
         inside = np.where((threshold >= 0) & (threshold <= 1), np.clip(threshold, 1e-300, 1 - 2**-53), -1)
         density = np.exp(Beta(self.inner.a[..., None], self.inner.b[..., None]).logpdf(inside))
@@ -137,7 +138,7 @@ class FunctionOfTwoBetas(Distribution):
         return np.where(np.isinf(t), -np.inf, value)
 
     def panel(self, t: Array) -> Panel:
-        """Return the nodes and weights of the integral over W, and the thresholds of X at them."""
+        """Return the nodes and weights of the integral over W, with the thresholds of X at the nodes."""
         t = np.where(np.isinf(t), self.bounds[0] + 0.5 * min(self.bounds[1] - self.bounds[0], 1.0), t)
         node, rest_node, weight = tanh_sinh()
         if self.form.outer_at is None:
@@ -172,7 +173,7 @@ class FunctionOfTwoBetas(Distribution):
         return np.clip(values, *self.bounds), (weights_x * weights_w).reshape(len(x), -1)
 
     def mean_sd(self) -> tuple[Array, Array]:
-        """Return the moments: closed where the metric is a product of two factors, inf where they diverge."""
+        """Return the moments, in closed form if the metric is a product of two factors, and inf if they diverge."""
         if self.form.factors is None:
             return weighted_mean_sd(*self.points(129))
         (mean, x), (w_mean, w) = (

@@ -1,4 +1,4 @@
-"""Gamma draws whose normalised values stay normal floating-point numbers."""
+"""Gamma draws that remain normal floating-point numbers when they are normalised."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from bayesperf.core.arrays import Array
 
-# Draws of tiny concentration underflow to 0, and a row of them to 0/0. Ratios of draws of at least this size are still
-# normal numbers; arithmetic on subnormal ones is a hundred times slower.
+# Draws with tiny concentrations underflow to 0, and a row of such draws gives 0/0. Ratios of draws of at least this
+# size are still normal numbers; arithmetic on subnormal numbers is a hundred times slower.
 LEAST_MASS = 1e-280
 
 
 def gamma_masses(rng: np.random.Generator, concentration: Array, shape: tuple[int, ...]) -> Array:
-    """Return Gamma draws of a shape, at least `LEAST_MASS` where the concentration is above 0: a Dirichlet's masses."""
+    """Return Gamma draws for Dirichlet draws, at least `LEAST_MASS` where the concentration is above 0."""
     gamma = rng.standard_gamma(concentration, shape)
     small = (concentration > 0) & (concentration < 0.1)
     if small.any():

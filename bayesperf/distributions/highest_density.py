@@ -1,4 +1,4 @@
-"""Highest-density intervals: the shortest that hold a given probability."""
+"""Highest-density intervals: the shortest intervals of a given probability."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CONVERGED = 1e-5
 
 
 class Continuous(Protocol):
-    """What the search for an interval asks of m distributions on common bounds."""
+    """Protocol of the m distributions with common bounds for which intervals are computed."""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -30,17 +30,18 @@ class Continuous(Protocol):
         """Return quantiles, (m, n)."""
 
     def guess(self, q: Array) -> Array:
-        """Return rough quantiles strictly inside the bounds, (m, n)."""
+        """Return approximate quantiles strictly inside the bounds, (m, n)."""
 
     def take(self, index: Codes) -> Self:
-        """Return some of the m distributions."""
+        """Return a subset of the m distributions."""
 
 
 def highest_density(distribution: Continuous, prob: float) -> Array:
-    """Return the shortest interval holding `prob`, (m, 2).
+    """Return the shortest intervals of probability `prob`, (m, 2).
 
-    A Newton iteration on both ends, for equal density and the right mass. Where it does not converge (the density is
-    highest at a bound, or far from smooth) densities are compared, and the interval touches a bound or is bisected.
+    Newton's method solves for both ends, with equal densities and the required probability. If it does not converge
+    (the density is highest at a bound, or far from smooth), densities are compared to decide whether the interval ends
+    at a bound or is found by bisection.
     """
     ends, converged = _newton(distribution, distribution.guess(np.array([[(1 - prob) / 2, (1 + prob) / 2]])), prob)
     rest = np.flatnonzero(~converged)
@@ -50,7 +51,7 @@ def highest_density(distribution: Continuous, prob: float) -> Array:
 
 
 def _newton(distribution: Continuous, ends: Array, prob: float, most: int = 12) -> tuple[Array, Booleans]:
-    """Iterate from some ends; return where they ended and which converged."""
+    """Iterate from initial ends; return the final ends and which of them converged."""
     ends = ends.copy()
     active = np.arange(len(ends))
     for _ in range(most):
@@ -64,9 +65,10 @@ def _newton(distribution: Continuous, ends: Array, prob: float, most: int = 12) 
 
 
 def _newton_step(distribution: Continuous, ends: Array, prob: float) -> tuple[Array, Array]:
-    """Move both ends once; return them and how far they moved, relative to the room they have (inf if clipped).
+    """Move both ends by one Newton step; return them and their relative movement (inf if the step was clipped).
 
-    On the log scale where there is no upper bound: the lower end may then be a tiny part of the interval.
+    The movement is relative to the interval and to the distances from the bounds. If there is no upper bound, the step
+    is taken on the log scale, because the lower end may then be tiny relative to the interval.
     """
     low, high = distribution.bounds
     unbounded = np.isinf(high)
@@ -117,7 +119,7 @@ def _at_bound_or_inside(distribution: Continuous, prob: float) -> Array:
 
 
 def _bisected(distribution: Continuous, prob: float) -> Array:
-    """Bisect the lower tail mass at which both ends have the same density, until Newton's steps settle."""
+    """Bisect the lower tail probability for equal densities at both ends, until Newton's method converges."""
     ends = distribution.ppf(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
     low, high = np.zeros((len(ends), 1)), np.full((len(ends), 1), 1 - prob)
     active = np.arange(len(ends))

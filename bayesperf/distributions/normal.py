@@ -1,4 +1,4 @@
-"""Normal approximations: on a metric's own scale, or on that of its log-odds."""
+"""Normal approximations, on the scale of the metric or of its log-odds."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(101)
 class Normal(Distribution):
     """Normal(location, scale); a scale of 0 puts all mass on the location.
 
-    Mass beyond the bounds is counted at the bounds, so intervals are clipped; the density, mean and standard deviation
-    are those of the normal.
+    Mass beyond the bounds is placed at the bounds, so intervals are clipped; the density, mean and standard deviation
+    are those of the normal distribution without bounds.
     """
 
     location: Array
@@ -56,14 +56,14 @@ class Normal(Distribution):
     guess = ppf
 
     def hdi(self, prob: float) -> Array:
-        """Return the equal-tailed interval: for a symmetric density with one mode none is shorter."""
+        """Return the equal-tailed interval, which is the shortest for a symmetric unimodal density."""
         return self.eti(prob)
 
     def mean_sd(self) -> tuple[Array, Array]:
         return self.location[:, 0], self.scale[:, 0]
 
     def shortfall(self) -> Array:
-        """Return scale · φ(z) − location · Φ(−z) with z = location/scale, of the normal without its bounds."""
+        """Return scale · φ(z) − location · Φ(−z) with z = location/scale, for the normal without bounds."""
         location, scale = self.mean_sd()
         with np.errstate(divide="ignore", invalid="ignore"):
             z = location / scale

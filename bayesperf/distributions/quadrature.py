@@ -1,4 +1,4 @@
-"""Rules of numerical integration: nodes and weights, and derivatives to machine precision."""
+"""Quadrature rules: nodes and weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bayesperf.core.arrays import Array
 def tanh_sinh(nodes: int = 129, reach: float = 3.5) -> tuple[Array, Array, Array]:
     """Return nodes in (0, 1), their distances from 1, and weights (Takahasi & Mori 1974).
 
-    Converges for integrands with algebraic singularities at either end, which panels cut at a kink have.
+    Converges for integrands with algebraic singularities at the ends, which occur if panels are split at a kink.
     """
     t = np.linspace(-reach, reach, nodes)
     stretched = np.pi * np.sinh(t)
@@ -23,10 +23,10 @@ def tanh_sinh(nodes: int = 129, reach: float = 3.5) -> tuple[Array, Array, Array
 
 
 def beta_nodes(a: Array, b: Array, nodes: int = 129) -> tuple[Array, Array, Array]:
-    """Return nodes x, 1 − x and weights (m, nodes) with E[f(X)] ≈ Σ weights·f(nodes), X ~ Beta(a, b), f smooth.
+    """Return nodes x, 1 − x and weights (m, nodes) with E[f(X)] ≈ Σ weights·f(x), for X ~ Beta(a, b) and smooth f.
 
-    The trapezoidal rule for the density of logit X, which falls off exponentially, after a sinh substitution about its
-    mode that reaches where it is below 1e-17 of the mode's.
+    This is the trapezoidal rule for the density of logit X, which decays exponentially, after a sinh substitution about
+    its mode. The nodes extend to where the density is below 1e-17 of its value at the mode.
     """
     mode = np.log(a) - np.log(b)
     scale = np.minimum(np.sqrt(1 / a + 1 / b), 1)

@@ -1,4 +1,4 @@
-"""Quantiles of distributions whose distribution function is known."""
+"""Numerical inversion of distribution functions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def invert(distribution: Invertible, q: Array, start: Array, most: int = 200) ->
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             step = v - miss / np.exp(logpdf + (v if unbounded else 0))
         near = 1e-15 + 1e-13 * np.abs(v)
-        # A step of no length is no root where the density is infinite.
+        # A step of length zero does not indicate a root if the density is infinite.
         done = (np.abs(step - v) <= near) & (np.abs(miss) <= 1e-12) | (high - low <= near)
         v = np.where(done, v, np.where((step > low) & (step < high), step, (low + high) / 2))
         if done.all():
@@ -41,7 +41,7 @@ def invert(distribution: Invertible, q: Array, start: Array, most: int = 200) ->
 
 
 def weighted_quantile(values: Array, weights: Array, q: Array) -> Array:
-    """Return rough quantiles (m, n) of weighted points (m, k): a start for `invert`."""
+    """Return approximate quantiles (m, n) of weighted points (m, k), as starting values for `invert`."""
     order = np.argsort(values, axis=-1)
     values, weights = np.take_along_axis(values, order, -1), np.take_along_axis(weights, order, -1)
     below = np.cumsum(weights, -1) - weights / 2

@@ -15,9 +15,10 @@ from bayesperf.distributions.base import Distribution
 
 @dataclass(frozen=True)
 class StudentT(Distribution):
-    """location + scale · T, with T of df degrees of freedom; a scale of 0 puts all mass on the location.
+    """The distribution of location + scale · T, where T has df degrees of freedom.
 
-    The mean diverges (inf) for df ≤ 1, the standard deviation for df ≤ 2: the median and intervals still stand.
+    A scale of 0 puts all mass on the location. The mean is infinite for df ≤ 1, and the standard deviation for df ≤ 2;
+    the median and intervals are always finite.
     """
 
     location: Array
@@ -28,7 +29,7 @@ class StudentT(Distribution):
 
     @classmethod
     def of(cls, location: ArrayLike, scale: ArrayLike, df: ArrayLike) -> Self:
-        """Return as many as there are parameters, of any one shape."""
+        """Return one distribution for each element of the parameters, which are arrays of the same shape."""
         location, scale, df = (np.asarray(part, dtype=float).reshape(-1, 1) for part in (location, scale, df))
         return cls(location, scale, df)
 
@@ -55,7 +56,7 @@ class StudentT(Distribution):
         return np.where(self.scale > 0, value, np.where(np.isclose(x, self.location), np.inf, -np.inf))
 
     def ppf(self, q: Array) -> Array:
-        """Return quantiles: of twice the nearer tail, a Beta's, for df/(df + T²) or its complement."""
+        """Return quantiles, computed from Beta quantiles of df/(df + T²) or its complement at twice the nearer tail."""
         outer = np.minimum(q, 1 - q) * 2
         rest, middle = special.betaincinv(self.df / 2, 0.5, outer), special.betaincinv(0.5, self.df / 2, 1 - outer)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -66,7 +67,7 @@ class StudentT(Distribution):
     guess = ppf
 
     def hdi(self, prob: float) -> Array:
-        """Return the equal-tailed interval: for a symmetric density with one mode none is shorter."""
+        """Return the equal-tailed interval, which is the shortest for a symmetric unimodal density."""
         return self.eti(prob)
 
     def mean_sd(self) -> tuple[Array, Array]:
@@ -76,12 +77,12 @@ class StudentT(Distribution):
         return np.where(spread & (df <= 1), np.inf, location), np.where(spread & (df <= 2), np.inf, sd)
 
     def shortfall(self) -> Array:
-        """Return scale · [z F(z) + f(z) (df + z²)/(df − 1)] of T at z = −location/scale, by parts; inf for df ≤ 1."""
+        """Return scale · [z F(z) + f(z) (df + z²)/(df − 1)] of T at z = −location/scale, which is inf for df ≤ 1."""
         location, scale, df = (part[:, 0] for part in (self.location, self.scale, self.df))
         zero = np.zeros((self.size, 1))
         below, density = self.cdf(zero)[:, 0], self.pdf(zero)[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
-            # The density here is f/scale.
+            # The variable density is f/scale.
             spread = density * (df * scale**2 + location**2) / (df - 1) - location * below
         return np.where(scale > 0, np.where(df > 1, spread, np.inf), np.maximum(-location, 0))
 
@@ -93,7 +94,7 @@ class StudentT(Distribution):
             return np.asarray((x - self.location) / self.scale)
 
     def _tail(self, z: Array) -> Array:
-        """Return P(T > |z|), from the share T²/(df + T²) or its complement, whichever keeps its digits."""
+        """Return P(T > |z|), from the Beta variable T²/(df + T²) or its complement, whichever is more accurate."""
         with np.errstate(over="ignore", invalid="ignore"):
             square = z**2
             near = special.betaincc(0.5, self.df / 2, square / (self.df + square))

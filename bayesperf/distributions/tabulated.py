@@ -1,4 +1,4 @@
-"""Distributions on (0, 1) known by their density at the nodes of a quadrature."""
+"""Distributions on (0, 1) represented by their densities at quadrature nodes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from scipy.interpolate import make_interp_spline
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.distributions.base import Distribution
 
-# Steps between two nodes after refinement: what cubics between them leave is about 1e-8.
+# Number of steps between two nodes after refinement, for which the error of cubic interpolation is about 1e-8.
 _STEPS = 8
-# Where a probability stops: beyond, its logit is infinite.
+# The range to which probabilities are clipped, so that their logits are finite.
 _LEAST, _MOST = np.finfo(float).tiny, 1 - 2.0**-53
 
 
 @cache
 def refinement(nodes: int, steps: int) -> tuple[Array, Array]:
-    """Return the matrices that give values and slopes at `steps` times as many nodes from values at equidistant ones.
+    """Return matrices that map values at equidistant nodes to values and slopes at nodes `steps` times as dense.
 
-    They are a quintic spline's, which is linear in the values; slopes are per distance of two coarse nodes.
+    They represent a quintic spline, which is linear in the values; slopes are per distance of two coarse nodes.
     """
     spline = make_interp_spline(np.arange(nodes), np.eye(nodes), k=5)
     fine = np.linspace(0, nodes - 1, steps * (nodes - 1) + 1)
@@ -31,7 +31,7 @@ def refinement(nodes: int, steps: int) -> tuple[Array, Array]:
 
 
 class Axis(NamedTuple):
-    """Nodes in (0, 1) whose logits are centre + scale·sinh(v), v equidistant from `lowest` on; parts are (m, 1)."""
+    """Nodes with logits centre + scale·sinh(v), where v increases from `lowest` in equal steps; fields are (m, 1)."""
 
     centre: Array
     scale: Array
@@ -40,27 +40,27 @@ class Axis(NamedTuple):
 
     @classmethod
     def between(cls, low: Array, high: Array, centre: Array, scale: Array, nodes: int) -> Axis:
-        """Return so many nodes from one logit to another, densest at the centre."""
+        """Return an axis with a given number of nodes between two logits, densest at the centre."""
         first, last = np.arcsinh((low - centre) / scale), np.arcsinh((high - centre) / scale)
         return cls(centre, scale, first, (last - first) / (nodes - 1))
 
     def positions(self, nodes: int) -> Array:
-        """Return v at so many nodes, (m, nodes)."""
+        """Return v at the first `nodes` nodes, (m, nodes)."""
         return self.lowest + self.step * np.arange(nodes)
 
     def logits(self, v: Array) -> Array:
         return self.centre + self.scale * np.sinh(v)
 
     def reached(self, logits: Array) -> Array:
-        """Return how many steps from the first node logits are."""
+        """Return the distance of logits from the first node, in steps of v."""
         return (np.arcsinh((logits - self.centre) / self.scale) - self.lowest) / self.step
 
     def pace(self, v: Array) -> Array:
-        """Return the derivative of the logit by v."""
+        """Return the derivative of the logit with respect to v."""
         return self.scale * np.cosh(v)
 
     def nodes(self, count: int) -> tuple[Array, Array]:
-        """Return the logits of so many nodes, and the logarithms of the lengths that they stand for."""
+        """Return the logits of the first `count` nodes, and the logarithms of their quadrature weights."""
         v = self.positions(count)
         return self.logits(v), np.log(self.pace(v) * self.step)
 
@@ -73,14 +73,14 @@ class Axis(NamedTuple):
 
 @dataclass(frozen=True)
 class Tabulated(Distribution):
-    """m quantities in (0, 1), each known at the nodes of its axis; between them, cubics through values and slopes.
+    """Distributions on (0, 1) tabulated at the nodes of an axis, with cubic Hermite interpolation between the nodes.
 
     Attributes
     ----------
     log_density, slope : Array
-        Log density of the logit, and its derivative by v, (m, nodes).
+        Log density of the logit, and its derivative with respect to v, (m, nodes).
     cumulative : Array
-        Mass below, (m, nodes).
+        Distribution function at the nodes, (m, nodes).
     moments : Array
         Mean and standard deviation, (m, 2).
     """
@@ -96,10 +96,10 @@ class Tabulated(Distribution):
 
     @classmethod
     def of(cls, axis: Axis, log_density: Array) -> Self:
-        """Return the distribution whose logit has a log density, up to a constant, at the nodes of an axis.
+        """Return the distribution whose logit has the given log density, up to a constant, at the nodes of an axis.
 
-        Sums over those nodes are the trapezoidal rule, which for a density that falls off at both ends is far more
-        accurate than what lies between the nodes: so the moments come from them.
+        The moments are sums over these nodes, that is, the trapezoidal rule, which for a density that decays at both
+        ends is far more accurate than interpolation between the nodes.
         """
         nodes = log_density.shape[1]
         logit, log_length = axis.nodes(nodes)
@@ -114,7 +114,7 @@ class Tabulated(Distribution):
         v = fine.positions(log_density.shape[1])
         density = np.exp(log_density) * fine.pace(v)
         change = density * (slope + np.tanh(v))
-        # The trapezoidal rule with its correction by the slopes at the ends of each step.
+        # The trapezoidal rule with a correction by the slopes at the ends of each step.
         mass = fine.step / 2 * (density[:, 1:] + density[:, :-1]) - fine.step**2 / 12 * np.diff(change)
         cumulative = np.cumsum(np.maximum(mass, 0), -1)
         cumulative = np.hstack([np.zeros_like(mean), cumulative / cumulative[:, -1:]])
@@ -122,7 +122,7 @@ class Tabulated(Distribution):
 
     @classmethod
     def beta(cls, a: Array, b: Array, nodes: int = 65) -> Self:
-        """Return Beta(a, b), parameters (m, 1), where many quantiles are wanted: they cost a tenth of exact ones."""
+        """Return Beta(a, b) with parameters (m, 1), whose quantiles take a tenth of the time of exact ones."""
         mode, width = np.log(a / b), np.minimum(np.sqrt(1 / a + 1 / b), 1)
         axis = Axis.between(mode - 42 / a - 9 * width, mode + 42 / b + 9 * width, mode, width, nodes)
         logit = axis.nodes(nodes)[0]
@@ -146,7 +146,7 @@ class Tabulated(Distribution):
         return self.moments[:, 0], self.moments[:, 1]
 
     def overlap(self, other: Distribution) -> Array:
-        """Return the mass that both have in common, (m,): 1 if they are the same, 0 if they never meet."""
+        """Return the overlap of the two distributions, (m,): 1 if they are the same, 0 if they are disjoint."""
         nodes = special.expit(self.axis.nodes(self.cumulative.shape[1])[0])
         return np.minimum(np.diff(self.cumulative), np.diff(other.cdf(nodes))).sum(-1)
 
@@ -168,7 +168,7 @@ class Tabulated(Distribution):
         cell = np.minimum(reached.astype(int), last - 1)
         log_density, slope = self._cubic(self.log_density, self.slope, cell, reached - cell)
         cdf, _ = self._cubic(self.cumulative, self._density, cell, reached - cell)
-        # Beyond the last node the log density goes on as it was: tails of a logit are exponential.
+        # Beyond the last node the log density is extrapolated linearly, because the tails of a logit are exponential.
         v = axis.lowest + axis.step * reached
         log_density += slope / axis.pace(v) * (logit - axis.logits(v))
         logpdf = log_density - np.log(inside) - np.log1p(-inside)
@@ -181,7 +181,7 @@ class Tabulated(Distribution):
         return np.exp(self.log_density) * self.axis.pace(self.axis.positions(self.cumulative.shape[1]))
 
     def _cubic(self, values: Array, slopes: Array, cell: Codes, part: Array) -> tuple[Array, Array]:
-        """Return Hermite's cubic and its slope by v, part of the way through cells."""
+        """Return the values and slopes of the cubic Hermite interpolant at a fraction `part` of each cell."""
         left, right = (np.take_along_axis(values, cell + i, -1) for i in (0, 1))
         start, end = (np.take_along_axis(slopes, cell + i, -1) * self.axis.step for i in (0, 1))
         bend, twist = 3 * (right - left) - 2 * start - end, start + end - 2 * (right - left)

@@ -1,4 +1,4 @@
-"""Metrics of a confusion matrix: `names` lists them, `table` shows their facts, `register` adds one of your own."""
+"""Metrics of a confusion matrix: `names` lists them, `table` describes them, and `register` adds a new one."""
 
 from bayesperf.metrics.formulas import cost, fbeta
 from bayesperf.metrics.metric import Metric

@@ -1,8 +1,9 @@
-"""How a metric states its exact posterior.
+"""Forms in which the posterior of a metric is exact.
 
 With cells θ ~ Dirichlet(ω), the probability of a set S of cells given S or another set F, disjoint from it, is
-Beta(Σ_S ω, Σ_F ω). Every closed form comes from that: a `Proportion` is such a Beta, an `IncreasingFunction` is a
-function of one, and `TwoProportions` is a function of two independent ones, integrated over the second.
+Beta(Σ_S ω, Σ_F ω). All closed forms follow from this: a `Proportion` has such a Beta distribution, an
+`IncreasingFunction` is a function of one proportion, and `TwoProportions` is a function of two independent
+proportions, integrated over the second.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from bayesperf.core.arrays import Numbers
 
 @dataclass(frozen=True)
 class Proportion:
-    """A Beta-distributed proportion: cells `success` among `success` and `failure` (names of metric arguments)."""
+    """A Beta-distributed proportion of the cells `success` among `success` and `failure` (argument names)."""
 
     success: tuple[str, ...]
     failure: tuple[str, ...]
@@ -34,7 +35,7 @@ class ProportionPair:
     inner, outer : Proportion
         The proportions X and W.
     split : bool
-        Whether W splits the failures of X; else the two are of different cells.
+        Whether W splits the failures of X; otherwise X and W are proportions of disjoint sets of cells.
     """
 
     inner: Proportion
@@ -42,7 +43,7 @@ class ProportionPair:
     split: bool = False
 
     def cells(self, x: Numbers, rest_x: Numbers, w: Numbers, rest_w: Numbers) -> dict[str, Numbers]:
-        """Return cells in which X, 1 − X, W and 1 − W have these values, up to what metrics of the pair ignore."""
+        """Return cells for given X, 1 − X, W and 1 − W, up to factors that metrics of the pair do not depend on."""
         within = rest_x if self.split else 1.0
         (success,), (w_success,), (w_failure,) = self.inner.success, self.outer.success, self.outer.failure
         cells = {success: x, w_success: within * w, w_failure: within * rest_w}
@@ -52,21 +53,23 @@ class ProportionPair:
 
 @dataclass(frozen=True)
 class LevelSets:
-    """A function of two independent quantities X and W in [0, 1], monotone in X, by where it has a given value.
+    """Level sets of a function of two independent quantities X and W in [0, 1] that is monotone in X.
 
     Attributes
     ----------
     inner_at : callable
-        ``inner_at(t, w, 1 - w)``: the X at which the function is t when W = w. May leave [0, 1] where there is none.
+        ``inner_at(t, w, 1 - w)`` returns the X at which the function is t if W = w, or a value outside [0, 1] if there
+        is none.
     outer_at : callable, optional
-        ``outer_at(t, x, 1 - x)``: the W at which the function is t when X = x. Where given, the integral over W is
-        confined to where it matters: the inner distribution function has a kink, or a step, there.
+        ``outer_at(t, x, 1 - x)`` returns the W at which the function is t if X = x. It restricts the integral over W to
+        the range in which the inner distribution function is neither 0 nor 1; it has a kink, or a step, at its ends.
     increasing : bool
-        Whether the function grows with X.
+        Whether the function increases with X.
     increasing_outer : bool, optional
-        Whether it grows with W (used only with `outer_at`); None if it does so for some X only.
+        Whether it increases with W (used only with `outer_at`); None if it does so only for some X.
     factors : tuple of two {"proportion", "inverse", "odds"}, optional
-        If it is a product of X, 1/X or (1 − X)/X and likewise of W: its moments are then closed, and may be infinite.
+        If the function is a product of X, 1/X or (1 − X)/X and of one of these for W: the kinds of the two factors. Its
+        moments then have a closed form, and may be infinite.
     """
 
     inner_at: Callable[[Numbers, Numbers, Numbers], Numbers]
@@ -78,7 +81,7 @@ class LevelSets:
 
 @dataclass(frozen=True)
 class TwoProportions(LevelSets):
-    """A metric that is a function of a pair of independent proportions, the inner one X and the outer one W."""
+    """A metric that is a function of two independent proportions, the inner one X and the outer one W."""
 
     pair: ProportionPair = field(kw_only=True)
     method: ClassVar[str] = "quadrature"
@@ -115,34 +118,34 @@ def jaccard_of_f1(f: Any) -> Any:
     return f / (2 - f)
 
 
-# The exact forms of micro averages, by the number of classes. Every wrong prediction is one false positive and one
-# false negative, so that with accuracy A: Σtp = A, Σfn = Σfp = 1 − A, Σtn = (K − 1)A + (K − 2)(1 − A).
+# Exact forms of micro averages as functions of the number of classes K. Every wrong prediction is one false positive
+# and one false negative, so with accuracy A: Σtp = A, Σfn = Σfp = 1 − A, Σtn = (K − 1)A + (K − 2)(1 − A).
 _ACCURACY, _ERROR = Proportion(("correct",), ("wrong",)), Proportion(("wrong",), ("correct",))
 
 
 def micro_accuracy(_: int) -> ExactForm:
-    """Precision, recall and F_β: accuracy itself."""
+    """Return the form of micro-averaged precision, recall and F_β, which equal accuracy."""
     return _ACCURACY
 
 
 def micro_error(_: int) -> ExactForm:
-    """Their complements: the error rate."""
+    """Return the form of micro-averaged fnr and fdr, which equal the error rate."""
     return _ERROR
 
 
 def micro_jaccard(_: int) -> ExactForm:
-    """Return A/(2 − A): accuracy is the micro average of F1, too."""
+    """Return the form of the micro-averaged Jaccard index, A/(2 − A), because A is the micro average of F1."""
     return IncreasingFunction(_ACCURACY, jaccard_of_f1, f1_of_jaccard)
 
 
 def micro_rest(classes: int) -> ExactForm:
-    """Specificity and npv, 1 − (1 − A)/(K − 1)."""
+    """Return the form of micro-averaged specificity and npv, 1 − (1 − A)/(K − 1)."""
     k = classes - 1
     return IncreasingFunction(_ACCURACY, partial(_specificity_of_accuracy, k), partial(_accuracy_of_specificity, k))
 
 
 def micro_rest_error(classes: int) -> ExactForm:
-    """Their complements, (1 − A)/(K − 1)."""
+    """Return the form of micro-averaged fpr and false omission rate, (1 − A)/(K − 1)."""
     k = classes - 1
     return IncreasingFunction(_ERROR, partial(_fraction_of_error, k), partial(operator.mul, k))
 

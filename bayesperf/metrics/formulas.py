@@ -1,12 +1,13 @@
-"""The table of metrics: one row each, and nobody else knows a metric's formula.
+"""Definitions of all metrics; formulas of metrics are found only here.
 
-A metric is a small function whose argument names say which cells it needs, with its facts beside it. The same function
-serves counts, probabilities, posterior draws (any leading shape) and complex steps. To add one, add a row.
+A metric is a small function whose argument names determine which cells it needs; its properties are given in the
+decorator. The same function is used for counts, probabilities, posterior draws (of any leading shape) and complex-step
+derivatives. To add a metric, add a decorated function.
 
-The arguments a metric may ask for:
+The arguments that a metric may have:
 
 =================================  ====================================================================
-``tp``, ``fn``, ``fp``, ``tn``     cells of a binary matrix; of each class against the rest when averaged
+``tp``, ``fn``, ``fp``, ``tn``     cells of a binary matrix; of each class against the rest for averages
 ``correct``, ``wrong``             sums on and off the diagonal
 ``within_one``, ``beyond_one``     sums up to one class off the diagonal and farther (ordered classes)
 ``cells``                          the whole matrix ``(..., actual, predicted)``
@@ -46,7 +47,7 @@ from bayesperf.metrics.exact_forms import (
 from bayesperf.metrics.metric import Metric, distance, masked_sum
 from bayesperf.metrics.registry import FAMILIES, add, get, row
 
-# ── Shares of examples ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Proportions of examples ───────────────────────────────────────────────────────────────────────────────────────────
 
 
 @row(aliases=("acc",), needs="classes", exact=Proportion(("correct",), ("wrong",)))
@@ -136,17 +137,17 @@ def f1(tp, fn, fp):
 
 
 def fbeta(beta: float) -> Metric:
-    """Return F_β: the weighted harmonic mean of precision and recall, recall β² times as heavy.
+    """Return the metric F_β: the weighted harmonic mean of precision and recall, recall having β² times the weight.
 
     Parameters
     ----------
     beta : float
-        Greater than 0. ``"f2"`` and ``"f0.5"`` are short for it in every place that takes a metric's name.
+        Weight of recall, greater than 0. Names such as ``"f2"`` and ``"f0.5"`` are accepted wherever a metric is named.
 
     Notes
     -----
-    Given the share W of false positives among all errors on positives, F_β ≤ t exactly if the Jaccard index is at most
-    gt/(k(1 − t) + gt), with g = W + β²(1 − W) and k = 1 + β².
+    Given the proportion W of false positives among false positives and false negatives, F_β ≤ t if and only if the
+    Jaccard index is at most gt/(k(1 − t) + gt), with g = W + β²(1 − W) and k = 1 + β².
 
     Examples
     --------
@@ -182,7 +183,7 @@ class _JaccardAtFBeta:
         return np.asarray(g * t / (k * (1 - t) + g * t))
 
 
-# After the row of F1, whose name is of this family.
+# Registered after F1, whose name matches this pattern.
 FAMILIES[re.compile(r"f(\d+(?:\.\d+)?)")] = fbeta
 
 
@@ -200,20 +201,20 @@ def fowlkes_mallows(tp, fn, fp):
 
 
 # ── Combinations of the two rates, recall and specificity ─────────────────────────────────────────────────────────────
-# Of each rate and its complement the pair takes the one that is near 0 where the metric is extreme: near 1 numbers are
-# 1e-16 apart, which is coarse for a Beta with a parameter of 1/4.
+# Each pair uses the rate or its complement, whichever is near 0 where the metric is extreme: near 1 floating-point
+# numbers are 1e-16 apart, which is too coarse for a Beta with a parameter of 1/4.
 
 _RATES = ProportionPair(RECALL, SPECIFICITY)
 _ERRORS = ProportionPair(MISSES, FALSE_ALARMS)
 
 
 def _at_mean(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
-    """Return the rate that has mean t with the other one."""
+    """Return the rate whose mean with the other rate is t."""
     return 2 * t - other
 
 
 def _at_sum(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
-    """Return the rate that has sum 1 + t with the other one."""
+    """Return the rate whose sum with the other rate is 1 + t."""
     return np.asarray(1 + t - other)
 
 
@@ -248,7 +249,7 @@ def _likelihood_ratio(pair: ProportionPair) -> TwoProportions:
     )
 
 
-# The macro average of recall, of any number of classes.
+# The macro average of recall, for any number of classes.
 add(Metric("balanced_accuracy", recall, aliases=("bac",), needs="classes", average="macro",
             exact=TwoProportions(_at_mean, _at_mean, pair=_RATES)))  # fmt: skip
 
@@ -362,14 +363,14 @@ def off_by_one(within_one, beyond_one):
 
 
 def cost(cost_matrix: ArrayLike, name: str = "cost") -> Metric:
-    """Return the mean cost of an example as a metric.
+    """Return a metric that is the mean cost per example.
 
     Parameters
     ----------
     cost_matrix : array-like (K, K)
         Cost of each outcome, rows actual and columns predicted, in the order of the labels; gains are negative costs.
     name : str
-        What to call it in tables, where there are several.
+        Name of the metric in tables.
 
     Raises
     ------
@@ -406,7 +407,7 @@ class _Cost:
 
 
 def headline(classes: int, has_positive: bool) -> list[str]:
-    """Return the names that a summary shows when none are asked for."""
+    """Return the names of the metrics that a summary shows by default."""
     if classes == 2 and has_positive:
         return ["accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "matthews_corrcoef"]
     return ["accuracy", "balanced_accuracy", "precision_macro", "recall_macro", "f1_macro", "matthews_corrcoef"]

@@ -1,4 +1,4 @@
-"""What a metric is: its formula with the facts that go with it, and its value on matrices of any shape."""
+"""The definition of a metric: its formula, its properties, and its evaluation on matrices of any shape."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AVERAGES = ("macro", "micro", "weighted", "per_class")
 
 
 def distance(classes: int) -> Numbers:
-    """Return how many classes lie between two, (K, K)."""
+    """Return the distances between the positions of classes, |i − j|, (K, K)."""
     return np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
 
 
@@ -29,7 +29,7 @@ def masked_sum(cells: Numbers, mask: Numbers) -> Numbers:
     return np.asarray((cells * mask).sum((-2, -1)))
 
 
-# How each argument is taken from a matrix, given the position of its positive class.
+# How each argument is computed from a matrix, given the position of its positive class.
 ARGUMENTS: dict[str, Callable[[Numbers, int], Numbers]] = {
     "tp": lambda cells, positive: cells[..., positive, positive],
     "fn": lambda cells, positive: cells[..., positive, 1 - positive],
@@ -46,29 +46,29 @@ BINARY_ARGUMENTS = {"tp", "fn", "fp", "tn"}
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric with its facts.
+    """A metric of a confusion matrix.
 
     Attributes
     ----------
     name : str
         Canonical name.
     function : callable
-        The formula; its argument names are the cells it needs.
+        The formula; the names of its arguments are the cells that it needs.
     aliases : tuple of str
         Other names that resolve to it.
     bounds : tuple of float
         Smallest and greatest possible value.
     greater_is_better : bool or None
-        Direction; None where neither is better (prevalence).
+        Direction of the metric; None if neither direction is better (prevalence).
     needs : {"binary", "classes", "ordered"}
-        A binary matrix with a positive class, any number of classes, or classes in their order.
+        What the metric requires: a binary matrix with a positive class, any number of classes, or ordered classes.
     exact : Proportion, IncreasingFunction, TwoProportions or None
-        Its posterior in closed form or by quadrature, for a binary matrix if `needs` is "binary" (or the form pairs the
-        two rows or columns), else for any; None means Monte Carlo.
+        The form of its posterior in closed form or by quadrature; for binary matrices only if `needs` is "binary" or
+        the form pairs the two rows or columns. None means Monte Carlo.
     average : {None, "macro", "micro", "weighted", "per_class"}
-        How the one-vs-rest values of K classes become one.
+        How the one-vs-rest values of K classes are combined.
     micro : callable or None
-        From the number of classes, the exact form of the micro average.
+        Function of the number of classes that returns the exact form of the micro average.
     """
 
     name: str
@@ -87,12 +87,12 @@ class Metric:
         return tuple(inspect.signature(self.function).parameters)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the facts, the function as bytes: a function written anywhere, a lambda too, goes to other processes.
+        """Return the state with the function as bytes, so that any function, even a lambda, can be pickled.
 
         Raises
         ------
         pickle.PicklingError
-            If the function cannot be pickled, by its name or by its code.
+            If the function can be pickled neither by name nor by value.
         """
         try:
             return self.__dict__ | {"function": cloudpickle.dumps(self.function)}
@@ -106,12 +106,12 @@ class Metric:
 
     @property
     def title(self) -> str:
-        """The name in words, for tables and plots."""
+        """The name with spaces for underscores, for tables and plots."""
         return self.name.replace("_", " ")
 
     @property
     def description(self) -> str:
-        """What it measures, in a line."""
+        """A one-line description of what the metric measures."""
         first = (inspect.getdoc(self.function) or "").partition("\n")[0].rstrip(".")
         if self.average == "per_class":
             return f"{first}, of each class against the rest"
@@ -134,10 +134,10 @@ class Metric:
         return None if binary_only and classes > 2 else self.exact
 
     def evaluate(self, cells: Numbers, positive: int | None = None, skip_undefined: bool = False) -> Numbers:
-        """Return the metric of matrices ``(..., K, K)``; with a last axis K if averaged "per_class".
+        """Return the metric of matrices ``(..., K, K)``, with a last axis K if `average` is "per_class".
 
-        Undefined values (0/0) are NaN. `skip_undefined` leaves classes whose value is NaN out of macro and weighted
-        means, as scikit-learn does.
+        Undefined values (0/0) are NaN. `skip_undefined` omits classes whose value is NaN from macro and weighted means,
+        as scikit-learn does.
         """
         cells = np.asarray(cells)
         cells = cells if cells.dtype.kind in "fc" else cells.astype(float)
@@ -159,7 +159,7 @@ class Metric:
             return np.asarray((weights * values).sum(-1) / weights.sum(-1))
 
     def _apply(self, arguments: dict[str, Numbers], shape: tuple[int, ...]) -> Numbers:
-        """Call the function; refuse values that are not one a matrix."""
+        """Call the function, and raise unless it returns one value per matrix."""
         value = np.asarray(self.function(**arguments))
         if value.shape != shape:
             raise ValueError(
@@ -169,13 +169,13 @@ class Metric:
         return value
 
     def of_binary(self, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
-        """Return the metric of binary cells, also if it is meant for each class against the rest."""
+        """Return the metric of binary cells, also for a metric that is averaged over classes."""
         cells = np.stack([np.stack([tn, fp], -1), np.stack([fn, tp], -1)], -2)
         average = self.average if self.needs == "classes" else None
         return replace(self, average=average).evaluate(cells, 1)
 
     def depends_on_prevalence(self, classes: int) -> bool:
-        """Whether re-weighting the actual classes changes the metric (found by trying it on two tables)."""
+        """Whether re-weighting the actual classes changes the metric, determined by evaluating it on two tables."""
         rows = np.arange(1.0, classes + 1)[:, None]
         table = 1 + np.cos(rows * np.arange(1, classes + 1)) ** 2
         before, after = self.evaluate(table, 0), self.evaluate(table * rows, 0)
@@ -183,10 +183,10 @@ class Metric:
 
 
 def one_vs_rest(cells: Numbers) -> dict[str, Numbers]:
-    """Return tp, fn, fp, tn of each class against the rest, ``(..., K)`` each, of matrices ``(..., K, K)``."""
+    """Return tp, fn, fp and tn of each class against the rest, ``(..., K)`` each, for matrices ``(..., K, K)``."""
     tp = np.einsum("...ii->...i", cells)
     fn, fp = cells.sum(-1) - tp, cells.sum(-2) - tp
-    # Summed, not subtracted from the total: posterior draws of tiny cells must not come out negative.
+    # Summed, not subtracted from the total, so that posterior draws of tiny cells cannot become negative.
     classes = np.arange(cells.shape[-1])
     rest = (classes[:, None, None] != classes[:, None]) & (classes[:, None, None] != classes)
     tn = np.tensordot(cells, rest.astype(float), ((-2, -1), (1, 2)))

@@ -1,4 +1,4 @@
-"""Metrics of labelled matrices: of counts, of probabilities, of posterior draws."""
+"""Point values of metrics of labelled matrices: counts, probabilities or posterior draws."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from bayesperf.metrics.registry import applicable
 
 
 def evaluate(metric: Metric, cells: xr.DataArray, positive: int | None, skip_undefined: bool = False) -> xr.DataArray:
-    """Return a metric of labelled cells (…, actual, predicted), with dim ``label`` if there is one value per class.
+    """Return a metric of labelled cells (…, actual, predicted), with a dim ``label`` if it has one value per class.
 
-    `positive` is the position of the positive class; `skip_undefined` is that of `Metric.evaluate`.
+    `positive` is the position of the positive class; for `skip_undefined` see `Metric.evaluate`.
     """
     cells = cells.transpose(..., *CELL_DIMS)
     per_class = metric.average == "per_class"
@@ -34,13 +34,13 @@ def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
     cm : ConfusionMatrix
         Counts, with any leading dims.
     metric : str or Metric
-        A name of `names`, an alias, or a metric object.
+        A name listed by `names`, an alias, or a `Metric`.
 
     Returns
     -------
     xarray.DataArray
-        Over the leading dims (and ``label`` for ``_per_class``). Undefined values (a denominator of 0) are NaN; macro
-        and weighted averages leave out the classes where the metric is undefined.
+        Values over the leading dims (and ``label`` for ``_per_class``). Undefined values (a denominator of 0) are NaN;
+        macro and weighted averages omit the classes for which the metric is undefined.
 
     Examples
     --------

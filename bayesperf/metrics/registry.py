@@ -1,4 +1,4 @@
-"""The register of metrics: finding one by name or alias, adding one, and listing them."""
+"""The registry of metrics: look up a metric by name or alias, add one, and list them all."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from bayesperf.metrics.metric import ARGUMENTS, AVERAGES, BINARY_ARGUMENTS, Metr
 _TABLE: dict[str, Metric] = {}
 _ALIASES: dict[str, str] = {}
 _OWN: set[str] = set()
-# Names with a parameter, as "f2": a pattern, and what makes the metric of the number in it.
+# Names with a parameter, such as "f2": patterns, and functions from the number in the name to the metric.
 FAMILIES: dict[re.Pattern[str], Callable[[float], Metric]] = {}
 
 
 def add(metric: Metric) -> None:
-    """Enter a metric; refuse unknown arguments and names that are taken."""
+    """Add a metric to the registry; raise if its arguments are unknown or its names are taken."""
     kinds = {p.kind for p in inspect.signature(metric.function).parameters.values()}
     variadic = kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     if variadic or not metric.arguments or set(metric.arguments) - set(ARGUMENTS):
@@ -41,7 +41,7 @@ def add(metric: Metric) -> None:
 
 
 def row(**facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter the decorated function into the table under its own name."""
+    """Return a decorator that adds a function to the registry under its own name."""
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         add(Metric(function.__name__, function, **facts))
@@ -51,7 +51,7 @@ def row(**facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def names(needs: Needs | None = None) -> list[str]:
-    """Return the canonical names of all metrics, or of those that need a binary matrix, classes or ordered classes.
+    """Return the canonical names of all metrics, or of those whose attribute `needs` has a given value.
 
     Examples
     --------
@@ -63,12 +63,12 @@ def names(needs: Needs | None = None) -> list[str]:
 
 
 def get(name: str | Metric) -> Metric:
-    """Return a metric by its name, alias, ``"f<beta>"``, or any of them with an average's suffix.
+    """Return a metric by its name, an alias or ``"f<beta>"``, each optionally with the suffix of an average.
 
     Raises
     ------
     ValueError
-        If there is none of that name; the error offers the nearest.
+        If there is no metric of that name; the message suggests similar names.
 
     Examples
     --------
@@ -106,8 +106,8 @@ def applicable(
     Raises
     ------
     ValueError
-        If the metric is binary and there are more than two classes, or two of which none is the positive one; or if it
-        adds a dim that is there already.
+        If the metric is binary and there are more than two classes, or two classes without a positive one; or if it
+        adds a dim that already exists.
     """
     metric = get(name)
     if metric.average == "per_class" and "label" in dims:
@@ -130,7 +130,7 @@ def single_valued(name: str | Metric, labels: Sequence[Any], positive: int | Non
     Raises
     ------
     ValueError
-        As by `applicable`; or if the metric has a value for each class.
+        As in `applicable`, or if the metric has one value per class.
     """
     metric = applicable(name, labels, positive)
     if metric.average == "per_class":
@@ -146,27 +146,27 @@ def register(
     bounds: tuple[float, float] = (-np.inf, np.inf),
     greater_is_better: bool | None = True,
 ) -> Metric:
-    """Add a metric of your own to the table; from then on its name works wherever a metric's name does.
+    """Register a user-defined metric, whose name is then accepted wherever a metric is named.
 
     Parameters
     ----------
     name : str
-        A name not yet taken.
+        Name of the metric, which must not be taken.
     function : callable
-        Takes any of the named cells ``tp, fn, fp, tn`` (of a binary matrix; suffixes then give averages), ``correct``,
-        ``wrong``, or ``cells`` (..., actual, predicted), and returns values of the leading shape. It is called with
-        counts, probabilities and posterior draws alike, so use NumPy operations only.
+        A function of any of the cells ``tp, fn, fp, tn`` (of a binary matrix; suffixes then give averages),
+        ``correct``, ``wrong``, or ``cells`` (..., actual, predicted) that returns values of the leading shape. It is
+        called with counts, probabilities and posterior draws, so it should use NumPy operations only.
     aliases : sequence of str
         Other names.
     bounds : tuple of float
         Smallest and greatest possible value.
     greater_is_better : bool or None
-        Direction.
+        Direction of the metric; None if neither direction is better.
 
     Raises
     ------
     ValueError
-        If a name is taken, or the function takes other arguments.
+        If a name is taken, or the function has other arguments.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def register(
 
 
 def unregister(name: str) -> None:
-    """Take a metric that was registered out of the table again."""
+    """Remove a metric that was added by `register`."""
     metric = get(name)
     if metric.name not in _OWN:
         raise ValueError(f"metric {name!r} was not registered, so it cannot be taken out.")
@@ -201,7 +201,7 @@ def unregister(name: str) -> None:
 
 
 def table() -> pd.DataFrame:
-    """Return every metric with its facts, a row each: what the documentation prints."""
+    """Return a table of all metrics and their properties, one row per metric."""
     rows = [
         {
             "name": metric.name,

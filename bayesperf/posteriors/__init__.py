@@ -1,1 +1,1 @@
-"""Posterior distributions of the cells of a confusion matrix, and of the metrics of them."""
+"""Posterior distributions of the cells of a confusion matrix and of metrics computed from them."""

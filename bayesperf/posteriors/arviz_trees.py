@@ -1,4 +1,4 @@
-"""Posteriors as ArviZ trees, and back."""
+"""Conversion of posteriors to ArviZ trees and back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def to_tree(
     facts: Mapping[str, Any],
     observed: xr.DataArray | None,
 ) -> xr.DataTree:
-    """Return draws of cells (…, chain, draw, actual, predicted) and the metrics of them as a tree.
+    """Return draws of cells (…, chain, draw, actual, predicted) and metrics computed from them as a tree.
 
     `positive` is the position of the positive class; `facts` become attributes of the group ``posterior``.
     """
@@ -41,7 +41,7 @@ def to_tree(
 
 
 def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
-    """Return the fields of a `SampledPosterior` of a tree's draws of cells; the tree is checked here."""
+    """Validate a tree and return the fields of the `SampledPosterior` of its draws of cells."""
     if not isinstance(tree, xr.DataTree):
         raise TypeError(f"tree must be an xarray.DataTree; it is {type(tree).__name__}.")
     if "posterior" not in tree.children or "cells" not in tree["posterior"].data_vars:

@@ -1,4 +1,4 @@
-"""The exact posterior: a Dirichlet over the cells, or over each row with a prevalence of its own."""
+"""The exact posterior: a Dirichlet over the cells, or one over each row with a separate prevalence."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ from bayesperf.posteriors.marginal import Marginal, Sampler
 from bayesperf.posteriors.posterior import DRAWS, PREDICTED, Posterior, SampledPosterior, prediction_of
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
 
-# Draws behind the probability of several requirements: probabilities near 0 or 1 are read to three digits, and there is
-# no closed form.
+# Draws for the probability of several requirements, which has no closed form: enough for three digits near 0 or 1.
 _JOINT_DRAWS = 100_000
-# Metrics of these cells are better when smaller: a rate prior is mirrored for them.
+# Proportions of these cells are better when smaller, so a rate prior is mirrored for them.
 _ERRORS = {"fn", "fp", "wrong", "beyond_one"}
 
 
@@ -81,25 +80,25 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
     Parameters
     ----------
     cm : ConfusionMatrix or array-like (n,)
-        Counts; or the actual labels, of which the next argument are the predicted ones.
+        Counts; or the actual labels, in which case the next argument must be the predicted labels.
     y_pred : array-like (n,), optional
         Predicted labels: ``posterior(y_true, y_pred)`` is short for
-        ``posterior(ConfusionMatrix.from_predictions(y_true, y_pred))``. After a matrix the next argument is the prior:
-        ``posterior(cm, "jeffreys")``.
+        ``posterior(ConfusionMatrix.from_predictions(y_true, y_pred))``. If the first argument is a matrix, the second
+        is the prior: ``posterior(cm, "jeffreys")``.
     prior : str or Prior, optional
-        By default flat for two classes (one pseudo-example a cell), Perks for more (one in all).
+        By default flat for two classes (one pseudo-example per cell) and Perks for more (one in total).
     design : {"joint", "by_actual"}
-        How the test set came about. "joint": so many examples were taken as they come. "by_actual": so many of each
-        class were chosen, so the data do not speak of prevalence, and metrics that depend on it raise until
-        `Posterior.at_prevalence` supplies it.
+        How the test set was sampled. "joint": a number of examples was drawn regardless of class. "by_actual": a
+        fixed number of examples was drawn from each class, so the data contain no information about prevalence, and
+        metrics that depend on it raise until `Posterior.at_prevalence` supplies it.
     random_seed : int or numpy.random.Generator
-        Seed of Monte Carlo figures; exact ones need none.
+        Seed of Monte Carlo results; exact results do not depend on it.
     draws : int
-        Draws behind Monte Carlo figures (metrics with `Marginal.method` "draws").
+        Number of draws for Monte Carlo results (metrics with `Marginal.method` "draws").
     labels, pos_label, by
-        As in `ConfusionMatrix.from_predictions`, where actual and predicted labels are given.
+        As in `ConfusionMatrix.from_predictions`, if actual and predicted labels are given.
     y_true : array-like (n,), optional
-        The actual labels by name.
+        The actual labels, if passed by keyword.
 
     Returns
     -------
@@ -108,13 +107,13 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
     Raises
     ------
     ValueError
-        If the prior does not fit the matrix, or an argument has a value that it cannot have.
+        If the prior does not fit the matrix, or an argument has an invalid value.
     TypeError
-        If there is neither a matrix nor a pair of label columns.
+        If neither a matrix nor both actual and predicted labels are given.
 
     Notes
     -----
-    Counts C ~ Multinomial(N, θ) with θ ~ Dirichlet(α) give θ | C ~ Dirichlet(α + C).
+    With counts C ~ Multinomial(N, θ) and the prior θ ~ Dirichlet(α), the posterior is θ | C ~ Dirichlet(α + C).
 
     Examples
     --------
@@ -152,7 +151,7 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
 
 
 def _after_matrix(second: Any, prior: Any, design: Any, random_seed: Any) -> tuple[Any, Any, Any]:
-    """Return prior, design and seed of ``posterior(cm, prior, design, random_seed)``, as far as given by position."""
+    """Return prior, design and seed for a call ``posterior(cm, prior, design, random_seed)`` by position."""
     if second is None:
         return prior, design, random_seed
     if prior is None:
@@ -164,16 +163,18 @@ def _after_matrix(second: Any, prior: Any, design: Any, random_seed: Any) -> tup
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DirichletPosterior(Posterior):
-    """θ ~ Dirichlet(concentration), which is prevalence ⟂ rows; with `prevalence` None or given, only its rows.
+    """The posterior θ ~ Dirichlet(concentration), in which the prevalence is independent of the rows.
+
+    If `prevalence` is not "observed", only the rows of this distribution are used.
 
     Attributes
     ----------
     concentration : xarray.DataArray
         Prior pseudo-counts plus counts, (…, actual, predicted).
     rates : tuple of two float, optional
-        The Beta on each rate, if that is the prior; the concentration is then counts alone.
+        Parameters of the Beta prior on each rate, for a rate prior; the concentration then equals the counts.
     prevalence : "observed", None or Prevalence
-        As the data have it, unknown, or from elsewhere.
+        Prevalence estimated from the data, unknown (None), or from another source.
     """
 
     concentration: xr.DataArray
@@ -204,7 +205,7 @@ class DirichletPosterior(Posterior):
         return known and metric.exact_form(classes) is not None
 
     def _refusal(self, metric: Metric) -> str:
-        """Return why a metric cannot be had from this kind of data and prior; empty if it can."""
+        """Return why a metric is not available for this kind of data and prior; empty if it is."""
         if self.prevalence is None and metric.depends_on_prevalence(len(self.labels)):
             return (
                 "depends on prevalence, of which these data (design by_actual: so many of each class were chosen) say "
@@ -249,7 +250,7 @@ class DirichletPosterior(Posterior):
         )
 
     def argument_weights(self, by_class: bool) -> Callable[[str], Array]:
-        """Return how to sum the concentration over the cells that an argument of a metric names, (m,) or (m, K)."""
+        """Return a function from an argument name of a metric to its summed concentration, (m,) or (m, K)."""
         omega, positive = self.flat, self.positive
         if by_class:
             return one_vs_rest(omega).__getitem__
@@ -265,7 +266,7 @@ class DirichletPosterior(Posterior):
         return Beta(a.reshape(-1, 1), b.reshape(-1, 1))
 
     def refuse_improper(self, metric: Metric, weights: Mapping[str, Array]) -> None:
-        """Raise where neither the data nor the prior put weight on something the metric needs."""
+        """Raise if neither the data nor the prior puts weight on cells that the metric needs."""
         leading = self._leading_of(metric)
         for name, weight in weights.items():
             empty = np.flatnonzero(weight.reshape(leading.size, -1).min(-1) <= 0)
@@ -281,12 +282,12 @@ class DirichletPosterior(Posterior):
     # ── Draws ──
 
     def generators(self, random_seed: Any, purpose: str = "") -> list[np.random.Generator]:
-        """Return a stream for each matrix."""
+        """Return a random generator for each matrix."""
         seed = self.random_seed if random_seed is None else checks.seed(random_seed)
         return streams(seed, purpose, self.leading, self.flat)
 
     def draw_cells(self, omega: Array, n: int, rng: np.random.Generator) -> Array:
-        """Return n draws (n, K, K) of one matrix's cells."""
+        """Return n draws of the cells of one matrix, (n, K, K)."""
         gamma = gamma_masses(rng, omega, (n, *omega.shape))
         if self.prevalence == "observed":
             gamma /= np.einsum("nij->n", gamma)[:, None, None]
@@ -310,7 +311,7 @@ class DirichletPosterior(Posterior):
             )
 
     def _metric_draws(self, wanted: Sequence[Metric], n: int, random_seed: Any) -> dict[Metric, Array]:
-        """Return joint draws of metrics, (m, n) or (m·K, n) each."""
+        """Return joint draws of the metrics, (m, n) or (m·K, n) each."""
         if not wanted:
             return {}
         blocks = list(self.joint_draws(wanted, n, random_seed))
@@ -319,12 +320,12 @@ class DirichletPosterior(Posterior):
     def joint_draws(
         self, metrics: Sequence[Metric], n: int = _JOINT_DRAWS, random_seed: Any = None
     ) -> Iterator[dict[Metric, Array]]:
-        """Yield joint draws of metrics, (n,) or (n, K) each, one matrix at a time, which needs little memory."""
+        """Yield joint draws of the metrics, (n,) or (n, K) each, for one matrix at a time to save memory."""
         self._refuse_each(metrics)
         if self.rates:
             self.refuse_without_matrix("a joint draw")
         for metric in metrics:
-            # Re-weighted rows enter whole; else the cells that the metric's arguments sum.
+            # At another prevalence whole rows are used; otherwise only the cells that the metric's arguments sum.
             reweighted = isinstance(self.prevalence, Prevalence) and metric.depends_on_prevalence(len(self.labels))
             argument = self.argument_weights(metric.average is not None)
             needed = {"cells": self.flat} if reweighted else {name: argument(name) for name in metric.arguments}
@@ -335,7 +336,7 @@ class DirichletPosterior(Posterior):
             yield {metric: metric.evaluate(cells, self.positive) for metric in metrics}
 
     def _with_any_prevalence(self) -> DirichletPosterior:
-        """Supply equal shares, for metrics that do not depend on them."""
+        """Return a copy with equal prevalences, for metrics that do not depend on prevalence."""
         classes = len(self.labels)
         return replace(self, prevalence=Prevalence(np.full(classes, 1 / classes), fixed=True))
 
@@ -346,7 +347,7 @@ class DirichletPosterior(Posterior):
         return self._metric_draws([metric], n, random_seed)[metric]
 
     def _sample_by_rate(self, metric: Metric, distribution: Distribution, n: int, random_seed: int | None) -> Array:
-        """Draw by streams of the metric's own: there is no joint draw behind a rate prior."""
+        """Draw from streams specific to the metric, because a rate prior has no joint distribution."""
         rngs = self.generators(random_seed, metric.name)
         each = distribution.size // len(rngs)
         return distribution.ppf(np.concatenate([rng.random((each, n)) for rng in rngs]))

@@ -1,8 +1,9 @@
-"""The posterior of systems judged on the same examples: joint draws, and the examples that decide between two systems.
+"""The joint posterior of systems evaluated on the same examples: joint draws, and weights of discordant examples.
 
-With K classes and M systems an example's outcome is (i, j_1, …, j_M): its actual class and what each system predicted.
-Outcome probabilities ~ Dirichlet of base weights α_i· Π_m α_ij_m/α_i·, so that each system by itself has the posterior
-Dirichlet(α + its counts), as if the others were not there; for α the same in all cells it is α/K^(M−1) an outcome.
+With K classes and M systems the outcome of an example is (i, j_1, …, j_M): its actual class and the prediction of each
+system. Outcome probabilities have a Dirichlet prior with weights α_i· Π_m α_ij_m/α_i·, so that the marginal posterior
+of each system is Dirichlet(α + its counts), as if it were evaluated alone. If α is the same in all cells, the weight of
+an outcome is α/K^(M−1).
 """
 
 from __future__ import annotations
@@ -34,21 +35,21 @@ from bayesperf.posteriors.posterior import DRAWS, SampledPosterior
 
 __all__ = ["JointOutcomes", "JointPosterior", "discordant_weights", "joint_posterior"]
 
-# The fraction of the prior's mass in a row that is drawn for each system by itself, and the most atoms drawn for all.
+# The fraction of a row's prior mass that is drawn for each system separately, and the maximum number of joint atoms.
 _TAIL, _MOST_STICKS = 1e-4, 512
 _REFUSAL = "these draws are of systems judged on the same examples. Ask it of each system by itself: posterior(cm)."
-# Numbers held in memory at once while cells are summed.
+# Maximum size of temporary arrays while cells are summed.
 _BLOCK = 2**20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointPosterior(SampledPosterior):
-    """Draws of the cells of systems judged on the same examples: of one index they belong together.
+    """Joint draws of the cells of systems evaluated on the same examples.
 
     Attributes
     ----------
     margins : DirichletPosterior
-        The posterior of each system by itself, which knows the metrics that an improper prior leaves undefined.
+        The marginal posterior of each system, which refuses metrics that are undefined under an improper prior.
     """
 
     margins: DirichletPosterior = field(kw_only=True)
@@ -66,37 +67,38 @@ class JointPosterior(SampledPosterior):
 def joint_posterior(
     outcomes: JointOutcomes, prior: str | priors.Prior | None = None, draws: int = DRAWS, random_seed: Any = 0
 ) -> JointPosterior:
-    """Return joint draws of the cells of systems judged on the same examples.
+    """Return joint draws of the cells of systems evaluated on the same examples.
 
     Parameters
     ----------
     outcomes : JointOutcomes
-        What was predicted for each example.
+        The predictions of all systems for each example.
     prior : str or Prior, optional
-        Of each system's cells, as in `bayesperf.posterior`.
+        Prior of each system's cells, as in `bayesperf.posterior`.
     draws : int
-        Joint draws of all systems.
+        Number of joint draws of all systems.
     random_seed : int or Generator
-        Seed.
+        Seed of the draws.
 
     Returns
     -------
     JointPosterior
-        Cells (…, system, chain, draw, actual, predicted), of one chain.
+        Cells (…, system, chain, draw, actual, predicted), with one chain.
 
     Raises
     ------
     ValueError
-        If the prior is of rates, or gives the actual classes of two systems different weights.
+        If the prior is a rate prior, or gives an actual class different weights for different systems.
 
     Notes
     -----
-    The row of actual class i is a Dirichlet process on what all systems predict, independent of other rows. Its mass is
-    the sum of a Gamma of shape n for each outcome seen n times, and of one of shape α_i· that is broken into sticks
-    with atoms of the base measure (Sethuraman 1994, A constructive definition of Dirichlet priors). What the sticks
-    leave is again such a process; of it each system gets its margin, Dirichlet(α_i), by itself. So every system's own
-    cells are exactly Dirichlet; how systems hang together is left out of about 1e-4 of the prior's mass. (Of more where
-    α_i· is above 50: margins of such a process are uncorrelated, and by then all but Gaussian, hence independent.)
+    The row of actual class i is a Dirichlet process on the joint predictions of all systems, independent of other rows.
+    Its mass is the sum of a Gamma variable of shape n for each outcome seen n times, and of one of shape α_i· that is
+    distributed by stick-breaking over atoms from the base measure (Sethuraman 1994, A constructive definition of
+    Dirichlet priors). The remainder after the last stick is again such a process; each system receives its margin,
+    Dirichlet(α_i), drawn independently. The cells of each system are therefore exactly Dirichlet, and the dependence
+    between systems is neglected for about 1e-4 of the prior's mass. (For more of it if α_i· is above 50: the margins of
+    such a process are uncorrelated and then nearly Gaussian, hence nearly independent.)
 
     Examples
     --------
@@ -132,7 +134,7 @@ def joint_posterior(
 
 
 def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
-    """Return α of each place and system, (p, M, K, K)."""
+    """Return α for each element of the leading dims and each system, (p, M, K, K)."""
     if prior.rates:
         raise ValueError(
             "prior: a rate prior is none of the whole matrix, which systems judged on the same examples need. Use a "
@@ -149,7 +151,7 @@ def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
 
 
 def _by_place(outcomes: JointOutcomes) -> NDArray[np.int64]:
-    """Return the counts of outcomes at each place of the leading dims, (p, outcome)."""
+    """Return the counts of outcomes for each element of the leading dims, (p, outcome)."""
     return outcomes.counts.values.reshape(-1, len(outcomes.actual))
 
 
@@ -174,7 +176,7 @@ def _draw_cells(
     actual: NDArray[np.intp],
     predicted: NDArray[np.intp],
 ) -> None:
-    """Fill in draws (M, n, K, K) of every system's cells at one place, for α (M, K, K) and the outcomes seen there."""
+    """Fill `cells` with draws (M, n, K, K) of all systems, given α (M, K, K) and the observed outcomes."""
     systems, draws, classes, _ = cells.shape
     for row in range(classes):
         at = actual == row
@@ -188,7 +190,7 @@ def _draw_cells(
 
 
 def _blocks(draws: int, width: int) -> Iterator[slice]:
-    """Yield slices of the draws for which arrays of some width fit the memory."""
+    """Yield slices of the draws such that arrays of the given width fit in memory."""
     size = max(1, _BLOCK // width)
     return (slice(start, min(start + size, draws)) for start in range(0, draws, size))
 
@@ -196,7 +198,7 @@ def _blocks(draws: int, width: int) -> Iterator[slice]:
 def _seen_masses(
     rng: np.random.Generator, n: int, counts: NDArray[np.int64], predicted: NDArray[np.intp], classes: int
 ) -> Array:
-    """Return Gamma masses (M, n, K) of one row's cells, for the outcomes seen."""
+    """Return Gamma masses (M, n, K) of one row's cells from the observed outcomes."""
     kinds, systems = predicted.shape
     cell = (np.arange(systems) * classes + predicted).ravel()
     outcome = np.repeat(np.arange(kinds), systems)
@@ -206,7 +208,7 @@ def _seen_masses(
 
 
 def _prior_masses(rng: np.random.Generator, n: int, alpha: Array) -> Array:
-    """Return Gamma masses (M, n, K) of one row's cells, for the prior α (M, K): a Dirichlet process's margins."""
+    """Return Gamma masses (M, n, K) of one row's cells from the prior α (M, K): margins of a Dirichlet process."""
     weight = float(alpha[0].sum())
     shares = np.zeros((len(alpha), n, alpha.shape[1]))
     if not weight:
@@ -225,36 +227,37 @@ def _prior_masses(rng: np.random.Generator, n: int, alpha: Array) -> Array:
     return rng.standard_gamma(weight, (n, 1)) * shares
 
 
-# ── Two systems at a time ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── Pairs of systems ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def discordant_weights(
     outcomes: JointOutcomes, metric: str | Metric, prior: str | priors.Prior | None = None
 ) -> tuple[Array, Array, Array] | None:
-    """Return what decides between two systems by a metric: the weights of examples on which one alone succeeds.
+    """Return the Dirichlet weights of the examples on which exactly one of two systems succeeds, for each pair.
 
     Parameters
     ----------
     outcomes : JointOutcomes
-        What was predicted for each example.
+        The predictions of all systems for each example.
     metric : str or Metric
-        A share of the examples of certain actual classes, as accuracy, error rate, recall, specificity.
+        A proportion of the examples of certain actual classes, such as accuracy, error rate, recall or specificity.
     prior : str or Prior, optional
-        Of each system's cells, as in `bayesperf.posterior`.
+        Prior of each system's cells, as in `bayesperf.posterior`.
 
     Returns
     -------
     first, second, rest : numpy.ndarray (…, pair)
-        Dirichlet weights over the examples that the metric judges: success by the first system only, by the second
-        only, and all others; pairs in the order of `itertools.combinations`. The difference of the two metrics is the
-        share of `first` less that of `second`. Of a metric for each class the axis before the last is ``label``.
+        Dirichlet weights of the examples that the metric covers: success by the first system only, by the second
+        only, and all others; pairs are in the order of `itertools.combinations`. The difference of the two metrics is
+        the probability of `first` minus that of `second`. For a metric with one value per class the axis before the
+        last is ``label``.
     None
-        If the metric is no such share.
+        If the metric is not such a proportion.
 
     Raises
     ------
     ValueError
-        If a weight is zero (an improper prior, and no such example), or the prior is of rates.
+        If a weight is zero (an improper prior and no such example), or the prior is a rate prior.
 
     Examples
     --------
@@ -279,7 +282,7 @@ def discordant_weights(
     believed = [np.einsum("pmij,ij...->pmi...", alpha, cells) for cells in judged]
 
     def together(one: int, other: int) -> Array:
-        """Return the weight of success (0) or failure (1) of each system with that of each other, (p, …, M, M)."""
+        """Return the weight of examples with success (0) or failure (1) of each of two systems, (p, …, M, M)."""
         counted = np.einsum("po,om...,on...->p...mn", _by_place(outcomes), seen[one], seen[other], optimize=True)
         expected = np.einsum("pi,pmi...,pni...->p...mn", spread, believed[one], believed[other], optimize=True)
         return np.asarray(counted + expected)
@@ -296,7 +299,7 @@ def discordant_weights(
 
 
 def _refuse_improper(metric: Metric, outcomes: JointOutcomes, parts: Mapping[str, Array], prior: str) -> None:
-    """Raise where neither the data nor the prior put weight on a part of the examples that the difference needs."""
+    """Raise if neither the data nor the prior puts weight on examples that the difference needs."""
     form, pairs = metric.exact_form(len(outcomes.labels)), list(combinations(outcomes.names, 2))
     assert isinstance(form, Proportion)
     success = " + ".join(form.success)
@@ -315,7 +318,7 @@ def _refuse_improper(metric: Metric, outcomes: JointOutcomes, parts: Mapping[str
 
 
 def _judged(metric: Metric, classes: int, positive: int | None) -> tuple[Array, Array] | None:
-    """Return which cells (K, K) or (K, K, label) are success, and which failure, if together they are whole rows."""
+    """Return the cells (K, K) or (K, K, label) of success and of failure, or None if they do not form whole rows."""
     form = metric.exact_form(classes)
     if not isinstance(form, Proportion):
         return None

@@ -1,4 +1,4 @@
-"""The posterior of one metric, labelled: what ``posterior[metric]`` returns."""
+"""The labelled posterior distribution of one metric, as returned by ``posterior[metric]``."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ Sampler = Callable[[int, int | None], Array]
 class Marginal:
     """The distribution of one metric over leading dims.
 
-    Made by ``posterior[metric]``, not by hand. Every verb returns a `xarray.DataArray` over the leading dims (0-d for
+    Instances are made by ``posterior[metric]``. Each method returns a `xarray.DataArray` over the leading dims (0-d for
     one matrix); an array argument adds a last dim ``x`` or ``q``.
 
     Attributes
     ----------
     name : str
-        The metric.
+        Name of the metric.
     method : {"exact", "quadrature", "draws", "normal", "student_t"}
-        How figures are computed: closed form, numerical integration to about 1e-8, or Monte Carlo, whose error
-        `mcse` states; of areas and of scores, a normal or Student-t distribution.
+        How results are computed: in closed form, by numerical integration to about 1e-8, or by Monte Carlo, whose
+        error is given by `mcse`; for areas and scores, from a normal or Student-t distribution.
     bounds : tuple of float
         Smallest and greatest possible value.
     estimand : str
-        What it is the distribution of: the system's metric, or that of a new test set.
+        Description of the quantity: the system's metric, or the metric in a new test set.
     distribution : Distribution
-        The figures as plain arrays, one distribution for each place of the leading dims.
+        The distributions as plain arrays, one for each element of the leading dims.
     leading : xarray.DataArray
-        An array with the leading dims and coordinates, whatever its values.
+        An array with the leading dims and coordinates; its values are not used.
     sampler : callable
-        ``sampler(n, random_seed)`` returns draws (m, n); by default they are drawn from `distribution`.
+        Function ``sampler(n, random_seed)`` that returns draws (m, n); by default it draws from `distribution`.
 
     Examples
     --------
@@ -78,11 +78,11 @@ class Marginal:
         return self.leading.dims
 
     def mean(self) -> xr.DataArray:
-        """Return the mean; inf where it diverges (ratios whose denominator has a Beta parameter of at most 1)."""
+        """Return the mean, or inf if it diverges (ratios whose denominator has a Beta parameter of at most 1)."""
         return self._label(self._moments[0])
 
     def sd(self) -> xr.DataArray:
-        """Return the standard deviation; inf where it diverges."""
+        """Return the standard deviation, or inf if it diverges."""
         return self._label(self._moments[1])
 
     @cached_property
@@ -94,7 +94,7 @@ class Marginal:
         return self.ppf(0.5)
 
     def mcse(self) -> xr.DataArray:
-        """Return the Monte Carlo standard error of the mean: 0 unless `method` is "draws"."""
+        """Return the Monte Carlo standard error of the mean, which is 0 unless `method` is "draws"."""
         return self._label(self._each(lambda d: d.mcse()))
 
     def pdf(self, x: ArrayLike) -> xr.DataArray:
@@ -110,7 +110,7 @@ class Marginal:
         return self._at(lambda d, x: d.sf(x), x, "x")
 
     def ppf(self, q: ArrayLike) -> xr.DataArray:
-        """Return the quantiles of q, each in [0, 1]."""
+        """Return the quantiles for the probabilities q, each in [0, 1]."""
         levels = np.asarray(q, dtype=float)
         if not ((levels >= 0) & (levels <= 1)).all():
             raise ValueError(f"q must be in [0, 1]; it is {q!r}.")
@@ -132,29 +132,30 @@ class Marginal:
         return self.cdf(hi) - self.cdf(lo)
 
     def hdi(self, prob: float = 0.95) -> xr.DataArray:
-        """Return the highest-density interval: the shortest that holds `prob`.
+        """Return the highest-density interval: the shortest interval that contains the probability `prob`.
 
-        Where the density is highest at a bound the interval touches it; where it is flat the interval is central; a
-        U-shaped density gives the shorter of the two that touch a bound, and the lower one if they are alike.
+        If the density is highest at a bound, the interval ends there; if it is flat, the interval is central; if it is
+        U-shaped, the interval is the shorter of the two that end at a bound, or the lower one if both have the same
+        length.
 
         Parameters
         ----------
         prob : float
-            Probability inside, between 0 and 1.
+            Probability of the interval, between 0 and 1.
 
         Returns
         -------
         xarray.DataArray
-            With last dim ``ci_bound`` = lower, upper.
+            Ends of the interval, with a last dim ``ci_bound`` = lower, upper.
         """
         return self.interval(prob, "hdi")
 
     def eti(self, prob: float = 0.95) -> xr.DataArray:
-        """Return the equal-tailed interval that holds `prob`, with last dim ``ci_bound`` = lower, upper."""
+        """Return the equal-tailed interval of probability `prob`, with a last dim ``ci_bound`` = lower, upper."""
         return self.interval(prob, "eti")
 
     def interval(self, prob: float, kind: Kind) -> xr.DataArray:
-        """Return the interval of a kind, "hdi" or "eti"."""
+        """Return the interval of the given kind, "hdi" or "eti"."""
         prob = checks.probability("prob", prob)
         checks.one_of("kind", kind, ("hdi", "eti"))
         values = self._each(lambda d: d.hdi(prob) if kind == "hdi" else d.eti(prob))
@@ -162,25 +163,25 @@ class Marginal:
         return result.assign_attrs(ci_kind=kind, ci_prob=prob)
 
     def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
-        """Return n independent draws, with last dim ``draw``.
+        """Return n independent draws, with a last dim ``draw``.
 
-        With `random_seed` None they are part of the posterior's one joint draw: draws of two metrics of one posterior
-        belong together.
+        If `random_seed` is None they use the posterior's own seed, so that draws of two metrics of the same posterior
+        are joint draws.
         """
         seed = None if random_seed is None else checks.seed(random_seed)
         values = self.sampler(checks.count("n", n), seed)
         return self._label(values, "draw", np.arange(values.shape[-1]))
 
     def undefined(self) -> xr.DataArray:
-        """Return the fraction of draws in which the metric is undefined (0/0); all other figures describe the rest."""
+        """Return the fraction of draws in which the metric is undefined (0/0); other results ignore these draws."""
         return self._label(self._each(lambda d: d.undefined()))
 
     def shortfall(self) -> xr.DataArray:
-        """Return E[max(−metric, 0)]: for a difference a − b, the expected loss of choosing a where b is greater."""
+        """Return E[max(−metric, 0)]: for a difference a − b, the expected loss of choosing a when b is greater."""
         return self._label(self._each(lambda d: d.shortfall()))
 
     def plot(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
-        """Draw the density with its interval shaded, or a forest of intervals if there are leading dims."""
+        """Plot the density with its interval shaded, or a forest plot of intervals if there are leading dims."""
         from bayesperf import plots
 
         draw = plots.forest if self.dims else plots.density
@@ -191,7 +192,7 @@ class Marginal:
         return f"<bayesperf.Marginal: {self.name} ({self.method}){', ' * bool(sizes)}{sizes}>"
 
     def _each(self, function: Callable[[Distribution], Array]) -> Array:
-        """Apply a function to the distributions, some at a time."""
+        """Apply a function to the distributions in chunks."""
         step = self.distribution.chunk
         starts = range(0, max(self.leading.size, 1), step)
         return np.concatenate([function(self.distribution.take(slice(i, i + step))) for i in starts])

@@ -1,7 +1,7 @@
-"""The posterior of a confusion matrix's cell probabilities, and every question asked of it.
+"""The posterior of the cell probabilities of a confusion matrix.
 
-`Posterior` holds what its two kinds share: `SampledPosterior` carries draws, and is what a prediction, a sampler or an
-ArviZ tree gives; `bayesperf.posteriors.dirichlet.DirichletPosterior` is exact.
+`Posterior` is the common base class of two kinds: `SampledPosterior` holds draws, which come from a prediction, a
+sampler or an ArviZ tree; `bayesperf.posteriors.dirichlet.DirichletPosterior` is exact.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAWS = 10_000
-# Why a prediction cannot be predicted from, or moved to another prevalence.
+# Why a prediction cannot be used for another prediction, or changed to another prevalence.
 PREDICTED = "this is a prediction already. Take the prevalence, or the size of the new test set, of the posterior."
 
 
 def prediction_of(n: int | None) -> str:
-    """Return what a prediction is of, in words."""
+    """Return a description of the quantity that is predicted."""
     size = "as many examples as observed" if n is None else f"{n} examples"
     return f"Prediction of the metric in a new test set of {size}"
 
@@ -50,27 +50,27 @@ class Posterior(ABC):
     pos_label: Any
     prior_text: str
     estimand: str = "Posterior of the system's metric"
-    # Whether it is carried by draws.
+    # Whether results are exact or computed from stored draws.
     kind: ClassVar[Literal["exact", "draws"]] = "exact"
     independent: bool = True
     observed: xr.DataArray | None = None
-    # Why `predict` and `at_prevalence` make no sense; empty if they do.
+    # Why `predict` and `at_prevalence` are not available; empty if they are.
     refusal: str = ""
 
-    # ── What the two kinds do differently ──
+    # ── Implemented by the two kinds ──
 
     @property
     @abstractmethod
     def template(self) -> xr.DataArray:
-        """An array with the dims and coordinates of the cells, without those of draws."""
+        """An array with the dims and coordinates of the cells, without the dims of the draws."""
 
     @abstractmethod
     def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
-        """Return the distributions of several metrics, whose draws belong together."""
+        """Return the distributions of several metrics, whose draws are joint."""
 
     @abstractmethod
     def default_metrics(self) -> list[str]:
-        """Return the names of the usual metrics that can be had."""
+        """Return the names of the default metrics that are available for this posterior."""
 
     @abstractmethod
     def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
@@ -79,47 +79,47 @@ class Posterior(ABC):
         Returns
         -------
         xarray.DataArray
-            With dims ``(…, draw, actual, predicted)``. With `random_seed` None they are the posterior's own.
+            Cells with dims ``(…, draw, actual, predicted)``. If `random_seed` is None the posterior's own seed is used.
         """
 
     @abstractmethod
     def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
-        """Return the posterior predictive: what a new test set will show, in shares of its examples.
+        """Return the posterior predictive distribution of a new test set, as proportions of its examples.
 
         Parameters
         ----------
         n : int, optional
-            Examples in the new test set; by default as many as observed.
+            Number of examples in the new test set; by default as many as observed.
         draws : int
-            New test sets drawn.
+            Number of new test sets drawn.
         random_seed : int or Generator, optional
-            By default the posterior's own.
+            Seed of the draws; by default the posterior's own.
 
         Returns
         -------
         Posterior
-            A metric may be undefined in some new test sets (no positives drawn): `Marginal.undefined` gives the share,
-            the summary shows it, and all other figures describe the rest.
+            A metric may be undefined in some new test sets (no positives drawn): `Marginal.undefined` gives their
+            fraction, which the summary shows; all other results describe the remaining ones.
         """
 
     @abstractmethod
     def update(self, cm: ConfusionMatrix) -> Posterior:
-        """Return the posterior after more counts; in batches or at once comes to the same, exactly."""
+        """Return the posterior after more counts; updating in batches or at once gives exactly the same result."""
 
     @abstractmethod
     def at_prevalence(self, p: Any) -> Posterior:
-        """Return the posterior for a place where the classes occur in other shares.
+        """Return the posterior for a setting in which the classes have another prevalence.
 
-        Recall and specificity stay; precision, accuracy and all that depends on prevalence change.
+        Recall and specificity do not change; precision, accuracy and all metrics that depend on prevalence do.
 
         Parameters
         ----------
         p : float, (a, b), mapping or sequence of K floats
-            Share of positives; or a Beta(a, b) for it; or the share of every class, by label or in the order of the
-            labels, summing to 1.
+            Prevalence of the positive class; or the parameters of a Beta(a, b) distribution for it; or the prevalences
+            of all classes, by label or in the order of the labels, which must sum to 1.
         """
 
-    # ── What they share ──
+    # ── Common to both kinds ──
 
     @property
     def dims(self) -> tuple[Any, ...]:
@@ -149,13 +149,13 @@ class Posterior(ABC):
         Raises
         ------
         ValueError
-            If there is no such metric (the error offers the nearest), or it cannot be had: a binary metric of many
-            classes, a cell that an improper prior leaves empty, an unknown prevalence.
+            If there is no such metric (the message suggests similar names), or it is not available: a binary metric
+            for more than two classes, a cell that an improper prior leaves empty, or an unknown prevalence.
         """
         return self.marginals([self.applicable(metric)])[0]
 
     def applicable(self, metric: str | Metric) -> Metric:
-        """Return a metric, given itself or its name, if it can be computed of these cells; else raise."""
+        """Return the metric specified by a `Metric` or a name, or raise if these cells do not allow it."""
         return applicable(metric, self.labels, self.positive, self.dims)
 
     def _wanted(self, metrics: str | Metric | Sequence[str | Metric] | None) -> list[Metric]:
@@ -165,22 +165,22 @@ class Posterior(ABC):
     def summary(
         self, metrics: str | Metric | Sequence[str | Metric] | None = None, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
     ) -> pd.DataFrame:
-        """Return a tidy table, a row a metric and leading coordinate.
+        """Return a tidy table with one row per metric and leading coordinate.
 
         Parameters
         ----------
         metrics : sequence of str, optional
-            By default the usual ones that can be had.
+            Metrics to show; by default the most common ones that are available.
         ci_prob : float
             Probability of the interval.
         ci_kind : {"hdi", "eti"}
-            Highest-density or equal-tailed.
+            Kind of interval: highest-density or equal-tailed.
 
         Returns
         -------
         pandas.DataFrame
             Columns ``metric``, the leading dims, ``mean, sd, median, ci_lower, ci_upper, method, mcse``; for a
-            prediction also ``undefined``. Its ``attrs`` say what the intervals are.
+            prediction also ``undefined``. Its ``attrs`` describe the intervals.
         """
         marginals = self.marginals(self._wanted(metrics))
         table = pd.concat([summary_rows(m, ci_prob, ci_kind) for m in marginals], ignore_index=True)
@@ -193,23 +193,25 @@ class Posterior(ABC):
         return summary
 
     def prob_joint(self, requirements: Mapping[str | Metric, float]) -> xr.DataArray:
-        """Return the probability that every requirement is met at once.
+        """Return the probability that all requirements are met simultaneously.
 
         Parameters
         ----------
         requirements : mapping of metric to float
-            ``{"recall": 0.8, "fpr": 0.1}``: at least that where greater is better, at most where smaller is.
+            Bounds such as ``{"recall": 0.8, "fpr": 0.1}``: a lower bound for metrics of which greater values are
+            better, an upper bound for the others.
 
         Returns
         -------
         xarray.DataArray
-            Over the leading dims, by Monte Carlo; ``attrs["mcse"]`` is the largest standard error. It is of the draws
-            in which every metric is defined; ``attrs["undefined"]`` is the largest share of others.
+            Probabilities over the leading dims, computed by Monte Carlo from the draws in which every metric is
+            defined; ``attrs["mcse"]`` is the largest standard error and ``attrs["undefined"]`` the largest fraction of
+            draws left out.
 
         Raises
         ------
         ValueError
-            If a metric has no better direction (prevalence), or averages "per_class".
+            If a metric has no direction (prevalence), or one value per class ("per_class").
 
         Examples
         --------
@@ -234,7 +236,7 @@ class Posterior(ABC):
             undefined.append(1 - float(defined.mean()))
             probabilities.append(float(met.sum()) / max(int(defined.sum()), 1))
         joint = self.leading.copy(data=np.reshape(probabilities, self.leading.shape)).rename("prob_joint")
-        # All requirements together cannot be more probable than one whose probability is known exactly.
+        # The joint probability cannot exceed that of a single requirement, which may be known exactly.
         for marginal, metric, bound in zip(self.marginals(wanted), wanted, bounds, strict=True):
             if marginal.method != "draws":
                 alone = marginal.sf(bound) if metric.greater_is_better else marginal.cdf(bound)
@@ -244,7 +246,7 @@ class Posterior(ABC):
 
     @abstractmethod
     def joint_draws(self, metrics: Sequence[Metric]) -> Iterator[dict[Metric, Array]]:
-        """Yield joint draws of metrics, (n,) each, one matrix at a time."""
+        """Yield joint draws of the metrics, (n,) each, for one matrix at a time."""
 
     @abstractmethod
     def cells_by_chain(
@@ -260,21 +262,21 @@ class Posterior(ABC):
         chains: int | None = None,
         random_seed: Any = None,
     ) -> xr.DataTree:
-        """Return draws as an ArviZ tree: group ``posterior`` with ``cells`` and a variable a metric.
+        """Return draws as an ArviZ tree whose group ``posterior`` has ``cells`` and one variable per metric.
 
         Parameters
         ----------
         metrics : sequence of str, optional
-            By default those of `summary`.
+            Metrics to include; by default those of `summary`.
         draws, chains : int
-            Of an exact posterior: so many independent draws a chain (1000) and chains (4).
+            For an exact posterior, the number of independent draws per chain (default 1000) and of chains (default 4).
         random_seed : int or Generator, optional
-            By default the posterior's own.
+            Seed of the draws; by default the posterior's own.
 
         Returns
         -------
         xarray.DataTree
-            `Posterior.from_datatree` turns it back; ``to_netcdf`` saves it.
+            `Posterior.from_datatree` converts it back; ``to_netcdf`` saves it.
         """
         facts = {
             "positive": -1 if self.positive is None else self.positive,
@@ -288,26 +290,27 @@ class Posterior(ABC):
 
     @staticmethod
     def from_datatree(tree: xr.DataTree, pos_label: Any = None) -> Posterior:
-        """Return the posterior that a tree's draws of cells stand for.
+        """Return the posterior represented by the draws of the cells in a tree.
 
         Parameters
         ----------
         tree : xarray.DataTree
-            With a variable ``cells`` in group ``posterior``, dims chain, draw, any others, actual, predicted.
+            A tree with a variable ``cells`` in the group ``posterior``, whose dims are chain, draw, any others, actual
+            and predicted.
         pos_label : label, optional
-            The positive class; by default what the tree says, or the labels imply.
+            The positive class; by default the one recorded in the tree or implied by the labels.
         """
         return SampledPosterior(**read_tree(tree, pos_label))
 
     def plot(self, metrics: str | Metric | Sequence[str | Metric] | None = None, **options: Any) -> Figure:
-        """Draw densities of metrics with their intervals, or forests over the leading dims.
+        """Plot densities of metrics with their intervals, or forest plots over the leading dims.
 
         Parameters
         ----------
         metrics : sequence of str, optional
-            By default those of `summary`.
+            Metrics to plot; by default those of `summary`.
         **options
-            ``ci_prob`` and ``ci_kind``.
+            The options ``ci_prob`` and ``ci_kind``.
         """
         from bayesperf import plots
 
@@ -324,14 +327,14 @@ class Posterior(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampledPosterior(Posterior):
-    """Draws of cells, dims (…, chain, draw, actual, predicted).
+    """A posterior given by draws of the cells with dims (…, chain, draw, actual, predicted).
 
     Attributes
     ----------
     independent : bool
-        Whether draws are independent of each other; else Monte Carlo errors allow for their autocorrelation.
+        Whether the draws are independent; if not, Monte Carlo errors take their autocorrelation into account.
     refusal : str
-        Why `predict` and `at_prevalence` make no sense; empty if they do.
+        Why `predict` and `at_prevalence` are not available; empty if they are.
     """
 
     cells: xr.DataArray
@@ -345,7 +348,7 @@ class SampledPosterior(Posterior):
 
     @cached_property
     def template(self) -> xr.DataArray:
-        """One draw of the cells, without the dims of draws."""
+        """One draw of the cells, without the dims of the draws."""
         return self.cells.isel(chain=0, draw=0, drop=True)
 
     def default_metrics(self) -> list[str]:
@@ -381,11 +384,11 @@ class SampledPosterior(Posterior):
         return self._subset(n, self._generator(random_seed, 0))
 
     def _generator(self, random_seed: Any, purpose: int) -> np.random.Generator:
-        """Return a stream for a purpose: choosing draws, new test sets, prevalence."""
+        """Return a random generator for a purpose: 0 for selecting draws, 1 for new test sets, 2 for prevalence."""
         return np.random.default_rng([0 if random_seed is None else checks.seed(random_seed), purpose])
 
     def _subset(self, n: int, rng: np.random.Generator) -> xr.DataArray:
-        """Return n of the draws in their order, dims (…, draw, actual, predicted)."""
+        """Return n of the draws in their original order, with dims (…, draw, actual, predicted)."""
         index = np.sort(rng.choice(self._available, n, replace=n > self._available))
         flat = self.cells.stack(sample=("chain", "draw"), create_index=False).isel(sample=index)
         flat = flat.drop_vars(["chain", "draw"]).rename(sample="draw").assign_coords(draw=np.arange(n))

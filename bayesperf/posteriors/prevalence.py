@@ -1,4 +1,4 @@
-"""Prevalence that the data do not tell: fixed, or with a distribution of its own."""
+"""Prevalence from a source other than the data: fixed, or with its own distribution."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from bayesperf.counts.label_encoding import missing_positive_label
 
 @dataclass(frozen=True)
 class Prevalence:
-    """How common each class is, from another source: fixed shares, or a Dirichlet over them."""
+    """The prevalence of each class from another source: fixed values, or a Dirichlet distribution."""
 
     weights: Array
     fixed: bool
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
-        """Return shares (n, K)."""
+        """Return draws of the prevalences, (n, K)."""
         return np.tile(self.weights, (n, 1)) if self.fixed else rng.dirichlet(self.weights, n)
 
 
 def parse_prevalence(p: Any, labels: list[Any], positive: int | None) -> Prevalence:
-    """Turn what a caller says of prevalence into shares, or Dirichlet weights, in the order of the labels."""
+    """Convert a user's prevalence into fixed values, or Dirichlet weights, in the order of the labels."""
     of_positive = isinstance(p, int | float | np.number)
     of_beta = isinstance(p, tuple) and len(p) == 2
     if len(labels) == 2 and (of_positive or of_beta):

@@ -1,4 +1,4 @@
-"""How much the figures owe to the prior."""
+"""Sensitivity of posterior results to the prior."""
 
 from __future__ import annotations
 
@@ -22,35 +22,36 @@ __all__ = ["prior_sensitivity"]
 def prior_sensitivity(
     result: xr.DataTree | ConfusionMatrix, metrics: Sequence[str | Metric] | None = None, *, ci_prob: float = 0.95
 ) -> pd.DataFrame:
-    """Return how the posterior changes with the prior.
+    """Return a table of how the posterior changes with the prior.
 
     Parameters
     ----------
     result : xarray.DataTree or ConfusionMatrix
-        A fit: its prior, and its likelihood, are raised to powers near 1 by importance sampling (power-scaling). Or
-        counts: the exact posterior is computed under each of the preset priors.
+        A fit, whose prior and likelihood are raised to powers near 1 by importance sampling (power-scaling); or counts,
+        for which the exact posterior is computed under each of the preset priors.
     metrics : sequence of str, optional
-        Of a fit, names of variables; by default the metrics of the population, if it has any.
+        Metrics to include. For a fit these are names of variables; by default the metrics of the population, if there
+        are any.
     ci_prob : float
-        Probability of the highest-density intervals, of counts.
+        Probability of the highest-density intervals; used for counts only.
 
     Returns
     -------
     pandas.DataFrame
-        Of a fit, columns ``prior``, ``likelihood`` (how fast each quantity's distribution moves with the power; above
-        0.05 is noticeable) and ``diagnosis``, an index of quantities. Of counts, the summary under each preset, with
-        a column ``prior``.
+        For a fit, the columns ``prior``, ``likelihood`` (how fast the distribution of each quantity changes with the
+        power; values above 0.05 are noticeable) and ``diagnosis``, indexed by quantity. For counts, the summary under
+        each preset prior, with a column ``prior``.
 
     Raises
     ------
     ValueError
-        If the prior of a fit is flat: power-scaling leaves it what it is. Ask for the presets then, with the counts.
-        If a fit has no log-likelihood.
+        If the prior of a fit is flat, because power-scaling does not change it; compare the preset priors instead, by
+        passing the counts. Also if a fit has no log-likelihood.
 
     Notes
     -----
-    The likelihood of models of groups is that of predictions given the class totals, as in cross-validation: it says
-    nothing of prevalence, whose own figure is therefore too small.
+    The likelihood of models of groups is that of the predictions given the class totals, as in cross-validation. It
+    contains no information about prevalence, whose sensitivity is therefore underestimated.
 
     References
     ----------
@@ -91,7 +92,7 @@ def _power_scaled(tree: xr.DataTree, metrics: Any) -> pd.DataFrame:
     names = [name for name in variables if name in known] or list(variables) if metrics is None else list(metrics)
     if missing := [name for name in names if name not in variables]:
         raise ValueError(f"metrics: the fit has no variable {missing[0]!r}.")
-    # Its advice is in the table.
+    # The advice that it logs is in the table already.
     logging.getLogger("arviz_stats.psense").setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():

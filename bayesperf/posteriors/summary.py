@@ -1,4 +1,4 @@
-"""Tables of posterior summaries: their rows, and how they show themselves."""
+"""Tables of posterior summaries: their rows and their presentation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_ROWS = 100
 
 
 class Summary(pd.DataFrame):
-    """A tidy table of posterior summaries that says which interval it shows."""
+    """A tidy table of posterior summaries whose representation states the kind of interval."""
 
     @property
     def _constructor(self) -> type[pd.DataFrame]:
@@ -33,13 +33,13 @@ class Summary(pd.DataFrame):
 
 
 def caption(attrs: Mapping[Any, Any]) -> str:
-    """Return one sentence that says what a summary's intervals are."""
+    """Return a sentence that describes the intervals of a summary."""
     interval = interval_name(attrs["ci_prob"], attrs["ci_kind"])
     return f"{attrs['estimand']}, with its {interval}. Prior: {attrs['prior']}."
 
 
 def format_value(value: float, interval_width: float = 1.0) -> str:
-    """Write a value with three decimals, or more if its interval is narrow; a large one with three digits."""
+    """Format a value with three decimals, or more if its interval is narrow; a large value with three digits."""
     if math.isinf(value):
         return "∞"
     digits = max(3, 1 - math.floor(math.log10(interval_width))) if 0 < interval_width < 1 else 3
@@ -47,7 +47,7 @@ def format_value(value: float, interval_width: float = 1.0) -> str:
 
 
 def summary_rows(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> pd.DataFrame:
-    """Return the rows of one metric, one for each place of its leading dims."""
+    """Return the rows of one metric, one for each element of its leading dims."""
     interval = marginal.interval(ci_prob, ci_kind)
     figures: dict[str, NDArray[Any]] = {
         "mean": marginal.mean().values,
@@ -69,5 +69,5 @@ def summary_rows(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> pd.DataFr
         },
         index=range(figures["mean"].size),
     )
-    # Labels stay what they are beside the empty ones of metrics that have none.
+    # Keep the type of the labels when they are joined with the empty labels of other metrics.
     return rows.astype({"label": object}) if "label" in rows else rows
