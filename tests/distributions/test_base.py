@@ -1,0 +1,91 @@
+"""What every kind of distribution does alike: some of its members taken, draws, defaults of the base class."""
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+import bayesperf as bp
+from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.beta import Beta
+from bayesperf.distributions.differences import IndependentContrast, difference, discordant, ratio
+from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.normal import LogitNormal, Normal
+from bayesperf.distributions.student_t import StudentT
+from bayesperf.distributions.tabulated import Tabulated
+
+A, B = np.array([[2.0], [5.0], [0.7]]), np.array([[3.0], [1.5], [4.0]])
+FIRST, SECOND = Beta(A, B), Beta(B, A)
+COUNTS = bp.ConfusionMatrix.from_counts(tp=[8, 3, 1], fn=[2, 3, 5], fp=[4, 1, 3], tn=[10, 2, 1])
+KINDS = {
+    "beta": FIRST,
+    "increasing function": bp.posterior(COUNTS)["f1"].distribution,
+    "function of two betas": bp.posterior(COUNTS)["informedness"].distribution,
+    "difference": difference(FIRST, SECOND),
+    "ratio": ratio(FIRST, SECOND),
+    "discordant": discordant(*np.array([[3.0, 2.0, 1.0], [1.0, 4.0, 2.0], [9.0, 5.0, 3.0]])),
+    "tabulated": Tabulated.beta(A, B),
+    "normal": Normal(A - 3, B),
+    "logit-normal": LogitNormal(A - 3, B),
+    "student-t": StudentT.of(A - 3, B, [[3], [4], [5]]),
+    "draws": Draws(np.random.default_rng(0).normal(size=(3, 2, 500)), (-np.inf, np.inf)),
+}
+X = np.array([[-0.3, 0.1, 0.6]])
+
+
+def test_every_kind_is_here():
+    def kinds(base):
+        return {base, *(kind for sub in base.__subclasses__() for kind in kinds(sub))}
+
+    concrete = {kind for kind in kinds(Distribution) if kind.__module__.startswith("bayesperf")}
+    # Differences and ratios are contrasts; a contrast alone is neither.
+    assert concrete - {Distribution, IndependentContrast} == {type(distribution) for distribution in KINDS.values()}
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("index", [np.array([2, 0]), slice(1, 3)])
+def test_some_of_them_are_what_they_were(name, index):
+    whole = KINDS[name]
+    part = whole.take(index)
+    assert type(part) is type(whole)
+    assert part.size == 2
+    for figures in (lambda d: d.mean_sd()[0], lambda d: d.mean_sd()[1], lambda d: d.mcse(), lambda d: d.shortfall()):
+        np.testing.assert_allclose(figures(part), figures(whole)[index], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(part.cdf(X), whole.cdf(X)[index], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(part.eti(0.9), whole.eti(0.9)[index], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", set(KINDS) - {"draws"})
+def test_draws_have_the_distribution(name):
+    distribution = KINDS[name]
+    draws = distribution.resample(200, np.random.default_rng(5))
+    assert draws.shape == (3, 200)
+    for i in range(3):
+        one = distribution.take(slice(i, i + 1))
+        assert stats.kstest(draws[i], lambda x, one=one: one.cdf(x[None])[0]).pvalue > 1e-3
+
+
+def test_draws_are_drawn_from_together():
+    drawn = KINDS["draws"].resample(50, np.random.default_rng(1))
+    flat = KINDS["draws"].values.reshape(3, -1)
+    columns = [np.flatnonzero(flat[0] == value)[0] for value in drawn[0]]
+    np.testing.assert_array_equal(drawn, flat[:, columns])
+    assert len(set(columns)) == 50
+    assert KINDS["draws"].resample(2000, np.random.default_rng(1)).shape == (3, 2000)
+
+
+def test_the_default_shortfall_is_an_integral_over_both_betas():
+    """Of R + S − 1: given S it is E[max(c − R, 0)] with c = 1 − S, which is c F(c; a, b) − E[R] F(c; a + 1, b)."""
+    distribution = KINDS["function of two betas"]
+    for i, shortfall in enumerate(distribution.shortfall()):
+        (a, b), (c, d) = ((beta.a[i, 0], beta.b[i, 0]) for beta in (distribution.inner, distribution.outer))
+
+        def given(s, a=a, b=b):
+            return (1 - s) * special.betainc(a, b, 1 - s) - a / (a + b) * special.betainc(a + 1, b, 1 - s)
+
+        expected = stats.beta(c, d).expect(given)
+        assert shortfall == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_default_shortfall_of_what_is_never_negative_is_nothing():
+    for name in ("beta", "increasing function", "ratio", "tabulated", "logit-normal"):
+        np.testing.assert_array_equal(KINDS[name].shortfall(), 0)
