@@ -6,28 +6,51 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
-from pymc.distributions.multivariate import DirichletMultinomialRV
+import pytensor.tensor as pt
 from pytensor.tensor import gammaln
+from pytensor.tensor.random.op import RandomVariable
 
 
-class _DirichletMultinomialRV(DirichletMultinomialRV):  # type: ignore[misc]
-    """PyMC's random variable as a separate type, because PyMC looks up densities by type."""
+class _DirichletMultinomialRV(RandomVariable):  # type: ignore[misc]
+    name = "dirichlet_multinomial"
+    signature = "(),(),(k)->(k)"
+    dtype = "int64"
+    _print_name = ("DirichletMultinomial", "\\operatorname{DirichletMultinomial}")
+
+    @classmethod
+    def rng_fn(cls, rng: np.random.Generator, n: Any, concentration: Any, mean: Any, size: Any) -> np.ndarray:
+        """Draw shares for each row, then its counts."""
+        weights = np.asarray(concentration)[..., None] * mean
+        leading = np.broadcast_shapes(np.shape(n), weights.shape[:-1]) if size is None else tuple(size)
+        shares = dirichlet_draws(rng, np.broadcast_to(weights, (*leading, weights.shape[-1])))
+        return np.asarray(rng.multinomial(n, shares))
 
 
-class DirichletMultinomial(pm.DirichletMultinomial):  # type: ignore[misc]
-    """`pymc.DirichletMultinomial` with a density that omits the multinomial coefficient.
+class DirichletMultinomial(pm.Discrete):  # type: ignore[misc]
+    """Counts of a row, of which the shares are Dirichlet(κ · mean): `pymc.DirichletMultinomial` by mean and κ.
 
-    The coefficient depends only on the counts, so no posterior depends on it. If the counts are `pymc.Data`, a sampler
-    would compute it again at every step, which would be a third of all log-gamma evaluations.
+    Its density omits the multinomial coefficient, which depends only on the counts, so that no posterior depends on it.
+    If the counts are `pymc.Data`, a sampler would compute it again at every step. The sum of the weights is κ, which it
+    would otherwise compute as well.
     """
 
-    rv_type = _DirichletMultinomialRV
-    rv_op = _DirichletMultinomialRV.rv_op
+    rv_op = _DirichletMultinomialRV()
 
-    def logp(value: Any, n: Any, a: Any) -> Any:  # noqa: N805  (PyMC registers it by the random variable's type)
+    @classmethod
+    def dist(cls, n: Any, concentration: Any, mean: Any, **kwargs: Any) -> Any:
+        """Return the unnamed distribution of counts that sum to n."""
+        parameters = [pt.as_tensor(n, dtype="int64"), pt.as_tensor(concentration), pt.as_tensor(mean)]
+        return super().dist(parameters, **kwargs)
+
+    def support_point(rv: Any, size: Any, n: Any, concentration: Any, mean: Any) -> Any:  # noqa: N805  (PyMC's way)
+        """Return counts in the middle of the distribution."""
+        return pm.distributions.distribution.support_point(pm.Multinomial.dist(n=n, p=mean, size=size))
+
+    def logp(value: Any, n: Any, concentration: Any, mean: Any) -> Any:  # noqa: N805  (PyMC registers it by the type)
         """Return the log-density of counts that sum to n, up to the coefficient."""
-        total = a.sum(axis=-1)
-        return (gammaln(a + value) - gammaln(a)).sum(axis=-1) + gammaln(total) - gammaln(total + n)
+        weights = concentration[..., None] * mean
+        of_cells = (gammaln(weights + value) - gammaln(weights)).sum(axis=-1)
+        return of_cells + gammaln(concentration) - gammaln(concentration + n)
 
 
 def concentration(dispersion: Any) -> Any:

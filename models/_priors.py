@@ -9,6 +9,8 @@ import numpy as np
 import pymc as pm
 from pymc.distributions.shape_utils import change_dist_size
 
+# PyTensor's mode that compiles nothing: priors are looked at once.
+INTERPRETED = "FAST_COMPILE"
 Prior = Any
 AddVariable = Callable[[str, Sequence[str]], Any]
 
@@ -69,7 +71,7 @@ def prior_variables(
 
 
 def _shape(distribution: Any) -> tuple[int, ...]:
-    return tuple(int(size) for size in distribution.shape.eval())
+    return tuple(int(size) for size in distribution.shape.eval(mode=INTERPRETED))
 
 
 def _sized(name: str, distribution: Any, shape: tuple[int, ...], dims: Sequence[str]) -> Any:
@@ -87,7 +89,7 @@ def _check_shape(name: str, own: tuple[int, ...], shape: tuple[int, ...], dims: 
 
 def _check_support(name: str, prior: Any, default: Any) -> None:
     """Raise if a prior has values that are impossible under the default prior."""
-    draws = np.asarray(pm.draw(prior, 500, random_seed=0))
+    draws = np.asarray(pm.draw(prior, 500, random_seed=0, mode=INTERPRETED))
     core = default.owner.op.ndim_supp
     if prior.owner.op.ndim_supp != core:
         kind = "shares that sum to 1, as of pm.Dirichlet.dist" if core else "single quantities"
@@ -97,7 +99,7 @@ def _check_support(name: str, prior: Any, default: Any) -> None:
         size = draws.shape[: draws.ndim - core]
         if core and draws.shape[draws.ndim - core :] != _shape(default):
             return  # Its length is wrong, which the check of the shape reports.
-        possible = np.isfinite(pm.logp(change_dist_size(default, size), draws).eval())
+        possible = np.isfinite(pm.logp(change_dist_size(default, size), draws).eval(mode=INTERPRETED))
         if possible.all():
             return
         impossible = np.array2string(np.asarray(draws[~possible][0]), precision=4)

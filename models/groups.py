@@ -105,7 +105,7 @@ def build(
             "counts",
             counts,
             DirichletMultinomial,
-            {"a": (concentration(dispersion)[..., None] * rates)[..., None, :, :]},
+            {"concentration": concentration(dispersion)[..., None, :], "mean": rates[..., None, :, :]},
             repeats,
         )
         if design == "joint":
@@ -114,7 +114,10 @@ def build(
                 "group_totals",
                 totals,
                 DirichletMultinomial,
-                {"a": (concentration(prevalence_dispersion)[..., None] * prevalence_mean)[..., None, :]},
+                {
+                    "concentration": concentration(prevalence_dispersion)[..., None],
+                    "mean": prevalence_mean[..., None, :],
+                },
                 repeats,
             )
         pm.Deterministic("cells", prevalence[..., None] * rates, dims=[*systems, "actual", "predicted"])

@@ -98,28 +98,29 @@ def build(
     with pm.Model(coords=labels) as model:
         location = variable("location", [*systems, "rate"])
         spread = variable("spread", [*systems, "rate"])
-        z = pm.Normal("deviation", dims=[*systems, dim, "rate"])
+        deviation = pm.Normal("deviation", dims=[*systems, dim, "rate"])
+        z = [deviation[..., i] for i in range(len(RATES))]
         if lkj is not None:
             unit = pm.Beta("correlation_unit", lkj, lkj, dims=systems)
             correlation = pm.Deterministic("correlation", 2 * unit - 1, dims=systems)[..., None]
-            specificity = correlation * z[..., 1] + pm.math.sqrt(1 - correlation**2) * z[..., 2]
-            z = pm.math.stack([z[..., 0], z[..., 1], specificity], axis=-1)
-        logit = location[..., None, :] + spread[..., None, :] * z
+            z[2] = correlation * z[1] + pm.math.sqrt(1 - correlation**2) * z[2]
+        logits = [location[..., i, None] + spread[..., i, None] * z[i] for i in range(len(RATES))]
         if covariates is not None:
             coefficient = variable("coefficient", [*systems, "rate", "covariate"])
             x = pm.Data("covariates", covariates.values, dims=[dim, "covariate"])
-            logit = logit + (coefficient[..., None, :, :] * x[:, None, :]).sum(-1)
-        rates = pm.Deterministic("rates_group", pm.math.sigmoid(logit), dims=[*systems, dim, "rate"])
-        for i, (rate, outcome) in enumerate(OUTCOMES.items()):
+            logits = [logit + (coefficient[..., i, None, :] * x).sum(-1) for i, logit in enumerate(logits)]
+        group = {}
+        for (rate, outcome), logit in zip(OUTCOMES.items(), logits, strict=True):
             n = pm.Data(f"{outcome}_trials", trials[rate].values, dims=[*systems, dim])
             observed = pm.Data(f"{outcome}_data", successes[rate].values, dims=[*systems, dim])
-            pm.Binomial(outcome, n=n, logit_p=logit[..., i], observed=observed, dims=[*systems, dim])
+            pm.Binomial(outcome, n=n, logit_p=logit, observed=observed, dims=[*systems, dim])
+            group[rate] = pm.math.sigmoid(logit)
+        pm.Deterministic("rates_group", pm.math.stack(list(group.values()), axis=-1), dims=[*systems, dim, "rate"])
         nodes, weights = normal_nodes(21)
         mean = pm.math.sigmoid(location[..., None] + spread[..., None] * nodes) @ weights
         pm.Deterministic("rates", mean, dims=[*systems, "rate"])
         population = {rate: mean[..., i] for i, rate in enumerate(RATES)}
         pm.Deterministic("cells", cells(population, positive(counts)), dims=[*systems, "actual", "predicted"])
-        group = {rate: rates[..., i] for i, rate in enumerate(RATES)}
         pm.Deterministic("cells_group", cells(group, positive(counts)), dims=[*systems, dim, "actual", "predicted"])
     return model
 

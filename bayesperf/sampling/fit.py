@@ -16,6 +16,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.sampling import nuts
 from bayesperf.sampling.compiled import compilation_key
 from bayesperf.sampling.fit_tree import check_metrics, describe, finished, observe
+from bayesperf.sampling.forward import given_data, log_densities, predictions, prior_draws
 from bayesperf.sampling.model_data import fingerprint, prepared, resolve_model
 from bayesperf.sampling.model_options import mapping
 
@@ -196,10 +197,7 @@ def _prior(
     model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any], draws: int, seeds: Sequence[int]
 ) -> dict[str, xr.Dataset]:
     """Return the groups prior and prior_predictive; a power likelihood has no prior_predictive."""
-    import pymc as pm
-
-    simulated = pm.sample_prior_predictive(draws=draws, model=model, random_seed=seeds[0])
-    groups = {name: group.to_dataset() for name, group in simulated.children.items() if group.data_vars}
+    groups = {name: group for name, group in prior_draws(model, draws, seeds[0]).items() if group.data_vars}
     groups["prior"] = _recovered(groups["prior"], definition, counts * 0, options, seeds[1])
     if model.potentials:
         groups.pop("prior_predictive", None)
@@ -245,32 +243,24 @@ def _around(
     seeds: Sequence[int],
 ) -> tuple[dict[str, xr.Dataset], str]:
     """Return the complete posterior, predictions, log-likelihood and log-prior, and the reason for what is left out."""
-    import pymc as pm
-
-    groups, left_out = {}, ""
-    tree = xr.DataTree.from_dict({"posterior": posterior})
+    groups, left_out = given_data(model), ""
     if model.potentials:
         left_out = f"posterior_predictive, log_likelihood: {_POWER}"
     else:
-        predicted = pm.sample_posterior_predictive(tree, model=model, random_seed=seeds[0], progressbar=False)
-        groups = {name: predicted[name].to_dataset() for name in ("posterior_predictive", "observed_data")}
-        groups["log_likelihood"], left_out = _log_likelihood(tree, model, definition, counts, options)
-    pm.stats.compute_log_prior(tree, model=model, progressbar=False)
-    groups["log_prior"] = tree["log_prior"].to_dataset()
+        groups["posterior_predictive"] = predictions(model, posterior, seeds[0])
+        groups["log_likelihood"], left_out = _log_likelihood(posterior, model, definition, counts, options)
+    groups["log_prior"] = log_densities(model, model.free_RVs, posterior)
     groups["posterior"] = _recovered(posterior, definition, counts, options, seeds[1])
     return {name: group for name, group in groups.items() if group.data_vars}, left_out
 
 
 def _log_likelihood(
-    tree: xr.DataTree, model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any]
+    posterior: xr.Dataset, model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any]
 ) -> tuple[xr.Dataset, str]:
     """Return the group log_likelihood, empty if it is left out, and the reason why."""
     if not hasattr(definition, "log_likelihood"):
-        import pymc as pm
-
-        computed = pm.compute_log_likelihood(tree, model=model, progressbar=False, extend_inferencedata=False)
-        return computed if isinstance(computed, xr.Dataset) else computed["log_likelihood"].to_dataset(), ""
-    of_units = definition.log_likelihood(tree["posterior"].to_dataset(), counts, **options)
+        return log_densities(model, model.observed_RVs, posterior), ""
+    of_units = definition.log_likelihood(posterior, counts, **options)
     if of_units is None:
         return xr.Dataset(), "log_likelihood: draws × examples are more than 10⁷ values; sample fewer draws"
     return of_units.to_dataset(name="counts"), ""

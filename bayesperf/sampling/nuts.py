@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import logging
 import sys
+import timeit
 import warnings
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -15,13 +16,16 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.core.warnings import ConvergenceWarning
-from bayesperf.sampling.compiled import compiled
+from bayesperf.sampling.compiled import CompiledModel, compiled
 
 if TYPE_CHECKING:
     import pymc as pm
 
 SAMPLERS = ("nutpie", "pymc", "numpyro", "blackjax")
+# Densities that take less than this are called by one chain after the other.
+LEAST_SECONDS = 1e-4
 # Settings of the samplers that a fit makes itself, with what the caller says instead or why there is no choice.
 SETTINGS_OF_FIT = {
     "seed": "say random_seed",
@@ -72,42 +76,90 @@ def sample(
 ) -> tuple[dict[str, str], dict[str, xr.Dataset]]:
     """Return the name and version of the sampler, and the groups posterior and sample_stats.
 
-    Under a key (`compilation_key`) nutpie's compiled form of the model is kept.
+    Under a key (`compilation_key`) the compiled form of the model is kept.
     """
     sampler = settings.pop("nuts_sampler", SAMPLERS[0])
     settings = {**sizes, **settings}
     shown = progressbar and (sys.stderr.isatty() or "ipykernel" in sys.modules)
     if sampler == "nutpie":
-        tree = sample_compiled(compiled(model, key), settings, seed, shown)
+        with announced("Compiling (once on this machine)", shown):
+            ready = compiled(model, key)
+        groups = sample_compiled(ready, settings, seed, shown)
     else:
         import pymc as pm
 
         settings |= {"random_seed": seed, "progressbar": shown, "nuts_sampler": sampler, "quiet": not shown}
         tree = pm.sample(model=model, **settings)
-    groups = {name: tree[name].to_dataset() for name in ("posterior", "sample_stats")}
-    # A compiled model that was kept has the labels of the model it was compiled from.
+        groups = {name: tree[name].to_dataset() for name in ("posterior", "sample_stats")}
     labels = {dim: list(values) for dim, values in model.coords.items() if dim in groups["posterior"].dims and values}
     groups["posterior"] = groups["posterior"].assign_coords(labels)
     groups["sample_stats"] = groups["sample_stats"].drop_vars("divergence_message", errors="ignore")
     return {"sampler": sampler, "sampler_version": version(sampler)}, groups
 
 
-def sample_compiled(
-    compiled_model: Any, settings: Mapping[str, Any], seed: int, progressbar: bool = False
-) -> xr.DataTree:
-    """Sample a model that nutpie compiled."""
-    import nutpie
+@contextmanager
+def announced(work: str, shown: bool) -> Iterator[None]:
+    """Say what is being done, for as long as it takes."""
+    if not shown:
+        yield
+        return
+    from rich.console import Console
 
+    with Console(stderr=True).status(work):
+        yield
+
+
+def sample_compiled(
+    model: CompiledModel, settings: Mapping[str, Any], seed: int, progressbar: bool = False
+) -> dict[str, xr.Dataset]:
+    """Sample a compiled model by nutpie; return the groups posterior, without labels, and sample_stats."""
+    import nutpie
+    from nutpie.compiled_pyfunc import from_pyfunc
+
+    data = tuple(model.data.values())
+
+    def density(point: Array) -> tuple[float, Array]:
+        value, slope = model.density(point, *data)
+        return float(value), slope
+
+    settings = {"cores": _cores(density, model.start), **settings}
+    of_nutpie = from_pyfunc(
+        len(model.start),
+        make_logp_fn=lambda: density,
+        make_expand_fn=lambda *_: lambda point: {"point": point},
+        expanded_dtypes=[np.dtype(float)],
+        expanded_shapes=[model.start.shape],
+        expanded_names=["point"],
+        # As PyMC starts: next to the middle of the prior.
+        make_initial_point_fn=lambda seed: model.start + np.random.default_rng(seed).uniform(-1, 1, len(model.start)),
+    )
     try:
-        tree: xr.DataTree = nutpie.sample(
-            compiled_model, **settings, seed=seed, progress_bar=progressbar, save_warmup=False
+        running = nutpie.sample(
+            of_nutpie, **settings, seed=seed, progress_bar=progressbar, save_warmup=False, blocking=False
         )
-        return tree
     except AttributeError as error:
         unknown = str(error).removeprefix("Unknown settings attribute: ")
         if unknown not in settings:
             raise
         raise TypeError(_unknown(unknown, "nutpie")) from None
+    try:
+        tree = running.wait()
+    except BaseException:  # What was drawn until then is no sample of the posterior.
+        running.cancel()
+        raise
+    points = tree["posterior"]["point"].values
+    values = model.variables(points.reshape(-1, points.shape[-1]), *data)
+    each = zip(model.dims.items(), values, strict=True)
+    posterior = {
+        name: (("chain", "draw", *dims), value.reshape(*points.shape[:2], *value.shape[1:]))
+        for (name, dims), value in each
+    }
+    return {"posterior": xr.Dataset(posterior), "sample_stats": tree["sample_stats"].to_dataset()}
+
+
+def _cores(density: Callable[[Array], Any], point: Array) -> int | None:
+    """Return 1 where chains would wait for each other, to call a density, for longer than it takes; else None, all."""
+    return 1 if min(timeit.repeat(lambda: density(point), number=10, repeat=3)) / 10 < LEAST_SECONDS else None
 
 
 def warn(groups: Mapping[str, xr.Dataset], model: pm.Model) -> None:
