@@ -31,7 +31,11 @@ and, where they apply,
 ``log_likelihood(posterior, data, **options)``
     Returns the log-likelihood of the units of cross-validation.
 ``exact(data, priors, rngs, size, **options)``
-    Draws from the posterior if it has a closed form, using a separate generator for each matrix.
+    Draws from the posterior, using a separate generator for each matrix. It raises NotImplementedError if the posterior
+    has no closed form under these priors and options.
+``EXACT``
+    In place of `exact`: where bayesperf has such a function, as ``"pooling.exact:draws"``. It receives the parameters
+    of the priors, which must be of the families of the defaults.
 """
 
 from __future__ import annotations
@@ -71,7 +75,7 @@ def table() -> pd.DataFrame:
             "name": name,
             "data": module.DATA,
             "options": ", ".join(list(inspect.signature(module.build).parameters)[2:]),
-            "exact": hasattr(module, "exact"),
+            "exact": hasattr(module, "exact") or hasattr(module, "EXACT"),
             "description": (module.__doc__ or "").partition("\n")[0],
         }
         for name, module in modules.items()

@@ -108,13 +108,15 @@ def _check_support(name: str, prior: Any, default: Any) -> None:
 
 
 def conjugate_parameters(name: str, prior: Any, family: str) -> np.ndarray:
-    """Return the parameters of a prior along the last axis, and raise if it belongs to another family.
+    """Return the parameters of a prior along the last axis; raise NotImplementedError if it is of another family.
 
     The parameters of a Gamma distribution are its shape and scale.
     """
     prior = prior.to_pymc() if hasattr(prior, "to_pymc") else prior
     operation: Any = getattr(getattr(prior, "owner", None), "op", None)
     if getattr(operation, "name", None) != family:
-        raise ValueError(f"priors: method='exact' needs a {family.capitalize()} prior of {name!r}. Use method='mcmc'.")
-    parameters = [np.asarray(parameter.eval(), float) for parameter in operation.dist_params(prior.owner)]
+        raise NotImplementedError(
+            f"priors: method='exact' needs a {family.capitalize()} prior of {name!r}. Use method='mcmc'."
+        )
+    parameters = [np.asarray(parameter.eval(mode=INTERPRETED), float) for parameter in operation.dist_params(prior.owner)]
     return np.stack(np.broadcast_arrays(*parameters), -1) if family != "dirichlet" else parameters[0]

@@ -119,7 +119,7 @@ def exact(
     shape, scale = np.moveaxis(conjugate_parameters("precision", prior["precision"], "gamma"), -1, 0)
     center, sd = np.moveaxis(conjugate_parameters("offset", prior["offset"], "normal"), -1, 0)
     if np.any(center != 0):
-        raise ValueError("priors: method='exact' needs a prior of 'offset' with mean 0. Use method='mcmc'.")
+        raise NotImplementedError("priors: method='exact' needs a prior of 'offset' with mean 0. Use method='mcmc'.")
     weight = 1 / sd**2
     n, mean, scatter, middle, unit = _sufficient(data)
     rate = 1 / scale + scatter / 2 + n * weight / (n + weight) * mean**2 / 2

@@ -50,6 +50,8 @@ OPTIONS = {
     "design": ("joint", "by_actual"),
 }
 ESTIMAND = "Posterior of the metric at the population mean over {dim}s"
+# For two classes; see `bayesperf.pool`.
+EXACT = "pooling.exact:draws"
 # The default of the samplers: with the group rates integrated out there is no funnel that would need smaller steps.
 TARGET_ACCEPT = 0.8
 DISPERSION = {"random": pm.Beta.dist(1, 24), "clusters": pm.Beta.dist(1, 9)}

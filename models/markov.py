@@ -123,7 +123,7 @@ def exact(
 ) -> dict[str, xr.DataArray]:
     """Return draws (chain, draw) from the Beta posteriors."""
     if sequences != "same":
-        raise ValueError("options: method='exact' is for sequences='same'. Use method='mcmc'.")
+        raise NotImplementedError("options: method='exact' is for sequences='same'. Use method='mcmc'.")
     stays, steps, seconds, predictions = _outcomes(data)
     sequence = str(data.dims[0])
     observed = {"stay": (stays.sum(sequence), steps.sum(sequence)), "predict_second": (seconds, predictions)}

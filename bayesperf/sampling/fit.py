@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.random_streams import streams
 from bayesperf.metrics.metric import Metric
 from bayesperf.sampling import nuts
 from bayesperf.sampling.compiled import compilation_key
+from bayesperf.sampling.exact import exact_draws
 from bayesperf.sampling.fit_tree import check_metrics, describe, finished, observe
 from bayesperf.sampling.forward import given_data, log_densities, predictions, prior_draws
 from bayesperf.sampling.model_data import fingerprint, prepared, resolve_model
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fit"]
 
+TUNE = 1000
 # Why a model with a potential has no predictions and no log-likelihood.
 _POWER = "a power likelihood (repeats > 1) cannot be simulated from, and its examples are no units to leave out"
 
@@ -35,16 +36,16 @@ def fit(
     priors: Mapping[str, Any] | None = None,
     *,
     options: Mapping[str, Any] | None = None,
-    method: str = "mcmc",
+    method: Literal["auto", "mcmc", "exact"] = "auto",
     draws: int = 1000,
-    tune: int = 1000,
+    tune: int = TUNE,
     chains: int = 4,
     random_seed: Any = None,
     progressbar: bool = True,
     metrics: Sequence[str | Metric] | None = None,
     **sample_kwargs: Any,
 ) -> xr.DataTree:
-    """Sample a PyMC model of confusion matrices.
+    """Draw from the posterior of a PyMC model of confusion matrices: exactly where that is possible, else by NUTS.
 
     Parameters
     ----------
@@ -56,20 +57,24 @@ def fit(
     model : str or callable
         One of `bayesperf.models.names`, or a function ``(data, priors) -> pymc.Model`` that receives the counts as a
         DataArray (attribute ``pos_label``) and has a variable ``cells`` (…, actual, predicted). A built-in model is
-        compiled once a process for its shapes, options and priors; a function's model is compiled in every fit.
+        compiled once a process for its shapes, options and priors, and once on a machine for what else it needs, which
+        takes longest; a function's model is compiled in every fit.
     priors : mapping, optional
         By name of the model's ``PRIORS``: unnamed PyMC distributions (``pm.Beta.dist(9, 1)``), PreliZ distributions, or
         objects with ``create_variable(name)``.
     options : mapping, optional
         Options of the model, which its ``build`` takes, as ``{"groups": "clusters", "dim": "site"}``. The dim of
         groups is by default the only leading dim, else ``fold``.
-    method : {"mcmc", "exact"}
-        "exact" draws independently from the closed form, where the model and its priors have one.
+    method : {"auto", "mcmc", "exact"}
+        "exact" draws independently of each other, from the closed form of the posterior or, for ``groups`` of two
+        classes, by quadrature; it compiles nothing. "auto" is "exact" where the model has such a form under these
+        priors and options, and "mcmc" where it has none or where a setting of the sampler is given, `tune` included.
+        The attribute ``method`` of the group ``posterior`` says which it was.
     draws, tune, chains : int
         As in `pymc.sample`.
     random_seed : int or numpy.random.Generator, optional
         The same seed gives the same figures under the same sampler and version; both are recorded. Only the first fit
-        of a model on a machine, which compiles it, may round differently from later ones, so that its chains diverge
+        of a model on a machine, which compiles it, may round differently from later ones, so that its chains part
         from theirs. By default a new seed. Exact draws of a system's posterior depend on its own counts only, not on
         the other systems.
     progressbar : bool
@@ -96,7 +101,7 @@ def fit(
         sampler has no such setting.
     ValueError
         If there is no such model, option or prior, a prior has the wrong support or shape, the options have no use for
-        it, or a metric cannot be computed.
+        it, a metric cannot be computed, or the posterior has no exact form and `method` asks for it.
 
     Warns
     -----
@@ -115,11 +120,13 @@ def fit(
     --------
     >>> import bayesperf as bp
     >>> cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
-    >>> tree = bp.fit(cm, method="exact", random_seed=1, draws=500)
-    >>> tree["posterior"]["recall"].mean().round(2).item()
-    0.79
+    >>> tree = bp.fit(cm, random_seed=1, draws=500)
+    >>> tree["posterior"]["recall"].mean().round(2).item(), tree["posterior"].attrs["method"]
+    (0.79, 'exact')
     """
-    sizes = _sizes(method, draws, tune, chains, sample_kwargs)
+    asked = _checked_method(method, tune, sample_kwargs)
+    size = checks.count("chains", chains), checks.count("draws", draws)
+    sizes = {"draws": size[1], "tune": checks.count("tune", tune), "chains": size[0]}
     seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
     definition = resolve_model(model)
     counts, options = prepared(data, model, options)
@@ -130,27 +137,30 @@ def fit(
     seeds = np.random.SeedSequence([seed, int(data_hash, 16)]).generate_state(5).tolist()
     finish = partial(finished, model=built, counts=counts, metrics=metrics)
     with nuts.quiet():
-        if method == "exact":
-            sampler = {"sampler": "exact", "sampler_version": version("bayesperf")}
-            groups = {"posterior": _exact(definition, built, counts, priors, options, (chains, draws), seed)}
+        exact = None
+        if asked != "mcmc":
+            exact = _exact(asked, definition, built, counts, priors, options, size, seed)
         # Metrics that cannot be computed are refused with the draws of the prior, before the sampling.
         prior = _prior(built, definition, counts, options, draws, seeds[3:])
         tree = {name: finish(group) for name, group in prior.items()}
-        if method == "mcmc":
+        if exact is None:
             settings = {"target_accept": nuts.target_accept(definition), **sample_kwargs}
             key = compilation_key(model, built, counts, options, priors)
             sampler, groups = nuts.sample(built, sizes, seeds[0], progressbar, key, **settings)
             nuts.warn(groups, built)
+        else:
+            sampler, groups = {"sampler": "exact", "sampler_version": version("bayesperf")}, {"posterior": exact}
+            del sizes["tune"]
         around, left_out = _around(groups["posterior"], built, definition, counts, options, seeds[1:3])
     tree |= {name: finish(group) for name, group in {**groups, **around}.items()}
     observe(tree, counts)
     tree["posterior"].attrs = {
         **describe(model, definition, built, counts, options),
-        "method": method,
+        "method": "mcmc" if exact is None else "exact",
         "random_seed": seed,
         **sizes,
         **sampler,
-        "independent_draws": int(method == "exact"),
+        "independent_draws": int(exact is not None),
         "data_hash": data_hash,
     }
     result = xr.DataTree.from_dict(tree)
@@ -158,16 +168,24 @@ def fit(
     return result
 
 
-def _sizes(method: str, draws: int, tune: int, chains: int, sample_kwargs: Mapping[str, Any]) -> dict[str, int]:
-    """Return how many draws, chains and tuning steps to make; refuse settings that the method does not take."""
-    checks.one_of("method", method, ("mcmc", "exact"))
-    sizes = {"draws": checks.count("draws", draws), "chains": checks.count("chains", chains)}
-    if method == "mcmc":
-        sizes["tune"] = checks.count("tune", tune)
-        nuts.check(sample_kwargs)
-    elif sample_kwargs:
-        raise TypeError(f"method='exact' samples nothing, so it takes no {', '.join(sample_kwargs)}.")
-    return sizes
+def _checked_method(method: str, tune: int, settings: Mapping[str, Any]) -> str:
+    """Return the method, which settings of the sampler make "mcmc"; refuse settings that the method does not take."""
+    checks.one_of("method", method, ("auto", "mcmc", "exact"))
+    if method == "exact" and settings:
+        raise TypeError(f"method='exact' samples nothing, so it takes no {', '.join(settings)}.")
+    if method != "exact":
+        nuts.check(settings)
+    return "mcmc" if method == "auto" and (settings or tune != TUNE) else method
+
+
+def _exact(method: str, *arguments: Any) -> xr.Dataset | None:
+    """Return exact draws; None where there are none to be had, and the method is "auto"."""
+    try:
+        return exact_draws(*arguments)
+    except NotImplementedError as reason:
+        if method == "exact":
+            raise ValueError(str(reason)) from None
+        return None
 
 
 def built_model(
@@ -211,27 +229,6 @@ def _recovered(
     if not hasattr(definition, "recover"):
         return group
     return group.assign(definition.recover(group, counts, np.random.default_rng(seed), **options))
-
-
-def _exact(
-    definition: Any,
-    model: pm.Model,
-    counts: xr.DataArray,
-    priors: Any,
-    options: Any,
-    size: tuple[int, int],
-    seed: int,
-) -> xr.Dataset:
-    """Return draws from the closed form, those of each system from a stream of its own."""
-    if not hasattr(definition, "exact"):
-        name = getattr(definition, "__name__", str(definition)).rpartition(".")[2]
-        raise ValueError(f"method='exact': the posterior of the model {name!r} has no closed form. Use method='mcmc'.")
-    systems = [dim for dim in model.named_vars_to_dims.get("cells", ()) if dim in counts.dims[:-2]]
-    rest = [dim for dim in counts.dims if dim not in systems]
-    leading = counts.isel(dict.fromkeys(rest, 0), drop=True).transpose(*systems)
-    tables = counts.transpose(*systems, *rest).values.reshape(leading.size, -1)
-    rngs = streams(seed, "exact", leading, tables)
-    return xr.Dataset(definition.exact(counts, priors, rngs, size, **options))
 
 
 def _around(

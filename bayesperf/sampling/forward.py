@@ -82,7 +82,6 @@ def _drawn_together(model: pm.Model, given: xr.Dataset) -> dict[str, Any] | None
     PyMC would draw them one after the other, which takes a millisecond each. A model with variables of unknown shape,
     or whose parameters are random in themselves, is left to it: then None is returned.
     """
-    from pymc.pytensorf import rvs_in_graph
     from pytensor.graph.replace import vectorize_graph
     from pytensor.tensor.random.op import RandomVariable
 
@@ -93,7 +92,7 @@ def _drawn_together(model: pm.Model, given: xr.Dataset) -> dict[str, Any] | None
         if not isinstance(operation, RandomVariable) or len(dims) != variable.ndim or not _known(model, dims):
             return None
         own = operation.dist_params(variable.owner)
-        if not rvs_in_graph(own) <= set(drawn):
+        if _has_other_draws(own, drawn):
             return None
         batch = [len(model.coords[dim]) for dim in dims[: variable.ndim - operation.ndim_supp]]
         repeated = vectorize_graph(own, drawn) if drawn else own
@@ -108,6 +107,16 @@ def _drawn_together(model: pm.Model, given: xr.Dataset) -> dict[str, Any] | None
     computed = vectorize_graph(model.deterministics, drawn) if model.deterministics else []
     new = {variable.name: values for variable, values in drawn.items() if variable.name not in given}
     return new | {variable.name: values for variable, values in zip(model.deterministics, computed, strict=True)}
+
+
+def _has_other_draws(parameters: Sequence[Any], drawn: Mapping[Any, Any]) -> bool:
+    """Return whether parameters depend on random variables other than those drawn."""
+    from pymc.distributions.distribution import SymbolicRandomVariable
+    from pytensor.graph.traversal import ancestors
+    from pytensor.tensor.random.op import RandomVariable
+
+    others = (variable for variable in ancestors(parameters, blockers=drawn) if variable not in drawn)
+    return any(v.owner and isinstance(v.owner.op, RandomVariable | SymbolicRandomVariable) for v in others)
 
 
 def _known(model: pm.Model, dims: Sequence[Any]) -> bool:

@@ -1,0 +1,64 @@
+"""Draws from posteriors that have an exact form, which a model's file has or names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core.arrays import Array
+from bayesperf.core.random_streams import streams
+from bayesperf.sampling.priors import constant_parameters
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+
+def exact_draws(
+    definition: Any,
+    model: pm.Model,
+    counts: xr.DataArray,
+    priors: Any,
+    options: Mapping[str, Any],
+    size: tuple[int, int],
+    seed: int,
+) -> xr.Dataset:
+    """Return independent draws (chain, draw), those of each system from a stream of its own.
+
+    Raises
+    ------
+    NotImplementedError
+        If the posterior of this model under these priors and options has no exact form.
+    """
+    systems = [dim for dim in model.named_vars_to_dims.get("cells", ()) if dim in counts.dims[:-2]]
+    rest = [dim for dim in counts.dims if dim not in systems]
+    leading = counts.isel(dict.fromkeys(rest, 0), drop=True).transpose(*systems)
+    tables = counts.transpose(*systems, *rest).values.reshape(leading.size, -1)
+    rngs = streams(seed, "exact", leading, tables)
+    if hasattr(definition, "exact"):
+        return xr.Dataset(definition.exact(counts, priors, rngs, size, **options))
+    if hasattr(definition, "EXACT"):
+        module, _, function = definition.EXACT.partition(":")
+        draw = getattr(import_module(f"bayesperf.{module}"), function)
+        return xr.Dataset(draw(counts, _parameters(definition, model), rngs, size, **options))
+    name = getattr(definition, "__name__", str(definition)).rpartition(".")[2]
+    raise NotImplementedError(
+        f"method='exact': the posterior of the model {name!r} has no closed form. Use method='mcmc'."
+    )
+
+
+def _parameters(definition: Any, model: pm.Model) -> dict[str, Array]:
+    """Return the parameters of each prior, along the last axis; refuse those of other families than the default's."""
+    found = {}
+    for name, default in definition.PRIORS.items():
+        family = (default(2) if callable(default) else default).owner.op
+        parameters = constant_parameters(model[name])
+        if type(model[name].owner.op) is not type(family) or parameters is None:
+            raise NotImplementedError(
+                f"priors: method='exact' needs a {family.name.capitalize()} prior of {name!r}. Use method='mcmc'."
+            )
+        found[name] = np.stack(np.broadcast_arrays(*parameters), -1) if family.ndim_supp == 0 else parameters[0]
+    return found
