@@ -118,5 +118,7 @@ def conjugate_parameters(name: str, prior: Any, family: str) -> np.ndarray:
         raise NotImplementedError(
             f"priors: method='exact' needs a {family.capitalize()} prior of {name!r}. Use method='mcmc'."
         )
-    parameters = [np.asarray(parameter.eval(mode=INTERPRETED), float) for parameter in operation.dist_params(prior.owner)]
+    parameters = [
+        np.asarray(parameter.eval(mode=INTERPRETED), float) for parameter in operation.dist_params(prior.owner)
+    ]
     return np.stack(np.broadcast_arrays(*parameters), -1) if family != "dirichlet" else parameters[0]

@@ -34,11 +34,11 @@ def predictions(model: pm.Model, posterior: xr.Dataset, seed: int) -> xr.Dataset
 
     given = posterior[[variable.name for variable in model.free_RVs]].transpose("chain", "draw", ...)
     if (variables := _drawn_together(model, given)) is None:
-        predicted = pm.sample_posterior_predictive(
+        tree: xr.DataTree = pm.sample_posterior_predictive(
             xr.DataTree.from_dict({"posterior": posterior}), model=model, random_seed=seed, progressbar=False,
             compile_kwargs={"mode": INTERPRETED},
         )  # fmt: skip
-        return predicted["posterior_predictive"].to_dataset()
+        return tree["posterior_predictive"].to_dataset()
     return _evaluated(model, {variable.name: variables[variable.name] for variable in model.observed_RVs}, given, seed)
 
 

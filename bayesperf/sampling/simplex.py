@@ -123,11 +123,11 @@ def slope(shares: Array, of_shares: Array, of_determinant: Array) -> Array:
     return gradient.reshape((*leading, size - 1))
 
 
-@register_funcify_default_op_cache_key(_Shares)
+@register_funcify_default_op_cache_key(_Shares)  # type: ignore[untyped-decorator]
 def _shares_in_numba(op: _Shares, node: Apply, **_: Any) -> Any:
     return numba_njit(shares)
 
 
-@register_funcify_default_op_cache_key(_Slope)
+@register_funcify_default_op_cache_key(_Slope)  # type: ignore[untyped-decorator]
 def _slope_in_numba(op: _Slope, node: Apply, **_: Any) -> Any:
     return numba_njit(slope)
