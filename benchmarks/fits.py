@@ -1,0 +1,101 @@
+"""Fit a model twice in one process, and print as JSON what that took, in seconds of CPU: a part of `budgets.py`.
+
+The arguments are the name of a case and the method.
+"""
+
+import json
+import resource
+import sys
+
+import arviz_stats  # noqa: F401  (the accessor)
+import numpy as np
+import xarray as xr
+
+import bayesperf as bp
+from bayesperf.sampling import nuts
+
+# Model, options and, for `folds`, how many systems or None.
+CASES = {
+    "binormal_roc": ("binormal_roc", {}, None),
+    "datasets": ("datasets", {}, None),
+    "groups": ("groups", {}, None),
+    "groups, 5 systems": ("groups", {}, 5),
+    "groups, 3 classes": ("groups", {}, None),
+    "groups_logit": ("groups_logit", {}, None),
+    "markov": ("markov", {}, None),
+    "markov, varying": ("markov", {"sequences": "varying"}, None),
+    "multinomial": ("multinomial", {}, None),
+    "paired": ("paired", {}, None),
+    "rates": ("rates", {}, None),
+}
+
+
+def data(case, rng):
+    """Return the data and the options of a case."""
+    model, options, systems = CASES[case]
+    labels = rng.integers(0, 2, 200)
+    if model == "binormal_roc":
+        return (labels, labels + rng.standard_normal(200)), options
+    if model == "datasets":
+        scores = 0.8 + 0.02 * rng.standard_normal((12, 2, 10))
+        return xr.DataArray(scores, {"model": ["a", "b"]}, ("dataset", "model", "fold")).assign_coords(
+            dataset=np.arange(12)
+        ), options
+    if model == "markov":
+        frame = bp.sequences.simulate(50, sequences=6, persistence=0.9, random_seed=rng)
+        return (frame["actual"], frame["predicted"]), {"by": frame["sequence"].to_numpy()} | options
+    if model == "paired":
+        wrong = rng.random((2, 200)) < [[0.2], [0.3]]
+        return bp.PairedConfusionMatrix.from_predictions(labels, labels ^ wrong[0], labels ^ wrong[1]), options
+    if case == "groups, 3 classes":
+        tables = rng.multinomial(20, 0.1 + 0.7 * np.eye(3), (10, 3))
+        return bp.ConfusionMatrix.from_table(tables, dims=["fold"]), options
+    cm = folds(rng, systems)
+    return cm if model.startswith("groups") else cm.sum("fold"), options
+
+
+def folds(rng: np.random.Generator, systems: int | None) -> bp.ConfusionMatrix:
+    """Return 10 folds of 20 positives and 36 negatives, of one system or of several."""
+    rate = 0.9 if systems is None else np.linspace(0.8, 0.95, systems)[:, None]
+    shape, dims = ((10,), ["fold"]) if systems is None else ((systems, 10), ["model", "fold"])
+    tp, tn = (xr.DataArray(rng.binomial(n, rate, shape), dims=dims) for n in (20, 36))
+    return bp.ConfusionMatrix.from_counts(tp=tp, fn=20 - tp, fp=36 - tn, tn=tn)
+
+
+def cpu() -> float:
+    """Return the seconds of CPU that this process and those that it started have taken."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def main(case: str, method: str) -> dict[str, float]:
+    """Fit twice, other data the second time; return what it took and how good the draws were."""
+    rng, sampling = np.random.default_rng(0), []
+    sample = nuts.sample_compiled
+
+    def watched(*arguments, **settings):  # type: ignore[no-untyped-def]
+        start = cpu()
+        groups = sample(*arguments, **settings)
+        sampling.append(cpu() - start)
+        return groups
+
+    nuts.sample_compiled = watched
+    taken = []
+    for _ in range(2):
+        values, options = data(case, rng)
+        start = cpu()
+        tree = bp.fit(values, CASES[case][0], options=options, method=method, random_seed=0, progressbar=False)
+        taken.append(cpu() - start)
+        if len(taken) == 1:
+            whole = cpu()
+    figures = {"whole": whole, "again": taken[1]}
+    if sampling:
+        parameters = [name for name in tree["log_prior"].data_vars if name in tree["posterior"]]
+        ess = min(float(v.min()) for v in tree["posterior"].to_dataset()[parameters].azstats.ess().data_vars.values())
+        diverging = int(tree["sample_stats"]["diverging"].sum())
+        figures |= {"sampling": sampling[-1], "ess": ess, "divergences": diverging}
+    return figures
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(*sys.argv[1:])))
