@@ -19,7 +19,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.warnings import ConvergenceWarning
-from bayesperf.sampling.compiled import CompiledModel, compiled
+from bayesperf.sampling.compiled import CompiledModel, compiled, is_kept
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -83,7 +83,7 @@ def sample(
     settings = {**sizes, **settings}
     shown = progressbar and (sys.stderr.isatty() or "ipykernel" in sys.modules)
     if sampler == "nutpie":
-        with announced("Compiling (once on this machine)", shown):
+        with announced("Compiling (once on this machine)", shown and not is_kept(key)):
             ready = compiled(model, key)
         groups = sample_compiled(ready, settings, seed, shown)
     else:
