@@ -1,9 +1,10 @@
-"""The command line: ``bayesperf demo``, and ``bayesperf summary``, ``compare`` and ``report`` of files."""
+"""The command line: ``bayesperf demo``, ``summary``, ``compare`` and ``report`` of files, ``plan`` and ``compile``."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,6 +43,7 @@ Require = Annotated[list[str] | None, typer.Option(help="A requirement, as 'reca
 Seed = Annotated[int, typer.Option(help="Seed of Monte Carlo figures.")]
 Id = Annotated[str | None, typer.Option("--id", help="Column that says which rows are the same example.")]
 Rope = Annotated[float, typer.Option(help="Differences up to this, on the metric's scale, do not matter.")]
+Models = Annotated[list[str] | None, typer.Argument(help="Names of models. [all]")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")]
 
@@ -144,6 +146,25 @@ def report(
 
 
 app.command()(plan)
+
+
+@app.command("compile")
+def compile_(models: Models = None) -> None:
+    """Compile models once on this machine, so that their first fit takes seconds."""
+    from bayesperf.models import names
+
+    for model in models or ():
+        if model not in names():
+            raise ValueError(f"there is no model {model}; the models are {', '.join(names())}.")
+    from bayesperf.sampling.nuts import announced
+    from bayesperf.sampling.precompile import folder, precompile
+
+    for model in models or names():
+        start = time.monotonic()
+        with announced(f"Compiling {model}", sys.stderr.isatty()):
+            precompile(model)
+        print(f"{model}: {time.monotonic() - start:.0f} s", flush=True)
+    print(f"What was compiled is in {folder()}")
 
 
 @app.command()

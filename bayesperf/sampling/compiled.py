@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 16
 _kept: OrderedDict[Hashable, CompiledModel] = OrderedDict()
+# Threads compile one after the other: what one has compiled, the next one finds.
+_lock = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,15 +59,22 @@ def compiled(model: pm.Model, key: Hashable | None = None) -> CompiledModel:
     It is kept under the key, if there is one, and given the data of later models of that key.
     """
     if key is None:
-        return _compile(model)
-    if key in _kept:
+        with _lock:
+            return _compile(model)
+    with _lock:
+        if not is_kept(key):
+            _kept[key] = _compile(model)
         _kept.move_to_end(key)
-    else:
-        _kept[key] = _compile(model)
         while len(_kept) > MOST_KEPT:
             _kept.popitem(last=False)
-    kept = replace(_kept[key], start=_flat(_start(model)))
+        kept = _kept[key]
+    kept = replace(kept, start=_flat(_start(model)))
     return with_data(kept, {variable.name: variable.get_value() for variable in model.data_vars})
+
+
+def is_kept(key: Hashable | None) -> bool:
+    """Return whether the compiled form of a model is kept under its key."""
+    return key is not None and key in _kept
 
 
 def with_data(compiled_model: CompiledModel, data: Mapping[str, Any]) -> CompiledModel:
@@ -95,18 +105,21 @@ def _compile(model: pm.Model) -> CompiledModel:
 def _function(points: Any, outputs: Sequence[Any], shared: Mapping[Any, Any], mode: str) -> Any:
     """Return a function of points and of what the model has in shared variables, which threads then do not share.
 
-    Their shapes are known, unlike those of shared variables, which leaves less to compile.
+    Of their lengths only 1 is known, as it says what is repeated: for other lengths nothing is compiled again.
     """
     import pymc as pm
     from pytensor.graph.replace import clone_replace
     from pytensor.tensor import tensor
 
     inputs = {
-        variable: tensor(dtype=variable.dtype, shape=variable.get_value(borrow=True).shape)
-        for variable in shared.values()
+        variable: tensor(dtype=variable.dtype, shape=_open(variable.get_value().shape)) for variable in shared.values()
     }
     outputs = clone_replace(list(outputs), inputs, rebuild_strict=False)
     return pm.compile([points, *inputs.values()], outputs, mode=mode, on_unused_input="ignore", trust_input=True)
+
+
+def _open(shape: tuple[int, ...]) -> list[int | None]:
+    return [length if length == 1 else None for length in shape]
 
 
 def _parallel() -> Any:

@@ -17,6 +17,7 @@ from bayesperf.sampling.compiled import compilation_key
 from bayesperf.sampling.exact import exact_draws
 from bayesperf.sampling.fit_tree import check_metrics, describe, finished, observe
 from bayesperf.sampling.forward import given_data, log_densities, predictions, prior_draws
+from bayesperf.sampling.interrupts import interruptible
 from bayesperf.sampling.model_data import fingerprint, prepared, resolve_model
 from bayesperf.sampling.model_options import mapping
 
@@ -128,15 +129,15 @@ def fit(
     size = checks.count("chains", chains), checks.count("draws", draws)
     sizes = {"draws": size[1], "tune": checks.count("tune", tune), "chains": size[0]}
     seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
-    definition = resolve_model(model)
-    counts, options = prepared(data, model, options)
-    built = built_model(model, counts, priors, options)
-    check_metrics(built, metrics)
-    # Fits of other data under the same seed are independent.
-    data_hash = fingerprint(counts)
-    seeds = np.random.SeedSequence([seed, int(data_hash, 16)]).generate_state(5).tolist()
-    finish = partial(finished, model=built, counts=counts, metrics=metrics)
-    with nuts.quiet():
+    with interruptible(), nuts.quiet():
+        definition = resolve_model(model)
+        counts, options = prepared(data, model, options)
+        built = built_model(model, counts, priors, options)
+        check_metrics(built, metrics)
+        # Fits of other data under the same seed are independent.
+        data_hash = fingerprint(counts)
+        seeds = np.random.SeedSequence([seed, int(data_hash, 16)]).generate_state(5).tolist()
+        finish = partial(finished, model=built, counts=counts, metrics=metrics)
         exact = None
         if asked != "mcmc":
             exact = _exact(asked, definition, built, counts, priors, options, size, seed)

@@ -36,8 +36,22 @@ def resolve_model(model: Any) -> ModuleType | Callable[..., Any]:
             f"model must be one of {', '.join(models.names())}, or a function (data, priors) -> pymc.Model; it is "
             f"{model!r}.{f' Did you mean {near[0]!r}?' if near else ''}"
         )
+    _check_compilation_folder()
     module: ModuleType = getattr(models, model)
     return module
+
+
+def _check_compilation_folder() -> None:
+    """Refuse a folder that cannot be written as a place for what PyTensor compiles, without which PyMC cannot load."""
+    try:
+        import pytensor
+
+        str(pytensor.config.compiledir)  # PyTensor makes the folder, or finds that it cannot, when it is asked for it.
+    except (ValueError, OSError) as error:
+        raise OSError(
+            f"PyMC has no place for what it compiles: {error} Name a folder that can be written in the environment, as "
+            "PYTENSOR_FLAGS=base_compiledir=/a/folder."
+        ) from None
 
 
 def prepared(data: Any, model: Any, options: Mapping[str, Any] | None) -> tuple[xr.DataArray, Options]:

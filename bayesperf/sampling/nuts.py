@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import sys
+import threading
 import timeit
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -18,7 +19,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.warnings import ConvergenceWarning
-from bayesperf.sampling.compiled import CompiledModel, compiled
+from bayesperf.sampling.compiled import CompiledModel, compiled, is_kept
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -82,7 +83,7 @@ def sample(
     settings = {**sizes, **settings}
     shown = progressbar and (sys.stderr.isatty() or "ipykernel" in sys.modules)
     if sampler == "nutpie":
-        with announced("Compiling (once on this machine)", shown):
+        with announced("Compiling (once on this machine)", shown and not is_kept(key)):
             ready = compiled(model, key)
         groups = sample_compiled(ready, settings, seed, shown)
     else:
@@ -116,9 +117,11 @@ def sample_compiled(
     import nutpie
     from nutpie.compiled_pyfunc import from_pyfunc
 
-    data = tuple(model.data.values())
+    data, stopped = tuple(model.data.values()), threading.Event()
 
     def density(point: Array) -> tuple[float, Array]:
+        if stopped.is_set():
+            return np.nan, point
         value, slope = model.density(point, *data)
         return float(value), slope
 
@@ -145,6 +148,7 @@ def sample_compiled(
     try:
         tree = running.wait()
     except BaseException:  # What was drawn until then is no sample of the posterior.
+        stopped.set()  # A chain is cancelled when its trajectory has ended: here, at the next point.
         running.cancel()
         raise
     points = tree["posterior"]["point"].values

@@ -1,0 +1,49 @@
+"""Ctrl-C, which ends a fit although what it calls may forget interrupts."""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+# Seconds after which an interrupt is sent again.
+AGAIN = 0.2
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let KeyboardInterrupt be what an interrupt ends in, and send the interrupt again until it is.
+
+    PyMC catches KeyboardInterrupt and returns the draws until then. A compiler in C that calls Python cannot pass on
+    what is raised there; as it may work for a second, this is where most interrupts arrive. A handler other than
+    Python's own is left in place, and so are threads other than the main one, which has the signals.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is not signal.default_int_handler:
+        yield
+        return
+    repeats: list[threading.Timer] = []
+
+    def handler(*_: Any) -> None:
+        repeats.append(threading.Timer(AGAIN, _thread.interrupt_main))
+        repeats[-1].daemon = True
+        repeats[-1].start()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    except Exception:
+        # Where an interrupt was forgotten, what it cut short is missing later.
+        if not repeats:
+            raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+        for timer in repeats:
+            timer.cancel()
+            timer.join()
+    if repeats:
+        raise KeyboardInterrupt
