@@ -1,0 +1,201 @@
+"""Ctrl-C in each phase of a fit, by a signal to a process of its own."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from bayesperf.sampling.interrupts import interruptible
+
+# The requirement is two seconds; a machine that runs several tests at once is slower.
+MOST_SECONDS = 10
+
+# A process that says when a phase of a fit has begun, waits there, and is then asked for another fit.
+CHILD = """
+import sys
+import time
+
+import numpy as np
+import bayesperf as bp
+from bayesperf.sampling import compiled, fit, forward, nuts
+
+phase, cores = sys.argv[1], int(sys.argv[2])
+CM = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
+
+
+def say():
+    if waiting:
+        print("begun", flush=True)
+
+
+def slowly(module, name):
+    whole = getattr(module, name)
+
+    def announced(*arguments, **settings):
+        say()
+        while waiting:
+            time.sleep(0.01)
+        return whole(*arguments, **settings)
+
+    setattr(module, name, announced)
+
+
+def counted(*arguments):
+    model = whole(*arguments)
+    density, calls = model.density, [0]
+
+    def slow(*point):
+        calls[0] += 1
+        if waiting:
+            time.sleep(0.005)
+        if calls[0] == begun_after:
+            say()
+        return density(*point)
+
+    return compiled.replace(model, density=slow)
+
+
+def go(**sizes):
+    tree = bp.fit(CM, "rates", method="mcmc", chains=2, random_seed=1, progressbar=False, cores=cores, **sizes)
+    return tree["posterior"]["cells"].values
+
+
+undisturbed = go(draws=30, tune=60) if phase != "compile" else None
+waiting, begun_after, whole = True, 0, nuts.compiled
+sizes = {"draws": 30, "tune": 60}
+if phase == "build":
+    slowly(fit, "built_model")
+elif phase == "compile":
+    run = compiled._log_density
+    compiled._log_density = lambda *arguments: (say(), run(*arguments))[1]
+elif phase == "predict":
+    slowly(fit, "predictions")
+else:
+    nuts.compiled, begun_after = counted, {"tune": 60, "draw": 300}[phase]
+    sizes = {"draws": 100_000, "tune": 100_000 if phase == "tune" else 10}
+try:
+    go(**sizes)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+waiting = False
+again = go(draws=30, tune=60)
+if undisturbed is None:
+    print("same", again.shape, flush=True)
+else:
+    print("same" if np.array_equal(again, undisturbed) else "other", again.shape, flush=True)
+"""
+
+
+def interrupted(phase, cores=1, delay=0.0, folder=None):
+    """Send the signal when the phase has begun; return the seconds until the interrupt, and what is printed then."""
+    flags = {"PYTENSOR_FLAGS": f"base_compiledir={folder}"} if folder else {}
+    child = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", CHILD, phase, str(cores)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | flags,
+    )  # fmt: skip
+    try:
+        assert child.stdout.readline() == "begun\n", child.stderr.read()
+        time.sleep(delay)
+        start = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        line = child.stdout.readline()
+        seconds = time.monotonic() - start
+        rest, errors = child.communicate(timeout=300)
+    finally:
+        child.kill()
+    assert (line, child.returncode) == ("interrupted\n", 0), errors
+    print(f"{phase}: interrupted after {seconds:.2f} s")
+    return seconds, rest
+
+
+@pytest.mark.parametrize(
+    ("phase", "cores"),
+    [
+        ("draw", 2),
+        *(pytest.param(*case, marks=pytest.mark.slow)
+          for case in (("build", 1), ("tune", 1), ("tune", 2), ("draw", 1), ("predict", 1))),
+    ],
+)  # fmt: skip
+def test_a_fit_is_interrupted_and_the_next_one_is_undisturbed(phase, cores):
+    seconds, rest = interrupted(phase, cores)
+    assert seconds < MOST_SECONDS
+    assert rest == "same (2, 30, 2, 2)\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0.5, 3.0, 6.0])
+def test_compiling_is_interrupted(tmp_path, delay):
+    seconds, rest = interrupted("compile", delay=delay, folder=tmp_path)
+    assert seconds < MOST_SECONDS
+    assert rest == "same (2, 30, 2, 2)\n"
+
+
+# ── Interrupts that are forgotten ──
+
+
+def send():
+    os.kill(os.getpid(), signal.SIGINT)
+    for _ in range(1000):
+        time.sleep(0)
+
+
+@interruptible()
+def forgetful(after=lambda: None):
+    with contextlib.suppress(KeyboardInterrupt):
+        send()
+    after()
+
+
+def fails():
+    raise RuntimeError("what was interrupted is missing")
+
+
+def goes_on():
+    for _ in range(100 * MOST_SECONDS):
+        time.sleep(0.01)
+    raise AssertionError("nothing interrupted it")
+
+
+@pytest.mark.parametrize("after", [goes_on, fails, lambda: None], ids=["goes on", "fails", "ends"])
+def test_a_forgotten_interrupt_is_no_result_and_no_error(after):
+    with pytest.raises(KeyboardInterrupt):
+        forgetful(after)
+
+
+def test_without_an_interrupt_nothing_is_changed():
+    before = signal.getsignal(signal.SIGINT)
+    with interruptible():
+        pass
+    with pytest.raises(RuntimeError, match="is missing"), interruptible():
+        fails()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_handler_of_the_callers_own_stays():
+    calls = []
+    before = signal.signal(signal.SIGINT, lambda *_: calls.append(1))
+    try:
+        with interruptible():
+            send()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert calls == [1]
+
+
+def test_other_threads_leave_signals_alone():
+    seen = []
+
+    def work():
+        with interruptible():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    before = signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [before]
