@@ -138,7 +138,7 @@ def _constant(draws: xr.DataArray, variable: Any) -> Any:
 
 
 def _evaluated(model: pm.Model, variables: Mapping[str, Any], draws: xr.Dataset, seed: int = 0) -> xr.Dataset:
-    """Return the values of variables (chain, draw, …) with their dims."""
+    """Return the values of variables (chain, draw, …) with their dims and labels."""
     import pymc as pm
 
     values = pm.compile([], list(variables.values()), random_seed=seed, mode=INTERPRETED)()
@@ -146,4 +146,5 @@ def _evaluated(model: pm.Model, variables: Mapping[str, Any], draws: xr.Dataset,
         name: (("chain", "draw", *dims_of(model, name, value.ndim - 2)), value)
         for name, value in zip(variables, values, strict=True)
     }
-    return xr.Dataset(labelled, {dim: draws[dim] for dim in ("chain", "draw")})
+    group = xr.Dataset(labelled, {dim: draws[dim] for dim in ("chain", "draw")})
+    return group.assign_coords({dim: list(of) for dim, of in model.coords.items() if dim in group.dims and of})

@@ -18,6 +18,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.sampling import nuts
 from bayesperf.sampling.compiled import compiled, with_data
 from bayesperf.sampling.fit import built_model
+from bayesperf.sampling.forward import INTERPRETED
 from bayesperf.sampling.model_data import fingerprint, prepared, resolve_model
 from bayesperf.sampling.priors import priors_in_words
 from bayesperf.studies import rank_uniformity
@@ -112,11 +113,11 @@ def simulation_based_calibration(
         fitted_model, compiled = _worker(key, lambda: built_model(model, counts, priors, checked_options))
         fitted = with_data(compiled, {name: value[index] for name, value in observed.items()})
         with nuts.quiet():
-            tree = nuts.sample_compiled(fitted, sampling, int(rng.integers(2**31)))
-        ranked = tree["posterior"].to_dataset().isel(draw=slice(None, None, thin))
+            sampled = nuts.sample_compiled(fitted, sampling, int(rng.integers(2**31)))
+        ranked = sampled["posterior"].isel(draw=slice(None, None, thin))
         below = _flat(ranked.stack(sample=("chain", "draw")), fitted_model)[0] < truth[index]
         pit = (below.sum(0) + rng.random(below.shape[1])) / (len(below) + 1)
-        return {"pit": pit, "diverging": int(tree["sample_stats"]["diverging"].sum())}
+        return {"pit": pit, "diverging": int(sampled["sample_stats"]["diverging"].sum())}
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     return _summary(results, parameters, settings)
@@ -140,7 +141,9 @@ def _simulated(model: pm.Model, simulations: int, seed: int) -> tuple[Array, lis
 
     names = _observed(model)
     with nuts.quiet():
-        simulated = pm.sample_prior_predictive(draws=simulations, model=model, random_seed=seed)
+        simulated = pm.sample_prior_predictive(
+            draws=simulations, model=model, random_seed=seed, compile_kwargs={"mode": INTERPRETED}
+        )
     truth, parameters = _flat(simulated["prior"].to_dataset().isel(chain=0), model)
     return truth, parameters, {data: simulated["prior_predictive"][rv].values[0] for rv, data in names.items()}
 
