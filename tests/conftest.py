@@ -1,12 +1,8 @@
 """What the tests of several files share."""
 
 import zlib
-from collections import OrderedDict
-from contextlib import nullcontext
 
-import numpy as np
 import pytest
-import xarray as xr
 
 pytest.register_assert_rewrite("tests.shared.fits")
 
@@ -32,16 +28,6 @@ def share_of(file, parts):
 
 
 @pytest.fixture
-def interpreted(request):
-    """Let PyMC simulate without compiling, which takes longer than a few draws; slow tests go the users' way."""
-    import pytensor
-
-    as_users = request.node.get_closest_marker("slow") or "rates_fit" in request.fixturenames
-    with nullcontext() if as_users else pytensor.config.change_flags(mode="FAST_COMPILE"):
-        yield
-
-
-@pytest.fixture
 def alone(monkeypatch):
     """Let a fit be of the posterior, with nothing simulated beside it."""
     monkeypatch.setattr("bayesperf.sampling.fit._prior", lambda *_: {})
@@ -50,34 +36,16 @@ def alone(monkeypatch):
 
 @pytest.fixture
 def sampler(monkeypatch):
-    """Let nutpie draw from the prior; return what it was called with."""
-    import pymc as pm
-
-    from tests.shared.fits import Compiled
+    """Let draws of the prior take the place of NUTS, and compile nothing; return the settings of each sampling."""
+    from tests.shared.fits import groups_of_prior, without_nuts
 
     calls = []
 
-    def sample(compiled, *, draws, chains, **options):
-        calls.append({"draws": draws, "chains": chains, **options})
-        names = [v.name for v in [*compiled.model.free_RVs, *compiled.model.deterministics]]
-        drawn = pm.sample_prior_predictive(
-            draws * chains,
-            model=compiled.model,
-            var_names=names,
-            random_seed=options["seed"],
-            compile_kwargs={"mode": "FAST_COMPILE"},
-        )["prior"].to_dataset()
-        drawn = drawn.drop_vars(["chain", "draw"])
-        shaped = {
-            name: (("chain", *v.dims[1:]), v.values.reshape(chains, draws, *v.shape[2:])) for name, v in drawn.items()
-        }
-        stats = xr.Dataset({"diverging": (("chain", "draw"), np.zeros((chains, draws), bool))})
-        posterior = xr.Dataset(shaped, drawn.coords)
-        return xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats})
+    def sample(compiled, settings, seed, progressbar=False):
+        calls.append({**settings, "seed": seed, "progressbar": progressbar})
+        return groups_of_prior(compiled.model, settings["chains"], settings["draws"], seed)
 
-    monkeypatch.setattr("nutpie.compile_pymc_model", Compiled)
-    monkeypatch.setattr("nutpie.sample", sample)
-    monkeypatch.setattr("bayesperf.sampling.compiled._kept", OrderedDict())
+    without_nuts(monkeypatch, sample)
     # A few draws of the prior are no cause for a warning.
     monkeypatch.setattr("bayesperf.sampling.nuts.warn", lambda *_: None)
     return calls

@@ -163,23 +163,37 @@ def _log_density(model: pm.Model, shapes: Sequence[tuple[int, ...]]) -> tuple[An
 
 def _transforms(model: pm.Model) -> dict[Any, Any]:
     """Return the model's transforms, with a simplex that takes less to compile in the place of PyMC's."""
-    from pymc.distributions.transforms import SimplexTransform
-
     from bayesperf.sampling.simplex import Simplex
 
-    each = model.rvs_to_transforms.items()
-    return {rv: Simplex() if type(transform) is SimplexTransform else transform for rv, transform in each}
+    return {**model.rvs_to_transforms, **dict.fromkeys(_simplexes(model), Simplex())}
+
+
+def _simplexes(model: pm.Model) -> list[Any]:
+    """Return the variables that PyMC's simplex transforms."""
+    from pymc.distributions.transforms import SimplexTransform
+
+    return [rv for rv, transform in model.rvs_to_transforms.items() if type(transform) is SimplexTransform]
 
 
 def _variables(model: pm.Model, shapes: Sequence[tuple[int, ...]]) -> tuple[Any, dict[str, Any]]:
     """Return points (draws, n) and, of them, the free variables and those computed from them, (draws, …), by name."""
     import pytensor.tensor as pt
+    from pymc.logprob.utils import replace_rvs_by_values
     from pytensor.graph.replace import vectorize_graph
+
+    from bayesperf.sampling.simplex import Simplex
 
     wanted = [*model.free_RVs, *model.deterministics]
     points = pt.tensor(dtype="float64", shape=(None, sum(map(prod, shapes))))
     parts = dict(zip(model.value_vars, _split(points, shapes), strict=True))
-    computed = vectorize_graph(model.replace_rvs_by_values(wanted), parts)
+    # PyMC's softmax would be compiled by C, which takes ten seconds on a new machine; ours is of all points at once.
+    shares = {rv: rv.type() for rv in _simplexes(model)}
+    parts |= {share: Simplex().backward(parts.pop(model.rvs_to_values[rv])) for rv, share in shares.items()}
+    untransformed = model.rvs_to_transforms | dict.fromkeys(shares)
+    of_values = replace_rvs_by_values(
+        wanted, rvs_to_values=model.rvs_to_values | shares, rvs_to_transforms=untransformed
+    )
+    computed = vectorize_graph(of_values, parts)
     return points, {variable.name: values for variable, values in zip(wanted, computed, strict=True)}
 
 

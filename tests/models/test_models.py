@@ -51,16 +51,23 @@ def test_table():
     assert table.loc["markov", "data"] == "transitions"
     assert table.loc["groups_logit", "options"] == "dim, groups, lkj, covariates"
     assert table.loc["multinomial", "options"] == ""
-    assert table.index[table["exact"]].tolist() == ["binormal_roc", "markov", "multinomial", "paired", "rates"]
+    assert table.index[table["exact"]].tolist() == [
+        "binormal_roc",
+        "groups",
+        "markov",
+        "multinomial",
+        "paired",
+        "rates",
+    ]
     assert table.loc["rates", "description"] == (
         "Two classes by three rates: prevalence, recall and specificity, with a prior each."
     )
 
 
 def test_what_a_file_can_declare_is_documented():
-    """The kinds of data and of options, and no others, are in the docstring of the folder."""
+    """The kinds of data and of options, and no others, are in the docstring of the folder; so is an exact form."""
     quoted = {" ".join(words.split()) for words in re.findall(r'``"([^`]+)"``', models.__doc__)}
-    assert quoted == {*READERS, *CHECKS}
+    assert quoted == {*READERS, *CHECKS, models.groups.EXACT}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,7 +9,6 @@ from scipy import integrate, stats
 
 import bayesperf as bp
 
-pytestmark = pytest.mark.usefixtures("interpreted")
 TP, FN, FP, TN = 8, 2, 1, 9
 SMALL = bp.ConfusionMatrix.from_counts(tp=TP, fn=FN, fp=FP, tn=TN)
 WEIGHTS = {"flat": 1, "jeffreys": 0.5, "perks": 0.25}

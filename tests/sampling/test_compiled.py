@@ -27,9 +27,8 @@ from tests.shared.fits import (
     fitted,
     shared_recall,
     table,
+    without_nuts,
 )
-
-pytestmark = pytest.mark.usefixtures("interpreted")
 
 RNG = np.random.default_rng(3)
 OF_TWO_CLASSES = (np.repeat([0, 1], [14, 9]), RNG.normal(size=23))
@@ -174,10 +173,9 @@ def compilations(monkeypatch):
 
     def compile_model(model):
         models.append(model)
-        return Compiled(model)
+        return Compiled.of(model)
 
-    monkeypatch.setattr("nutpie.compile_pymc_model", compile_model)
-    monkeypatch.setattr(compiled, "_kept", OrderedDict())
+    without_nuts(monkeypatch, None, compile_model)
     return models
 
 
@@ -211,14 +209,13 @@ def test_a_model_without_a_key_is_compiled_each_time(compilations):
 
 @pytest.mark.parametrize("case", ["groups", "groups_logit", "markov, varying", "datasets"])
 def test_labels_are_of_the_data_not_of_the_compilation(case, sampler):
-    """nutpie's compiled model has the labels it was compiled with."""
     model, data, options = CASES[case]
     if "by" in options:
         options = {**options, "by": {"video": np.char.add(VIDEO, " again")}}
     else:
         data = other_data(case)[1] if model != "datasets" else data.assign_coords(dataset=list("efgh"))
     fitted(case, draws=20)
-    tree = bp.fit(data, model, options=options, draws=20, random_seed=1)
+    tree = bp.fit(data, model, options=options, method="mcmc", draws=20, random_seed=1)
     assert len(compiled._kept) == 1
     name = {"groups": "cells_group", "groups_logit": "deviation", "datasets": "difference"}.get(model, "cells_group")
     dim = {"datasets": "dataset", "markov": "video"}.get(model, "site")
@@ -239,7 +236,7 @@ def test_systems_of_a_second_fit_are_not_taken_for_those_of_the_first(systems, s
     first = bp.ConfusionMatrix(counts.assign_coords(model=["A", "B"]), "yes")
     second = bp.ConfusionMatrix(counts.isel(model=[1, 0]).assign_coords(model=systems), "yes")
     for cm in (first, second):
-        tree = bp.fit(cm, "groups", options={"dim": "site"}, draws=20, random_seed=1)
+        tree = bp.fit(cm, "groups", options={"dim": "site"}, method="mcmc", draws=20, random_seed=1)
     assert len(compiled._kept) == 1
     units, posterior = tree["log_likelihood"]["counts"], tree["posterior"]
     assert units["model"].values.tolist() == posterior["model"].values.tolist() == systems

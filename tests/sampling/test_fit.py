@@ -37,8 +37,6 @@ from tests.shared.fits import (
     sites_called,
 )
 
-pytestmark = pytest.mark.usefixtures("interpreted")
-
 HEADLINE = ["accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "matthews_corrcoef"]
 EXACT = ["multinomial", "multinomial of three classes", "rates", "rates by actual", "markov", "paired"]
 
@@ -255,10 +253,11 @@ def test_metrics_of_groups_are_of_their_cells(sampler):
 def test_the_dim_of_groups_need_not_be_the_last(sampler):
     counts = xr.concat([SITES.counts, SITES.counts + 1], "model").assign_coords(model=["A", "B"])
     cm = bp.ConfusionMatrix(counts.transpose("site", "model", "actual", "predicted"), "yes")
-    posterior = bp.fit(cm, "groups", options={"dim": "site"}, draws=20, random_seed=1)["posterior"]
+    settings = {"options": {"dim": "site"}, "method": "mcmc", "draws": 20, "random_seed": 1}
+    posterior = bp.fit(cm, "groups", **settings)["posterior"]
     assert posterior["recall"].dims == ("chain", "draw", "model")
     assert posterior["cells_group"].dims == ("chain", "draw", "model", "site", "actual", "predicted")
-    logit = bp.fit(cm, "groups_logit", options={"dim": "site"}, draws=20, random_seed=1)["posterior"]
+    logit = bp.fit(cm, "groups_logit", **settings)["posterior"]
     assert set(logit["recall_group"].dims) == {"chain", "draw", "model", "site"}
 
 

@@ -35,8 +35,6 @@ from tests.shared.fits import (
 from tests.shared.golden import golden
 
 mpl.use("Agg")
-pytestmark = pytest.mark.usefixtures("interpreted")
-
 GOLDEN = golden("pooling")["cases"]
 
 
@@ -55,7 +53,7 @@ FOLDS = bp.ConfusionMatrix.from_frame(
 @pytest.fixture(scope="session")
 def groups_fit():
     """Three models × ten folds. Compiling it for the first time takes two minutes."""
-    return bp.fit(FOLDS, "groups", options={"dim": "fold"}, random_seed=1, progressbar=False)
+    return bp.fit(FOLDS, "groups", options={"dim": "fold"}, method="mcmc", random_seed=1, progressbar=False)
 
 
 def pooled(cm, groups="random", draws=100_000, **settings):
@@ -103,13 +101,13 @@ def test_groups_in_arviz(groups_fit, tmp_path):
 
 @pytest.mark.slow
 def test_a_second_fit_of_groups_is_not_compiled_again(groups_fit, monkeypatch):
-    import nutpie
-
     compilations = []
-    monkeypatch.setattr(nutpie, "compile_pymc_model", lambda *_, **__: compilations.append(1))
+    monkeypatch.setattr("bayesperf.sampling.compiled._compile", compilations.append)
     counts = (FOLDS.counts * 2).assign_coords(model=["x", "y", "z"], fold=np.arange(10) + 100)
     doubled = bp.ConfusionMatrix(counts, "malignant")
-    tree = bp.fit(doubled, "groups", options={"dim": "fold"}, random_seed=2, draws=500, progressbar=False)
+    tree = bp.fit(
+        doubled, "groups", options={"dim": "fold"}, method="mcmc", random_seed=2, draws=500, progressbar=False
+    )
     assert not compilations
     assert tree["posterior"]["model"].values.tolist() == ["x", "y", "z"]
     assert tree["posterior"]["recall_group"]["fold"].values.tolist() == counts["fold"].values.tolist()
@@ -125,7 +123,7 @@ PRECISE = {"specificity": pm.Beta.dist(9, 1)}
 
 @pytest.fixture(scope="session")
 def rates_fit():
-    return bp.fit(BINARY, "rates", PRECISE, random_seed=1, progressbar=False)
+    return bp.fit(BINARY, "rates", PRECISE, method="mcmc", random_seed=1, progressbar=False)
 
 
 def test_rates_agree_with_the_closed_form(rates_fit):
@@ -158,20 +156,20 @@ def test_rates_in_arviz(rates_fit, tmp_path):
 
 
 def test_a_second_fit_is_not_compiled_again(rates_fit, monkeypatch):
-    monkeypatch.setattr("nutpie.compile_pymc_model", None)
-    tree = bp.fit(bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=30, tn=60), "rates", PRECISE, random_seed=2,
-                  progressbar=False)  # fmt: skip
+    monkeypatch.setattr("bayesperf.sampling.compiled._compile", None)
+    other = bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=30, tn=60)
+    tree = bp.fit(other, "rates", PRECISE, method="mcmc", random_seed=2, progressbar=False)
     agrees(tree["posterior"]["recall"], of_scipy(stats.beta(9, 3)))
     agrees(tree["posterior"]["specificity"], of_scipy(stats.beta(69, 31)))
     differs(rates_fit["posterior"]["recall"], of_scipy(stats.beta(9, 3)))
 
 
 def test_the_seed_is_the_samplers(rates_fit):
-    again = bp.fit(BINARY, "rates", PRECISE, random_seed=1, progressbar=False)
+    again = bp.fit(BINARY, "rates", PRECISE, method="mcmc", random_seed=1, progressbar=False)
     for group in ("posterior", "prior", "posterior_predictive", "sample_stats"):
         found, known = (tree[group].to_dataset().drop_attrs() for tree in (again, rates_fit))
         xr.testing.assert_identical(found, known)
-    other = bp.fit(BINARY, "rates", PRECISE, random_seed=2, progressbar=False)
+    other = bp.fit(BINARY, "rates", PRECISE, method="mcmc", random_seed=2, progressbar=False)
     assert not other["posterior"]["recall"].equals(rates_fit["posterior"]["recall"])
     agrees(other["posterior"]["recall"], of_scipy(stats.beta(41, 11)))
 
@@ -180,7 +178,7 @@ def test_the_seed_is_the_samplers(rates_fit):
 
 
 def sampled(data, model, priors=None, **settings):
-    tree = bp.fit(data, model, priors, random_seed=1, progressbar=False, **settings)
+    tree = bp.fit(data, model, priors, method="mcmc", random_seed=1, progressbar=False, **settings)
     assert tree["sample_stats"]["diverging"].sum() == 0
     return tree
 
@@ -270,7 +268,7 @@ EDGES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("edge", EDGES)
 def test_groups_at_the_edges(edge):
-    tree = bp.fit(EDGES[edge], "groups", random_seed=1, progressbar=False)
+    tree = bp.fit(EDGES[edge], "groups", method="mcmc", random_seed=1, progressbar=False)
     agrees_with_quadrature(tree, EDGES[edge], metrics=["recall", "specificity"])
 
 

@@ -10,6 +10,7 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
+from bayesperf.sampling.forward import INTERPRETED
 from bayesperf.sampling.priors import priors_in_words
 from tests.shared.fits import (
     BINARY,
@@ -24,9 +25,6 @@ from tests.shared.fits import (
     of_scipy,
     shared_recall,
 )
-
-pytestmark = pytest.mark.usefixtures("interpreted")
-
 
 # ── Priors ──
 
@@ -51,7 +49,7 @@ class Made:
 def test_priors_of_other_packages(sampler, alone):
     expected = of_scipy(stats.beta([12, 12], 12), "model")
     for prior in (Halves(), Made("model"), pm.Beta.dist(12, 12, shape=2)):
-        tree = bp.fit(SYSTEMS, "rates", {"recall": prior}, draws=500, random_seed=3)
+        tree = bp.fit(SYSTEMS, "rates", {"recall": prior}, method="mcmc", draws=500, random_seed=3)
         agrees(tree["posterior"]["recall"], expected)  # what is sampled here is the prior
         recall = tree["posterior"]["recall"].values
         assert abs(np.corrcoef(recall[..., 0].ravel(), recall[..., 1].ravel())[0, 1]) < 5 / np.sqrt(2000)
@@ -70,7 +68,7 @@ def test_priors_that_are_no_beta():
     }  # fmt: skip
     # One share a row, in the order of the dims.
     rows = built("groups", SITES, priors={"rates": pm.Dirichlet.dist([[8.0, 2.0], [1.0, 9.0]])})
-    drawn = pm.draw(rows["rates"], 4000, random_seed=1)
+    drawn = pm.draw(rows["rates"], 4000, random_seed=1, mode=INTERPRETED)
     np.testing.assert_allclose(drawn.mean(0), [[0.8, 0.2], [0.1, 0.9]], atol=5 * 0.4 / np.sqrt(12 * 4000))
 
 

@@ -13,6 +13,7 @@ from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.sampling import nuts
 from tests.shared.fits import (
     BINARY,
+    NORMAL,
     PAIRED,
     SCORES,
     SITES,
@@ -26,8 +27,6 @@ from tests.shared.fits import (
     shared_recall,
     sites_called,
 )
-
-pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def without_a_model(data, priors):
@@ -56,7 +55,7 @@ ERRORS = [
     (ValueError, BINARY, "multinomal", {}, f"model must be one of {', '.join(bp.models.names())}, or a "
      "function (data, priors) -> pymc.Model; it is 'multinomal'. Did you mean 'multinomial'?"),
     (ValueError, BINARY, 3, {}, "-> pymc.Model; it is 3."),
-    (ValueError, BINARY, "rates", {"method": "vi"}, "method must be one of 'mcmc', 'exact'; it is 'vi'."),
+    (ValueError, BINARY, "rates", {"method": "vi"}, "method must be one of 'auto', 'mcmc', 'exact'; it is 'vi'."),
     (ValueError, BINARY, "rates", {"draws": 0}, "draws must be a whole number of at least 1; it is 0."),
     (ValueError, BINARY, "rates", {"chains": 1.5}, "chains must be a whole number of at least 1; it is 1.5."),
     (TypeError, BINARY, "rates", {"method": "exact", "target_accept": 0.9, "cores": 1}, "method='exact' samples "
@@ -99,8 +98,10 @@ ERRORS = [
     (ValueError, BINARY, "rates", {"tune": 0}, "tune must be a whole number of at least 1; it is 0."),
     (ValueError, BINARY, "rates", {"random_seed": -1}, "random_seed must be a non-negative integer or a numpy "
      "Generator; it is -1."),
-    (ValueError, SITES, "groups", {"method": "exact"}, "method='exact': the posterior of the model 'groups' has no "
-     "closed form. Use method='mcmc'."),
+    (ValueError, SITES, "groups_logit", {"method": "exact"}, "method='exact': the posterior of the model "
+     "'groups_logit' has no closed form. Use method='mcmc'."),
+    (ValueError, THREE_SITES, "groups", {"method": "exact"}, "method='exact': groups of more than two classes have no "
+     "exact form. Use method='mcmc'."),
     (ValueError, SYSTEMS, shared_recall, {"method": "exact"}, "the posterior of the model 'shared_recall' has no "
      "closed form"),
     (ValueError, BINARY, "rates", {"metrics": ["recal"]}, "no metric named 'recal': did you mean 'recall'?"),
@@ -176,7 +177,7 @@ ERRORS = [
 @pytest.mark.parametrize(("kind", "data", "model", "settings", "words"), ERRORS)
 def test_what_is_refused(kind, data, model, settings, words, sampler):
     with pytest.raises(kind) as raised:
-        bp.fit(data, model, **{"draws": 10, **settings})
+        bp.fit(data, model, **{"method": "mcmc", "draws": 10, **settings})
     assert words in str(raised.value)
     assert not sampler
 
@@ -199,12 +200,12 @@ def test_a_file_that_declares_what_fit_does_not_know(declared, words, monkeypatc
 
 def test_settings_that_the_sampler_has_not():
     with pytest.raises(TypeError) as raised:
-        nuts.sample_compiled(None, {"target_acept": 0.9}, seed=1)
+        nuts.sample_compiled(NORMAL, {"target_acept": 0.9}, seed=1)
     assert str(raised.value) == (
         "'target_acept' is no argument of bayesperf.fit, nor a setting of its sampler, nutpie."
     )
-    with pytest.raises(AttributeError):  # what else is wrong is said as it is
-        nuts.sample_compiled(None, {"target_accept": 0.9}, seed=1)
+    with pytest.raises(OverflowError):  # what else is wrong is said as it is
+        nuts.sample_compiled(NORMAL, {"tune": -1}, seed=1)
     nuts.check({"nuts_sampler": "pymc", "target_accept": 0.9, "max_treedepth": 8, "cores": 1, "nuts": {}})
 
 

@@ -2,7 +2,6 @@
 
 import functools
 import warnings
-from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -12,14 +11,12 @@ from scipy import special
 
 import bayesperf as bp
 from bayesperf.sampling import nuts
-from tests.shared.fits import BINARY, Compiled, built, fitted
-
-pytestmark = pytest.mark.usefixtures("interpreted")
+from tests.shared.fits import BINARY, built, fitted, without_nuts
 
 
 def test_settings_of_the_sampler(sampler, alone):
     fitted("rates", draws=40, chains=4, tune=150)
-    expected = {"draws": 40, "chains": 4, "tune": 150, "target_accept": 0.95, "progress_bar": False}
+    expected = {"draws": 40, "chains": 4, "tune": 150, "target_accept": 0.95, "progressbar": False}
     assert expected.items() <= sampler[-1].items()
     fitted("rates", target_accept=0.99, cores=1)
     assert {"target_accept": 0.99, "cores": 1}.items() <= sampler[-1].items()
@@ -83,10 +80,8 @@ def test_a_fit_warns_where_it_was_called(monkeypatch, alone):
     p, r, s = (draws[name] for name in ("prevalence", "recall", "specificity"))
     cells = np.stack([(1 - p) * s, (1 - p) * (1 - s), p * (1 - r), p * r], -1).reshape(*p.shape, 2, 2)
     groups["posterior"]["cells"] = ("chain", "draw", "actual", "predicted"), cells
-    monkeypatch.setattr("nutpie.compile_pymc_model", Compiled)
-    monkeypatch.setattr("nutpie.sample", lambda *_, **__: xr.DataTree.from_dict(groups))
-    monkeypatch.setattr("bayesperf.sampling.compiled._kept", OrderedDict())
-    found = warned(lambda: bp.fit(BINARY, "rates", random_seed=1))
+    without_nuts(monkeypatch, lambda *_: groups)
+    found = warned(lambda: bp.fit(BINARY, "rates", method="mcmc", random_seed=1))
     assert [str(warning.message) for warning in found] == [
         f"3 transitions diverged: the draws leave out part of the posterior. {ADVICE}"
     ]

@@ -1,5 +1,7 @@
 """Fits that the tests of several files look at, and how draws are held to a reference."""
 
+from collections import OrderedDict
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,8 +11,9 @@ import xarray as xr
 from arviz_stats.base import array_stats
 
 import bayesperf as bp
-from bayesperf.sampling.compiled import compilation_key
+from bayesperf.sampling.compiled import CompiledModel, compilation_key
 from bayesperf.sampling.fit import built_model
+from bayesperf.sampling.forward import prior_draws
 from bayesperf.sampling.model_data import prepared
 
 LEVELS = np.array([0.025, 0.25, 0.5, 0.75, 0.975])
@@ -121,27 +124,53 @@ def differs(draws, reference):
         agrees(draws, reference)
 
 
-# ── Draws of the prior in place of a sampler's ──
+# ── Other draws in place of a sampler's ──
 
 
-class Compiled:
+@dataclass(frozen=True, eq=False)
+class Compiled(CompiledModel):
     """A compiled model that only remembers what it is of."""
 
-    def __init__(self, model, data=None):
-        self.model = model
-        self.data = {variable.name: variable.get_value() for variable in model.data_vars} | (data or {})
+    model: pm.Model
 
-    @property
-    def shared_var_keys(self):
-        return self.model.data_vars
+    @classmethod
+    def of(cls, model):
+        data = {variable.name: variable.get_value() for variable in model.data_vars}
+        return cls(density=None, variables=None, dims={}, start=np.empty(0), data=data, model=model)
 
-    def with_data(self, **data):
-        return Compiled(self.model, self.data | data)
+
+def without_nuts(monkeypatch, sample, compile_model=Compiled.of):
+    """Let functions take the place of NUTS, (compiled, settings, seed, progressbar) -> groups, and of the compiler."""
+    monkeypatch.setattr("bayesperf.sampling.compiled._compile", compile_model)
+    monkeypatch.setattr("bayesperf.sampling.nuts.sample_compiled", sample)
+    monkeypatch.setattr("bayesperf.sampling.compiled._kept", OrderedDict())
+
+
+def groups_of_prior(model, chains, draws, seed):
+    """Return what a sampler does, of draws of the prior."""
+    prior = prior_draws(model, chains * draws, seed)["prior"]
+    posterior = {
+        name: (("chain", *drawn.dims[1:]), drawn.values.reshape(chains, draws, *drawn.shape[2:]))
+        for name, drawn in prior.items()
+    }
+    flags = xr.Dataset({"diverging": (("chain", "draw"), np.zeros((chains, draws), bool))})
+    return {"posterior": xr.Dataset(posterior), "sample_stats": flags}
+
+
+# Two normal variables of known means, which no model had to be compiled for.
+NORMAL = CompiledModel(
+    density=lambda point, mean: (-0.5 * ((point - mean) ** 2).sum(), mean - point),
+    variables=lambda points, mean: [points, points.sum(-1)],
+    dims={"x": ["axis"], "total": []},
+    start=np.zeros(2),
+    data={"mean": np.array([1.0, -2.0])},
+)
 
 
 def fitted(case, **settings):
     model, data, options = CASES[case]
-    return bp.fit(data, model, options=options, **{"random_seed": 1, "draws": 100, "chains": 4, **settings})
+    settings = {"random_seed": 1, "draws": 100, "chains": 4, **settings}
+    return bp.fit(data, model, options=options, method="mcmc", **settings)
 
 
 # ── A model of one's own ──

@@ -30,8 +30,7 @@ class Case:
 
 
 SIMULATED = {
-    "agreement": Case({"n_groups": 4, "group_size": 40, "draws": 10, "chains": 2}, {"draws": 11},
-                      ("sampler", "interpreted")),
+    "agreement": Case({"n_groups": 4, "group_size": 40, "draws": 10, "chains": 2}, {"draws": 11}, ("sampler",)),
     "areas": Case({"auc": [0.7], "n": [8], "draws": 20}, {"n": [9]}),
     "bands": Case({"auc": [0.8], "n": [6], "draws": 10}, {"draws": 11}),
     "coverage": Case({"cells": [[0.4, 0.1], [0.2, 0.3]], "metric": "mcc", "n": [9, 12], "draws": 20, "n_resamples": 20},
@@ -43,7 +42,7 @@ SIMULATED = {
                             {"X": FEATURES + 1}),
     "sequential": Case({"steps": [1, 2], "batch": 10, "estimator": GaussianNB(), "draws": 20}, {"batch": 11}),
     "simulation_based_calibration": Case({"model": "rates", "data": CM, "draws": 10, "tune": 10, "thin": 2},
-                                         {"thin": 3}, ("sampler", "interpreted")),
+                                         {"thin": 3}, ("sampler",)),
     "sites": Case({"n_groups": [2, 3], "group_size": 5}, {"base_rate": 0.7}),
 }  # fmt: skip
 # Its simulations are one for each scale.

@@ -1,9 +1,8 @@
 """Simulation-based calibration: right posteriors pass, and wrong ones fail.
 
-Where nothing is said of slow tests, nutpie is replaced by draws of the exact posterior, or of a wrong one.
+Where nothing is said of slow tests, NUTS is replaced by draws of the exact posterior, or of a wrong one.
 """
 
-from collections import OrderedDict
 from importlib import import_module
 
 import matplotlib as mpl
@@ -17,11 +16,9 @@ from bayesperf import models, plots, studies
 from bayesperf.sampling.priors import priors_in_words
 from bayesperf.studies import rank_uniformity
 from benchmarks.simulation_based_calibration import CASES
-from tests.shared.fits import Compiled
+from tests.shared.fits import Compiled, without_nuts
 
 mpl.use("Agg")
-pytestmark = pytest.mark.usefixtures("interpreted")
-
 # The package's attribute of that name is the function.
 module = import_module("bayesperf.studies.simulation_based_calibration")
 
@@ -35,20 +32,25 @@ BETAS = {"prevalence": (2, 2), "recall": (1, 1), "specificity": (1, 1)}
 
 
 class Sampler:
-    """Draws of the model `rates`, as nutpie's; `weight` is how often it counts the data."""
+    """Draws of the model `rates`, as the sampler's; `weight` is how often it counts the data."""
 
     def __init__(self):
-        self.weight, self.betas, self.calls, self.compilations = 1.0, BETAS, [], 0
+        self.weight, self.betas, self.calls, self.data, self.compilations = 1.0, BETAS, [], [], 0
+        self.interrupted_at = None
 
     def compile(self, model):
         self.compilations += 1
         expected = {name: "Beta({}, {})".format(*self.betas[name]) for name in BETAS}
         assert priors_in_words(model) == expected, "the model is not that of these priors"
-        return Compiled(model)
+        return Compiled.of(model)
 
-    def sample(self, compiled, *, draws, chains, seed, **options):
-        self.calls.append({"draws": draws, "chains": chains, "seed": seed, **options})
+    def sample(self, compiled, settings, seed, progressbar=False):
+        self.calls.append({**settings, "seed": seed, "progressbar": progressbar})
+        self.data.append(compiled.data)
+        if len(self.calls) == self.interrupted_at:
+            raise KeyboardInterrupt
         rng, drawn = np.random.default_rng(seed), {}
+        draws, chains = settings["draws"], settings["chains"]
         for name, outcome in models.rates.OUTCOMES.items():
             a, b = self.betas[name]
             won, n = compiled.data[f"{outcome}_data"], compiled.data[f"{outcome}_trials"]
@@ -57,15 +59,13 @@ class Sampler:
         dims = {name: ("chain", "draw", "dim_0", "actual", "predicted")[: v.ndim] for name, v in drawn.items()}
         posterior = xr.Dataset({name: (dims[name], value) for name, value in drawn.items()})
         flags = xr.Dataset({"diverging": (("chain", "draw"), np.arange(chains * draws).reshape(chains, draws) < 2)})
-        return xr.DataTree.from_dict({"posterior": posterior, "sample_stats": flags})
+        return {"posterior": posterior, "sample_stats": flags}
 
 
 @pytest.fixture
 def sampler(monkeypatch):
     instead = Sampler()
-    monkeypatch.setattr("nutpie.compile_pymc_model", instead.compile)
-    monkeypatch.setattr("nutpie.sample", instead.sample)
-    monkeypatch.setattr("bayesperf.sampling.compiled._kept", OrderedDict())
+    without_nuts(monkeypatch, instead.sample, instead.compile)
     monkeypatch.setattr(module, "_workers", {}, raising=False)
     return instead
 
@@ -89,7 +89,7 @@ def test_exact_draws_pass(sampler):
     expected = {"model": "rates", "simulations": 400, "prob": 0.99, "draws": 200, "tune": 500, "chains": 2, "thin": 2,
                 "target_accept": 0.95, "random_seed": 0}  # fmt: skip
     assert expected.items() <= study.attrs.items()
-    assert {"tune": 500, "target_accept": 0.95, "progress_bar": False}.items() <= sampler.calls[0].items()
+    assert {"tune": 500, "target_accept": 0.95, "progressbar": False}.items() <= sampler.calls[0].items()
     assert len({call["seed"] for call in sampler.calls}) == 400
     assert sampler.compilations == 1
 
@@ -107,21 +107,12 @@ def test_a_sampler_that_counts_the_data_otherwise_fails(sampler, weight):
 
 def test_totals_of_the_data_are_kept(sampler):
     """In every simulation there are as many examples as observed; positives vary."""
-    seen = []
-    keep = sampler.sample
-
-    def sample(compiled, **settings):
-        seen.append(compiled.data)
-        return keep(compiled, **settings)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nutpie.sample", sample)
-        study_of(30)
-    for data in seen:
+    study_of(30)
+    for data in sampler.data:
         assert data["positives_trials"].tolist() == [57, 13]
         assert data["true_positives_trials"].tolist() == [33, 6]
         assert (data["true_positives_data"] <= [33, 6]).all()
-    assert len({tuple(data["positives_data"]) for data in seen}) > 20
+    assert len({tuple(data["positives_data"]) for data in sampler.data}) > 20
 
 
 def test_ranks_are_among_every_nth_draw(sampler):
@@ -140,17 +131,9 @@ def test_the_seed_and_the_number_of_jobs(sampler):
 
 def test_an_interrupted_study_goes_on(sampler, tmp_path):
     whole = study_of(12)
-    interrupted = sampler.sample
-
-    def fail(*args, **settings):
-        if len(sampler.calls) == 12 + 7:
-            raise KeyboardInterrupt
-        return interrupted(*args, **settings)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nutpie.sample", fail)
-        with pytest.raises(KeyboardInterrupt):
-            study_of(12, folder=tmp_path)
+    sampler.interrupted_at = 12 + 8
+    with pytest.raises(KeyboardInterrupt):
+        study_of(12, folder=tmp_path)
     assert len(list(tmp_path.glob("*.npz"))) == 7
     before = len(sampler.calls)
     resumed = study_of(12, folder=tmp_path)
