@@ -47,7 +47,7 @@ class _Shares(Op):  # type: ignore[misc]
     def perform(self, node: Apply, inputs: list[Array], outputs: Any) -> None:
         outputs[0][0], outputs[1][0] = shares(inputs[0])
 
-    def infer_shape(self, fgraph: Any, node: Apply, shapes: Any) -> Any:
+    def infer_shape(self, node: Apply, shapes: Any) -> Any:
         ((*leading, size),) = shapes
         return [(*leading, size + 1), tuple(leading)]
 
@@ -72,7 +72,7 @@ class _Slope(Op):  # type: ignore[misc]
     def perform(self, node: Apply, inputs: list[Array], outputs: Any) -> None:
         outputs[0][0] = slope(*inputs)
 
-    def infer_shape(self, fgraph: Any, node: Apply, shapes: Any) -> Any:
+    def infer_shape(self, node: Apply, shapes: Any) -> Any:
         *leading, size = shapes[0]
         return [(*leading, size - 1)]
 
