@@ -99,7 +99,18 @@ def _compile(model: pm.Model) -> CompiledModel:
     flat = _flat(start)
     density(flat, *data.values())  # Numba compiles what is called for the first time.
     dims = {name: dims_of(model, name, variable.ndim - 1) for name, variable in variables.items()}
-    return CompiledModel(density.vm.jit_fn, computed, dims, flat, data)
+    return CompiledModel(density.vm.jit_fn, _one_at_a_time(computed), dims, flat, data)
+
+
+def _one_at_a_time(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of PyTensor's for several threads: it keeps what it computes from in places of its own."""
+    lock = threading.Lock()
+
+    def locked(*arguments: Any) -> Any:
+        with lock:
+            return function(*arguments)
+
+    return locked
 
 
 def _function(points: Any, outputs: Sequence[Any], shared: Mapping[Any, Any], mode: str) -> Any:

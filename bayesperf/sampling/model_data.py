@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import threading
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
@@ -21,6 +22,8 @@ from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.sampling.model_options import Options, check_options, mapping
 from bayesperf.sequences.chain import label_sequences, transitions_by_sequence
 
+# Settings of PyTensor's have no value until they are read, and two threads may not do that at once.
+_first_reading = threading.Lock()
 # Names that a fit gives to its own dims and variables, whatever the model.
 RESERVED = ("cell", "example", "cells_group", "cells_new")
 
@@ -42,11 +45,12 @@ def resolve_model(model: Any) -> ModuleType | Callable[..., Any]:
 
 
 def _check_compilation_folder() -> None:
-    """Refuse a folder that cannot be written as a place for what PyTensor compiles, without which PyMC cannot load."""
-    try:
-        import pytensor
+    """Refuse a folder that cannot be written, without which PyTensor computes nothing, as the place for its files."""
+    import pytensor
 
-        str(pytensor.config.compiledir)  # PyTensor makes the folder, or finds that it cannot, when it is asked for it.
+    try:
+        with _first_reading:
+            str(pytensor.config.compiledir)  # PyTensor makes the folder when it is first asked for it.
     except (ValueError, OSError) as error:
         raise OSError(
             f"PyMC has no place for what it compiles: {error} Name a folder that can be written in the environment, as "
