@@ -6,6 +6,7 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
+from scipy import integrate, stats
 
 import bayesperf as bp
 from bayesperf import models
@@ -23,6 +24,7 @@ from tests.shared.fits import (
     VIDEO,
     Y_PRED,
     Y_TRUE,
+    error,
     exact,
     shared_recall,
     sites_called,
@@ -207,6 +209,32 @@ def test_settings_that_the_sampler_has_not():
     with pytest.raises(OverflowError):  # what else is wrong is said as it is
         nuts.sample_compiled(NORMAL, {"tune": -1}, seed=1)
     nuts.check({"nuts_sampler": "pymc", "target_accept": 0.9, "max_treedepth": 8, "cores": 1, "nuts": {}})
+
+
+def with_a_coin(data, priors):
+    """A model with a discrete variable, of which NUTS has no gradient."""
+    with pm.Model() as model:
+        heads, lift = pm.Bernoulli("heads", 0.5), pm.Beta("lift", 1, 1)
+        pm.Binomial("hits", 10, 0.2 + 0.6 * heads * lift, observed=pm.Data("hits_data", 5))
+    return model
+
+
+def test_a_discrete_variable(alone):
+    with pytest.raises(ValueError, match="model: 'heads' is discrete") as raised:
+        bp.fit(BINARY, with_a_coin, draws=10, random_seed=1)
+    assert str(raised.value) == (
+        "model: 'heads' is discrete, and NUTS samples what is continuous. Sum it out of the model, or say "
+        "nuts_sampler='pymc', which samples it by steps of its own."
+    )
+
+
+@pytest.mark.slow
+def test_the_sampler_of_discrete_variables():
+    tree = bp.fit(BINARY, with_a_coin, draws=2000, random_seed=1, nuts_sampler="pymc", progressbar=False, cores=1)
+    heads = integrate.quad(lambda lift: stats.binom.pmf(5, 10, 0.2 + 0.6 * lift), 0, 1)[0]
+    tails = stats.binom.pmf(5, 10, 0.2)
+    values = tree["posterior"]["heads"].values
+    assert values.mean() == pytest.approx(heads / (heads + tails), abs=5 * error(values))
 
 
 def test_more_examples_than_the_sampler_can_count():
