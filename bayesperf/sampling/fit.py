@@ -126,8 +126,7 @@ def fit(
     (0.79, 'exact')
     """
     asked = _checked_method(method, tune, sample_kwargs)
-    size = checks.count("chains", chains), checks.count("draws", draws)
-    sizes = {"draws": size[1], "tune": checks.count("tune", tune), "chains": size[0]}
+    sizes = {name: checks.count(name, value) for name, value in (("draws", draws), ("tune", tune), ("chains", chains))}
     seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
     with interruptible(), nuts.quiet():
         definition = resolve_model(model)
@@ -138,9 +137,7 @@ def fit(
         data_hash = fingerprint(counts)
         seeds = np.random.SeedSequence([seed, int(data_hash, 16)]).generate_state(5).tolist()
         finish = partial(finished, model=built, counts=counts, metrics=metrics)
-        exact = None
-        if asked != "mcmc":
-            exact = _exact(asked, definition, built, counts, priors, options, size, seed)
+        exact = _exact(asked, definition, built, counts, priors, options, (chains, draws), seed)
         # Metrics that cannot be computed are refused with the draws of the prior, before the sampling.
         prior = _prior(built, definition, counts, options, draws, seeds[3:])
         tree = {name: finish(group) for name, group in prior.items()}
@@ -151,22 +148,25 @@ def fit(
             nuts.warn(groups, built)
         else:
             sampler, groups = {"sampler": "exact", "sampler_version": version("bayesperf")}, {"posterior": exact}
-            del sizes["tune"]
         around, left_out = _around(groups["posterior"], built, definition, counts, options, seeds[1:3])
     tree |= {name: finish(group) for name, group in {**groups, **around}.items()}
     observe(tree, counts)
     tree["posterior"].attrs = {
         **describe(model, definition, built, counts, options),
-        "method": "mcmc" if exact is None else "exact",
-        "random_seed": seed,
-        **sizes,
+        **_origin(exact is not None, sizes),
         **sampler,
-        "independent_draws": int(exact is not None),
+        "random_seed": seed,
         "data_hash": data_hash,
     }
     result = xr.DataTree.from_dict(tree)
     result.attrs = {"left_out": left_out} if left_out else {}
     return result
+
+
+def _origin(exact: bool, sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Return attributes that say how draws were made; exact ones have no tuning."""
+    made = {name: size for name, size in sizes.items() if not (exact and name == "tune")}
+    return {"method": "exact" if exact else "mcmc", "independent_draws": int(exact), **made}
 
 
 def _checked_method(method: str, tune: int, settings: Mapping[str, Any]) -> str:
@@ -180,7 +180,9 @@ def _checked_method(method: str, tune: int, settings: Mapping[str, Any]) -> str:
 
 
 def _exact(method: str, *arguments: Any) -> xr.Dataset | None:
-    """Return exact draws; None where there are none to be had, and the method is "auto"."""
+    """Return exact draws; None where there are none to be had, and the method does not ask for them."""
+    if method == "mcmc":
+        return None
     try:
         return exact_draws(*arguments)
     except NotImplementedError as reason:
