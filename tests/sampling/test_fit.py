@@ -38,7 +38,10 @@ from tests.shared.fits import (
 )
 
 HEADLINE = ["accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "matthews_corrcoef"]
-EXACT = ["multinomial", "multinomial of three classes", "rates", "rates by actual", "markov", "paired"]
+EXACT = [
+    "multinomial", "multinomial of three classes", "rates", "rates by actual", "markov", "paired", "groups",
+    "groups by actual",
+]  # fmt: skip
 
 
 def test_the_comparison_sees_a_small_difference():
