@@ -135,7 +135,7 @@ def test_of_many_scores_it_is_the_likelihoods_greatest():
     ],
 )
 def test_no_closed_form(priors, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(NotImplementedError, match=words):
         exact(priors=priors)
 
 
