@@ -163,7 +163,7 @@ def sample_compiled(
 
 def _cores(density: Callable[[Array], Any], point: Array) -> int | None:
     """Return 1 where chains would wait for each other, to call a density, for longer than it takes; else None, all."""
-    return 1 if min(timeit.repeat(lambda: density(point), number=10, repeat=3)) / 10 < LEAST_SECONDS else None
+    return 1 if min(timeit.repeat(lambda: density(point), number=1, repeat=5)) < LEAST_SECONDS else None
 
 
 def warn(groups: Mapping[str, xr.Dataset], model: pm.Model) -> None:
