@@ -15,6 +15,15 @@ from bayesperf.sampling.interrupts import interruptible
 # The requirement is two seconds; a machine that runs several tests at once is slower.
 MOST_SECONDS = 10
 
+
+@pytest.fixture(autouse=True)
+def interrupts():
+    """Python's own handler, also where a shell has started the tests in its background, which ignores interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 # A process that says when a phase of a fit has begun, waits there, and is then asked for another fit.
 CHILD = """
 import sys
