@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info[:2] < (3, 12))
 
-.PHONY: demo test test-slow lint bench sbc notebooks datasets clean
+.PHONY: demo test test-slow test-lowest lint bench sbc notebooks datasets clean
 
 demo: $(VENV)/installed
 	@$(BIN)/bayesperf demo
@@ -16,6 +16,13 @@ test: $(VENV)/installed-test
 # All of the slow tests, or a part of them: make test-slow SHARE=1/2
 test-slow: $(VENV)/installed-test
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m slow $(if $(SHARE),--share $(SHARE))
+
+# The tests with the lowest versions that pyproject.toml allows, in an environment of their own.
+test-lowest: $(VENV)/installed
+	@$(BIN)/python -m venv --clear $(VENV)/lowest
+	@$(BIN)/python .ci/lowest_versions.py > $(VENV)/lowest/versions.txt
+	@$(VENV)/lowest/bin/python -m pip --disable-pip-version-check install --quiet -c $(VENV)/lowest/versions.txt -e '.[test]'
+	@$(VENV)/lowest/bin/python -m pytest -q -n 2 -m "not slow"
 
 lint: $(VENV)/installed-dev
 	@$(BIN)/ruff check .
