@@ -14,7 +14,14 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
 from bayesperf.core.words import listed
 from bayesperf.counts.count_arrays import CELL_DIMS, check_dims, check_size
-from bayesperf.counts.label_encoding import Column, check_labels, codes_for_labels, encode, merge_labels, warn_of_lookalikes
+from bayesperf.counts.label_encoding import (
+    Column,
+    check_labels,
+    codes_for_labels,
+    encode,
+    merge_labels,
+    warn_of_lookalikes,
+)
 
 
 class EncodedColumns(NamedTuple):

@@ -26,10 +26,10 @@ from bayesperf.counts.count_arrays import (
     table_to_counts,
     with_labels,
 )
-from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns, encode_predictions
+from bayesperf.counts.cross_tabulation import cross_tabulate, encode_predictions
 from bayesperf.counts.cross_validation import held_out_predictions
 from bayesperf.counts.display import matrix_html, matrix_text
-from bayesperf.counts.frames import count_rows
+from bayesperf.counts.frames import count_rows, tabulate
 from bayesperf.counts.joint_outcomes import JointOutcomes, mark_same_examples, of_examples, unmark_same_examples
 from bayesperf.counts.label_encoding import encode, positive_label
 
@@ -296,11 +296,7 @@ class ConfusionMatrix:
         """
         keys = [by] if isinstance(by, str) else list(by)
         values, rows = count_rows(frame, [actual, predicted, *keys])
-        if not len(rows):
-            raise ValueError("frame has no rows: there is nothing to count.")
-        columns = {f"column {name!r}": encode(values[name], f"column {name!r}") for name in (actual, predicted)}
-        encoded = encode_columns(columns, {key: values[key] for key in keys}, labels)
-        return cls(cross_tabulate(encoded, rows), pos_label)
+        return cls(tabulate(values, rows, actual, predicted, keys, labels), pos_label)
 
     @classmethod
     def from_cross_validation(

@@ -192,7 +192,9 @@ def test_from_table_of_a_cross_tabulation_either_way_round_is_from_predictions()
 @pytest.mark.parametrize("names", [("species", "model_b"), ("species", "species"), ("y_pred", "pred"), (0, 1)])
 def test_from_table_refuses_names_of_axes_that_do_not_tell_which_is_which(names):
     crossed = pd.DataFrame([[1, 2], [3, 4]]).rename_axis(index=names[0], columns=names[1])
-    with pytest.raises(ValueError, match=r"which are the actual labels\? Say so, as table\.rename_axis\(index='actual'"):
+    with pytest.raises(
+        ValueError, match=r"which are the actual labels\? Say so, as table\.rename_axis\(index='actual'"
+    ):
         CM.from_table(crossed)
     told = crossed.rename_axis(index="predicted", columns="actual")
     assert table(CM.from_table(told)) == [[1, 3], [2, 4]]

@@ -21,7 +21,9 @@ ALIKE = {
 @pytest.mark.parametrize(("first", "second"), ALIKE.values(), ids=ALIKE)
 def test_labels_that_differ_by_blanks_only_are_said(first, second):
     labels = [first, second, "dog"]
-    with pytest.warns(bp.LabelWarning, match="^y_true and y_pred: .* differ by blanks only, and count as two") as caught:
+    with pytest.warns(
+        bp.LabelWarning, match="^y_true and y_pred: .* differ by blanks only, and count as two"
+    ) as caught:
         cm = CM.from_predictions(labels, labels)
     assert len(cm.labels) == 3
     assert caught[0].filename == __file__
