@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ import xarray as xr
 
 from bayesperf import metrics
 from bayesperf.core.arrays import Counts
+from bayesperf.core.warnings import LabelWarning
 from bayesperf.counts.frames import tabulate
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
@@ -191,14 +193,17 @@ def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) ->
     if settings.id not in frame:
         raise ValueError(f"--id {settings.id}: no such column in the file.")
     try:
-        return ConfusionMatrix.from_predictions(
-            frame[settings.actual],
-            frame[settings.predicted],
-            by={name: frame[name] for name in settings.by if name != FOLD},
-            labels=pooled.labels,
-            pos_label=pooled.pos_label,
-            example=frame[settings.id],
-        )
+        with warnings.catch_warnings():
+            # What there is to say of labels was said when they were counted.
+            warnings.simplefilter("ignore", LabelWarning)
+            return ConfusionMatrix.from_predictions(
+                frame[settings.actual],
+                frame[settings.predicted],
+                by={name: frame[name] for name in settings.by if name != FOLD},
+                labels=pooled.labels,
+                pos_label=pooled.pos_label,
+                example=frame[settings.id],
+            )
     except ValueError as error:
         raise ValueError(f"--id {settings.id}: {str(error).removeprefix('example: ')}") from None
 
