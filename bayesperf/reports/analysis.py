@@ -144,7 +144,7 @@ def analyse(frame: pd.DataFrame, settings: Settings, rows: Counts | None = None)
     counts, selection = _count(frame, settings, rows), ""
     if settings.top is not None:
         counts, selection = best_systems(counts, settings)
-        frame, dev = (None if part is None else _selected(part, counts, settings.system) for part in (frame, dev))
+        frame, dev = _selected(frame, counts, settings), None if dev is None else _selected(dev, counts, settings)
     pooled = counts.sum(FOLD) if FOLD in counts.dims else counts
     options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
     folds = posterior(counts, **options) if FOLD in counts.dims else None
@@ -168,9 +168,9 @@ def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> Conf
     return ConfusionMatrix(counts.counts, _label(counts.labels, settings.pos_label))
 
 
-def _selected(frame: pd.DataFrame, counts: ConfusionMatrix, system: str | None) -> pd.DataFrame:
+def _selected(frame: pd.DataFrame, counts: ConfusionMatrix, settings: Settings) -> pd.DataFrame:
     """Return the rows of the systems that were counted."""
-    return frame[frame[system].isin(counts.counts[system].values.tolist())]
+    return frame[frame[settings.system].isin(counts.counts[settings.system].values.tolist())]
 
 
 def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:

@@ -263,14 +263,14 @@ def _warnings_said() -> Iterator[None]:
 
     said = set()
 
-    def say(message: Warning | str, *_: Any) -> None:
+    def say(message: Warning | str, *_: Any, **__: Any) -> None:
         if (text := str(message)) not in said:
             said.add(text)
             _say(f"warning: {text}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", LabelWarning)
-        warnings.showwarning = say
+        warnings.showwarning = say  # type: ignore[assignment]
         yield
 
 

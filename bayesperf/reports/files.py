@@ -111,8 +111,7 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
     labels = (settings.actual, settings.predicted)
     counted = settings.id is None and settings.score is None and settings.split is None
     with tempfile.TemporaryDirectory(prefix="bayesperf-") as folder:
-        options = {"temp_directory": folder, "autoinstall_known_extensions": "false"}
-        with duckdb.connect(config=options) as connection:
+        with duckdb.connect(config={"temp_directory": folder, "autoinstall_known_extensions": False}) as connection:
             sources = _sources(connection, paths, Path(folder))
             typed = all(source.has_types for source in sources.values())
             profiles = {}
@@ -246,9 +245,9 @@ def _faults_of(path: Path) -> Iterator[None]:
         said = str(error)
         line = re.search(r"CSV Error on Line: (\d+)", said)
         where = f"{path}: line {line[1]}" if line else f"{path}"
-        for pattern, fault in _FAULTS.items():
+        for pattern, words in _FAULTS.items():
             if match := re.search(pattern, said):
-                raise ValueError(f"{where}: cannot be read: {fault.format(*match.groups())}.") from None
+                raise ValueError(f"{where}: cannot be read: {words.format(*match.groups())}.") from None
         raise ValueError(f"{where}: cannot be read: {said.splitlines()[0].rstrip('.')}.") from None
 
 

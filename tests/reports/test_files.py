@@ -239,19 +239,13 @@ def test_files_that_are_none_are_named(tmp_path, name):
 
 @pytest.mark.parametrize("settings", [Settings(), ROWS], ids=["counted", "rows"])
 def test_ids_are_no_labels(tmp_path, settings):
-    def refused(n, labels):
-        frame = pd.DataFrame({"actual": np.arange(n) % labels, "predicted": 1, "id": np.arange(n)})
-        try:
-            of_text(tmp_path, frame.to_csv(index=False), settings)
-        except ValueError as error:
-            assert f"column 'actual' holds {labels:,} different values in {n:,} rows, as ids" in str(error)
-            return True
-        return False
+    def read_labels(rows, labels):
+        frame = pd.DataFrame({"actual": np.arange(rows) % labels, "predicted": 1, "id": np.arange(rows)})
+        of_text(tmp_path, frame.to_csv(index=False), settings)
 
-    assert refused(100_000, 100_000)
-    assert refused(5_000, 1_001)
-    assert refused(60, 57)
-    assert not refused(5_000, 1_000)
-    assert not refused(60, 50)
-    # Few rows can have as many labels.
-    assert not refused(20, 20)
+    for rows, labels in ((100_000, 100_000), (5_000, 1_001), (60, 57)):
+        with pytest.raises(ValueError, match=f"'actual' holds {labels:,} different values in {rows:,} rows, as ids"):
+            read_labels(rows, labels)
+    # Few rows can have as many labels as there are.
+    for rows, labels in ((5_000, 1_000), (60, 50), (20, 20)):
+        read_labels(rows, labels)
