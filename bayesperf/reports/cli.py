@@ -270,7 +270,7 @@ def _warnings_said() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", LabelWarning)
-        warnings.showwarning = say  # type: ignore[assignment]
+        warnings.showwarning = say
         yield
 
 

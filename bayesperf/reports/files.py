@@ -34,13 +34,20 @@ _MOST_LABELS = 1_000
 _FEW_LABELS = 20
 _NEARLY_ALL = 0.9
 _PACKED = (".zip", ".bz2", ".xz", ".zst", ".7z")
-# The types that a column of text can have, and what all of its fields must be; the first that fits is taken.
+# The types that a column of text can have, and what all of its fields must be; the first that fits is taken. What DuckDB
+# writes as it reads it needs no pattern, which is slow; it reads more than numbers, such as 1_000 and nan.
+_WHOLE = (
+    "CASE WHEN try_cast({0} AS BIGINT)::VARCHAR = {0} THEN true ELSE regexp_full_match(trim({0}), '[+-]?[0-9]+') END"
+)
 _NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)"
 _TYPES = {
-    "BIGINT": "regexp_full_match(trim({0}), '[+-]?[0-9]+') AND try_cast({0} AS BIGINT) IS NOT NULL",
+    "BIGINT": f"{_WHOLE} AND try_cast({{0}} AS BIGINT) IS NOT NULL",
     # Whole numbers that do not fit stay text: as floats, different ids would become one.
-    "VARCHAR": "regexp_full_match(trim({0}), '[+-]?[0-9]+')",
-    "DOUBLE": f"regexp_full_match(trim({{0}}), '{_NUMBER}')",
+    "VARCHAR": _WHOLE,
+    "DOUBLE": (
+        "CASE WHEN isfinite(try_cast({0} AS DOUBLE)) AND try_cast({0} AS DOUBLE)::VARCHAR = {0} THEN true "
+        f"ELSE regexp_full_match(trim({{0}}), '{_NUMBER}') END"
+    ),
     "BOOLEAN": "lower({0}) IN ('true', 'false')",
 }
 # What DuckDB says of a CSV file, and what is said of it here.

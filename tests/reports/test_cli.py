@@ -192,7 +192,7 @@ def test_too_little_memory_ends_with_code_2_and_one_line(tmp_path, call, monkeyp
 
 
 def test_nothing_that_users_wrote_steers_the_terminal(tmp_path, call):
-    evil = ["[red]a[/red]", "\x1b[31mb", "c\u202e", '"d\ne"', "f\r"]
+    evil = ["[red]a[/red]", "\x1b[31mb", "c\u202e", '"d\ne"', '"f\r"']
     rows = "".join(f"{label},{label},{name},{site}\n" for label in evil for name in evil for site in evil[:2])
     (tmp_path / "p.csv").write_bytes(f"actual,predicted,model,[b]\x1b[0m\n{rows}".encode())
     options = ["--by", "model", "--by", "[b]\x1b[0m", "--metrics", "accuracy"]
