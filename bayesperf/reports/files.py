@@ -34,8 +34,8 @@ _MOST_LABELS = 1_000
 _FEW_LABELS = 20
 _NEARLY_ALL = 0.9
 _PACKED = (".zip", ".bz2", ".xz", ".zst", ".7z")
-# The types that a column of text can have, and what all of its fields must be; the first that fits is taken. What DuckDB
-# writes as it reads it needs no pattern, which is slow; it reads more than numbers, such as 1_000 and nan.
+# The types that a column of text can have, and what all of its fields must be; the first that fits is taken. What
+# DuckDB writes as it reads it needs no pattern, which is slow; it reads more than numbers, such as 1_000 and nan.
 _WHOLE = (
     "CASE WHEN try_cast({0} AS BIGINT)::VARCHAR = {0} THEN true ELSE regexp_full_match(trim({0}), '[+-]?[0-9]+') END"
 )
@@ -297,8 +297,17 @@ def _profile(
         for place, name in enumerate(columns)
         for figure, sql in figures.items()
     ]
-    found = connection.execute(f"SELECT {', '.join(query)} FROM {part}").fetchall()[0]
-    return [dict(zip(figures, row, strict=True)) for row in batched(found, len(figures))]
+
+    def found_in(rows: str) -> tuple[Any, ...]:
+        return connection.execute(f"SELECT {', '.join(query)} FROM {rows}").fetchall()[0]
+
+    if not counted:
+        # A type that the first rows do not fit need not be looked for in all of them.
+        first = found_in(f"(FROM {part} LIMIT 1000)")
+        query = [
+            "false" if value is False and "bool_and" in sql else sql for sql, value in zip(query, first, strict=True)
+        ]
+    return [dict(zip(figures, row, strict=True)) for row in batched(found_in(part), len(figures))]
 
 
 def _check(profile: Sequence[Mapping[str, Any]], columns: Sequence[str], path: Path) -> None:
