@@ -19,6 +19,7 @@ from .comparison.sign_and_rank_tests import sign_test as sign_test
 from .comparison.sign_and_rank_tests import signed_rank_test as signed_rank_test
 from .core.warnings import ConvergenceWarning as ConvergenceWarning
 from .core.warnings import DependenceWarning as DependenceWarning
+from .core.warnings import LabelWarning as LabelWarning
 from .core.warnings import PriorWarning as PriorWarning
 from .counts.matrix import ConfusionMatrix as ConfusionMatrix
 from .counts.paired import PairedConfusionMatrix as PairedConfusionMatrix

@@ -11,3 +11,7 @@ class ConvergenceWarning(UserWarning):
 
 class PriorWarning(UserWarning):
     """The data say little about a quantity, so that its posterior is mostly its prior."""
+
+
+class LabelWarning(UserWarning):
+    """Labels look the same and count as different ones."""

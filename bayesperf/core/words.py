@@ -28,3 +28,16 @@ def listed(values: Sequence[Any], most: int = 5) -> str:
     """Write values as part of a sentence: the first few, and how many more there are."""
     shown = ", ".join(repr(value) for value in values[:most])
     return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
+
+
+def printable(text: str) -> str:
+    r"""Write text for a terminal: what would steer it, or not be seen, becomes a Python escape.
+
+    Control characters, marks of text direction, line breaks, and blanks other than the plain one are escaped.
+
+    Examples
+    --------
+    >>> print(printable("cat \x1b[31m\n"))
+    cat \x1b[31m\n
+    """
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.counts.axis_names import axis_role, is_transposed
 from bayesperf.counts.label_encoding import check_labels
 
 CELL_DIMS = ("actual", "predicted")
@@ -18,16 +19,21 @@ CELL_DIMS = ("actual", "predicted")
 SUMMARY_COLUMNS = ("metric", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "undefined")
 # Names that results use for their own dims and columns; no leading dim of counts can have them.
 _RESERVED_DIMS = {"chain", "draw", "x", "q", "ci_bound", *SUMMARY_COLUMNS}
-_LARGEST_TABLE = 2**30
+# What pandas calls the row and the column of totals.
+_MARGIN = "All"
+# Cells of a table: 2 GiB of counts.
+_LARGEST_TABLE = 2**28
 
 
-def check_size(name: str, shape: Sequence[int]) -> None:
-    """Refuse a table too large for memory."""
-    if math.prod(shape) > _LARGEST_TABLE:
-        raise ValueError(
-            f"{name}: the table would have {' × '.join(map(str, shape))} cells. Count over fewer groups, or fewer "
-            "classes."
-        )
+def check_size(name: str, shape: Sequence[int], classes: int = 0) -> None:
+    """Refuse a table too large for memory; many `classes` are said to be the likely cause."""
+    if math.prod(shape) <= _LARGEST_TABLE:
+        return
+    cause = f" {classes:,} different labels may be ids or scores: give columns of labels." if classes > 1_000 else ""
+    raise ValueError(
+        f"{name}: the table would have {' × '.join(map(str, shape))} cells, more than memory holds.{cause} Count over "
+        "fewer groups, or fewer classes."
+    )
 
 
 def check_dims(names: Sequence[Hashable], cell_dims: Sequence[str] = CELL_DIMS) -> None:
@@ -74,7 +80,7 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
 def table_to_counts(table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]] | None) -> xr.DataArray:
     """Return a DataArray, DataFrame or array (…, K, K) as a DataArray; `dims` names the leading axes of an array."""
     if isinstance(table, xr.DataArray):
-        return table
+        return _with_cell_dims(table)
     if isinstance(table, pd.DataFrame):
         return _frame_to_counts(table)
     if np.ma.is_masked(table):
@@ -96,7 +102,22 @@ def table_to_counts(table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]
     return xr.DataArray(values, coords, (*leading, *CELL_DIMS))
 
 
+def _with_cell_dims(table: xr.DataArray) -> xr.DataArray:
+    """Return a DataArray with its dims of actual and predicted labels called so."""
+    if set(CELL_DIMS) <= set(table.dims):
+        return table
+    roles = [axis_role(name) for name in table.dims]
+    if any(roles.count(dim) != 1 for dim in CELL_DIMS):
+        raise ValueError(
+            f"table: which of its dims {', '.join(map(repr, table.dims))} is of the actual labels, and which of the "
+            "predicted ones? Name them, as table.rename({'dim_0': 'actual', 'dim_1': 'predicted'})."
+        )
+    return table.rename({name: role for name, role in zip(table.dims, roles, strict=True) if role})
+
+
 def _frame_to_counts(table: pd.DataFrame) -> xr.DataArray:
+    if is_transposed(table.index.names, table.columns.names):
+        table = table.T
     same = set(table.index) == set(table.columns) and table.shape[0] == table.shape[1]
     if not same or table.index.has_duplicates:
         raise ValueError("table: the index (actual labels) and the columns (predicted labels) must be the same.")
@@ -105,6 +126,30 @@ def _frame_to_counts(table: pd.DataFrame) -> xr.DataArray:
     if not all(getattr(dtype, "kind", "O") in "iuf" for dtype in cells.dtypes):
         raise TypeError("counts must hold whole numbers; some column of the table does not.")
     return xr.DataArray(cells.to_numpy(float, na_value=np.nan), dict.fromkeys(CELL_DIMS, labels), CELL_DIMS)
+
+
+def refuse_margins(counts: xr.DataArray) -> None:
+    """Refuse a table whose last row and column hold the totals of the others.
+
+    Raises
+    ------
+    ValueError
+        If the last class is called "All", as pandas calls margins, or its counts are the sums of the others'.
+    """
+    last = counts["actual"].values[-1].item()
+    cells = counts.values
+    inner = cells[..., :-1, :-1]
+    sums = (
+        cells.shape[-1] > 2
+        and inner.any()
+        and np.array_equal(cells[..., -1, :], cells[..., :-1, :].sum(-2))
+        and np.array_equal(cells[..., :, -1], cells[..., :, :-1].sum(-1))
+    )
+    if sums or last == _MARGIN:
+        raise ValueError(
+            f"table: the last row and column, {last!r}, {'hold the sums of the others' if sums else 'are margins'}. "
+            "Leave margins out, as table.iloc[:-1, :-1]; if it is a class, name all of them, as labels=[...]."
+        )
 
 
 def with_labels(counts: xr.DataArray, labels: Iterable[Any]) -> xr.DataArray:

@@ -14,7 +14,14 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
 from bayesperf.core.words import listed
 from bayesperf.counts.count_arrays import CELL_DIMS, check_dims, check_size
-from bayesperf.counts.label_encoding import Column, check_labels, codes_for_labels, encode, merge_labels
+from bayesperf.counts.label_encoding import (
+    Column,
+    check_labels,
+    codes_for_labels,
+    encode,
+    merge_labels,
+    warn_of_lookalikes,
+)
 
 
 class EncodedColumns(NamedTuple):
@@ -56,9 +63,12 @@ def encode_columns(
     classes = merge_labels(list(columns.values()), list(columns)) if labels is None else check_labels(labels)
     if len(classes) < 2:
         raise ValueError(f"only one label occurs ({listed(classes.tolist())}): name all of them, as labels=[...].")
+    warn_of_lookalikes(classes, " and ".join(columns))
+    for name, column in leading.items():
+        warn_of_lookalikes(column.labels, f"by[{name!r}]")
     codes = [codes_for_labels(column, classes, name) for name, column in columns.items()]
     sizes = [len(column.labels) for column in leading.values()] + [len(classes)] * len(columns)
-    check_size("by" if leading else ", ".join(columns), sizes)
+    check_size("by" if leading else ", ".join(columns), sizes, len(classes))
     return EncodedColumns(leading, dict(zip(dims, codes, strict=True)), classes)
 
 

@@ -9,13 +9,19 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayesperf.core.words import printable
+from bayesperf.counts.count_arrays import CELL_DIMS
+
 _MOST_TABLES = 6
 
 
 def matrix_text(counts: xr.DataArray, pos_label: Any) -> str:
     """Return a matrix as a plain-text table; with leading dims, their sizes."""
     title = f"<bayesperf.ConfusionMatrix: {_headline(counts, pos_label)}>"
-    return title if counts.ndim > 2 else f"{title}\n{counts.to_pandas().to_string()}"
+    if counts.ndim > 2:
+        return title
+    labels = [printable(str(label)) for label in counts["actual"].values.tolist()]
+    return f"{title}\n{counts.assign_coords(dict.fromkeys(CELL_DIMS, labels)).to_pandas().to_string()}"
 
 
 def matrix_html(counts: xr.DataArray, pos_label: Any) -> str:
@@ -37,7 +43,7 @@ def _headline(counts: xr.DataArray, pos_label: Any) -> str:
     """Return the number of examples, the sizes of the leading dims and the positive class."""
     parts = [f"{int(counts.sum())} examples"]
     if counts.ndim > 2:
-        parts.append(", ".join(f"{dim}: {counts.sizes[dim]}" for dim in counts.dims[:-2]))
+        parts.append(", ".join(f"{printable(str(dim))}: {counts.sizes[dim]}" for dim in counts.dims[:-2]))
         parts.append(f"{counts.sizes['actual']} classes")
     if pos_label is not None:
         parts.append(f"positive {pos_label!r}")

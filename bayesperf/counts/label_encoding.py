@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
+import warnings
 from collections.abc import Iterable, Sequence, Set
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesperf.core.arrays import Codes
+from bayesperf.core.warnings import LabelWarning
 from bayesperf.core.words import listed
 
 # Integer labels that span less than this are indexed by value; others are hashed.
 _DIRECT_SPAN = 1_000_000
+# A warning points at the caller's line, not at one in here.
+_PACKAGE = str(Path(__file__).parents[1])
 
 
 class Column(NamedTuple):
@@ -106,6 +112,28 @@ def codes_for_labels(column: Column, labels: NDArray[Any], name: str) -> Codes:
         raise ValueError(f"{name} holds {listed(unknown)}, not among the labels {labels.tolist()}: add them to labels.")
     lookup = np.array([position.get(label, -1) for label in column.labels.tolist()], dtype=np.intp)
     return column.codes if np.array_equal(lookup, np.arange(len(lookup))) else lookup[column.codes]
+
+
+def warn_of_lookalikes(labels: NDArray[Any], name: str) -> None:
+    """Warn of labels that differ by blanks, or by characters that cannot be seen, only."""
+    if labels.dtype.kind != "U":
+        return
+    seen: dict[str, str] = {}
+    pairs = [(first, label) for label in labels.tolist() if (first := seen.setdefault(_visible(label), label)) != label]
+    if pairs:
+        (first, label), more = pairs[0], f" (and {len(pairs) - 1} more)" if len(pairs) > 1 else ""
+        warnings.warn(
+            f"{name}: {first!r} and {label!r} differ by blanks only, and count as two{more}. If they are one, strip "
+            "the blanks before counting.",
+            LabelWarning,
+            skip_file_prefixes=(_PACKAGE,),
+        )
+
+
+def _visible(label: str) -> str:
+    """Return a text without blanks and marks of format, its accents in one form."""
+    shown = unicodedata.normalize("NFC", label)
+    return "".join(char for char in shown if not char.isspace() and unicodedata.category(char) != "Cf")
 
 
 def check_labels(labels: Iterable[Any]) -> NDArray[Any]:

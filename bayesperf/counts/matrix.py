@@ -22,13 +22,14 @@ from bayesperf.counts.count_arrays import (
     check_dims,
     checked_counts,
     drop_conflicting_coords,
+    refuse_margins,
     table_to_counts,
     with_labels,
 )
-from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns, encode_predictions
+from bayesperf.counts.cross_tabulation import cross_tabulate, encode_predictions
 from bayesperf.counts.cross_validation import held_out_predictions
 from bayesperf.counts.display import matrix_html, matrix_text
-from bayesperf.counts.frames import count_rows
+from bayesperf.counts.frames import count_rows, tabulate
 from bayesperf.counts.joint_outcomes import JointOutcomes, mark_same_examples, of_examples, unmark_same_examples
 from bayesperf.counts.label_encoding import encode, positive_label
 
@@ -127,8 +128,9 @@ class ConfusionMatrix:
         Parameters
         ----------
         table : array-like (..., K, K), xarray.DataArray or pandas.DataFrame
-            A DataArray has dims ``actual`` and ``predicted``; a DataFrame has the actual labels as its index and the
-            same labels, in any order, as its columns.
+            A DataArray has dims ``actual`` and ``predicted``, or names such as ``y_true`` and ``y_pred``; a DataFrame
+            has the actual labels as its index and the same labels, in any order, as its columns, or the other way round
+            if the names of its axes say so.
         labels : sequence, optional
             The K labels, in the order of the rows (0..K-1 if not given). Of a table that carries its labels, the order
             wanted.
@@ -137,15 +139,32 @@ class ConfusionMatrix:
         dims : sequence of str or mapping, optional
             Names of the leading axes of an array, or a mapping of names to their coordinates.
 
+        Raises
+        ------
+        ValueError
+            If the names of a table's axes do not tell which is which, or the last row and column are margins: called
+            "All", or the sums of the others (unless `labels` names it as a class).
+
         Examples
         --------
         >>> import bayesperf as bp
         >>> cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 9]], [[7, 3], [2, 8]]], dims={"fold": [1, 2]})
         >>> cm.dims, cm.total.values.tolist()
         (('fold',), [20, 20])
+
+        A cross-tabulation carries the names of its columns, so that either order is understood:
+
+        >>> import pandas as pd
+        >>> y_true = pd.Series(["cat", "cat", "dog"], name="y_true")
+        >>> y_pred = pd.Series(["cat", "dog", "dog"], name="y_pred")
+        >>> bp.ConfusionMatrix.from_table(pd.crosstab(y_pred, y_true)).counts.values
+        array([[1, 1], [0, 1]])
         """
         counts = table_to_counts(table, dims)
-        return cls(counts if labels is None else with_labels(counts, labels), pos_label)
+        cm = cls(counts if labels is None else with_labels(counts, labels), pos_label)
+        if labels is None:
+            refuse_margins(cm.counts)
+        return cm
 
     @classmethod
     def from_predictions(
@@ -277,11 +296,7 @@ class ConfusionMatrix:
         """
         keys = [by] if isinstance(by, str) else list(by)
         values, rows = count_rows(frame, [actual, predicted, *keys])
-        if not len(rows):
-            raise ValueError("frame has no rows: there is nothing to count.")
-        columns = {f"column {name!r}": encode(values[name], f"column {name!r}") for name in (actual, predicted)}
-        encoded = encode_columns(columns, {key: values[key] for key in keys}, labels)
-        return cls(cross_tabulate(encoded, rows), pos_label)
+        return cls(tabulate(values, rows, actual, predicted, keys, labels), pos_label)
 
     @classmethod
     def from_cross_validation(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,17 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf import metrics
+from bayesperf.core.arrays import Counts
+from bayesperf.core.warnings import LabelWarning
+from bayesperf.counts.frames import tabulate
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.reports.comparison_tables import MetricComparison, compare_systems
+from bayesperf.reports.many_systems import best_systems
 from bayesperf.reports.scores import ScoredSystems
-from bayesperf.reports.settings import FILE, FOLD, Requirement, Settings
+from bayesperf.reports.settings import FOLD, Requirement, Settings
 from bayesperf.reports.split_column import scored_systems, split_rows
 
 
@@ -41,6 +44,8 @@ class Analysis:
         Curves and areas of the systems' scores, if there are scores.
     paired : ConfusionMatrix or None
         Counts of the systems matched example by example, if a column identifies the examples.
+    selection : str
+        How the systems shown were chosen from all, in words; empty if they are all.
     """
 
     counts: ConfusionMatrix
@@ -50,6 +55,7 @@ class Analysis:
     requirements: tuple[Requirement, ...] = ()
     scores: ScoredSystems | None = None
     paired: ConfusionMatrix | None = None
+    selection: str = ""
 
     @cached_property
     def metric_names(self) -> list[str]:
@@ -115,61 +121,56 @@ class Analysis:
         return self.pooled.prob_joint(strictest)
 
 
-def read(paths: Sequence[Path]) -> pd.DataFrame:
-    """Read CSV or Parquet files; several are told apart by a column ``file``.
-
-    Only an empty field of a CSV file is missing: "NA" and "None" are labels like any other.
-
-    Raises
-    ------
-    ValueError
-        If a file cannot be read, holds no rows, or two have the same name.
-    """
-    frames = {}
-    for path in paths:
-        if path.stem in frames:
-            raise ValueError(f"{path}: two files are called {path.stem!r}; their names become the dim 'file'.")
-        try:
-            if path.suffix.lower() in (".parquet", ".pq"):
-                frame = pd.read_parquet(path)
-            else:
-                frame = pd.read_csv(path, keep_default_na=False, na_values=[""])
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-            raise ValueError(f"{path}: cannot be read: {reason}") from None
-        if frame.empty:
-            raise ValueError(f"{path}: holds no rows.")
-        if len(paths) > 1 and FILE in frame:
-            raise ValueError(f"{path}: has a column {FILE!r}, the name by which several files are told apart.")
-        frames[path.stem] = frame
-    if len(frames) == 1:
-        return next(iter(frames.values()))
-    return pd.concat([frame.assign(**{FILE: name}) for name, frame in frames.items()], ignore_index=True)
-
-
-def analyse(frame: pd.DataFrame, settings: Settings) -> Analysis:
+def analyse(frame: pd.DataFrame, settings: Settings, rows: Counts | None = None) -> Analysis:
     """Count predictions and take the posteriors that a report shows.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A row an example, or a row for each combination that occurs.
+    settings : Settings
+        What a user asks for.
+    rows : numpy.ndarray, optional
+        How many examples each row stands for.
 
     Raises
     ------
     ValueError
         If a column is missing or has missing values, or a label or metric is unknown.
     """
-    by = settings.by
     frame = _as_one_kind(frame, [name for name in (settings.actual, settings.predicted) if name in frame])
     frame, dev = split_rows(frame, settings)
     requirements = tuple(Requirement.parse(text) for text in settings.require)
-    counts = ConfusionMatrix.from_frame(frame, actual=settings.actual, predicted=settings.predicted, by=by)
-    if settings.pos_label is not None:
-        counts = ConfusionMatrix(counts.counts, _label(counts.labels, settings.pos_label))
+    counts, selection = _count(frame, settings, rows), ""
+    if settings.top is not None:
+        counts, selection = best_systems(counts, settings)
+        frame, dev = _selected(frame, counts, settings), None if dev is None else _selected(dev, counts, settings)
     pooled = counts.sum(FOLD) if FOLD in counts.dims else counts
     options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
     folds = posterior(counts, **options) if FOLD in counts.dims else None
     if settings.id is not None or settings.rope:
         check_systems(counts, settings)
     paired = _paired(frame, pooled, settings) if settings.id is not None else None
-    scores = scored_systems(frame, dev, [name for name in by if name != FOLD], counts, settings)
-    return Analysis(counts, settings, posterior(pooled, **options), folds, requirements, scores, paired)
+    scores = scored_systems(frame, dev, [name for name in settings.by if name != FOLD], counts, settings)
+    return Analysis(counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, selection)
+
+
+def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> ConfusionMatrix:
+    """Return the counts of predictions, with the positive class that was named."""
+    actual, predicted, by = settings.actual, settings.predicted, settings.by
+    if rows is None:
+        counts = ConfusionMatrix.from_frame(frame, actual=actual, predicted=predicted, by=by)
+    else:
+        columns = {name: frame[name] for name in (actual, predicted, *by)}
+        counts = ConfusionMatrix(tabulate(columns, rows, actual, predicted, by))
+    if settings.pos_label is None:
+        return counts
+    return ConfusionMatrix(counts.counts, _label(counts.labels, settings.pos_label))
+
+
+def _selected(frame: pd.DataFrame, counts: ConfusionMatrix, settings: Settings) -> pd.DataFrame:
+    """Return the rows of the systems that were counted."""
+    return frame[frame[settings.system].isin(counts.counts[settings.system].values.tolist())]
 
 
 def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:
@@ -192,14 +193,17 @@ def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) ->
     if settings.id not in frame:
         raise ValueError(f"--id {settings.id}: no such column in the file.")
     try:
-        return ConfusionMatrix.from_predictions(
-            frame[settings.actual],
-            frame[settings.predicted],
-            by={name: frame[name] for name in settings.by if name != FOLD},
-            labels=pooled.labels,
-            pos_label=pooled.pos_label,
-            example=frame[settings.id],
-        )
+        with warnings.catch_warnings():
+            # What there is to say of labels was said when they were counted.
+            warnings.simplefilter("ignore", LabelWarning)
+            return ConfusionMatrix.from_predictions(
+                frame[settings.actual],
+                frame[settings.predicted],
+                by={name: frame[name] for name in settings.by if name != FOLD},
+                labels=pooled.labels,
+                pos_label=pooled.pos_label,
+                example=frame[settings.id],
+            )
     except ValueError as error:
         raise ValueError(f"--id {settings.id}: {str(error).removeprefix('example: ')}") from None
 

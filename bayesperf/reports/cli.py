@@ -5,6 +5,9 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +18,7 @@ from rich.console import Console
 from bayesperf.reports.plan_command import plan
 
 if TYPE_CHECKING:
+    from bayesperf.reports.analysis import Analysis
     from bayesperf.reports.settings import Settings
 
 app = typer.Typer(
@@ -25,7 +29,9 @@ app = typer.Typer(
     help="Posterior distributions of the performance metrics of classifiers.",
 )
 
-Files = Annotated[list[Path], typer.Argument(help="CSV or Parquet, a row an example; several become a dim 'file'.")]
+Files = Annotated[
+    list[Path], typer.Argument(help="CSV, TSV (or .gz) or Parquet, a row an example; several become a dim 'file'.")
+]
 Actual = Annotated[str, typer.Option(help="Column of actual labels.")]
 Predicted = Annotated[str, typer.Option(help="Column of predicted labels.")]
 Score = Annotated[str | None, typer.Option(help="Column of scores, greater for the positive class.")]
@@ -42,6 +48,7 @@ Metric = Annotated[
 Require = Annotated[list[str] | None, typer.Option(help="A requirement, as 'recall>=0.8'. Repeatable.")]
 Seed = Annotated[int, typer.Option(help="Seed of Monte Carlo figures.")]
 Id = Annotated[str | None, typer.Option("--id", help="Column that says which rows are the same example.")]
+Top = Annotated[int | None, typer.Option(min=1, help="Show the best so many systems alone, by the first metric.")]
 Rope = Annotated[float, typer.Option(help="Differences up to this, on the metric's scale, do not matter.")]
 Models = Annotated[list[str] | None, typer.Argument(help="Names of models. [all]")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
@@ -61,19 +68,19 @@ def summary(
     ci_prob: CiProb = 0.95,
     metrics: Metrics = None,
     require: Require = None,
+    top: Top = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Print each metric's posterior mean and highest-density interval; of scores, areas under curves."""
-    from bayesperf.reports.analysis import analyse, read
+    settings = _settings(
+        files, by, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label, prior=prior,
+        ci_prob=ci_prob, metrics=metrics, require=require, top=top, seed=seed,
+    )  # fmt: skip
+    analysis = _analyse(files, settings)
     from bayesperf.reports.json_output import report_as_json
     from bayesperf.reports.terminal import print_tables
 
-    settings = _settings(
-        files, by, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label, prior=prior,
-        ci_prob=ci_prob, metrics=metrics, require=require, seed=seed,
-    )  # fmt: skip
-    analysis = analyse(read(files), settings)
     if json:
         print(report_as_json(analysis))
     else:
@@ -92,20 +99,23 @@ def compare(
     prior: Prior = None,
     ci_prob: CiProb = 0.95,
     metric: Metric = None,
+    top: Top = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Print which system is better, and by how much: those of the first --by column, pair by pair."""
-    from bayesperf.reports.analysis import analyse, check_systems, read
+    from bayesperf.reports.analysis import check_systems
     from bayesperf.reports.json_output import comparison_as_json
+    from bayesperf.reports.many_systems import refuse_many
     from bayesperf.reports.terminal import print_comparison
 
     settings = _settings(
         files, by, actual=actual, predicted=predicted, id=id_, rope=rope, pos_label=pos_label, prior=prior,
-        ci_prob=ci_prob, metrics=metric, seed=seed,
+        ci_prob=ci_prob, metrics=metric, top=top, seed=seed,
     )  # fmt: skip
-    analysis = analyse(read(files), settings)
+    analysis = _analyse(files, settings)
     check_systems(analysis.counts, settings)
+    refuse_many(analysis.counts, settings)
     if json:
         print(comparison_as_json(analysis))
     else:
@@ -128,20 +138,24 @@ def report(
     require: Require = None,
     id_: Id = None,
     rope: Rope = 0.0,
+    top: Top = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Write a self-contained HTML page with densities, intervals, comparisons and folds."""
-    from bayesperf.reports.analysis import analyse, read
     from bayesperf.reports.html import render
     from bayesperf.reports.json_output import report_as_json
+    from bayesperf.reports.many_systems import refuse_many
+    from bayesperf.reports.writing import refuse_input, write_whole
 
+    refuse_input(output, files)
     settings = _settings(
         files, by, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label, prior=prior,
-        ci_prob=ci_prob, metrics=metrics, require=require, id=id_, rope=rope, seed=seed,
+        ci_prob=ci_prob, metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
     )  # fmt: skip
-    analysis = analyse(read(files), settings)
-    output.write_text(render(analysis, shlex.join(["bayesperf", *sys.argv[1:]])), encoding="utf-8")
+    analysis = _analyse(files, settings)
+    refuse_many(analysis.counts, settings)
+    write_whole(output, render(analysis, shlex.join(["bayesperf", *sys.argv[1:]])))
     print(report_as_json(analysis, with_comparison=True) if json else f"The report is in {output}")
 
 
@@ -175,6 +189,7 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     from bayesperf.reports.html import render
     from bayesperf.reports.settings import Settings
     from bayesperf.reports.terminal import print_comparison, print_tables
+    from bayesperf.reports.writing import write_whole
 
     settings = Settings(
         by=("model",), pos_label="malignant", require=("recall>=0.9", "precision>=0.9"), id="example", rope=0.01
@@ -184,7 +199,7 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     console.print()
     print_comparison(analyse(predictions, replace(settings, metrics=("f1",), require=())), console)
     folds = analyse(predictions, replace(settings, by=("model", "fold"), score="score"))
-    output.write_text(render(folds, "bayesperf demo"), encoding="utf-8")
+    write_whole(output, render(folds, "bayesperf demo"))
     print(f"The report, with densities and folds, is in {output.resolve()}")
 
 
@@ -213,12 +228,62 @@ def _settings(
     )
 
 
+def _analyse(files: list[Path], settings: Settings) -> Analysis:
+    """Read files and analyse them; say first if there is much to print."""
+    from bayesperf.reports.analysis import analyse
+    from bayesperf.reports.files import read
+    from bayesperf.reports.many_systems import announcement
+
+    with _shown_while("Reading"):
+        predictions = read(files, settings)
+    analysis = analyse(predictions.frame, settings, predictions.rows)
+    if much := announcement(analysis.counts, settings):
+        _say(much)
+        with _shown_while("Summarising"):
+            _ = analysis.summary
+    return analysis
+
+
+def _shown_while(work: str) -> AbstractContextManager[Any]:
+    """Show what is being done for as long as it takes, on a terminal."""
+    return Console(stderr=True).status(work) if sys.stderr.isatty() else nullcontext()
+
+
+def _say(text: str) -> None:
+    """Print a line to standard error, in which nothing that a user wrote steers the terminal."""
+    from bayesperf.core.words import printable
+
+    print(f"bayesperf: {printable(' '.join(text.split()))}", file=sys.stderr)
+
+
+@contextmanager
+def _warnings_said() -> Iterator[None]:
+    """Print each warning once, as a line."""
+    from bayesperf.core.warnings import LabelWarning
+
+    said = set()
+
+    def say(message: Warning | str, *_: Any, **__: Any) -> None:
+        if (text := str(message)) not in said:
+            said.add(text)
+            _say(f"warning: {text}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LabelWarning)
+        warnings.showwarning = say
+        yield
+
+
 def main() -> None:
     """Run the command line; bad input ends with code 2 and one line."""
     try:
-        app()
+        with _warnings_said():
+            app()
+    except MemoryError as error:
+        _say(f"memory is not enough. {error}")
+        sys.exit(2)
     except (ValueError, TypeError, OSError, ImportError) as error:
-        print(f"bayesperf: {' '.join(str(error).split())}", file=sys.stderr)
+        _say(str(error))
         sys.exit(2)
 
 

@@ -62,6 +62,7 @@ def render(analysis: Analysis, command: str) -> str:
         blocks=[_block(marginal, settings.ci_prob) for marginal in analysis.marginals],
         fold_blocks=_fold_blocks(analysis),
         comparisons=[_comparison(compared, settings) for compared in analysis.comparisons],
+        selection=analysis.selection,
         related=about_pairing(settings.id),
         about_standing=ABOUT_STANDING,
         standing=STANDING,

@@ -70,6 +70,7 @@ def _settings_and_counts(analysis: Analysis) -> dict[str, Any]:
     return {
         "settings": asdict(analysis.settings),
         "labels": [str(label) for label in analysis.counts.labels],
+        **({"selection": analysis.selection} if analysis.selection else {}),
         "counts": {"dims": [str(dim) for dim in counts.dims], "values": counts.values.tolist()},
     }
 

@@ -37,6 +37,7 @@ class Settings:
     seed: int = 0
     id: str | None = None
     rope: float = 0.0
+    top: int | None = None
 
     @property
     def system(self) -> str | None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bayesperf import metrics
-from bayesperf.core.words import short_interval_name
+from bayesperf.core.words import printable, short_interval_name
 from bayesperf.counts.count_arrays import SUMMARY_COLUMNS
 from bayesperf.posteriors.summary import caption, format_value
 from bayesperf.reports.analysis import Analysis
@@ -42,7 +42,7 @@ def print_tables(analysis: Analysis, console: Console) -> None:
     leading = [name for name in summary if name not in SUMMARY_COLUMNS]
     table = Table(title="How good is it?", title_justify="left")
     for name in ("metric", *leading):
-        table.add_column(str(name), overflow="fold")
+        table.add_column(_text(name), overflow="fold")
     for name in ("mean", short_interval_name(analysis.settings.ci_prob, "hdi")):
         table.add_column(name, justify="right", no_wrap=True)
     previous = None
@@ -55,9 +55,11 @@ def print_tables(analysis: Analysis, console: Console) -> None:
         width = row["ci_upper"] - row["ci_lower"]
         mean, lower, upper = (format_value(row[name], width) for name in ("mean", "ci_lower", "ci_upper"))
         cells = [title, *(str(row[name]) for name in leading), mean, f"[{lower}, {upper}]"]
-        table.add_row(*map(Text, cells))
+        table.add_row(*map(_text, cells))
     console.print(table)
-    console.print(Text(f"{caption(summary.attrs)}{_monte_carlo(summary)}"))
+    console.print(_text(f"{caption(summary.attrs)}{_monte_carlo(summary)}"))
+    if analysis.selection:
+        console.print(_text(analysis.selection))
     if analysis.requirements:
         console.print()
         console.print(_requirements(analysis))
@@ -75,7 +77,12 @@ def print_scores(scores: ScoredSystems, console: Console) -> None:
     if scores.split is not None:
         console.print()
         console.print(_expected(scores, short_interval_name(ci_prob, "eti")))
-        console.print(Text(f"{about_split(scores.split)} {ABOUT_EXPECTED}"))
+        console.print(_text(f"{about_split(scores.split)} {ABOUT_EXPECTED}"))
+
+
+def _text(value: Any) -> Text:
+    """Write a cell, in which nothing that a user wrote steers the terminal."""
+    return Text(printable(str(value)))
 
 
 def _areas(scores: ScoredSystems, interval: str) -> Table:
@@ -110,14 +117,14 @@ def _by_quantity(heading: str, names: list[str], figures: list[str], rows: list[
     """Return a table whose rows begin with a quantity, which is shown in the first of its rows alone."""
     table = Table(title=heading, title_justify="left")
     for name in names:
-        table.add_column(name, overflow="fold")
+        table.add_column(_text(name), overflow="fold")
     for name in figures:
         table.add_column(name, justify="right", no_wrap=True)
     for row, previous in zip(rows, [None, *rows], strict=False):
         new = previous is None or row[0] != previous[0]
         if new and previous:
             table.add_section()
-        table.add_row(*map(Text, [row[0] if new else "", *row[1:]]))
+        table.add_row(*map(_text, [row[0] if new else "", *row[1:]]))
     return table
 
 
@@ -134,15 +141,15 @@ def _requirements(analysis: Analysis) -> Table:
     """Return a table of the probabilities that each system meets the requirements."""
     table = Table(title="Does it meet the requirements?", title_justify="left")
     for dim in analysis.pooled.dims:
-        table.add_column(str(dim))
+        table.add_column(_text(dim))
     for requirement in analysis.requirements:
-        table.add_column(str(requirement), justify="right")
+        table.add_column(_text(requirement), justify="right")
     columns = [analysis.met(requirement) for requirement in analysis.requirements]
     if (jointly := analysis.met_jointly()) is not None:
         table.add_column("all at once", justify="right")
         columns.append(jointly)
     for index, names in analysis.systems:
-        table.add_row(*map(Text, [*names, *(f"{column.values[index]:.3f}" for column in columns)]))
+        table.add_row(*map(_text, [*names, *(f"{column.values[index]:.3f}" for column in columns)]))
     return table
 
 
@@ -154,7 +161,9 @@ def print_comparison(analysis: Analysis, console: Console) -> None:
     for each, summary in zip(comparisons, summaries, strict=True):
         console.print(_differences(each, summary, settings))
     errors, pairing = _monte_carlo(pd.concat(summaries)), about_pairing(settings.id)
-    console.print(Text(f"{caption(summaries[0].attrs)}{errors} {pairing}"))
+    console.print(_text(f"{caption(summaries[0].attrs)}{errors} {pairing}"))
+    if analysis.selection:
+        console.print(_text(analysis.selection))
     if rows := [row for each in comparisons for row in each.standing]:
         console.print()
         console.print(_standing(rows, several=len(comparisons[0].comparison.names) > 2))
@@ -168,15 +177,17 @@ def _differences(compared: MetricComparison, summary: pd.DataFrame, settings: Se
     # Without a region of practical equivalence the other probabilities would only repeat P(a > b).
     probabilities = ["prob_greater", *(["below", "inside", "above"] if settings.rope else [])]
     for name in (*leading, "a − b"):
-        table.add_column(name, overflow="fold")
+        table.add_column(_text(name), overflow="fold")
     table.add_column(f"difference\n{short_interval_name(settings.ci_prob, 'hdi')}", justify="right", no_wrap=True)
     for name in ("P(a > b)", *probabilities[1:]):
         table.add_column(name, justify="right", min_width=5)
     for row in summary.to_dict("records"):
         mean, lower, upper = signed_values(row)
         cells = [f"{row[name]:.3f}" for name in probabilities]
-        names = [*(str(row[name]) for name in leading), f"{row['a']}\n− {row['b']}"]
-        table.add_row(*map(Text, [*names, f"{mean}\n[{lower}, {upper}]", *cells]))
+        # A line each: what breaks lines in names is escaped first.
+        pair = Text("\n− ").join([_text(row["a"]), _text(row["b"])])
+        names = [*(_text(row[name]) for name in leading), pair]
+        table.add_row(*names, *map(Text, [f"{mean}\n[{lower}, {upper}]", *cells]))
     return table
 
 
@@ -186,7 +197,7 @@ def _standing(rows: list[dict[Any, Any]], several: bool) -> Table:
     columns = [*(["prob_best"] if several else []), "beats_chance", "beats_majority"]
     names = list(dict.fromkeys(name for row in rows for name in row if name not in STANDING))
     for name in names:
-        table.add_column(str(name), overflow="fold")
+        table.add_column(_text(name), overflow="fold")
     for name in columns:
         table.add_column(STANDING[name], justify="right")
     for row, previous in zip(rows, [None, *rows], strict=False):
@@ -195,5 +206,5 @@ def _standing(rows: list[dict[Any, Any]], several: bool) -> Table:
             table.add_section()
         title = metrics.get(row["metric"]).title if new else ""
         figures = ["—" if math.isnan(row[name]) else f"{row[name]:.3f}" for name in columns]
-        table.add_row(*map(Text, [title, *(str(row.get(name, "")) for name in names[1:]), *figures]))
+        table.add_row(*map(_text, [title, *(row.get(name, "") for name in names[1:]), *figures]))
     return table

@@ -219,7 +219,7 @@ def _prior(
 ) -> dict[str, xr.Dataset]:
     """Return the groups prior and prior_predictive; a power likelihood has no prior_predictive."""
     groups = {name: group for name, group in prior_draws(model, draws, seeds[0]).items() if group.data_vars}
-    groups["prior"] = _recovered(groups["prior"], definition, counts * 0, options, seeds[1])
+    groups["prior"] = _recovered(groups["prior"], definition, xr.zeros_like(counts), options, seeds[1])
     if model.potentials:
         groups.pop("prior_predictive", None)
     return groups

@@ -158,6 +158,77 @@ def test_from_table_of_a_cross_tabulation_is_from_predictions(y_true, y_pred):
     xr.testing.assert_identical(CM.from_table(crossed).counts, expected.counts)
 
 
+# What the axes of rows and columns are called, and whether the rows are actual labels.
+AXES = {
+    ("actual", "predicted"): True,
+    ("predicted", "actual"): False,
+    ("y_pred", "y_true"): False,
+    ("Predicted label", "True label"): False,
+    ("label", "prediction"): True,
+    ("model_b", "truth"): False,
+    ("actual", "model_b"): True,
+    ("y_hat", None): False,
+    (None, "reference"): False,
+    ("y_test_pred", "y_test"): False,
+    ("row_0", "col_0"): True,
+    (None, None): True,
+}
+
+
+@pytest.mark.parametrize(("names", "rows_are_actual"), AXES.items())
+def test_from_table_honours_the_names_of_a_frames_axes(names, rows_are_actual):
+    crossed = pd.DataFrame([[1, 2], [3, 4]], index=["a", "b"], columns=["a", "b"])
+    cm = CM.from_table(crossed.rename_axis(index=names[0], columns=names[1]))
+    assert table(cm) == ([[1, 2], [3, 4]] if rows_are_actual else [[1, 3], [2, 4]])
+
+
+def test_from_table_of_a_cross_tabulation_either_way_round_is_from_predictions():
+    y_true, y_pred = pd.Series(list("aabbc"), name="y_true"), pd.Series(list("abbac"), name="y_pred")
+    expected = CM.from_predictions(y_true, y_pred).counts
+    for crossed in (pd.crosstab(y_true, y_pred), pd.crosstab(y_pred, y_true)):
+        xr.testing.assert_identical(CM.from_table(crossed).counts, expected)
+
+
+@pytest.mark.parametrize("names", [("species", "model_b"), ("species", "species"), ("y_pred", "pred"), (0, 1)])
+def test_from_table_refuses_names_of_axes_that_do_not_tell_which_is_which(names):
+    crossed = pd.DataFrame([[1, 2], [3, 4]]).rename_axis(index=names[0], columns=names[1])
+    with pytest.raises(
+        ValueError, match=r"which are the actual labels\? Say so, as table\.rename_axis\(index='actual'"
+    ):
+        CM.from_table(crossed)
+    told = crossed.rename_axis(index="predicted", columns="actual")
+    assert table(CM.from_table(told)) == [[1, 3], [2, 4]]
+
+
+def test_from_table_honours_the_names_of_a_dataarrays_dims():
+    values = np.arange(12).reshape(2, 3, 2)
+    cm = CM.from_table(xr.DataArray(values, dims=["y_pred", "fold", "y_true"]))
+    assert cm.counts.dims == ("fold", "actual", "predicted")
+    assert table(cm) == values.transpose(1, 2, 0).tolist()
+    for dims in (["rows", "fold", "columns"], ["y_true", "fold", "truth"]):
+        with pytest.raises(ValueError, match=r"which of its dims .* Name them, as table\.rename"):
+            CM.from_table(xr.DataArray(values, dims=dims))
+
+
+@pytest.mark.parametrize("name", ["All", "Total"])
+@pytest.mark.parametrize("convert", [lambda crossed: crossed, pd.DataFrame.to_numpy], ids=["frame", "array"])
+def test_from_table_refuses_margins(name, convert):
+    y_true, y_pred = pd.Series(list("ababb")), pd.Series(list("abbba"))
+    crossed = pd.crosstab(y_true, y_pred, margins=True, margins_name=name)
+    with pytest.raises(ValueError, match=r"hold the sums of the others. Leave margins out, as table\.iloc\[:-1, :-1\]"):
+        CM.from_table(convert(crossed))
+    assert table(CM.from_table(crossed.iloc[:-1, :-1])) == [[1, 1], [1, 2]]
+    # Whoever names it as a class has said that it is one.
+    assert CM.from_table(convert(crossed), labels=["a", "b", name]).labels == ["a", "b", name]
+
+
+def test_from_table_refuses_pandas_margins_by_their_name_and_takes_a_class_that_has_the_others_sums_in_part():
+    with pytest.raises(ValueError, match="'All', are margins"):
+        CM.from_table(pd.DataFrame([[1, 2], [3, 4]], index=["a", "All"], columns=["a", "All"]))
+    for values in ([[1, 0, 1], [0, 1, 1], [1, 1, 3]], np.zeros((3, 3), int), [[1, 1], [1, 1]]):
+        assert table(CM.from_table(values)) == np.array(values).tolist()
+
+
 def test_from_table_takes_a_nullable_dataframe():
     assert table(CM.from_table(pd.DataFrame([[1, 2], [3, 4]], dtype="Int64"))) == [[1, 2], [3, 4]]
 

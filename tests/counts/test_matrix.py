@@ -327,6 +327,15 @@ def test_text_shows_the_table_and_what_is_positive():
     assert "3 classes" in text
 
 
+def test_text_escapes_what_would_steer_a_terminal():
+    cm = CM.from_predictions(["\x1b[31mcat", "dog\u202e"], ["\x1b[31mcat", "dog\u202e"])
+    text = repr(cm)
+    assert text.replace("\n", "").isprintable()
+    assert r"\x1b[31mcat" in text
+    assert r"dog\u202e" in text
+    assert "\x1b" not in repr(CM.from_predictions([0, 1], [0, 1], by={"\x1b[2J": ["a", "b"]}))
+
+
 EVIL = "<script>alert('x')</script>"
 
 

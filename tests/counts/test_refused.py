@@ -123,6 +123,14 @@ VALUE_ERRORS = {
     "too many groups": (predictions(MANY, MANY, by={"f": MANY}), "by: .* 40000 × 40000 × 40000"),
     # No argument is blamed that was not given.
     "too many classes": (predictions(MANY, MANY), "^(?!by).* 40000 × 40000"),
+    "ids for labels": (
+        predictions(MANY, MANY % 2),
+        "y_true, y_pred: .* more than memory holds. 40,000 different labels",
+    ),
+    "many groups": (
+        predictions([0, 1] * 2**15, [0, 1] * 2**15, by={name: np.arange(2**16) for name in "fg"}),
+        "fewer gr",
+    ),
     # Counts
     "negative": (counts(tp=-1), "tp holds -1, which is negative"),
     "fractional": (counts(fn=0.5), "fn holds 0.5, which is fractional: .* not shares"),

@@ -118,9 +118,13 @@ def test_demo_prints_the_table_and_says_where_the_report_is(tmp_path):
 NUMBERS = f"{HEADER}\n1,0,a,1\n0,1,a,1\n"
 LETTERS = f"{HEADER}\nx,y,a,1\ny,x,a,1\n"
 BAD = {
-    "missing column": (NUMBERS, ["--predicted", "guess"], "no column 'guess' in the frame; its columns are 'actual'"),
+    "missing column": (
+        NUMBERS,
+        ["--predicted", "guess"],
+        "p.csv: no column 'guess', for --predicted; its columns are 'actual', 'predicted',",
+    ),
     "missing by column": (NUMBERS, ["--by", "site"], "no column 'site'"),
-    "empty file": ("", [], "p.csv: cannot be read: No columns to parse"),
+    "empty file": ("", [], "p.csv: cannot be read: the file is empty."),
     "no rows": (f"{HEADER}\n", [], "p.csv: holds no rows."),
     "missing labels": (f"{NUMBERS}0,,a,1\n", [], "column 'predicted' has 1 missing value"),
     "one label": (f"{HEADER}\n1,1,a,1\n", [], "only one label occurs"),
@@ -158,6 +162,140 @@ def test_unreadable_files_end_with_code_2_and_one_line(tmp_path, call, name):
     (tmp_path / "p.parquet").write_bytes(b"not parquet")
     (tmp_path / "p.csv").write_bytes(b"\xff\xfe\x00binary\x81")
     assert_one_line(call("report", name, cwd=tmp_path), "cannot be read")
+
+
+FAULTY = {
+    "a long row": (f"{NUMBERS}1,0,a,1,9\n", "p.csv: line 4: cannot be read: it has 5 fields, and the header has 4."),
+    "ids": (
+        "actual,predicted,model,fold\n" + "".join(f"{i},{i},a,1\n" for i in range(2_000)),
+        "p.csv: column 'predicted' holds 2,000 different values in 2,000 rows, as ids or scores do.",
+    ),
+    "a label that steers the terminal": (f"{HEADER}\n\x1b[2J,x,a,1\n\x1b[2J,x,a,1\n", "needs a positive class"),
+}
+
+
+@pytest.mark.parametrize(("content", "words"), FAULTY.values(), ids=FAULTY)
+def test_faults_of_files_end_with_code_2_and_one_line(tmp_path, call, content, words):
+    (tmp_path / "p.csv").write_text(content)
+    done = call("summary", "p.csv", "--metrics", "recall", cwd=tmp_path)
+    assert_one_line(done, words)
+    assert done.stderr.strip().isprintable()
+
+
+def test_too_little_memory_ends_with_code_2_and_one_line(tmp_path, call, monkeypatch):
+    def exhausted(*_):
+        raise MemoryError("Unable to allocate 7 TiB.")
+
+    monkeypatch.setattr("bayesperf.reports.files.read", exhausted)
+    (tmp_path / "p.csv").write_text(NUMBERS)
+    assert_one_line(call("summary", "p.csv", cwd=tmp_path), "memory is not enough. Unable to allocate 7 TiB.")
+
+
+def test_nothing_that_users_wrote_steers_the_terminal(tmp_path, call):
+    evil = ["[red]a[/red]", "\x1b[31mb", "c\u202e", '"d\ne"', '"f\r"']
+    rows = "".join(f"{label},{label},{name},{site}\n" for label in evil for name in evil for site in evil[:2])
+    (tmp_path / "p.csv").write_bytes(f"actual,predicted,model,[b]\x1b[0m\n{rows}".encode())
+    options = ["--by", "model", "--by", "[b]\x1b[0m", "--metrics", "accuracy"]
+    for command in ("summary", "compare"):
+        required = ["--require", "accuracy>=0.5"] if command == "summary" else []
+        done = call(command, "p.csv", *options, *required, cwd=tmp_path)
+        assert (done.stderr, done.returncode) == ("", 0)
+        assert done.stdout.replace("\n", "").isprintable()
+        text = "".join(done.stdout.split())
+        for shown in (r"[red]a[/red]", r"\x1b[31mb", r"c\u202e", r"d\ne", r"f\r", r"[b]\x1b[0m"):
+            assert shown in text
+
+
+def test_labels_that_differ_by_blanks_are_said_once(tmp_path, call):
+    (tmp_path / "p.csv").write_text("actual,predicted,id,model\ncat,cat ,1,a\ndog,dog,2,a\ncat,cat,1,b\ndog,dog,2,b\n")
+    options = ["--by", "model", "--id", "id", "--metric", "accuracy"]
+    done = call("compare", "p.csv", *options, cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.count("\n") == 1
+    assert "warning: column 'actual' and column 'predicted': 'cat' and 'cat ' differ by blanks only" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """Predictions of 120 systems; system s is right in s of 120 examples."""
+    path = tmp_path_factory.mktemp("many")
+    right = np.tri(121, 120, -1, dtype=int)[1:]
+    frame = pd.DataFrame(right).stack().rename_axis(["model", "example"]).rename("predicted").reset_index()
+    frame["actual"] = 1
+    frame.loc[frame["example"] == 0, ["actual", "predicted"]] = 0
+    frame.to_csv(path / "many.csv", index=False)
+    return path
+
+
+def test_many_systems_are_announced_and_the_best_can_be_had_alone(many, call):
+    done = call("summary", "many.csv", "--by", "model", "--metrics", "accuracy,error_rate", "--json", cwd=many)
+    assert done.stderr == (
+        "bayesperf: 120 combinations of model: every metric has a row for each. For the best alone: --top 10.\n"
+    )
+    every = pd.DataFrame(json.loads(done.stdout)["summary"])
+    for metrics in ("accuracy,error_rate", "error_rate"):
+        done = call("summary", "many.csv", "--by", "model", "--metrics", metrics, "--top", "3", "--json", cwd=many)
+        document = json.loads(done.stdout)
+        best = pd.DataFrame(document["summary"])
+        assert done.stderr == ""
+        assert best["model"].unique().tolist() == [117, 118, 119]
+        words = "greatest" if metrics.startswith("acc") else "least"
+        assert f"Shown are the 3 of 120 systems ('model') of {words} mean" in document["selection"]
+        # Figures are those of all systems' table.
+        expected = every[every["metric"].isin(metrics.split(",")) & every["model"].isin([117, 118, 119])]
+        assert best["mean"].tolist() == pytest.approx(expected["mean"].tolist())
+
+
+def test_the_best_alone_are_compared_and_reported(many, call):
+    options = ["--by", "model", "--id", "example", "--metrics", "accuracy", "--top", "2"]
+    done = call("compare", "many.csv", *options, cwd=many)
+    assert "Chosen as the best of many, they look better than they are." in " ".join(done.stdout.split())
+    assert "│ 118 │" in " ".join(done.stdout.split())
+    call("report", "many.csv", *options, "--score", "predicted", cwd=many)
+    page = (many / "report.html").read_text()
+    assert "Shown are the 2 of 120 systems" in page
+    assert ">117<" not in page
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--top", "3"], "--top: name the column that tells systems apart, as --by model."),
+        (["--top", "3", "--by", "fold"], "--top: name the column that tells systems apart"),
+        (["--top", "1", "--by", "model", "--metrics", "prevalence"], "--top: systems cannot be ordered by prevalence."),
+    ],
+)
+def test_a_choice_of_the_best_that_is_none_ends_with_code_2_and_one_line(tmp_path, call, options, words):
+    (tmp_path / "p.csv").write_text(SYSTEMS)
+    assert_one_line(call("summary", "p.csv", *options, cwd=tmp_path), words)
+
+
+def test_more_systems_than_can_be_compared_end_with_code_2_and_one_line(tmp_path, call):
+    rows = "".join(f"1,1,{i}\n0,0,{i}\n" for i in range(1_001))
+    (tmp_path / "p.csv").write_text(f"actual,predicted,model\n{rows}")
+    done = call("compare", "p.csv", "--by", "model", "--metrics", "accuracy", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(
+        "bayesperf: --by model: 1,001 systems are 500,500 pairs, too many to"
+    )
+
+
+@pytest.mark.parametrize("spelling", ["p.csv", "./p.csv", "folder/../p.csv", "link.csv", "hard.csv"])
+def test_a_report_never_overwrites_the_predictions(tmp_path, call, spelling):
+    (tmp_path / "p.csv").write_text(NUMBERS)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.csv").symlink_to("p.csv")
+    (tmp_path / "hard.csv").hardlink_to(tmp_path / "p.csv")
+    assert_one_line(call("report", "p.csv", "-o", spelling, cwd=tmp_path), "it is the file of predictions, p.csv.")
+    assert (tmp_path / "p.csv").read_text() == NUMBERS
+
+
+def test_help_and_mistakes_do_not_load_the_reader():
+    program = (
+        "import sys\nfrom bayesperf.reports import cli\nsys.argv = ['bayesperf', '--help']\n"
+        "try:\n    cli.main()\nexcept SystemExit:\n    pass\nassert not {'duckdb', 'pandas'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
 
 
 def test_a_page_that_cannot_be_written_ends_with_code_2_and_one_line(tmp_path):
@@ -289,8 +427,11 @@ INCOMPARABLE = {
     "no column of systems": ([], "--by: to compare systems, name the column that tells them apart."),
     "folds alone": (["--by", "fold"], "--by: to compare systems, name the column"),
     "one system": (["--by", "only"], "--by only: there is one system, z, and nothing to compare it with."),
-    "missing column": (["--by", "system"], "no column 'system' in the frame; its columns are 'actual'"),
-    "missing ids": (["--by", "model", "--id", "case"], "--id case: no such column in the file."),
+    "missing column": (
+        ["--by", "system"],
+        "p.csv: no column 'system', for --by; its columns are 'actual', 'predicted',",
+    ),
+    "missing ids": (["--by", "model", "--id", "case"], "p.csv: no column 'case', for --id; its columns are"),
     "ids twice": (["--by", "model", "--id", "only"], "--id only: 'z' occurs twice for model 'a' (and 1 more"),
     "ids that do not match": (
         ["--by", "model", "--id", "row"],
@@ -402,7 +543,7 @@ SCORED = """actual,predicted,s,part,model,id
 """
 SPLIT = ["--score", "s", "--split", "part"]
 BAD_SCORES = {
-    "missing column": (SCORED, ["--score", "x"], "--score x: no such column in the file."),
+    "missing column": (SCORED, ["--score", "x"], "p.csv: no column 'x', for --score; its columns are"),
     "missing": (SCORED.replace("0.9", ""), ["--score", "s"], "--score s: 1 of 8 missing. Leave those rows out."),
     "missing where thresholds are chosen": (SCORED.replace("0.3", ""), SPLIT, "--score s: 1 of 4 missing."),
     "infinite": (SCORED.replace("0.9", "inf"), ["--score", "s"], "--score s: 1 of 8 infinite. Put numbers beyond"),
@@ -417,7 +558,7 @@ BAD_SCORES = {
         "--score s: test, b must hold examples of the classes 0, 1; it holds 1.",
     ),
     "a split without scores": (SCORED, ["--split", "part"], "--split: thresholds are chosen on scores. Name their col"),
-    "no column of the split": (SCORED, ["--score", "s", "--split", "set"], "--split set: no such column in the file."),
+    "no column of the split": (SCORED, ["--score", "s", "--split", "set"], "p.csv: no column 'set', for --split; its"),
     "one value": (SCORED.replace("dev", "test"), SPLIT, "--split part: it must hold two values, 'test' for the"),
     "three values": (SCORED.replace("dev,b", "train,b"), SPLIT, "thresholds on; it holds 'dev', 'test', 'train'."),
     "no test": (SCORED.replace("test", "eval"), SPLIT, "it must hold two values, 'test' for the examples to judge by"),

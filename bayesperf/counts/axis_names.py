@@ -1,0 +1,58 @@
+"""Names of the axes of a labelled table: which axis holds the actual labels, and which the predicted ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+
+# Words that say what an axis holds; the weak ones say it only if none of the others is there: "predicted label".
+_WORDS = {
+    "predicted": "predicted prediction predictions predict pred preds hat yhat ypred forecast estimated output",
+    "actual": "actual actuals true truth ytrue reference references ref gold",
+}
+_WEAK_WORDS = {"actual": "label labels target targets observed test ytest y"}
+# What pandas calls the axes of a cross-tabulation of columns without names.
+_NAMELESS = (None, "row_0", "col_0")
+
+
+def axis_role(name: Hashable) -> str | None:
+    """Return what the name of an axis says that it holds: "actual", "predicted", or None if it does not say.
+
+    Examples
+    --------
+    >>> [axis_role(name) for name in ("y_true", "Predicted label", "species")]
+    ['actual', 'predicted', None]
+    """
+    if not isinstance(name, str):
+        return None
+    words = set(re.findall("[a-z]+", name.lower()))
+    for table in (_WORDS, _WEAK_WORDS):
+        roles = [role for role, known in table.items() if words & set(known.split())]
+        if roles:
+            return roles[0] if len(roles) == 1 else None
+    return None
+
+
+def is_transposed(rows: Sequence[Hashable], columns: Sequence[Hashable]) -> bool:
+    """Return whether a table holds predicted labels in its rows, by the names of its axes; nameless rows are actual.
+
+    Parameters
+    ----------
+    rows, columns : sequence of label
+        Names of the levels of the rows' and of the columns' axis.
+
+    Raises
+    ------
+    ValueError
+        If names are there but do not tell which axis is which.
+    """
+    if all(name in _NAMELESS for name in (*rows, *columns)):
+        return False
+    roles = [axis_role(names[0]) if len(names) == 1 else None for names in (rows, columns)]
+    if not any(roles) or roles[0] == roles[1]:
+        named = " and ".join(", ".join(map(repr, names)) for names in (rows, columns))
+        raise ValueError(
+            f"table: rows and columns are called {named}: which are the actual labels? Say so, as "
+            "table.rename_axis(index='actual', columns='predicted')."
+        )
+    return roles[0] == "predicted" or roles[1] == "actual"

@@ -1,0 +1,77 @@
+"""Many systems or groups: what is said before they are printed, and how the best are chosen."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesperf import metrics
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.reports.settings import FOLD, Settings
+
+# More than these are announced.
+_MANY_SYSTEMS = 100
+_MANY_GROUPS = 10_000
+# More systems than this are not compared pair by pair.
+_MOST_COMPARED = 1_000
+
+
+def best_systems(counts: ConfusionMatrix, settings: Settings) -> tuple[ConfusionMatrix, str]:
+    """Return the systems of greatest posterior mean, or least if less is better, and what is said of the choice.
+
+    Systems are those of the first --by column, judged by the first metric, all other leading dims pooled.
+
+    Raises
+    ------
+    ValueError
+        If no column tells systems apart, or neither direction of the metric is better.
+    """
+    system, top = settings.system, settings.top
+    if system is None or top is None:
+        raise ValueError("--top: name the column that tells systems apart, as --by model.")
+    post = posterior(
+        counts.sum([str(dim) for dim in counts.dims if dim != system]), settings.prior, random_seed=settings.seed
+    )
+    metric = metrics.get((settings.metrics or post.default_metrics())[0])
+    if metric.greater_is_better is None or metric.average == "per_class":
+        raise ValueError(
+            f"--top: systems cannot be ordered by {metric.name}. Put another first, as --metrics accuracy."
+        )
+    order = np.argsort(post[metric.name].mean().values * (-1 if metric.greater_is_better else 1), kind="stable")
+    if len(order) <= top:
+        return counts, ""
+    words = "greatest" if metric.greater_is_better else "least"
+    said = (
+        f"Shown are the {top:,} of {len(order):,} systems ({system!r}) of {words} mean {metric.title}. Chosen as the "
+        "best of many, they look better than they are."
+    )
+    return counts.sel(**{system: counts.counts[system].values[np.sort(order[:top])].tolist()}), said
+
+
+def announcement(counts: ConfusionMatrix, settings: Settings) -> str:
+    """Return how much will be printed, if it is much, and how to have less of it; else nothing."""
+    groups = int(np.prod(counts.counts.shape[:-2]))
+    systems = groups // counts.counts.sizes.get(FOLD, 1)
+    if systems <= _MANY_SYSTEMS and groups <= _MANY_GROUPS:
+        return ""
+    folds = f", {groups:,} with the folds" if groups > systems else ""
+    return (
+        f"{systems:,} combinations of {', '.join(name for name in settings.by if name != FOLD)}{folds}: every metric "
+        "has a row for each. For the best alone: --top 10."
+    )
+
+
+def refuse_many(counts: ConfusionMatrix, settings: Settings) -> None:
+    """Refuse to compare more systems than their pairs can be held.
+
+    Raises
+    ------
+    ValueError
+        If there are more than 1,000 systems.
+    """
+    systems = counts.counts.sizes[settings.system] if settings.system else 1
+    if systems > _MOST_COMPARED:
+        raise ValueError(
+            f"--by {settings.system}: {systems:,} systems are {systems * (systems - 1) // 2:,} pairs, too many to "
+            "compare. Take the best alone, as --top 10."
+        )
