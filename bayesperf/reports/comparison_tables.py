@@ -96,7 +96,9 @@ def compare_systems(
 def _compare_by(
     name: str, pooled: Posterior, paired: ConfusionMatrix | None, options: dict[str, Any]
 ) -> MetricComparison:
-    comparison = compare(pooled if paired is None else paired, metric=name, **options)
+    # Whether systems are taken for independent is said beside the table.
+    whole = {"a": pooled, "independent": True} if paired is None else {"a": paired}
+    comparison = compare(**whole, metric=name, **options)
     beaten = {}
     for rule in RULES if comparison.greater_is_better is not None else ():
         try:

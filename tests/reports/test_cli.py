@@ -204,13 +204,13 @@ def test_compare_prints_a_row_a_pair_and_how_each_system_stands(folder):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     text = " ".join(done.stdout.split())
-    found = bp.compare(bp.posterior(cancer()), metric="f1", rope=0.01)
+    found = bp.compare(bp.posterior(cancer()), metric="f1", rope=0.01, independent=True)
     pair = {"model": "decision_tree", "model_other": "naive_bayes"}
     shares = [found.prob_greater.sel(pair), *found.prob_rope.sel(pair).values]
     row = f"│ decision_tree │ −0.015 │ {' │ '.join(f'{share:.3f}' for share in shares)} │"
     low, high = found.difference.hdi().sel(pair="decision_tree − naive_bayes").values
     best = found.prob_best.sel(model="naive_bayes").item()
-    precise = bp.compare(bp.posterior(cancer()), metric="precision").prob_best.sel(model="decision_tree").item()
+    precise = bp.compare(bp.posterior(cancer()), metric="precision", independent=True).prob_best.sel(model="decision_tree").item()
     for words in (
         "Is one better? f1 (more is better)",
         row,
@@ -234,7 +234,7 @@ def test_comparisons_in_json_are_the_librarys_figures(folder, call, paired):
     document = json.loads(done.stdout)
     counts = cancer(example=bp.datasets.load("breast_cancer")["example"]) if paired else cancer()
     post = bp.posterior(counts, "jeffreys", random_seed=3)
-    compared, options = (counts, {"prior": "jeffreys", "random_seed": 3}) if paired else (post, {})
+    compared, options = (counts, {"prior": "jeffreys", "random_seed": 3}) if paired else (post, {"independent": True})
     assert document["paired"] is paired
     assert document["comparison"]["prior"].endswith("same examples" if paired else "independent systems")
     differences, standing = pd.DataFrame(document["differences"]), pd.DataFrame(document["standing"])
@@ -256,7 +256,7 @@ def test_the_reports_json_holds_its_comparisons(folder, call):
     options = "--by model --pos-label malignant --metrics recall --rope 0.01 -o page.html --json"
     document = json.loads(call("report", "cancer.csv", *options.split(), cwd=folder).stdout)
     assert {row["metric"] for row in document["summary"]} == {"recall"}
-    found = bp.compare(bp.posterior(cancer()), metric="recall", rope=0.01).summary()
+    found = bp.compare(bp.posterior(cancer()), metric="recall", rope=0.01, independent=True).summary()
     assert [row["inside"] for row in document["differences"]] == pytest.approx(list(found["inside"]))
     assert "Is one better than another?" in (folder / "page.html").read_text()
 
