@@ -22,6 +22,9 @@ from bayesperf.reports.scores import ScoredSystems
 from bayesperf.reports.settings import FILE, FOLD, Requirement, Settings
 from bayesperf.reports.split_column import scored_systems, split_rows
 
+# What columns are called that say which example a row is of.
+_EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
+
 
 @dataclass(frozen=True)
 class Analysis:
@@ -41,6 +44,8 @@ class Analysis:
         Curves and areas of the systems' scores, if there are scores.
     paired : ConfusionMatrix or None
         Counts of the systems matched example by example, if a column identifies the examples.
+    repeats : str
+        A sentence on rows of one system that repeat an example; empty if none is known to.
     """
 
     counts: ConfusionMatrix
@@ -50,6 +55,7 @@ class Analysis:
     requirements: tuple[Requirement, ...] = ()
     scores: ScoredSystems | None = None
     paired: ConfusionMatrix | None = None
+    repeats: str = ""
 
     @cached_property
     def metric_names(self) -> list[str]:
@@ -169,7 +175,22 @@ def analyse(frame: pd.DataFrame, settings: Settings) -> Analysis:
         check_systems(counts, settings)
     paired = _paired(frame, pooled, settings) if settings.id is not None else None
     scores = scored_systems(frame, dev, [name for name in by if name != FOLD], counts, settings)
-    return Analysis(counts, settings, posterior(pooled, **options), folds, requirements, scores, paired)
+    repeats = about_repeats(frame, settings)
+    return Analysis(counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, repeats)
+
+
+def about_repeats(frame: pd.DataFrame, settings: Settings) -> str:
+    """Return a sentence on rows of one system that repeat an example; empty if no column shows that they do."""
+    named = [settings.id] if settings.id else [name for name in frame if str(name).lower() in _EXAMPLE_COLUMNS]
+    systems = [name for name in settings.by if name != FOLD]
+    for column in named:
+        if column not in systems and (again := int(frame.duplicated([column, *systems]).sum())):
+            return (
+                f"Column {column!r} repeats: {again:,} of {len(frame):,} rows are of an example that another row is of, "
+                "and count here as if they were of others, so intervals are too narrow. If several systems judged "
+                "them, name the column that tells these apart: --by COLUMN."
+            )
+    return ""
 
 
 def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:

@@ -72,7 +72,7 @@ def render(analysis: Analysis, command: str) -> str:
         thresholds=html_scores.over_thresholds(scores) if scores else None,
         expected=html_scores.expected(scores) if scores and scores.split else None,
         probability=percentage(settings.ci_prob),
-        caption=caption(analysis.summary.attrs),
+        caption=f"{caption(analysis.summary.attrs)} {analysis.repeats}".strip(),
         prior=analysis.pooled.prior_text,
         command=command,
         versions={"Python": python_version()} | {name: version(name) for name in _PACKAGES},

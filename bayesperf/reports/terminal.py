@@ -58,6 +58,8 @@ def print_tables(analysis: Analysis, console: Console) -> None:
         table.add_row(*map(Text, cells))
     console.print(table)
     console.print(Text(f"{caption(summary.attrs)}{_monte_carlo(summary)}"))
+    if analysis.repeats:
+        console.print(Text(analysis.repeats))
     if analysis.requirements:
         console.print()
         console.print(_requirements(analysis))

@@ -225,6 +225,20 @@ def test_compare_prints_a_row_a_pair_and_how_each_system_stands(folder):
         assert words in text
 
 
+def test_rows_that_repeat_an_example_are_remarked_on(folder, call):
+    options = ["--pos-label", "malignant", "--metrics", "recall"]
+    frame = bp.datasets.load("breast_cancer")
+    again = len(frame) - frame["example"].nunique()
+    words = f"Column 'example' repeats: {again:,} of {len(frame):,} rows are of an example that another row is of"
+    for by in ([], ["--by", "fold"]):
+        printed = " ".join(call("summary", "cancer.csv", *options, *by, cwd=folder).stdout.split())
+        assert words in printed
+        assert "--by COLUMN" in printed
+    assert "repeats" not in call("summary", "cancer.csv", *options, "--by", "model", cwd=folder).stdout
+    call("report", "cancer.csv", *options, "-o", "page.html", cwd=folder)
+    assert "Column &#39;example&#39; repeats" in (folder / "page.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("paired", [True, False])
 def test_comparisons_in_json_are_the_librarys_figures(folder, call, paired):
     options = ["--by", "model", "--pos-label", "malignant", "--metric", "f1", "--metric", "fpr,prevalence"]
