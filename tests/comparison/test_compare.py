@@ -6,6 +6,7 @@ import pytest
 import xarray as xr
 
 import bayesperf as bp
+from bayesperf.core.words import BEST_OF_MANY
 from tests.shared.systems import CM, SYSTEMS, A, B, N, compared, counts, paired, three
 
 # ── Two systems against draws of our own ──
@@ -364,6 +365,15 @@ def test_repr_and_html():
     attrs = found.summary(0.8, "eti").attrs
     assert (attrs["ci_prob"], attrs["ci_kind"]) == (0.8, "eti")
     assert attrs["prior"] == "flat Dirichlet (1 in each of 4 cells, total weight 4); independent systems"
+
+
+def test_beside_the_best_of_many_it_says_what_that_is_worth():
+    many = bp.compare(bp.posterior(SYSTEMS, "flat"), metric="recall")
+    assert many.prob_best.attrs["note"] == many.ranks.attrs["note"] == BEST_OF_MANY
+    assert repr(many.summary()).endswith(BEST_OF_MANY)
+    two = compared(A, B, "recall")
+    assert "note" not in two.prob_best.attrs
+    assert BEST_OF_MANY not in repr(two.summary())
 
 
 def test_summary_columns():

@@ -10,6 +10,7 @@ from matplotlib.colors import to_rgb
 
 import bayesperf as bp
 from bayesperf import plots
+from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.draws import Draws
 from bayesperf.plots.densities import curves
 from bayesperf.plots.style import shorten
@@ -185,6 +186,14 @@ def test_figures_of_very_many_systems_hold_no_text():
     assert len(ticks(axes)) == 50
     assert max(figure.get_size_inches()) < 12
     assert all(label.get_fontsize() >= 5.5 for label in axes.get_yticklabels())
+
+
+def test_the_best_of_many_comes_with_a_remark():
+    found = bp.compare(FIVE, metric="f1", independent=True)
+    for figure in (plots.ranks(found), found.plot()):
+        assert " ".join(figure.get_supxlabel().split()) == BEST_OF_MANY
+    assert plots.prob_matrix(found).get_supxlabel() == ""
+    assert plots.ranks(bp.compare(TWO, metric="f1", independent=True)).get_supxlabel() == ""
 
 
 def test_two_given_systems_are_no_matrix():

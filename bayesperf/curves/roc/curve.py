@@ -235,7 +235,8 @@ class Curve:
         """Return the threshold that a target asks for, and the rates at it, with the uncertainty of all three.
 
         Give one target. In every drawn curve the threshold is chosen anew among the scores, so that the threshold is as
-        uncertain as it is. (Of a threshold that is fixed already the rates are those of
+        uncertain as it is. Both rates are still of the examples that choose, and so look better than they are;
+        `bayesperf.epc` has other examples choose. (Of a threshold that is fixed already the rates are those of
         ``posterior(ConfusionMatrix.from_scores(…))``.)
 
         Parameters
