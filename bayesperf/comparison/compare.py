@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -236,10 +235,14 @@ def compare_predictions(
             "together, which is not supported. compare(a, ...) says which is better."
         )
     first = _posterior("a", a)
+
+    def predict(post: Posterior) -> Posterior:
+        return post.predict(n, draws, seed)
+
     if b is not None:
         second = _posterior("b", b)
-        return _apart(first, second, metric, dim, rope, draws, seed, independent, lambda post: post.predict(n, draws, seed))
-    return _along(first, metric, dim, rope, draws, independent, lambda post: post.predict(n, draws, seed))
+        return _apart(first, second, metric, dim, rope, draws, seed, independent, predict)
+    return _along(first, metric, dim, rope, draws, independent, predict)
 
 
 def _named(metric: str | Metric | None) -> str | Metric:

@@ -209,8 +209,8 @@ class Comparison:
         table = _inserted(table, "method", {name: values.values.ravel() for name, values in figures.items()})
         summary = Summary(table)
         estimand = f"{self.difference.estimand}, a − b (region of practical equivalence ±{self.rope:g})"
-        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": estimand, "prior": self.basis}
-        summary.attrs |= self._note
+        basis = {"estimand": estimand, "prior": self.basis, **self._note}
+        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, **basis}
         return summary
 
     def plot(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:

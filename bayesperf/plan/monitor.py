@@ -99,8 +99,8 @@ def monitor(
 
     What stopping early changes is the frequency of errors for *one* system whose metric is fixed. Of systems with
     recall exactly 0.7, seen in 20 batches of 10 positives, 5 % have P(recall > 0.7) ≥ .95 at the end; but after one
-    batch or another 19 % have it (flat prior; 21 % with Jeffreys'). The result and its figure say so. Where such errors must be bounded, fix the number of looks beforehand or
-    ask for more confidence.
+    batch or another 19 % have it (flat prior; 21 % with Jeffreys'). The result and its figure say so. Where such errors
+    must be bounded, fix the number of looks beforehand or ask for more confidence.
 
     Examples
     --------

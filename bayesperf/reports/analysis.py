@@ -186,8 +186,8 @@ def about_repeats(frame: pd.DataFrame, settings: Settings) -> str:
     for column in named:
         if column not in systems and (again := int(frame.duplicated([column, *systems]).sum())):
             return (
-                f"Column {column!r} repeats: {again:,} of {len(frame):,} rows are of an example that another row is of, "
-                "and count here as if they were of others, so intervals are too narrow. If several systems judged "
+                f"Column {column!r} repeats: {again:,} of {len(frame):,} rows are of an example that another row is "
+                "of, and count here as if they were of others, so intervals are too narrow. If several systems judged "
                 "them, name the column that tells these apart: --by COLUMN."
             )
     return ""

@@ -26,6 +26,9 @@ from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo
 from bayesperf.studies.random_states import with_random_state
 from bayesperf.studies.run import run
 
+# Pseudo-counts that are none in effect, but leave no distribution improper.
+_NEARLY_NONE = 1e-9
+
 
 def repeated_splits(
     estimator: Any,
@@ -140,7 +143,7 @@ def repeated_splits(
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Any]:
         first, second = _two_tests(estimator, X, y, {"labels": classes, "pos_label": pos_label}, rng)
-        cells = cell_draws(first, resolved_prior, draws, rng)
+        cells = cell_draws(first, _limit(resolved_prior, first), draws, rng)
         intervals = [
             _intervals(metric, metric.evaluate(cells, position), levels, ci_kind) for metric in resolved_metrics
         ]
@@ -150,6 +153,12 @@ def repeated_splits(
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     return _summary(results, classes.tolist(), settings)
+
+
+def _limit(prior: priors.Prior, cm: ConfusionMatrix) -> priors.Prior:
+    """Return a prior by which cells with neither examples nor pseudo-counts stay empty in all draws."""
+    alpha = prior.concentration(cm)
+    return priors.dirichlet(alpha.clip(_NEARLY_NONE)) if (cm.counts + alpha == 0).any() else prior
 
 
 def _summary(results: Mapping[str, Array], labels: list[Any], settings: Mapping[str, Any]) -> xr.Dataset:

@@ -68,7 +68,9 @@ def test_a_sampler_s_draws_against_the_closed_form():
     tree = bp.posterior(B).to_datatree(["recall"], draws=5000, chains=4)
     for sides in ((bp.posterior(A), tree), (tree, bp.posterior(A))):
         found = bp.compare(*sides, "recall", independent=True)
-        exact = bp.compare(*(bp.posterior(cm) for cm in ((A, B) if sides[1] is tree else (B, A))), "recall", independent=True)
+        exact = bp.compare(
+            *(bp.posterior(cm) for cm in ((A, B) if sides[1] is tree else (B, A))), "recall", independent=True
+        )
         error = found.prob_greater.attrs["mcse"]
         assert 0 < error < 0.004
         assert found.prob_greater.item() == pytest.approx(exact.prob_greater.item(), abs=4 * error)

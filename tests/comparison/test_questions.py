@@ -52,7 +52,9 @@ def test_direction():
     np.testing.assert_allclose(ranks, [[better, 1 - better], [1 - better, better]])
     # To choose the better system may lose little, the worse one a lot.
     assert found.expected_loss.item() < 1e-3 < 0.1 < compared(bad, good, "fpr").expected_loss.item()
-    both = bp.compare(bp.posterior(counts(tp=[40, 40], fn=[5, 5], fp=[1, 9], tn=[60, 52])), metric="fpr", independent=True)
+    both = bp.compare(
+        bp.posterior(counts(tp=[40, 40], fn=[5, 5], fp=[1, 9], tn=[60, 52])), metric="fpr", independent=True
+    )
     assert both.prob_better.sel(model="A", model_other="B").item() == pytest.approx(found.prob_better.item(), abs=1e-9)
     assert both.prob_best.sel(model="A").item() == pytest.approx(found.prob_better.item(), abs=0.005)
 
@@ -213,14 +215,20 @@ def test_undefined_predictions_are_left_out_and_stated():
     assert found.ranks.attrs["undefined"] == pytest.approx(missing)
     assert "undefined" not in bp.compare(bp.posterior(rare), metric="recall", independent=True).summary()
     assert np.isfinite(found.expected_loss).all()
-    nothing = bp.compare_predictions(bp.posterior(rare), metric="recall", n=10, draws=20_000, random_seed=1, independent=True)
+    nothing = bp.compare_predictions(
+        bp.posterior(rare), metric="recall", n=10, draws=20_000, random_seed=1, independent=True
+    )
     assert nothing.prob_greater.values.tolist() != found.prob_greater.values.tolist()
 
 
 def test_prediction_sizes():
     a, b = bp.posterior(A), bp.posterior(B)
-    small, large = (bp.compare_predictions(a, b, "recall", n=n, independent=True).difference.sd().item() for n in (20, 2000))
+    small, large = (
+        bp.compare_predictions(a, b, "recall", n=n, independent=True).difference.sd().item() for n in (20, 2000)
+    )
     known = bp.compare(a, b, "recall", independent=True).difference.sd().item()
     assert small > large > known
     assert large == pytest.approx(known, rel=0.1)
-    assert "of 20 examples" in bp.compare_predictions(a, b, "recall", n=20, independent=True).summary().attrs["estimand"]
+    assert (
+        "of 20 examples" in bp.compare_predictions(a, b, "recall", n=20, independent=True).summary().attrs["estimand"]
+    )

@@ -74,7 +74,9 @@ def test_what_stopping_early_does():
     # And what was simulated is what the function computes.
     one = rng.binomial(10, 0.7, 20)
     batches = xr.DataArray(one, {"step": np.arange(20)}, "step")
-    data = bp.monitor(bp.ConfusionMatrix.from_counts(tp=batches, fn=10 - batches, fp=0, tn=0), 0.7, prior="flat").dataset
+    data = bp.monitor(
+        bp.ConfusionMatrix.from_counts(tp=batches, fn=10 - batches, fp=0, tn=0), 0.7, prior="flat"
+    ).dataset
     found = one.cumsum()
     np.testing.assert_allclose(data["prob_met"], special.betaincc(1 + found, 1 + data["examples"] - found, 0.7))
 

@@ -229,6 +229,14 @@ def test_files_are_written_whole_or_not_at_all(name, tmp_path, monkeypatch):
     same(one_study(tmp_path), one_study(None))
 
 
+def load(path):
+    """Return what is said of a file, and what is in it."""
+    try:
+        return "", running._load(path)
+    except ValueError as error:
+        return str(error), None
+
+
 def test_a_file_with_any_byte_changed_is_named_or_says_the_same(tmp_path):
     path = tmp_path / "000001.npz"
     running._save(path, {"intervals": np.arange(6.0).reshape(3, 2)})
@@ -236,12 +244,12 @@ def test_a_file_with_any_byte_changed_is_named_or_says_the_same(tmp_path):
     for place in range(len(whole)):
         for bits in (1, 128):
             path.write_bytes(whole[:place] + bytes([whole[place] ^ bits]) + whole[place + 1 :])
-            try:
-                loaded = running._load(path)
-            except ValueError as error:
-                assert re.fullmatch(r"folder: .*000001\.npz is damaged \((?s:.+)\)\. Remove that file: .*", str(error))
-            else:
-                np.testing.assert_array_equal(loaded.get("intervals", np.arange(6.0).reshape(3, 2)), [[0, 1], [2, 3], [4, 5]])
+            said, loaded = load(path)
+            if loaded is None:
+                assert re.fullmatch(r"folder: .*000001\.npz is damaged \((?s:.+)\)\. Remove that file: .*", said)
+            # Without its array it is unlike the files of the other simulations.
+            elif loaded:
+                np.testing.assert_array_equal(loaded["intervals"], np.arange(6.0).reshape(3, 2))
 
 
 def failing_at(index, error):

@@ -105,8 +105,8 @@ def roc_auc(
 
     Of scores that separate the classes the smoothed bootstrap has areas of about 1 − 1/(2n + 2) − 1/(2m + 2), n and m
     of either class. With 10 of either, and such data sets among the others, its 95 % highest-density intervals cover
-    an area of .95 in 92 % of data sets and one of .99 in all (unsmoothed 73 and 38 %), equal-tailed ones in 97 and 71 %.
-    An area of .999 both miss: without an assumption ten examples cannot tell it from .99 ("binormal" makes one).
+    an area of .95 in 92 % of data sets and one of .99 in all (unsmoothed 73 and 38 %), equal-tailed ones in 97 and
+    71 %. An area of .999 both miss: without an assumption ten examples cannot tell it from .99 ("binormal" makes one).
 
     Examples
     --------

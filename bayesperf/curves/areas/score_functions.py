@@ -72,8 +72,8 @@ def _average_precision(y: Array, score: Array) -> Weighted:
     if (count := int(y.sum())) < ENOUGH_POSITIVES:
         warnings.warn(
             f"y_score: there {'is 1 positive' if count == 1 else f'are {count} positives'}, and by fewer than "
-            f"{ENOUGH_POSITIVES} the average precision is hardly known: its mean may be far off, and its 95 % intervals "
-            "cover in as few as 90 % of data sets.",
+            f"{ENOUGH_POSITIVES} the average precision is hardly known: its mean may be far off, and its 95 % "
+            "intervals cover in as few as 90 % of data sets.",
             stacklevel=5,
         )
     positive, negative = (np.flatnonzero(y == label)[np.argsort(-score[y == label], kind="stable")] for label in (1, 0))

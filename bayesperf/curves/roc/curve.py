@@ -177,7 +177,8 @@ class Curve:
         """Distribution of the area under the curve: AUC, or average precision.
 
         By the Bayesian bootstrap, as `bayesperf.roc_auc` and `bayesperf.weighted_score` ("average_precision") have it
-        (their notes say how often its intervals cover, and what few positives do), also where the band is by "beta", which says nothing of how thresholds belong together; or binormal.
+        (their notes say how often its intervals cover, and what few positives do), also where the band is by "beta",
+        which says nothing of how thresholds belong together; or binormal.
 
         Raises
         ------
@@ -379,8 +380,8 @@ def precision_recall_curve(
     """Return the precision–recall curve: precision over recall, as the threshold falls.
 
     Between two points the counts change evenly, and precision not along a straight line: the band does so (Davis &
-    Goadrich 2006). The area is the average precision, smoothed as in `bayesperf.weighted_score`. In the draws the share of positives varies as the
-    examples let it: Beta(positives, negatives).
+    Goadrich 2006). The area is the average precision, smoothed as in `bayesperf.weighted_score`. In the draws the share
+    of positives varies as the examples let it: Beta(positives, negatives).
 
     Parameters
     ----------
