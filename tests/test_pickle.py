@@ -78,9 +78,9 @@ KINDS = {
         for name in ("recall", "f1", "f2", "balanced_accuracy", "diagnostic_odds_ratio", "mcc", "recall_per_class")
     },
     "average over folds": (lambda: bp.average_folds(bp.posterior(FOLDS), "recall", draws=100), draws),
-    "comparison of many": (lambda: bp.compare(posterior(), metric="recall"), of_comparison),
+    "comparison of many": (lambda: bp.compare(posterior(), metric="recall", independent=True), of_comparison),
     "comparison of two": (
-        lambda: bp.compare(bp.posterior(CM), bp.posterior(CM), "f1"),
+        lambda: bp.compare(bp.posterior(CM), bp.posterior(CM), "f1", independent=True),
         lambda comparison: (of_comparison(comparison), draws(comparison.ratio)),
     ),
     "comparison on the same examples": (lambda: bp.compare(PAIR, metric="accuracy"), of_comparison),
@@ -90,7 +90,7 @@ KINDS = {
     ),
     "comparison with a rule": (lambda: bp.compare(bp.posterior(CM), "majority", "accuracy"), of_comparison),
     "comparison of predictions": (
-        lambda: bp.compare_predictions(posterior(), metric="recall", n=20, draws=100), of_comparison
+        lambda: bp.compare_predictions(posterior(), metric="recall", n=20, draws=100, independent=True), of_comparison
     ),
     "correlated t-test": (
         lambda: bp.correlated_ttest([0.8, 0.7, 0.75], [0.7, 0.72, 0.7], test_fraction=0.1), of_comparison

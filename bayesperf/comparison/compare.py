@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from bayesperf import prior as priors
@@ -23,6 +24,7 @@ from bayesperf.comparison.system_pair import (
     without_own_coordinates,
 )
 from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.core.warnings import DependenceWarning
 from bayesperf.counts.joint_outcomes import JointOutcomes, same_examples
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -50,6 +52,7 @@ def compare(
     prior: str | priors.Prior | None = None,
     draws: int | None = None,
     random_seed: Any = 0,
+    independent: bool = False,
     **options: Any,
 ) -> Comparison:
     """Compare systems by the difference of a metric, a − b, and the probabilities derived from it.
@@ -77,6 +80,9 @@ def compare(
         the number of draws per chain; 1,000 by default.
     random_seed : int or numpy.random.Generator
         Seed of the draws made for the comparison.
+    independent : bool
+        Whether posteriors are known to be of systems evaluated on different examples, so that nothing is made of class
+        totals that are the same by design.
     **options
         Options of the comparison over several data sets; see `bayesperf.compare_scores`.
 
@@ -95,7 +101,8 @@ def compare(
     Warns
     -----
     DependenceWarning
-        If the posteriors compared are of systems evaluated on the same examples. Comparing their joint counts is more
+        If the posteriors compared are of systems evaluated on the same examples, or seem to be: they have the same
+        number of examples in every class, and `independent` is not set. Comparing their joint counts is more
         informative.
 
     Notes
@@ -131,6 +138,8 @@ def compare(
     counts = isinstance(a, PairedConfusionMatrix | ConfusionMatrix)
     if prior is not None and not counts:
         raise TypeError("prior: it is of counts; posteriors have theirs already. Leave it out.")
+    if independent and (counts or isinstance(a, xr.DataArray)):
+        raise TypeError("independent: it is of posteriors; counts and scores say how systems belong together.")
     if isinstance(a, xr.DataArray):
         if b is not None or metric is not None:
             raise TypeError("scores hold both systems, and a metric already: leave out b and metric.")
@@ -146,10 +155,10 @@ def compare(
         return _of_counts(a, metric, dim, rope, prior, draws, seed)
     first = _posterior("a", a)
     if b is None:
-        return _along(first, metric, dim, rope, draws)
+        return _along(first, metric, dim, rope, draws, independent)
     if isinstance(b, str):
         return _against_rule(first, b, metric, dim, rope, draws)
-    return _apart(first, _posterior("b", b), metric, dim, rope, draws, seed)
+    return _apart(first, _posterior("b", b), metric, dim, rope, draws, seed, independent)
 
 
 def compare_predictions(
@@ -162,6 +171,7 @@ def compare_predictions(
     rope: float = 0.0,
     draws: int = DRAWS,
     random_seed: Any = 0,
+    independent: bool = False,
 ) -> Comparison:
     """Compare the metric that systems will have on new test sets: which will be higher, and by how much.
 
@@ -186,6 +196,8 @@ def compare_predictions(
         Number of new test sets drawn for each system.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
+    independent : bool
+        As in `compare`.
 
     Returns
     -------
@@ -204,16 +216,16 @@ def compare_predictions(
     Warns
     -----
     DependenceWarning
-        If the systems were evaluated on the same examples.
+        As in `compare`.
 
     Examples
     --------
     >>> import bayesperf as bp
     >>> old = bp.posterior(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45))
     >>> new = bp.posterior(bp.ConfusionMatrix.from_counts(tp=44, fn=6, fp=5, tn=45))
-    >>> bp.compare(new, old, "accuracy").prob_greater.round(2).item()
+    >>> bp.compare(new, old, "accuracy", independent=True).prob_greater.round(2).item()
     0.79
-    >>> bp.compare_predictions(new, old, "accuracy").prob_greater.round(2).item()
+    >>> bp.compare_predictions(new, old, "accuracy", independent=True).prob_greater.round(2).item()
     0.71
     """
     rope, metric, seed = checks.rope(rope), _named(metric), checks.seed(random_seed)
@@ -223,10 +235,14 @@ def compare_predictions(
             "together, which is not supported. compare(a, ...) says which is better."
         )
     first = _posterior("a", a)
+
+    def predict(post: Posterior) -> Posterior:
+        return post.predict(n, draws, seed)
+
     if b is not None:
         second = _posterior("b", b)
-        return _apart(first.predict(n, draws, seed), second.predict(n, draws, seed), metric, dim, rope, draws, seed)
-    return _along(first, metric, dim, rope, draws, lambda post: post.predict(n, draws, seed))
+        return _apart(first, second, metric, dim, rope, draws, seed, independent, predict)
+    return _along(first, metric, dim, rope, draws, independent, predict)
 
 
 def _named(metric: str | Metric | None) -> str | Metric:
@@ -256,6 +272,7 @@ def _along(
     dim: str,
     rope: float,
     draws: int,
+    independent: bool,
     predict: Callable[[Posterior], Posterior] | None = None,
 ) -> Comparison:
     """Compare all systems along a dim of one posterior, or of its predictions."""
@@ -267,13 +284,18 @@ def _along(
             DependenceWarning,
             stacklevel=3,
         )
+    elif not independent and _share_totals(_class_totals(post, dim)):
+        _warn_of_same_totals(
+            f"systems along {dim!r}",
+            f"ConfusionMatrix.from_predictions(y_true, y_pred, by={{{dim!r}: names}}, example=ids)",
+        )
     # A sampler draws all systems jointly; closed-form posteriors of several systems are independent.
-    independent = not isinstance(post, SampledPosterior)
-    related = "independent systems" if independent else "joint draws of all systems"
+    separate = not isinstance(post, SampledPosterior)
+    related = "independent systems" if separate else "joint draws of all systems"
     if predict:
         post, related = predict(post), f"{related}, each on a new test set of its own"
     marginal = post[metric]
-    pairs = pairs_along(marginal, dim, independent, many=True, draws=draws)
+    pairs = pairs_along(marginal, dim, separate, many=True, draws=draws)
     return Comparison(
         difference=pairs.difference(),
         names=tuple(post.leading[dim].values.tolist()),
@@ -295,14 +317,25 @@ def _check_systems(post: Posterior, dim: str) -> None:
 
 
 def _apart(
-    first: Posterior, second: Posterior, metric: str | Metric, dim: str, rope: float, draws: int, seed: int
+    first: Posterior,
+    second: Posterior,
+    metric: str | Metric,
+    dim: str,
+    rope: float,
+    draws: int,
+    seed: int,
+    independent: bool,
+    predict: Callable[[Posterior], Posterior] | None = None,
 ) -> Comparison:
-    """Compare two posteriors, element by element along their leading dims."""
+    """Compare two posteriors, or their predictions, element by element along their leading dims."""
     if first.labels != second.labels or first.pos_label != second.pos_label:
         raise ValueError(
             f"a and b differ in their labels: {first.labels} (positive {first.pos_label!r}) and {second.labels} "
             f"(positive {second.pos_label!r})."
         )
+    totals = _class_totals(first), _class_totals(second)
+    if predict:
+        first, second = predict(first), predict(second)
     a, b = first[metric], second[metric]
     try:
         xr.align(a.leading, b.leading, join="exact")
@@ -312,6 +345,8 @@ def _apart(
         raise ValueError(f"a and b differ in their leading dims: {a.dims} and {b.dims}.")
     if first.estimand != second.estimand:
         raise ValueError(f"a and b are of different things: {first.estimand!r} and {second.estimand!r}.")
+    if not independent and totals[0].shape == totals[1].shape and _share_totals(np.concatenate(totals)):
+        _warn_of_same_totals("a and b", "PairedConfusionMatrix.from_predictions(y_true, y_pred_a, y_pred_b)")
     names = tuple(system_name(side.leading, dim, letter) for side, letter in ((a, "a"), (b, "b")))
     pair = SystemPair(
         without_own_coordinates(a, b, dim), b, independent=True, apart=True, n_draws=draws, random_seed=seed
@@ -325,6 +360,34 @@ def _apart(
         basis=f"{basis}; independent systems",
         dim="system" if dim in a.dims else dim,
         make_ratio=pair.ratio,
+    )
+
+
+# ── Systems that may have been evaluated on the same examples ──
+
+
+def _class_totals(post: Posterior, dim: str | None = None) -> Array:
+    """Return the number of examples of every class, with an axis of systems in front; zeros if it is not known."""
+    if post.observed is None:
+        return np.zeros((1, 1))
+    totals = post.observed.sum("predicted").transpose(*post.dims, "actual")
+    return np.asarray(totals.expand_dims("system") if dim is None else totals.transpose(dim, ...))
+
+
+def _share_totals(totals: Array) -> bool:
+    """Whether any two systems have the same numbers of examples (system, …), and have any."""
+    rows = totals.reshape(len(totals), -1)
+    rows = rows[rows.any(1)]
+    return len(np.unique(rows, axis=0)) < len(rows)
+
+
+def _warn_of_same_totals(systems: str, joint: str) -> None:
+    warnings.warn(
+        f"{systems} have the same number of examples in every class, as systems evaluated on the same examples have. "
+        f"If they were, compare the joint counts, which say more: compare({joint}, metric=...). If their examples "
+        "differ, say so: compare(..., independent=True).",
+        DependenceWarning,
+        stacklevel=4,
     )
 
 

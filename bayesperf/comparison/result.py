@@ -12,6 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.summary import Summary, summary_rows
@@ -142,7 +143,7 @@ class Comparison:
         """Probability of each rank, 1 being the best by the metric's direction: dims (…, `dim`, ``rank``).
 
         Ties are broken at random. For several systems ranks are always computed from joint draws, and have the
-        ``attrs`` of `prob_greater`.
+        ``attrs`` of `prob_greater`, and a ``note``: whichever of many is the best looks better than it is.
         """
         greater = self._greater("ranks")
         if self.make_draws is None:
@@ -152,11 +153,14 @@ class Comparison:
             ranks = xr.concat(rows, self._index()).transpose(..., self.dim, "rank")
             return ranks.assign_attrs(better.attrs).rename("ranks")
         values = self.make_draws().transpose(..., "draw", self.dim)
-        return _ranks(values if greater else -values, self.dim)
+        return _ranks(values if greater else -values, self.dim).assign_attrs(self._note)
 
     @property
     def prob_best(self) -> xr.DataArray:
-        """Probability that each system is the best."""
+        """Probability that each system is the best.
+
+        Of more than two systems its ``attrs`` hold a ``note``: the one that looks best is not as good as it looks.
+        """
         return self.ranks.sel(rank=1, drop=True).rename("prob_best")
 
     @property
@@ -205,7 +209,8 @@ class Comparison:
         table = _inserted(table, "method", {name: values.values.ravel() for name, values in figures.items()})
         summary = Summary(table)
         estimand = f"{self.difference.estimand}, a − b (region of practical equivalence ±{self.rope:g})"
-        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": estimand, "prior": self.basis}
+        basis = {"estimand": estimand, "prior": self.basis, **self._note}
+        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, **basis}
         return summary
 
     def plot(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
@@ -223,6 +228,11 @@ class Comparison:
         return html
 
     # ── Helpers ──
+
+    @property
+    def _note(self) -> dict[str, str]:
+        """What is to be said beside the best of many systems."""
+        return {"note": BEST_OF_MANY} if len(self.names) > 2 else {}
 
     def _greater(self, what: str) -> bool:
         if self.greater_is_better is None:

@@ -8,6 +8,18 @@ from typing import Any
 # Kinds of intervals, by the values of `ci_kind`.
 INTERVAL_KINDS = {"hdi": "highest-density", "eti": "equal-tailed"}
 
+# What figures do not say by themselves if one looks again and again, or chooses the best.
+REPEATED_LOOKS = (
+    "A probability that is reached once, and need not be at the end, is reached by chance more often: of systems "
+    "exactly at the requirement (recall 0.7, flat prior, 20 batches of 10 positives) 5 % have .95 at the end, but 19 % "
+    "after one batch or another."
+)
+BEST_OF_MANY = (
+    "Whichever is the best was chosen for its luck, too, and looks better than it is: of 50 systems of accuracy .80, "
+    "judged by 200 examples each, the best has .86 on average, and its 95 % interval covers in 40 %."
+)
+CHOSEN_ON_THE_SAME = "A threshold looks better than it is by the examples that chose it: let other examples choose"
+
 
 def percentage(probability: float) -> str:
     """Write a probability as a percentage, such as "95 %"."""

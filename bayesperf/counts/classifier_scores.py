@@ -62,6 +62,11 @@ class Scores:
         """The distinct scores in descending order: the thresholds at which what is called positive changes."""
         return np.unique(np.concatenate([self.positive, self.negative]))[::-1]
 
+    @property
+    def separated(self) -> bool:
+        """Whether all scores of one class are above all of the other."""
+        return bool(self.positive[0] > self.negative[-1] or self.positive[-1] < self.negative[0])
+
     def called(self, thresholds: ArrayLike) -> tuple[Counts, Counts]:
         """Return how many of the positives, and how many of the negatives, are called positive at each threshold."""
         cuts = np.asarray(thresholds, dtype=float)

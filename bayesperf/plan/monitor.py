@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.words import REPEATED_LOOKS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.evidence import requirement_of
@@ -45,11 +47,10 @@ class Monitor:
         return plots.monitor(self)
 
     def __repr__(self) -> str:
-        return f"<bayesperf.Monitor>\n{self.dataset!r}"
+        return f"<bayesperf.Monitor>\n{self.dataset!r}\n{REPEATED_LOOKS}"
 
     def _repr_html_(self) -> str:
-        html: str = self.dataset._repr_html_()
-        return html
+        return f"{self.dataset._repr_html_()}<p><small>{escape(REPEATED_LOOKS)}</small></p>"
 
 
 def monitor(
@@ -97,9 +98,9 @@ def monitor(
     requirement.
 
     What stopping early changes is the frequency of errors for *one* system whose metric is fixed. Of systems with
-    recall exactly 0.7, seen in 20 batches of 10 positives (flat prior), 5 % have P(recall > 0.7) ≥ .95 at the end; but
-    19 % have it after one batch or another. Where such errors must be bounded, fix the number of looks beforehand or
-    ask for more confidence.
+    recall exactly 0.7, seen in 20 batches of 10 positives, 5 % have P(recall > 0.7) ≥ .95 at the end; but after one
+    batch or another 19 % have it (flat prior; 21 % with Jeffreys'). The result and its figure say so. Where such errors
+    must be bounded, fix the number of looks beforehand or ask for more confidence.
 
     Examples
     --------

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arrays import Array
-from bayesperf.core.words import interval_name
+from bayesperf.core.words import BEST_OF_MANY, interval_name
 from bayesperf.plots.densities import curves, intervals, reach
 from bayesperf.plots.style import (
     BLUE,
@@ -22,6 +22,7 @@ from bayesperf.plots.style import (
     closed,
     metric_words,
     place_names,
+    remark,
     shorten,
 )
 from bayesperf.posteriors.marginal import Kind
@@ -232,6 +233,8 @@ def _heat_maps(comparison: Comparison, maps: list[_HeatMap]) -> Figure:
             where = ", ".join(f"{dim} {order[dim].values[at]}" for dim, at in place.items())
             axes.set_title(f"{where}: {heat_map.title}" if where else heat_map.title, fontsize="medium")
         row[0].set_ylabel(f"{comparison.dim}{' a' if maps[0].square else ''}")
+    if _RANKS in maps and count > 2:
+        remark(figure, BEST_OF_MANY)
     figure.suptitle(
         f"{comparison.difference.estimand.partition(':')[0]}: {metric_words(comparison.metric)}", fontsize="medium"
     )

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf import metrics
-from bayesperf.core.words import interval_name
-from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, closed, place_names
+from bayesperf.core.words import REPEATED_LOOKS, interval_name
+from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, closed, place_names, remark
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,4 +89,5 @@ def monitor(monitor: Monitor) -> Figure:
         axes.spines[["top", "right"]].set_visible(False)
     interval = interval_name(data.attrs["ci_prob"], data.attrs["ci_kind"])
     figure.suptitle(f"{data.attrs['estimand']}: mean and {interval}", fontsize="medium")
+    remark(figure, REPEATED_LOOKS)
     return figure

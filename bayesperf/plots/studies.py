@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.words import INTERVAL_KINDS
 from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, place_names
 
 if TYPE_CHECKING:
@@ -162,7 +163,8 @@ def repeated_splits(study: xr.Dataset) -> Figure:
     grid[0, 0].set_yticks(np.arange(len(metrics))[::-1], [metric.replace("_", " ") for metric in metrics])
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize="small")
-    figure.suptitle(f"Highest-density intervals from one test set, scores on another; {study.attrs['simulations']} "
+    kind = INTERVAL_KINDS[study.attrs["ci_kind"]].capitalize()
+    figure.suptitle(f"{kind} intervals from one test set, scores on another; {study.attrs['simulations']} "
                     "splits, ± 2 standard errors", fontsize="medium")  # fmt: skip
     plt.close(figure)
     return figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from itertools import product
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import xarray as xr
@@ -17,6 +18,8 @@ BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", 
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9")
 # Heat maps from 0 to 1: of probabilities around one half, and of others.
 DIVERGING, SEQUENTIAL = (ORANGE, "#ffffff", BLUE), ("#ffffff", BLUE)
+# How many characters of a remark fit into an inch.
+_CHARACTERS_PER_INCH = 17
 
 
 def closed[**P](draw: Callable[P, Figure]) -> Callable[P, Figure]:
@@ -31,6 +34,12 @@ def closed[**P](draw: Callable[P, Figure]) -> Callable[P, Figure]:
         return figure
 
     return draw_and_close
+
+
+def remark(figure: Figure, text: str) -> None:
+    """Write a remark beneath a figure."""
+    width, _ = figure.get_size_inches()
+    figure.supxlabel(fill(text, int(_CHARACTERS_PER_INCH * width)), fontsize="x-small", color=GREY)
 
 
 def place_names(leading: xr.DataArray) -> list[str]:

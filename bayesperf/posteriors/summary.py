@@ -33,9 +33,9 @@ class Summary(pd.DataFrame):
 
 
 def caption(attrs: Mapping[Any, Any]) -> str:
-    """Return a sentence that describes the intervals of a summary."""
+    """Return a sentence that describes the intervals of a summary, and its note if there is one."""
     interval = interval_name(attrs["ci_prob"], attrs["ci_kind"])
-    return f"{attrs['estimand']}, with its {interval}. Prior: {attrs['prior']}."
+    return f"{attrs['estimand']}, with its {interval}. Prior: {attrs['prior']}. {attrs.get('note', '')}".strip()
 
 
 def format_value(value: float, interval_width: float = 1.0) -> str:

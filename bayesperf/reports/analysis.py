@@ -46,6 +46,8 @@ class Analysis:
         Counts of the systems matched example by example, if a column identifies the examples.
     selection : str
         How the systems shown were chosen from all, in words; empty if they are all.
+    repeats : str
+        A sentence on rows of one system that repeat an example; empty if none is known to.
     """
 
     counts: ConfusionMatrix
@@ -56,6 +58,7 @@ class Analysis:
     scores: ScoredSystems | None = None
     paired: ConfusionMatrix | None = None
     selection: str = ""
+    repeats: str = ""
 
     @cached_property
     def metric_names(self) -> list[str]:
@@ -121,7 +124,7 @@ class Analysis:
         return self.pooled.prob_joint(strictest)
 
 
-def analyse(frame: pd.DataFrame, settings: Settings, rows: Counts | None = None) -> Analysis:
+def analyse(frame: pd.DataFrame, settings: Settings, rows: Counts | None = None, repeats: str = "") -> Analysis:
     """Count predictions and take the posteriors that a report shows.
 
     Parameters
@@ -132,6 +135,8 @@ def analyse(frame: pd.DataFrame, settings: Settings, rows: Counts | None = None)
         What a user asks for.
     rows : numpy.ndarray, optional
         How many examples each row stands for.
+    repeats : str
+        A sentence on rows that repeat an example, to be shown with the results.
 
     Raises
     ------
@@ -152,7 +157,9 @@ def analyse(frame: pd.DataFrame, settings: Settings, rows: Counts | None = None)
         check_systems(counts, settings)
     paired = _paired(frame, pooled, settings) if settings.id is not None else None
     scores = scored_systems(frame, dev, [name for name in settings.by if name != FOLD], counts, settings)
-    return Analysis(counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, selection)
+    return Analysis(
+        counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, selection, repeats
+    )
 
 
 def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> ConfusionMatrix:

@@ -236,7 +236,7 @@ def _analyse(files: list[Path], settings: Settings) -> Analysis:
 
     with _shown_while("Reading"):
         predictions = read(files, settings)
-    analysis = analyse(predictions.frame, settings, predictions.rows)
+    analysis = analyse(predictions.frame, settings, predictions.rows, predictions.repeats)
     if much := announcement(analysis.counts, settings):
         _say(much)
         with _shown_while("Summarising"):

@@ -17,6 +17,7 @@ from rich.progress import track
 from bayesperf import metrics
 from bayesperf.comparison.compare import compare
 from bayesperf.comparison.result import Comparison
+from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior import DRAWS, Posterior
@@ -96,7 +97,9 @@ def compare_systems(
 def _compare_by(
     name: str, pooled: Posterior, paired: ConfusionMatrix | None, options: dict[str, Any]
 ) -> MetricComparison:
-    comparison = compare(pooled if paired is None else paired, metric=name, **options)
+    # Whether systems are taken for independent is said beside the table.
+    whole = {"a": pooled, "independent": True} if paired is None else {"a": paired}
+    comparison = compare(**whole, metric=name, **options)
     beaten = {}
     for rule in RULES if comparison.greater_is_better is not None else ():
         try:
@@ -108,6 +111,12 @@ def _compare_by(
 
 
 # ── In words ──
+
+
+def about_standing(compared: Sequence[MetricComparison]) -> str:
+    """Return how the table of each system's standing is to be read, and what to make of the best of many."""
+    several = any(len(each.comparison.names) > 2 for each in compared)
+    return f"{ABOUT_STANDING} {BEST_OF_MANY}" if several else ABOUT_STANDING
 
 
 def about_pairing(example_column: str | None) -> str:

@@ -24,7 +24,7 @@ import pandas as pd
 from bayesperf.core.arrays import Counts
 from bayesperf.core.words import listed
 from bayesperf.counts.frames import check_roles
-from bayesperf.reports.settings import FILE, Settings
+from bayesperf.reports.settings import FILE, FOLD, Settings
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _MOST_LABELS = 1_000
 _FEW_LABELS = 20
 _NEARLY_ALL = 0.9
+# What columns are called that say which example a row is of.
+_EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
 _PACKED = (".zip", ".bz2", ".xz", ".zst", ".7z")
 # The types that a column of text can have, and what all of its fields must be; the first that fits is taken. What
 # DuckDB writes as it reads it needs no pattern, which is slow; it reads more than numbers, such as 1_000 and nan.
@@ -73,10 +75,13 @@ class Predictions(NamedTuple):
         The columns that were asked for.
     rows : numpy.ndarray or None
         How many examples each row stands for; None if a row is an example.
+    repeats : str
+        A sentence on rows of one system that repeat an example; empty if no column shows that they do.
     """
 
     frame: pd.DataFrame
     rows: Counts | None
+    repeats: str
 
 
 @dataclass(frozen=True)
@@ -130,11 +135,12 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
                     profiles[part] = _profile(connection, part, list(columns), labels, counted, typed)
                     _check(profiles[part], list(columns), source.path)
             frame = _fetch(connection, profiles, counted)
+            repeats = _repeats(connection, sources, settings)
         rows = frame.pop("rows").to_numpy("int64") if counted else None
         frame.columns = pd.Index(list(columns))
         if typed:
             _declare_categories(frame, [source.path for source in sources.values()])
-    return Predictions(frame, rows)
+    return Predictions(frame, rows, repeats)
 
 
 def _columns(settings: Settings) -> dict[str, str]:
@@ -324,6 +330,28 @@ def _check(profile: Sequence[Mapping[str, Any]], columns: Sequence[str], path: P
                 f"columns of labels by --actual and --predicted. More than {_MOST_LABELS:,} classes can be counted in "
                 "Python, by ConfusionMatrix.from_frame."
             )
+
+
+def _repeats(connection: DuckDBPyConnection, sources: Mapping[Path, Source], settings: Settings) -> str:
+    """Return a sentence on rows of one system that repeat an example; empty if no column shows that they do."""
+    systems = [name for name in settings.by if name not in (FOLD, FILE)]
+    shared = [name for name in sources[next(iter(sources))].columns if all(name in s.columns for s in sources.values())]
+    named = [settings.id] if settings.id else [name for name in shared if name.lower() in _EXAMPLE_COLUMNS]
+    for column in (name for name in named if name not in systems):
+        again = total = 0
+        for path, source in sources.items():
+            keys = ", ".join(source.columns[name] for name in (column, *systems))
+            with _faults_of(path):
+                query = f"SELECT sum(n - 1), sum(n) FROM (SELECT count(*) AS n FROM {source.scan} GROUP BY {keys})"
+                counted = connection.execute(query).fetchall()[0]
+            again, total = again + int(counted[0]), total + int(counted[1])
+        if again:
+            return (
+                f"Column {column!r} repeats: {again:,} of {total:,} rows are of an example that another row is of, and "
+                "count here as if they were of others, so intervals are too narrow. If several systems judged them, "
+                "name the column that tells these apart: --by COLUMN."
+            )
+    return ""
 
 
 def _line_of_nul(path: Path) -> int:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from bayesperf import metrics
 from bayesperf.comparison.result import Comparison
-from bayesperf.core.words import percentage
+from bayesperf.core.words import CHOSEN_ON_THE_SAME, percentage
 from bayesperf.counts.display import table_html
 from bayesperf.plots.densities import curves, intervals, reach, without_density
 from bayesperf.plots.style import DIVERGING, SEQUENTIAL
@@ -21,10 +21,10 @@ from bayesperf.posteriors.summary import caption, format_value
 from bayesperf.reports import html_scores, svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.comparison_tables import (
-    ABOUT_STANDING,
     STANDING,
     MetricComparison,
     about_pairing,
+    about_standing,
     better_direction,
     signed_values,
 )
@@ -64,7 +64,8 @@ def render(analysis: Analysis, command: str) -> str:
         comparisons=[_comparison(compared, settings) for compared in analysis.comparisons],
         selection=analysis.selection,
         related=about_pairing(settings.id),
-        about_standing=ABOUT_STANDING,
+        about_standing=about_standing(analysis.comparisons),
+        chosen_on_the_same=CHOSEN_ON_THE_SAME,
         standing=STANDING,
         rope=settings.rope,
         requirements=_requirements(analysis),
@@ -74,6 +75,7 @@ def render(analysis: Analysis, command: str) -> str:
         expected=html_scores.expected(scores) if scores and scores.split else None,
         probability=percentage(settings.ci_prob),
         caption=caption(analysis.summary.attrs),
+        repeats=analysis.repeats,
         prior=analysis.pooled.prior_text,
         command=command,
         versions={"Python": python_version()} | {name: version(name) for name in _PACKAGES},

@@ -15,6 +15,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.compare_areas import compare_auc
+from bayesperf.curves.areas.score_functions import ENOUGH_POSITIVES
 from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison, epc_compare
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.epc import epc
@@ -94,8 +95,8 @@ class ScoredSystem:
     def areas(self) -> dict[str, Marginal]:
         """The areas under both curves, by the names of `AREAS`."""
         with warnings.catch_warnings():
-            # An interval without width is remarked on where it is shown.
-            warnings.filterwarnings("ignore", message="y_score: the scores", category=UserWarning)
+            # An interval without width, and too few positives, are remarked on where they are shown.
+            warnings.filterwarnings("ignore", message="y_score: (the scores|there)", category=UserWarning)
             return {"roc_auc": roc_auc(*self.test, **self._options), "average_precision": self.precision_recall.area}
 
     @cached_property
@@ -267,15 +268,17 @@ ABOUT_EXPECTED = (
 
 
 def about_areas(scores: ScoredSystems) -> str:
-    """Return how areas were computed, and what an interval without width means, if there is one."""
+    """Return how areas were computed, whether positives are few, and what an interval without width means."""
     error = max(row["mcse"] for row in scores.area_rows)
     text = "Areas by the Bayesian bootstrap"
     text += f", standard error of the mean at most {error:.1g}." if error > _NEGLIGIBLE else "."
+    if (fewest := min(len(system.roc.scores.positive) for system in scores.systems)) < ENOUGH_POSITIVES:
+        text += f" By so few positives ({fewest}) the average precision is hardly known."
     if min(row["ci_upper"] - row["ci_lower"] for row in scores.area_rows) > _NEGLIGIBLE:
         return text
     return (
-        f"{text} An interval without width is no certainty: those scores separate the classes, or are all the same, "
-        "and the bootstrap knows no others."
+        f"{text} An interval without width is no certainty: those scores are all the same, and the bootstrap knows no "
+        "others."
     )
 
 

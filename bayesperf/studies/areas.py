@@ -114,7 +114,6 @@ def areas(
 
 
 def _interval(scores: Scores, method: str, levels: Array, draws: int, rng: np.random.Generator) -> Array:
-    separated = scores.positive[0] > scores.negative[-1] or scores.positive[-1] < scores.negative[0]
-    of_scores = AREAS["delong" if method == "delong_logit" and separated else method]
+    of_scores = AREAS["delong" if method == "delong_logit" and scores.separated else method]
     interval: Array = of_scores(scores, draws, rng, False).ppf(levels)[0]
     return interval

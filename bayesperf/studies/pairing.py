@@ -130,5 +130,5 @@ def _intervals(outcomes: NDArray[np.int64], prob: float) -> NDArray[np.float64]:
     )
     # The same counts, without the record that both systems saw the same examples.
     independent = posterior(ConfusionMatrix(paired.counts.drop_attrs()))
-    comparisons = (compare(paired, metric="accuracy"), compare(independent, metric="accuracy"))
+    comparisons = (compare(paired, metric="accuracy"), compare(independent, metric="accuracy", independent=True))
     return np.stack([comparison.difference.eti(prob).values.reshape(-1, 2) for comparison in comparisons], 1)

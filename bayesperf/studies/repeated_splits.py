@@ -13,16 +13,21 @@ from numpy.typing import ArrayLike
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.words import INTERVAL_KINDS
 from bayesperf.counts.cross_validation import held_out_predictions
 from bayesperf.counts.label_encoding import encode, positive_label
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
+from bayesperf.posteriors.marginal import Kind
 from bayesperf.studies.cell_draws import DISTRIBUTIONS, cell_draws
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
 from bayesperf.studies.random_states import with_random_state
 from bayesperf.studies.run import run
+
+# Pseudo-counts that are none in effect, but leave no distribution improper.
+_NEARLY_NONE = 1e-9
 
 
 def repeated_splits(
@@ -33,6 +38,7 @@ def repeated_splits(
     prob: ArrayLike = (0.9, 0.95, 0.99),
     *,
     prior: str | priors.Prior | None = None,
+    ci_kind: Kind = "hdi",
     pos_label: Any = None,
     draws: int = 1000,
     simulations: int = 200,
@@ -57,7 +63,10 @@ def repeated_splits(
     prob : array-like (p,)
         Probabilities of the intervals.
     prior : str or Prior, optional
-        Prior of the posterior, as in `bayesperf.posterior`.
+        Prior of the posterior, as in `bayesperf.posterior`. With none ("haldane", as the source has it) a cell without
+        examples stays empty in all draws.
+    ci_kind : {"hdi", "eti"}
+        Kind of the intervals: highest-density or equal-tailed.
     pos_label : label, optional
         The positive class of a binary problem; inferred for {0, 1}, {-1, 1} and {False, True}.
     draws : int
@@ -71,17 +80,21 @@ def repeated_splits(
     Returns
     -------
     xarray.Dataset
-        ``coverage`` of the score on the third part by highest-density intervals, how often the score lies below and
-        above them (``lower_miss``, ``upper_miss``), and their mean ``width``, over (distribution, metric, prob); the
-        mean ``score`` and the proportion of ``undefined`` scores (which the others leave out) over metric. Each has its
-        Monte Carlo standard error (``coverage_mcse``, …) over splits of these data. The settings are in ``attrs``.
+        ``coverage`` of the score on the third part by the intervals, how often the score lies below and above them
+        (``lower_miss``, ``upper_miss``), and their mean ``width``, over (distribution, metric, prob); the mean
+        ``score`` and the proportion of ``undefined`` scores (which the others leave out) over metric. Each has its
+        Monte Carlo standard error (``coverage_mcse``, …) over splits of these data. And what they are of:
+        ``intervals`` (simulation, distribution, metric, prob, ci_bound), ``scores`` (simulation, metric) on the third
+        part, and the confusion matrices of both parts, ``counts`` (simulation, part, actual, predicted). The settings
+        are in ``attrs``.
 
     Raises
     ------
     ImportError
         If scikit-learn is not installed.
     ValueError
-        If a class has fewer than three examples, or a metric has several values.
+        If a class has fewer than three examples, a metric has several values, or the prior is of rates, not of the
+        whole matrix.
 
     Notes
     -----
@@ -91,7 +104,9 @@ def repeated_splits(
     doubles the variance, so that a 90 % interval holds about 2Φ(1.645/√2) − 1 = 76 % of the second scores. That is no
     fault of theirs: they answer another question.
 
-    Near the bounds of a metric few scores are possible, and none of this is exact.
+    Near the bounds of a metric few scores are possible, and none of this is exact. Intervals are closed: a score that
+    equals a limit is inside. If both tests have as many examples, their scores are among the same few values, and so
+    are the limits of "predictive" and "bootstrap"; then such ties are common.
 
     Examples
     --------
@@ -115,28 +130,41 @@ def repeated_splits(
     resolved_metrics = [single_valued(metric, classes.tolist(), position) for metric in metrics]
     levels = [checks.probability("prob", level) for level in checks.vector("prob", prob).tolist()]
     resolved_prior = priors.resolve(prior, len(classes))
+    if resolved_prior.rates is not None:
+        raise ValueError("prior: a study of whole matrices needs a prior of them, and a rate prior is none.")
     empty = ConfusionMatrix.from_table(np.zeros((len(classes), len(classes))), labels=classes, pos_label=pos_label)
     settings = {"estimator": repr(estimator), "n": len(np.asarray(y)), "data_hash": joblib.hash([X, y]),
                 "metrics": [metric.name for metric in resolved_metrics], "prob": levels,
                 "prior": resolved_prior.describe(empty), "pos_label": str(pos_label),
                 "draws": checks.count("draws", draws, least=2),
                 "simulations": checks.count("simulations", simulations),
-                "random_seed": checks.seed(random_seed), "ci_kind": "hdi"}  # fmt: skip
+                "random_seed": checks.seed(random_seed),
+                "ci_kind": checks.one_of("ci_kind", ci_kind, tuple(INTERVAL_KINDS))}  # fmt: skip
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Any]:
         first, second = _two_tests(estimator, X, y, {"labels": classes, "pos_label": pos_label}, rng)
-        cells = cell_draws(first, resolved_prior, draws, rng)
-        intervals = [_shortest(metric, metric.evaluate(cells, position), levels) for metric in resolved_metrics]
+        cells = cell_draws(first, _limit(resolved_prior, first), draws, rng)
+        intervals = [
+            _intervals(metric, metric.evaluate(cells, position), levels, ci_kind) for metric in resolved_metrics
+        ]
         return {"scores": [metric.evaluate(second.counts.values, position) for metric in resolved_metrics],
-                "intervals": np.moveaxis(np.array(intervals), 2, 0)}  # fmt: skip
+                "intervals": np.moveaxis(np.array(intervals), 2, 0),
+                "counts": np.stack([first.counts.values, second.counts.values])}  # fmt: skip
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
-    return _summary(results["scores"], results["intervals"], settings)
+    return _summary(results, classes.tolist(), settings)
 
 
-def _summary(scores: Array, intervals: Array, settings: Mapping[str, Any]) -> xr.Dataset:
-    """Return the coverage of scores (simulation, metric) by intervals (simulation, distribution, metric, prob, 2)."""
-    lower, upper = np.moveaxis(intervals, -1, 0)
+def _limit(prior: priors.Prior, cm: ConfusionMatrix) -> priors.Prior:
+    """Return a prior by which cells with neither examples nor pseudo-counts stay empty in all draws."""
+    alpha = prior.concentration(cm)
+    return priors.dirichlet(alpha.clip(_NEARLY_NONE)) if (cm.counts + alpha == 0).any() else prior
+
+
+def _summary(results: Mapping[str, Array], labels: list[Any], settings: Mapping[str, Any]) -> xr.Dataset:
+    """Return how often the scores are inside the intervals, and both of them with the counts of every split."""
+    scores = results["scores"]
+    lower, upper = np.moveaxis(results["intervals"], -1, 0)
     of_metric = scores[:, None, :, None]
     outcomes = interval_outcomes(lower, upper, of_metric)
     means = {
@@ -146,6 +174,13 @@ def _summary(scores: Array, intervals: Array, settings: Mapping[str, Any]) -> xr
     }
     coords = {"distribution": list(DISTRIBUTIONS), "metric": settings["metrics"], "prob": settings["prob"]}
     variables = {name: (tuple(coords) if values.ndim == 3 else ("metric",), values) for name, values in means.items()}
+    variables |= {
+        "scores": (("simulation", "metric"), scores),
+        "intervals": (("simulation", *coords, "ci_bound"), results["intervals"]),
+        "counts": (("simulation", "part", "actual", "predicted"), results["counts"]),
+    }
+    coords |= {"simulation": np.arange(len(scores)), "ci_bound": ["lower", "upper"], "part": ["second", "third"],
+               "actual": labels, "predicted": labels}  # fmt: skip
     return xr.Dataset(variables, coords, dict(settings))
 
 
@@ -170,8 +205,9 @@ def _two_tests(
     return first, second
 
 
-def _shortest(metric: Metric, values: Array, levels: Sequence[float]) -> list[Array]:
-    """Return the highest-density intervals (level, distribution, 2) of draws (distribution, draw)."""
+def _intervals(metric: Metric, values: Array, levels: Sequence[float], kind: Kind) -> list[Array]:
+    """Return the intervals (level, distribution, 2) of draws (distribution, draw)."""
     defined = np.isfinite(values).any(-1, keepdims=True)
     draws = Draws(np.where(defined, values, 0)[:, None], metric.bounds)
-    return [np.where(defined, draws.hdi(level), np.nan) for level in levels]
+    interval = {"hdi": draws.hdi, "eti": draws.eti}[kind]
+    return [np.where(defined, interval(level), np.nan) for level in levels]

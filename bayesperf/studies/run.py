@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -165,11 +164,13 @@ def _save(path: Path, result: Arrays) -> None:
 
 
 def _load(path: Path) -> Arrays:
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            return dict(stored)
-    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(_damaged(path, error)) from error
+    with path.open("rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as stored:
+                return dict(stored)
+        # Whatever the bytes make of a reader that trusts them: each damage has an exception of its own.
+        except Exception as error:
+            raise ValueError(_damaged(path, str(error) or type(error).__name__)) from error
 
 
 def _check_alike(results: Mapping[int, Arrays], files: Sequence[Path]) -> None:
@@ -187,11 +188,20 @@ def _damaged(path: Path, reason: object) -> str:
 
 @contextmanager
 def _whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that appears under its name once it is written completely, or not at all."""
+    """Open a file that appears under its name once it is written completely, or not at all.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written, as on a full disk.
+    """
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
     try:
         with unfinished.open("wb") as file:
             yield file
         os.replace(unfinished, path)
+    except OSError as error:
+        reason = f"{error.strerror or error}; what was finished before is kept, and the same call continues from there"
+        raise OSError(error.errno, reason, str(path)) from error
     finally:
         unfinished.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ import pytest
 import xarray as xr
 
 import bayesperf as bp
+from bayesperf.core.words import BEST_OF_MANY
 from tests.shared.systems import CM, SYSTEMS, A, B, N, compared, counts, paired, three
 
 # ── Two systems against draws of our own ──
@@ -20,7 +21,7 @@ def independent_draws(cm, metric, n=N, prior=1.0, seed=0):
 @pytest.mark.parametrize("metric", ["recall", "f1", "accuracy", "fpr", "mcc", "balanced_accuracy"])
 def test_every_figure_against_draws(metric):
     rope = 0.03
-    found = bp.compare(bp.posterior(A, draws=N), bp.posterior(B, draws=N), metric, rope=rope, draws=N)
+    found = bp.compare(bp.posterior(A, draws=N), bp.posterior(B, draws=N), metric, rope=rope, draws=N, independent=True)
     d = independent_draws(A, metric, seed=1) - independent_draws(B, metric, seed=2)
     # Ours by draws has an error, too.
     wide = 6 if found.difference.method == "draws" else 4
@@ -66,8 +67,10 @@ def test_ratio():
 def test_a_sampler_s_draws_against_the_closed_form():
     tree = bp.posterior(B).to_datatree(["recall"], draws=5000, chains=4)
     for sides in ((bp.posterior(A), tree), (tree, bp.posterior(A))):
-        found = bp.compare(*sides, "recall")
-        exact = bp.compare(*(bp.posterior(cm) for cm in ((A, B) if sides[1] is tree else (B, A))), "recall")
+        found = bp.compare(*sides, "recall", independent=True)
+        exact = bp.compare(
+            *(bp.posterior(cm) for cm in ((A, B) if sides[1] is tree else (B, A))), "recall", independent=True
+        )
         error = found.prob_greater.attrs["mcse"]
         assert 0 < error < 0.004
         assert found.prob_greater.item() == pytest.approx(exact.prob_greater.item(), abs=4 * error)
@@ -200,7 +203,7 @@ COPIED = [
 
 @pytest.mark.parametrize(("copy", "metric"), COPIED)
 def test_a_system_against_its_copy_is_a_tie(copy, metric):
-    found = bp.compare(COPIES[copy](), COPIES[copy](), metric, rope=0.01)
+    found = bp.compare(COPIES[copy](), COPIES[copy](), metric, rope=0.01, independent=True)
     exact = found.difference.method == "quadrature"
     assert found.prob_greater.item() == pytest.approx(0.5, abs=1e-8 if exact else 4 * 0.5 / np.sqrt(8000))
     below, _, above = found.prob_rope.values
@@ -213,7 +216,7 @@ def test_a_system_against_its_copy_is_a_tie(copy, metric):
 def test_all_copies_among_many_are_alike():
     same = counts(tp=[65] * 4, fn=[15] * 4, fp=[35] * 4, tn=[30] * 4)
     for metric in ("recall", "mcc"):
-        found = bp.compare(bp.posterior(same), metric=metric)
+        found = bp.compare(bp.posterior(same), metric=metric, independent=True)
         np.testing.assert_allclose(found.prob_greater, 0.5, atol=1e-8 if metric == "recall" else 4 * 0.5 / 100)
         np.testing.assert_allclose(found.prob_best, 0.25, atol=4 * 0.44 / 100)
 
@@ -366,11 +369,20 @@ def test_repr_and_html():
     assert attrs["prior"] == "flat Dirichlet (1 in each of 4 cells, total weight 4); independent systems"
 
 
+def test_beside_the_best_of_many_it_says_what_that_is_worth():
+    many = bp.compare(bp.posterior(SYSTEMS, "flat"), metric="recall")
+    assert many.prob_best.attrs["note"] == many.ranks.attrs["note"] == BEST_OF_MANY
+    assert repr(many.summary()).endswith(BEST_OF_MANY)
+    two = compared(A, B, "recall")
+    assert "note" not in two.prob_best.attrs
+    assert BEST_OF_MANY not in repr(two.summary())
+
+
 def test_summary_columns():
     columns = compared(A, B, "mcc", rope=0.05).summary().columns.tolist()
     assert columns == ["metric", "a", "b", "mean", "sd", "median", "ci_lower", "ci_upper", "prob_greater", "below",
                        "inside", "above", "method", "mcse"]  # fmt: skip
     basis = compared(A, B, "recall").basis
-    other = bp.compare(bp.posterior(A), bp.posterior(B, "jeffreys"), "recall").basis
+    other = bp.compare(bp.posterior(A), bp.posterior(B, "jeffreys"), "recall", independent=True).basis
     assert basis.count("Dirichlet") == 1
     assert other.count("Dirichlet") == 2

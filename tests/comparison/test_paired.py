@@ -77,6 +77,59 @@ def test_pairing_is_not_ignored():
     assert caught[0].filename == __file__
 
 
+# 30 positives and 20 negatives each.
+ALIKE = counts(tp=[24, 27], fn=[6, 3], fp=[5, 2], tn=[15, 18], model=["old", "new"])
+
+
+@pytest.mark.parametrize("function", [bp.compare, bp.compare_predictions])
+@pytest.mark.parametrize(
+    ("sides", "pair"),
+    [
+        ([bp.posterior(ALIKE.sel(model=name), "flat") for name in ("old", "new")],
+         r"a and b .*compare\(PairedConfusionMatrix.from_predictions\(y_true, y_pred_a, y_pred_b\)"),
+        ([bp.Posterior.from_datatree(bp.posterior(ALIKE.sel(model=name), "flat").to_datatree(draws=50))
+          for name in ("old", "new")], "a and b .*compare"),
+        ([bp.posterior(ALIKE, "flat")],
+         r"along 'model' .*ConfusionMatrix.from_predictions\(y_true, y_pred, by=\{'model': names\}, example=ids\)"),
+    ],
+    ids=["exact", "drawn", "along a dim"],
+)  # fmt: skip
+def test_posteriors_with_the_same_class_totals_may_be_of_one_test_set(function, sides, pair):
+    with pytest.warns(bp.DependenceWarning, match=f"{pair}.*independent=True") as caught:
+        function(*sides, metric="recall", n=5) if function is bp.compare_predictions else function(*sides, metric="f1")
+    assert caught[0].filename == __file__
+    assert len(caught) == 1
+    options = {"metric": "recall", "independent": True}
+    assert function(*sides, **options).prob_greater.size in (1, 4)
+
+
+def test_labels_of_two_systems_without_examples_are_warned_of():
+    actual, said = hard_and_easy(60, 2, 2)
+    cm = CM.from_predictions(np.tile(actual, 2), np.concatenate([said["x"], said["y"]]),
+                             by={"model": np.repeat(["x", "y"], 60)})  # fmt: skip
+    with pytest.warns(bp.DependenceWarning, match="along 'model' have the same number of examples in every class"):
+        bp.compare(bp.posterior(cm, "flat"), metric="accuracy")
+
+
+def test_other_class_totals_are_of_other_examples():
+    old = bp.posterior(ALIKE.sel(model="old"), "flat")
+    # One negative more; as many examples of other classes; none at all; what is fitted to the joint table.
+    for other in (counts(tp=27, fn=3, fp=3, tn=18), counts(tp=18, fn=2, fp=5, tn=25), counts()):
+        bp.compare(old, bp.posterior(other, "flat"), "recall")
+        bp.compare(bp.posterior(other, "flat"), old, "recall")
+    bp.compare(bp.posterior(counts(), "flat"), bp.posterior(counts(), "flat"), "recall")
+    joint = bp.fit(PAIR, model="paired", draws=50, chains=2, random_seed=1, progressbar=False)
+    bp.compare(joint, metric="recall")
+
+
+def test_what_counts_say_is_not_said_again():
+    with pytest.raises(TypeError, match="independent: it is of posteriors; counts and scores say"):
+        bp.compare(PAIR, metric="recall", independent=True)
+    # That the examples are the same is known.
+    with pytest.warns(bp.DependenceWarning, match="judged on the same examples"):
+        bp.compare(bp.posterior(MARKED, "flat"), metric="recall", independent=True)
+
+
 def test_paired_many_and_two_agree():
     actual, said = hard_and_easy(120, 2, 3)
     many = bp.compare(judged(actual, **said), metric="recall", rope=0.02)

@@ -44,9 +44,9 @@ def test_mcc_of_caelen():
     # θ of either system, and what new test sets of the same size show.
     a, b = bp.posterior(A, "haldane", draws=N), bp.posterior(B, "haldane", draws=N)
     error = 4 * 0.5 / np.sqrt(N)
-    assert bp.compare(a, b, "mcc").prob_greater.item() == pytest.approx(0.875, abs=0.0005 + error)
+    assert bp.compare(a, b, "mcc", independent=True).prob_greater.item() == pytest.approx(0.875, abs=0.0005 + error)
     assert bp.compare(b, "chance", "mcc", draws=N).prob_greater.item() == pytest.approx(0.976, abs=0.0005 + error)
-    predictions = bp.compare_predictions(a, b, "mcc", draws=N)
+    predictions = bp.compare_predictions(a, b, "mcc", draws=N, independent=True)
     assert predictions.prob_greater.item() == pytest.approx(0.79, abs=0.005 + error)
     assert bp.compare(b.predict(draws=N), "chance", "mcc").prob_greater.item() == pytest.approx(0.92, abs=0.005 + error)
 
@@ -115,7 +115,7 @@ def test_matrices_of_peers(case):
         whole = case["confusion_prior"] == 0
         sides.append(bp.posterior(cm, prior) if whole else by_row.at_prevalence(tuple(weights[::-1].tolist())))
     metric = {"acc": "accuracy", "ba": "balanced_accuracy", "mcc": "mcc"}[case["metric"]]
-    found = bp.compare(*sides, metric, rope=case["rope"], draws=N)
+    found = bp.compare(*sides, metric, rope=case["rope"], draws=N, independent=True)
     sd = case["figures"]["sd"][0]
     if found.difference.method == "draws":
         # Ends of shortest intervals of draws converge with the cube root of their number.

@@ -52,7 +52,9 @@ def test_direction():
     np.testing.assert_allclose(ranks, [[better, 1 - better], [1 - better, better]])
     # To choose the better system may lose little, the worse one a lot.
     assert found.expected_loss.item() < 1e-3 < 0.1 < compared(bad, good, "fpr").expected_loss.item()
-    both = bp.compare(bp.posterior(counts(tp=[40, 40], fn=[5, 5], fp=[1, 9], tn=[60, 52])), metric="fpr")
+    both = bp.compare(
+        bp.posterior(counts(tp=[40, 40], fn=[5, 5], fp=[1, 9], tn=[60, 52])), metric="fpr", independent=True
+    )
     assert both.prob_better.sel(model="A", model_other="B").item() == pytest.approx(found.prob_better.item(), abs=1e-9)
     assert both.prob_best.sel(model="A").item() == pytest.approx(found.prob_better.item(), abs=0.005)
 
@@ -61,7 +63,7 @@ def test_which_is_cheaper():
     cost = bp.metrics.cost([[0, 1], [5, 0]])
     # Few misses at 5 and many false alarms at 1, or the other way round.
     careful, strict = counts(tp=48, fn=2, fp=15, tn=85), counts(tp=38, fn=12, fp=2, tn=98)
-    found = bp.compare(bp.posterior(careful, draws=N), bp.posterior(strict, draws=N), cost)
+    found = bp.compare(bp.posterior(careful, draws=N), bp.posterior(strict, draws=N), cost, independent=True)
     cells = [
         np.random.default_rng(i).dirichlet(cm.counts.values.ravel() + 1, N) for i, cm in enumerate((careful, strict))
     ]
@@ -151,7 +153,7 @@ def test_predictions_against_our_own_draws():
         cells = rng.dirichlet(cm.counts.values.ravel() + 1, N)
         values.append(rng.multinomial(n, cells).reshape(-1, 2, 2))
     correct = [np.einsum("nii->n", table) for table in values]
-    found = bp.compare_predictions(bp.posterior(A), bp.posterior(B), "accuracy", draws=50_000)
+    found = bp.compare_predictions(bp.posterior(A), bp.posterior(B), "accuracy", draws=50_000, independent=True)
     greater = (correct[0] > correct[1]).mean() + 0.5 * (correct[0] == correct[1]).mean()
     assert found.prob_greater.item() == pytest.approx(greater, abs=6 * 0.5 / np.sqrt(50_000))
     assert found.prob_rope.sel(rope="inside").item() == pytest.approx((correct[0] == correct[1]).mean(), abs=0.01)
@@ -162,7 +164,7 @@ def test_predictions_against_our_own_draws():
 @pytest.mark.parametrize("metric", ["accuracy", "error_rate", "f1", "mcc", "positive_likelihood_ratio"])
 def test_ties_of_whole_examples_are_ties(metric):
     """Shares that are equal in whole examples may differ in the last digit, and must not then be greater or less."""
-    found = bp.compare_predictions(bp.posterior(A), bp.posterior(B), metric, n=10, draws=20_000)
+    found = bp.compare_predictions(bp.posterior(A), bp.posterior(B), metric, n=10, draws=20_000, independent=True)
     sides = [bp.posterior(cm).predict(10, 20_000, 0) for cm in (A, B)]
     whole = [np.rint(10 * side.cells.values[0]) for side in sides]
     first, second = (bp.metrics.get(metric).evaluate(table, 1) for table in (whole[0], np.roll(whole[1], 10_000, 0)))
@@ -193,7 +195,7 @@ def test_the_edges_of_the_rope_belong_to_it(rope, examples):
 
 def test_ties_among_many_are_shared():
     one = counts(tp=[1] * 4, fn=[0] * 4, fp=[0] * 4, tn=[0] * 4)
-    found = bp.compare_predictions(bp.posterior(one), metric="accuracy", n=1)
+    found = bp.compare_predictions(bp.posterior(one), metric="accuracy", n=1, independent=True)
     # Half of the ties go to either; of four systems each is right or wrong with odds of 3 to 2.
     np.testing.assert_allclose(found.prob_best, 0.25, atol=4 * 0.44 / 100)
     np.testing.assert_allclose(found.ranks.sum("rank"), 1)
@@ -203,7 +205,7 @@ def test_ties_among_many_are_shared():
 
 def test_undefined_predictions_are_left_out_and_stated():
     rare = counts(tp=[2, 1], fn=[0, 1], fp=[3, 4], tn=[40, 39])
-    found = bp.compare_predictions(bp.posterior(rare), metric="recall", n=10, draws=20_000)
+    found = bp.compare_predictions(bp.posterior(rare), metric="recall", n=10, draws=20_000, independent=True)
     table = found.summary()
     share = found.prob_greater.attrs["undefined"]
     cells = bp.posterior(rare).predict(10, 20_000, 0).cells.values[:, 0]
@@ -211,16 +213,22 @@ def test_undefined_predictions_are_left_out_and_stated():
     assert 0.3 < share == pytest.approx(missing, abs=1e-12)
     assert table["undefined"].item() == pytest.approx(missing)
     assert found.ranks.attrs["undefined"] == pytest.approx(missing)
-    assert "undefined" not in bp.compare(bp.posterior(rare), metric="recall").summary()
+    assert "undefined" not in bp.compare(bp.posterior(rare), metric="recall", independent=True).summary()
     assert np.isfinite(found.expected_loss).all()
-    nothing = bp.compare_predictions(bp.posterior(rare), metric="recall", n=10, draws=20_000, random_seed=1)
+    nothing = bp.compare_predictions(
+        bp.posterior(rare), metric="recall", n=10, draws=20_000, random_seed=1, independent=True
+    )
     assert nothing.prob_greater.values.tolist() != found.prob_greater.values.tolist()
 
 
 def test_prediction_sizes():
     a, b = bp.posterior(A), bp.posterior(B)
-    small, large = (bp.compare_predictions(a, b, "recall", n=n).difference.sd().item() for n in (20, 2000))
-    known = bp.compare(a, b, "recall").difference.sd().item()
+    small, large = (
+        bp.compare_predictions(a, b, "recall", n=n, independent=True).difference.sd().item() for n in (20, 2000)
+    )
+    known = bp.compare(a, b, "recall", independent=True).difference.sd().item()
     assert small > large > known
     assert large == pytest.approx(known, rel=0.1)
-    assert "of 20 examples" in bp.compare_predictions(a, b, "recall", n=20).summary().attrs["estimand"]
+    assert (
+        "of 20 examples" in bp.compare_predictions(a, b, "recall", n=20, independent=True).summary().attrs["estimand"]
+    )

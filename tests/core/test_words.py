@@ -1,5 +1,8 @@
 """Words that outputs share."""
 
+import numpy as np
+from scipy import special, stats
+
 from bayesperf.core import words
 
 
@@ -7,6 +10,31 @@ def test_intervals_are_named_in_full_and_briefly():
     assert words.interval_name(0.95, "hdi") == "95 % highest-density interval"
     assert words.interval_name(0.5, "eti") == "50 % equal-tailed interval"
     assert words.short_interval_name(0.995, "eti") == "99.5 % ETI"
+
+
+def test_how_often_a_bound_is_reached_at_some_look():
+    # Exactly: the distribution of the positives found, of those runs that have not reached the bound yet.
+    running, reached = np.ones(1), 0.0
+    for positives in range(10, 201, 10):
+        running = np.convolve(running, stats.binom.pmf(np.arange(11), 10, 0.7))
+        found = np.arange(positives + 1)
+        met = special.betaincc(1 + found, 1 + positives - found, 0.7) >= 0.95
+        reached += running[met].sum()
+        running = np.where(met, 0, running)
+    at_the_end = stats.binom.pmf(found, 200, 0.7)[met].sum()
+    assert f"{at_the_end:.0%}, {reached:.0%}" == "5%, 19%"
+    assert "20 batches of 10 positives) 5 % have .95 at the end, but 19 % after one batch" in words.REPEATED_LOOKS
+
+
+def test_how_far_the_best_of_fifty_is_from_its_figures():
+    # Exactly: the greatest of 50 numbers of right answers; flat prior on the accuracy, equal tails.
+    right = np.arange(201)
+    best = np.diff(stats.binom.cdf(right, 200, 0.8) ** 50, prepend=0)
+    known = stats.beta(1 + right, 201 - right)
+    lower, upper = known.ppf([[0.025], [0.975]])
+    mean, covered = (best * known.mean()).sum(), best[(lower <= 0.8) & (upper >= 0.8)].sum()
+    assert f"{mean:.2f}, {covered:.0%}" == "0.86, 40%"
+    assert "the best has .86 on average, and its 95 % interval covers in 40 %" in words.BEST_OF_MANY
 
 
 def test_long_lists_are_cut():

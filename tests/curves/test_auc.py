@@ -267,19 +267,57 @@ def test_labels_of_any_type(labels, form):
 
 
 @pytest.mark.parametrize(
-    ("score", "area", "words"),
+    ("method", "score", "area", "words"),
     [
-        (Y * 1.0, 1, "separate the classes.*method='binormal'"),
-        (-Y * 1.0, 0, "separate the classes"),
-        (Y * 0.0, 0.5, "are the same for all examples.*other examples may get others"),
+        ("delong", Y * 1.0, 1, "separate the classes.*method='binormal'"),
+        ("delong", -Y * 1.0, 0, "separate the classes"),
+        ("delong", Y * 0.0, 0.5, "are the same for all examples.*other examples may get others"),
+        ("bayesian_bootstrap", Y * 0.0, 0.5, "are the same for all examples.*other examples may get others"),
     ],
 )
-@pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong"])
-def test_no_width_is_no_certainty(score, area, words, method):
+def test_no_width_is_no_certainty(method, score, area, words):
     with pytest.warns(UserWarning, match=f"the scores {words}"):
         found = bp.roc_auc(Y, score, method=method, draws=50)
     assert (found.eti() == area).all()
     assert found.sd() == 0
+
+
+def test_of_separated_scores_the_bootstrap_is_that_of_the_band():
+    area = bp.roc_auc(Y, 9 * Y + SCORE, draws=4000)
+    # Weights of the 19 gaps of 18 positives and of the 26 of 25 negatives, from the top. At each score all of its class
+    # down to it, and half of the next gap, are called; those in a gap of the other class divide it evenly.
+    rng = np.random.default_rng(0)
+    rates = []
+    for n, places in (
+        (18, [0, *np.arange(1.5, 18), *(18 + (np.arange(25) + 0.5) / 25), 19]),
+        (25, [0, *((np.arange(18) + 0.5) / 18), *np.arange(1.5, 25), 26]),
+    ):
+        passed = np.pad(rng.dirichlet(np.ones(n + 1), 4000).cumsum(1), ((0, 0), (1, 0)))
+        rates.append(np.array([np.interp(places, np.arange(n + 2), of_draw) for of_draw in passed]))
+    expected = np.trapezoid(*rates, axis=1)
+    assert stats.ks_2samp(area.draws(4000).values, expected).pvalue > 0.01
+    drawn = bp.roc_curve(Y, 9 * Y + SCORE, draws=4000)._curves
+    by_curve = np.trapezoid(drawn, np.linspace(0, 1, drawn.shape[1]), axis=1)
+    assert area.mean().item() == pytest.approx(by_curve.mean(), abs=0.005)
+
+
+@pytest.mark.parametrize("score", [9 * Y + SCORE, Y * 1.0])
+def test_separated_scores_are_no_certainty(score):
+    lower, upper = bp.roc_auc(Y, score).eti().values
+    assert 0.85 < lower < 0.95 < 0.99 < upper < 1
+    turned = bp.roc_auc(Y, -score).eti().values
+    assert 0 < turned[0] < 0.01 < 0.05 < turned[1] < 0.15
+    assert bp.roc_curve(Y, score).area.sd() > 0
+
+
+@pytest.mark.slow
+def test_intervals_of_separated_scores_cover_as_the_documentation_says():
+    rng, y, simulations = np.random.default_rng(4), np.repeat([0, 1], 10), 400
+    for true, stated in ((0.95, 0.92), (0.99, 1.0)):
+        score = rng.normal(np.sqrt(2) * special.ndtri(true) * y, size=(simulations, 20))
+        limits = np.array([bp.roc_auc(y, s, draws=400).hdi().values for s in score])
+        covered = ((limits[:, 0] <= true) & (true <= limits[:, 1])).mean()
+        assert covered == pytest.approx(stated, abs=4 * np.sqrt(0.08 * 0.92 / simulations))
 
 
 @pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong", "binormal"])
@@ -500,7 +538,6 @@ def probabilistic(metric, y, score, sample_weight):
 FUNCTIONS = {
     "brier": sklearn_metrics.brier_score_loss,
     "log_loss": sklearn_metrics.log_loss,
-    "average_precision": sklearn_metrics.average_precision_score,
     "calibration_slope": slope,
     **{f"probabilistic_{name}": functools.partial(probabilistic, name) for name in ("precision", "recall", "f1")},
 }
@@ -515,6 +552,104 @@ def test_named_scores_are_those_of_functions_under_the_same_weights(name, probab
     expected = bp.weighted_score(FUNCTIONS[name], Y, probability, **options)
     assert found.name == name
     np.testing.assert_allclose(found.draws(6), expected.draws(6), rtol=1e-5 if name == "calibration_slope" else 1e-10)
+
+
+# ── Average precision ──
+
+few_positives = pytest.mark.filterwarnings("ignore:y_score. there are:UserWarning")
+
+
+def precision_in_the_middle(y, score, weights):
+    """Average precision of scores without ties, one positive after the other, as its definition says."""
+    positive, negative = ([(s, w) for s, w, label in zip(score, weights, y, strict=True) if label == k] for k in (1, 0))
+    negative.sort(reverse=True)
+    # The places of negatives are 1, 2, …; the weight passed there, and before the first and after the last.
+    passed = [0.0, *(sum(w for _, w in negative[:j]) + negative[j][1] / 2 for j in range(len(negative)))]
+    passed.append(sum(w for _, w in negative))
+    total = 0.0
+    for s, w in positive:
+        above = sum(other > s for other, _ in negative)
+        beside = sorted((t for t, _ in positive if sum(other > t for other, _ in negative) == above), reverse=True)
+        place = above + (beside.index(s) + 0.5) / len(beside)
+        tp = sum(v for t, v in positive if t > s) + w / 2
+        total += w * tp / (tp + np.interp(place, np.arange(len(passed)), passed))
+    return total / sum(w for _, w in positive)
+
+
+@few_positives
+@pytest.mark.parametrize("per_class", [False, True])
+@pytest.mark.parametrize("score", [SCORE, -SCORE, SCORE + 9 * Y, SCORE - 9 * Y], ids=["", "turned", "apart", "wrong"])
+def test_average_precision_is_that_of_examples_passed_in_the_middle(score, per_class):
+    weights = []
+
+    def function(y, score, sample_weight):
+        weights.append(sample_weight)
+        return 0.0
+
+    options = {"draws": 4, "per_class": per_class, "random_seed": 3}
+    bp.weighted_score(function, Y, score, **options)
+    found = bp.weighted_score("average_precision", Y, score, **options).distribution.values.ravel()
+    expected = [precision_in_the_middle(Y, score, of_draw) for of_draw in weights]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rounded", [None, 1, 0], ids=["no ties", "ties", "few scores"])
+def test_average_precision_of_many_examples_is_scikit_learns(rounded):
+    rng = np.random.default_rng(8)
+    y = (rng.random(30_000) < 0.1).astype(int)
+    score = rng.normal(1.5 * y) if rounded is None else rng.normal(1.5 * y).round(rounded)
+    options = {"draws": 5, "random_seed": 1}
+    found = bp.weighted_score("average_precision", y, score, **options).draws(5).values
+    expected = bp.weighted_score(sklearn_metrics.average_precision_score, y, score, **options).draws(5).values
+    # They differ by half of an example, of 3,000 positives.
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+def average_precisions(positives, negatives, separation, simulations, seed=1):
+    """Draws of the average precision of test sets (simulation, draw), and the population's."""
+    rng, y = np.random.default_rng(seed), np.repeat([1, 0], [positives, negatives])
+    drawn = [
+        bp.weighted_score("average_precision", y, rng.normal(separation * y), draws=400, random_seed=i)
+        for i in range(simulations)
+    ]
+    share = positives / len(y)
+    recall = (np.arange(100_000) + 0.5) / 100_000
+    fpr = special.ndtr(special.ndtri(recall) - separation)
+    return np.array([d.distribution.values.ravel() for d in drawn]), (
+        share * recall / (share * recall + (1 - share) * fpr)
+    ).mean()
+
+
+@few_positives
+@pytest.mark.parametrize(
+    ("positives", "negatives", "separation", "simulations"),
+    [
+        (5, 95, 0, 150),
+        (10, 190, 0, 150),
+        *(
+            pytest.param(*case, 600, marks=pytest.mark.slow)
+            for case in [(5, 95, 0), (5, 95, 1.5), (5, 95, 3), (10, 190, 1.5), (20, 180, 1.5), (10, 10, 3)]
+        ),
+    ],
+)
+def test_intervals_of_the_average_precision_cover(positives, negatives, separation, simulations):
+    drawn, true = average_precisions(positives, negatives, separation, simulations)
+    lower, upper = np.quantile(drawn, [0.025, 0.975], axis=1)
+    covered = ((lower <= true) & (true <= upper)).mean()
+    # As said in the documentation.
+    assert covered >= 0.93 - 3 * np.sqrt(0.93 * 0.07 / simulations)
+    if (positives, separation) == (5, 0):
+        of_samples = drawn.mean(1)
+        assert of_samples.mean() == pytest.approx(0.08, abs=0.005 + 4 * of_samples.std() / np.sqrt(simulations))
+
+
+def test_few_positives_are_warned_of():
+    with pytest.warns(UserWarning, match="y_score: there are 18 positives, and by fewer than 20 the average") as caught:
+        bp.weighted_score("average_precision", Y, SCORE, draws=10)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="y_score: there is 1 positive, and by fewer than 20"):
+        assert 0 < bp.precision_recall_curve([0, 1, 0], [0.1, 0.2, 0.3], draws=10).area.mean() < 1
+    bp.weighted_score("average_precision", np.repeat([0, 1], 20), np.arange(40.0), draws=10)
 
 
 def test_a_mean_has_the_moments_of_dirichlet_weights():

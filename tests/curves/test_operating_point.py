@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bayesperf as bp
+from bayesperf.core.words import CHOSEN_ON_THE_SAME
 from tests.shared.curves import DATA, every_data
 
 TARGETS = [{"fpr": 0.1}, {"fpr": 0.5}, {"recall": 0.9}, {"recall": 0.35}, {"cost": (1, 5)}, {"cost": (2.0, 1, 0.02)}]
@@ -89,3 +90,8 @@ def test_operating_point_shows_itself():
     assert repr(bp.roc_curve(y, score)) == (
         "<bayesperf.Curve: roc by bayesian_bootstrap, 2 positives, 2 negatives>"
     )  # fmt: skip
+
+
+def test_the_threshold_was_chosen_by_the_examples_that_judge_it():
+    point = bp.roc_curve(*DATA["continuous"], draws=50).operating_point(fpr=0.1)
+    assert repr(point.summary()).endswith(f"{CHOSEN_ON_THE_SAME}.")

@@ -7,6 +7,7 @@ import xarray as xr
 from scipy import special, stats
 
 import bayesperf as bp
+from bayesperf.core.words import REPEATED_LOOKS
 
 mpl.use("Agg")
 
@@ -73,7 +74,9 @@ def test_what_stopping_early_does():
     # And what was simulated is what the function computes.
     one = rng.binomial(10, 0.7, 20)
     batches = xr.DataArray(one, {"step": np.arange(20)}, "step")
-    data = bp.monitor(bp.ConfusionMatrix.from_counts(tp=batches, fn=10 - batches, fp=0, tn=0), 0.7).dataset
+    data = bp.monitor(
+        bp.ConfusionMatrix.from_counts(tp=batches, fn=10 - batches, fp=0, tn=0), 0.7, prior="flat"
+    ).dataset
     found = one.cumsum()
     np.testing.assert_allclose(data["prob_met"], special.betaincc(1 + found, 1 + data["examples"] - found, 0.7))
 
@@ -95,6 +98,9 @@ def test_the_figure_shows_the_dataset(cm):
     assert labels == ["required: ≥ 0.5", *(["old", "new"] if cm is BATCHES else ["posterior mean"])]
     assert "prob_met" in repr(monitor)
     assert "prob_met" in monitor._repr_html_()
+    # How often one looked is said beside the figures.
+    for text in (repr(monitor), monitor._repr_html_(), " ".join(figure.get_supxlabel().split())):
+        assert REPEATED_LOOKS in text
 
 
 BAD = {

@@ -10,6 +10,7 @@ from matplotlib.colors import to_rgb
 
 import bayesperf as bp
 from bayesperf import plots
+from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.draws import Draws
 from bayesperf.plots.densities import curves
 from bayesperf.plots.style import shorten
@@ -48,7 +49,7 @@ def places():
 
 
 def test_a_difference_says_the_three_probabilities_and_which_interval():
-    found = bp.compare(TWO, metric="recall", rope=0.05)
+    found = bp.compare(TWO, metric="recall", rope=0.05, independent=True)
     figure = found.plot(ci_prob=0.9, ci_kind="eti")
     (axes,) = figure.axes
     below, inside, above = found.prob_rope.values[0, 1]
@@ -70,7 +71,7 @@ def test_a_difference_says_the_three_probabilities_and_which_interval():
 
 
 def test_the_areas_are_coloured_as_what_is_written_of_them():
-    (axes,) = bp.compare(TWO, metric="recall", rope=0.05).plot().axes
+    (axes,) = bp.compare(TWO, metric="recall", rope=0.05, independent=True).plot().axes
     areas = [area.get_paths()[0].vertices[:, 0] for area in axes.collections]
     ends = [(round(x.min(), 9), round(x.max(), 9)) for x in areas]
     assert (ends[0][1], ends[1], ends[2][0]) == (-0.05, (-0.05, 0.05), 0.05)
@@ -96,7 +97,7 @@ def _posterior(cells, system):
 
 @pytest.mark.parametrize(("rope", "shows_edges"), [(0.5, True), (50.0, False)])
 def test_a_rope_that_hides_the_density_leaves_it_visible(rope, shows_edges):
-    (axes,) = bp.compare(TWO, metric="recall", rope=rope).plot().axes
+    (axes,) = bp.compare(TWO, metric="recall", rope=rope, independent=True).plot().axes
     assert texts(axes)[1].endswith("> 0.999")
     assert texts(axes)[0].endswith("< 0.001")
     low, high = axes.get_xlim()
@@ -140,7 +141,7 @@ def test_over_leading_dims_there_is_a_row_a_place(places):
 
 
 def test_the_differences_of_many_systems_are_a_row_a_pair():
-    found = bp.compare(FIVE, metric="f1", rope=0.02)
+    found = bp.compare(FIVE, metric="f1", rope=0.02, independent=True)
     (axes,) = plots.difference(found).axes
     assert ticks(axes)[:5] == ["v − w", "v − x", "v − y", "v − z", "w − x"]
     assert axes.get_xlabel() == "f1, a − b"
@@ -152,7 +153,7 @@ def test_the_differences_of_many_systems_are_a_row_a_pair():
 
 @pytest.mark.parametrize("metric", ["f1", "fpr"])
 def test_many_systems_are_shown_best_first(metric):
-    found = bp.compare(FIVE, metric=metric)
+    found = bp.compare(FIVE, metric=metric, independent=True)
     figure = found.plot()
     matrix, ranks = [axes for axes in figure.axes if axes.get_title()]
     means = FIVE[metric].mean()
@@ -169,7 +170,7 @@ def test_many_systems_are_shown_best_first(metric):
 
 
 def test_a_metric_that_has_no_better_direction_has_no_ranks():
-    found = bp.compare(FIVE, metric="prevalence")
+    found = bp.compare(FIVE, metric="prevalence", independent=True)
     (axes,) = [axes for axes in found.plot().axes if axes.get_title()]
     assert [label[0] for label in ticks(axes)] == list("vwxyz")
     with pytest.raises(ValueError, match="ranks: neither more nor less prevalence is better"):
@@ -179,12 +180,20 @@ def test_a_metric_that_has_no_better_direction_has_no_ranks():
 def test_figures_of_very_many_systems_hold_no_text():
     rng = np.random.default_rng(0)
     post = systems(rng.integers(10, 40, 50), rng.integers(10, 40, 50), [f"system {'very ' * 9}{i}" for i in range(50)])
-    figure = plots.ranks(bp.compare(post, metric="recall"))
+    figure = plots.ranks(bp.compare(post, metric="recall", independent=True))
     axes = figure.axes[0]
     assert len(axes.texts) == 0
     assert len(ticks(axes)) == 50
     assert max(figure.get_size_inches()) < 12
     assert all(label.get_fontsize() >= 5.5 for label in axes.get_yticklabels())
+
+
+def test_the_best_of_many_comes_with_a_remark():
+    found = bp.compare(FIVE, metric="f1", independent=True)
+    for figure in (plots.ranks(found), found.plot()):
+        assert " ".join(figure.get_supxlabel().split()) == BEST_OF_MANY
+    assert plots.prob_matrix(found).get_supxlabel() == ""
+    assert plots.ranks(bp.compare(TWO, metric="f1", independent=True)).get_supxlabel() == ""
 
 
 def test_two_given_systems_are_no_matrix():
@@ -255,6 +264,6 @@ def test_long_names_keep_both_ends():
 
 
 def test_long_names_are_written_short():
-    found = replace(bp.compare(TWO, metric="f1"), names=("one " * 20, "other"))
+    found = replace(bp.compare(TWO, metric="f1", independent=True), names=("one " * 20, "other"))
     (axes,) = found.plot().axes
     assert max(map(len, axes.get_xlabel().split("\n"))) < 50

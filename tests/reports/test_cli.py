@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import bayesperf as bp
+from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.reports import cli
 
 HEADER = "actual,predicted,model,fold"
@@ -342,13 +343,14 @@ def test_compare_prints_a_row_a_pair_and_how_each_system_stands(folder):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     text = " ".join(done.stdout.split())
-    found = bp.compare(bp.posterior(cancer()), metric="f1", rope=0.01)
+    found = bp.compare(bp.posterior(cancer()), metric="f1", rope=0.01, independent=True)
     pair = {"model": "decision_tree", "model_other": "naive_bayes"}
     shares = [found.prob_greater.sel(pair), *found.prob_rope.sel(pair).values]
     row = f"│ decision_tree │ −0.015 │ {' │ '.join(f'{share:.3f}' for share in shares)} │"
     low, high = found.difference.hdi().sel(pair="decision_tree − naive_bayes").values
     best = found.prob_best.sel(model="naive_bayes").item()
-    precise = bp.compare(bp.posterior(cancer()), metric="precision").prob_best.sel(model="decision_tree").item()
+    by_precision = bp.compare(bp.posterior(cancer()), metric="precision", independent=True)
+    precise = by_precision.prob_best.sel(model="decision_tree").item()
     for words in (
         "Is one better? f1 (more is better)",
         row,
@@ -359,8 +361,23 @@ def test_compare_prints_a_row_a_pair_and_how_each_system_stands(folder):
         "(region of practical equivalence ±0.01), with its 95 % highest-density interval. Prior: flat Dirichlet",
         "Independent: the systems are taken as judged on different examples.",
         "name the column that identifies the examples, as --id example.",
+        BEST_OF_MANY,
     ):
         assert words in text
+
+
+def test_rows_that_repeat_an_example_are_remarked_on(folder, call):
+    options = ["--pos-label", "malignant", "--metrics", "recall"]
+    frame = bp.datasets.load("breast_cancer")
+    again = len(frame) - frame["example"].nunique()
+    words = f"Column 'example' repeats: {again:,} of {len(frame):,} rows are of an example that another row is of"
+    for by in ([], ["--by", "fold"]):
+        printed = " ".join(call("summary", "cancer.csv", *options, *by, cwd=folder).stdout.split())
+        assert words in printed
+        assert "--by COLUMN" in printed
+    assert "repeats" not in call("summary", "cancer.csv", *options, "--by", "model", cwd=folder).stdout
+    call("report", "cancer.csv", *options, "-o", "page.html", cwd=folder)
+    assert "Column &#39;example&#39; repeats" in (folder / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("paired", [True, False])
@@ -372,7 +389,7 @@ def test_comparisons_in_json_are_the_librarys_figures(folder, call, paired):
     document = json.loads(done.stdout)
     counts = cancer(example=bp.datasets.load("breast_cancer")["example"]) if paired else cancer()
     post = bp.posterior(counts, "jeffreys", random_seed=3)
-    compared, options = (counts, {"prior": "jeffreys", "random_seed": 3}) if paired else (post, {})
+    compared, options = (counts, {"prior": "jeffreys", "random_seed": 3}) if paired else (post, {"independent": True})
     assert document["paired"] is paired
     assert document["comparison"]["prior"].endswith("same examples" if paired else "independent systems")
     differences, standing = pd.DataFrame(document["differences"]), pd.DataFrame(document["standing"])
@@ -394,7 +411,7 @@ def test_the_reports_json_holds_its_comparisons(folder, call):
     options = "--by model --pos-label malignant --metrics recall --rope 0.01 -o page.html --json"
     document = json.loads(call("report", "cancer.csv", *options.split(), cwd=folder).stdout)
     assert {row["metric"] for row in document["summary"]} == {"recall"}
-    found = bp.compare(bp.posterior(cancer()), metric="recall", rope=0.01).summary()
+    found = bp.compare(bp.posterior(cancer()), metric="recall", rope=0.01, independent=True).summary()
     assert [row["inside"] for row in document["differences"]] == pytest.approx(list(found["inside"]))
     assert "Is one better than another?" in (folder / "page.html").read_text()
 

@@ -31,7 +31,7 @@ SYSTEMS = counts(tp=[8, 9, 5], fn=[2, 3, 4], fp=[4, 1, 3], tn=[10, 12, 15])
 
 
 def compared(a, b, metric, prior="flat", **options):
-    return bp.compare(bp.posterior(a, prior), bp.posterior(b, prior), metric, **options)
+    return bp.compare(bp.posterior(a, prior), bp.posterior(b, prior), metric, **{"independent": True} | options)
 
 
 def paired(actual, first, second, **options):

@@ -1,5 +1,9 @@
 """What all studies have in common: how their simulations are kept, resumed and extended, and how they are saved."""
 
+import errno
+import io
+import os
+import re
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -222,6 +226,83 @@ def test_files_are_written_whole_or_not_at_all(name, tmp_path, monkeypatch):
             one_study(tmp_path)
     assert name not in {path.name for path in tmp_path.iterdir()}
     assert not list(tmp_path.glob("*.unfinished"))
+    same(one_study(tmp_path), one_study(None))
+
+
+def load(path):
+    """Return what is said of a file, and what is in it."""
+    try:
+        return "", running._load(path)
+    except ValueError as error:
+        return str(error), None
+
+
+def test_a_file_with_any_byte_changed_is_named_or_says_the_same(tmp_path):
+    path = tmp_path / "000001.npz"
+    running._save(path, {"intervals": np.arange(6.0).reshape(3, 2)})
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        for bits in (1, 128):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ bits]) + whole[place + 1 :])
+            said, loaded = load(path)
+            if loaded is None:
+                assert re.fullmatch(r"folder: .*000001\.npz is damaged \((?s:.+)\)\. Remove that file: .*", said)
+            # Without its array it is unlike the files of the other simulations.
+            elif loaded:
+                np.testing.assert_array_equal(loaded["intervals"], np.arange(6.0).reshape(3, 2))
+
+
+def failing_at(index, error):
+    """A simulation that fails once at one index."""
+    fails = iter([True])
+
+    def simulate(i, rng):
+        if i == index and next(fails, False):
+            raise error
+        return {"x": rng.normal(size=2)}
+
+    return simulate
+
+
+def test_what_was_finished_before_an_interruption_is_kept(simulated, tmp_path):
+    simulate = failing_at(2, KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        running.run(simulate, 4, {"random_seed": 5}, folder=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["000000.npz", "000001.npz", "settings.json"]
+    # What a process that was killed left behind is nobody's.
+    (tmp_path / "000003.npz.1.unfinished").write_bytes(b"half")
+    simulated.clear()
+    found = running.run(simulate, 4, {"random_seed": 5}, folder=tmp_path)
+    assert simulated == [2, 3]
+    np.testing.assert_array_equal(found["x"], [np.random.default_rng([5, i]).normal(size=2) for i in range(4)])
+
+
+@pytest.mark.parametrize("name", ["settings.json", "000001.npz"])
+def test_a_full_disk_leaves_what_was_there_before(name, tmp_path, monkeypatch):
+    opened = running.Path.open
+
+    class Full(io.BytesIO):
+        def write(self, data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        def __exit__(self, *error):
+            pass
+
+    def on_a_full_disk(path, *args, **options):
+        file = opened(path, *args, **options)
+        if path.name.startswith(name) and "w" in args[0]:
+            file.close()
+            return Full()
+        return file
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running.Path, "open", on_a_full_disk)
+        message = rf"No space left on device; what was finished before is kept, and the same call.*{name}"
+        with pytest.raises(OSError, match=message) as caught:
+            one_study(tmp_path)
+    assert caught.value.errno == errno.ENOSPC
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ([] if name == "settings.json" else ["000000.npz", "settings.json"])
     same(one_study(tmp_path), one_study(None))
 
 

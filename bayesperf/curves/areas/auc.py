@@ -20,6 +20,7 @@ from bayesperf.counts.classifier_scores import Scores, by_class
 from bayesperf.curves.areas.bayesian_bootstrap import area_draws, twice_below
 from bayesperf.curves.areas.delong import Placements
 from bayesperf.curves.curve_marginals import marginal_of_draws
+from bayesperf.curves.roc.curve_draws import Bootstrapped
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.draws import Draws
@@ -60,7 +61,8 @@ def roc_auc(
     y_score : array-like (n,)
         Scores; more means positive.
     method : {"bayesian_bootstrap", "delong", "binormal", "pairs"}
-        "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1) weights in each class. "delong" is the normal
+        "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1) weights in each class; of scores that separate
+        the classes, on the gaps between and beyond them, as for the bands of `Curve.band`. "delong" is the normal
         with DeLong's variance, its intervals clipped to [0, 1]. "binormal" assumes that scores are normal in either
         class: the model ``binormal_roc`` with its default priors, drawn from its closed form. "pairs" takes the pairs
         of a positive and a negative for independent trials, which they are not.
@@ -91,9 +93,8 @@ def roc_auc(
         Of "pairs": its 95 % intervals cover in 20 to 40 % of data sets of 30 to 100 examples of either class, in fewer
         of more.
     UserWarning
-        If the scores separate the classes, or are all the same: by "bayesian_bootstrap" and "delong" the interval
-        then has no width. Of "binormal", if its median is outside DeLong's 95 % interval (of the log-odds): then the
-        scores are not normal.
+        If the scores are all the same or, of "delong", separate the classes: the interval then has no width. Of
+        "binormal", if its median is outside DeLong's 95 % interval (of the log-odds): then the scores are not normal.
 
     Notes
     -----
@@ -101,6 +102,11 @@ def roc_auc(
     to 96 % of data sets. Near 1 few examples make a difference: an area of .95 is covered, with 30 of either class, in
     89 % ("bayesian_bootstrap"), 87 % ("delong"), 94 % (its logit) and 95 % ("binormal"). `bayesperf.studies.areas`
     simulates this.
+
+    Of scores that separate the classes the smoothed bootstrap has areas of about 1 − 1/(2n + 2) − 1/(2m + 2), n and m
+    of either class. With 10 of either, and such data sets among the others, its 95 % highest-density intervals cover
+    an area of .95 in 92 % of data sets and one of .99 in all (unsmoothed 73 and 38 %), equal-tailed ones in 97 and
+    71 %. An area of .999 both miss: without an assumption ten examples cannot tell it from .99 ("binormal" makes one).
 
     Examples
     --------
@@ -180,6 +186,10 @@ def _warn(auc: Marginal, scores: Scores, method: str) -> None:
 
 
 def _by_bootstrap(scores: Scores, draws: int, rng: np.random.Generator, progressbar: bool) -> Distribution:
+    if scores.separated:
+        # Weights of the scores themselves would know of no overlap.
+        smoothed = Bootstrapped(scores, draws, checks.seed(rng), progressbar)
+        return drawn(np.clip(smoothed.areas(0, 1), 0, 1)[None])
     return drawn(area_draws(scores.positive[None], scores.negative[None], draws, rng, progressbar))
 
 

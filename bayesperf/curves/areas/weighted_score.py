@@ -39,11 +39,11 @@ def weighted_score(
     Parameters
     ----------
     score_function : str or callable
-        Of two classes, fast: "brier" (the mean of (p − y)²), "log_loss", "average_precision", "calibration_slope" (of
-        a logistic regression of the labels on the log-odds; 1 is calibrated, less is overconfident), or
-        "probabilistic_" before any binary metric: "probabilistic_precision", "…_recall", "…_f1" have the sums of
-        probabilities in place of counts. Else a function ``(y_true, y_score, sample_weight=w)``, as those of
-        `sklearn.metrics`.
+        Of two classes, fast: "brier" (the mean of (p − y)²), "log_loss", "average_precision" (smoothed: see below),
+        "calibration_slope" (of a logistic regression of the labels on the log-odds; 1 is calibrated, less is
+        overconfident), or "probabilistic_" before any binary metric: "probabilistic_precision", "…_recall", "…_f1" have
+        the sums of probabilities in place of counts. Else a function ``(y_true, y_score, sample_weight=w)``, as those
+        of `sklearn.metrics`.
     y_true : array-like (n,)
         Labels.
     y_score : array-like (n,)
@@ -73,6 +73,22 @@ def weighted_score(
     ValueError
         If there is no such score; if probabilities are outside [0, 1], or such that the log loss or the calibration
         slope is infinite; if columns are of unequal length.
+
+    Warns
+    -----
+    UserWarning
+        If "average_precision" is of fewer than 20 positives.
+
+    Notes
+    -----
+    Average precision is a mean of precisions at the positives. In a sample a positive that no negative is above has a
+    precision of 1, whatever share of the negatives would be above it in the population; so the Bayesian bootstrap of
+    scikit-learn's sum of steps is biased upward where positives are few. Here every example is passed in the middle of
+    its weight, and between two negatives the weight passed grows evenly: with many examples that is the same. Of normal
+    scores, 5 to 20 positives among 10 to 380 negatives, and a true average precision between that of chance and .98,
+    95 % equal-tailed intervals cover in 93 to 99 % of data sets, highest-density ones in 90 to 99 % (unsmoothed in 47
+    to 97 %). With 5 positives among 95 negatives by scores without skill the mean is .08 (unsmoothed .10 to .11), where
+    .05 is true. The function ``sklearn.metrics.average_precision_score`` is not smoothed.
 
     References
     ----------

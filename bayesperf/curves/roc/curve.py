@@ -176,8 +176,9 @@ class Curve:
     def area(self) -> Marginal:
         """Distribution of the area under the curve: AUC, or average precision.
 
-        By the Bayesian bootstrap, as `bayesperf.roc_auc` and `bayesperf.weighted_score` ("average_precision") have it,
-        also where the band is by "beta", which says nothing of how thresholds belong together; or binormal.
+        By the Bayesian bootstrap, as `bayesperf.roc_auc` and `bayesperf.weighted_score` ("average_precision") have it
+        (their notes say how often its intervals cover, and what few positives do), also where the band is by "beta",
+        which says nothing of how thresholds belong together; or binormal.
 
         Raises
         ------
@@ -235,7 +236,8 @@ class Curve:
         """Return the threshold that a target asks for, and the rates at it, with the uncertainty of all three.
 
         Give one target. In every drawn curve the threshold is chosen anew among the scores, so that the threshold is as
-        uncertain as it is. (Of a threshold that is fixed already the rates are those of
+        uncertain as it is. Both rates are still of the examples that choose, and so look better than they are;
+        `bayesperf.epc` has other examples choose. (Of a threshold that is fixed already the rates are those of
         ``posterior(ConfusionMatrix.from_scores(…))``.)
 
         Parameters
@@ -378,8 +380,8 @@ def precision_recall_curve(
     """Return the precision–recall curve: precision over recall, as the threshold falls.
 
     Between two points the counts change evenly, and precision not along a straight line: the band does so (Davis &
-    Goadrich 2006). The area is the average precision, a sum of steps. In the draws the share of positives varies as the
-    examples let it: Beta(positives, negatives).
+    Goadrich 2006). The area is the average precision, smoothed as in `bayesperf.weighted_score`. In the draws the share
+    of positives varies as the examples let it: Beta(positives, negatives).
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.words import CHOSEN_ON_THE_SAME
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.summary import Summary, summary_rows
 
@@ -66,6 +67,7 @@ class OperatingPoint:
             "ci_kind": ci_kind,
             "estimand": self.threshold.estimand,
             "prior": self.basis,
+            "note": f"{CHOSEN_ON_THE_SAME}.",
         }
         return summary
 
