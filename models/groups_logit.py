@@ -7,9 +7,9 @@ logit-normal about those of the population,
     μ ~ Logistic(0, 1)                    uniform on the rate, so without group variation the prior is Beta(1, 1)
     τ ~ HalfNormal(0.5) or HalfNormal(1)  random folds or clusters
 
-with binomial successes in each group. Random folds are parts of one population and share its prevalence. The sampled parameters are the deviations z ("non-centred"), because the rates of
-small groups are hard to sample directly. Covariates x of the groups (year, scanner, language), which should be centred,
-shift the rates.
+with binomial successes in each group. Random folds are parts of one population and share its prevalence. The sampled
+parameters are the deviations z ("non-centred"), because the rates of small groups are hard to sample directly.
+Covariates x of the groups (year, scanner, language), which should be centred, shift the rates.
 
 Recall and specificity deviate independently unless ``lkj=η`` adds their correlation, ρ ~ LKJ(η), which for two
 variables is ρ = 2B − 1, B ~ Beta(η, η). Fewer than ten groups with hundreds of examples per class do not determine
@@ -100,13 +100,8 @@ def build(
     variable = prior_variables(PRIORS | {"spread": SPREAD[groups]}, priors, unused=unused)
     with pm.Model(coords=labels) as model:
         location = variable("location", [*systems, "rate"])
-        spread = variable("spread", [*systems, "varying_rate"])
-        deviation = pm.Normal("deviation", dims=[*systems, dim, "varying_rate"])
-        if groups == "random":  # Folds deviate by nothing in prevalence.
-            spread, deviation = (
-                pm.math.concatenate([pm.math.zeros_like(values[..., :1]), values], axis=-1)
-                for values in (spread, deviation)
-            )
+        spread = of_every_rate(variable("spread", [*systems, "varying_rate"]), groups)
+        deviation = of_every_rate(pm.Normal("deviation", dims=[*systems, dim, "varying_rate"]), groups)
         z = [deviation[..., i] for i in range(len(RATES))]
         if lkj is not None:
             unit = pm.Beta("correlation_unit", lkj, lkj, dims=systems)
@@ -131,6 +126,13 @@ def build(
         pm.Deterministic("cells", cells(population, positive(counts)), dims=[*systems, "actual", "predicted"])
         pm.Deterministic("cells_group", cells(group, positive(counts)), dims=[*systems, dim, "actual", "predicted"])
     return model
+
+
+def of_every_rate(values: Any, groups: str) -> Any:
+    """Return values of every rate, which are 0 for the prevalence of random folds: it does not vary."""
+    if groups == "clusters":
+        return values
+    return pm.math.concatenate([pm.math.zeros_like(values[..., :1]), values], axis=-1)
 
 
 def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:

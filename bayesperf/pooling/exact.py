@@ -97,7 +97,8 @@ def _system(
             informed, prior["prevalence"], prior["prevalence_dispersion"], rng, n, power
         )
     else:
-        share = rng.beta(*prior["prevalence"] + power * informed.sum(0), n)
+        first, second = prior["prevalence"] + power * informed.sum(0)
+        share = rng.beta(first, second, n)
         drawn["prevalence"] = np.stack([share, 1 - share], -1)
     return drawn | {"cells": drawn["prevalence"][:, :, None] * drawn["rates"]}
 

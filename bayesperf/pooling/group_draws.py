@@ -52,13 +52,15 @@ class GroupShares:
     @property
     def mean(self) -> Array:
         """Shares of successes and failures in the population, (systems, draws, rows, 2)."""
-        return special.expit(np.stack([self._logit_mean, -self._logit_mean], -1))
+        return np.stack([special.expit(sign * self._logit_mean) for sign in (1, -1)], -1)
 
     @property
     def groups(self) -> Array:
         """Shares in each group, (systems, groups, draws, rows, 2)."""
-        seen = (np.moveaxis(counts, 2, 1)[:, :, None] for counts in (self.successes, self.trials - self.successes))
-        return self._betas("groups", *(weights[:, None] + n for weights, n in zip(self._concentration, seen, strict=True)))
+        a, b = (weights[:, None] for weights in self._concentration)
+        counts = self.successes, self.trials - self.successes
+        successes, failures = (np.moveaxis(of_groups, 2, 1)[:, :, None] for of_groups in counts)
+        return self._betas("groups", a + successes, b + failures)
 
     @property
     def new_group(self) -> Array:
@@ -176,12 +178,12 @@ class PooledDraws:
         weights = PREVALENCE + self.power * self.trials.sum(-1)
         levels = np.stack([stratified(self.draws, rng) for rng in self.streams("prevalence")])
         logit = Tabulated.beta(weights[:, :1], weights[:, 1:]).logits(levels)
-        return SameShares(special.expit(np.stack([logit, -logit], -1))[:, :, None])
+        return SameShares(np.stack([special.expit(sign * logit) for sign in (1, -1)], -1)[:, :, None])
 
     def cells(self, answer: Answer) -> Array:
         """Return cells (systems, [groups,] draws, 2, 2) at rates and prevalence of the population or of groups."""
         rates, prevalence = (getattr(shares, answer) for shares in (self.rates, self.prevalence))
-        cells = rates * np.moveaxis(prevalence, -2, -1)
+        cells: Array = rates * np.moveaxis(prevalence, -2, -1)
         cells[..., 1, :] = cells[..., 1, ::-1]
         return cells
 

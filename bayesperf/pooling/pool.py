@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # The Beta prior of the dispersion of rates, by what the groups are.
 DISPERSION = {"random": (1.0, 24.0), "clusters": (1.0, 9.0)}
-# The same of prevalence, in which clusters differ more than in rates; random folds are parts of one population.
+# The same of prevalence, in which clusters often differ more; random folds are parts of one population.
 PREVALENCE_DISPERSION = {"random": None, "clusters": (1.0, 3.0)}
 # Where prior and posterior have this much of their mass in common, the data have said nothing.
 _SAME_AS_PRIOR = 0.95
@@ -73,7 +73,9 @@ class Pooled:
     @cached_property
     def mean(self) -> Posterior:
         """Posterior of metrics at the population's mean rates."""
-        return self._posterior(self._draws.cells("mean"), f"Posterior of the metric at the population mean over {self.dim}s")
+        return self._posterior(
+            self._draws.cells("mean"), f"Posterior of the metric at the population mean over {self.dim}s"
+        )
 
     @cached_property
     def groups(self) -> Posterior:
@@ -193,7 +195,12 @@ class Pooled:
 
     def __repr__(self) -> str:
         others = [f"{dim}: {self.cm.counts.sizes[dim]}" for dim in self._systems.dims]
-        facts = [f"{self.cm.counts.sizes[self.dim]} {self.dim}s", *others, self._prevalence_text, f"ρ ~ {self.dispersion_text}"]
+        facts = [
+            f"{self.cm.counts.sizes[self.dim]} {self.dim}s",
+            *others,
+            self._prevalence_text,
+            f"ρ ~ {self.dispersion_text}",
+        ]
         return f"<bayesperf.Pooled: {', '.join(facts)}>"
 
     def _repr_html_(self) -> str:
@@ -341,8 +348,8 @@ def pool(
 
     Prevalence goes with the question. Random folds, and a new one, have that of the population, Beta(2, 2) updated by
     the summed counts. Clusters have a prevalence each, by the same beta-binomial model, of the positives among the
-    examples of each, with mean Beta(2, 2) and dispersion Beta(1, 3): in prevalence they differ more than in rates. A
-    metric of the mean is that of the mean rates and the mean prevalence.
+    examples of each, with mean Beta(2, 2) and dispersion Beta(1, 3): in prevalence they often differ more than in
+    rates. A metric of the mean is that of the mean rates and the mean prevalence.
 
     No cross-validation estimates the spread over training sets, or the model refitted on all data: the intervals of
     random folds of up to about 100 examples are somewhat optimistic.

@@ -76,7 +76,9 @@ def test_paired_systems():
     shares = rng.dirichlet(np.full(8, 0.5), n)
     counts = rng.multinomial(25, shares).reshape(n, 2, 2, 2)
     dims = ("actual", "predicted_new", "predicted_old")
-    draws = [models.paired.exact(xr.DataArray(c, dims=dims), None, [rng], (1, DRAWS))["cells"].values[0] for c in counts]
+    draws = [
+        models.paired.exact(xr.DataArray(c, dims=dims), None, [rng], (1, DRAWS))["cells"].values[0] for c in counts
+    ]
     joint = shares.reshape(n, 2, 2, 2)
     truth = np.stack([joint.sum(3), joint.sum(2)], 1)
     is_nominal(truth, np.moveaxis(draws, 2, 1))
@@ -87,7 +89,7 @@ def test_chains():
     stay, predict_second = rng.beta(0.5, 0.5, (n, 2)), rng.beta(0.5, 0.5, (n, 2, 2))
     truth = np.array([long_run(*parameters) for parameters in zip(stay, predict_second, strict=True)])
     dims = ("sequence", "actual_before", "predicted_before", "actual", "predicted")
-    labels = dict.fromkeys(dims[1:], [0, 1])
+    labels = {dim: [0, 1] for dim in dims[1:]}
     draws = []
     for stays, seconds in zip(stay, predict_second, strict=True):
         counts, g, z = np.zeros((1, 2, 2, 2, 2), int), 0, 0

@@ -28,9 +28,7 @@ def test_intervals_of_clusters_cover():
 def test_clusters_are_drawn_about_their_means():
     means = {"prevalence": 0.3, "recall": 0.8, "specificity": 0.9}
     n = 40_000
-    cells = true_cells(
-        {"dispersion": [0.02, 0.2], "prevalence_dispersion": [0.4]}, means, n, np.random.default_rng(1)
-    )
+    cells = true_cells({"dispersion": [0.02, 0.2], "prevalence_dispersion": [0.4]}, means, n, np.random.default_rng(1))
     assert cells.dims == ("dispersion", "prevalence_dispersion", "site", "actual", "predicted")
     rows = cells.sum("predicted")
     rates = {
@@ -45,6 +43,7 @@ def test_clusters_are_drawn_about_their_means():
         assert (abs(square.mean("site") - variance) < 5 * square.std("site") / np.sqrt(n)).all(), name
 
 
+@pytest.mark.filterwarnings("ignore::bayesperf.PriorWarning")
 def test_outcomes_are_those_of_pool():
     """One data set, drawn again and pooled by hand."""
     settings = {"dispersion": [0.1], "prevalence_dispersion": [0.3]}
