@@ -1,15 +1,15 @@
 """Groups of two classes whose rates vary on the logit scale: covariates, and correlated recall and specificity.
 
-The setting is that of `groups`. Here the prevalence, recall and specificity of a group are logit-normal about those of
-the population,
+The setting is that of `groups`. Here the recall and specificity of a group, and the prevalence of a cluster, are
+logit-normal about those of the population,
 
     logit(rate_f) = μ + x_f·β + τ z_f,    z_f ~ Normal(0, 1)
     μ ~ Logistic(0, 1)                    uniform on the rate, so without group variation the prior is Beta(1, 1)
     τ ~ HalfNormal(0.5) or HalfNormal(1)  random folds or clusters
 
-with binomial successes in each group. The sampled parameters are the deviations z ("non-centred"), because the rates of
-small groups are hard to sample directly. Covariates x of the groups (year, scanner, language), which should be centred,
-shift the rates.
+with binomial successes in each group. Random folds are parts of one population and share its prevalence. The sampled
+parameters are the deviations z ("non-centred"), because the rates of small groups are hard to sample directly.
+Covariates x of the groups (year, scanner, language), which should be centred, shift the rates.
 
 Recall and specificity deviate independently unless ``lkj=η`` adds their correlation, ρ ~ LKJ(η), which for two
 variables is ρ = 2B − 1, B ~ Beta(η, η). Fewer than ten groups with hundreds of examples per class do not determine
@@ -43,7 +43,7 @@ OPTIONS = {
     "lkj": "positive number",
     "covariates": "covariates of groups",
 }
-DIMS = ("rate", "covariate")
+DIMS = ("rate", "varying_rate", "covariate")
 ESTIMAND = "Posterior of the metric at the population mean over {dim}s"
 # The default of the samplers: smaller steps took longer, and none diverged.
 TARGET_ACCEPT = 0.8
@@ -91,7 +91,8 @@ def build(
     counts = data.transpose(..., dim, "actual", "predicted")
     systems = [str(d) for d in counts.dims[:-3]]
     successes, trials = outcomes(counts)
-    labels = coords(counts) | {"rate": RATES}
+    varying = RATES if groups == "clusters" else RATES[1:]
+    labels = coords(counts) | {"rate": RATES, "varying_rate": varying}
     if covariates is not None:
         covariates = covariates.sel({dim: counts[dim].values}).transpose(dim, "covariate")
         labels["covariate"] = covariates["covariate"].values
@@ -99,8 +100,8 @@ def build(
     variable = prior_variables(PRIORS | {"spread": SPREAD[groups]}, priors, unused=unused)
     with pm.Model(coords=labels) as model:
         location = variable("location", [*systems, "rate"])
-        spread = variable("spread", [*systems, "rate"])
-        deviation = pm.Normal("deviation", dims=[*systems, dim, "rate"])
+        spread = of_every_rate(variable("spread", [*systems, "varying_rate"]), groups)
+        deviation = of_every_rate(pm.Normal("deviation", dims=[*systems, dim, "varying_rate"]), groups)
         z = [deviation[..., i] for i in range(len(RATES))]
         if lkj is not None:
             unit = pm.Beta("correlation_unit", lkj, lkj, dims=systems)
@@ -127,6 +128,13 @@ def build(
     return model
 
 
+def of_every_rate(values: Any, groups: str) -> Any:
+    """Return values of every rate, which are 0 for the prevalence of random folds: it does not vary."""
+    if groups == "clusters":
+        return values
+    return pm.math.concatenate([pm.math.zeros_like(values[..., :1]), values], axis=-1)
+
+
 def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:
     """Draw ``cells_new``, the cells of a new group at covariates 0."""
     location = posterior["location"].transpose(..., "rate")
@@ -135,7 +143,8 @@ def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator,
         r = posterior["correlation"]
         specificity = r * z.sel(rate="recall", drop=True) + np.sqrt(1 - r**2) * z.sel(rate="specificity", drop=True)
         z = z.where(z["rate"] != "specificity", specificity).transpose(*location.dims)
-    rates = expit((location + posterior["spread"] * z).transpose(*location.dims).values)
+    spread = posterior["spread"].rename(varying_rate="rate").reindex(rate=RATES, fill_value=0.0)
+    rates = expit((location + spread * z).transpose(*location.dims).values)
     table = cells({rate: rates[..., i] for i, rate in enumerate(RATES)}, positive(data))
     return {"cells_new": xr.DataArray(table, dims=(*location.dims[:-1], "actual", "predicted"))}
 
@@ -156,7 +165,7 @@ def log_likelihood(
         location = location + (posterior["coefficient"] * x).sum("covariate")
     observed = {rate: (successes[rate], trials[rate]) for rate in ("recall", "specificity")}
     at = {rate: location.sel(rate=rate, drop=True) for rate in observed}
-    scale = {rate: spread.sel(rate=rate, drop=True) for rate in observed}
+    scale = {rate: spread.sel(varying_rate=rate, drop=True) for rate in observed}
     z, log_weights = _nodes(*observed["recall"], at["recall"], scale["recall"], "recall_node")
     recall = log_weights + _log_binomial(*observed["recall"], at["recall"] + scale["recall"] * z)
     r = posterior["correlation"] if "correlation" in posterior else xr.DataArray(0.0)

@@ -207,7 +207,7 @@ def _sample_differences(weights: Array, leading: xr.DataArray, own_seed: int, n:
 def against_rule(post: Posterior, rule: str, metric: str | Metric, dim: str, draws: int) -> SystemPair:
     """Return the pair of a system and a baseline rule at the prevalence of the same draw."""
     checks.one_of("b", rule, tuple(_RULES))
-    cells = post.cells if isinstance(post, SampledPosterior) else post.cells_by_chain(draws, 1)
+    cells = post.cells_by_chain() if isinstance(post, SampledPosterior) else post.cells_by_chain(draws, 1)
     prevalence = cells.sum("predicted")
     called = _RULES[rule](prevalence).rename(actual="predicted")
     system, guess = (

@@ -261,8 +261,8 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None) -> Figure:
     Parameters
     ----------
     study : xarray.Dataset
-        Of `bayesperf.studies.areas`, `bands`, `dependence`, `expected_performance`, `pairing` or `sites`; each
-        coordinate of the dims between the first and the last has a panel.
+        Of `bayesperf.studies.areas`, `bands`, `clusters`, `dependence`, `expected_performance`, `pairing` or
+        `sites`; each coordinate of the dims between the first and the last has a panel.
     lowest : float, optional
         Where the axis of coverage begins; by default at the least coverage.
     """

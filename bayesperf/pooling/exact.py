@@ -1,4 +1,4 @@
-"""Exact draws of the model `groups` of two classes: each row of a table by quadrature, prevalence by its Dirichlet."""
+"""Exact draws of the model `groups` of two classes: rows by quadrature, and so the prevalence of clusters."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def draws(
     data : xarray.DataArray
         Counts (…, group, actual, predicted) of two classes.
     parameters : mapping
-        Those of the priors, by name: Dirichlet of ``rates`` (…, actual, predicted), ``prevalence`` and
-        ``prevalence_mean`` (…, actual); Beta of ``dispersion`` (…, actual, 2) and ``prevalence_dispersion`` (…, 2).
+        Those of the priors, by name: Dirichlet of ``rates`` (…, actual, predicted) and ``prevalence`` (…, actual); Beta
+        of ``dispersion`` (…, actual, 2) and, for clusters, of ``prevalence_dispersion`` (…, 2).
     rngs : sequence of numpy.random.Generator
         One for each system.
     size : tuple of two int
@@ -52,8 +52,8 @@ def draws(
     systems = counts.dims[:-3]
     tables = counts.values.reshape(-1, *counts.shape[-3:]).astype(float)
     priors = {
-        name: np.broadcast_to(parameters[name], (*counts.shape[:-3], *shape)).reshape(-1, *shape)
-        for name, shape in SHAPES.items()
+        name: np.broadcast_to(values, (*counts.shape[:-3], *SHAPES[name])).reshape(-1, *SHAPES[name])
+        for name, values in parameters.items()
     }
     each = [
         _system(table, {name: prior[i] for name, prior in priors.items()}, rng, int(np.prod(size)), 1 / repeats, design)
@@ -71,11 +71,11 @@ def draws(
 
 # The shape of each prior's parameters for one system, and the dims of each variable.
 SHAPES = {
-    "rates": (2, 2), "dispersion": (2, 2), "prevalence": (2,), "prevalence_mean": (2,), "prevalence_dispersion": (2,),
+    "rates": (2, 2), "dispersion": (2, 2), "prevalence": (2,), "prevalence_dispersion": (2,),
 }  # fmt: skip
 DIMS = {
     "rates": ("actual", "predicted"), "dispersion": ("actual",), "prevalence": ("actual",),
-    "prevalence_mean": ("actual",), "prevalence_dispersion": (), "cells": ("actual", "predicted"),
+    "prevalence_dispersion": (), "cells": ("actual", "predicted"),
 }  # fmt: skip
 
 
@@ -88,19 +88,19 @@ def _system(
         _row(tables[:, i], prior["rates"][i], prior["dispersion"][i], rng, n, power) for i in range(len(prior["rates"]))
     ]
     informed = totals if design == "joint" else np.zeros_like(totals)
-    mean, dispersion = _row(informed, prior["prevalence_mean"], prior["prevalence_dispersion"], rng, n, power)
-    first, second = prior["prevalence"] + power * informed.sum(0)
-    share = rng.beta(first, second, n)
-    prevalence = np.stack([share, 1 - share], -1)
-    rates = np.stack([rates for rates, _ in rows], 1)
-    return {
-        "rates": rates,
+    drawn = {
+        "rates": np.stack([rates for rates, _ in rows], 1),
         "dispersion": np.stack([dispersion for _, dispersion in rows], -1),
-        "prevalence": prevalence,
-        "prevalence_mean": mean,
-        "prevalence_dispersion": dispersion,
-        "cells": prevalence[:, :, None] * rates,
     }
+    if "prevalence_dispersion" in prior:
+        drawn["prevalence"], drawn["prevalence_dispersion"] = _row(
+            informed, prior["prevalence"], prior["prevalence_dispersion"], rng, n, power
+        )
+    else:
+        first, second = prior["prevalence"] + power * informed.sum(0)
+        share = rng.beta(first, second, n)
+        drawn["prevalence"] = np.stack([share, 1 - share], -1)
+    return drawn | {"cells": drawn["prevalence"][:, :, None] * drawn["rates"]}
 
 
 def _row(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,99 @@ from bayesperf.pooling.beta_binomial import BetaBinomial, posterior, stratified
 
 # Both weights of the Beta prior of prevalence: the sums of the rows, with one pseudo-example in each cell.
 PREVALENCE = 2.0
+Streams = Callable[[str], list[np.random.Generator]]
+Answer = Literal["mean", "groups", "new_group"]
+
+
+@dataclass(frozen=True)
+class GroupShares:
+    """Shares of successes that differ between groups, by the beta-binomial model, for some rows of counts a system.
+
+    Attributes
+    ----------
+    successes, trials : array (systems, rows, groups)
+        Counts.
+    model : BetaBinomial
+        The posterior of the rows; those of a system follow each other.
+    draws : int
+        How many.
+    streams : callable
+        From a purpose to a random generator for each system.
+    prefix : str
+        Of the purposes, so that different shares have different random numbers.
+    """
+
+    successes: Array
+    trials: Array
+    model: BetaBinomial
+    draws: int
+    streams: Streams
+    prefix: str = ""
+
+    @property
+    def mean(self) -> Array:
+        """Shares of successes and failures in the population, (systems, draws, rows, 2)."""
+        return np.stack([special.expit(sign * self._logit_mean) for sign in (1, -1)], -1)
+
+    @property
+    def groups(self) -> Array:
+        """Shares in each group, (systems, groups, draws, rows, 2)."""
+        a, b = (weights[:, None] for weights in self._concentration)
+        counts = self.successes, self.trials - self.successes
+        successes, failures = (np.moveaxis(of_groups, 2, 1)[:, :, None] for of_groups in counts)
+        return self._betas("groups", a + successes, b + failures)
+
+    @property
+    def new_group(self) -> Array:
+        """Shares in a new group, (systems, draws, rows, 2)."""
+        return self._betas("new group", *self._concentration)
+
+    @cached_property
+    def _logit_mean(self) -> Array:
+        """Logits of p, (systems, draws, rows)."""
+        return self._rows_last(self.model.draws_of_mean(self.draws, self._streams_of_rows("mean")))
+
+    @cached_property
+    def _concentration(self) -> tuple[Array, Array]:
+        """κp and κ(1 − p), (systems, draws, rows)."""
+        logit_mean = np.moveaxis(self._logit_mean, 2, 1).reshape(-1, self.draws)
+        kappa = np.exp(-self.model.draws_of_dispersion(logit_mean, self._streams_of_rows("dispersion")))
+        a, b = (special.expit(sign * self._logit_mean) * self._rows_last(kappa) for sign in (1, -1))
+        return a, b
+
+    def _rows_last(self, rows: Array) -> Array:
+        """Return values (systems × rows, draws) as (systems, draws, rows)."""
+        return np.moveaxis(rows.reshape(-1, self.trials.shape[1], self.draws), 1, 2)
+
+    def _streams_of_rows(self, purpose: str) -> list[np.random.Generator]:
+        """Return a generator for each row; the rows of a system share one."""
+        return [rng for rng in self.streams(self.prefix + purpose) for _ in range(self.trials.shape[1])]
+
+    def _betas(self, purpose: str, a: Array, b: Array) -> Array:
+        """Return X ~ Beta(a, b), systems first, and 1 − X, last.
+
+        Both are kept so far from 0 that a product of two is positive: a ratio would otherwise come out as 0/0.
+        """
+        each = zip(self.streams(self.prefix + purpose), *np.broadcast_arrays(a, b), strict=True)
+        x = np.clip(np.stack([rng.beta(*weights) for rng, *weights in each]), 1e-150, 1 - 2.0**-53)
+        return np.stack([x, 1 - x], -1)
+
+
+@dataclass(frozen=True)
+class SameShares:
+    """Shares that all groups have in common, (systems, draws, rows, 2)."""
+
+    mean: Array
+
+    @property
+    def groups(self) -> Array:
+        """Shares in each group, (systems, 1, draws, rows, 2)."""
+        return self.mean[:, None]
+
+    @property
+    def new_group(self) -> Array:
+        """Shares in a new group, (systems, draws, rows, 2)."""
+        return self.mean
 
 
 @dataclass(frozen=True)
@@ -31,6 +125,10 @@ class PooledDraws:
         Rows actual.
     dispersion : tuple of two float
         The Beta of ρ.
+    prevalence_dispersion : tuple of two float, optional
+        The Beta of the dispersion of prevalence; None if all groups have the same prevalence.
+    known_prevalence : bool
+        Whether the counts tell the prevalence; if not, it is ½.
     power : float
         Exponent of the likelihood.
     draws : int
@@ -41,9 +139,11 @@ class PooledDraws:
 
     counts: Array
     dispersion: tuple[float, float]
+    prevalence_dispersion: tuple[float, float] | None
+    known_prevalence: bool
     power: float
     draws: int
-    streams: Callable[[str], list[np.random.Generator]]
+    streams: Streams
 
     @property
     def right(self) -> Array:
@@ -56,29 +156,36 @@ class PooledDraws:
         return np.moveaxis(self.counts.sum(-1), 2, 1)
 
     @cached_property
-    def rates(self) -> BetaBinomial:
-        """The model of the rates of right predictions; the two classes of a system follow each other."""
+    def rates(self) -> GroupShares:
+        """Rates of right predictions, whose rows are the classes."""
         right, trials = (counts.reshape(-1, self.counts.shape[1]) for counts in (self.right, self.trials))
-        return posterior(right, trials, self.dispersion, power=self.power)
+        model = posterior(right, trials, self.dispersion, power=self.power)
+        return GroupShares(self.right, self.trials, model, self.draws, self.streams)
 
-    def mean(self) -> Array:
-        """Return cells at the population's mean rates, (systems, draws, 2, 2)."""
-        return _cells(special.expit(self._logit_mean), special.expit(-self._logit_mean), self._shares)
-
-    def groups(self) -> Array:
-        """Return cells of the groups, (systems, groups, draws, 2, 2), at own rates and the population's prevalence."""
-        right, wrong = (np.moveaxis(counts, 2, 1)[:, :, None] for counts in (self.right, self.trials - self.right))
-        a, b = (weights[:, None] for weights in self._concentration)
-        return _cells(*self._betas("groups", a + right, b + wrong), self._shares[:, None])
-
-    def new_group(self) -> Array:
-        """Return cells of a new group, (systems, draws, 2, 2), at its own rates and prevalence."""
+    @cached_property
+    def prevalence(self) -> GroupShares | SameShares:
+        """Shares of the first and of the second class, in a single row."""
+        if not self.known_prevalence:
+            return SameShares(np.full((len(self.counts), 1, 1, 2), 0.5))
+        if self.prevalence_dispersion is None:
+            return self._pooled_prevalence()
         first, examples = self.trials[:, 0], self.trials.sum(1)
-        prevalence = posterior(first, examples, self.dispersion, (PREVALENCE, PREVALENCE), self.power)
-        logit = prevalence.draws_of_mean(self.draws, self.streams("mean prevalence"))
-        kappa = np.exp(-prevalence.draws_of_dispersion(logit, self.streams("dispersion of prevalence")))
-        share = self._betas("new prevalence", kappa * special.expit(logit), kappa * special.expit(-logit))
-        return _cells(*self._betas("new group", *self._concentration), np.stack(share, -1))
+        model = posterior(first, examples, self.prevalence_dispersion, (PREVALENCE, PREVALENCE), self.power)
+        return GroupShares(first[:, None], examples[:, None], model, self.draws, self.streams, "prevalence: ")
+
+    def _pooled_prevalence(self) -> SameShares:
+        """Return the prevalence of the summed counts."""
+        weights = PREVALENCE + self.power * self.trials.sum(-1)
+        levels = np.stack([stratified(self.draws, rng) for rng in self.streams("prevalence")])
+        logit = Tabulated.beta(weights[:, :1], weights[:, 1:]).logits(levels)
+        return SameShares(np.stack([special.expit(sign * logit) for sign in (1, -1)], -1)[:, :, None])
+
+    def cells(self, answer: Answer) -> Array:
+        """Return cells (systems, [groups,] draws, 2, 2) at rates and prevalence of the population or of groups."""
+        rates, prevalence = (getattr(shares, answer) for shares in (self.rates, self.prevalence))
+        cells: Array = rates * np.moveaxis(prevalence, -2, -1)
+        cells[..., 1, :] = cells[..., 1, ::-1]
+        return cells
 
     def dispersion_ratio(self) -> tuple[Array, NDArray[np.bool_]]:
         """Return Pearson's X²/(groups − 1), (systems, classes), and where it is defined; it is 1 elsewhere."""
@@ -89,49 +196,3 @@ class PooledDraws:
         degrees = (trials > 0).sum(-1) - 1
         defined = (degrees > 0) & (variance > 0).any(-1)
         return np.where(defined, squares / np.maximum(degrees, 1), 1.0), defined
-
-    @cached_property
-    def _logit_mean(self) -> Array:
-        """Logits of p, (systems, draws, classes)."""
-        return _classes_last(self.rates.draws_of_mean(self.draws, self._streams_of_rows("mean")))
-
-    @cached_property
-    def _concentration(self) -> tuple[Array, Array]:
-        """κp and κ(1 − p), (systems, draws, classes)."""
-        logit_mean = np.moveaxis(self._logit_mean, 2, 1).reshape(-1, self.draws)
-        kappa = np.exp(-self.rates.draws_of_dispersion(logit_mean, self._streams_of_rows("dispersion")))
-        a, b = (special.expit(sign * self._logit_mean) * _classes_last(kappa) for sign in (1, -1))
-        return a, b
-
-    @cached_property
-    def _shares(self) -> Array:
-        """Prevalence of each class in the population, (systems, draws, classes)."""
-        weights = PREVALENCE + self.power * self.trials.sum(-1)
-        levels = np.stack([stratified(self.draws, rng) for rng in self.streams("prevalence")])
-        logit = Tabulated.beta(weights[:, :1], weights[:, 1:]).logits(levels)
-        return np.stack([special.expit(logit), special.expit(-logit)], -1)
-
-    def _streams_of_rows(self, purpose: str) -> list[np.random.Generator]:
-        """Return a generator for each row; the two rows of a system share one."""
-        return [rng for rng in self.streams(purpose) for _ in range(2)]
-
-    def _betas(self, purpose: str, a: Array, b: Array) -> tuple[Array, Array]:
-        """Return X ~ Beta(a, b), systems first, and 1 − X.
-
-        Both are kept so far from 0 that a product of two is positive: a ratio would otherwise come out as 0/0.
-        """
-        each = zip(self.streams(purpose), *np.broadcast_arrays(a, b), strict=True)
-        x = np.clip(np.stack([rng.beta(*weights) for rng, *weights in each]), 1e-150, 1 - 2.0**-53)
-        return x, 1 - x
-
-
-def _classes_last(rows: Array) -> Array:
-    """Return rows (systems × classes, draws) as (systems, draws, classes)."""
-    return np.moveaxis(rows.reshape(-1, 2, rows.shape[-1]), 1, 2)
-
-
-def _cells(right: Array, wrong: Array, shares: Array) -> Array:
-    """Return cells (…, 2, 2) of the rates of right and wrong predictions of each class, and the classes' shares."""
-    cells = np.stack([right, wrong], -1) * shares[..., None]
-    cells[..., 1, :] = cells[..., 1, ::-1]
-    return cells

@@ -29,8 +29,10 @@ from bayesperf.posteriors.summary import Summary
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# The Beta prior of the dispersion, by what the groups are.
+# The Beta prior of the dispersion of rates, by what the groups are.
 DISPERSION = {"random": (1.0, 24.0), "clusters": (1.0, 9.0)}
+# The same of prevalence, in which clusters often differ more; random folds are parts of one population.
+PREVALENCE_DISPERSION = {"random": None, "clusters": (1.0, 3.0)}
 # Where prior and posterior have this much of their mass in common, the data have said nothing.
 _SAME_AS_PRIOR = 0.95
 
@@ -45,18 +47,24 @@ class Pooled:
         The counts.
     dim : str
         The dim of the groups.
+    kind : {"random", "clusters"}
+        What the groups are.
     dispersion_weights : tuple of two float
         The Beta prior of the dispersion.
     repeats : int
         By which the likelihood is divided.
+    design : {"joint", "by_actual"}
+        How the test set was sampled.
     n_draws, random_seed : int
         Of the posteriors.
     """
 
     cm: ConfusionMatrix
     dim: str
+    kind: Literal["random", "clusters"]
     dispersion_weights: tuple[float, float]
     repeats: int
+    design: Literal["joint", "by_actual"]
     n_draws: int
     random_seed: int
 
@@ -65,20 +73,26 @@ class Pooled:
     @cached_property
     def mean(self) -> Posterior:
         """Posterior of metrics at the population's mean rates."""
-        return self._posterior(self._draws.mean(), f"Posterior of the metric at the population mean over {self.dim}s")
+        return self._posterior(
+            self._draws.cells("mean"), f"Posterior of the metric at the population mean over {self.dim}s"
+        )
 
     @cached_property
     def groups(self) -> Posterior:
         """Posterior of each group's own metrics, with the dim of the groups.
 
-        A group's rate, given p and ρ, is Beta(κp + k, κ(1 − p) + n − k); its prevalence is the population's.
+        A group's rate, given p and ρ, is Beta(κp + k, κ(1 − p) + n − k). So is the prevalence of a cluster; random
+        folds have the population's.
         """
-        return self._posterior(self._draws.groups(), f"Posterior of each {self.dim}'s own metric", self._counts)
+        return self._posterior(self._draws.cells("groups"), f"Posterior of each {self.dim}'s own metric", self._counts)
 
     @cached_property
     def new_group(self) -> Posterior:
-        """Prediction of the metrics of a group not seen yet: its rates, Beta(κp, κ(1 − p)), and its prevalence."""
-        return self._posterior(self._draws.new_group(), f"Prediction of the metric of a new {self.dim}")
+        """Prediction of the metrics of a group not seen yet.
+
+        Its rates are Beta(κp, κ(1 − p)). So is the prevalence of a cluster; a random fold has the population's.
+        """
+        return self._posterior(self._draws.cells("new_group"), f"Prediction of the metric of a new {self.dim}")
 
     def _posterior(self, cells: Array, estimand: str, observed: xr.DataArray | None = None) -> SampledPosterior:
         template = self._counts.isel({self.dim: 0}, drop=True) if observed is None else observed
@@ -91,6 +105,7 @@ class Pooled:
             estimand=estimand,
             independent=True,
             observed=observed,
+            prevalence_known=self.design == "joint",
         )
 
     # ── The dispersion ──
@@ -99,7 +114,7 @@ class Pooled:
     def dispersion(self) -> Marginal:
         """Posterior of the dispersion ρ, over the other leading dims and ``actual``."""
         estimand = f"Posterior of the dispersion between {self.dim}s"
-        return Marginal("dispersion", self._draws.rates.dispersion, self._rows, self._dispersion_draws, estimand)
+        return Marginal("dispersion", self._draws.rates.model.dispersion, self._rows, self._dispersion_draws, estimand)
 
     @property
     def dispersion_prior(self) -> Marginal:
@@ -111,7 +126,7 @@ class Pooled:
     def _dispersion_draws(self, n: int, random_seed: Any) -> Array:
         """Return n draws of the dispersion, (systems × classes, n)."""
         levels = [rng.random((2, checks.count("n", n))) for rng in self._streams("dispersion alone", random_seed)]
-        return self._draws.rates.dispersion.ppf(np.concatenate(levels))
+        return self._draws.rates.model.dispersion.ppf(np.concatenate(levels))
 
     @property
     def dispersion_ratio(self) -> xr.DataArray:
@@ -127,7 +142,7 @@ class Pooled:
     @cached_property
     def overlap(self) -> xr.DataArray:
         """Mass that prior and posterior of the dispersion have in common; near 1, the data say nothing about it."""
-        shared = self._draws.rates.dispersion.overlap(_beta(self.dispersion_weights))
+        shared = self._draws.rates.model.dispersion.overlap(_beta(self.dispersion_weights))
         return self._rows.copy(data=shared.reshape(self._rows.shape)).rename("overlap")
 
     # ── Tables and figures ──
@@ -180,7 +195,12 @@ class Pooled:
 
     def __repr__(self) -> str:
         others = [f"{dim}: {self.cm.counts.sizes[dim]}" for dim in self._systems.dims]
-        facts = [f"{self.cm.counts.sizes[self.dim]} {self.dim}s", *others, f"ρ ~ {self.dispersion_text}"]
+        facts = [
+            f"{self.cm.counts.sizes[self.dim]} {self.dim}s",
+            *others,
+            self._prevalence_text,
+            f"ρ ~ {self.dispersion_text}",
+        ]
         return f"<bayesperf.Pooled: {', '.join(facts)}>"
 
     def _repr_html_(self) -> str:
@@ -208,7 +228,15 @@ class Pooled:
     @cached_property
     def _draws(self) -> PooledDraws:
         counts = self._counts.values.reshape(-1, *self._counts.shape[-3:]).astype(float)
-        return PooledDraws(counts, self.dispersion_weights, 1 / self.repeats, self.n_draws, self._streams)
+        return PooledDraws(
+            counts=counts,
+            dispersion=self.dispersion_weights,
+            prevalence_dispersion=PREVALENCE_DISPERSION[self.kind],
+            known_prevalence=self.design == "joint",
+            power=1 / self.repeats,
+            draws=self.n_draws,
+            streams=self._streams,
+        )
 
     def _streams(self, purpose: str, random_seed: Any = None) -> list[np.random.Generator]:
         """Return a random stream for each system."""
@@ -218,14 +246,29 @@ class Pooled:
     @property
     def dispersion_text(self) -> str:
         """The prior of the dispersion, in words."""
-        a, b = self.dispersion_weights
-        return f"Beta({a:g}, {b:g})"
+        return _beta_text(self.dispersion_weights)
+
+    @property
+    def _prevalence_text(self) -> str:
+        """What prevalence the groups have, in words."""
+        if self.design == "by_actual":
+            return "prevalence not known"
+        return "one prevalence" if self.kind == "random" else "a prevalence each"
 
     @property
     def _prior_text(self) -> str:
+        priors = ["mean rates ~ Beta(1, 1)", f"dispersion ~ {self.dispersion_text}"]
+        if self.design == "joint":
+            priors.append(f"prevalence ~ {_beta_text((PREVALENCE, PREVALENCE))}")
+            if of_prevalence := PREVALENCE_DISPERSION[self.kind]:
+                priors.append(f"dispersion of prevalence ~ {_beta_text(of_prevalence)}")
         weight = f"; examples weigh 1/{self.repeats}" if self.repeats > 1 else ""
-        rates = f"mean rates ~ Beta(1, 1), dispersion ~ {self.dispersion_text}"
-        return f"{rates}, prevalence ~ Beta({PREVALENCE:g}, {PREVALENCE:g}){weight}"
+        return f"{', '.join(priors)}{weight}"
+
+
+def _beta_text(weights: tuple[float, float]) -> str:
+    a, b = weights
+    return f"Beta({a:g}, {b:g})"
 
 
 def _beta(weights: tuple[float, float]) -> Beta:
@@ -247,6 +290,7 @@ def pool(
     repeats: int = 1,
     dispersion: tuple[float, float] | None = None,
     *,
+    design: Literal["joint", "by_actual"] = "joint",
     draws: int = DRAWS,
     random_seed: Any = 0,
 ) -> Pooled:
@@ -261,13 +305,19 @@ def pool(
     dim : str
         The leading dim of the groups.
     groups : {"random", "clusters"}
-        What they are. "random": random folds of one data set, whose rates hardly differ: ρ ~ Beta(1, 24). "clusters":
-        sites, subjects, days or images: ρ ~ Beta(1, 9).
+        What they are. "random": random folds of one data set, whose rates hardly differ: ρ ~ Beta(1, 24). They are
+        parts of one population and share its prevalence. "clusters": sites, subjects, days or images: ρ ~ Beta(1, 9).
+        They have a prevalence each.
     repeats : int
         How often cross-validation was repeated; `dim` then has repeats × k folds. Each example weighs 1/repeats,
         because repeats add no examples.
     dispersion : tuple of two float, optional
-        (a, b) of another Beta prior of ρ.
+        (a, b) of another Beta prior of ρ, the dispersion of the rates.
+    design : {"joint", "by_actual"}
+        How the test set was sampled. "joint": a number of examples was drawn regardless of class. "by_actual": a fixed
+        number of examples was drawn from each class, so the data contain no information about prevalence, and metrics
+        that depend on it raise until `Posterior.at_prevalence` supplies it: ``pool(cm, design="by_actual").mean
+        .at_prevalence(0.1)``.
     draws : int
         Draws behind the posteriors' figures.
     random_seed : int or numpy.random.Generator
@@ -294,9 +344,12 @@ def pool(
     Each actual class has a row of its own, independent of the other: of n examples of the class in a group, k are
     predicted right, k ~ BetaBinomial(n, κp, κ(1 − p)), κ = 1/ρ − 1, p ~ Beta(1, 1). ρ, the dispersion, is the
     correlation of two examples of a group: ρ = 0 is one common rate, ρ = 1 groups that are all right or all wrong.
-    Groups' own rates are integrated out, by quadrature over p and ρ, and come back by conjugacy. Prevalence in the
-    population has the posterior of the summed counts; in a new group, that of the same model over the groups' sizes. A
-    metric of the mean is that of the mean rates.
+    Groups' own rates are integrated out, by quadrature over p and ρ, and come back by conjugacy.
+
+    Prevalence goes with the question. Random folds, and a new one, have that of the population, Beta(2, 2) updated by
+    the summed counts. Clusters have a prevalence each, by the same beta-binomial model, of the positives among the
+    examples of each, with mean Beta(2, 2) and dispersion Beta(1, 3): in prevalence they often differ more than in
+    rates. A metric of the mean is that of the mean rates and the mean prevalence.
 
     No cross-validation estimates the spread over training sets, or the model refitted on all data: the intervals of
     random folds of up to about 100 examples are somewhat optimistic.
@@ -309,7 +362,7 @@ def pool(
     ...                                    pos_label="malignant")
     >>> pooled = bp.pool(cm.sel(model="naive_bayes"))
     >>> pooled
-    <bayesperf.Pooled: 10 folds, ρ ~ Beta(1, 24)>
+    <bayesperf.Pooled: 10 folds, one prevalence, ρ ~ Beta(1, 24)>
     >>> pooled.summary("recall")[["answer", "fold", "mean", "ci_lower", "ci_upper"]].head(3).round(2)
           answer fold  mean  ci_lower  ci_upper
     0       mean       0.88      0.83      0.94
@@ -326,11 +379,14 @@ def pool(
     if dim not in cm.dims:
         raise ValueError(f"dim: {dim!r} is not a leading dim; they are {list(cm.dims)}.")
     checks.one_of("groups", groups, tuple(DISPERSION))
+    checks.one_of("design", design, ("joint", "by_actual"))
     pooled = Pooled(
         cm=cm,
         dim=dim,
+        kind=groups,
         dispersion_weights=DISPERSION[groups] if dispersion is None else _checked_weights(dispersion),
         repeats=checks.count("repeats", repeats),
+        design=design,
         n_draws=checks.count("draws", draws, least=2),
         random_seed=checks.seed(random_seed),
     )

@@ -23,9 +23,7 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
 from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, ProportionPair, TwoProportions
-from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import ARGUMENTS, Metric, one_vs_rest
-from bayesperf.metrics.registry import get
 from bayesperf.posteriors.marginal import Marginal, Sampler
 from bayesperf.posteriors.posterior import DRAWS, PREDICTED, Posterior, SampledPosterior, prediction_of
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
@@ -195,22 +193,18 @@ class DirichletPosterior(Posterior):
         """Concentration as (m, K, K)."""
         return self.concentration.values.reshape(-1, *self.concentration.shape[-2:])
 
-    def default_metrics(self) -> list[str]:
-        names = headline(len(self.labels), self.positive is not None)
-        return [name for name in names if not self._refusal(get(name))]
+    @property
+    def prevalence_known(self) -> bool:
+        return self.prevalence is not None
 
     def is_exact(self, metric: Metric) -> bool:
         classes = len(self.labels)
         known = self.prevalence == "observed" or not metric.depends_on_prevalence(classes)
         return known and metric.exact_form(classes) is not None
 
-    def _refusal(self, metric: Metric) -> str:
-        """Return why a metric is not available for this kind of data and prior; empty if it is."""
-        if self.prevalence is None and metric.depends_on_prevalence(len(self.labels)):
-            return (
-                "depends on prevalence, of which these data (design by_actual: so many of each class were chosen) say "
-                "nothing. Give it: posterior.at_prevalence(p)[...]."
-            )
+    def unavailable(self, metric: Metric) -> str:
+        if reason := super().unavailable(metric):
+            return reason
         form = metric.exact_form(len(self.labels))
         two_rates_or_one = self.is_exact(metric) and not (isinstance(form, TwoProportions) and form.pair.split)
         if self.rates and not two_rates_or_one:
@@ -220,7 +214,7 @@ class DirichletPosterior(Posterior):
     # ── Marginals ──
 
     def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
-        self._refuse_each(metrics)
+        self.refuse_unavailable(metrics)
         distributions: dict[Metric, Distribution] = {m: self.exact_distribution(m) for m in metrics if self.is_exact(m)}
         drawn = self._metric_draws([m for m in metrics if m not in distributions], self.n_draws, None)
         distributions |= {m: Draws.of(m.name, values[:, None, :], m.bounds) for m, values in drawn.items()}
@@ -301,10 +295,7 @@ class DirichletPosterior(Posterior):
             raise ValueError(
                 f"{what} needs a prior of the whole matrix, and a rate prior is none. Use a Dirichlet prior."
             )
-        if self.prevalence is None:
-            raise ValueError(
-                f"{what}: the data (design by_actual) do not say how common each class is. Give it: at_prevalence(p)."
-            )
+        self.refuse_without_prevalence(what)
         if (self.flat <= 0).any():
             raise ValueError(
                 f"{what}: some cell has neither examples nor prior weight ({self.prior_text}). Use a proper prior."
@@ -321,7 +312,7 @@ class DirichletPosterior(Posterior):
         self, metrics: Sequence[Metric], n: int = _JOINT_DRAWS, random_seed: Any = None
     ) -> Iterator[dict[Metric, Array]]:
         """Yield joint draws of the metrics, (n,) or (n, K) each, for one matrix at a time to save memory."""
-        self._refuse_each(metrics)
+        self.refuse_unavailable(metrics)
         if self.rates:
             self.refuse_without_matrix("a joint draw")
         for metric in metrics:
@@ -351,11 +342,6 @@ class DirichletPosterior(Posterior):
         rngs = self.generators(random_seed, metric.name)
         each = distribution.size // len(rngs)
         return distribution.ppf(np.concatenate([rng.random((each, n)) for rng in rngs]))
-
-    def _refuse_each(self, wanted: Sequence[Metric]) -> None:
-        for metric in wanted:
-            if refusal := self._refusal(metric):
-                raise ValueError(f"metric {metric.name!r} {refusal}")
 
     def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
         self.refuse_without_matrix("draws")

@@ -24,7 +24,7 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
-from bayesperf.metrics.registry import applicable
+from bayesperf.metrics.registry import applicable, get
 from bayesperf.posteriors.arviz_trees import read_tree, to_tree
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.prevalence import parse_prevalence
@@ -68,9 +68,10 @@ class Posterior(ABC):
     def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
         """Return the distributions of several metrics, whose draws are joint."""
 
+    @property
     @abstractmethod
-    def default_metrics(self) -> list[str]:
-        """Return the names of the default metrics that are available for this posterior."""
+    def prevalence_known(self) -> bool:
+        """Whether the data, or `at_prevalence`, tell how common each class is; data by_actual do not."""
 
     @abstractmethod
     def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
@@ -157,6 +158,33 @@ class Posterior(ABC):
     def applicable(self, metric: str | Metric) -> Metric:
         """Return the metric specified by a `Metric` or a name, or raise if these cells do not allow it."""
         return applicable(metric, self.labels, self.positive, self.dims)
+
+    def unavailable(self, metric: Metric) -> str:
+        """Return why a metric is not available for this kind of data and prior; empty if it is."""
+        if self.prevalence_known or not metric.depends_on_prevalence(len(self.labels)):
+            return ""
+        return (
+            "depends on prevalence, of which these data (design by_actual: so many of each class were chosen) say "
+            "nothing. Give it: posterior.at_prevalence(p)[...]."
+        )
+
+    def refuse_unavailable(self, metrics: Sequence[Metric]) -> None:
+        """Raise if one of the metrics is not available."""
+        for metric in metrics:
+            if reason := self.unavailable(metric):
+                raise ValueError(f"metric {metric.name!r} {reason}")
+
+    def refuse_without_prevalence(self, what: str) -> None:
+        """Raise if the prevalence is not known."""
+        if not self.prevalence_known:
+            raise ValueError(
+                f"{what}: the data (design by_actual) do not say how common each class is. Give it: at_prevalence(p)."
+            )
+
+    def default_metrics(self) -> list[str]:
+        """Return the names of the default metrics that are available for this posterior."""
+        names = headline(len(self.labels), self.positive is not None)
+        return [name for name in names if not self.unavailable(get(name))]
 
     def _wanted(self, metrics: str | Metric | Sequence[str | Metric] | None) -> list[Metric]:
         names = [metrics] if isinstance(metrics, str | Metric) else metrics or self.default_metrics()
@@ -335,6 +363,8 @@ class SampledPosterior(Posterior):
         Whether the draws are independent; if not, Monte Carlo errors take their autocorrelation into account.
     refusal : str
         Why `predict` and `at_prevalence` are not available; empty if they are.
+    prevalence_known : bool
+        Whether the shares of the actual classes mean something; if not, only the rows of the cells are used.
     """
 
     cells: xr.DataArray
@@ -344,6 +374,7 @@ class SampledPosterior(Posterior):
     independent: bool = False
     observed: xr.DataArray | None = None
     refusal: str = ""
+    prevalence_known: bool = True
     kind = "draws"
 
     @cached_property
@@ -351,10 +382,8 @@ class SampledPosterior(Posterior):
         """One draw of the cells, without the dims of the draws."""
         return self.cells.isel(chain=0, draw=0, drop=True)
 
-    def default_metrics(self) -> list[str]:
-        return headline(len(self.labels), self.positive is not None)
-
     def joint_draws(self, metrics: Sequence[Metric]) -> Iterator[dict[Metric, Array]]:
+        self.refuse_unavailable(metrics)
         cells = self.cells.values.reshape(-1, self._available, *self.cells.shape[-2:])
         for matrix in cells:
             yield {metric: metric.evaluate(matrix, self.positive) for metric in metrics}
@@ -364,6 +393,7 @@ class SampledPosterior(Posterior):
         return self.cells.sizes["chain"] * self.cells.sizes["draw"]
 
     def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
+        self.refuse_unavailable(metrics)
         return [self._marginal(metric) for metric in metrics]
 
     def _marginal(self, metric: Metric) -> Marginal:
@@ -374,10 +404,14 @@ class SampledPosterior(Posterior):
         return Marginal(metric.name, distribution, leading, partial(self._sample, metric), self.estimand)
 
     def _sample(self, metric: Metric, n: int, random_seed: int | None) -> Array:
-        values = evaluate(metric, self.draws(n, random_seed), self.positive).transpose(..., "draw").values
+        values = evaluate(metric, self._drawn(n, random_seed), self.positive).transpose(..., "draw").values
         return values.reshape(-1, n)
 
     def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
+        self.refuse_without_prevalence("draws")
+        return self._drawn(n, random_seed)
+
+    def _drawn(self, n: int, random_seed: Any) -> xr.DataArray:
         n = checks.count("n", n)
         if n > self._available:
             raise ValueError(f"n: {n} draws asked for and {self._available} there. Sample more of them.")
@@ -397,6 +431,7 @@ class SampledPosterior(Posterior):
     def cells_by_chain(
         self, draws: int | None = None, chains: int | None = None, random_seed: Any = None
     ) -> xr.DataArray:
+        self.refuse_without_prevalence("draws")
         if not draws == chains == random_seed is None:
             raise ValueError("draws, chains and random_seed are for exact posteriors; these draws are what they are.")
         return self.cells
@@ -407,6 +442,7 @@ class SampledPosterior(Posterior):
 
     def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
         self._refuse("predict")
+        self.refuse_without_prevalence("predict")
         size = self._size(n)
         cells = self._subset(checks.count("draws", draws, least=2), self._generator(random_seed, 0))
         flat = cells.values.reshape(*cells.shape[:-2], -1)
@@ -436,4 +472,5 @@ class SampledPosterior(Posterior):
         shares = prevalence.draw(self._generator(None, 2), int(np.prod(shape[:-1]))).reshape(shape)
         target = xr.DataArray(shares, dims=self.cells.dims[:-1])
         cells = self.cells / self.cells.sum("predicted") * target
-        return replace(self, cells=cells.transpose(*self.cells.dims), prior_text=f"{self.prior_text}; prevalence {p!r}")
+        text = f"{self.prior_text}; prevalence {p!r}"
+        return replace(self, cells=cells.transpose(*self.cells.dims), prior_text=text, prevalence_known=True)

@@ -53,7 +53,8 @@ def exact_draws(
 def _parameters(definition: Any, model: pm.Model) -> dict[str, Array]:
     """Return the parameters of each prior, along the last axis; refuse those of other families than the default's."""
     found = {}
-    for name, default in definition.PRIORS.items():
+    # The options may leave some of them out of the model.
+    for name, default in [(name, prior) for name, prior in definition.PRIORS.items() if name in model.named_vars]:
         family = (default(2) if callable(default) else default).owner.op
         parameters = constant_parameters(model[name])
         if type(model[name].owner.op) is not type(family) or parameters is None:

@@ -23,6 +23,7 @@ Each simulation has random numbers of its own, so the results are the same where
 from bayesperf.studies.agreement import agreement
 from bayesperf.studies.areas import areas
 from bayesperf.studies.bands import bands
+from bayesperf.studies.clusters import clusters
 from bayesperf.studies.coverage import binary_cells, coverage
 from bayesperf.studies.dependence import dependence
 from bayesperf.studies.expected_performance import expected_performance
@@ -40,6 +41,7 @@ __all__ = [
     "areas",
     "bands",
     "binary_cells",
+    "clusters",
     "coverage",
     "dependence",
     "expected_performance",

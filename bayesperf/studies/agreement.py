@@ -105,7 +105,7 @@ def _by_nuts(
     accept = nuts.target_accept(model)
     with nuts.quiet():
         sampled = nuts.sample(built, sizes, int(rng.integers(2**31)), key=key, target_accept=accept)[1]["posterior"]
-    new = model.recover(sampled, counts, rng, dim="site")["cells_new"].sel(actual=1)
+    new = model.recover(sampled, counts, rng, **options)["cells_new"].sel(actual=1)
     targets = [
         sampled["rates"].sel(actual=1, predicted=1),
         new.sel(predicted=1) / new.sum("predicted"),

@@ -174,7 +174,8 @@ def test_every_model_is_among_the_cases(name):
 def test_what_is_observed_of_chosen_class_totals():
     observed = {case: {rv.name for rv in built_case(case)[2].observed_RVs} for case in DENSITIES}
     assert observed["rates"] - observed["rates by actual"] == {"positives"}
-    assert observed["groups"] - observed["groups by actual"] == {"totals", "group_totals"}
+    assert observed["groups"] - observed["groups by actual"] == {"totals"}
+    assert observed["groups, clusters"] - observed["groups, clusters by actual"] == {"totals"}
 
 
 # ── What is computed from parameters ──
@@ -201,7 +202,7 @@ def test_cells_of_rates_in_both_orders_of_the_labels(model, pos_label):
         expected = [by_label(*(point[name][i] for name in BINARY_RATES), position) for i in (0, 1)]
         assert found["cells"][0, position, position] == pytest.approx(0.18)
     else:
-        point = {"location": np.array([-1.0, 2.0, 1.0]), "spread": np.zeros(3), "deviation": np.zeros((3, 3))}
+        point = {"location": np.array([-1.0, 2.0, 1.0]), "spread": np.zeros(2), "deviation": np.zeros((3, 2))}
         _, found = at(**point)
         expected = by_label(*special.expit(point["location"]), position)
         np.testing.assert_allclose(found["cells_group"], [expected] * 3, rtol=1e-12)
@@ -252,11 +253,21 @@ def population_mean(location, spread):
 def test_population_mean_of_logit_normal_rates(spread, error):
     for location in ([-4.0, 0.0, 0.7], [1.5, 3.0, 6.0]):
         point = {"location": np.array(location), "spread": np.full(3, spread), "deviation": np.ones((3, 3))}
-        _, found = compiled_case("groups_logit")(**point)
+        _, found = compiled_case("groups_logit, clusters")(**point)
         expected = [population_mean(at, spread) for at in location]
         np.testing.assert_allclose(found["rates"], expected, atol=error)
         np.testing.assert_allclose(found["cells"], by_label(*expected, 1), atol=2 * error)
         np.testing.assert_allclose(found["rates_group"], special.expit(np.array([location] * 3) + spread), rtol=1e-12)
+
+
+def test_folds_share_the_prevalence_of_the_population():
+    for point in points("groups_logit"):
+        _, found = compiled_case("groups_logit")(**point)
+        prevalence = special.expit(point["location"][0])
+        np.testing.assert_allclose(found["rates_group"][:, 0], prevalence, rtol=1e-12)
+        assert found["rates"][0] == pytest.approx(prevalence, rel=1e-12)
+        assert np.ptp(found["rates_group"][:, 1:], axis=0).min() > 0.01
+    assert list(built_case("groups_logit")[2].coords["varying_rate"]) == ["recall", "specificity"]
 
 
 def test_rates_of_groups_with_covariates_and_a_correlation():
@@ -284,7 +295,7 @@ def test_differences_of_data_sets_are_in_the_units_of_the_scores():
         assert found["spread_of_datasets"] == pytest.approx(unit * point["spread"])
 
 
-@pytest.mark.parametrize("case", ["groups", "groups of three classes", "groups by actual"])
+@pytest.mark.parametrize("case", ["groups", "groups, clusters", "groups of three classes", "groups by actual"])
 @pytest.mark.parametrize("repeats", [2, 5])
 def test_each_example_of_repeated_cross_validation_counts_once(case, repeats):
     """Copies of the folds, each to the power 1/repeats, are the folds."""
@@ -294,7 +305,7 @@ def test_each_example_of_repeated_cross_validation_counts_once(case, repeats):
     counts, options = prepared(bp.ConfusionMatrix(copies, data.pos_label), "groups", {**options, "repeats": repeats})
     model = built_model("groups", counts, None, options)
     assert not model.observed_RVs
-    expected_terms = {"counts"} if case.endswith("actual") else {"counts", "totals", "group_totals"}
+    expected_terms = {"counts"} if case.endswith("actual") else {"counts", "totals"}
     assert {potential.name for potential in model.potentials} == expected_terms
     at = compiled(model)
     found, expected = np.array([[at(**p)[0], density(data.counts, **p)] for p in points(case)]).T

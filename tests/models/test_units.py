@@ -112,7 +112,7 @@ def test_log_likelihood_of_logit_groups(case, times):
         if "coefficient" in draw:
             logit = logit + YEAR_AND_AGE.values[site] @ draw["coefficient"].transpose("covariate", "rate").values
         r = float(draw.get("correlation", 0))
-        expected = log_of_group(ONE.counts.values[site] * times, logit, draw["spread"].values, r)
+        expected = log_of_group(ONE.counts.values[site] * times, logit, np.append(0, draw["spread"]), r)
         # To a tenth of what would be noticed in a sum over groups.
         assert found.values[0, j, site] == pytest.approx(expected, abs=0.01), (j, site)
 
@@ -230,31 +230,27 @@ def dirichlet_moments(concentration):
 def test_rates_of_groups_come_back_by_conjugacy():
     point = {
         "rates": [[0.7, 0.2, 0.1], [0.3, 0.5, 0.2], [0.05, 0.05, 0.9]], "dispersion": [0.1, 0.2, 0.05],
-        "prevalence": [0.5, 0.3, 0.2], "prevalence_mean": [0.4, 0.4, 0.2], "prevalence_dispersion": 0.04,
+        "prevalence": [0.4, 0.4, 0.2], "prevalence_dispersion": 0.04,
     }  # fmt: skip
     found = recovered("groups of three classes", **point)
     kappa = 1 / np.array(point["dispersion"])[:, None] - 1
     prior = kappa * np.array(point["rates"])
-    prevalence = np.array(point["prevalence"])[:, None]
-    assert found["cells_group"].dims == ("fold", "actual", "predicted", "sample")
-    mean, second = dirichlet_moments(prior + THREE_SITES.counts.values)
-    has_moments(found["cells_group"], prevalence * mean, prevalence**2 * second)
-    assert found["cells_new"].dims == ("actual", "predicted", "sample")
-    (mean, second), (share, squared) = (
-        dirichlet_moments(prior),
-        dirichlet_moments(24 * np.array(point["prevalence_mean"])),
-    )
-    has_moments(found["cells_new"], share[:, None] * mean, squared[:, None] * second)
+    class_prior, counts = 24 * np.array(point["prevalence"]), THREE_SITES.counts.values
+    for answer, dims, seen in (("cells_group", ("fold",), counts), ("cells_new", (), 0 * counts[0])):
+        assert found[answer].dims == (*dims, "actual", "predicted", "sample")
+        mean, second = dirichlet_moments(prior + seen)
+        share, squared = dirichlet_moments(class_prior + seen.sum(-1))
+        has_moments(found[answer], share[..., None] * mean, squared[..., None] * second)
     np.testing.assert_allclose(found["cells_new"].sum(["actual", "predicted"]), 1, rtol=1e-12)
     # Rows of a group are independent of each other.
-    right = found["cells_group"].isel(fold=0).values[[0, 1], [0, 1]]
+    of_group = found["cells_group"].isel(fold=0)
+    right = (of_group / of_group.sum("predicted")).transpose(..., "sample").values[[0, 1], [0, 1]]
     assert abs(np.corrcoef(right)[0, 1]) < 5 / np.sqrt(right.shape[1])
 
 
 def test_rates_of_groups_where_nothing_was_observed_are_those_of_a_new_one():
     counts, options, _ = built_case("groups")
-    posterior = repeated("groups", 20_000, rates=[[0.9, 0.1], [0.3, 0.7]], dispersion=[0.1, 0.3], prevalence=[0.5, 0.5],
-                         prevalence_mean=[0.5, 0.5], prevalence_dispersion=0.1)  # fmt: skip
+    posterior = repeated("groups", 20_000, rates=[[0.9, 0.1], [0.3, 0.7]], dispersion=[0.1, 0.3], prevalence=[0.5, 0.5])
     found = models.groups.recover(posterior, counts * 0, np.random.default_rng(1), **options)
     recall = found["cells_group"].sel(actual="yes", predicted="yes").stack(sample=("chain", "draw")) / 0.5
     a, b = 0.7 * (1 / 0.3 - 1), 0.3 * (1 / 0.3 - 1)
@@ -262,37 +258,51 @@ def test_rates_of_groups_where_nothing_was_observed_are_those_of_a_new_one():
         assert stats.kstest(recall.values[site], stats.beta(a, b).cdf).pvalue > 1e-6
 
 
+def test_prevalence_goes_with_the_kind_of_groups():
+    """Folds, and a new one, have the population's; clusters whose totals were chosen have a draw of it."""
+    point = {"rates": [[0.9, 0.1], [0.3, 0.7]], "dispersion": [0.1, 0.3], "prevalence": [0.8, 0.2]}
+    for case in ("groups", "groups by actual"):
+        for cells in recovered(case, 10, **point).values():
+            np.testing.assert_allclose(cells.sum("predicted").sel(actual="yes"), 0.2, rtol=1e-12)
+    found = recovered("groups, clusters by actual", **point, prevalence_dispersion=0.1)
+    moments = dirichlet_moments(9 * np.array(point["prevalence"]))
+    for cells in found.values():
+        has_moments(cells.sum("predicted").transpose(..., "actual", "sample"), *moments)
+
+
 def test_groups_that_are_nearly_all_right_or_all_wrong():
     """Shares of tiny concentration are never 0/0."""
-    posterior = repeated("groups", 10_000, rates=[[0.9, 0.1], [0.3, 0.7]], dispersion=[0.98] * 2,
-                         prevalence=[0.5, 0.5], prevalence_mean=[0.5, 0.5], prevalence_dispersion=0.98)  # fmt: skip
-    counts, options, _ = built_case("groups")
+    case = "groups, clusters"
+    posterior = repeated(case, 10_000, rates=[[0.9, 0.1], [0.3, 0.7]], dispersion=[0.98] * 2, prevalence=[0.5, 0.5],
+                         prevalence_dispersion=0.98)  # fmt: skip
+    counts, options, _ = built_case(case)
     new = models.groups.recover(posterior, counts, np.random.default_rng(1), **options)["cells_new"]
     rates = (new / new.sum("predicted")).sel(actual="yes").stack(sample=("chain", "draw"))
     has_moments(rates, *dirichlet_moments((1 / 0.98 - 1) * np.array([0.3, 0.7])))
 
 
 def test_a_new_logit_group():
-    r, location, spread = -0.6, [-1.0, 1.5, 2.0], [0.3, 0.8, 0.5]
+    r, location, spread = -0.6, [-1.0, 1.5, 2.0], [0.0, 0.8, 0.5]
     case = "groups_logit, LKJ and covariates"
-    found = recovered(case, location=location, spread=spread, deviation=np.zeros((3, 3)),
+    found = recovered(case, location=location, spread=spread[1:], deviation=np.zeros((3, 2)),
                       correlation_unit=(1 + r) / 2, coefficient=np.ones((3, 2)))["cells_new"]  # fmt: skip
     assert found.dims == ("actual", "predicted", "sample")
     (tn, fp), (fn, tp) = found.values
     drawn = np.stack([special.logit(tp + fn), np.log(tp / fn), np.log(tn / fp)])
     n = drawn.shape[1]
     np.testing.assert_allclose(drawn.mean(1), location, atol=5 * max(spread) / np.sqrt(n))
-    np.testing.assert_allclose(drawn.std(1), spread, rtol=5 / np.sqrt(2 * n))
-    correlation = np.corrcoef(drawn)
-    assert correlation[1, 2] == pytest.approx(r, abs=5 * (1 - r**2) / np.sqrt(n))
-    np.testing.assert_allclose(correlation[0, 1:], 0, atol=5 / np.sqrt(n))
+    np.testing.assert_allclose(drawn.std(1), spread, rtol=5 / np.sqrt(2 * n), atol=1e-9)
+    assert np.corrcoef(drawn[1:])[0, 1] == pytest.approx(r, abs=5 * (1 - r**2) / np.sqrt(n))
 
 
 def test_a_new_logit_group_without_correlation():
-    found = recovered("groups_logit", location=np.zeros(3), spread=np.ones(3), deviation=np.zeros((3, 3)))["cells_new"]
+    point = {"location": np.zeros(3), "spread": np.ones(3), "deviation": np.zeros((3, 3))}
+    found = recovered("groups_logit, clusters", **point)["cells_new"]
     (tn, fp), (fn, tp) = found.values
-    correlation = np.corrcoef([np.log(tp / fn), np.log(tn / fp)])[0, 1]
-    assert abs(correlation) < 5 / np.sqrt(found.sizes["sample"])
+    drawn = np.stack([special.logit(tp + fn), np.log(tp / fn), np.log(tn / fp)])
+    n = drawn.shape[1]
+    np.testing.assert_allclose(drawn.std(1), 1, rtol=5 / np.sqrt(2 * n))
+    np.testing.assert_allclose(np.corrcoef(drawn), np.eye(3), atol=5 / np.sqrt(n))
 
 
 def test_how_long_labels_stay_in_each_sequence_comes_back():

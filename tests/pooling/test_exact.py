@@ -19,27 +19,28 @@ SYSTEMS = table(
 # None of them symmetric: (rates of the class "no", of "yes"), and so on.
 PRIORS = {
     "rates": [[8.0, 2.0], [1.0, 3.0]], "dispersion": [[2.0, 10.0], [1.0, 30.0]], "prevalence": [3.0, 5.0],
-    "prevalence_mean": [1.5, 4.0], "prevalence_dispersion": [2.0, 8.0],
 }  # fmt: skip
-DEFAULTS = {
-    "rates": [[1.0, 1.0]] * 2, "dispersion": [[1.0, 24.0]] * 2, "prevalence": [2.0, 2.0], "prevalence_mean": [2.0, 2.0],
-    "prevalence_dispersion": [1.0, 24.0],
-}  # fmt: skip
-CLUSTERS = DEFAULTS | {"dispersion": [[1.0, 9.0]] * 2, "prevalence_dispersion": [1.0, 9.0]}
+PRIORS_OF_CLUSTERS = PRIORS | {"prevalence_dispersion": [2.0, 8.0]}
+DEFAULTS = {"rates": [[1.0, 1.0]] * 2, "dispersion": [[1.0, 24.0]] * 2, "prevalence": [2.0, 2.0]}
+CLUSTERS = DEFAULTS | {"dispersion": [[1.0, 9.0]] * 2, "prevalence_dispersion": [1.0, 3.0]}
+KIND = {"groups": "clusters"}
 # Data of one system, parameters of the priors, and options.
 CASES = {
     "defaults": (SITES, DEFAULTS, {}),
-    "clusters": (SITES, CLUSTERS, {"groups": "clusters"}),
+    "clusters": (SITES, CLUSTERS, KIND),
     "priors": (SITES, PRIORS, {}),
+    "priors of clusters": (SITES, PRIORS_OF_CLUSTERS, KIND),
     "repeats": (SIX_SITES, PRIORS, {"repeats": 3}),
+    "repeats of clusters": (SIX_SITES, PRIORS_OF_CLUSTERS, KIND | {"repeats": 3}),
     "by actual": (SITES, PRIORS, {"design": "by_actual"}),
+    "clusters by actual": (SITES, PRIORS_OF_CLUSTERS, KIND | {"design": "by_actual"}),
     "many of a few": (table([[[1900, 100], [40, 60]], [[1800, 200], [10, 90]]], site=[0, 1]), DEFAULTS, {}),
 }
 
 
 def pymc_priors(parameters, systems=()):
     """Return PyMC's priors, the same for each system; nothing for the defaults."""
-    if parameters is not PRIORS:
+    if parameters in (DEFAULTS, CLUSTERS):
         return None
     each = {name: np.broadcast_to(values, (*systems, *np.shape(values))) for name, values in parameters.items()}
     return {
@@ -81,36 +82,37 @@ def reference(marginals, *dims):
 
 
 def grids(counts, parameters, repeats=1, design="joint", **_):
-    """Return the grid of each row of a system (group, actual, predicted), and that of prevalence."""
+    """Return the grid of each row of a system (group, actual, predicted), and that of prevalence in clusters."""
     totals = counts.sum(-1)
     rows = [
         grid(counts[:, i, 0], totals[:, i], parameters["rates"][i], parameters["dispersion"][i], 1 / repeats)
         for i in (0, 1)
     ]
+    if "prevalence_dispersion" not in parameters:
+        return rows, None
     informed = totals if design == "joint" else 0 * totals
-    priors = parameters["prevalence_mean"], parameters["prevalence_dispersion"]
+    priors = parameters["prevalence"], parameters["prevalence_dispersion"]
     return rows, grid(informed[:, 0], informed.sum(-1), *priors, 1 / repeats)
 
 
 def agrees_with_grids(posterior, counts, parameters, options):
     """Check draws of one system: each parameter, and rates and dispersions together."""
     rows, prevalence = grids(counts, parameters, **options)
-    first = [marginal(p[:, 0], mass.sum(1)) for p, _, mass in rows]
-    agrees(posterior["rates"].isel(predicted=0), reference(first, "actual"))
-    agrees(posterior["dispersion"], reference([marginal(rho, mass.sum(0)) for _, rho, mass in rows], "actual"))
-    p, rho, mass = prevalence
-    agrees(posterior["prevalence_mean"].isel(actual=0), reference([marginal(p[:, 0], mass.sum(1))]))
-    agrees(posterior["prevalence_dispersion"], reference([marginal(rho, mass.sum(0))]))
-    seen = counts.sum((0, 2)) * (options.get("design") != "by_actual") / options.get("repeats", 1)
-    a, b = parameters["prevalence"] + seen
-    agrees(posterior["prevalence"], of_scipy(stats.beta([a, b], [b, a]), "actual"))
     pairs = [
-        *((posterior["rates"].isel(actual=i, predicted=0), posterior["dispersion"].isel(actual=i)) for i in (0, 1)),
-        (posterior["prevalence_mean"].isel(actual=0), posterior["prevalence_dispersion"]),
+        ((posterior["rates"].isel(actual=i, predicted=0), posterior["dispersion"].isel(actual=i)), row)
+        for i, row in enumerate(rows)
     ]
-    for pair, (p, rho, mass) in zip(pairs, [*rows, prevalence], strict=True):
+    if prevalence:
+        pairs.append(((posterior["prevalence"].isel(actual=0), posterior["prevalence_dispersion"]), prevalence))
+    else:
+        seen = counts.sum((0, 2)) * (options.get("design") != "by_actual") / options.get("repeats", 1)
+        a, b = parameters["prevalence"] + seen
+        agrees(posterior["prevalence"], of_scipy(stats.beta([a, b], [b, a]), "actual"))
+    for (share, dispersion), (p, rho, mass) in pairs:
+        agrees(share, reference([marginal(p[:, 0], mass.sum(1))]))
+        agrees(dispersion, reference([marginal(rho, mass.sum(0))]))
         for function in JOINT:
-            drawn = function(*pair).transpose("chain", "draw").values
+            drawn = function(share, dispersion).transpose("chain", "draw").values
             assert drawn.mean() == pytest.approx((function(p, rho) * mass).sum(), abs=5 * error(drawn))
 
 
@@ -149,47 +151,55 @@ def test_draws_are_of_the_posterior(case, posterior_of):
     cells = posterior["prevalence"] * posterior["rates"]
     np.testing.assert_allclose(posterior["cells"].transpose(*cells.dims), cells, rtol=1e-12)
     np.testing.assert_allclose(posterior["rates"].sum("predicted"), 1)
-    np.testing.assert_allclose(posterior["prevalence_mean"].sum("actual"), 1)
+    np.testing.assert_allclose(posterior["prevalence"].sum("actual"), 1)
+    assert ("prevalence_dispersion" in posterior) == (options.get("groups") == "clusters")
     assert posterior.attrs["method"] == "exact"
 
 
 def test_the_comparison_sees_other_priors(posterior_of):
-    posterior = posterior_of("priors")
     counts = SITES.counts.values
-    for name, other in {
-        "rates": [[2.0, 8.0], [1.0, 3.0]], "dispersion": [[1.0, 30.0], [2.0, 10.0]], "prevalence": [5.0, 3.0],
-        "prevalence_mean": [4.0, 1.5], "prevalence_dispersion": [1.0, 8.0],
-    }.items():  # fmt: skip
+    for case, others in OTHER_PRIORS.items():
+        _, parameters, options = CASES[case]
+        posterior = posterior_of(case)
+        for name, other in others.items():
+            with pytest.raises(AssertionError):
+                agrees_with_grids(posterior, counts, parameters | {name: other}, options)
         with pytest.raises(AssertionError):
-            agrees_with_grids(posterior, counts, PRIORS | {name: other}, {})
-    with pytest.raises(AssertionError):
-        agrees_with_grids(posterior, counts, PRIORS, {"repeats": 3})
+            agrees_with_grids(posterior, counts, parameters, options | {"repeats": 3})
+
+
+OTHER_PRIORS = {
+    "priors": {
+        "rates": [[2.0, 8.0], [1.0, 3.0]], "dispersion": [[1.0, 30.0], [2.0, 10.0]], "prevalence": [5.0, 3.0],
+    },
+    "priors of clusters": {"prevalence": [5.0, 3.0], "prevalence_dispersion": [1.0, 8.0]},
+}  # fmt: skip
 
 
 def test_each_system_has_its_own_posterior(posterior_of):
     """And its own draws, whatever other systems there are, and wherever the dim of groups is."""
-    together = posterior_of("priors", SYSTEMS)
+    together, options = posterior_of("priors of clusters", SYSTEMS), CASES["priors of clusters"][2]
     for name in ("A", "B"):
-        agrees_with_grids(together.sel(model=name), SYSTEMS.counts.sel(model=name).values, PRIORS, {})
+        counts = SYSTEMS.counts.sel(model=name).values
+        agrees_with_grids(together.sel(model=name), counts, PRIORS_OF_CLUSTERS, options)
     assert together["rates"].dims == ("chain", "draw", "model", "actual", "predicted")
     assert together["prevalence_dispersion"].dims == ("chain", "draw", "model")
     turned = bp.ConfusionMatrix(SYSTEMS.counts.isel(model=[1, 0]).transpose("site", "model", ...), "yes")
     for other in (SYSTEMS.sel(model=["B"]), turned):
-        found = posterior_of("priors", other)
-        for name in ("rates", "dispersion", "prevalence", "prevalence_mean", "prevalence_dispersion", "cells"):
+        found = posterior_of("priors of clusters", other)
+        for name in ("rates", "dispersion", "prevalence", "prevalence_dispersion", "cells"):
             np.testing.assert_array_equal(found[name].sel(model="B"), together[name].sel(model="B"), err_msg=name)
 
 
 def test_parameters_that_are_independent_are_drawn_so(posterior_of):
     """Rows, prevalence and systems; and the draws themselves, within a chain and between chains."""
-    posterior = posterior_of("priors", SYSTEMS)
+    posterior = posterior_of("priors of clusters", SYSTEMS)
     rates = posterior["rates"].isel(predicted=0).transpose("chain", "draw", ...)
     numbers = [
         *rates.values.reshape(10_000, 4).T,
         *posterior["prevalence"].isel(actual=0).values.reshape(10_000, 2).T,
-        *posterior["prevalence_mean"].isel(actual=0).values.reshape(10_000, 2).T,
     ]
-    correlation = stats.spearmanr(np.transpose(numbers)).statistic - np.eye(8)
+    correlation = stats.spearmanr(np.transpose(numbers)).statistic - np.eye(6)
     assert abs(correlation).max() < 5 / 100
     chains = [rates.values[..., 0, 0], posterior["dispersion"].values[..., 0, 0]]
     for drawn in chains:
@@ -213,7 +223,7 @@ def test_the_other_rates_are_seen_to_differ(posterior_of):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ["priors", "repeats", "by actual"])
+@pytest.mark.parametrize("case", ["priors", "priors of clusters", "repeats", "by actual"])
 def test_nuts_agrees(case, posterior_of):
     cm, parameters, options = CASES[case]
     posterior = posterior_of(case, method="mcmc", progressbar=False)

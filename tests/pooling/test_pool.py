@@ -387,28 +387,135 @@ def test_cells_that_would_round_to_nothing_do_not():
 # ── Prevalence ──
 
 
-def test_prevalence_of_the_population_and_of_a_new_group():
-    positives, negatives = np.array([10, 40, 20, 30]), np.array([50, 20, 40, 30])
-    cm = bp.ConfusionMatrix.from_counts(tp=_over_sites(positives), fn=0, fp=0, tn=_over_sites(negatives))
-    pooled = quiet_pool(cm, dim="site", groups="clusters")
-    exact = stats.beta(2 + positives.sum(), 2 + negatives.sum())
+POSITIVES, NEGATIVES = np.array([10, 40, 20, 30]), np.array([50, 20, 40, 30])
+
+
+def sites_of(positives, negatives, recall=1, fpr=0):
+    """Binary matrices of sites, in which these shares of the positives and of the negatives are called positive."""
+    tp, fp = (np.rint(share * n).astype(int) for share, n in ((recall, positives), (fpr, negatives)))
+    cells = {"tp": tp, "fn": positives - tp, "fp": fp, "tn": negatives - fp}
+    site = {"site": np.arange(len(positives))}
+    return bp.ConfusionMatrix.from_counts(**{name: xr.DataArray(n, site, ("site",)) for name, n in cells.items()})
+
+
+def test_folds_share_the_prevalence_of_the_population():
+    pooled = quiet_pool(sites_of(POSITIVES, NEGATIVES), "site")
+    exact = stats.beta(2 + POSITIVES.sum(), 2 + NEGATIVES.sum())
     prevalence = pooled.mean["prevalence"]
     np.testing.assert_allclose(prevalence.ppf([0.1, 0.5, 0.9]), exact.ppf([0.1, 0.5, 0.9]), atol=1e-4)
-    of_a_group = pooled.groups["prevalence"].draws(10).isel(site=2)
-    np.testing.assert_allclose(of_a_group, prevalence.draws(10), rtol=1e-12)
-    model = beta_binomial.posterior(
-        positives[None].astype(float), (positives + negatives)[None].astype(float), (1, 9), (2.0, 2.0)
-    )
-    new = pooled.new_group["prevalence"]
-    mean = model.mean.mean_sd()[0][0]
-    assert new.mean().item() == pytest.approx(mean, abs=4 * new.sd().item() / 100)
-    assert new.sd() > 3 * prevalence.sd()
+    for of_folds in (pooled.groups["prevalence"].draws(10).isel(site=2), pooled.new_group["prevalence"].draws(10)):
+        np.testing.assert_allclose(of_folds, prevalence.draws(10), rtol=1e-12)
     # Recall is that of the model of rows, whatever the prevalence.
     assert pooled.mean["accuracy"].sd() < pooled.mean["recall"].sd()
 
 
-def _over_sites(counts):
-    return xr.DataArray(counts, {"site": np.arange(len(counts))}, ("site",))
+def test_clusters_have_a_prevalence_each():
+    """Its moments, by integration over its mean and its dispersion."""
+    pooled = quiet_pool(sites_of(POSITIVES, NEGATIVES), "site", "clusters", draws=40_000)
+    k, n = POSITIVES, POSITIVES + NEGATIVES
+
+    def moments(successes, trials):
+        """E[π_f] and E[π_f²] of Beta(κp + k, κ(1 − p) + n − k)."""
+
+        def first(p, rho):
+            kappa = 1 / rho - 1
+            return (kappa * p + successes) / (kappa + trials)
+
+        return first, lambda p, rho: first(p, rho) * (first(p, rho) * (1 / rho - 1 + trials) + 1) / (1 / rho + trials)
+
+    functions = [lambda p, rho: p, lambda p, rho: p**2]
+    functions += [f for case in ((0, 0), *zip(k, n, strict=True)) for f in moments(*case)]
+    # A mean of Beta(2, 2), in place of Beta(1, 1), is a factor p(1 − p).
+    functions = [lambda p, rho, f=f: p * (1 - p) * f(p, rho) for f in (lambda p, rho: 1, *functions)]
+    one, *expected = adaptive(k, n, (1, 3), functions, [0.4]).sum(1)
+    first, second = np.reshape(expected, (-1, 2)).T / one
+    sd = np.sqrt(second - first**2)
+    found = [pooled.mean["prevalence"], pooled.new_group["prevalence"], pooled.groups["prevalence"]]
+    np.testing.assert_allclose(np.hstack([m.mean() for m in found]), first, atol=4 * sd.max() / 200)
+    # The standard error of a variance, for tails up to those of a normal.
+    np.testing.assert_allclose(np.hstack([m.sd() for m in found]) / sd, 1, atol=4 / np.sqrt(2 * 40_000))
+    # Prevalence varies independently of the rates.
+    draws = pooled.groups.draws(10_000)
+    recall = (draws / draws.sum("predicted")).sel(actual=1, predicted=1).isel(site=0)
+    correlation = stats.spearmanr(draws.sum("predicted").sel(actual=1).isel(site=0), recall).statistic
+    assert abs(correlation) < 5 / 100
+
+
+PREVALENCES = np.array([0.02, 0.05, 0.1, 0.5, 0.8, 0.9])
+POSITIVES_OF_SIX = np.rint(5000 * PREVALENCES).astype(int)
+# Recall .9 and fpr .1 at each: precision is .9π/(.9π + .1(1 − π)).
+SIX_SITES = sites_of(POSITIVES_OF_SIX, 5000 - POSITIVES_OF_SIX, 0.9, 0.1)
+PRECISION_OF_SIX = np.array([0.155, 0.321, 0.5, 0.9, 0.973, 0.988])
+
+
+def test_precision_of_sites_follows_their_prevalence():
+    pooled = quiet_pool(SIX_SITES, "site", "clusters")
+    tree = bp.fit(SIX_SITES, "groups", options={"groups": "clusters"}, method="exact", draws=2500, random_seed=1)
+    fitted = tree["posterior"]["precision_group"]
+    found = pooled.groups["precision"]
+    for mean, sd in ((found.mean(), found.sd()), (fitted.mean(("chain", "draw")), fitted.std(("chain", "draw")))):
+        # Its error by the delta method, of recall, fpr and prevalence observed; rates are shrunk by less than that.
+        odds = np.sqrt(
+            0.1 / 0.9 / POSITIVES_OF_SIX + 0.9 / 0.1 / (5000 - POSITIVES_OF_SIX)
+            + 1 / POSITIVES_OF_SIX + 1 / (5000 - POSITIVES_OF_SIX)
+        )  # fmt: skip
+        error = PRECISION_OF_SIX * (1 - PRECISION_OF_SIX) * odds
+        assert np.all(np.abs(mean - PRECISION_OF_SIX) < error / 4 + 0.0005)
+        assert np.all(sd < 1.1 * error)
+    # Two times 10,000 draws; of the mean those of one are stratified.
+    for name, answer in (("", pooled.mean), ("_group", pooled.groups), ("_new", pooled.new_group)):
+        for metric in ("precision", "f1", "recall"):
+            drawn = tree["posterior"][f"{metric}{name}"].mean(("chain", "draw")).values
+            mean, sd = answer[metric].mean().values, answer[metric].sd().values
+            np.testing.assert_allclose((drawn - mean) / sd, 0, atol=5 * np.sqrt(2) / 100)
+
+
+def test_chosen_class_totals_say_nothing_of_prevalence():
+    for kind in ("random", "clusters"):
+        cm = sites_of(POSITIVES, NEGATIVES, 0.8, 0.1)
+        pooled, joint = (quiet_pool(cm, "site", kind, design=design) for design in ("by_actual", "joint"))
+        for name in ("mean", "groups", "new_group"):
+            answer, other = getattr(pooled, name), getattr(joint, name)
+            for metric in ("recall", "specificity", "balanced_accuracy"):
+                np.testing.assert_allclose(answer[metric].eti(), other[metric].eti(), rtol=1e-9)
+            refused = (
+                lambda answer=answer: answer["precision"], lambda answer=answer: answer.summary(["f1"]),
+                lambda answer=answer: answer.prob_joint({"precision": 0.5}), lambda answer=answer: answer.draws(10),
+                lambda answer=answer: answer.predict(10), lambda answer=answer: answer.to_datatree(["recall"]),
+                lambda answer=answer: bp.compare(answer, "majority", metric="accuracy"),
+            )  # fmt: skip
+            for ask in refused:
+                with pytest.raises(ValueError, match=r"design by_actual.*at_prevalence\(p\)"):
+                    ask()
+            at = answer.at_prevalence(0.1)
+            recall, fpr = (answer[metric].draws(1000) for metric in ("recall", "fpr"))
+            expected = 0.1 * recall / (0.1 * recall + 0.9 * fpr)
+            np.testing.assert_allclose(at["precision"].draws(1000), expected, rtol=1e-9)
+            np.testing.assert_allclose(at["precision"].mean(), other.at_prevalence(0.1)["precision"].mean(), rtol=1e-9)
+            assert at.predict(20)["precision"].sd().min() > 0
+            assert at.prior_text.endswith("; prevalence 0.1")
+
+
+def test_what_chosen_class_totals_leave_to_be_shown():
+    pooled = quiet_pool(sites_of(POSITIVES, NEGATIVES, 0.8, 0.1), "site", "clusters", design="by_actual")
+    shown = set(pooled.summary()["metric"])
+    assert {"recall", "specificity", "balanced_accuracy"} <= shown
+    assert not {"precision", "f1", "accuracy"} & shown
+    assert pooled.summary().attrs["prior"] == "mean rates ~ Beta(1, 1), dispersion ~ Beta(1, 9)"
+    assert repr(pooled) == "<bayesperf.Pooled: 4 sites, prevalence not known, ρ ~ Beta(1, 9)>"
+    assert "<table" in pooled._repr_html_()
+    assert pooled.plot("recall").axes
+    with pytest.raises(ValueError, match="at_prevalence"):
+        pooled.plot("precision")
+
+
+def test_the_prior_of_clusters_names_that_of_their_prevalence():
+    pooled = quiet_pool(sites_of(POSITIVES, NEGATIVES), "site", "clusters", dispersion=(1, 50))
+    assert pooled.mean.prior_text == (
+        "mean rates ~ Beta(1, 1), dispersion ~ Beta(1, 50), prevalence ~ Beta(2, 2), dispersion of prevalence ~ "
+        "Beta(1, 3)"
+    )
+    assert repr(pooled) == "<bayesperf.Pooled: 4 sites, a prevalence each, ρ ~ Beta(1, 50)>"
 
 
 # ── Dispersion ──
@@ -417,6 +524,19 @@ def _over_sites(counts):
 def test_dispersion_ratio_is_pearsons():
     k, n = np.array(SITES)
     pooled = quiet_pool(matrix(*SITES))
+    expected = stats.chi2_contingency([k, n - k], correction=False).statistic / 4
+    assert pooled.dispersion_ratio.sel(actual=1).item() == pytest.approx(expected, rel=1e-12)
+    assert pooled.dispersion_ratio["defined"].all()
+
+
+@pytest.mark.parametrize("right", [20, 0])
+def test_dispersion_ratio_of_groups_that_are_all_right_or_all_wrong(right):
+    """Where all are, there is no variance to compare with, and the other class is as it would be; some count as any."""
+    pooled = quiet_pool(matrix([right] * 5, [20] * 5))
+    assert pooled.dispersion_ratio.sel(actual=1).item() == 1
+    assert pooled.dispersion_ratio["defined"].values.tolist() == [True, False]
+    k, n = np.array([right, right, right, 12, 17]), np.full(5, 20)
+    pooled = quiet_pool(matrix(k, n))
     expected = stats.chi2_contingency([k, n - k], correction=False).statistic / 4
     assert pooled.dispersion_ratio.sel(actual=1).item() == pytest.approx(expected, rel=1e-12)
     assert pooled.dispersion_ratio["defined"].all()
@@ -491,7 +611,7 @@ def test_estimands():
 
 
 def test_text_and_html():
-    assert repr(POOLED) == "<bayesperf.Pooled: 5 folds, ρ ~ Beta(1, 24)>"
+    assert repr(POOLED) == "<bayesperf.Pooled: 5 folds, one prevalence, ρ ~ Beta(1, 24)>"
     html = POOLED._repr_html_()
     assert "&lt;bayesperf.Pooled" in html
     assert html.count("<table") == 2
@@ -570,6 +690,7 @@ def test_shrinkage_figure_has_a_panel_a_system():
     [
         ({"dim": "site"}, r"dim: 'site' is not a leading dim; they are \['fold'\]"),
         ({"groups": "fixed"}, "groups must be one of 'random', 'clusters'; it is 'fixed'"),
+        ({"design": "rows"}, "design must be one of 'joint', 'by_actual'; it is 'rows'"),
         ({"repeats": 0}, "repeats must be a whole number of at least 1; it is 0"),
         ({"repeats": 2.5}, "repeats must be a whole number"),
         ({"dispersion": (0, 1)}, r"dispersion must be \(a, b\) of a Beta, both above 0; it is \(0, 1\)"),

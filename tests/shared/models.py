@@ -72,22 +72,21 @@ def of_row(row, concentration):
     return stats.dirichlet_multinomial.logpmf(row, concentration, row.sum()) - coefficient
 
 
-def of_groups(
-    counts, rates, dispersion, prevalence, prevalence_mean, prevalence_dispersion, b=24, design="joint", only=""
-):
-    """Density of one system's groups (group, actual, predicted)."""
-    classes = counts.shape[-1]
-    prior = sum(log_dirichlet(row, 2 / classes) for row in rates) + stats.beta.logpdf(dispersion, 1, b).sum()
-    prior += log_dirichlet(prevalence, 2) + log_dirichlet(prevalence_mean, 2)
-    prior += stats.beta.logpdf(prevalence_dispersion, 1, b)
+def of_groups(counts, rates, dispersion, prevalence, prevalence_dispersion=None, design="joint", only=""):
+    """Density of one system's groups (group, actual, predicted); clusters differ in prevalence."""
+    classes, random = counts.shape[-1], prevalence_dispersion is None
+    prior = sum(log_dirichlet(row, 2 / classes) for row in rates)
+    prior += stats.beta.logpdf(dispersion, 1, 24 if random else 9).sum() + log_dirichlet(prevalence, 2)
+    prior += 0 if random else stats.beta.logpdf(prevalence_dispersion, 1, 3)
     likelihood = sum(
         of_row(row, (1 / dispersion[i] - 1) * rates[i]) for table in counts.values for i, row in enumerate(table)
     )
     if design == "joint":
         totals = counts.values.sum(-1)
-        likelihood += stats.multinomial.logpmf(totals.sum(0), totals.sum(), prevalence)
-        share = (1 / prevalence_dispersion - 1) * prevalence_mean
-        likelihood += sum(of_row(row, share) for row in totals)
+        if random:
+            likelihood += stats.multinomial.logpmf(totals.sum(0), totals.sum(), prevalence)
+        else:
+            likelihood += sum(of_row(row, (1 / prevalence_dispersion - 1) * prevalence) for row in totals)
     return {"": prior + likelihood, "prior": prior, "likelihood": likelihood}[only]
 
 
@@ -97,7 +96,8 @@ def of_systems(counts, **parameters):
 
 
 def logits(location, spread, deviation, correlation_unit=None, coefficient=None):
-    """Logits of prevalence, recall and specificity, (site, rate)."""
+    """Logits of prevalence, recall and specificity, (site, rate); in folds the first of them does not vary."""
+    spread, deviation = (np.pad(x, [(0, 0)] * (x.ndim - 1) + [(3 - x.shape[-1], 0)]) for x in (spread, deviation))
     z = deviation.copy()
     if correlation_unit is not None:
         r = 2 * correlation_unit - 1
@@ -204,16 +204,19 @@ def small(*shape):
     return lambda rng: rng.beta(2, 20, shape)
 
 
-def parts(*systems, classes=2):
+def parts(*systems, classes=2, clusters=False):
     """Return the parameters of the groups model."""
     rows = (*systems, classes)
-    return {
-        "rates": shares(*rows, classes), "dispersion": small(*rows), "prevalence": shares(*rows),
-        "prevalence_mean": shares(*rows), "prevalence_dispersion": small(*systems),
-    }  # fmt: skip
+    random = {"rates": shares(*rows, classes), "dispersion": small(*rows), "prevalence": shares(*rows)}
+    return random | ({"prevalence_dispersion": small(*systems)} if clusters else {})
 
 
-LOGIT = {"location": normal(3), "spread": positive(3), "deviation": normal(3, 3)}
+def of_logit(varying):
+    """Return the parameters of the groups_logit model."""
+    return {"location": normal(3), "spread": positive(varying), "deviation": normal(3, varying)}
+
+
+LOGIT = of_logit(2)
 CHAIN = {"stay": unit(2), "predict_second": unit(2, 2)}
 SCORED = {"center": normal(), "spread": positive(), "noise": positive(3), "tail": positive(), "weight": positive(3)}
 THREE_RATES = {name: unit(2) for name in BINARY_RATES}
@@ -232,20 +235,25 @@ DENSITIES = {
                         functools.partial(of_rates, design="by_actual"), {"recall": ("model",)}),
     "groups": ("groups", ONE, {}, parts(), of_groups,
                {"rates": ("actual", "predicted"), "dispersion": ("actual",), "prevalence": ("actual",),
-                "prevalence_mean": ("actual",), "prevalence_dispersion": (), "cells": ("actual", "predicted"),
-                "counts": ("site", "actual", "predicted"), "group_totals": ("site", "actual")}),
+                "cells": ("actual", "predicted"), "counts": ("site", "actual", "predicted"), "totals": ("actual",)}),
     "groups by actual": ("groups", ONE, {"design": "by_actual"}, parts(),
                          functools.partial(of_groups, design="by_actual"), {}),
-    "groups of three classes": ("groups", THREE_SITES, {"groups": "clusters"}, parts(classes=3),
-                                functools.partial(of_groups, b=9), {"counts": ("fold", "actual", "predicted")}),
-    "groups of systems": ("groups", SYSTEMS_AND_SITES, {"dim": "site"}, parts(2), of_systems,
+    "groups, clusters": ("groups", ONE, {"groups": "clusters"}, parts(clusters=True), of_groups,
+                         {"prevalence_dispersion": (), "prevalence": ("actual",), "totals": ("site", "actual")}),
+    "groups, clusters by actual": ("groups", ONE, {"groups": "clusters", "design": "by_actual"}, parts(clusters=True),
+                                   functools.partial(of_groups, design="by_actual"), {}),
+    "groups of three classes": ("groups", THREE_SITES, {"groups": "clusters"}, parts(classes=3, clusters=True),
+                                of_groups, {"counts": ("fold", "actual", "predicted")}),
+    "groups of systems": ("groups", SYSTEMS_AND_SITES, {"dim": "site", "groups": "clusters"},
+                          parts(2, clusters=True), of_systems,
                           {"rates": ("model", "actual", "predicted"), "prevalence_dispersion": ("model",),
-                           "counts": ("model", "site", "actual", "predicted")}),
+                           "counts": ("model", "site", "actual", "predicted"), "totals": ("model", "site", "actual")}),
     "groups_logit": ("groups_logit", ONE, {}, LOGIT, of_groups_logit,
-                     {"location": ("rate",), "spread": ("rate",), "deviation": ("site", "rate"), "rates": ("rate",),
+                     {"location": ("rate",), "spread": ("varying_rate",), "deviation": ("site", "varying_rate"),
+                      "rates": ("rate",),
                       "rates_group": ("site", "rate"), "cells": ("actual", "predicted"),
                       "cells_group": ("site", "actual", "predicted")}),
-    "groups_logit, clusters": ("groups_logit", ONE, {"groups": "clusters"}, LOGIT,
+    "groups_logit, clusters": ("groups_logit", ONE, {"groups": "clusters"}, of_logit(3),
                                functools.partial(of_groups_logit, scale=1.0), {}),
     "groups_logit, LKJ and covariates": ("groups_logit", ONE, {"lkj": 3.0, "covariates": SHUFFLED},
                                          LOGIT | {"correlation_unit": unit(), "coefficient": normal(3, 2)},

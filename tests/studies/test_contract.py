@@ -37,6 +37,8 @@ SIMULATED = {
     "agreement": Case({"n_groups": 4, "group_size": 40, "draws": 10, "chains": 2}, {"draws": 11}, ("sampler",)),
     "areas": Case({"auc": [0.7], "n": [8], "draws": 20}, {"n": [9]}),
     "bands": Case({"auc": [0.8], "n": [6], "draws": 10}, {"draws": 11}),
+    "clusters": Case({"dispersion": [0.1], "prevalence_dispersion": [0.1, 0.4], "n_groups": 4, "draws": 20},
+                     {"prevalence": 0.4}),
     "coverage": Case({"cells": [[0.4, 0.1], [0.2, 0.3]], "metric": "mcc", "n": [9, 12], "draws": 20, "n_resamples": 20},
                      {"metric": "f1"}),
     "dependence": Case({"persistence": [0.5, 0.8], "n": 20}, {"n": 21}),

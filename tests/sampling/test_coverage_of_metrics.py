@@ -1,0 +1,126 @@
+"""Coverage of metrics: over data sets of a model's own prior, it is nominal, whatever the metric is computed from.
+
+Ranks of parameters, which simulation-based calibration looks at, say nothing of how metrics combine them, as rates of
+one group with the prevalence of another population. Data sets and metrics are made here by NumPy alone.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayesperf as bp
+from bayesperf import models
+from tests.shared.models import long_run
+
+DRAWS = 1000
+# Standard errors: about 150 comparisons are made in this file, of which one is beyond 3 errors by chance in every third
+# run, and beyond 4 in every hundredth (Bonferroni).
+ERRORS = 4
+METRICS = {
+    "precision": lambda tn, fp, fn, tp: tp / (tp + fp),
+    "f1": lambda tn, fp, fn, tp: 2 * tp / (2 * tp + fp + fn),
+    "recall": lambda tn, fp, fn, tp: tp / (tp + fn),
+    "accuracy": lambda tn, fp, fn, tp: tp + tn,
+}
+
+
+def metric(name, cells):
+    """A metric of cells (…, 2, 2) that sum to 1, labels 0 and 1."""
+    return METRICS[name](*np.moveaxis(cells.reshape(*cells.shape[:-2], 4), -1, 0))
+
+
+def is_nominal(truth, draws):
+    """Check how often intervals of draws (data set, …, draw, 2, 2) hold the truth (data set, …, 2, 2)."""
+    for name in METRICS:
+        true, drawn = metric(name, truth), metric(name, draws)
+        for prob in (0.5, 0.9):
+            lower, upper = np.quantile(drawn, [(1 - prob) / 2, (1 + prob) / 2], axis=-1)
+            held = ((lower <= true) & (true <= upper)).reshape(len(true), -1).mean(1)
+            # Matrices of one data set, as its groups, are not independent.
+            deviation = held.std() if true.ndim > 1 else np.sqrt(prob * (1 - prob))
+            assert held.mean() == pytest.approx(prob, abs=ERRORS * deviation / np.sqrt(len(held))), (name, prob)
+
+
+def cells_of(prevalence, recall, specificity):
+    """Cells (…, 2, 2)."""
+    rows = [[(1 - prevalence) * specificity, (1 - prevalence) * (1 - specificity)],
+            [prevalence * (1 - recall), prevalence * recall]]  # fmt: skip
+    return np.moveaxis(np.array(np.broadcast_arrays(*rows[0], *rows[1])), 0, -1).reshape(*np.shape(recall), 2, 2)
+
+
+def counts_of(cells, n, rng):
+    return rng.multinomial(n, cells.reshape(*cells.shape[:-2], 4)).reshape(cells.shape)
+
+
+def exact_cells(cm, model, **options):
+    """Cells of a fit to many systems at once, (system, …, draw, 2, 2), by name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = bp.fit(cm, model, method="exact", options=options, draws=DRAWS, chains=1, random_seed=2)
+    cells = {name: tree["posterior"][name].isel(chain=0) for name in tree["posterior"] if name.startswith("cells")}
+    return {name: of.transpose("model", ..., "draw", "actual", "predicted").values for name, of in cells.items()}
+
+
+@pytest.mark.parametrize("model", ["multinomial", "rates"])
+def test_models_of_a_table(model):
+    rng, n = np.random.default_rng(1), 200
+    if model == "multinomial":
+        truth = rng.dirichlet(np.ones(4), n).reshape(n, 2, 2)
+    else:
+        truth = cells_of(rng.beta(2, 2, n), *rng.random((2, n)))
+    cm = bp.ConfusionMatrix.from_table(counts_of(truth, 15, rng), dims={"model": range(n)})
+    is_nominal(truth, exact_cells(cm, model)["cells"])
+
+
+def test_paired_systems():
+    rng, n = np.random.default_rng(2), 400
+    shares = rng.dirichlet(np.full(8, 0.5), n)
+    counts = rng.multinomial(25, shares).reshape(n, 2, 2, 2)
+    dims = ("actual", "predicted_new", "predicted_old")
+    draws = [
+        models.paired.exact(xr.DataArray(c, dims=dims), None, [rng], (1, DRAWS))["cells"].values[0] for c in counts
+    ]
+    joint = shares.reshape(n, 2, 2, 2)
+    truth = np.stack([joint.sum(3), joint.sum(2)], 1)
+    is_nominal(truth, np.moveaxis(draws, 2, 1))
+
+
+def test_chains():
+    rng, n, length = np.random.default_rng(3), 200, 40
+    stay, predict_second = rng.beta(0.5, 0.5, (n, 2)), rng.beta(0.5, 0.5, (n, 2, 2))
+    truth = np.array([long_run(*parameters) for parameters in zip(stay, predict_second, strict=True)])
+    dims = ("sequence", "actual_before", "predicted_before", "actual", "predicted")
+    labels = {dim: [0, 1] for dim in dims[1:]}
+    draws = []
+    for stays, seconds in zip(stay, predict_second, strict=True):
+        counts, g, z = np.zeros((1, 2, 2, 2, 2), int), 0, 0
+        for _ in range(length):
+            before, g = (g, z), g if rng.random() < stays[g] else 1 - g
+            z = int(rng.random() < seconds[g, z])
+            counts[0, *before, g, z] += 1
+        data = xr.DataArray(counts, labels, dims)
+        draws.append(models.markov.exact(data, None, [rng], (1, DRAWS))["cells"].values[0])
+    is_nominal(truth, np.array(draws))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["random", "clusters"])
+def test_groups(kind):
+    """The population's, the groups' and a new one's, whose prevalence is that of the kind of groups."""
+    rng, n, groups = np.random.default_rng(4), 150, 6
+    p, prevalence = rng.random((n, 1, 2)), rng.beta(2, 2, (n, 1))
+    kappa = 1 / rng.beta(1, {"random": 24, "clusters": 9}[kind], (n, 1, 2)) - 1
+    right = rng.beta(kappa * p, kappa * (1 - p), (n, groups + 1, 2))
+    shares = np.broadcast_to(prevalence, (n, groups + 1))
+    if kind == "clusters":
+        kappa = 1 / rng.beta(1, 3, (n, 1)) - 1
+        shares = rng.beta(kappa * prevalence, kappa * (1 - prevalence), (n, groups + 1))
+    every = cells_of(shares, right[..., 1], right[..., 0])
+    counts = counts_of(every[:, :-1], 25, rng)
+    cm = bp.ConfusionMatrix.from_table(counts, dims={"model": range(n), "site": range(groups)})
+    found = exact_cells(cm, "groups", dim="site", groups=kind)
+    is_nominal(cells_of(prevalence[:, 0], p[:, 0, 1], p[:, 0, 0]), found["cells"])
+    is_nominal(every[:, :-1], found["cells_group"])
+    is_nominal(every[:, -1], found["cells_new"])
