@@ -230,7 +230,7 @@ class Comparison:
     # ── Helpers ──
 
     @property
-    def _note(self) -> dict[str, str]:
+    def _note(self) -> dict[Any, str]:
         """What is to be said beside the best of many systems."""
         return {"note": BEST_OF_MANY} if len(self.names) > 2 else {}
 

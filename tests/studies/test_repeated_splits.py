@@ -104,7 +104,7 @@ def test_the_tables_of_the_source():
     for distribution, published in (("predictive", 0.805), ("bootstrap", 0.613)):
         at = {"distribution": distribution, "prob": 0.9}
         error = 4 * np.sqrt(published * (1 - published) / SPLITS)
-        closed = study["coverage"].sel(at, metric="accuracy").item()
+        closed = study["coverage"].sel({**at, "metric": "accuracy"}).item()
         assert inside.sel(at).item() - error < published < closed + error
         assert closed - inside.sel(at).item() > 0.1
 
