@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.distributions.highest_density import highest_density
 from bayesperf.distributions.quadrature import tanh_sinh
 
@@ -74,6 +74,10 @@ class Distribution(ABC):
     def cdf_logpdf(self, x: Array) -> tuple[Array, Array]:
         """Return the distribution function and the log density, which some subclasses compute together more cheaply."""
         return self.cdf(x), self.logpdf(x)
+
+    def one_peak(self) -> Booleans:
+        """Return which densities are known to have a single peak, (m,), if they have one inside the bounds."""
+        return np.ones(self.size, bool)
 
     def hdi(self, prob: float) -> Array:
         """Return the highest-density intervals, (m, 2)."""

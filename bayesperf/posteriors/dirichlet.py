@@ -12,7 +12,7 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.random_streams import streams
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -20,6 +20,7 @@ from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.function_of_rates import RatesAtPrevalence, over_prevalence
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
 from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, ProportionPair, TwoProportions
@@ -32,6 +33,8 @@ from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
 
 # Draws for the probability of several requirements, which has no closed form: enough for three digits near 0 or 1.
 _JOINT_DRAWS = 100_000
+# Prior weight of a cell below which the distribution of a metric of two classes is not integrated.
+_TINY = 0.1
 # Proportions of these cells are better when smaller, so a rate prior is mirrored for them.
 _ERRORS = {"fn", "fp", "wrong", "beyond_one"}
 
@@ -200,9 +203,20 @@ class DirichletPosterior(Posterior):
         return [name for name in names if not self._refusal(get(name))]
 
     def is_exact(self, metric: Metric) -> bool:
+        """Whether the metric has an exact form under this prevalence."""
         classes = len(self.labels)
         known = self.prevalence == "observed" or not metric.depends_on_prevalence(classes)
         return known and metric.exact_form(classes) is not None
+
+    def is_integrated(self, metric: Metric) -> bool:
+        """Whether the distribution of the metric is an integral over the prevalence and the rates of two classes.
+
+        The distribution of a tiny cell spreads over so many orders of magnitude that only draws describe it.
+        """
+        if len(self.labels) > 2 or self.rates or metric.function_of_rates() is None:
+            return False
+        prior = self.concentration - self.observed
+        return not bool(((prior > 0) & (prior < _TINY)).any())
 
     def _refusal(self, metric: Metric) -> str:
         """Return why a metric is not available for this kind of data and prior; empty if it is."""
@@ -222,6 +236,7 @@ class DirichletPosterior(Posterior):
     def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
         self._refuse_each(metrics)
         distributions: dict[Metric, Distribution] = {m: self.exact_distribution(m) for m in metrics if self.is_exact(m)}
+        distributions |= {m: self._integrated(m) for m in metrics if m not in distributions and self.is_integrated(m)}
         drawn = self._metric_draws([m for m in metrics if m not in distributions], self.n_draws, None)
         distributions |= {m: Draws.of(m.name, values[:, None, :], m.bounds) for m, values in drawn.items()}
         return [
@@ -248,6 +263,30 @@ class DirichletPosterior(Posterior):
             partial(_value_of_pair, metric, pair),
             metric.bounds,
         )
+
+    def _integrated(self, metric: Metric) -> Distribution:
+        """Return the distribution of a metric of two classes as a function of the prevalence and the rates."""
+        position = self.positive if metric.needs == "binary" and self.positive is not None else 1
+        tp, fn, fp, tn = (
+            ARGUMENTS[name](self.flat, position).reshape(-1, 1) for name in ("tp", "fn", "fp", "tn")
+        )
+        self.refuse_improper(metric, {"tp": tp, "fn": fn, "fp": fp, "tn": tn})
+        rates, greater = metric.function_of_rates(), bool(metric.greater_is_better)
+        assert rates is not None
+
+        def at_prevalence(prevalence: Array, rows: Codes) -> RatesAtPrevalence:
+            errors = Beta(fn[rows], tp[rows]), Beta(fp[rows], tn[rows])
+            return RatesAtPrevalence.of(errors, prevalence, rates, metric.of_binary, metric.bounds, greater)
+
+        every = np.arange(len(tp))
+        if self.prevalence == "observed":
+            return over_prevalence(Beta(tp + fn, fp + tn), at_prevalence)
+        if self.prevalence is None:
+            return at_prevalence(np.full(tp.shape, 0.5), every)
+        shares = np.tile(self.prevalence.weights[[position, 1 - position]], (len(tp), 1))
+        if self.prevalence.fixed:
+            return at_prevalence(shares[:, :1], every)
+        return over_prevalence(Beta(shares[:, :1], shares[:, 1:]), at_prevalence)
 
     def argument_weights(self, by_class: bool) -> Callable[[str], Array]:
         """Return a function from an argument name of a metric to its summed concentration, (m,) or (m, K)."""
