@@ -14,13 +14,15 @@ from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
-from bayesperf.distributions.quadrature import beta_nodes
+from bayesperf.distributions.quadrature import beta_nodes, gauss_jacobi
 from bayesperf.distributions.quantiles import invert, weighted_quantile
 from bayesperf.metrics.functions_of_rates import FunctionOfRates, cells_of_rates
 
-# Number of intervals between nodes of the prevalence, if its uncertainty contributes no more to the metric's than the
-# uncertainty of the rates does, and the greatest multiple of it that is used if it contributes more.
-_INTERVALS, _MOST = 24, 64
+# Number of nodes of the prevalence, if its uncertainty contributes no more to the metric's than the uncertainty of the
+# rates does: for many examples, and for fewer than `_FEW` of a class.
+_NODES, _NODES_OF_FEW, _FEW = 10, 16, 10
+# The greatest multiple of them that is used if it contributes more.
+_MOST = 64
 # Number of components that are evaluated at once.
 _BLOCK = 2048
 
@@ -184,10 +186,15 @@ def over_prevalence(
     mean, sd = (each.reshape(nodes.shape) for each in _moments(rough))
     apart = np.sqrt((weights * (mean - (weights * mean).sum(-1, keepdims=True)) ** 2).sum(-1))
     ratio = apart / np.maximum((weights * sd).sum(-1), 1e-300)
-    multiples = 2 ** np.ceil(np.log2(np.clip(ratio, 1, _MOST))).astype(int)
-    every = [beta_nodes(prevalence.a[[i]], prevalence.b[[i]], _INTERVALS * multiples[i] + 1) for i in rows]
-    counts = _INTERVALS * multiples + 1
-    x, weights = (np.concatenate([parts[i][0] for parts in every]) for i in (0, 2))
+    base = np.where(np.minimum(prevalence.a, prevalence.b)[:, 0] < _FEW, _NODES_OF_FEW, _NODES)
+    counts = base * 2 ** np.ceil(np.log2(np.clip(ratio, 1, _MOST))).astype(int)
+    every: list[tuple[Array, Array]] = [(nodes, weights)] * len(rows)
+    for count in np.unique(counts):
+        same = np.flatnonzero(counts == count)
+        found = gauss_jacobi(prevalence.a[same], prevalence.b[same], int(count))
+        for row, *parts in zip(same, *found, strict=True):
+            every[row] = parts
+    x, weights = (np.concatenate([parts[i] for parts in every]) for i in (0, 1))
     return Mixture(at_prevalence(x[:, None], np.repeat(rows, counts)), weights, np.cumsum([0, *counts]))
 
 

@@ -28,16 +28,17 @@ class Panel(NamedTuple):
 
     Attributes
     ----------
-    threshold, slope, weights : Array (m, n, nodes)
-        Threshold of X at each node, the absolute value of its derivative with respect to t, and the node's weight.
+    w, rest, threshold, weights : Array (m, n, nodes)
+        W and 1 − W at each node, the threshold of X there, and the node's weight.
     before, after : Array (m, n)
         Mass of W before and after the nodes.
     rising : Booleans (m, n)
         Whether the threshold increases with W.
     """
 
+    w: Array
+    rest: Array
     threshold: Array
-    slope: Array
     weights: Array
     before: Array
     after: Array
@@ -143,17 +144,19 @@ class FunctionOfTwoBetas(Distribution):
         return np.where(np.isinf(t), np.where(t < 0, low, high), value)
 
     def log_density(self, t: Array, panel: Panel) -> Array:
+        with np.errstate(over="ignore", divide="ignore"):
+            slope = complex_step(lambda z: self.form.inner_at(z, panel.w, panel.rest), self._inside(t)[..., None])
         # A threshold that rounds to an end of [0, 1], where the density may be infinite, is moved slightly inside.
         threshold = panel.threshold
         inside = np.where((threshold >= 0) & (threshold <= 1), np.clip(threshold, 1e-300, 1 - 2**-53), -1)
         density = np.exp(Beta(self.inner.a[..., None], self.inner.b[..., None]).logpdf(inside))
         with np.errstate(divide="ignore"):
-            value = np.log((panel.weights * np.where(inside < 0, 0, density * panel.slope)).sum(-1))
+            value = np.log((panel.weights * np.where(inside < 0, 0, density * np.abs(slope))).sum(-1))
         return np.where(np.isinf(t), -np.inf, value)
 
     def panel(self, t: Array) -> Panel:
         """Return the nodes and weights of the integral over W, with the thresholds of X at the nodes."""
-        t = np.where(np.isinf(t), self.bounds[0] + 0.5 * min(self.bounds[1] - self.bounds[0], 1.0), t)
+        t = self._inside(t)
         first, last, rising = np.zeros_like(t), np.ones_like(t), np.ones_like(t, bool)
         if self.form.outer_at is not None:
             lowest, highest = self.inner.lowest, 1 - self.inner.lowest_rest
@@ -168,11 +171,14 @@ class FunctionOfTwoBetas(Distribution):
         w, rest, weights, before, after = (self._values if spread else self._probabilities)(first, last)
         with np.errstate(over="ignore", divide="ignore"):
             threshold = self.form.inner_at(t[..., None], w, rest)
-            slope = np.abs(complex_step(lambda z: self.form.inner_at(z, w, rest), t[..., None]))
         if self.form.by_subtraction:
             error = np.finfo(float).eps * (np.abs(t[..., None]) + w)
             threshold = np.where(np.abs(threshold) < error, error, threshold)
-        return Panel(threshold, slope, weights, before, after, rising)
+        return Panel(w, rest, threshold, weights, before, after, rising)
+
+    def _inside(self, t: Array) -> Array:
+        """Return t with any number between the bounds in place of infinite ones."""
+        return np.where(np.isinf(t), self.bounds[0] + 0.5 * min(self.bounds[1] - self.bounds[0], 1.0), t)
 
     def _probabilities(self, first: Array, last: Array) -> tuple[Array, ...]:
         """Return nodes W and 1 − W between two values, with weights and the mass beyond, at nodes of the cdf of W."""
@@ -188,7 +194,7 @@ class FunctionOfTwoBetas(Distribution):
         rest_last = np.where(last >= high, rest_high, 1 - last)[..., None]
         first, last = np.clip(first, low, high), np.clip(last, low, high)
         smooth = all(min(beta.a.min(), beta.b.min()) >= _SMOOTH for beta in (self.inner, self.outer))
-        node, rest_node, weight = gauss_legendre() if smooth else tanh_sinh(129, 3.8)
+        node, rest_node, weight = gauss_legendre() if smooth else tanh_sinh(97, 3.8)
         length = (last - first)[..., None]
         w, rest = first[..., None] + length * node, rest_last + length * rest_node
         before, after = self.outer.cdf(first), self.outer.sf(last)

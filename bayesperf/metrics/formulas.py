@@ -201,8 +201,7 @@ FAMILIES[re.compile(r"f(\d+(?:\.\d+)?)")] = fbeta
 
 def _jaccard_at_fowlkes_mallows(t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
     # (J + (1 − J)W)(J + (1 − J)(1 − W)) = J²/t², a quadratic in the odds J/(1 − J).
-    square = t * t
-    odds = square * (1 + np.sqrt(1 + 4 * w * rest * (1 - square) / square)) / (2 * (1 - square))
+    odds = t * (t + np.sqrt(t * t + 4 * w * rest * (1 - t * t))) / (2 * (1 - t * t))
     return np.asarray(odds / (1 + odds))
 
 
@@ -351,6 +350,10 @@ def _dot(u: Numbers, v: Numbers) -> Numbers:
 @row(aliases=("mcc", "phi"), bounds=(-1.0, 1.0), needs="classes", of_rates=Correlation())
 def matthews_corrcoef(cells):
     """Correlation of actual and predicted classes (of K classes: Gorodkin's R_K)."""
+    if cells.shape[-1] == 2:
+        # Without the differences of nearly equal numbers that occur if one class is hardly ever predicted.
+        determinant = cells[..., 0, 0] * cells[..., 1, 1] - cells[..., 0, 1] * cells[..., 1, 0]
+        return determinant / (np.sqrt(np.prod(cells.sum(-1), -1)) * np.sqrt(np.prod(cells.sum(-2), -1)))
     actual, predicted, total = (np.einsum(f"...ij->...{kept}", cells) for kept in ("i", "j", ""))
     covariance = np.einsum("...ii->...", cells) * total - _dot(actual, predicted)
     variances = (total**2 - _dot(actual, actual)) * (total**2 - _dot(predicted, predicted))
