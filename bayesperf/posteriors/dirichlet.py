@@ -35,6 +35,8 @@ from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
 _JOINT_DRAWS = 100_000
 # Prior weight of a cell below which the distribution of a metric of two classes is not integrated.
 _TINY = 0.1
+# Greatest default number of draws, and the number of cells in all of them that lowers it.
+_MOST_DRAWS, _DRAWN_CELLS = 40_000, 4_000_000
 # Proportions of these cells are better when smaller, so a rate prior is mirrored for them.
 _ERRORS = {"fn", "fp", "wrong", "beyond_one"}
 
@@ -46,7 +48,7 @@ def posterior(
     design: str = "joint",
     random_seed: Any = 0,
     *,
-    draws: int = DRAWS,
+    draws: int | None = None,
 ) -> Posterior: ...
 
 
@@ -58,7 +60,7 @@ def posterior(
     prior: str | priors.Prior | None = None,
     design: str = "joint",
     random_seed: Any = 0,
-    draws: int = DRAWS,
+    draws: int | None = None,
     labels: Iterable[Any] | None = None,
     pos_label: Any = None,
     by: Mapping[str, Any] | None = None,
@@ -72,7 +74,7 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
     design: Any = "joint",
     random_seed: Any = 0,
     *,
-    draws: int = DRAWS,
+    draws: int | None = None,
     labels: Iterable[Any] | None = None,
     pos_label: Any = None,
     by: Mapping[str, Any] | None = None,
@@ -96,8 +98,10 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
         metrics that depend on it raise until `Posterior.at_prevalence` supplies it.
     random_seed : int or numpy.random.Generator
         Seed of Monte Carlo results; exact results do not depend on it.
-    draws : int
-        Number of draws for Monte Carlo results (metrics with `Marginal.method` "draws").
+    draws : int, optional
+        Number of draws for Monte Carlo results (metrics with `Marginal.method` "draws"). By default 40,000 for up to
+        ten classes, for which the standard error of an interval's limits is about half a percent of its width, and
+        fewer for more classes, but at least 10,000.
     labels, pos_label, by
         As in `ConfusionMatrix.from_predictions`, if actual and predicted labels are given.
     y_true : array-like (n,), optional
@@ -148,9 +152,13 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
         rates=resolved.rates,
         prevalence="observed" if design == "joint" else None,
         random_seed=checks.seed(random_seed),
-        n_draws=checks.count("draws", draws, least=2),
+        n_draws=_default_draws(len(cm.labels)) if draws is None else checks.count("draws", draws, least=2),
         observed=cm.counts,
     )
+
+
+def _default_draws(classes: int) -> int:
+    return int(np.clip(_DRAWN_CELLS // classes**2, DRAWS, _MOST_DRAWS))
 
 
 def _after_matrix(second: Any, prior: Any, design: Any, random_seed: Any) -> tuple[Any, Any, Any]:
@@ -238,7 +246,7 @@ class DirichletPosterior(Posterior):
         distributions: dict[Metric, Distribution] = {m: self.exact_distribution(m) for m in metrics if self.is_exact(m)}
         distributions |= {m: self._integrated(m) for m in metrics if m not in distributions and self.is_integrated(m)}
         drawn = self._metric_draws([m for m in metrics if m not in distributions], self.n_draws, None)
-        distributions |= {m: Draws.of(m.name, values[:, None, :], m.bounds) for m, values in drawn.items()}
+        distributions |= {m: Draws(values[:, None, :], m.bounds) for m, values in drawn.items()}
         return [
             Marginal(m.name, distributions[m], self._leading_of(m), self._sampler(m, distributions[m]), self.estimand)
             for m in metrics
