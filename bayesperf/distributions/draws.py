@@ -16,6 +16,8 @@ from bayesperf.distributions.base import Distribution
 _BATCHES, _LEAST_BATCH = 10, 20
 # Intervals up to this many times as wide as the shortest show where it is.
 _SIMILAR = 1.02
+# Range of draws below which they are all the same.
+_LEAST_SPAN = 1e-290
 
 
 @dataclass(frozen=True)
@@ -67,10 +69,12 @@ class Draws(Distribution):
         from arviz_stats.base import array_stats
 
         v = v[np.isfinite(v)]
-        if len(v) < 2 or v[-1] - v[0] <= 1e-12 * abs(v[0]):
+        span = v[-1] - v[0] if len(v) > 1 else 0.0
+        if span <= _LEAST_SPAN:
             return np.where(np.isclose(x, v[0] if len(v) else np.inf), np.inf, 0.0)
-        grid, density, _ = array_stats.kde(v, bound_correction=True)
-        return np.asarray(np.interp(x, grid, density, left=0.0, right=0.0))
+        # From 0 to 1, because draws that differ in their last digits only cannot be counted in bins as they are.
+        grid, density, _ = array_stats.kde((v - v[0]) / span, bound_correction=True)
+        return np.asarray(np.interp((x - v[0]) / span, grid, density / span, left=0.0, right=0.0))
 
     def _each(self, function: Callable[[Array, Array], Array], x: Array) -> Array:
         """Apply a function to the sorted defined draws of each quantity; NaN if there are none."""

@@ -56,6 +56,8 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
         greater_is_better: bool,
     ) -> Self:
         """Return the distributions for an fnr and an fpr and prevalences (m, 1)."""
+        # A class without any examples has no rate.
+        prevalence = np.clip(prevalence, 1e-300, 1 - 2**-53)
         form = rates.at_prevalence(prevalence, greater_is_better)
         value = partial(_value, of_cells, prevalence)
         return cls(*errors, form, value, bounds, prevalence, rates, of_cells)
@@ -168,9 +170,7 @@ class Mixture(Distribution):
         return mean, np.sqrt(np.add.reduceat(self.weights * (variances + apart), self.starts[:-1]))
 
 
-def over_prevalence(
-    prevalence: Beta, at_prevalence: Callable[[Array, Codes], RatesAtPrevalence]
-) -> Mixture:
+def over_prevalence(prevalence: Beta, at_prevalence: Callable[[Array, Codes], RatesAtPrevalence]) -> Mixture:
     """Return the distributions of a metric whose prevalence has a Beta distribution.
 
     Parameters

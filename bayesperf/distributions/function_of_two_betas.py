@@ -144,7 +144,7 @@ class FunctionOfTwoBetas(Distribution):
         return np.where(np.isinf(t), np.where(t < 0, low, high), value)
 
     def log_density(self, t: Array, panel: Panel) -> Array:
-        with np.errstate(over="ignore", divide="ignore"):
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             slope = complex_step(lambda z: self.form.inner_at(z, panel.w, panel.rest), self._inside(t)[..., None])
         # A threshold that rounds to an end of [0, 1], where the density may be infinite, is moved slightly inside.
         threshold = panel.threshold

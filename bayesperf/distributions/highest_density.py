@@ -16,6 +16,8 @@ _CONVERGED = 1e-5
 _SAME = 1e-9
 # Number of intervals that are compared to find the shortest one roughly.
 _COMPARED = 25
+# How far around the tail of the shortest of them a shorter one is searched, relative to the greatest tail.
+_AROUND = 1 / 6
 # The least tail of these intervals.
 _LEAST = 1e-12
 
@@ -89,7 +91,7 @@ def _newton_step(distribution: Continuous, ends: Array, prob: float) -> tuple[Ar
     width = v[:, 1] - v[:, 0]
     nudge = 1e-4 * width
     near = np.stack([v[:, 0], v[:, 0] + nudge, v[:, 1] - nudge, v[:, 1]], -1)
-    cdf, logpdf = distribution.cdf_logpdf(np.exp(near) if unbounded else near)
+    cdf, logpdf = distribution.cdf_logpdf(_exp(near) if unbounded else near)
     with np.errstate(all="ignore"):
         rise, fall = (logpdf[:, 1] - logpdf[:, 0]) / nudge, (logpdf[:, 3] - logpdf[:, 2]) / nudge
         pdf_lower, pdf_upper = np.exp(logpdf[:, [0, 3]]).T * (ends.T if unbounded else 1)
@@ -104,8 +106,12 @@ def _newton_step(distribution: Continuous, ends: Array, prob: float) -> tuple[Ar
     finite = np.isfinite(wanted).all(-1)
     good = finite & (rise > 0) & (fall < 0) & (new == wanted).all(-1)
     moved = (np.abs(new - v) / np.minimum(room, width[:, None])).max(-1)
-    result = np.exp(new) if unbounded else new
+    result = _exp(new) if unbounded else new
     return np.where(finite[:, None], result, ends), np.where(good, moved, np.inf)
+
+
+def _exp(v: Array) -> Array:
+    return np.exp(np.clip(v, -np.log(WIDEST), np.log(WIDEST)))
 
 
 def _shortest(distribution: Continuous, prob: float) -> Array:
@@ -165,7 +171,7 @@ def _at_bound(distribution: Continuous, prob: float) -> tuple[Array, Booleans]:
 
 def _refined(distribution: Continuous, prob: float, tail: Array, ends: Array) -> Array:
     """Bisect the tail, near its approximate value, for equal densities at both ends, until Newton's method converges."""
-    around = (1 - prob) / _COMPARED
+    around = (1 - prob) * _AROUND
     low, high = np.maximum(tail - around, 0), np.minimum(tail + around, 1 - prob)
     ends, active = ends.copy(), np.arange(len(ends))
     for turn in range(40):
@@ -183,4 +189,5 @@ def _refined(distribution: Continuous, prob: float, tail: Array, ends: Array) ->
         density = current.logpdf(ends[active])
         rising = density[:, 1:] > density[:, :1]
         low, high = np.where(rising, tail, low), np.where(rising, high, tail)
-    return ends
+    central = distribution.ppf(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
+    return np.where(np.diff(central) < np.diff(ends), central, ends)

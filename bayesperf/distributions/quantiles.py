@@ -12,8 +12,8 @@ from bayesperf.core.arrays import Array, Codes
 WIDEST = 1e300
 # A Newton step this short, or its relative length, is the last one.
 _SHORT, _RELATIVE = 1e-15, 1e-13
-# The relative width of a bracket of a few adjacent numbers.
-_ADJACENT = 1e-15
+# The relative width of a bracket of one or two adjacent numbers.
+_ADJACENT = 3e-16
 
 
 class Invertible(Protocol):
@@ -56,7 +56,7 @@ def invert(distribution: Invertible, q: Array, start: Array, most: int = 200) ->
         halved = 2 * np.abs(miss) <= worst[active]
         # A step of length zero does not indicate a root if the density is infinite; an error this small that does not
         # become smaller is the distribution function's own.
-        found = np.abs(miss) <= np.where(near, 1e-10, np.where(halved, 0, 1e-8))
+        found = np.abs(miss) <= np.where(near, 1e-10, np.where(halved, 0, 1e-7))
         adjacent = greatest - least <= _ADJACENT * np.abs(greatest)
         newton = (step > least) & (step < greatest) & halved
         split = np.where(newton, step, _between(least, greatest, turn % 3 > 0))
@@ -65,6 +65,8 @@ def invert(distribution: Invertible, q: Array, start: Array, most: int = 200) ->
         active = active[~(found | adjacent).all(-1)]
         if not len(active):
             break
+    if unbounded:
+        x = np.where(x >= WIDEST * (1 - _RELATIVE), np.inf, x)
     return _in_order(x, q)
 
 
@@ -72,7 +74,9 @@ def _between(low: Array, high: Array, of_interval: bool) -> Array:
     """Return the middle of an interval, or the number with as many floating-point numbers on either side within it."""
     if of_interval:
         return np.asarray(low + (high - low) / 2)
-    ranks = [bits ^ ((bits >> 63) & np.int64(2**63 - 1)) for bits in ((end + 0.0).view(np.int64) for end in (low, high))]
+    ranks = [
+        bits ^ ((bits >> 63) & np.int64(2**63 - 1)) for bits in ((end + 0.0).view(np.int64) for end in (low, high))
+    ]
     middle = (ranks[0] >> 1) + (ranks[1] >> 1)
     return np.asarray((middle ^ ((middle >> 63) & np.int64(2**63 - 1))).view(float))
 

@@ -130,7 +130,9 @@ def jaccard(tp, fn, fp):
 
 
 @row(
-    aliases=("f1_score", "dice"), exact=IncreasingFunction(JACCARD, f1_of_jaccard, jaccard_of_f1), micro=micro_accuracy,
+    aliases=("f1_score", "dice"),
+    exact=IncreasingFunction(JACCARD, f1_of_jaccard, jaccard_of_f1),
+    micro=micro_accuracy,
     of_rates=Fraction((2, 0, 0, 0), (2, 1, 1, 0)),
 )
 def f1(tp, fn, fp):
@@ -270,7 +272,11 @@ add(Metric("balanced_accuracy", recall, aliases=("bac",), needs="classes", avera
             exact=TwoProportions(_at_mean, _at_mean, by_subtraction=True, pair=_RATES)))  # fmt: skip
 
 
-@row(aliases=("hter",), greater_is_better=False, exact=TwoProportions(_at_mean, _at_mean, by_subtraction=True, pair=_ERRORS))
+@row(
+    aliases=("hter",),
+    greater_is_better=False,
+    exact=TwoProportions(_at_mean, _at_mean, by_subtraction=True, pair=_ERRORS),
+)
 def half_total_error_rate(tp, fn, fp, tn):
     """Mean of the false positive and the false negative rate."""
     return (fn / (tp + fn) + fp / (fp + tn)) / 2

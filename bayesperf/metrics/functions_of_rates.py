@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from bayesperf.core.arrays import Numbers
-from bayesperf.metrics.exact_forms import ExactForm, IncreasingFunction, LevelSets, Proportion
+from bayesperf.metrics.exact_forms import ExactForm, LevelSets, Proportion
 
 # The cells that each argument of a metric sums, as weights of tp, fn, fp and tn.
 _SUMS = {
@@ -55,9 +55,7 @@ class FunctionOfRates(ABC):
     def fpr_at(self, sign: int, prevalence: Numbers, t: Numbers, fnr: Numbers, recall: Numbers) -> Numbers:
         """Return the fpr at which the metric is t, as `fnr_at`."""
         prevalence = _aligned(prevalence, t)
-        return _falling_root(
-            lambda fpr: sign * self.excess(t, *cells_of_rates(prevalence, fnr, recall, fpr, 1 - fpr))
-        )
+        return _falling_root(lambda fpr: sign * self.excess(t, *cells_of_rates(prevalence, fnr, recall, fpr, 1 - fpr)))
 
     def at_prevalence(self, prevalence: Numbers, greater_is_better: bool) -> LevelSets:
         """Return the level sets as a function of the fnr (inner) and the fpr, at prevalences (m, 1)."""
@@ -164,7 +162,7 @@ def _error_at_correlation(share: Numbers, t: Numbers, other: Numbers, rest: Numb
     not_called = rest_of_share * rest
     root = size * np.sqrt(size**2 + 4 * rest_of_share / share * other * rest)
     linear = 1 + unexplained * (not_called - called)
-    constant = (unexplained * called * not_called - rest_of_share * other * rest) / share
+    constant = rest_of_share * rest * (unexplained - other * (1 + size**2 * rest_of_share / share))
     square = 1 - unexplained * share
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(t.real >= 0, 2 * constant / (linear + root), (linear + root) / (2 * square))
@@ -175,8 +173,8 @@ def function_of_rates(form: ExactForm | FunctionOfRates | None, average: str | N
 
     Parameters
     ----------
-    form : Proportion, IncreasingFunction, FunctionOfRates or None
-        The metric itself.
+    form : Proportion, FunctionOfRates or None
+        The metric itself; other exact forms are not known as functions of the rates.
     average : {None, "macro", "weighted"}
         How it is averaged over the classes.
     """
@@ -184,9 +182,6 @@ def function_of_rates(form: ExactForm | FunctionOfRates | None, average: str | N
         form = _fraction(form)
     if average in ("macro", "weighted"):
         return ClassAverage(form, average == "weighted") if isinstance(form, Fraction) else None
-    if isinstance(form, IncreasingFunction):
-        fraction, inverse = _fraction(form.proportion), form.inverse
-        return None if fraction is None else Level(lambda t, *cells: fraction.excess(inverse(t), *cells))
     return form if isinstance(form, FunctionOfRates) and average is None else None
 
 

@@ -72,7 +72,7 @@ class Metric:
         Function of the number of classes that returns the exact form of the micro average.
     of_rates : FunctionOfRates or None
         The metric of two classes as a function of prevalence, fnr and fpr, by which its posterior is integrated if it
-        has no exact form. Proportions and increasing functions of one need none.
+        has no exact form. Proportions need none.
     """
 
     name: str
@@ -155,7 +155,7 @@ class Metric:
         """
         cells = np.asarray(cells)
         cells = cells if cells.dtype.kind in "fc" else cells.astype(float)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             leading = cells.shape[:-2]
             if self.average is None:
                 position = 1 if positive is None else positive

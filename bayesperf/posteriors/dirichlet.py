@@ -275,16 +275,14 @@ class DirichletPosterior(Posterior):
     def _integrated(self, metric: Metric) -> Distribution:
         """Return the distribution of a metric of two classes as a function of the prevalence and the rates."""
         position = self.positive if metric.needs == "binary" and self.positive is not None else 1
-        tp, fn, fp, tn = (
-            ARGUMENTS[name](self.flat, position).reshape(-1, 1) for name in ("tp", "fn", "fp", "tn")
-        )
+        tp, fn, fp, tn = (ARGUMENTS[name](self.flat, position).reshape(-1, 1) for name in ("tp", "fn", "fp", "tn"))
         self.refuse_improper(metric, {"tp": tp, "fn": fn, "fp": fp, "tn": tn})
         rates, greater = metric.function_of_rates(), bool(metric.greater_is_better)
         assert rates is not None
 
         def at_prevalence(prevalence: Array, rows: Codes) -> RatesAtPrevalence:
             errors = Beta(fn[rows], tp[rows]), Beta(fp[rows], tn[rows])
-            return RatesAtPrevalence.of(errors, prevalence, rates, metric.of_binary, metric.bounds, greater)
+            return RatesAtPrevalence.of(errors, prevalence, rates, partial(_of_cells, metric), metric.bounds, greater)
 
         every = np.arange(len(tp))
         if self.prevalence == "observed":
@@ -483,6 +481,11 @@ class DirichletPosterior(Posterior):
         prevalence = parse_prevalence(p, self.labels, self.positive)
         text = f"{self.prior_text}; prevalence {p!r}"
         return replace(self, prevalence=prevalence, prior_text=text)
+
+
+def _of_cells(metric: Metric, tp: Array, fn: Array, fp: Array, tn: Array) -> Array:
+    cells = np.stack(np.broadcast_arrays(tn, fp, fn, tp), -1)
+    return metric.evaluate(cells.reshape(*cells.shape[:-1], 2, 2), 1)
 
 
 def _value_of_pair(metric: Metric, pair: ProportionPair, x: Array, rest_x: Array, w: Array, rest_w: Array) -> Array:
