@@ -170,7 +170,10 @@ def _at_bound(distribution: Continuous, prob: float) -> tuple[Array, Booleans]:
 
 
 def _refined(distribution: Continuous, prob: float, tail: Array, ends: Array) -> Array:
-    """Bisect the tail, near its approximate value, for equal densities at both ends, until Newton's method converges."""
+    """Bisect the tail, near its approximate value, for equal densities at both ends, until Newton's method converges.
+
+    The result is never wider than the central interval, even if a peak is narrower than its rounding error.
+    """
     around = (1 - prob) * _AROUND
     low, high = np.maximum(tail - around, 0), np.minimum(tail + around, 1 - prob)
     ends, active = ends.copy(), np.arange(len(ends))

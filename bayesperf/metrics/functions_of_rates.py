@@ -93,6 +93,7 @@ class Level(FunctionOfRates):
     function: Callable[..., Numbers]
 
     def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+        """Return the value of the function."""
         return self.function(t, tp, fn, fp, tn)
 
 
@@ -112,6 +113,7 @@ class Fraction(FunctionOfRates):
         return above, below
 
     def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+        """Return numerator − t·denominator."""
         above, below = self.parts(tp, fn, fp, tn)
         return above - t * below
 
@@ -124,6 +126,7 @@ class ClassAverage(FunctionOfRates):
     weighted: bool
 
     def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+        """Return the mean − t, times both denominators."""
         (above, below), (other, below_other) = self.fraction.parts(tp, fn, fp, tn), self.fraction.parts(tn, fp, fn, tp)
         share = (tp + fn) / (tp + fn + fp + tn) if self.weighted else 0.5
         return share * above * below_other + (1 - share) * other * below - t * below * below_other
@@ -140,10 +143,12 @@ class Correlation(FunctionOfRates):
         raise NotImplementedError
 
     def fnr_at(self, sign: int, prevalence: Numbers, t: Numbers, fpr: Numbers, specificity: Numbers) -> Numbers:
+        """Return the fnr at which the coefficient is t."""
         prevalence = _aligned(prevalence, t)
         return _error_at_correlation(prevalence, t, fpr, specificity)
 
     def fpr_at(self, sign: int, prevalence: Numbers, t: Numbers, fnr: Numbers, recall: Numbers) -> Numbers:
+        """Return the fpr at which the coefficient is t."""
         prevalence = _aligned(prevalence, t)
         return _error_at_correlation(1 - prevalence, t, fnr, recall)
 

@@ -146,7 +146,7 @@ class Marginal:
 
         If the density is highest at a bound, the interval ends there; if it is flat, the interval is central; if it is
         U-shaped, the interval is the shorter of the two that end at a bound, or the lower one if both have the same
-        length.
+        length. Of draws it is the smoothed position of the shortest interval that holds the fraction `prob` of them.
 
         Parameters
         ----------

@@ -44,7 +44,7 @@ def shortest_width(ppf, prob):
         return np.diff(ppf(np.array([[tail, tail + prob]]))[0])[0]
 
     grid = np.linspace(0, 1 - prob, 101)
-    widths = ppf(np.hstack([grid + prob])[None])[0] - ppf(grid[None])[0]
+    widths = ppf((grid + prob)[None])[0] - ppf(grid[None])[0]
     best = int(np.argmin(widths))
     around = grid[max(best - 1, 0)], grid[min(best + 1, 100)]
     return min(
