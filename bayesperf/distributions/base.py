@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.distributions.highest_density import highest_density
 from bayesperf.distributions.quadrature import tanh_sinh
 
@@ -75,6 +75,10 @@ class Distribution(ABC):
         """Return the distribution function and the log density, which some subclasses compute together more cheaply."""
         return self.cdf(x), self.logpdf(x)
 
+    def one_peak(self) -> Booleans:
+        """Return which densities are known to have a single peak, (m,), if they have one inside the bounds."""
+        return np.ones(self.size, bool)
+
     def hdi(self, prob: float) -> Array:
         """Return the highest-density intervals, (m, 2)."""
         return highest_density(self, prob)
@@ -89,6 +93,10 @@ class Distribution(ABC):
 
     def mcse(self) -> Array:
         """Return the Monte Carlo standard errors of the means, which are zero unless computed from draws."""
+        return np.zeros(self.size)
+
+    def limits_mcse(self, prob: float, kind: str) -> Array:
+        """Return the larger Monte Carlo standard error of the limits of each "hdi" or "eti", zero unless from draws."""
         return np.zeros(self.size)
 
     def undefined(self) -> Array:

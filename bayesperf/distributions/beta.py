@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import special
 
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.complex_step import complex_step
-from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.base import TAIL, Distribution
 from bayesperf.distributions.quadrature import beta_nodes
 
 
@@ -67,9 +68,15 @@ class Beta(Distribution):
         mean = a / (a + b)
         return mean, np.sqrt(mean * (b / (a + b)) / (a + b + 1))
 
-    def isf(self, q: Array) -> Array:
-        """Return quantiles for upper tail probabilities, the inverse of the survival function."""
-        return 1 - special.betaincinv(self.b, self.a, q)
+    @cached_property
+    def lowest(self) -> Array:
+        """The quantile below which the mass is negligible, (m, 1)."""
+        return special.betaincinv(self.a, self.b, TAIL)
+
+    @cached_property
+    def lowest_rest(self) -> Array:
+        """The quantile of 1 − X below which the mass is negligible, (m, 1)."""
+        return special.betaincinv(self.b, self.a, TAIL)
 
     def quantiles(self, u: Array, rest: Array) -> tuple[Array, Array]:
         """Return X and 1 − X at lower tail probabilities u and upper tail probabilities rest = 1 − u, (m, n, nodes).

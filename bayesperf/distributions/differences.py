@@ -15,19 +15,16 @@ from typing import Any, Self
 import numpy as np
 
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.complex_step import complex_step
 from bayesperf.distributions.base import TAIL
 from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas, Panel
-from bayesperf.distributions.quadrature import beta_nodes, gauss_legendre, tanh_sinh
+from bayesperf.distributions.quadrature import beta_nodes, tanh_sinh
 from bayesperf.metrics.exact_forms import LevelSets
 
 ExactDistribution = Beta | TransformedBeta
 Operation = Callable[[Any, Any], Any]
 # Distance from equality beyond which rounding near 1 is negligible.
 _ALIKE = 1e-6
-# Least parameter of Betas for which the integrand is smooth, up to negligible kinks and endpoint singularities.
-_SMOOTH = 5.0
 
 
 @dataclass(frozen=True)
@@ -72,29 +69,6 @@ class IndependentContrast(FunctionOfTwoBetas):
                 for result, value in zip(results, values, strict=True):
                     result[rows] = np.where(places[rows], value, result[rows])
         return results
-
-    def panel(self, t: Array) -> Panel:
-        """Return the panel for an integral over W itself if its density is finite, which needs no quantiles of W."""
-        outer, inner = (min(beta.a.min(), beta.b.min()) for beta in (self.outer, self.inner))
-        if outer < 1:
-            return super().panel(t)
-        assert self.form.outer_at is not None
-        tail = np.array([[TAIL]])
-        t = np.where(np.isinf(t), self.equal, t)
-        at_ends = [self.form.outer_at(t, end, 1 - end) for end in (self.inner.ppf(tail), self.inner.isf(tail))]
-        bounds = self.outer.ppf(tail), self.outer.isf(tail)
-        first, last = (np.clip(end(*at_ends), *bounds) for end in (np.minimum, np.maximum))
-        node, rest_node, weight = gauss_legendre() if min(inner, outer) >= _SMOOTH else tanh_sinh()
-        length = (last - first)[..., None]
-        w, rest = first[..., None] + length * node, (1 - last)[..., None] + length * rest_node
-        before, after = self.outer.cdf(first), self.outer.sf(last)
-        weights = weight * np.exp(Beta(self.outer.a[..., None], self.outer.b[..., None]).logpdf(w))
-        # Normalised by the mass between the ends, because the constant of the density loses digits at large counts.
-        weights *= ((1 - before - after) / np.maximum(weights.sum(-1), 1e-300))[..., None]
-        threshold = self.form.inner_at(t[..., None], w, rest)
-        slope = np.abs(complex_step(lambda z: self.form.inner_at(z, w, rest), t[..., None]))
-        rising = at_ends[1] > at_ends[0]
-        return Panel(threshold, slope, weights, before, after, rising)
 
 
 def _off_zero(panel: Panel, size: Array) -> Panel:

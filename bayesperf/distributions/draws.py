@@ -12,6 +12,13 @@ import numpy as np
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.distributions.base import Distribution
 
+# Number of batches of draws from which the error of limits is estimated, and the least number of draws in one.
+_BATCHES, _LEAST_BATCH = 10, 20
+# Intervals up to this many times as wide as the shortest show where it is.
+_SIMILAR = 1.02
+# Range of draws below which they are all the same.
+_LEAST_SPAN = 1e-290
+
 
 @dataclass(frozen=True)
 class Draws(Distribution):
@@ -62,15 +69,18 @@ class Draws(Distribution):
         from arviz_stats.base import array_stats
 
         v = v[np.isfinite(v)]
-        if len(v) < 2 or v[-1] - v[0] <= 1e-12 * abs(v[0]):
+        span = v[-1] - v[0] if len(v) > 1 else 0.0
+        if span <= _LEAST_SPAN:
             return np.where(np.isclose(x, v[0] if len(v) else np.inf), np.inf, 0.0)
-        grid, density, _ = array_stats.kde(v, bound_correction=True)
-        return np.asarray(np.interp(x, grid, density, left=0.0, right=0.0))
+        # From 0 to 1, because draws that differ in their last digits only cannot be counted in bins as they are.
+        grid, density, _ = array_stats.kde((v - v[0]) / span, bound_correction=True)
+        return np.asarray(np.interp((x - v[0]) / span, grid, density / span, left=0.0, right=0.0))
 
     def _each(self, function: Callable[[Array, Array], Array], x: Array) -> Array:
-        """Apply a function to the sorted defined draws of each quantity."""
+        """Apply a function to the sorted defined draws of each quantity; NaN if there are none."""
         x = np.broadcast_to(x, (len(self.values), x.shape[-1]))
-        return np.stack([function(v, x[i]) for i, v in enumerate(self._defined)])
+        missing = np.full(x.shape[-1], np.nan)
+        return np.stack([function(v, x[i]) if len(v) else missing for i, v in enumerate(self._defined)])
 
     @cached_property
     def _defined(self) -> list[Array]:
@@ -84,37 +94,67 @@ class Draws(Distribution):
     @cached_property
     def _moments(self) -> tuple[Array, Array]:
         """Means and standard deviations, which are inf if some draws are infinite."""
-        finite = np.array([np.isfinite(v).all() for v in self._defined])
-        means = [v.mean() for v in self._defined]
-        with np.errstate(invalid="ignore"):
-            sds = [v.std(ddof=1) for v in self._defined]
-        return np.array(means), np.where(finite, sds, np.inf)
+        moments = [_mean_sd(v) for v in self._defined]
+        means, sds = np.array(moments).T
+        return means, sds
 
     def hdi(self, prob: float) -> Array:
         return np.stack([_shortest(v, prob) for v in self._defined])
 
+    def limits_mcse(self, prob: float, kind: str) -> Array:
+        """Return the larger standard error of each interval's limits, estimated from intervals of batches of draws."""
+        errors = np.zeros(self.size)
+        for i, values in enumerate(self.values.reshape(self.size, -1)):
+            batches = np.array_split(values[~np.isnan(values)], _BATCHES)
+            if len(batches[-1]) >= _LEAST_BATCH:
+                limits = np.array([_interval(np.sort(batch), prob, kind) for batch in batches])
+                errors[i] = _spread(limits).max() / np.sqrt(_BATCHES)
+        return errors
+
     def mcse(self) -> Array:
         mean, sd = self._moments
         defined = ~np.isnan(self.values)
+        some = np.maximum(defined.sum((1, 2)), 1)
         if self.independent:
-            return sd / np.sqrt(defined.sum((1, 2)))
+            return sd / np.sqrt(some)
         from arviz_stats.base import array_stats
 
         # The mean over the defined draws is a ratio of two means over all draws: of the values and of the indicator.
         deviations = np.where(defined & np.isfinite(mean)[:, None, None], self.values - mean[:, None, None], 0)
         errors = [array_stats.mcse(v, chain_axis=0, draw_axis=1) for v in deviations]
-        return np.where(np.isfinite(mean), np.asarray(errors) / defined.mean((1, 2)), np.inf)
+        error = np.asarray(errors) * defined[0].size / some
+        return np.where(np.isinf(mean), np.inf, np.where(np.isnan(mean), np.nan, error))
 
     def undefined(self) -> Array:
         return np.isnan(self.values).mean((1, 2))
 
     def shortfall(self) -> Array:
-        return np.asarray(np.nanmean(np.maximum(-self.values, 0), (-2, -1)))
+        return np.array([np.maximum(-v, 0).mean() if len(v) else np.nan for v in self._defined])
 
     def resample(self, n: int, rng: np.random.Generator) -> Array:
         """Return n of the draws, the same for each quantity, (m, n), with replacement if there are fewer than n."""
         flat = self.values.reshape(self.size, -1)
         return np.asarray(flat[:, rng.choice(flat.shape[-1], n, replace=n > flat.shape[-1])])
+
+
+def _mean_sd(defined: Array) -> tuple[float, float]:
+    """Return mean and standard deviation: NaN if there are too few draws, inf if some are infinite."""
+    if not len(defined):
+        return np.nan, np.nan
+    if not np.isfinite(defined).all():
+        return float(defined.sum() / len(defined)), np.inf
+    return float(defined.mean()), float(defined.std(ddof=1)) if len(defined) > 1 else np.nan
+
+
+def _spread(limits: Array) -> Array:
+    """Return the standard deviations of limits (batches, 2): 0 if all are infinite, inf if some are."""
+    infinite = np.isinf(limits)
+    sd = np.where(infinite, 0, limits).std(0, ddof=1)
+    return np.where(infinite.all(0), 0, np.where(infinite.any(0), np.inf, sd))
+
+
+def _interval(ordered: Array, prob: float, kind: str) -> Array:
+    return _shortest(ordered, prob) if kind == "hdi" else _quantile(ordered, np.array([1 - prob, 1 + prob]) / 2)
 
 
 def _quantile(ordered: Array, q: Array) -> Array:
@@ -124,15 +164,31 @@ def _quantile(ordered: Array, q: Array) -> Array:
 
 
 def _shortest(ordered: Array, prob: float) -> Array:
-    """Return the shortest interval of sorted draws, some of which may be infinite."""
-    from arviz_stats.base import array_stats
+    """Return the shortest interval of sorted draws, some of which may be infinite, that holds the fraction `prob`.
 
-    finite = np.isfinite(ordered)
-    if finite.all():
-        return np.asarray(array_stats.hdi(ordered, prob))
-    if finite.mean() < prob:
-        return np.array([np.quantile(ordered, 1 - prob, method="lower"), np.inf])
-    inside = int(np.ceil(prob * len(ordered))) - 1
-    width = ordered[finite][inside:] - ordered[finite][: finite.sum() - inside]
-    start = int(np.argmin(width))
-    return ordered[finite][[start, start + inside]]
+    The widths of intervals change by jumps from draw to draw, and the shortest one is shortest by chance. Its place is
+    therefore that of the minimum of a parabola through the widths of nearly the same size around it.
+    """
+    inside = max(int(np.ceil(prob * len(ordered) - 1e-9)), 1)
+    finite = ordered[np.isfinite(ordered)]
+    if not len(ordered):
+        return np.full(2, np.nan)
+    if len(finite) < inside:
+        return np.array([ordered[-inside], np.inf])
+    width = finite[inside - 1 :] - finite[: len(finite) - inside + 1]
+    start = _lowest(width)
+    return finite[[start, start + inside - 1]]
+
+
+def _lowest(width: Array) -> int:
+    """Return the position of the smoothed minimum of widths."""
+    lowest = int(np.argmin(width))
+    similar = np.flatnonzero(width <= _SIMILAR * width[lowest])
+    first, last = int(similar[0]), int(similar[-1])
+    if last - first < _LEAST_BATCH or width[lowest] <= 0:
+        return lowest
+    place = np.linspace(-1, 1, last - first + 1)
+    bend, slope, _ = np.polyfit(place, width[first : last + 1], 2)
+    if bend <= 0:
+        return lowest
+    return first + round((np.clip(-slope / (2 * bend), -1, 1) + 1) / 2 * (last - first))

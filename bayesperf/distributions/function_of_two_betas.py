@@ -11,11 +11,16 @@ from scipy import special
 
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.complex_step import complex_step
-from bayesperf.distributions.base import TAIL, Distribution
+from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta, weighted_mean_sd
-from bayesperf.distributions.quadrature import beta_nodes, tanh_sinh
+from bayesperf.distributions.quadrature import beta_nodes, gauss_legendre, tanh_sinh
 from bayesperf.distributions.quantiles import invert, weighted_quantile
 from bayesperf.metrics.exact_forms import LevelSets
+
+# Least parameter of a Beta for which the singularities of its density are integrated; others need its quantiles.
+_SPREAD = 0.5
+# Least parameter of Betas for which the integrand is smooth, up to negligible kinks and endpoint singularities.
+_SMOOTH = 5.0
 
 
 class Panel(NamedTuple):
@@ -23,16 +28,17 @@ class Panel(NamedTuple):
 
     Attributes
     ----------
-    threshold, slope, weights : Array (m, n, nodes)
-        Threshold of X at each node, the absolute value of its derivative with respect to t, and the node's weight.
+    w, rest, threshold, weights : Array (m, n, nodes)
+        W and 1 − W at each node, the threshold of X there, and the node's weight.
     before, after : Array (m, n)
         Mass of W before and after the nodes.
     rising : Booleans (m, n)
         Whether the threshold increases with W.
     """
 
+    w: Array
+    rest: Array
     threshold: Array
-    slope: Array
     weights: Array
     before: Array
     after: Array
@@ -43,8 +49,8 @@ class Panel(NamedTuple):
 class FunctionOfTwoBetas(Distribution):
     """The distribution of a function of two independent Betas X and W that is monotone in X.
 
-    Its cdf is E_W[cdf of X at the threshold given W]. The expectation is an integral over u = cdf of W, computed by
-    tanh-sinh quadrature on the range of u in which the inner cdf is neither 0 nor 1.
+    Its cdf is E_W[cdf of X at the threshold given W]. The expectation is an integral over W, or over u = cdf of W, on
+    the range in which the inner cdf is neither 0 nor 1, by tanh-sinh or Gauss–Legendre quadrature.
 
     Attributes
     ----------
@@ -72,6 +78,9 @@ class FunctionOfTwoBetas(Distribution):
 
     def take(self, index: Codes | slice) -> Self:
         return replace(self, inner=self.inner.take(index), outer=self.outer.take(index))
+
+    def one_peak(self) -> Booleans:
+        return np.hstack([self.inner.a, self.inner.b, self.outer.a, self.outer.b]).min(-1) >= 1
 
     def cdf(self, x: Array) -> Array:
         return self.oriented(lambda part, t: [part.mass(t, part.panel(t), part.form.increasing)], x)[0]
@@ -115,7 +124,13 @@ class FunctionOfTwoBetas(Distribution):
         form = self.form
         assert form.outer_at is not None
         assert form.increasing_outer is not None
-        form = replace(form, inner_at=form.outer_at, outer_at=form.inner_at, increasing=form.increasing_outer)
+        form = replace(
+            form,
+            inner_at=form.outer_at,
+            outer_at=form.inner_at,
+            increasing=form.increasing_outer,
+            increasing_outer=form.increasing,
+        )
         return replace(self, inner=self.outer, outer=self.inner, form=form)
 
     def mass(self, t: Array, panel: Panel, below: bool) -> Array:
@@ -129,33 +144,65 @@ class FunctionOfTwoBetas(Distribution):
         return np.where(np.isinf(t), np.where(t < 0, low, high), value)
 
     def log_density(self, t: Array, panel: Panel) -> Array:
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            slope = complex_step(lambda z: self.form.inner_at(z, panel.w, panel.rest), self._inside(t)[..., None])
         # A threshold that rounds to an end of [0, 1], where the density may be infinite, is moved slightly inside.
         threshold = panel.threshold
         inside = np.where((threshold >= 0) & (threshold <= 1), np.clip(threshold, 1e-300, 1 - 2**-53), -1)
         density = np.exp(Beta(self.inner.a[..., None], self.inner.b[..., None]).logpdf(inside))
         with np.errstate(divide="ignore"):
-            value = np.log((panel.weights * np.where(inside < 0, 0, density * panel.slope)).sum(-1))
+            value = np.log((panel.weights * np.where(inside < 0, 0, density * np.abs(slope))).sum(-1))
         return np.where(np.isinf(t), -np.inf, value)
 
     def panel(self, t: Array) -> Panel:
         """Return the nodes and weights of the integral over W, with the thresholds of X at the nodes."""
-        t = np.where(np.isinf(t), self.bounds[0] + 0.5 * min(self.bounds[1] - self.bounds[0], 1.0), t)
-        node, rest_node, weight = tanh_sinh()
-        if self.form.outer_at is None:
-            start, end, rest_end = np.zeros_like(t), np.ones_like(t), np.zeros_like(t)
-            rising = np.ones_like(t, bool)
-        else:
-            lowest, highest = self.inner.ppf(np.array([[TAIL]])), self.inner.isf(np.array([[TAIL]]))
-            w_low = self.form.outer_at(t, lowest, 1 - lowest)
-            w_high = self.form.outer_at(t, highest, 1 - highest)
-            rising = w_high > w_low
+        t = self._inside(t)
+        first, last, rising = np.zeros_like(t), np.ones_like(t), np.ones_like(t, bool)
+        if self.form.outer_at is not None:
+            lowest, highest = self.inner.lowest, 1 - self.inner.lowest_rest
+            with np.errstate(over="ignore", divide="ignore"):
+                w_low = self.form.outer_at(t, lowest, 1 - lowest)
+                w_high = self.form.outer_at(t, highest, self.inner.lowest_rest)
+            # The two may be equal where the integrand is constant.
+            opposed = self.form.increasing != self.form.increasing_outer
+            rising = w_high > w_low if self.form.increasing_outer is None else np.full_like(rising, opposed)
             first, last = (np.clip(end(w_low, w_high), 0, 1) for end in (np.minimum, np.maximum))
-            start, end, rest_end = self.outer.cdf(first), self.outer.cdf(last), self.outer.sf(last)
-        length = (end - start)[..., None]
-        w, rest = self.outer.quantiles(start[..., None] + length * node, rest_end[..., None] + length * rest_node)
-        threshold = self.form.inner_at(t[..., None], w, rest)
-        slope = np.abs(complex_step(lambda z: self.form.inner_at(z, w, rest), t[..., None]))
-        return Panel(threshold, slope, length * weight, start, rest_end, rising)
+        spread = min(self.outer.a.min(), self.outer.b.min()) >= _SPREAD
+        w, rest, weights, before, after = (self._values if spread else self._probabilities)(first, last)
+        with np.errstate(over="ignore", divide="ignore"):
+            threshold = self.form.inner_at(t[..., None], w, rest)
+        if self.form.by_subtraction:
+            error = np.finfo(float).eps * (np.abs(t[..., None]) + w)
+            threshold = np.where(np.abs(threshold) < error, error, threshold)
+        return Panel(w, rest, threshold, weights, before, after, rising)
+
+    def _inside(self, t: Array) -> Array:
+        """Return t with any number between the bounds in place of infinite ones."""
+        return np.where(np.isinf(t), self.bounds[0] + 0.5 * min(self.bounds[1] - self.bounds[0], 1.0), t)
+
+    def _probabilities(self, first: Array, last: Array) -> tuple[Array, ...]:
+        """Return nodes W and 1 − W between two values, with weights and the mass beyond, at nodes of the cdf of W."""
+        node, rest_node, weight = tanh_sinh()
+        before, end, after = self.outer.cdf(first), self.outer.cdf(last), self.outer.sf(last)
+        length = np.maximum(end - before, 0)[..., None]
+        w, rest = self.outer.quantiles(before[..., None] + length * node, after[..., None] + length * rest_node)
+        return w, rest, length * weight, before, after
+
+    def _values(self, first: Array, last: Array) -> tuple[Array, ...]:
+        """Return the same as `_probabilities` at nodes of W itself, which needs no quantiles of W."""
+        low, high, rest_high = self.outer.lowest, 1 - self.outer.lowest_rest, self.outer.lowest_rest
+        rest_last = np.where(last >= high, rest_high, 1 - last)[..., None]
+        first, last = np.clip(first, low, high), np.clip(last, low, high)
+        smooth = all(min(beta.a.min(), beta.b.min()) >= _SMOOTH for beta in (self.inner, self.outer))
+        node, rest_node, weight = gauss_legendre() if smooth else tanh_sinh(97, 3.8)
+        length = (last - first)[..., None]
+        w, rest = first[..., None] + length * node, rest_last + length * rest_node
+        before, after = self.outer.cdf(first), self.outer.sf(last)
+        log_density = special.xlogy(self.outer.a[..., None] - 1, w) + special.xlogy(self.outer.b[..., None] - 1, rest)
+        weights = weight * np.exp(log_density - log_density.max(-1, keepdims=True))
+        # Normalised by the mass between the ends, because the constant of the density loses digits at large counts.
+        weights *= (np.maximum(1 - before - after, 0) / weights.sum(-1))[..., None]
+        return w, rest, weights, before, after
 
     def ppf(self, q: Array) -> Array:
         q = np.broadcast_to(q, (len(self.inner.a), q.shape[-1]))
@@ -163,7 +210,7 @@ class FunctionOfTwoBetas(Distribution):
         return np.where(q <= 0, self.bounds[0], np.where(q >= 1, self.bounds[1], x))
 
     def guess(self, q: Array) -> Array:
-        return weighted_quantile(*self.points(33), q)
+        return weighted_quantile(*self.points(17), q)
 
     def points(self, nodes: int) -> tuple[Array, Array]:
         """Return values and weights (m, nodes²) of the metric on the product of both Betas' nodes."""

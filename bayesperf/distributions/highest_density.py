@@ -7,10 +7,19 @@ from typing import Protocol, Self
 import numpy as np
 
 from bayesperf.core.arrays import Array, Booleans, Codes
+from bayesperf.distributions.quantiles import WIDEST, invert
 
 # A Newton step shorter than this fraction of the interval is the last one: the error it leaves is its square, or the
 # rounding error of the density.
 _CONVERGED = 1e-5
+# Intervals whose widths differ by less than this fraction have the same width.
+_SAME = 1e-9
+# Number of intervals that are compared to find the shortest one roughly.
+_COMPARED = 25
+# How far around the tail of the shortest of them a shorter one is searched, relative to the greatest tail.
+_AROUND = 1 / 6
+# The least tail of these intervals.
+_LEAST = 1e-12
 
 
 class Continuous(Protocol):
@@ -19,6 +28,9 @@ class Continuous(Protocol):
     @property
     def bounds(self) -> tuple[float, float]:
         """Ends of the support, the same for all m."""
+
+    def cdf(self, x: Array) -> Array:
+        """Return the distribution function at x, (m, n)."""
 
     def cdf_logpdf(self, x: Array) -> tuple[Array, Array]:
         """Return the distribution function and the log density at x, (m, n)."""
@@ -32,6 +44,9 @@ class Continuous(Protocol):
     def guess(self, q: Array) -> Array:
         """Return approximate quantiles strictly inside the bounds, (m, n)."""
 
+    def one_peak(self) -> Booleans:
+        """Return which densities are known to have a single peak, (m,), if they have one inside the bounds."""
+
     def take(self, index: Codes) -> Self:
         """Return a subset of the m distributions."""
 
@@ -40,13 +55,13 @@ def highest_density(distribution: Continuous, prob: float) -> Array:
     """Return the shortest intervals of probability `prob`, (m, 2).
 
     Newton's method solves for both ends, with equal densities and the required probability. If it does not converge
-    (the density is highest at a bound, or far from smooth), densities are compared to decide whether the interval ends
-    at a bound or is found by bisection.
+    (the density is highest at a bound, or far from smooth), or the density may have several peaks, the shortest of many
+    intervals is refined: it ends at a bound where the density is highest there, or is found by bisection.
     """
     ends, converged = _newton(distribution, distribution.guess(np.array([[(1 - prob) / 2, (1 + prob) / 2]])), prob)
-    rest = np.flatnonzero(~converged)
+    rest = np.flatnonzero(~(converged & distribution.one_peak()))
     if len(rest):
-        ends[rest] = _at_bound_or_inside(distribution.take(rest), prob)
+        ends[rest] = _shortest(distribution.take(rest), prob)
     return ends
 
 
@@ -76,7 +91,7 @@ def _newton_step(distribution: Continuous, ends: Array, prob: float) -> tuple[Ar
     width = v[:, 1] - v[:, 0]
     nudge = 1e-4 * width
     near = np.stack([v[:, 0], v[:, 0] + nudge, v[:, 1] - nudge, v[:, 1]], -1)
-    cdf, logpdf = distribution.cdf_logpdf(np.exp(near) if unbounded else near)
+    cdf, logpdf = distribution.cdf_logpdf(_exp(near) if unbounded else near)
     with np.errstate(all="ignore"):
         rise, fall = (logpdf[:, 1] - logpdf[:, 0]) / nudge, (logpdf[:, 3] - logpdf[:, 2]) / nudge
         pdf_lower, pdf_upper = np.exp(logpdf[:, [0, 3]]).T * (ends.T if unbounded else 1)
@@ -91,12 +106,51 @@ def _newton_step(distribution: Continuous, ends: Array, prob: float) -> tuple[Ar
     finite = np.isfinite(wanted).all(-1)
     good = finite & (rise > 0) & (fall < 0) & (new == wanted).all(-1)
     moved = (np.abs(new - v) / np.minimum(room, width[:, None])).max(-1)
-    result = np.exp(new) if unbounded else new
+    result = _exp(new) if unbounded else new
     return np.where(finite[:, None], result, ends), np.where(good, moved, np.inf)
 
 
-def _at_bound_or_inside(distribution: Continuous, prob: float) -> Array:
-    """Return the intervals by comparing the density just inside the bounds with that at the other end."""
+def _exp(v: Array) -> Array:
+    return np.exp(np.clip(v, -np.log(WIDEST), np.log(WIDEST)))
+
+
+def _shortest(distribution: Continuous, prob: float) -> Array:
+    """Return the shortest of many intervals, refined."""
+    tail, ends = _roughly_shortest(distribution, prob)
+    at_bound = np.flatnonzero((tail <= 0) | (tail >= 1 - prob))
+    inside = np.ones(len(tail), bool)
+    if len(at_bound):
+        intervals, lower = _at_bound(distribution.take(at_bound), prob)
+        inside[at_bound] = lower
+        ends[at_bound[~lower]] = intervals[~lower]
+    rest = np.flatnonzero(inside)
+    if len(rest):
+        ends[rest] = _refined(distribution.take(rest), prob, tail[rest, None], ends[rest])
+    return ends
+
+
+def _roughly_shortest(distribution: Continuous, prob: float) -> tuple[Array, Array]:
+    """Compare intervals with interpolated ends; return the tail below the shortest, (m,), and its ends, (m, 2)."""
+    logarithmic = np.isinf(distribution.bounds[1])
+    share = (1 - np.cos(np.linspace(0, np.pi, _COMPARED))) / 2
+    levels = np.hstack([(1 - prob) * share, prob + (1 - prob) * share])
+    points = np.sort(distribution.guess(np.clip(levels, _LEAST, 1 - _LEAST)[None, :]), -1)
+    points = np.clip(points, 1 / WIDEST, WIDEST) if logarithmic else points
+    below = np.maximum.accumulate(distribution.cdf(points), -1)
+    tails = np.linspace(0, 1 - prob, 16 * _COMPARED)
+    scaled = np.log(points) if logarithmic else points
+    lower, upper = (
+        np.stack([np.interp(tails + mass, *row) for row in zip(below, scaled, strict=True)]) for mass in (0, prob)
+    )
+    if logarithmic:
+        lower, upper = np.exp(lower), np.exp(upper)
+    width = upper - lower
+    best = (width <= width.min(-1, keepdims=True) * (1 + _SAME)).argmax(-1)[:, None]
+    return tails[best[:, 0]], np.hstack([np.take_along_axis(end, best, -1) for end in (lower, upper)])
+
+
+def _at_bound(distribution: Continuous, prob: float) -> tuple[Array, Booleans]:
+    """Return the intervals that end at a bound, and for which of them the density is not the highest there."""
     low, high = distribution.bounds
     quantiles = distribution.ppf(np.array([[1 - prob, prob]]))
     from_low, to_high = quantiles.copy(), quantiles.copy()
@@ -108,31 +162,35 @@ def _at_bound_or_inside(distribution: Continuous, prob: float) -> Array:
     higher = at_bound >= at_quantile
     flat = np.isclose(at_bound, at_quantile, rtol=0, atol=1e-9).all(-1)
     width_low, width_high = np.diff(from_low)[:, 0], np.diff(to_high)[:, 0]
-    use_low = higher[:, 0] & ~(higher[:, 1] & (width_high < width_low * (1 - 1e-9)))
+    use_low = higher[:, 0] & ~(higher[:, 1] & (width_high < width_low * (1 - _SAME)))
     intervals = np.where(use_low[:, None], from_low, to_high)
     if flat.any():
         intervals[flat] = distribution.take(np.flatnonzero(flat)).ppf(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
-    inner = np.flatnonzero(~higher.any(-1))
-    if len(inner):
-        intervals[inner] = _bisected(distribution.take(inner), prob)
-    return intervals
+    return intervals, ~higher.any(-1)
 
 
-def _bisected(distribution: Continuous, prob: float) -> Array:
-    """Bisect the lower tail probability for equal densities at both ends, until Newton's method converges."""
-    ends = distribution.ppf(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
-    low, high = np.zeros((len(ends), 1)), np.full((len(ends), 1), 1 - prob)
-    active = np.arange(len(ends))
-    for _ in range(50):
+def _refined(distribution: Continuous, prob: float, tail: Array, ends: Array) -> Array:
+    """Bisect the tail, near its approximate value, for equal densities at both ends, until Newton's method converges.
+
+    The result is never wider than the central interval, even if a peak is narrower than its rounding error.
+    """
+    around = (1 - prob) * _AROUND
+    low, high = np.maximum(tail - around, 0), np.minimum(tail + around, 1 - prob)
+    ends, active = ends.copy(), np.arange(len(ends))
+    for turn in range(40):
         current = distribution.take(active)
+        if turn % 4 == 0:
+            refined, converged = _newton(current, ends[active], prob, most=6)
+            converged &= np.diff(refined)[:, 0] <= 1.01 * np.diff(ends[active])[:, 0]
+            ends[active[converged]] = refined[converged]
+            active, low, high = active[~converged], low[~converged], high[~converged]
+            if not len(active):
+                break
+            current = distribution.take(active)
         tail = (low + high) / 2
-        quantiles = current.ppf(np.hstack([tail, tail + prob]))
-        ends[active], converged = _newton(current, quantiles, prob, most=5)
-        density = current.logpdf(quantiles)
+        ends[active] = invert(current, np.hstack([tail, tail + prob]), ends[active])
+        density = current.logpdf(ends[active])
         rising = density[:, 1:] > density[:, :1]
-        low, high = np.where(rising, tail, low)[~converged], np.where(rising, high, tail)[~converged]
-        ends[active[~converged]] = quantiles[~converged]
-        active = active[~converged]
-        if not len(active):
-            break
-    return ends
+        low, high = np.where(rising, tail, low), np.where(rising, high, tail)
+    central = distribution.ppf(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
+    return np.where(np.diff(central) < np.diff(ends), central, ends)

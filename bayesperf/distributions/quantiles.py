@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes
+
+# The greatest quantile of a quantity without an upper bound that is searched for, and the reciprocal of the least.
+WIDEST = 1e300
+# A Newton step this short, or its relative length, is the last one.
+_SHORT, _RELATIVE = 1e-15, 1e-13
+# The relative width of a bracket of one or two adjacent numbers.
+_ADJACENT = 3e-16
 
 
 class Invertible(Protocol):
@@ -19,25 +26,66 @@ class Invertible(Protocol):
     def cdf_logpdf(self, x: Array) -> tuple[Array, Array]:
         """Return the distribution function and the log density at x, (m, n)."""
 
+    def take(self, index: Codes) -> Self:
+        """Return a subset of the m distributions."""
+
 
 def invert(distribution: Invertible, q: Array, start: Array, most: int = 200) -> Array:
-    """Solve cdf(x) = q by Newton steps kept inside a shrinking bracket, on the log scale if x has no upper bound."""
+    """Solve cdf(x) = q for probabilities q (m, n), by Newton steps kept inside a shrinking bracket.
+
+    Steps are taken on the log scale if x has no upper bound. Where they do not halve the error, the bracket is split,
+    in the middle of the interval or, every third time, of the floating-point numbers in it. There are fewer than 2⁶⁴ of
+    them, so a distribution function that rises over hundreds of orders of magnitude, or jumps from one number to
+    the next, is inverted too: the result is then the least number at which it reaches q. Quantiles increase with q.
+    """
     unbounded = np.isinf(distribution.bounds[1])
-    low, high = (np.full(q.shape, bound) for bound in ((-700.0, 700.0) if unbounded else distribution.bounds))
-    v = np.log(np.maximum(start, 1e-300)) if unbounded else start
-    for _ in range(most):
-        cdf, logpdf = distribution.cdf_logpdf(np.exp(v) if unbounded else v)
-        miss = cdf - q
-        low, high = np.where(miss < 0, v, low), np.where(miss > 0, v, high)
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            step = v - miss / np.exp(logpdf + (v if unbounded else 0))
-        near = 1e-15 + 1e-13 * np.abs(v)
-        # A step of length zero does not indicate a root if the density is infinite.
-        done = (np.abs(step - v) <= near) & (np.abs(miss) <= 1e-12) | (high - low <= near)
-        v = np.where(done, v, np.where((step > low) & (step < high), step, (low + high) / 2))
-        if done.all():
+    low, high = (np.full(q.shape, bound) for bound in distribution.bounds)
+    if unbounded:
+        low, high = np.maximum(low, 1 / WIDEST), np.minimum(high, WIDEST)
+    x, worst = np.clip(start, low, high), np.full(q.shape, np.inf)
+    active = np.arange(len(q))
+    for turn in range(most):
+        at, wanted = x[active], q[active]
+        cdf, logpdf = distribution.take(active).cdf_logpdf(at)
+        miss = cdf - wanted
+        least, greatest = np.where(miss < 0, at, low[active]), np.where(miss >= 0, at, high[active])
+        with np.errstate(all="ignore"):
+            slope = np.exp(logpdf)
+            step = at * np.exp(-miss / (slope * at)) if unbounded else at - miss / slope
+        near = np.abs(step - at) <= (0 if unbounded else _SHORT) + _RELATIVE * np.abs(at)
+        halved = 2 * np.abs(miss) <= worst[active]
+        # A step of length zero does not indicate a root if the density is infinite; an error this small that does not
+        # become smaller is the distribution function's own.
+        found = np.abs(miss) <= np.where(near, 1e-10, np.where(halved, 0, 1e-7))
+        adjacent = greatest - least <= _ADJACENT * np.abs(greatest)
+        newton = (step > least) & (step < greatest) & halved
+        split = np.where(newton, step, _between(least, greatest, turn % 3 > 0))
+        x[active] = np.where(found, at, np.where(adjacent, greatest, split))
+        low[active], high[active], worst[active] = least, greatest, np.abs(miss)
+        active = active[~(found | adjacent).all(-1)]
+        if not len(active):
             break
-    return np.exp(v) if unbounded else v
+    if unbounded:
+        x = np.where(x >= WIDEST * (1 - _RELATIVE), np.inf, x)
+    return _in_order(x, q)
+
+
+def _between(low: Array, high: Array, of_interval: bool) -> Array:
+    """Return the middle of an interval, or the number with as many floating-point numbers on either side within it."""
+    if of_interval:
+        return np.asarray(low + (high - low) / 2)
+    ranks = [
+        bits ^ ((bits >> 63) & np.int64(2**63 - 1)) for bits in ((end + 0.0).view(np.int64) for end in (low, high))
+    ]
+    middle = (ranks[0] >> 1) + (ranks[1] >> 1)
+    return np.asarray((middle ^ ((middle >> 63) & np.int64(2**63 - 1))).view(float))
+
+
+def _in_order(x: Array, q: Array) -> Array:
+    """Return quantiles without the inversions of their order that the error of the distribution function may cause."""
+    order = np.argsort(q, axis=-1, kind="stable")
+    ordered = np.maximum.accumulate(np.take_along_axis(x, order, -1), -1)
+    return np.take_along_axis(ordered, np.argsort(order, axis=-1, kind="stable"), -1)
 
 
 def weighted_quantile(values: Array, weights: Array, q: Array) -> Array:

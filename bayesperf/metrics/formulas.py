@@ -44,6 +44,7 @@ from bayesperf.metrics.exact_forms import (
     micro_rest,
     micro_rest_error,
 )
+from bayesperf.metrics.functions_of_rates import Correlation, Fraction, Level
 from bayesperf.metrics.metric import Metric, distance, masked_sum
 from bayesperf.metrics.registry import FAMILIES, add, get, row
 
@@ -129,7 +130,10 @@ def jaccard(tp, fn, fp):
 
 
 @row(
-    aliases=("f1_score", "dice"), exact=IncreasingFunction(JACCARD, f1_of_jaccard, jaccard_of_f1), micro=micro_accuracy
+    aliases=("f1_score", "dice"),
+    exact=IncreasingFunction(JACCARD, f1_of_jaccard, jaccard_of_f1),
+    micro=micro_accuracy,
+    of_rates=Fraction((2, 0, 0, 0), (2, 1, 1, 0)),
 )
 def f1(tp, fn, fp):
     """Harmonic mean of precision and recall; 2J/(1 + J) with J the Jaccard index."""
@@ -161,7 +165,17 @@ def fbeta(beta: float) -> Metric:
         return get("f1")
     formula = _FBeta(float(beta) ** 2)
     name = f"f{np.format_float_positional(beta, trim='-')}"
-    return Metric(name, formula, exact=TwoProportions(_JaccardAtFBeta(formula.square), pair=HITS), micro=micro_accuracy)
+    return Metric(
+        name,
+        formula,
+        exact=TwoProportions(_JaccardAtFBeta(formula.square), pair=HITS),
+        micro=micro_accuracy,
+        of_rates=_f_measure(formula.square),
+    )
+
+
+def _f_measure(square: float) -> Fraction:
+    return Fraction((1 + square, 0, 0, 0), (1 + square, square, 1, 0))
 
 
 @dataclass(frozen=True)
@@ -189,12 +203,16 @@ FAMILIES[re.compile(r"f(\d+(?:\.\d+)?)")] = fbeta
 
 def _jaccard_at_fowlkes_mallows(t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
     # (J + (1 − J)W)(J + (1 − J)(1 − W)) = J²/t², a quadratic in the odds J/(1 − J).
-    square = t * t
-    odds = square * (1 + np.sqrt(1 + 4 * w * rest * (1 - square) / square)) / (2 * (1 - square))
+    odds = t * (t + np.sqrt(t * t + 4 * w * rest * (1 - t * t))) / (2 * (1 - t * t))
     return np.asarray(odds / (1 + odds))
 
 
-@row(aliases=("fm", "g_measure"), exact=TwoProportions(_jaccard_at_fowlkes_mallows, pair=HITS), micro=micro_accuracy)
+def _fowlkes_mallows_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+    return tp**2 - t**2 * (tp + fn) * (tp + fp)
+
+
+@row(aliases=("fm", "g_measure"), exact=TwoProportions(_jaccard_at_fowlkes_mallows, pair=HITS), micro=micro_accuracy,
+      of_rates=Level(_fowlkes_mallows_level))  # fmt: skip
 def fowlkes_mallows(tp, fn, fp):
     """Geometric mean of precision and recall."""
     return tp / np.sqrt((tp + fn) * (tp + fp))
@@ -235,11 +253,11 @@ def _error_at_odds_ratio(t: Numbers, error: Numbers, rest: Numbers) -> Numbers:
 
 
 def _recall_at_prevalence_threshold(t: Numbers, fpr: Numbers, _: Numbers) -> Numbers:
-    return fpr * (1 / t - 1) ** 2
+    return fpr * ((1 - t) / t) ** 2
 
 
 def _fpr_at_prevalence_threshold(t: Numbers, recall: Numbers, _: Numbers) -> Numbers:
-    return recall / (1 / t - 1) ** 2
+    return recall * (t / (1 - t)) ** 2
 
 
 def _likelihood_ratio(pair: ProportionPair) -> TwoProportions:
@@ -251,17 +269,21 @@ def _likelihood_ratio(pair: ProportionPair) -> TwoProportions:
 
 # The macro average of recall, for any number of classes.
 add(Metric("balanced_accuracy", recall, aliases=("bac",), needs="classes", average="macro",
-            exact=TwoProportions(_at_mean, _at_mean, pair=_RATES)))  # fmt: skip
+            exact=TwoProportions(_at_mean, _at_mean, by_subtraction=True, pair=_RATES)))  # fmt: skip
 
 
-@row(aliases=("hter",), greater_is_better=False, exact=TwoProportions(_at_mean, _at_mean, pair=_ERRORS))
+@row(
+    aliases=("hter",),
+    greater_is_better=False,
+    exact=TwoProportions(_at_mean, _at_mean, by_subtraction=True, pair=_ERRORS),
+)
 def half_total_error_rate(tp, fn, fp, tn):
     """Mean of the false positive and the false negative rate."""
     return (fn / (tp + fn) + fp / (fp + tn)) / 2
 
 
 @row(aliases=("youden_j", "bookmaker_informedness"), bounds=(-1.0, 1.0),
-      exact=TwoProportions(_at_sum, _at_sum, pair=_RATES))  # fmt: skip
+      exact=TwoProportions(_at_sum, _at_sum, by_subtraction=True, pair=_RATES))  # fmt: skip
 def informedness(tp, fn, fp, tn):
     """Youden's J: recall + specificity − 1."""
     return tp / (tp + fn) + tn / (fp + tn) - 1
@@ -306,14 +328,22 @@ def prevalence_threshold(tp, fn, fp, tn):
 # ── The whole matrix ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@row(aliases=("delta_p",), bounds=(-1.0, 1.0),
-      exact=TwoProportions(_at_sum, _at_sum, pair=ProportionPair(PRECISION, NPV)))  # fmt: skip
+def _markedness_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+    return tp * tn - fp * fn - t * (tp + fp) * (fn + tn)
+
+
+@row(aliases=("delta_p",), bounds=(-1.0, 1.0), of_rates=Level(_markedness_level),
+      exact=TwoProportions(_at_sum, _at_sum, by_subtraction=True, pair=ProportionPair(PRECISION, NPV)))  # fmt: skip
 def markedness(tp, fn, fp, tn):
     """Return precision + npv − 1."""
     return tp / (tp + fp) + tn / (fn + tn) - 1
 
 
-@row()
+def _p4_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+    return 4 * tp * tn * (1 - t) - t * (tp + tn) * (fp + fn)
+
+
+@row(of_rates=Level(_p4_level))
 def p4(tp, fn, fp, tn):
     """Harmonic mean of precision, recall, specificity and npv."""
     return 4 * tp * tn / (4 * tp * tn + (tp + tn) * (fp + fn))
@@ -323,9 +353,13 @@ def _dot(u: Numbers, v: Numbers) -> Numbers:
     return np.asarray(np.einsum("...i,...i->...", u, v))
 
 
-@row(aliases=("mcc", "phi"), bounds=(-1.0, 1.0), needs="classes")
+@row(aliases=("mcc", "phi"), bounds=(-1.0, 1.0), needs="classes", of_rates=Correlation())
 def matthews_corrcoef(cells):
     """Correlation of actual and predicted classes (of K classes: Gorodkin's R_K)."""
+    if cells.shape[-1] == 2:
+        # Without the differences of nearly equal numbers that occur if one class is hardly ever predicted.
+        determinant = cells[..., 0, 0] * cells[..., 1, 1] - cells[..., 0, 1] * cells[..., 1, 0]
+        return determinant / (np.sqrt(np.prod(cells.sum(-1), -1)) * np.sqrt(np.prod(cells.sum(-2), -1)))
     actual, predicted, total = (np.einsum(f"...ij->...{kept}", cells) for kept in ("i", "j", ""))
     covariance = np.einsum("...ii->...", cells) * total - _dot(actual, predicted)
     variances = (total**2 - _dot(actual, actual)) * (total**2 - _dot(predicted, predicted))
@@ -338,13 +372,17 @@ def _kappa(cells: Numbers, disagreement: Numbers) -> Numbers:
     return np.asarray(1 - observed / (disagreement * chance).sum((-2, -1)))
 
 
-@row(aliases=("kappa",), bounds=(-1.0, 1.0), needs="classes")
+def _kappa_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+    return 2 * (tp * tn - fp * fn) - t * ((tp + fp) * (fp + tn) + (tp + fn) * (fn + tn))
+
+
+@row(aliases=("kappa",), bounds=(-1.0, 1.0), needs="classes", of_rates=Level(_kappa_level))
 def cohen_kappa(cells):
     """Agreement beyond chance."""
     return _kappa(cells, distance(cells.shape[-1]) > 0)
 
 
-@row(aliases=("quadratic_weighted_kappa", "qwk"), bounds=(-1.0, 1.0), needs="ordered")
+@row(aliases=("quadratic_weighted_kappa", "qwk"), bounds=(-1.0, 1.0), needs="ordered", of_rates=Level(_kappa_level))
 def weighted_kappa(cells):
     """Agreement beyond chance, errors weighted by the square of their distance in classes."""
     return _kappa(cells, distance(cells.shape[-1]) ** 2)
@@ -389,7 +427,17 @@ def cost(cost_matrix: ArrayLike, name: str = "cost") -> Metric:
         raise ValueError(f"cost_matrix must be square and finite; its shape is {matrix.shape}.")
 
     bounds = (float(matrix.min()), float(matrix.max()))
-    return Metric(name, _Cost(matrix), bounds=bounds, greater_is_better=False, needs="classes")
+    return Metric(
+        name, _Cost(matrix), bounds=bounds, greater_is_better=False, needs="classes", of_rates=_cost_of_rates(matrix)
+    )
+
+
+def _cost_of_rates(matrix: Numbers) -> Fraction | None:
+    """Return the mean cost as a function of the rates, if both kinds of error cost more than being right."""
+    if matrix.shape != (2, 2) or not (matrix[0, 1] > matrix[0, 0] and matrix[1, 0] > matrix[1, 1]):
+        return None
+    (tn, fp), (fn, tp) = matrix.tolist()
+    return Fraction((tp, fn, fp, tn), (1, 1, 1, 1))
 
 
 @dataclass(frozen=True, eq=False)

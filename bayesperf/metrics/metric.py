@@ -14,6 +14,7 @@ import numpy as np
 
 from bayesperf.core.arrays import Numbers
 from bayesperf.metrics.exact_forms import ExactForm, TwoProportions
+from bayesperf.metrics.functions_of_rates import FunctionOfRates, function_of_rates
 
 Needs = Literal["binary", "classes", "ordered"]
 AVERAGES = ("macro", "micro", "weighted", "per_class")
@@ -69,6 +70,9 @@ class Metric:
         How the one-vs-rest values of K classes are combined.
     micro : callable or None
         Function of the number of classes that returns the exact form of the micro average.
+    of_rates : FunctionOfRates or None
+        The metric of two classes as a function of prevalence, fnr and fpr, by which its posterior is integrated if it
+        has no exact form. Proportions need none.
     """
 
     name: str
@@ -80,6 +84,7 @@ class Metric:
     exact: ExactForm | None = None
     average: str | None = None
     micro: Callable[[int], ExactForm] | None = None
+    of_rates: FunctionOfRates | None = None
 
     @cached_property
     def arguments(self) -> tuple[str, ...]:
@@ -133,6 +138,15 @@ class Metric:
         binary_only = isinstance(self.exact, TwoProportions) and self.needs != "binary"
         return None if binary_only and classes > 2 else self.exact
 
+    def function_of_rates(self) -> FunctionOfRates | None:
+        """Return the metric of two classes as a function of prevalence, fnr and fpr, or None if it is not known as one.
+
+        If the metric needs no positive class, the second one is taken for it.
+        """
+        if self.greater_is_better is None or (self.average and self.needs != "binary"):
+            return None
+        return function_of_rates(self.of_rates or self.exact, self.average)
+
     def evaluate(self, cells: Numbers, positive: int | None = None, skip_undefined: bool = False) -> Numbers:
         """Return the metric of matrices ``(..., K, K)``, with a last axis K if `average` is "per_class".
 
@@ -141,7 +155,7 @@ class Metric:
         """
         cells = np.asarray(cells)
         cells = cells if cells.dtype.kind in "fc" else cells.astype(float)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             leading = cells.shape[:-2]
             if self.average is None:
                 position = 1 if positive is None else positive

@@ -39,8 +39,9 @@ def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
     Returns
     -------
     xarray.DataArray
-        Values over the leading dims (and ``label`` for ``_per_class``). Undefined values (a denominator of 0) are NaN;
-        macro and weighted averages omit the classes for which the metric is undefined.
+        Values over the leading dims (and ``label`` for ``_per_class``). Undefined values (0/0) are NaN; ratios without
+        an upper bound (likelihood ratios, the odds ratio) are inf where only the denominator is 0. Macro and weighted
+        averages omit the classes for which the metric is undefined.
 
     Examples
     --------
@@ -52,5 +53,6 @@ def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
     if not isinstance(cm, ConfusionMatrix):
         raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
     positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
-    values = evaluate(applicable(metric, cm.labels, positive, cm.dims), cm.counts, positive, skip_undefined=True)
-    return values.where(np.isfinite(values))
+    known = applicable(metric, cm.labels, positive, cm.dims)
+    values = evaluate(known, cm.counts, positive, skip_undefined=True)
+    return values.where(np.isfinite(values) | np.isin(values, known.bounds))

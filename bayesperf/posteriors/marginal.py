@@ -93,9 +93,19 @@ class Marginal:
         """Return the median."""
         return self.ppf(0.5)
 
-    def mcse(self) -> xr.DataArray:
-        """Return the Monte Carlo standard error of the mean, which is 0 unless `method` is "draws"."""
-        return self._label(self._each(lambda d: d.mcse()))
+    def mcse(self, prob: float = 0.95, kind: Kind = "hdi") -> xr.DataArray:
+        """Return the largest Monte Carlo standard error of the mean and of an interval's limits.
+
+        It is 0 unless `method` is "draws".
+
+        Parameters
+        ----------
+        prob : float
+            Probability of the interval.
+        kind : {"hdi", "eti"}
+            Kind of interval.
+        """
+        return self._label(self._each(lambda d: np.maximum(d.mcse(), d.limits_mcse(prob, kind))))
 
     def pdf(self, x: ArrayLike) -> xr.DataArray:
         """Return the density at x (a kernel estimate if `method` is "draws")."""
@@ -136,7 +146,7 @@ class Marginal:
 
         If the density is highest at a bound, the interval ends there; if it is flat, the interval is central; if it is
         U-shaped, the interval is the shorter of the two that end at a bound, or the lower one if both have the same
-        length.
+        length. Of draws it is the smoothed position of the shortest interval that holds the fraction `prob` of them.
 
         Parameters
         ----------

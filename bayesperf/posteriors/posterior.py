@@ -53,6 +53,8 @@ class Posterior(ABC):
     # Whether results are exact or computed from stored draws.
     kind: ClassVar[Literal["exact", "draws"]] = "exact"
     independent: bool = True
+    # Number of chains that joint draws come from.
+    chains: int = 1
     observed: xr.DataArray | None = None
     # Why `predict` and `at_prevalence` are not available; empty if they are.
     refusal: str = ""
@@ -233,8 +235,8 @@ class Posterior(ABC):
         -------
         xarray.DataArray
             Probabilities over the leading dims, computed by Monte Carlo from the draws in which every metric is
-            defined; ``attrs["mcse"]`` is the largest standard error and ``attrs["undefined"]`` the largest fraction of
-            draws left out.
+            defined; ``attrs["mcse"]`` is the largest standard error, for the number of these draws and, if they come
+            from a sampler, their autocorrelation; ``attrs["undefined"]`` is the largest fraction of draws left out.
 
         Raises
         ------
@@ -255,7 +257,7 @@ class Posterior(ABC):
             if metric.greater_is_better is None or metric.average == "per_class":
                 raise ValueError(f"requirements: {metric.name} has no one direction that is better.")
         bounds = [checks.number("requirements: a bound", bound) for bound in requirements.values()]
-        probabilities, undefined = [], []
+        probabilities, undefined, errors = [], [], []
         for block in self.joint_draws(wanted):
             values = [block[metric] for metric in wanted]
             triples = zip(values, wanted, bounds, strict=True)
@@ -263,14 +265,15 @@ class Posterior(ABC):
             defined = ~np.isnan(values).any(0)
             undefined.append(1 - float(defined.mean()))
             probabilities.append(float(met.sum()) / max(int(defined.sum()), 1))
+            drawn = Draws(np.where(defined, met, np.nan).reshape(1, self.chains, -1), (0.0, 1.0), self.independent)
+            errors.append(np.nan_to_num(drawn.mcse()[0]))
         joint = self.leading.copy(data=np.reshape(probabilities, self.leading.shape)).rename("prob_joint")
         # The joint probability cannot exceed that of a single requirement, which may be known exactly.
         for marginal, metric, bound in zip(self.marginals(wanted), wanted, bounds, strict=True):
             if marginal.method != "draws":
                 alone = marginal.sf(bound) if metric.greater_is_better else marginal.cdf(bound)
                 joint = joint.clip(max=alone.values)
-        mcse = float(np.sqrt(joint * (1 - joint) / len(defined)).max())
-        return joint.assign_attrs(mcse=mcse, undefined=float(np.max(undefined)))
+        return joint.assign_attrs(mcse=float(np.max(errors)), undefined=float(np.max(undefined)))
 
     @abstractmethod
     def joint_draws(self, metrics: Sequence[Metric]) -> Iterator[dict[Metric, Array]]:
@@ -389,6 +392,11 @@ class SampledPosterior(Posterior):
             yield {metric: metric.evaluate(matrix, self.positive) for metric in metrics}
 
     @property
+    def chains(self) -> int:  # type: ignore[override]
+        """Number of chains of the draws."""
+        return self.cells.sizes["chain"]
+
+    @property
     def _available(self) -> int:
         return self.cells.sizes["chain"] * self.cells.sizes["draw"]
 
@@ -399,7 +407,7 @@ class SampledPosterior(Posterior):
     def _marginal(self, metric: Metric) -> Marginal:
         values = evaluate(metric, self.cells, self.positive).transpose(..., "chain", "draw")
         flat = values.values.reshape(-1, *values.shape[-2:])
-        distribution = Draws.of(metric.name, flat, metric.bounds, self.independent)
+        distribution = Draws(flat, metric.bounds, self.independent)
         leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
         return Marginal(metric.name, distribution, leading, partial(self._sample, metric), self.estimand)
 

@@ -64,7 +64,7 @@ def summary_rows(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> pd.DataFr
             **where,
             **{name: values.ravel() for name, values in figures.items()},
             "method": marginal.method,
-            "mcse": marginal.mcse().values.ravel(),
+            "mcse": marginal.mcse(ci_prob, ci_kind).values.ravel(),
             "undefined": marginal.undefined().values.ravel(),
         },
         index=range(figures["mean"].size),

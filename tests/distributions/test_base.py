@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import optimize, special, stats
 
 import bayesperf as bp
 from bayesperf.distributions.base import Distribution
@@ -16,10 +16,15 @@ from bayesperf.distributions.tabulated import Tabulated
 A, B = np.array([[2.0], [5.0], [0.7]]), np.array([[3.0], [1.5], [4.0]])
 FIRST, SECOND = Beta(A, B), Beta(B, A)
 COUNTS = bp.ConfusionMatrix.from_counts(tp=[8, 3, 1], fn=[2, 3, 5], fp=[4, 1, 3], tn=[10, 2, 1])
+SPIKES = bp.ConfusionMatrix.from_counts(tp=[0, 40, 0], fn=[50, 0, 3], fp=[0, 30, 0], tn=[50, 0, 40])
 KINDS = {
     "beta": FIRST,
     "increasing function": bp.posterior(COUNTS)["f1"].distribution,
     "function of two betas": bp.posterior(COUNTS)["informedness"].distribution,
+    "rates at a prevalence": bp.posterior(COUNTS, "flat").at_prevalence(0.2)["mcc"].distribution,
+    "mixture over the prevalence": bp.posterior(COUNTS, "flat")["mcc"].distribution,
+    "spike inside": bp.posterior(SPIKES, "jeffreys")["balanced_accuracy"].distribution,
+    "spike of a difference": difference(Beta(A / 20, B * 9), Beta(A / 20, B * 9)),
     "difference": difference(FIRST, SECOND),
     "ratio": ratio(FIRST, SECOND),
     "discordant": discordant(*np.array([[3.0, 2.0, 1.0], [1.0, 4.0, 2.0], [9.0, 5.0, 3.0]])),
@@ -30,6 +35,43 @@ KINDS = {
     "draws": Draws(np.random.default_rng(0).normal(size=(3, 2, 500)), (-np.inf, np.inf)),
 }
 X = np.array([[-0.3, 0.1, 0.6]])
+
+
+def shortest_width(ppf, prob):
+    """The width of the shortest interval of a probability, by direct minimisation over the tail below it."""
+
+    def width(tail):
+        return np.diff(ppf(np.array([[tail, tail + prob]]))[0])[0]
+
+    grid = np.linspace(0, 1 - prob, 101)
+    widths = ppf((grid + prob)[None])[0] - ppf(grid[None])[0]
+    best = int(np.argmin(widths))
+    around = grid[max(best - 1, 0)], grid[min(best + 1, 100)]
+    return min(
+        widths[best], optimize.minimize_scalar(width, bounds=around, method="bounded", options={"xatol": 1e-9}).fun
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if name != "draws"])
+@pytest.mark.parametrize("prob", [0.5, 0.95])
+def test_hdi_is_the_shortest_interval_of_its_probability(name, prob):
+    whole = KINDS[name]
+    hdi, eti = whole.hdi(prob), whole.eti(prob)
+    np.testing.assert_allclose(np.diff(whole.cdf(hdi))[:, 0], prob, atol=1e-7)
+    np.testing.assert_allclose(np.diff(whole.cdf(eti))[:, 0], prob, atol=1e-7)
+    assert np.all(np.diff(hdi) <= np.diff(eti) * (1 + 1e-9))
+    for i in range(3):
+        assert np.diff(hdi[i])[0] == pytest.approx(shortest_width(whole.take(slice(i, i + 1)).ppf, prob), rel=1e-6)
+
+
+def test_hdi_of_draws_is_hardly_wider_than_the_shortest():
+    for prob in (0.5, 0.95):
+        hdi = KINDS["draws"].hdi(prob)
+        inside = round(prob * 1000)
+        for interval, values in zip(hdi, np.sort(KINDS["draws"].values.reshape(3, -1)), strict=True):
+            assert np.sum((values >= interval[0]) & (values <= interval[1])) == inside
+            shortest = np.min(values[inside - 1 :] - values[: 1001 - inside])
+            assert shortest <= np.diff(interval)[0] <= 1.02 * shortest
 
 
 def test_every_kind_is_here():

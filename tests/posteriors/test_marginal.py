@@ -11,7 +11,7 @@ FOLDS = bp.ConfusionMatrix.from_table(
     [[[[9, 1], [2, 8]], [[8, 2], [1, 9]], [[10, 0], [3, 7]]], [[[7, 3], [2, 8]], [[6, 4], [1, 9]], [[9, 1], [5, 5]]]],
     dims={"model": ["A", "B"], "fold": [1, 2, 3]},
 )
-METHODS = {"recall": "exact", "f1": "exact", "f2": "quadrature", "mcc": "draws"}
+METHODS = {"recall": "exact", "f1": "exact", "f2": "quadrature", "mcc": "quadrature", "fowlkes_mallows_macro": "draws"}
 
 
 @pytest.mark.parametrize(("name", "method"), METHODS.items())

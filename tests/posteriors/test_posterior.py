@@ -9,6 +9,7 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf import metrics
+from bayesperf.posteriors.posterior import SampledPosterior
 
 BINARY = bp.ConfusionMatrix.from_counts(tp=65, fn=15, fp=35, tn=30)
 THREE = bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]], labels=["a", "b", "c"])
@@ -534,3 +535,68 @@ def test_a_prediction_says_so_wherever_it_is_shown():
     predicted = bp.posterior(BINARY).predict(50, draws=100)["recall"]
     assert predicted.estimand == "Prediction of the metric in a new test set of 50 examples"
     assert predicted.plot().get_suptitle().startswith(predicted.estimand)
+
+
+# ── Monte Carlo errors, and what is undefined or infinite ──
+
+
+def test_the_error_of_joint_requirements_is_of_the_draws_in_use():
+    predicted = bp.posterior(bp.ConfusionMatrix.from_counts(tp=3, fn=1, fp=0, tn=20), "flat").predict(5, draws=20_000)
+    joint = predicted.prob_joint({"recall": 0.5})
+    used = 20_000 * (1 - joint.attrs["undefined"])
+    assert used < 15_000
+    expected = np.sqrt(joint.item() * (1 - joint.item()) / used)
+    assert joint.attrs["mcse"] == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_error_of_joint_requirements_follows_the_autocorrelation_of_a_sampler():
+    rng = np.random.default_rng(4)
+    noise, latent = rng.normal(size=(4, 2000)), np.zeros((4, 2000))
+    for t in range(1, 2000):
+        latent[:, t] = 0.9 * latent[:, t - 1] + np.sqrt(1 - 0.81) * noise[:, t]
+    recall = stats.norm.cdf(latent)
+    cells = np.stack([np.full_like(recall, 0.3), np.full_like(recall, 0.2), (1 - recall) / 2, recall / 2], -1)
+    labelled = xr.DataArray(
+        cells.reshape(4, 2000, 2, 2),
+        {"actual": [0, 1], "predicted": [0, 1]},
+        ("chain", "draw", "actual", "predicted"),
+    )
+    joint = SampledPosterior(labelled, 1, "none").prob_joint({"recall": 0.5})
+    independent = np.sqrt(joint.item() * (1 - joint.item()) / 8000)
+    # The sign of an AR(1) process of coefficient .9: lags k have correlation 2 arcsin(.9ᵏ)/π.
+    inflation = np.sqrt(1 + 2 * np.sum(2 / np.pi * np.arcsin(0.9 ** np.arange(1, 200))))
+    assert joint.attrs["mcse"] / independent == pytest.approx(inflation, rel=0.3)
+
+
+def test_a_metric_undefined_in_every_draw_is_reported():
+    predicted = bp.posterior(bp.ConfusionMatrix.from_counts(tp=3, fn=2, fp=1, tn=4), "flat").predict(1)
+    row = predicted.summary(["mcc", "accuracy"]).iloc[0]
+    assert row["undefined"] == 1
+    assert row[["mean", "sd", "median", "ci_lower", "ci_upper"]].isna().all()
+    marginal = predicted["mcc"]
+    for verb in (marginal.mean, marginal.sd, marginal.median, marginal.hdi, marginal.eti, marginal.shortfall):
+        assert np.isnan(verb().values).all()
+    for verb in (marginal.pdf, marginal.cdf, marginal.sf, marginal.prob_above, marginal.prob_below, marginal.ppf):
+        assert np.isnan(verb([0.1, 0.2]).values).all()
+    assert marginal.undefined().item() == 1
+
+
+@pytest.mark.parametrize("name", ["dor", "f1", "mcc", "precision", "p4"])
+@pytest.mark.parametrize("prevalence", [1e-12, 0.3, 1 - 1e-9])
+def test_extreme_prevalences_are_answered_without_warnings(name, prevalence):
+    post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=3, fn=2, fp=1, tn=4), "flat").at_prevalence(prevalence)
+    row = post.summary([name]).iloc[0]
+    assert row["ci_lower"] <= row["median"] <= row["ci_upper"]
+    post[name].pdf(0.5)
+
+
+def test_limits_of_draws_have_an_error_that_is_small_and_reported():
+    cm = bp.ConfusionMatrix.from_table([[20, 3, 1], [4, 30, 5], [2, 6, 29]])
+    posts = [bp.posterior(cm, "perks", random_seed=seed) for seed in range(12)]
+    limits = np.array([post["mcc"].hdi().values for post in posts])
+    spread = limits.std(0, ddof=1).max()
+    assert spread < 0.008 * np.diff(limits.mean(0))[0]
+    errors = [post["mcc"].mcse().item() for post in posts]
+    assert 0.5 < np.mean(errors) / spread < 2
+    assert posts[0]["mcc"].distribution.values.shape == (1, 1, 40_000)
+    assert bp.posterior(cm, "perks", draws=3000)["mcc"].distribution.values.shape == (1, 1, 3000)

@@ -1,0 +1,204 @@
+"""Distributions of metrics of two classes, as functions of the prevalence and both error rates, by quadrature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import ClassVar, Self
+
+import numpy as np
+
+from bayesperf.core.arrays import Array, Booleans, Codes
+from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.beta import Beta
+from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
+from bayesperf.distributions.quadrature import beta_nodes, gauss_jacobi
+from bayesperf.distributions.quantiles import invert, weighted_quantile
+from bayesperf.metrics.functions_of_rates import FunctionOfRates, cells_of_rates
+
+# Number of nodes of the prevalence, if its uncertainty contributes no more to the metric's than the uncertainty of the
+# rates does: for many examples, and for fewer than `_FEW` of a class.
+_NODES, _NODES_OF_FEW, _FEW = 10, 16, 10
+# The greatest multiple of them that is used if it contributes more.
+_MOST = 64
+# Number of components that are evaluated at once.
+_BLOCK = 2048
+
+
+@dataclass(frozen=True)
+class RatesAtPrevalence(FunctionOfTwoBetas):
+    """The distribution of a metric at fixed prevalences, a function of the fnr (inner) and the fpr (outer).
+
+    Attributes
+    ----------
+    prevalence : Array (m, 1)
+        Prevalences.
+    rates : FunctionOfRates
+        The metric as a function of the rates.
+    of_cells : callable
+        The metric as a function of tp, fn, fp and tn.
+    """
+
+    prevalence: Array
+    rates: FunctionOfRates
+    of_cells: Callable[[Array, Array, Array, Array], Array]
+
+    @classmethod
+    def of(
+        cls,
+        errors: tuple[Beta, Beta],
+        prevalence: Array,
+        rates: FunctionOfRates,
+        of_cells: Callable[..., Array],
+        bounds: tuple[float, float],
+        greater_is_better: bool,
+    ) -> Self:
+        """Return the distributions for an fnr and an fpr and prevalences (m, 1)."""
+        # A class without any examples has no rate.
+        prevalence = np.clip(prevalence, 1e-300, 1 - 2**-53)
+        form = rates.at_prevalence(prevalence, greater_is_better)
+        value = partial(_value, of_cells, prevalence)
+        return cls(*errors, form, value, bounds, prevalence, rates, of_cells)
+
+    def take(self, index: Codes | slice) -> Self:
+        errors = self.inner.take(index), self.outer.take(index)
+        better = not self.form.increasing
+        return self.of(errors, self.prevalence[index], self.rates, self.of_cells, self.bounds, better)
+
+
+def _value(of_cells: Callable[..., Array], prevalence: Array, *rates: Array) -> Array:
+    return of_cells(*cells_of_rates(prevalence[..., None], *rates))
+
+
+@dataclass(frozen=True)
+class Mixture(Distribution):
+    """Mixtures over the prevalence of the distributions at fixed prevalences.
+
+    Attributes
+    ----------
+    components : RatesAtPrevalence
+        The components of all m mixtures, one mixture after the other.
+    weights : Array (components,)
+        Their weights.
+    starts : Codes (m + 1,)
+        Position of the first component of each mixture, and the number of all components.
+    """
+
+    components: RatesAtPrevalence
+    weights: Array
+    starts: Codes
+    method: ClassVar[str] = "quadrature"
+    chunk: ClassVar[int] = 64
+
+    @property
+    def size(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        """Ends of the support."""
+        return self.components.bounds
+
+    def take(self, index: Codes | slice) -> Self:
+        rows = np.arange(self.size)[index]
+        parts = [np.arange(self.starts[row], self.starts[row + 1]) for row in rows]
+        every = np.concatenate(parts)
+        starts = np.cumsum([0, *map(len, parts)])
+        return replace(self, components=self.components.take(every), weights=self.weights[every], starts=starts)
+
+    def one_peak(self) -> Booleans:
+        return np.logical_and.reduceat(self.components.one_peak(), self.starts[:-1])
+
+    def cdf(self, x: Array) -> Array:
+        return self._mean(lambda part, x: [part.cdf(x)], x)[0]
+
+    def sf(self, x: Array) -> Array:
+        return self._mean(lambda part, x: [part.sf(x)], x)[0]
+
+    def logpdf(self, x: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(self._mean(lambda part, x: [part.pdf(x)], x)[0])
+
+    def cdf_logpdf(self, x: Array) -> tuple[Array, Array]:
+        def both(part: RatesAtPrevalence, x: Array) -> list[Array]:
+            cdf, logpdf = part.cdf_logpdf(x)
+            return [cdf, np.exp(logpdf)]
+
+        cdf, pdf = self._mean(both, x)
+        with np.errstate(divide="ignore"):
+            return cdf, np.log(pdf)
+
+    def _mean(self, function: Callable[[RatesAtPrevalence, Array], list[Array]], x: Array) -> list[Array]:
+        """Return the weighted means of a function of the components over each mixture, evaluated in blocks."""
+        x = np.repeat(np.broadcast_to(x, (self.size, x.shape[-1])), np.diff(self.starts), 0)
+        blocks = [function(part, x[rows]) for rows, part in self._blocks()]
+        every = (np.concatenate(values) for values in zip(*blocks, strict=True))
+        return [np.add.reduceat(self.weights[:, None] * values, self.starts[:-1]) for values in every]
+
+    def _blocks(self) -> Iterator[tuple[slice, RatesAtPrevalence]]:
+        for start in range(0, len(self.weights), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            yield rows, self.components.take(rows)
+
+    def ppf(self, q: Array) -> Array:
+        q = np.broadcast_to(q, (self.size, q.shape[-1]))
+        x = invert(self, q, self.guess(q))
+        return np.where(q <= 0, self.bounds[0], np.where(q >= 1, self.bounds[1], x))
+
+    def guess(self, q: Array) -> Array:
+        q = np.broadcast_to(q, (self.size, q.shape[-1]))
+        values, weights = self.components.points(11)
+        weights = weights * self.weights[:, None]
+        return np.concatenate(
+            [
+                weighted_quantile(values[a:b].reshape(1, -1), weights[a:b].reshape(1, -1), q[i : i + 1])
+                for i, (a, b) in enumerate(pairwise(self.starts))
+            ]
+        )
+
+    def mean_sd(self) -> tuple[Array, Array]:
+        moments = []
+        for _, part in self._blocks():
+            values, weights = part.points(33)
+            mean = (weights * values).sum(-1)
+            moments.append((mean, (weights * (values - mean[:, None]) ** 2).sum(-1)))
+        means, variances = (np.concatenate(each) for each in zip(*moments, strict=True))
+        mean = np.add.reduceat(self.weights * means, self.starts[:-1])
+        apart = (means - np.repeat(mean, np.diff(self.starts))) ** 2
+        return mean, np.sqrt(np.add.reduceat(self.weights * (variances + apart), self.starts[:-1]))
+
+
+def over_prevalence(prevalence: Beta, at_prevalence: Callable[[Array, Codes], RatesAtPrevalence]) -> Mixture:
+    """Return the distributions of a metric whose prevalence has a Beta distribution.
+
+    Parameters
+    ----------
+    prevalence : Beta
+        The m distributions of the prevalence.
+    at_prevalence : callable
+        Function of prevalences (n, 1) and the rows (n,) that they are for, which returns the n components.
+    """
+    rows = np.arange(prevalence.size)
+    nodes, _, weights = beta_nodes(prevalence.a, prevalence.b, 17)
+    rough = at_prevalence(nodes.reshape(-1, 1), np.repeat(rows, nodes.shape[-1]))
+    mean, sd = (each.reshape(nodes.shape) for each in _moments(rough))
+    apart = np.sqrt((weights * (mean - (weights * mean).sum(-1, keepdims=True)) ** 2).sum(-1))
+    ratio = apart / np.maximum((weights * sd).sum(-1), 1e-300)
+    base = np.where(np.minimum(prevalence.a, prevalence.b)[:, 0] < _FEW, _NODES_OF_FEW, _NODES)
+    counts = base * 2 ** np.ceil(np.log2(np.clip(ratio, 1, _MOST))).astype(int)
+    every: list[tuple[Array, Array]] = [(nodes, weights)] * len(rows)
+    for count in np.unique(counts):
+        same = np.flatnonzero(counts == count)
+        found = gauss_jacobi(prevalence.a[same], prevalence.b[same], int(count))
+        for row, *parts in zip(same, *found, strict=True):
+            every[row] = parts
+    x, weights = (np.concatenate([parts[i] for parts in every]) for i in (0, 1))
+    return Mixture(at_prevalence(x[:, None], np.repeat(rows, counts)), weights, np.cumsum([0, *counts]))
+
+
+def _moments(part: RatesAtPrevalence) -> tuple[Array, Array]:
+    values, weights = part.points(9)
+    mean = (weights * values).sum(-1)
+    return mean, np.sqrt((weights * (values - mean[:, None]) ** 2).sum(-1))

@@ -1,0 +1,198 @@
+"""Metrics of two classes as functions of the prevalence and of both error rates, in which they are monotone.
+
+With cells θ ~ Dirichlet(ω), the prevalence, the fnr and the fpr are three independent Betas. The posterior of a metric
+is then an integral over two of them, of the distribution function of the third where the metric has a given value.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from bayesperf.core.arrays import Numbers
+from bayesperf.metrics.exact_forms import ExactForm, LevelSets, Proportion
+
+# The cells that each argument of a metric sums, as weights of tp, fn, fp and tn.
+_SUMS = {
+    "tp": (1, 0, 0, 0),
+    "fn": (0, 1, 0, 0),
+    "fp": (0, 0, 1, 0),
+    "tn": (0, 0, 0, 1),
+    "correct": (1, 0, 0, 1),
+    "wrong": (0, 1, 1, 0),
+}
+
+
+def cells_of_rates(
+    prevalence: Numbers, fnr: Numbers, recall: Numbers, fpr: Numbers, specificity: Numbers
+) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """Return tp, fn, fp and tn."""
+    rest = 1 - prevalence
+    return prevalence * recall, prevalence * fnr, rest * fpr, rest * specificity
+
+
+class FunctionOfRates(ABC):
+    """A metric that is monotone in the fnr and the fpr, both ways alike, at any prevalence."""
+
+    @abstractmethod
+    def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+        """Return a quadratic polynomial of each rate that has the sign of the metric − t."""
+
+    def fnr_at(self, sign: int, prevalence: Numbers, t: Numbers, fpr: Numbers, specificity: Numbers) -> Numbers:
+        """Return the fnr at which the metric is t, or −1 or 2 if the metric is worse or better than t at any fnr.
+
+        `sign` is 1 if the metric decreases with the rates, and −1 if it increases.
+        """
+        prevalence = _aligned(prevalence, t)
+        return _falling_root(
+            lambda fnr: sign * self.excess(t, *cells_of_rates(prevalence, fnr, 1 - fnr, fpr, specificity))
+        )
+
+    def fpr_at(self, sign: int, prevalence: Numbers, t: Numbers, fnr: Numbers, recall: Numbers) -> Numbers:
+        """Return the fpr at which the metric is t, as `fnr_at`."""
+        prevalence = _aligned(prevalence, t)
+        return _falling_root(lambda fpr: sign * self.excess(t, *cells_of_rates(prevalence, fnr, recall, fpr, 1 - fpr)))
+
+    def at_prevalence(self, prevalence: Numbers, greater_is_better: bool) -> LevelSets:
+        """Return the level sets as a function of the fnr (inner) and the fpr, at prevalences (m, 1)."""
+        sign = 1 if greater_is_better else -1
+        return LevelSets(
+            partial(self.fnr_at, sign, prevalence),
+            partial(self.fpr_at, sign, prevalence),
+            increasing=not greater_is_better,
+            increasing_outer=not greater_is_better,
+            by_subtraction=True,
+        )
+
+
+def _aligned(prevalence: Numbers, t: Numbers) -> Numbers:
+    """Return prevalences (m, 1) with as many axes as t, (m, n) or (m, n, nodes)."""
+    return prevalence.reshape(-1, *[1] * (np.ndim(t) - 1))
+
+
+def _falling_root(function: Callable[[float], Numbers]) -> Numbers:
+    """Return where a quadratic function falls through 0 between 0 and 1; −1 if it is below 0 there, and 2 if above."""
+    first, middle, last = (np.asarray(function(x)) for x in (0.0, 0.5, 1.0))
+    square = 2 * (first - 2 * middle + last)
+    linear = last - first - square
+    discriminant = linear**2 - 4 * first * square
+    root = np.sqrt(np.where(discriminant.real > 0, discriminant, 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x = np.where(linear.real <= 0, 2 * first / (root - linear), -(linear + root) / (2 * square))
+    return np.where(first.real <= 0, -1, np.where(last.real >= 0, 2, x))
+
+
+@dataclass(frozen=True)
+class Level(FunctionOfRates):
+    """A metric whose level sets are given by a function ``excess(t, tp, fn, fp, tn)``."""
+
+    function: Callable[..., Numbers]
+
+    def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+        """Return the value of the function."""
+        return self.function(t, tp, fn, fp, tn)
+
+
+@dataclass(frozen=True)
+class Fraction(FunctionOfRates):
+    """A ratio of two sums of cells, given by the weights of tp, fn, fp and tn."""
+
+    numerator: tuple[float, float, float, float]
+    denominator: tuple[float, float, float, float]
+
+    def parts(self, *cells: Numbers) -> tuple[Numbers, Numbers]:
+        """Return numerator and denominator."""
+        above, below = (
+            sum((weight * cell for weight, cell in zip(weights, cells, strict=True)), np.asarray(0.0))
+            for weights in (self.numerator, self.denominator)
+        )
+        return above, below
+
+    def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+        """Return numerator − t·denominator."""
+        above, below = self.parts(tp, fn, fp, tn)
+        return above - t * below
+
+
+@dataclass(frozen=True)
+class ClassAverage(FunctionOfRates):
+    """The mean of a ratio over both classes, each against the other, weighted by their prevalences or not."""
+
+    fraction: Fraction
+    weighted: bool
+
+    def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+        """Return the mean − t, times both denominators."""
+        (above, below), (other, below_other) = self.fraction.parts(tp, fn, fp, tn), self.fraction.parts(tn, fp, fn, tp)
+        share = (tp + fn) / (tp + fn + fp + tn) if self.weighted else 0.5
+        return share * above * below_other + (1 - share) * other * below - t * below * below_other
+
+
+class Correlation(FunctionOfRates):
+    """Matthews' correlation coefficient: 1 − MCC² = (π fnr (1 − fnr) + (1 − π) fpr (1 − fpr)) / (q (1 − q)).
+
+    Here π is the prevalence and q the share of examples that are called positive.
+    """
+
+    def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+        """Not used: the sign of the coefficient is that of a root, and no polynomial."""
+        raise NotImplementedError
+
+    def fnr_at(self, sign: int, prevalence: Numbers, t: Numbers, fpr: Numbers, specificity: Numbers) -> Numbers:
+        """Return the fnr at which the coefficient is t."""
+        prevalence = _aligned(prevalence, t)
+        return _error_at_correlation(prevalence, t, fpr, specificity)
+
+    def fpr_at(self, sign: int, prevalence: Numbers, t: Numbers, fnr: Numbers, recall: Numbers) -> Numbers:
+        """Return the fpr at which the coefficient is t."""
+        prevalence = _aligned(prevalence, t)
+        return _error_at_correlation(1 - prevalence, t, fnr, recall)
+
+
+def _error_at_correlation(share: Numbers, t: Numbers, other: Numbers, rest: Numbers) -> Numbers:
+    """Return the error rate of a class with a given share of examples, given that of the other class.
+
+    It is the smaller root of a quadratic equation if the correlation is positive, and the greater one if it is
+    negative. The discriminant is written without differences, because it vanishes with the correlation.
+    """
+    rest_of_share = 1 - share
+    size = np.where(t.real < 0, -t, t)
+    unexplained = (1 - t) * (1 + t)
+    # The share called this class if its error rate is 0.
+    called = share + rest_of_share * other
+    not_called = rest_of_share * rest
+    root = size * np.sqrt(size**2 + 4 * rest_of_share / share * other * rest)
+    linear = 1 + unexplained * (not_called - called)
+    constant = rest_of_share * rest * (unexplained - other * (1 + size**2 * rest_of_share / share))
+    square = 1 - unexplained * share
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(t.real >= 0, 2 * constant / (linear + root), (linear + root) / (2 * square))
+
+
+def function_of_rates(form: ExactForm | FunctionOfRates | None, average: str | None) -> FunctionOfRates | None:
+    """Return a metric, or its average over both classes, as a function of the rates; None if that is not known.
+
+    Parameters
+    ----------
+    form : Proportion, FunctionOfRates or None
+        The metric itself; other exact forms are not known as functions of the rates.
+    average : {None, "macro", "weighted"}
+        How it is averaged over the classes.
+    """
+    if isinstance(form, Proportion):
+        form = _fraction(form)
+    if average in ("macro", "weighted"):
+        return ClassAverage(form, average == "weighted") if isinstance(form, Fraction) else None
+    return form if isinstance(form, FunctionOfRates) and average is None else None
+
+
+def _fraction(proportion: Proportion) -> Fraction | None:
+    names = (*proportion.success, *proportion.failure)
+    if not all(name in _SUMS for name in names):
+        return None
+    above, total = (np.sum([_SUMS[name] for name in some], 0) for some in (proportion.success, names))
+    return Fraction(tuple(above.tolist()), tuple(total.tolist()))

@@ -1,0 +1,134 @@
+"""Metrics of two classes by quadrature over prevalence and rates, against other integrals of the metric itself."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+import bayesperf as bp
+from bayesperf import metrics
+from bayesperf.distributions.quadrature import gauss_jacobi
+
+JOINT = ["mcc", "cohen_kappa", "p4", "f1_macro", "precision_weighted"]
+SHIFTED = ["accuracy", "error_rate", "precision", "npv", "fdr", "for", "jaccard", "f1", "f2", "fowlkes_mallows",
+           "markedness", "jaccard_macro", *JOINT]  # fmt: skip
+LEVELS = np.array([0.025, 0.3, 0.9])
+
+
+def posterior(table, prior="flat", at=None):
+    tp, fn, fp, tn = table
+    post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=fn, fp=fp, tn=tn), prior)
+    return post if at is None else post.at_prevalence(at)
+
+
+def integrated_cdf(metric, table, t, prevalence):
+    """P(metric ≤ t) under a flat prior: Gauss–Legendre nodes of two cdfs, the third rate found by bisecting the metric.
+
+    `prevalence` holds the parameters of a Beta, or one fixed value.
+    """
+    tp, fn, fp, tn = np.add(table, 1)
+    (node, weight), (p_node, p_weight) = (np.polynomial.legendre.leggauss(n) for n in (300, 80))
+    u, weight = (1 + node) / 2, weight / 2
+    fixed = np.ndim(prevalence) == 0
+    p = np.array([prevalence]) if fixed else special.betaincinv(*prevalence, (1 + p_node) / 2)
+    p_weight = np.ones(1) if fixed else p_weight / 2
+    p, specificity = p[:, None], special.betaincinv(tn, fp, u)
+    low, high = np.zeros((len(p), len(u))), np.ones((len(p), len(u)))
+    rises = metric.greater_is_better
+    for _ in range(32):
+        recall = (low + high) / 2
+        cells = (
+            (1 - p) * specificity + 0 * recall,
+            (1 - p) * (1 - specificity) + 0 * recall,
+            p * (1 - recall),
+            p * recall,
+        )
+        value = metric.evaluate(np.stack(cells, -1).reshape(*recall.shape, 2, 2), 1)
+        below = (value <= t) == rises
+        low, high = np.where(below, recall, low), np.where(below, high, recall)
+    share = special.betainc(tp, fn, high)
+    return p_weight @ (share if rises else 1 - share) @ weight
+
+
+@pytest.mark.parametrize("table", [(4, 2, 3, 4), (45, 5, 10, 90)])
+@pytest.mark.parametrize(
+    ("name", "at"),
+    [*((name, None) for name in JOINT), *((name, 0.03) for name in SHIFTED), ("f1", (3, 40)), ("mcc", (3, 40))],
+)
+def test_quadrature_agrees_with_bisection_of_the_metric(name, at, table):
+    marginal = posterior(table, at=at)[name]
+    assert marginal.method == "quadrature"
+    points = marginal.ppf(LEVELS).values
+    np.testing.assert_allclose(marginal.cdf(points), LEVELS, atol=1e-8)
+    np.testing.assert_allclose(marginal.sf(points), 1 - LEVELS, atol=1e-8)
+    prevalence = (table[0] + table[1] + 2, table[2] + table[3] + 2) if at is None else at
+    expected = [integrated_cdf(metrics.get(name), table, t, prevalence) for t in points]
+    # The error of the reference, whose integrand has kinks, is about 1/(number of nodes)².
+    np.testing.assert_allclose(LEVELS, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["mcc", "cohen_kappa", "p4"])
+def test_density_is_the_derivative_of_the_cdf(name):
+    marginal = posterior((4, 1, 1, 4))[name]
+    x = marginal.ppf([0.1, 0.4, 0.8]).values
+    slope = (marginal.cdf(x + 1e-5).values - marginal.cdf(x - 1e-5).values) / 2e-5
+    np.testing.assert_allclose(marginal.pdf(x), slope, rtol=1e-5)
+
+
+def test_mcc_of_ten_examples():
+    """The interval of [[4, 1], [1, 4]] under a flat prior, of which 10,000 draws give [−.018, .831]."""
+    lower, upper = posterior((4, 1, 1, 4))["mcc"].hdi().values
+    metric, prevalence = metrics.get("mcc"), (7, 7)
+
+    def mass(low, high):
+        return integrated_cdf(metric, (4, 1, 1, 4), high, prevalence) - integrated_cdf(
+            metric, (4, 1, 1, 4), low, prevalence
+        )
+
+    assert mass(lower, upper) == pytest.approx(0.95, abs=1e-5)
+    assert mass(lower - 0.005, lower + 0.005) == pytest.approx(mass(upper - 0.005, upper + 0.005), rel=1e-2)
+    assert (lower, upper) == pytest.approx((-0.0120, 0.8393), abs=5e-5)
+
+
+def test_cost_is_integrated_if_errors_cost_more():
+    cm = bp.ConfusionMatrix.from_counts(tp=4, fn=2, fp=3, tn=4)
+    cost = metrics.cost([[0, 1], [5, -1]])
+    marginal = bp.posterior(cm, "flat")[cost]
+    assert marginal.method == "quadrature"
+    weights = np.array([5.0, 3.0, 4.0, 5.0]) / 17
+    assert marginal.mean().item() == pytest.approx(weights @ [-1, 5, 1, 0], abs=1e-9)
+    assert bp.posterior(cm, "flat")[metrics.cost([[0, 1], [0, 1]])].method == "draws"
+
+
+def test_a_prior_of_tiny_cells_is_drawn_from():
+    assert posterior((4, 1, 0, 4), bp.prior.dirichlet(0.01))["mcc"].method == "draws"
+    assert posterior((4, 1, 2, 4), "haldane")["mcc"].method == "quadrature"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", [(4, 1, 1, 4), (10, 0, 0, 10), (0, 50, 0, 50), (0, 5, 5, 100), (5, 1, 3000, 100_000)])
+@pytest.mark.parametrize("prior", ["jeffreys", "perks"])
+def test_quadrature_agrees_with_ten_million_draws(table, prior):
+    n, alpha = 10_000_000, {"jeffreys": 0.5, "perks": 0.25}[prior]
+    rng = np.random.default_rng(21)
+    marginals = {name: posterior(table, prior)[name] for name in ("mcc", "cohen_kappa", "p4")}
+    points = {name: marginal.ppf(LEVELS).values for name, marginal in marginals.items()}
+    below = dict.fromkeys(marginals, 0)
+    for _ in range(10):
+        cells = rng.standard_gamma(np.array(table) + alpha, (n // 10, 4)).T
+        for name, x in points.items():
+            below[name] = below[name] + (metrics.get(name).of_binary(*cells)[:, None] <= x).sum(0)
+    for name, count in below.items():
+        assert np.all(np.abs(count / n - LEVELS) < 5 * np.sqrt(LEVELS * (1 - LEVELS) / n)), name
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (3, 1), (0.3, 7), (1e3, 0.1), (1e9, 1e15)])
+def test_gauss_jacobi_is_exact_for_moments(a, b):
+    x, weights = gauss_jacobi(np.array([[a]]), np.array([[b]]), 12)
+    mean, variance = a / (a + b), a * b / (a + b) ** 2 / (a + b + 1)
+    assert weights.sum() == pytest.approx(1, rel=1e-12)
+    assert (weights * x).sum() == pytest.approx(mean, rel=1e-12)
+    assert (weights * (x - mean) ** 2).sum() == pytest.approx(variance, rel=1e-9)
+    if b < 1e9:
+        assert (weights * x**9).sum() == pytest.approx(
+            np.exp(special.betaln(a + 9, b) - special.betaln(a, b)), rel=1e-9
+        )
