@@ -65,7 +65,8 @@ class Pooled:
     @cached_property
     def mean(self) -> Posterior:
         """Posterior of metrics at the population's mean rates."""
-        return self._posterior(self._draws.mean(), f"Posterior of the metric at the population mean over {self.dim}s")
+        estimand = f"Posterior of the metric at the population mean over {self.dim}s"
+        return self._posterior(self._draws.mean(), estimand, self._counts.sum(self.dim) / self.repeats)
 
     @cached_property
     def groups(self) -> Posterior:

@@ -84,9 +84,9 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
     y_pred : array-like (n,), optional
         Predicted labels: ``posterior(y_true, y_pred)`` is short for
         ``posterior(ConfusionMatrix.from_predictions(y_true, y_pred))``. If the first argument is a matrix, the second
-        is the prior: ``posterior(cm, "jeffreys")``.
+        is the prior: ``posterior(cm, "flat")``.
     prior : str or Prior, optional
-        By default flat for two classes (one pseudo-example per cell) and Perks for more (one in total).
+        By default Jeffreys for two classes (half a pseudo-example per cell) and Perks for more (one in total).
     design : {"joint", "by_actual"}
         How the test set was sampled. "joint": a number of examples was drawn regardless of class. "by_actual": a
         fixed number of examples was drawn from each class, so the data contain no information about prevalence, and
@@ -228,10 +228,6 @@ class DirichletPosterior(Posterior):
             Marginal(m.name, distributions[m], self._leading_of(m), self._sampler(m, distributions[m]), self.estimand)
             for m in metrics
         ]
-
-    def _leading_of(self, metric: Metric) -> xr.DataArray:
-        leading = self.leading
-        return leading.expand_dims(label=self.labels, axis=-1) if metric.average == "per_class" else leading
 
     def exact_distribution(self, metric: Metric) -> Distribution:
         form = metric.exact_form(len(self.labels))

@@ -15,7 +15,6 @@ import xarray as xr
 from bayesperf import metrics
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.reports.comparison_tables import MetricComparison, compare_systems
 from bayesperf.reports.scores import ScoredSystems
@@ -67,11 +66,6 @@ class Analysis:
             (at, [str(leading[dim].values[i]) for dim, i in zip(leading.dims, at, strict=True)])
             for at in np.ndindex(leading.shape)
         ]
-
-    @cached_property
-    def marginals(self) -> list[Marginal]:
-        """The pooled posterior of each metric."""
-        return [self.pooled[name] for name in self.metric_names]
 
     @cached_property
     def summary(self) -> pd.DataFrame:
