@@ -78,7 +78,7 @@ def flat() -> Prior:
 def jeffreys() -> Prior:
     """Return Jeffreys' prior: half a pseudo-example in every cell.
 
-    This is the default for two classes: every rate of one class has Jeffreys' prior, Beta(½, ½), and accuracy Beta(1, 1).
+    This is the default for two classes: recall, precision and specificity have Beta(½, ½), and accuracy Beta(1, 1).
     """
     return Prior("jeffreys", partial(_in_every_cell, 0.5))
 

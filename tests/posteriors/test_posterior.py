@@ -108,11 +108,17 @@ def test_at_prevalence_reweights_the_observed_score_as_examples_would(p, design)
     copies = bp.ConfusionMatrix.from_counts(tp=65 * 13, fn=15 * 13, fp=35 * 144, tn=30 * 144)
     post = bp.posterior(BINARY, design=design).at_prevalence(p)
     drawn = bp.posterior(BINARY).to_datatree(draws=5, chains=2)
-    for each in (post, bp.Posterior.from_datatree(drawn).at_prevalence(p), bp.Posterior.from_datatree(post.to_datatree())):
+    for each in (
+        post,
+        bp.Posterior.from_datatree(drawn).at_prevalence(p),
+        bp.Posterior.from_datatree(post.to_datatree()),
+    ):
         for name in ["precision", "f1", "mcc", "accuracy", "prevalence", "recall"]:
             assert each.observed_score(name).item() == pytest.approx(bp.score(copies, name).item(), rel=1e-12)
     unseen = bp.posterior(bp.ConfusionMatrix.from_counts(tp=0, fn=0, fp=1, tn=4)).at_prevalence(p)
-    np.testing.assert_array_equal(unseen.summary(["specificity", "precision", "recall"])["observed"], [0.8, np.nan, np.nan])
+    np.testing.assert_array_equal(
+        unseen.summary(["specificity", "precision", "recall"])["observed"], [0.8, np.nan, np.nan]
+    )
 
 
 def test_an_update_updates_the_observed_score():

@@ -64,8 +64,8 @@ def epc(
         Of the draws behind bands. "bayesian_bootstrap" is the posterior: Dirichlet weights of the test examples and of
         the prior's pseudo-examples. "bootstrap" resamples test examples, as the source does.
     prior : str or Prior, optional
-        Of the cells, as in `bayesperf.posterior`; by default Jeffreys. Its pseudo-examples score −∞ or ∞, so that at every
-        α by itself the draws are of the exact posterior of that matrix. "haldane" leaves the test examples alone.
+        Of the cells, as in `bayesperf.posterior`; by default Jeffreys. Its pseudo-examples score −∞ or ∞, so that at
+        every α by itself the draws are of the exact posterior of that matrix. "haldane" leaves the test examples alone.
     resample : {"test", "both"}
         What bands are of. "test": the system in use with these thresholds; only the test set is drawn. "both": the
         system and the choosing of its thresholds; development examples are drawn too, and thresholds chosen anew.
