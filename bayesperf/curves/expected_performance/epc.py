@@ -93,11 +93,11 @@ def epc(
     Thresholds lie in the middle between two neighbouring development scores, at the lowest of them (all is called
     positive) or at inf (nothing is). Of several that minimise the criterion the lowest is taken.
 
-    In 1,000 simulations of normal scores two deviations apart, pointwise 95 % bands of the system in use covered its
-    true half total error rate in 93 to 95 % with 50 examples of each class in either set, in 94 to 97 % with 500. Those
-    of ``resample="both"`` covered what thresholds of another development set give in 94 to 98 % around α = 1/2, but in
-    73 to 87 % near 0 and 1, where a few examples decide; and the mean over development sets in 87 to 99 %, mostly more
-    than 95 %. `bayesperf.studies.expected_performance` repeats this.
+    In 1,000 simulations of normal scores two deviations apart, pointwise 95 % bands under a flat prior of the system in
+    use covered its true half total error rate in 93 to 95 % with 50 examples of each class in either set, in 94 to 97 %
+    with 500. Those of ``resample="both"`` covered what thresholds of another development set give in 94 to 98 % around
+    α = 1/2, but in 73 to 87 % near 0 and 1, where a few examples decide; and the mean over development sets in 87 to
+    99 %, mostly more than 95 %. `bayesperf.studies.expected_performance` repeats this.
 
     References
     ----------
