@@ -307,7 +307,7 @@ def test_folds_choose_on_all_others():
     np.testing.assert_array_equal(curve.cm.counts, counts)
     drawn = curve.posterior["hter"].draws(1500)
     for alpha in (0.3, 0.5):
-        exact = bp.posterior(curve.cm.sel(alpha=alpha), "flat")["hter"]
+        exact = bp.posterior(curve.cm.sel(alpha=alpha))["hter"]
         assert stats.kstest(exact.cdf(np.sort(drawn.sel(alpha=alpha))), "uniform").pvalue > 1e-3
     assert set(curve.expected_performance().data_vars) == {"E_V1", "E_V2", "G", "interval"}
 

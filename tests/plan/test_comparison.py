@@ -131,7 +131,8 @@ def test_independent_systems_by_simulating_the_whole_story(metric, margin):
     found = plan.curve(n)
     assert found.item() == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / runs))
     assert plan.limit == pytest.approx(
-        bp.compare(bp.posterior(a, "flat"), bp.posterior(b, "flat"), metric).difference.prob_above(margin).item(), abs=1e-6
+        bp.compare(bp.posterior(a, "flat"), bp.posterior(b, "flat"), metric).difference.prob_above(margin).item(),
+        abs=1e-6,
     )
 
 
