@@ -267,7 +267,7 @@ def test_the_figure_shows_the_curve_its_target_and_its_answer():
     title = "Probability of showing P(recall > 0.7) ≥ 0.95\nfrom 40 of 50; prior: jeffreys Dirichlet"
     assert figure.get_suptitle().startswith(title)
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert texts == ["wanted: 0.8", "limit: 0.942", "from 138 positives on (0.817)"]
+    assert texts == ["wanted: 0.8", "limit: 0.943", "from 138 positives on (0.817)"]
 
 
 def test_a_simulated_curve_has_a_band_and_a_width_is_called_one():
