@@ -86,7 +86,7 @@ def rate_coverage(
     array([[0.635, 0.935], [0.922, 0.935]])
     >>> of_accuracy = studies.rate_coverage(20, ["flat_hdi", "jeffreys_hdi"], p=[0.998], metric="accuracy")
     >>> of_accuracy["coverage"].values.round(3)
-    array([[0.   ], [0.983]])
+    array([[0.   ], [0.961]])
     """
     sizes = [checks.count("n", size) for size in np.atleast_1d(n).tolist()]
     rates = np.arange(1, 1000) / 1000 if p is None else checks.vector("p", p)
