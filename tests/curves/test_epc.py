@@ -189,8 +189,8 @@ def test_draws_belong_together_along_alpha():
     curve = epc(DEV, TEST, alphas=ALPHAS, draws=40_000)
     fpr = curve.posterior["fpr"].draws(40_000).transpose("alpha", "draw").values
     counts = curve.cm.counts.sel(actual=0)
-    p = ((counts.sel(predicted=1) + 1) / (counts.sum("predicted") + 2)).values
-    weight = counts.sum("predicted").values[0] + 2
+    p = ((counts.sel(predicted=1) + 0.5) / (counts.sum("predicted") + 1)).values
+    weight = counts.sum("predicted").values[0] + 1
     expected = np.minimum.outer(p, p) * (1 - np.maximum.outer(p, p)) / (weight + 1)
     # The error of a sample covariance of near-normal draws.
     error = np.sqrt((expected**2 + np.outer(np.diag(expected), np.diag(expected))) / 40_000)

@@ -356,7 +356,7 @@ def test_bad_arguments_of_figures():
         ({"metric": "f1"}, {}, ValueError, "a and b differ in metric"),
         ({"alphas": [0.1]}, {}, ValueError, "a and b differ in alphas"),
         ({"method": "bootstrap"}, {}, ValueError, "a and b differ in method"),
-        ({"prior": "jeffreys"}, {}, ValueError, "a and b differ in prior"),
+        ({"prior": "flat"}, {}, ValueError, "a and b differ in prior"),
         ({"resample": "both"}, {}, ValueError, "b: its thresholds are drawn anew"),
         ({}, {"names": "ab"}, ValueError, "names must be two"),
         ({}, {"names": ("a", "a")}, ValueError, "names must be two"),
