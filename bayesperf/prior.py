@@ -76,7 +76,10 @@ def flat() -> Prior:
 
 
 def jeffreys() -> Prior:
-    """Return Jeffreys' prior: half a pseudo-example in every cell."""
+    """Return Jeffreys' prior: half a pseudo-example in every cell.
+
+    This is the default for two classes: recall, precision and specificity have Beta(½, ½), and accuracy Beta(1, 1).
+    """
     return Prior("jeffreys", partial(_in_every_cell, 0.5))
 
 
@@ -217,7 +220,7 @@ def resolve(prior: str | Prior | None, classes: int) -> Prior:
     if isinstance(prior, Prior):
         return prior
     if prior is None:
-        return flat() if classes == 2 else perks()
+        return jeffreys() if classes == 2 else perks()
     if not isinstance(prior, str) or prior not in PRESETS:
         raise ValueError(f"prior must be one of {', '.join(PRESETS)}, or a bayesperf.prior.Prior; it is {prior!r}.")
     return PRESETS[prior]()

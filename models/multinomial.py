@@ -4,9 +4,9 @@
     θ ~ Dirichlet(α)
 
 θ are the K × K cell probabilities, which the model contains as `shares` along one dim ``cell`` (row by row) and as the
-table `cells`. The default α is that of the closed form: 1 in every cell for two classes (flat), and 1 in total for more
-(Perks). The posterior is exactly Dirichlet(α + C) (`exact`): use this model with another prior, or as a starting point
-for your own.
+table `cells`. The default α is that of the closed form: ½ in every cell for two classes (Jeffreys), and 1 in total for
+more (Perks). The posterior is exactly Dirichlet(α + C) (`exact`): use this model with another prior, or as a starting
+point for your own.
 
 Weights far below 1 give the probabilities of unobserved cells long tails: with ten classes NUTS computes metrics
 correctly, but the probability of such a cell is so small, and explored so slowly, that R̂ reports it. The closed form
@@ -30,7 +30,7 @@ from ._priors import conjugate_parameters, prior_variables
 
 DATA = "counts"
 PRIORS = {
-    "shares": lambda classes: pm.Dirichlet.dist(np.full(classes**2, 1.0 if classes == 2 else 1 / classes**2)),
+    "shares": lambda classes: pm.Dirichlet.dist(np.full(classes**2, 0.5 if classes == 2 else 1 / classes**2)),
 }
 
 

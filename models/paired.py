@@ -5,8 +5,8 @@
 
 Systems evaluated on the same examples tend to make errors on the same ones, so the difference of their metrics is known
 more precisely than from their separate tables. The weight of each joint cell is 1/K of the weight of a cell in the
-table of one system, so the marginal posterior of each system is that of its own table: flat for two classes, Perks for
-more. `cells` has both margins, along a dim ``model``; `shares` are the joint cells, along one dim ``cell``. The
+table of one system, so the marginal posterior of each system is that of its own table: Jeffreys for two classes, Perks
+for more. `cells` has both margins, along a dim ``model``; `shares` are the joint cells, along one dim ``cell``. The
 posterior is exactly Dirichlet (`exact`).
 """
 
@@ -25,7 +25,7 @@ from ._priors import conjugate_parameters, prior_variables
 
 DATA = "paired counts"
 PRIORS = {
-    "shares": lambda classes: pm.Dirichlet.dist(np.full(classes**3, 0.5 if classes == 2 else 1 / classes**3)),
+    "shares": lambda classes: pm.Dirichlet.dist(np.full(classes**3, 0.25 if classes == 2 else 1 / classes**3)),
 }
 
 

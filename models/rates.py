@@ -4,11 +4,11 @@
     TP ~ Binomial(P, recall)
     TN ~ Binomial(N − P, specificity)
 
-Together the default priors are the flat Dirichlet on the four cells, which is Beta(2, 2) on prevalence and Beta(1, 1)
-on recall and specificity, independently; the posterior is then Dirichlet(1 + C). With this model, prior knowledge of a
-single rate can be specified for that rate: the prevalence in a screening programme, the specificity of a device. If the
-numbers of examples of each class were fixed (``design="by_actual"``), the data are not informative about prevalence,
-which is then determined by its prior.
+Together the default priors are Jeffreys' Dirichlet on the four cells (½ in each), which is Beta(1, 1) on prevalence and
+Beta(½, ½) on recall and specificity, independently; the posterior is then Dirichlet(½ + C). With this model, prior
+knowledge of a single rate can be specified for that rate: the prevalence in a screening programme, the specificity of a
+device. If the numbers of examples of each class were fixed (``design="by_actual"``), the data are not informative about
+prevalence, which is then determined by its prior.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ._priors import conjugate_parameters, prior_variables
 
 DATA = "counts"
 OPTIONS = {"design": ("joint", "by_actual")}
-PRIORS = {"prevalence": pm.Beta.dist(2, 2), "recall": pm.Beta.dist(1, 1), "specificity": pm.Beta.dist(1, 1)}
+PRIORS = {"prevalence": pm.Beta.dist(1, 1), "recall": pm.Beta.dist(0.5, 0.5), "specificity": pm.Beta.dist(0.5, 0.5)}
 
 
 def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, design: str = "joint") -> pm.Model:

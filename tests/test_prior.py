@@ -40,8 +40,8 @@ def test_presets_put_the_same_weight_into_every_cell(name, by_name):
         np.testing.assert_allclose(pseudo_counts(bp.posterior(cm, chosen), cm), weight, atol=1e-14)
 
 
-def test_the_default_is_flat_for_two_classes_and_perks_for_more():
-    for cm, weight in ((TWO, 1), (UNNAMED, 1), (THREE, 1 / 9), (MODELS, 1)):
+def test_the_default_is_jeffreys_for_two_classes_and_perks_for_more():
+    for cm, weight in ((TWO, 1 / 2), (UNNAMED, 1 / 2), (THREE, 1 / 9), (MODELS, 1 / 2)):
         np.testing.assert_allclose(pseudo_counts(bp.posterior(cm), cm), weight, atol=1e-14)
 
 

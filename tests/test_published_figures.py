@@ -65,9 +65,9 @@ def test_presets(name, weight, classes):
     np.testing.assert_allclose(omega - counts, weight(classes), atol=1e-12)
 
 
-def test_default_prior_is_flat_for_two_classes_and_perks_for_more():
+def test_default_prior_is_jeffreys_for_two_classes_and_perks_for_more():
     two, three = (bp.ConfusionMatrix.from_table(np.eye(k, dtype=int)) for k in (2, 3))
-    np.testing.assert_array_equal(bp.posterior(two).concentration - two.counts, 1)
+    np.testing.assert_array_equal(bp.posterior(two).concentration - two.counts, 0.5)
     np.testing.assert_allclose(bp.posterior(three).concentration - three.counts, 1 / 9)
 
 

@@ -26,6 +26,12 @@ def evaluate(metric: Metric, cells: xr.DataArray, positive: int | None, skip_und
     return xr.DataArray(values, coords, dims, name=metric.name)
 
 
+def point_value(metric: Metric, cells: xr.DataArray, positive: int | None) -> xr.DataArray:
+    """Return a metric of labelled cells as `score` does: NaN where undefined, averages over classes of the rest."""
+    values = evaluate(metric, cells, positive, skip_undefined=True)
+    return values.where(np.isfinite(values) | np.isin(values, metric.bounds))
+
+
 def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
     """Return the point value of a metric for every matrix.
 
@@ -53,6 +59,4 @@ def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
     if not isinstance(cm, ConfusionMatrix):
         raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
     positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
-    known = applicable(metric, cm.labels, positive, cm.dims)
-    values = evaluate(known, cm.counts, positive, skip_undefined=True)
-    return values.where(np.isfinite(values) | np.isin(values, known.bounds))
+    return point_value(applicable(metric, cm.labels, positive, cm.dims), cm.counts, positive)

@@ -107,7 +107,7 @@ def monitor(
     >>> import bayesperf as bp
     >>> cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 4]], [[9, 1], [1, 4]], [[7, 3], [0, 5]]], dims=["step"])
     >>> bp.monitor(cm, 0.7, "recall").dataset["prob_met"].round(3).values
-    array([0.58 , 0.687, 0.901])
+    array([0.663, 0.745, 0.929])
     """
     if not isinstance(cm, ConfusionMatrix):
         raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")

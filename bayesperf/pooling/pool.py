@@ -73,9 +73,8 @@ class Pooled:
     @cached_property
     def mean(self) -> Posterior:
         """Posterior of metrics at the population's mean rates."""
-        return self._posterior(
-            self._draws.cells("mean"), f"Posterior of the metric at the population mean over {self.dim}s"
-        )
+        estimand = f"Posterior of the metric at the population mean over {self.dim}s"
+        return self._posterior(self._draws.cells("mean"), estimand, self._counts.sum(self.dim) / self.repeats)
 
     @cached_property
     def groups(self) -> Posterior:
@@ -105,7 +104,7 @@ class Pooled:
             estimand=estimand,
             independent=True,
             observed=observed,
-            prevalence_known=self.design == "joint",
+            prevalence="observed" if self.design == "joint" else None,
         )
 
     # ── The dispersion ──

@@ -13,6 +13,7 @@ from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
+from bayesperf.posteriors.prevalence import Prevalence
 
 
 def to_tree(
@@ -74,4 +75,8 @@ def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
         "refusal": str(dataset.attrs.get("refusal", "")),
         "observed": observed,
     }
-    return fields | ({"estimand": str(dataset.attrs["estimand"])} if "estimand" in dataset.attrs else {})
+    if "estimand" in dataset.attrs:
+        fields["estimand"] = str(dataset.attrs["estimand"])
+    if "prevalence" in dataset.attrs:
+        fields["prevalence"] = Prevalence(np.atleast_1d(dataset.attrs["prevalence"]), fixed=True)
+    return fields

@@ -87,9 +87,9 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
     y_pred : array-like (n,), optional
         Predicted labels: ``posterior(y_true, y_pred)`` is short for
         ``posterior(ConfusionMatrix.from_predictions(y_true, y_pred))``. If the first argument is a matrix, the second
-        is the prior: ``posterior(cm, "jeffreys")``.
+        is the prior: ``posterior(cm, "flat")``.
     prior : str or Prior, optional
-        By default flat for two classes (one pseudo-example per cell) and Perks for more (one in total).
+        By default Jeffreys for two classes (half a pseudo-example per cell) and Perks for more (one in total).
     design : {"joint", "by_actual"}
         How the test set was sampled. "joint": a number of examples was drawn regardless of class. "by_actual": a
         fixed number of examples was drawn from each class, so the data contain no information about prevalence, and
@@ -125,9 +125,9 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
     >>> import bayesperf as bp
     >>> y_true, y_pred = [1, 1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 1]
     >>> bp.posterior(y_true, y_pred).summary(["recall", "precision"]).round(3)
-          metric   mean    sd  median  ci_lower  ci_upper method  mcse
-    0     recall  0.714  0.16   0.736     0.409     0.982  exact   0.0
-    1  precision  0.714  0.16   0.736     0.409     0.982  exact   0.0
+          metric  observed  mean     sd  median  ci_lower  ci_upper method  mcse
+    0     recall       0.8  0.75  0.164   0.779     0.436     0.998  exact   0.0
+    1  precision       0.8  0.75  0.164   0.779     0.436     0.998  exact   0.0
     """
     if isinstance(cm, PairedConfusionMatrix):
         raise TypeError("a PairedConfusionMatrix holds two systems: take posterior(paired.margins()).")
@@ -204,10 +204,6 @@ class DirichletPosterior(Posterior):
         """Concentration as (m, K, K)."""
         return self.concentration.values.reshape(-1, *self.concentration.shape[-2:])
 
-    @property
-    def prevalence_known(self) -> bool:
-        return self.prevalence is not None
-
     def is_exact(self, metric: Metric) -> bool:
         """Whether the metric has an exact form under this prevalence."""
         classes = len(self.labels)
@@ -245,10 +241,6 @@ class DirichletPosterior(Posterior):
             Marginal(m.name, distributions[m], self._leading_of(m), self._sampler(m, distributions[m]), self.estimand)
             for m in metrics
         ]
-
-    def _leading_of(self, metric: Metric) -> xr.DataArray:
-        leading = self.leading
-        return leading.expand_dims(label=self.labels, axis=-1) if metric.average == "per_class" else leading
 
     def exact_distribution(self, metric: Metric) -> Distribution:
         form = metric.exact_form(len(self.labels))

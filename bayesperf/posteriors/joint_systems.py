@@ -266,7 +266,7 @@ def discordant_weights(
     >>> pair = bp.PairedConfusionMatrix.from_predictions([1] * 12, [1] * 9 + [0] * 3, [1] * 6 + [0] * 3 + [1, 0, 0],
     ...                                                  labels=[0, 1])
     >>> discordant_weights(pair.outcomes(), "accuracy")
-    (array([4.]), array([2.]), array([10.]))
+    (array([3.5]), array([1.5]), array([9.]))
     """
     positive = None if outcomes.pos_label is None else outcomes.labels.index(outcomes.pos_label)
     metric = applicable(metric, outcomes.labels, positive, outcomes.counts.dims[:-1])

@@ -50,9 +50,9 @@ class Marginal:
     >>> import bayesperf as bp
     >>> recall = bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=0, tn=5))["recall"]
     >>> round(recall.prob_below(0.7).item(), 6)
-    0.420175
+    0.337294
     >>> recall.hdi(0.95).values.round(3)
-    array([0.409, 0.982])
+    array([0.436, 0.998])
     """
 
     def __init__(

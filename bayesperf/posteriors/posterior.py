@@ -23,11 +23,11 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
-from bayesperf.metrics.point_values import evaluate
+from bayesperf.metrics.point_values import evaluate, point_value
 from bayesperf.metrics.registry import applicable, get
 from bayesperf.posteriors.arviz_trees import read_tree, to_tree
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.prevalence import parse_prevalence
+from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
 from bayesperf.posteriors.summary import Summary, summary_rows
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ class Posterior(ABC):
 
     pos_label: Any
     prior_text: str
+    # Estimated from the data, unknown (None), or from another source.
+    prevalence: Literal["observed"] | Prevalence | None
     estimand: str = "Posterior of the system's metric"
     # Whether results are exact or computed from stored draws.
     kind: ClassVar[Literal["exact", "draws"]] = "exact"
@@ -69,11 +71,6 @@ class Posterior(ABC):
     @abstractmethod
     def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
         """Return the distributions of several metrics, whose draws are joint."""
-
-    @property
-    @abstractmethod
-    def prevalence_known(self) -> bool:
-        """Whether the data, or `at_prevalence`, tell how common each class is; data by_actual do not."""
 
     @abstractmethod
     def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
@@ -146,6 +143,11 @@ class Posterior(ABC):
         cells = self.template.isel(actual=0, predicted=0, drop=True)
         return xr.zeros_like(cells, dtype=float).rename(None)
 
+    def _leading_of(self, metric: Metric) -> xr.DataArray:
+        """An array of zeros with the dims of a metric's values: the leading ones, and ``label`` for one a class."""
+        leading = self.leading
+        return leading.expand_dims(label=self.labels, axis=-1) if metric.average == "per_class" else leading
+
     def __getitem__(self, metric: str | Metric) -> Marginal:
         """Return the distribution of one metric.
 
@@ -163,7 +165,7 @@ class Posterior(ABC):
 
     def unavailable(self, metric: Metric) -> str:
         """Return why a metric is not available for this kind of data and prior; empty if it is."""
-        if self.prevalence_known or not metric.depends_on_prevalence(len(self.labels)):
+        if self.prevalence is not None or not metric.depends_on_prevalence(len(self.labels)):
             return ""
         return (
             "depends on prevalence, of which these data (design by_actual: so many of each class were chosen) say "
@@ -178,7 +180,7 @@ class Posterior(ABC):
 
     def refuse_without_prevalence(self, what: str) -> None:
         """Raise if the prevalence is not known."""
-        if not self.prevalence_known:
+        if self.prevalence is None:
             raise ValueError(
                 f"{what}: the data (design by_actual) do not say how common each class is. Give it: at_prevalence(p)."
             )
@@ -191,6 +193,32 @@ class Posterior(ABC):
     def _wanted(self, metrics: str | Metric | Sequence[str | Metric] | None) -> list[Metric]:
         names = [metrics] if isinstance(metrics, str | Metric) else metrics or self.default_metrics()
         return [self.applicable(metric) for metric in names]
+
+    def observed_score(self, metric: str | Metric) -> xr.DataArray:
+        """Return the value of a metric in the observed counts, as `bayesperf.score` does.
+
+        Returns
+        -------
+        xarray.DataArray
+            Values over the leading dims (and ``label`` for ``_per_class``), after `at_prevalence` of the counts that
+            are re-weighted to that prevalence (its expectation, if it has a distribution). NaN where the metric is
+            undefined, and for a posterior that is of no counts, such as a prediction.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=1, tn=4))
+        >>> post.observed_score("precision").item(), post.at_prevalence(0.2).observed_score("precision").item()
+        (0.8, 0.5)
+        """
+        metric = self.applicable(metric)
+        leading = self._leading_of(metric)
+        if self.observed is None:
+            return xr.full_like(leading, np.nan).rename(metric.name)
+        cells = self.observed
+        if isinstance(self.prevalence, Prevalence) and metric.depends_on_prevalence(len(self.labels)):
+            cells = cells / cells.sum("predicted") * xr.DataArray(self.prevalence.mean, dims="actual")
+        return point_value(metric, cells, self.positive).transpose(*leading.dims)
 
     def summary(
         self, metrics: str | Metric | Sequence[str | Metric] | None = None, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
@@ -209,11 +237,16 @@ class Posterior(ABC):
         Returns
         -------
         pandas.DataFrame
-            Columns ``metric``, the leading dims, ``mean, sd, median, ci_lower, ci_upper, method, mcse``; for a
-            prediction also ``undefined``. Its ``attrs`` describe the intervals.
+            Columns ``metric``, the leading dims, ``observed, mean, sd, median, ci_lower, ci_upper, method, mcse``; for
+            a prediction also ``undefined``. ``observed`` is the score of the counts (see `observed_score`), the others
+            are figures of the posterior. The ``attrs`` describe the intervals.
         """
-        marginals = self.marginals(self._wanted(metrics))
-        table = pd.concat([summary_rows(m, ci_prob, ci_kind) for m in marginals], ignore_index=True)
+        wanted = self._wanted(metrics)
+        rows = [
+            summary_rows(marginal, ci_prob, ci_kind, self.observed_score(metric))
+            for metric, marginal in zip(wanted, self.marginals(wanted), strict=True)
+        ]
+        table = pd.concat(rows, ignore_index=True)
         if "label" in table and "label" not in self.dims:
             table.insert(1 + len(self.dims), "label", table.pop("label").fillna(""))
         if not table["undefined"].any():
@@ -316,6 +349,8 @@ class Posterior(ABC):
             "refusal": self.refusal,
             "independent_draws": int(self.independent),
         }
+        if isinstance(self.prevalence, Prevalence):
+            facts["prevalence"] = self.prevalence.mean
         cells = self.cells_by_chain(draws, chains, random_seed)
         return to_tree(cells, self._wanted(metrics), self.positive, facts, self.observed)
 
@@ -366,8 +401,8 @@ class SampledPosterior(Posterior):
         Whether the draws are independent; if not, Monte Carlo errors take their autocorrelation into account.
     refusal : str
         Why `predict` and `at_prevalence` are not available; empty if they are.
-    prevalence_known : bool
-        Whether the shares of the actual classes mean something; if not, only the rows of the cells are used.
+    prevalence : "observed", None or Prevalence
+        That of the draws, unknown (None: only the rows of the cells are used), or from another source.
     """
 
     cells: xr.DataArray
@@ -377,7 +412,7 @@ class SampledPosterior(Posterior):
     independent: bool = False
     observed: xr.DataArray | None = None
     refusal: str = ""
-    prevalence_known: bool = True
+    prevalence: Literal["observed"] | Prevalence | None = "observed"
     kind = "draws"
 
     @cached_property
@@ -465,7 +500,7 @@ class SampledPosterior(Posterior):
             return checks.count("n", n)
         if self.observed is None:
             raise ValueError("n: name the size of the new test set; these draws do not say how many were observed.")
-        totals = self.observed.sum(CELL_DIMS).transpose(*self.dims).values[..., None].astype(int)
+        totals = self.observed.sum(CELL_DIMS).transpose(*self.dims).values[..., None].round().astype(int)
         if (totals == 0).any():
             raise ValueError("n: some matrix has no examples; name the size of the new test set.")
         return totals
@@ -479,6 +514,5 @@ class SampledPosterior(Posterior):
         shape = self.cells.shape[:-1]
         shares = prevalence.draw(self._generator(None, 2), int(np.prod(shape[:-1]))).reshape(shape)
         target = xr.DataArray(shares, dims=self.cells.dims[:-1])
-        cells = self.cells / self.cells.sum("predicted") * target
-        text = f"{self.prior_text}; prevalence {p!r}"
-        return replace(self, cells=cells.transpose(*self.cells.dims), prior_text=text, prevalence_known=True)
+        cells = (self.cells / self.cells.sum("predicted") * target).transpose(*self.cells.dims)
+        return replace(self, cells=cells, prevalence=prevalence, prior_text=f"{self.prior_text}; prevalence {p!r}")

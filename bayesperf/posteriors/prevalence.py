@@ -20,6 +20,11 @@ class Prevalence:
     weights: Array
     fixed: bool
 
+    @property
+    def mean(self) -> Array:
+        """Expected prevalence of each class, (K,)."""
+        return np.asarray(self.weights / self.weights.sum())
+
     def draw(self, rng: np.random.Generator, n: int) -> Array:
         """Return draws of the prevalences, (n, K)."""
         return np.tile(self.weights, (n, 1)) if self.fixed else rng.dirichlet(self.weights, n)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core.words import interval_name
@@ -25,10 +26,11 @@ class Summary(pd.DataFrame):
         return pd.DataFrame
 
     def __repr__(self) -> str:
-        return f"{self.to_string(float_format='{:.4f}'.format, max_rows=_MOST_ROWS)}\n{caption(self.attrs)}"
+        table = self.to_string(float_format="{:.4f}".format, na_rep="", max_rows=_MOST_ROWS)
+        return f"{table}\n{caption(self.attrs)}"
 
     def _repr_html_(self) -> str:
-        table = self.to_html(index=False, border=0, float_format="{:.4f}".format, max_rows=_MOST_ROWS)
+        table = self.to_html(index=False, border=0, float_format="{:.4f}".format, na_rep="", max_rows=_MOST_ROWS)
         return f"{table}<p><small>{escape(caption(self.attrs))}</small></p>"
 
 
@@ -39,17 +41,23 @@ def caption(attrs: Mapping[Any, Any]) -> str:
 
 
 def format_value(value: float, interval_width: float = 1.0) -> str:
-    """Format a value with three decimals, or more if its interval is narrow; a large value with three digits."""
-    if math.isinf(value):
-        return "∞"
+    """Format a value with three decimals, or more if its interval is narrow; a large value with three digits.
+
+    An undefined value is empty.
+    """
+    if not math.isfinite(value):
+        return "" if math.isnan(value) else "∞"
     digits = max(3, 1 - math.floor(math.log10(interval_width))) if 0 < interval_width < 1 else 3
     return f"{value:.{digits}f}" if abs(value) < 10 or digits > 3 else f"{value:.3g}"
 
 
-def summary_rows(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> pd.DataFrame:
-    """Return the rows of one metric, one for each element of its leading dims."""
+def summary_rows(
+    marginal: Marginal, ci_prob: float, ci_kind: Kind, observed: xr.DataArray | None = None
+) -> pd.DataFrame:
+    """Return the rows of one metric, one for each element of its leading dims; with the observed values, if given."""
     interval = marginal.interval(ci_prob, ci_kind)
-    figures: dict[str, NDArray[Any]] = {
+    figures: dict[str, NDArray[Any]] = {} if observed is None else {"observed": observed.values}
+    figures |= {
         "mean": marginal.mean().values,
         "sd": marginal.sd().values,
         "median": marginal.median().values,

@@ -17,7 +17,6 @@ from bayesperf.core.warnings import LabelWarning
 from bayesperf.counts.frames import tabulate
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.reports.comparison_tables import MetricComparison, compare_systems
 from bayesperf.reports.many_systems import best_systems
@@ -76,11 +75,6 @@ class Analysis:
             (at, [str(leading[dim].values[i]) for dim, i in zip(leading.dims, at, strict=True)])
             for at in np.ndindex(leading.shape)
         ]
-
-    @cached_property
-    def marginals(self) -> list[Marginal]:
-        """The pooled posterior of each metric."""
-        return [self.pooled[name] for name in self.metric_names]
 
     @cached_property
     def summary(self) -> pd.DataFrame:

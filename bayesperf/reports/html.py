@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import version
 from platform import python_version
 from typing import Any
@@ -12,11 +13,12 @@ from markupsafe import Markup
 
 from bayesperf import metrics
 from bayesperf.comparison.result import Comparison
+from bayesperf.core.arrays import Array
 from bayesperf.core.words import CHOSEN_ON_THE_SAME, percentage
 from bayesperf.counts.display import table_html
-from bayesperf.plots.densities import curves, intervals, reach, without_density
+from bayesperf.plots.densities import Curves, curves, intervals, reach, without_density
 from bayesperf.plots.style import DIVERGING, SEQUENTIAL
-from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.summary import caption, format_value
 from bayesperf.reports import html_scores, svg
 from bayesperf.reports.analysis import Analysis
@@ -59,7 +61,7 @@ def render(analysis: Analysis, command: str) -> str:
         folds=analysis.counts.counts.sizes.get(FOLD),
         dims=[str(dim) for dim in analysis.pooled.dims],
         tables=_tables(analysis),
-        blocks=[_block(marginal, settings.ci_prob) for marginal in analysis.marginals],
+        blocks=[_block(analysis.pooled, name, settings.ci_prob) for name in analysis.metric_names],
         fold_blocks=_fold_blocks(analysis),
         comparisons=[_comparison(compared, settings) for compared in analysis.comparisons],
         selection=analysis.selection,
@@ -89,24 +91,29 @@ def _tables(analysis: Analysis) -> list[Markup]:
     return [Markup(table_html(pooled.counts[index], ", ".join(names))) for index, names in analysis.systems]
 
 
-def _block(marginal: Marginal, ci_prob: float) -> dict[str, Any]:
+def _block(posterior: Posterior, name: str, ci_prob: float) -> dict[str, Any]:
     """Return a metric's rows, one for each system, drawn on one scale."""
+    marginal, metric = posterior[name], metrics.get(name)
     drawn = curves(marginal, ci_prob, "hdi")
-    scale = svg.Scale(drawn)
-    metric = metrics.get(marginal.name)
-    rows = [
-        {"name": name, "mean": drawn.mean[i], "interval": drawn.interval[i], "picture": svg.density(drawn, i, scale)}
-        for i, name in enumerate(drawn.names)
-    ]
     return {
         "title": metric.title,
         "about": metric.description,
         "better": better_direction(metric),
         "method": marginal.method,
         "mcse": float(marginal.mcse().max()),
-        "rows": rows,
-        "axis": svg.axis(scale),
+        **_rows(drawn, posterior.observed_score(name).values.ravel(), svg.density),
     }
+
+
+def _rows(drawn: Curves, observed: Array, picture: Callable[[Curves, int, svg.Scale], Markup]) -> dict[str, Any]:
+    """Return rows with their figures and pictures on one scale, and its axis."""
+    scale = svg.Scale(drawn)
+    figures = zip(drawn.names, observed, drawn.mean, drawn.interval, strict=True)
+    rows = [
+        {"name": name, "observed": seen, "mean": mean, "interval": interval, "picture": picture(drawn, i, scale)}
+        for i, (name, seen, mean, interval) in enumerate(figures)
+    ]
+    return {"rows": rows, "axis": svg.axis(scale)}
 
 
 def _fold_blocks(analysis: Analysis) -> list[dict[str, Any]]:
@@ -116,12 +123,8 @@ def _fold_blocks(analysis: Analysis) -> list[dict[str, Any]]:
     blocks = []
     for name in analysis.metric_names[:4]:
         drawn = intervals(analysis.folds[name], analysis.settings.ci_prob, "hdi")
-        scale = svg.Scale(drawn)
-        rows = [
-            {"name": label, "mean": drawn.mean[i], "interval": drawn.interval[i], "picture": svg.strip(drawn, i, scale)}
-            for i, label in enumerate(drawn.names)
-        ]
-        blocks.append({"title": metrics.get(name).title, "rows": rows, "axis": svg.axis(scale)})
+        observed = analysis.folds.observed_score(name).values.ravel()
+        blocks.append({"title": metrics.get(name).title, **_rows(drawn, observed, svg.strip)})
     return blocks
 
 

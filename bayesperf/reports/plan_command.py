@@ -26,7 +26,7 @@ Confidence = Annotated[float, typer.Option(help="Probability that shows the requ
 Assurance = Annotated[float, typer.Option(help="Probability that the new examples will show it.")]
 Question = Annotated[str, typer.Option(help="meet: show that it is met; settle: that it is or is not.")]
 Prevalence = Annotated[float | None, typer.Option(help="Share of positives among the examples to come.")]
-Prior = Annotated[str | None, typer.Option(help="flat, jeffreys, perks or haldane. [flat]")]
+Prior = Annotated[str | None, typer.Option(help="flat, jeffreys, perks or haldane. [jeffreys]")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 

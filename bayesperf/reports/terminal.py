@@ -43,7 +43,7 @@ def print_tables(analysis: Analysis, console: Console) -> None:
     table = Table(title="How good is it?", title_justify="left")
     for name in ("metric", *leading):
         table.add_column(_text(name), overflow="fold")
-    for name in ("mean", short_interval_name(analysis.settings.ci_prob, "hdi")):
+    for name in ("observed", "mean", short_interval_name(analysis.settings.ci_prob, "hdi")):
         table.add_column(name, justify="right", no_wrap=True)
     previous = None
     for row in summary.to_dict("records"):
@@ -53,8 +53,9 @@ def print_tables(analysis: Analysis, console: Console) -> None:
         previous = row["metric"]
         title = metrics.get(row["metric"]).title if new else ""
         width = row["ci_upper"] - row["ci_lower"]
-        mean, lower, upper = (format_value(row[name], width) for name in ("mean", "ci_lower", "ci_upper"))
-        cells = [title, *(str(row[name]) for name in leading), mean, f"[{lower}, {upper}]"]
+        figures = (format_value(row[name], width) for name in ("observed", "mean", "ci_lower", "ci_upper"))
+        observed, mean, lower, upper = figures
+        cells = [title, *(str(row[name]) for name in leading), observed, mean, f"[{lower}, {upper}]"]
         table.add_row(*map(_text, cells))
     console.print(table)
     console.print(_text(f"{caption(summary.attrs)}{_monte_carlo(summary)}"))

@@ -123,7 +123,7 @@ def fit(
     >>> cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
     >>> tree = bp.fit(cm, random_seed=1, draws=500)
     >>> tree["posterior"]["recall"].mean().round(2).item(), tree["posterior"].attrs["method"]
-    (0.79, 'exact')
+    (0.8, 'exact')
     """
     asked = _checked_method(method, tune, sample_kwargs)
     sizes = {name: checks.count(name, value) for name, value in (("draws", draws), ("tune", tune), ("chains", chains))}

@@ -24,10 +24,10 @@ from bayesperf.studies.run import run
 
 # How the bands are drawn: the arguments of `bayesperf.epc`.
 _BANDS: dict[str, dict[str, Any]] = {
-    "posterior": {},
+    "posterior": {"prior": "flat"},
     "haldane": {"prior": "haldane"},
     "bootstrap": {"method": "bootstrap"},
-    "both": {"resample": "both"},
+    "both": {"prior": "flat", "resample": "both"},
 }
 
 

@@ -39,20 +39,29 @@ def interval_names(methods: Sequence[str] | None, available: Sequence[str]) -> l
 
 # ── Intervals for a rate ──
 
-# The Beta prior's parameter, the same for successes and failures.
+# Weight of each cell.
 _PSEUDO_COUNTS = {"flat": 1.0, "jeffreys": 0.5}
 OF_RATES = (*FREQUENTIST_OF_PROPORTIONS, *(f"{prior}_{kind}" for prior, kind in product(_PSEUDO_COUNTS, KINDS)))
 
 
-def rate_intervals(name: str, successes: NDArray[np.int64], trials: int, confidence: float) -> Array:
-    """Return the interval for a rate at each number of successes, (k, 2)."""
+def rate_intervals(
+    name: str, proportion: Proportion, successes: NDArray[np.int64], trials: int, confidence: float
+) -> Array:
+    """Return the interval for a proportion of two classes at each number of successes, (k, 2)."""
     if name in FREQUENTIST_OF_PROPORTIONS:
         return _proportion_intervals(successes, np.full_like(successes, trials), name, confidence)
     prior, kind = name.split("_")
-    a = successes.astype(float)[:, None] + _PSEUDO_COUNTS[prior]
-    beta = Beta(a, trials + 2 * _PSEUDO_COUNTS[prior] - a)
+    k, weight = successes.astype(float)[:, None], _PSEUDO_COUNTS[prior]
+    beta = Beta(
+        k + weight * _number_of_cells(proportion.success), trials - k + weight * _number_of_cells(proportion.failure)
+    )
     tails = np.array([[(1 - confidence) / 2, (1 + confidence) / 2]])
     return beta.hdi(confidence) if kind == "hdi" else beta.ppf(tails)
+
+
+def _number_of_cells(names: Sequence[str]) -> int:
+    """Return how many of the four cells are summed by these arguments of a metric."""
+    return int(sum(ARGUMENTS[name](np.ones((2, 2)), 1) for name in names))
 
 
 def _proportion_intervals(successes: NDArray[Any], trials: NDArray[Any], method: str, confidence: float) -> Array:

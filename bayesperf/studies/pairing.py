@@ -74,7 +74,7 @@ def pairing(
     >>> study = studies.pairing([0.8], n=100, simulations=20)
     >>> ratio = study["width"].sel(analysis="independent") / study["width"].sel(analysis="paired")
     >>> ratio.round(1).values
-    array([2.])
+    array([2.1])
     """
     grid = checks.vector("correlation", correlation)
     first, second = (checks.probability("accuracy", value) for value in accuracy)

@@ -11,6 +11,9 @@ from scipy import stats
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.metrics.exact_forms import Proportion
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.registry import get
 from bayesperf.studies.interval_methods import OF_RATES, interval_names, rate_intervals
 from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes
 from bayesperf.studies.run import parallel_map
@@ -25,9 +28,10 @@ def rate_coverage(
     p: ArrayLike | None = None,
     confidence: float = 0.95,
     *,
+    metric: str | Metric = "recall",
     n_jobs: int | None = None,
 ) -> xr.Dataset:
-    """Return the exact coverage and mean width of intervals for a rate: accuracy, recall, precision or specificity.
+    """Return the exact coverage and mean width of intervals for a rate of two classes, such as recall or accuracy.
 
     Of n trials with success probability p, k succeed with the binomial probability, and an interval I(k) covers with
     the sum of those probabilities over all k whose interval holds p.
@@ -44,6 +48,11 @@ def rate_coverage(
         Rates in [0, 1]; by default .001, .002, …, .999.
     confidence : float
         Nominal coverage.
+    metric : str or Metric
+        The rate, a proportion of examples, which decides the weight that a prior of the whole matrix has in it. Recall,
+        precision and specificity are of one cell against one other: flat cells make each Beta(1, 1), Jeffreys'
+        Beta(½, ½). Accuracy is of two cells against two: Beta(2, 2) and Beta(1, 1). The frequentist intervals are the
+        same for all.
     n_jobs : int, optional
         Number of values of `n` computed in parallel (joblib).
 
@@ -56,12 +65,18 @@ def rate_coverage(
     Raises
     ------
     ValueError
-        If there is no such interval, or a rate is outside [0, 1].
+        If there is no such interval, a rate is outside [0, 1], or the metric is not a proportion.
 
     Notes
     -----
     Coverage is not smooth in p: it jumps wherever p enters or leaves an interval (Brown, Cai & DasGupta 2001,
-    Statistical Science 16). "jeffreys" is "jeffreys_eti" under its frequentist name.
+    Statistical Science 16). "jeffreys" is "jeffreys_eti" of recall, precision and specificity under its frequentist
+    name.
+
+    Accuracy is why two classes have Jeffreys' prior by default: Beta(2, 2) cannot reach 1. Over accuracies of .7 to
+    .999, 95 % highest-density intervals under flat cells cover .00 at worst with 20 examples and .74 with 50 to 300;
+    under Jeffreys' .90, and .95 to .96 on average. Those of recall cover .84 at worst under Jeffreys', and .94 on
+    average over all rates.
 
     Examples
     --------
@@ -69,24 +84,31 @@ def rate_coverage(
     >>> study = studies.rate_coverage(50, ["wald", "wilson"], p=[0.02, 0.5])
     >>> study["coverage"].values.round(3)
     array([[0.635, 0.935], [0.922, 0.935]])
+    >>> of_accuracy = studies.rate_coverage(20, ["flat_hdi", "jeffreys_hdi"], p=[0.998], metric="accuracy")
+    >>> of_accuracy["coverage"].values.round(3)
+    array([[0.   ], [0.961]])
     """
     sizes = [checks.count("n", size) for size in np.atleast_1d(n).tolist()]
     rates = np.arange(1, 1000) / 1000 if p is None else checks.vector("p", p)
     if not ((rates >= 0) & (rates <= 1)).all():
         raise ValueError(f"p must be rates in [0, 1]; it holds {rates[(rates < 0) | (rates > 1)][0]}.")
-    names = interval_names(methods, OF_RATES)
-    settings = {"n": sizes, "methods": names, "confidence": checks.probability("confidence", confidence)}
-    figures = parallel_map(_exact, ((size, names, rates, confidence) for size in sizes), n_jobs)
+    names, metric = interval_names(methods, OF_RATES), get(metric)
+    proportion = metric.exact_form(2)
+    if not isinstance(proportion, Proportion) or metric.needs == "ordered" or metric.average is not None:
+        raise ValueError(f"metric: {metric.name} is not a proportion of examples, as recall and accuracy are.")
+    settings = {"n": sizes, "methods": names, "confidence": checks.probability("confidence", confidence),
+                "metric": metric.name}  # fmt: skip
+    figures = parallel_map(_exact, ((size, names, proportion, rates, confidence) for size in sizes), n_jobs)
     dims = ("interval", "n", "p")
     variables = {name: (dims, np.stack([of_size[name] for of_size in figures], 1)) for name in OUTCOMES}
     study = xr.Dataset(variables, {"interval": names, "n": sizes, "p": rates}, settings)
     return study if np.ndim(n) else study.isel(n=0)
 
 
-def _exact(n: int, names: Sequence[str], rates: Array, confidence: float) -> dict[str, Array]:
+def _exact(n: int, names: Sequence[str], proportion: Proportion, rates: Array, confidence: float) -> dict[str, Array]:
     """Return each of `OUTCOMES` on average, (interval, p)."""
     k = np.arange(n + 1)
-    bounds = np.stack([rate_intervals(name, k, n, confidence) for name in names])
+    bounds = np.stack([rate_intervals(name, proportion, k, n, confidence) for name in names])
     figures = {name: np.empty((len(names), len(rates))) for name in OUTCOMES}
     step = max(_BLOCK // (n + 1), 1)
     for start in range(0, len(rates), step):

@@ -64,7 +64,7 @@ def sequential(
     estimator : scikit-learn classifier, optional
         By default a random forest with default settings. It is trained on two features and labels 0 and 1.
     prior : str or Prior, optional
-        The prior before the first batch; by default flat.
+        The prior before the first batch; by default Jeffreys.
     draws : int
         Number of draws behind each interval.
     simulations : int

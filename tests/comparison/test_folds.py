@@ -336,7 +336,7 @@ def check_average(found, inputs, outputs, case):
 def test_average_of_two_folds_by_integration():
     """P((X + Y)/2 ≤ t) = E[F_X(2t − Y)]."""
     x, y = stats.beta(9, 3), stats.beta(5, 5)
-    found = quietly(bp.posterior(folds([8, 4], [2, 4])), "recall", draws=50_000)
+    found = quietly(bp.posterior(folds([8, 4], [2, 4]), "flat"), "recall", draws=50_000)
     assert found.method == "draws"
     # A flat prior weighs each cell by 1, so a rate by 1 on either side.
     for t in (0.4, 0.6, 0.7):
@@ -395,8 +395,8 @@ def test_sampled_posteriors_are_averaged_draw_by_draw():
 
 
 def test_a_prior_spent_once_a_fold_is_said():
-    """Ten folds of 10, 9 right: (90 + 10)/120 for (90 + 1)/102, which is where the pooled counts are."""
-    post = bp.posterior(folds([9] * 10, [1] * 10))
+    """Ten folds of 10, 9 right, flat prior: (90 + 10)/120 for (90 + 1)/102, which is where the pooled counts are."""
+    post = bp.posterior(folds([9] * 10, [1] * 10), "flat")
     sd = stats.beta(10, 2).std() / np.sqrt(10)
     moved = (91 / 102 - 100 / 120) / sd
     message = (f"is spent once in each fold and moves the average recall from 0.892 to 0.833, by {moved:.2g} of its "
@@ -409,7 +409,7 @@ def test_a_prior_spent_once_a_fold_is_said():
 
 def test_the_warning_names_the_system_it_concerns():
     tp = xr.DataArray([[900, 910], [9, 9]], {"model": ["much", "little"]}, ("model", "fold"))
-    post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=tp // 9, fp=0, tn=0))
+    post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=tp // 9, fp=0, tn=0), "flat")
     with pytest.warns(bp.PriorWarning, match="average recall at model=little from"):
         bp.average_folds(post, "recall")
 
@@ -430,7 +430,7 @@ def test_no_warning_where_the_prior_moves_little(post):
 
 
 def test_the_quarter_is_a_quarter():
-    """Just below and just above 0.25 standard deviations."""
+    """Just below and just above 0.25 standard deviations, under a flat prior."""
 
     def shift(n):
         k = round(0.9 * n)
@@ -440,7 +440,7 @@ def test_the_quarter_is_a_quarter():
     sizes = np.arange(40, 2000, 10)
     last = sizes[[shift(n) > 0.25 for n in sizes]].max()
     for n, warned in ((last, True), (last + 10, False)):
-        post = bp.posterior(folds([round(0.9 * n)] * 5, [n - round(0.9 * n)] * 5))
+        post = bp.posterior(folds([round(0.9 * n)] * 5, [n - round(0.9 * n)] * 5), "flat")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             bp.average_folds(post, "recall")

@@ -33,7 +33,7 @@ def hard_and_easy(n, classes, seed):
 
 def joint_draws(actual, first, second, classes, n=N, alpha=None):
     """Return draws of both systems' cells from the plain Dirichlet over all joint cells."""
-    alpha = (1 if classes == 2 else 1 / classes**2) / classes if alpha is None else alpha
+    alpha = (0.5 if classes == 2 else 1 / classes**2) / classes if alpha is None else alpha
     table = np.zeros((classes,) * 3)
     np.add.at(table, (actual, first, second), 1)
     cells = np.random.default_rng(9).gamma(table + alpha, size=(n, *table.shape))

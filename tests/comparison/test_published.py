@@ -136,7 +136,7 @@ def test_matrices_of_peers(case):
 
 @of_kind("chance")
 def test_informedness_of_a_peer(case):
-    post = bp.posterior(counts(**case["counts"]))
+    post = bp.posterior(counts(**case["counts"]), "flat")
     found = bp.compare(post, "chance", "informedness", rope=case["rope"], draws=N).prob_rope
     ours = {name: found.sel(rope=name).item() for name in ("inside", "above")}
     ours["harmful"] = 1 - bp.compare(post, "chance", "informedness", draws=N).prob_greater.item()

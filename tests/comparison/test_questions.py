@@ -23,7 +23,7 @@ def best_of(parameters, greater=True):
 
 @pytest.mark.parametrize("metric", ["recall", "fnr"])
 def test_ranks_of_three(metric):
-    found = bp.compare(bp.posterior(SYSTEMS), metric=metric)
+    found = bp.compare(bp.posterior(SYSTEMS, "flat"), metric=metric)
     ranks, error = found.ranks, 4 * 0.5 / 100
     assert ranks.dims == ("model", "rank")
     assert ranks["rank"].values.tolist() == [1, 2, 3]
@@ -52,9 +52,8 @@ def test_direction():
     np.testing.assert_allclose(ranks, [[better, 1 - better], [1 - better, better]])
     # To choose the better system may lose little, the worse one a lot.
     assert found.expected_loss.item() < 1e-3 < 0.1 < compared(bad, good, "fpr").expected_loss.item()
-    both = bp.compare(
-        bp.posterior(counts(tp=[40, 40], fn=[5, 5], fp=[1, 9], tn=[60, 52])), metric="fpr", independent=True
-    )
+    four = bp.posterior(counts(tp=[40, 40], fn=[5, 5], fp=[1, 9], tn=[60, 52]), "flat")
+    both = bp.compare(four, metric="fpr", independent=True)
     assert both.prob_better.sel(model="A", model_other="B").item() == pytest.approx(found.prob_better.item(), abs=1e-9)
     assert both.prob_best.sel(model="A").item() == pytest.approx(found.prob_better.item(), abs=0.005)
 
@@ -63,7 +62,8 @@ def test_which_is_cheaper():
     cost = bp.metrics.cost([[0, 1], [5, 0]])
     # Few misses at 5 and many false alarms at 1, or the other way round.
     careful, strict = counts(tp=48, fn=2, fp=15, tn=85), counts(tp=38, fn=12, fp=2, tn=98)
-    found = bp.compare(bp.posterior(careful, draws=N), bp.posterior(strict, draws=N), cost, independent=True)
+    posts = (bp.posterior(cm, "flat", draws=N) for cm in (careful, strict))
+    found = bp.compare(*posts, cost, independent=True)
     cells = [
         np.random.default_rng(i).dirichlet(cm.counts.values.ravel() + 1, N) for i, cm in enumerate((careful, strict))
     ]
@@ -94,7 +94,7 @@ def test_majority_against_our_own_draws():
     cm = counts(tp=30, fn=10, fp=12, tn=148)
     cells = np.random.default_rng(3).dirichlet(cm.counts.values.ravel() + 1, N).reshape(-1, 2, 2)
     d = (cells[:, 0, 0] + cells[:, 1, 1]) - cells[:, 0].sum(-1)
-    found = bp.compare(bp.posterior(cm), "majority", "accuracy", rope=0.02)
+    found = bp.compare(bp.posterior(cm, "flat"), "majority", "accuracy", rope=0.02)
     assert found.prob_greater.item() == pytest.approx((d > 0).mean(), abs=4 * 0.5 / 100)
     assert found.difference.mean().item() == pytest.approx(d.mean(), abs=5 * d.std() / 100)
     np.testing.assert_allclose(
@@ -120,7 +120,7 @@ def test_chance_by_hand(metric, of_chance):
     cells = np.random.default_rng(3).dirichlet(cm.counts.values.ravel() + 1, N).reshape(-1, 2, 2)
     system = bp.metrics.get(metric).evaluate(cells, 1)
     d = system - of_chance(cells[:, 1].sum(-1))
-    found = bp.compare(bp.posterior(cm), "chance", metric)
+    found = bp.compare(bp.posterior(cm, "flat"), "chance", metric)
     assert found.difference.mean().item() == pytest.approx(d.mean(), abs=5 * d.std() / 100)
     assert found.difference.sd().item() == pytest.approx(d.std(), rel=0.04)
 
@@ -196,11 +196,11 @@ def test_the_edges_of_the_rope_belong_to_it(rope, examples):
 def test_ties_among_many_are_shared():
     one = counts(tp=[1] * 4, fn=[0] * 4, fp=[0] * 4, tn=[0] * 4)
     found = bp.compare_predictions(bp.posterior(one), metric="accuracy", n=1, independent=True)
-    # Half of the ties go to either; of four systems each is right or wrong with odds of 3 to 2.
+    # Half of the ties go to either; of four systems each is right or wrong with odds of 2 to 1.
     np.testing.assert_allclose(found.prob_best, 0.25, atol=4 * 0.44 / 100)
     np.testing.assert_allclose(found.ranks.sum("rank"), 1)
     off_diagonal = found.prob_rope.sel(rope="inside").values[~np.eye(4, dtype=bool)]
-    np.testing.assert_allclose(off_diagonal, 0.6**2 + 0.4**2, atol=4 * 0.5 / 100)
+    np.testing.assert_allclose(off_diagonal, (2 / 3) ** 2 + (1 / 3) ** 2, atol=4 * 0.5 / 100)
 
 
 def test_undefined_predictions_are_left_out_and_stated():

@@ -214,8 +214,8 @@ def test_beta_band_is_the_posterior_at_each_threshold():
 def test_area_of_the_beta_band():
     """By hand, a corner at a time."""
     y, score = np.array([0, 1, 0, 1]), np.array([0.1, 0.4, 0.5, 0.9])
-    low = {k: stats.beta(k + 1, 3 - k).ppf(0.025) if k else 0.0 for k in range(3)}
-    high = {k: stats.beta(k + 1, 3 - k).ppf(0.975) if k < 2 else 1.0 for k in range(3)}
+    low = {k: stats.beta(k + 0.5, 2.5 - k).ppf(0.025) if k else 0.0 for k in range(3)}
+    high = {k: stats.beta(k + 0.5, 2.5 - k).ppf(0.975) if k < 2 else 1.0 for k in range(3)}
     # Called positive of the positives, and of the negatives, as the threshold falls.
     called = [(0, 0), (1, 0), (1, 1), (2, 1), (2, 2)]
     worst = [(0, 0), *((high[fp], low[tp]) for tp, fp in called)]

@@ -189,8 +189,8 @@ def test_draws_belong_together_along_alpha():
     curve = epc(DEV, TEST, alphas=ALPHAS, draws=40_000)
     fpr = curve.posterior["fpr"].draws(40_000).transpose("alpha", "draw").values
     counts = curve.cm.counts.sel(actual=0)
-    p = ((counts.sel(predicted=1) + 1) / (counts.sum("predicted") + 2)).values
-    weight = counts.sum("predicted").values[0] + 2
+    p = ((counts.sel(predicted=1) + 0.5) / (counts.sum("predicted") + 1)).values
+    weight = counts.sum("predicted").values[0] + 1
     expected = np.minimum.outer(p, p) * (1 - np.maximum.outer(p, p)) / (weight + 1)
     # The error of a sample covariance of near-normal draws.
     error = np.sqrt((expected**2 + np.outer(np.diag(expected), np.diag(expected))) / 40_000)
@@ -307,7 +307,7 @@ def test_folds_choose_on_all_others():
     np.testing.assert_array_equal(curve.cm.counts, counts)
     drawn = curve.posterior["hter"].draws(1500)
     for alpha in (0.3, 0.5):
-        exact = bp.posterior(curve.cm.sel(alpha=alpha), "flat")["hter"]
+        exact = bp.posterior(curve.cm.sel(alpha=alpha))["hter"]
         assert stats.kstest(exact.cdf(np.sort(drawn.sel(alpha=alpha))), "uniform").pvalue > 1e-3
     assert set(curve.expected_performance().data_vars) == {"E_V1", "E_V2", "G", "interval"}
 

@@ -152,8 +152,8 @@ def test_a_registered_metric_works_wherever_a_name_does(register):
     assert metrics.names()[-1] == "net_benefit"
     assert "Hits less false alarms" in metrics.table()["description"].iloc[-1]
     marginal = bp.posterior(cm, draws=4000)["net_benefit"]
-    # Of a Dirichlet(10, 4, 3, 17): (10 − 3)/34, and a Monte Carlo error of .002.
-    assert marginal.mean().item() == pytest.approx(7 / 34, abs=0.01)
+    # Of a Dirichlet(9.5, 3.5, 2.5, 16.5): (9.5 − 2.5)/32, and a Monte Carlo error of .002.
+    assert marginal.mean().item() == pytest.approx(7 / 32, abs=0.01)
     with pytest.raises(ValueError, match="did you mean 'net_benefit"):
         metrics.get("net_benefits")
 

@@ -14,7 +14,7 @@ Y = np.repeat([1, 0], [40, 30])
 NEW = np.concatenate([[1] * 26, [0] * 2, [1] * 6, [0] * 6, [1] * 3, [0] * 27])
 OLD = np.concatenate([[1] * 28, [0] * 12, [0] * 25, [1] * 5])
 PAIR = bp.PairedConfusionMatrix.from_predictions(Y, NEW, OLD, names=("new", "old"))
-# With half a pseudo-example in each joint cell.
+# Under the flat prior, which is half a pseudo-example in each joint cell.
 A, B = np.array([[9.0]]), np.array([[6.0]])
 FINDS = np.array([6.5, 2.5, 33.0])
 
@@ -34,7 +34,7 @@ def every(n):
 
 @pytest.mark.parametrize("question", ["settle", "meet"])
 def test_paired_sums_are_sums_over_all_outcomes(question):
-    plan = comparison(PAIR, metric="recall", question=question)
+    plan = comparison(PAIR, metric="recall", question=question, prior="flat")
     for n in (0, 1, 10, 30):
         counts = every(n)
         chances = stats.dirichlet_multinomial.pmf(counts, FINDS, n)
@@ -83,7 +83,7 @@ def test_examples_of_many_systems_know_two_of_them():
 @pytest.mark.parametrize("margin", [0.02, -0.05])
 def test_a_margin_by_enumeration(margin):
     n = 13
-    plan = comparison(PAIR, metric="recall", margin=margin, confidence=0.8, assurance=0.5)
+    plan = comparison(PAIR, metric="recall", margin=margin, confidence=0.8, assurance=0.5, prior="flat")
 
     def exceeds(first, second, rest):
         # Of S = θ1 + θ2 ~ Beta(first + second, rest), the first has more than (1 + margin/S)/2.
@@ -103,7 +103,7 @@ def test_a_margin_by_enumeration(margin):
 
 
 def test_independent_systems_by_enumeration():
-    plan = comparison((8, 10), (5, 10), "recall", confidence=0.9, assurance=0.6)
+    plan = comparison((8, 10), (5, 10), "recall", confidence=0.9, assurance=0.6, prior="flat")
     n = 7
     total = 0.0
     for k in range(n + 1):
@@ -119,7 +119,7 @@ def test_independent_systems_by_enumeration():
 @pytest.mark.parametrize(("metric", "margin"), [("recall", 0.05), ("f1", 0.0)])
 def test_independent_systems_by_simulating_the_whole_story(metric, margin):
     a, b = (bp.ConfusionMatrix.from_counts(tp=tp, fn=fn, fp=6, tn=40) for tp, fn in ((40, 4), (30, 12)))
-    plan = comparison(a, b, metric, margin=margin, assurance=0.5, question="meet")
+    plan = comparison(a, b, metric, margin=margin, assurance=0.5, question="meet", prior="flat")
     rng, runs, n = np.random.default_rng(2), 1500, 60
     posteriors = []
     for tp, fn, fp in ((40, 4, 6), (30, 12, 6)):
@@ -131,7 +131,8 @@ def test_independent_systems_by_simulating_the_whole_story(metric, margin):
     found = plan.curve(n)
     assert found.item() == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / runs))
     assert plan.limit == pytest.approx(
-        bp.compare(bp.posterior(a), bp.posterior(b), metric).difference.prob_above(margin).item(), abs=1e-6
+        bp.compare(bp.posterior(a, "flat"), bp.posterior(b, "flat"), metric).difference.prob_above(margin).item(),
+        abs=1e-6,
     )
 
 
@@ -163,7 +164,7 @@ def test_critical_numbers_between_the_knots_are_right(counts):
 
 def test_many_examples_of_two_systems_by_simulation():
     n, runs = 20_000, 20_000
-    plan = comparison((33, 40), (30, 40), "recall", assurance=0.5, confidence=0.9)
+    plan = comparison((33, 40), (30, 40), "recall", assurance=0.5, confidence=0.9, prior="flat")
     rng = np.random.default_rng(6)
     a, b = (rng.binomial(n, rng.beta(good, bad, runs)) for good, bad in ((34, 8), (31, 11)))
     # At such numbers the posterior of the difference is all but normal.

@@ -32,8 +32,8 @@ def test_each_step_is_the_posterior_of_the_sum_so_far():
 def test_figures_by_hand():
     data = bp.monitor(NEW, 0.4, "recall").dataset
     fn, tp = TABLE[:, 1, 1].cumsum(0).T
-    np.testing.assert_allclose(data["prob_met"], stats.beta(tp + 1, fn + 1).sf(0.4), rtol=1e-12)
-    np.testing.assert_allclose(data["mean"], (tp + 1) / (tp + fn + 2), rtol=1e-12)
+    np.testing.assert_allclose(data["prob_met"], stats.beta(tp + 0.5, fn + 0.5).sf(0.4), rtol=1e-12)
+    np.testing.assert_allclose(data["mean"], (tp + 0.5) / (tp + fn + 1), rtol=1e-12)
     # Less is better: the requirement is met below the bound.
     missed = bp.monitor(NEW, 0.6, "fnr").dataset
     np.testing.assert_allclose(missed["prob_met"], data["prob_met"], rtol=1e-12)
@@ -74,9 +74,8 @@ def test_what_stopping_early_does():
     # And what was simulated is what the function computes.
     one = rng.binomial(10, 0.7, 20)
     batches = xr.DataArray(one, {"step": np.arange(20)}, "step")
-    data = bp.monitor(
-        bp.ConfusionMatrix.from_counts(tp=batches, fn=10 - batches, fp=0, tn=0), 0.7, prior="flat"
-    ).dataset
+    counts = bp.ConfusionMatrix.from_counts(tp=batches, fn=10 - batches, fp=0, tn=0)
+    data = bp.monitor(counts, 0.7, prior="flat").dataset
     found = one.cumsum()
     np.testing.assert_allclose(data["prob_met"], special.betaincc(1 + found, 1 + data["examples"] - found, 0.7))
 

@@ -13,7 +13,7 @@ from bayesperf.plan.sample_sizes import UnreachableError, sample_size
 
 mpl.use("Agg")
 
-GUIDE = {"requirement": 0.7, "metric": "recall", "evidence": (4, 5)}
+GUIDE = {"requirement": 0.7, "metric": "recall", "evidence": (4, 5), "prior": "flat"}
 CM = bp.ConfusionMatrix.from_counts(tp=40, fn=5, fp=6, tn=60)
 
 
@@ -25,7 +25,7 @@ def enumerated(n, a, b, x, confidence, both):
     return stats.betabinom(n, a, b).pmf(k)[met].sum()
 
 
-# ── The guide's story: 4 of 5 positives found, recall must be 0.7 ──
+# ── The guide's story: 4 of 5 positives found, recall must be 0.7, the prior is flat ──
 
 
 def test_no_number_of_positives_is_sure_to_show_it():
@@ -94,7 +94,7 @@ def test_many_trials_by_another_way():
 
 
 def test_a_plan_for_many_trials_holds_from_there_on():
-    plan = sample_size(0.7, evidence=(4, 5), assurance=0.57)
+    plan = sample_size(0.7, evidence=(4, 5), assurance=0.57, prior="flat")
     curve = plan.curve(np.arange(2 * plan.n))
     assert plan.n > 20_000
     assert curve[plan.n :].min() >= 0.57 > curve[plan.n - 1]
@@ -112,7 +112,7 @@ def simulated(weights, metric, bound, n, trials, confidence=0.95, runs=4000):
     new[:, trials] = rng.multinomial(n, shares)
     tp, fn, fp, tn = (np.asarray(weights) - 1 + new).astype(int).T
     # A coordinate keeps the runs apart.
-    marginal = bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=fn, fp=fp, tn=tn))[metric]
+    marginal = bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=fn, fp=fp, tn=tn), "flat")[metric]
     better = bp.metrics.get(metric).greater_is_better
     return ((marginal.prob_above if better else marginal.prob_below)(bound).values >= confidence).mean()
 
@@ -135,7 +135,7 @@ CASES = {
 @pytest.mark.parametrize("metric", CASES)
 def test_every_share_as_it_would_go(metric):
     bound, trials, counts = CASES[metric]
-    plan = sample_size(bound, metric=metric, evidence=CM, assurance=0.6)
+    plan = sample_size(bound, metric=metric, evidence=CM, assurance=0.6, prior="flat")
     assert plan.counts == counts
     for n in (20, plan.n):
         expected = simulated(WEIGHTS, metric, bound, n, trials)
@@ -155,12 +155,12 @@ def test_evidence_of_any_kind_says_the_same():
     rows = bp.ConfusionMatrix.from_counts(tp=40, fn=5, fp=0, tn=0)
     of_recall = {sample_size(0.8, evidence=e).n for e in (CM, bp.posterior(CM), (40, 45), rows)}
     assert len(of_recall) == 1
-    # The prior of a matrix is two pseudo-examples on each side of accuracy, of a rate it is what it says.
-    flat, rate = (sample_size(0.6, metric="accuracy", evidence=(30, 40), prior=p) for p in (None, bp.prior.rate(1, 1)))
-    assert flat.limit == pytest.approx(stats.beta(32, 12).sf(0.6), abs=1e-12)
-    assert rate.limit == pytest.approx(stats.beta(31, 11).sf(0.6), abs=1e-12)
+    # The prior of a matrix is one pseudo-example on each side of accuracy, of a rate it is what it says.
+    cells, rate = (sample_size(0.6, metric="accuracy", evidence=(30, 40), prior=p) for p in (None, bp.prior.rate(2, 2)))
+    assert cells.limit == pytest.approx(stats.beta(31, 11).sf(0.6), abs=1e-12)
+    assert rate.limit == pytest.approx(stats.beta(32, 12).sf(0.6), abs=1e-12)
     prior_alone = sample_size(0.2, question="settle")
-    assert prior_alone.curve(50).item() == pytest.approx(enumerated(50, 1, 1, 0.2, 0.95, True), abs=1e-12)
+    assert prior_alone.curve(50).item() == pytest.approx(enumerated(50, 0.5, 0.5, 0.2, 0.95, True), abs=1e-12)
     assert prior_alone.basis.startswith("no examples yet")
 
 
@@ -170,7 +170,7 @@ def test_classes_of_many():
     assert plan.limit == pytest.approx(stats.beta(120 + 3 / 9, 12 + 6 / 9).sf(0.85), abs=1e-12)
     assert (plan.counts, plan.share) == ("examples", 1)
     one = cm.one_vs_rest().sel(label=2)
-    assert sample_size(0.8, evidence=one).limit == pytest.approx(stats.beta(51, 5).sf(0.8), abs=1e-12)
+    assert sample_size(0.8, evidence=one).limit == pytest.approx(stats.beta(50.5, 4.5).sf(0.8), abs=1e-12)
     # 1 − (1 − A)/2 is below 0.05 less than 1 where the errors are below 0.1.
     errors = sample_size(0.05, metric="fpr_micro", evidence=cm, assurance=0.4)
     assert errors.limit == pytest.approx(stats.beta(12 + 6 / 9, 120 + 3 / 9).cdf(0.1), abs=1e-12)
@@ -180,7 +180,7 @@ def test_what_is_shown_already_needs_nothing():
     plan = sample_size(0.5, evidence=(990, 1000))
     assert (plan.n, plan.reached) == (0, 1)
     # Shown, but barely: a few more positives may put it in doubt again.
-    barely = sample_size(0.7, evidence=(41, 50), assurance=0.7)
+    barely = sample_size(0.7, evidence=(41, 50), assurance=0.7, prior="flat")
     assert barely.curve(0).item() == 1
     assert barely.curve(1).item() < 1
 
@@ -220,7 +220,7 @@ def test_a_few_examples_are_enumerated(metric):
 
             left = integrate.quad(lambda r, a=tp, b=fn, f=above: stats.beta.pdf(r, a, b) * f(r), 0, 1)[0]
             total += (left >= 0.9) * stats.dirichlet_multinomial.pmf(counts, weights, n)
-    plan = sample_size(bound, 0.9, 0.5, metric, evidence=small, simulations=100)
+    plan = sample_size(bound, 0.9, 0.5, metric, "flat", evidence=small, simulations=100)
     assert plan.curve(n).item() == pytest.approx(total, abs=1e-9)
     assert plan.curve(n)["mcse"] == 0
 
@@ -233,7 +233,7 @@ def test_more_examples_are_simulated(metric, bound):
         return (tp * tn - fp * fn) / np.sqrt((tp + fn) * (tp + fp) * (tn + fn) * (tn + fp))
 
     runs, n = 600, 80
-    plan = sample_size(bound, 0.9, 0.5, metric, evidence=CM, simulations=400, random_seed=3)
+    plan = sample_size(bound, 0.9, 0.5, metric, "flat", evidence=CM, simulations=400, random_seed=3)
     rng = np.random.default_rng(5)
     shown = []
     for theta in rng.dirichlet(WEIGHTS, runs):
@@ -264,10 +264,10 @@ def test_the_figure_shows_the_curve_its_target_and_its_answer():
     assert limit.get_ydata()[0] == pytest.approx(plan.limit)
     assert (answer.get_xdata()[0], answer.get_ydata()[0]) == (plan.n, plan.reached)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("new positives", "assurance")
-    title = "Probability of showing P(recall > 0.7) ≥ 0.95\nfrom 40 of 50; prior: flat Dirichlet"
+    title = "Probability of showing P(recall > 0.7) ≥ 0.95\nfrom 40 of 50; prior: jeffreys Dirichlet"
     assert figure.get_suptitle().startswith(title)
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert texts == ["wanted: 0.8", "limit: 0.933", "from 208 positives on (0.814)"]
+    assert texts == ["wanted: 0.8", "limit: 0.943", "from 138 positives on (0.817)"]
 
 
 def test_a_simulated_curve_has_a_band_and_a_width_is_called_one():
@@ -326,7 +326,7 @@ BAD = {
 @pytest.mark.parametrize(("change", "words"), BAD.values(), ids=BAD)
 def test_bad_input_is_refused_in_words(change, words):
     with pytest.raises((ValueError, TypeError), match=words):
-        sample_size(**{**GUIDE, **change})
+        sample_size(**{**GUIDE, "prior": None, **change})
 
 
 @pytest.mark.parametrize("n", [-1, 2.5, np.nan])
@@ -350,7 +350,7 @@ def test_unreachable_requirements_may_be_settled_already_or_not_within_a_million
         sample_size(0.9, evidence=(10, 1000))
     assert caught.value.settles.n == 0
     with pytest.raises(UnreachableError, match="takes more than a million positives to settle it") as caught:
-        sample_size(0.7, evidence=(4, 5), assurance=0.9995)
+        sample_size(0.7, evidence=(4, 5), assurance=0.9995, prior="flat")
     assert caught.value.settles is None
 
 

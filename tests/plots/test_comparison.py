@@ -80,7 +80,7 @@ def test_the_areas_are_coloured_as_what_is_written_of_them():
 
 
 def test_without_a_rope_there_are_two_sides():
-    found = bp.compare(TWO.draws(4000).pipe(_posterior, 0), TWO.draws(4000).pipe(_posterior, 1), "mcc")
+    found = bp.compare(TWO.draws(4001).pipe(_posterior, 0), TWO.draws(4001).pipe(_posterior, 1), "mcc")
     (axes,) = found.plot().axes
     greater = found.prob_greater.item()
     assert texts(axes) == [f"P(a < b) = {1 - greater:.3f}", "", f"P(a > b) = {greater:.3f}"]

@@ -587,8 +587,12 @@ def test_folds_of_a_shipped_data_set_are_not_warned_of():
 
 def test_summary_tells_the_three_answers_apart():
     table = POOLED.summary(["recall", "f1"], ci_prob=0.9, ci_kind="eti")
-    assert table.columns.tolist() == ["answer", "metric", "fold", "mean", "sd", "median", "ci_lower", "ci_upper",
-                                      "method", "mcse"]  # fmt: skip
+    assert table.columns.tolist() == ["answer", "metric", "fold", "observed", "mean", "sd", "median", "ci_lower",
+                                      "ci_upper", "method", "mcse"]  # fmt: skip
+    cm = POOLED.cm
+    scores = [bp.score(counts, name) for counts in (cm.sum("fold"), cm) for name in ("recall", "f1")]
+    observed = [*map(float, scores[:2]), np.nan, np.nan, *scores[2].values, *scores[3].values]
+    np.testing.assert_allclose(table["observed"], observed, rtol=1e-14)
     assert table["answer"].tolist() == ["mean"] * 2 + ["new group"] * 2 + ["group"] * 10
     assert table["fold"].tolist() == [""] * 4 + [0, 1, 2, 3, 4] * 2
     row = table[(table["answer"] == "group") & (table["metric"] == "f1") & (table["fold"] == 3)]
@@ -629,7 +633,9 @@ def test_posteriors_predict_and_change_prevalence(tmp_path):
     assert moved["precision"].mean() < POOLED.mean["precision"].mean()
     np.testing.assert_allclose(moved["recall"].mean(), POOLED.mean["recall"].mean(), rtol=1e-12)
     with pytest.raises(ValueError, match="n: name the size of the new test set"):
-        POOLED.mean.predict()
+        POOLED.new_group.predict()
+    shares = POOLED.mean.predict(draws=10).cells * POOLED.cm.total.sum().item()
+    np.testing.assert_allclose(shares, shares.round(), atol=1e-9)
     assert POOLED.groups.predict()["recall"].mean().dims == ("fold",)
     again = bp.Posterior.from_datatree(POOLED.groups.to_datatree(["f1"]))
     np.testing.assert_allclose(again["f1"].mean(), POOLED.groups["f1"].mean())

@@ -51,9 +51,9 @@ def test_one_matrix_gives_numbers():
     recall = bp.posterior(FOLDS.isel(model=0, fold=0))["recall"]
     assert recall.mean().shape == ()
     assert recall.dims == ()
-    assert recall.cdf(0.7).item() == pytest.approx(stats.beta(9, 3).cdf(0.7))
-    assert recall.pdf(0.7).item() == pytest.approx(stats.beta(9, 3).pdf(0.7))
-    assert recall.sd().item() == pytest.approx(stats.beta(9, 3).std())
+    assert recall.cdf(0.7).item() == pytest.approx(stats.beta(8.5, 2.5).cdf(0.7))
+    assert recall.pdf(0.7).item() == pytest.approx(stats.beta(8.5, 2.5).pdf(0.7))
+    assert recall.sd().item() == pytest.approx(stats.beta(8.5, 2.5).std())
     assert repr(recall) == "<bayesperf.Marginal: recall (exact)>"
 
 

@@ -45,8 +45,9 @@ def test_three_classes_against_independent_draws(prior, alpha):
     assert post["f1_per_class"].method == "exact"
 
 
-def test_default_prior_is_flat_for_two_classes_and_perks_for_more():
-    assert bp.posterior(BINARY)["recall"].mean().item() == 66 / 82
+def test_default_prior_is_jeffreys_for_two_classes_and_perks_for_more():
+    assert bp.posterior(BINARY)["recall"].mean().item() == 65.5 / 81
+    assert bp.posterior(BINARY)["accuracy"].mean().item() == 96 / 147
     assert bp.posterior(THREE)["accuracy"].mean().item() == pytest.approx((27 + 1 / 3) / 34)
 
 
@@ -61,13 +62,15 @@ def test_summary_is_tidy_and_says_what_it_shows():
     table = bp.posterior(grid(tp=[8, 9], fn=[2, 1], fp=[1, 3], tn=[9, 7])).summary(
         ["recall", "tpr", "mcc"], ci_prob=0.9, ci_kind="eti"
     )
-    assert list(table) == ["metric", "model", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse"]
+    figures = ["observed", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse"]
+    assert list(table) == ["metric", "model", *figures]
+    assert table["observed"][:2].tolist() == [0.8, 0.9]
     assert table["metric"].tolist() == ["recall"] * 4 + ["matthews_corrcoef"] * 2
     assert table["model"].tolist() == ["A", "B"] * 3
     assert (table["mcse"] > 0).tolist() == [False] * 4 + [True] * 2
     assert table.attrs["ci_prob"] == 0.9
-    assert table["ci_lower"][0] == pytest.approx(stats.beta(9, 3).ppf(0.05))
-    assert "with its 90 % equal-tailed interval. Prior: flat Dirichlet (1 in each of 4 cells" in repr(table)
+    assert table["ci_lower"][0] == pytest.approx(stats.beta(8.5, 2.5).ppf(0.05))
+    assert "with its 90 % equal-tailed interval. Prior: jeffreys Dirichlet (0.5 in each of 4 cells" in repr(table)
     assert "equal-tailed interval" in table._repr_html_()
 
 
@@ -78,9 +81,56 @@ def test_summary_of_classes_keeps_their_labels():
     assert table["label"].tolist() == [0, 1, 2, ""]
 
 
+@pytest.mark.parametrize("name", metrics.names())
+def test_the_observed_score_is_the_score_of_the_counts(name):
+    needs = metrics.get(name).needs
+    cm = grid(tp=[4, 9], fn=[1, 1], fp=[0, 3], tn=[5, 7]) if needs == "binary" else THREE
+    post = bp.posterior(cm)
+    expected = bp.score(cm, name)
+    xr.testing.assert_identical(post.observed_score(name), expected)
+    np.testing.assert_array_equal(post.summary(name)["observed"], expected.values.ravel())
+    drawn = bp.Posterior.from_datatree(post.to_datatree(draws=5, chains=1))
+    np.testing.assert_array_equal(drawn.observed_score(name), expected)
+
+
+def test_observed_scores_of_nothing_are_empty():
+    one_class = bp.posterior(bp.ConfusionMatrix.from_counts(tp=0, fn=0, fp=1, tn=4)).summary(["recall", "specificity"])
+    np.testing.assert_array_equal(one_class["observed"], [np.nan, 0.8])
+    assert one_class._repr_html_().count("NaN") == repr(one_class).count("NaN") == 0
+    predicted = bp.posterior(THREE).predict(draws=10).summary(["accuracy", "recall_per_class"])
+    assert predicted["observed"].isna().all()
+    assert predicted["label"].tolist() == ["", "a", "b", "c"]
+
+
+@pytest.mark.parametrize("p", [0.1, (2, 18)])
+@pytest.mark.parametrize("design", ["joint", "by_actual"])
+def test_at_prevalence_reweights_the_observed_score_as_examples_would(p, design):
+    """In BINARY 80 are positive and 65 negative; as many copies of each row make a tenth of them positive."""
+    copies = bp.ConfusionMatrix.from_counts(tp=65 * 13, fn=15 * 13, fp=35 * 144, tn=30 * 144)
+    post = bp.posterior(BINARY, design=design).at_prevalence(p)
+    drawn = bp.posterior(BINARY).to_datatree(draws=5, chains=2)
+    for each in (
+        post,
+        bp.Posterior.from_datatree(drawn).at_prevalence(p),
+        bp.Posterior.from_datatree(post.to_datatree()),
+    ):
+        for name in ["precision", "f1", "mcc", "accuracy", "prevalence", "recall"]:
+            assert each.observed_score(name).item() == pytest.approx(bp.score(copies, name).item(), rel=1e-12)
+    unseen = bp.posterior(bp.ConfusionMatrix.from_counts(tp=0, fn=0, fp=1, tn=4)).at_prevalence(p)
+    np.testing.assert_array_equal(
+        unseen.summary(["specificity", "precision", "recall"])["observed"], [0.8, np.nan, np.nan]
+    )
+
+
+def test_an_update_updates_the_observed_score():
+    before = bp.ConfusionMatrix.from_counts(tp=3, fn=1, fp=0, tn=0)
+    after = bp.posterior(before).update(bp.ConfusionMatrix.from_counts(tp=1, fn=0, fp=2, tn=3))
+    assert after.summary(["recall", "precision"])["observed"].tolist() == [4 / 5, 4 / 6]
+
+
 def test_joint_requirements_follow_each_metrics_direction():
     n = 1_000_000
-    draws = dirichlet_draws(BINARY, 1, n)
+    draws = dirichlet_draws(BINARY, 0.5, n)
     recall, fpr = metrics.get("recall").evaluate(draws, 1), metrics.get("fpr").evaluate(draws, 1)
     expected = ((recall >= 0.78) & (fpr <= 0.55)).mean()
     found = bp.posterior(BINARY).prob_joint({"recall": 0.78, "fpr": 0.55})
@@ -144,8 +194,8 @@ def test_metrics_asked_for_twice_and_two_costs_are_told_apart():
     table = post.summary(["mcc", "phi", lenient, strict])
     assert table["metric"].tolist() == ["matthews_corrcoef", "matthews_corrcoef", "lenient", "cost"]
     assert table["mean"][0] == table["mean"][1] == post["mcc"].mean().item()
-    assert table["mean"][2] == pytest.approx(52 / 149, abs=5 * table["mcse"][2])
-    assert table["mean"][3] == pytest.approx((36 + 5 * 16) / 149, abs=5 * table["mcse"][3])
+    assert table["mean"][2] == pytest.approx(51 / 147, abs=5 * table["mcse"][2])
+    assert table["mean"][3] == pytest.approx((35.5 + 5 * 15.5) / 147, abs=5 * table["mcse"][3])
     same_name = metrics.cost([[0, 1], [1, 0]])
     assert post.summary([same_name, strict])["mean"].nunique() == 2
     with pytest.raises(ValueError, match="two have the same name"):
@@ -168,7 +218,7 @@ AWKWARD = {
 def test_awkward_counts_are_answered_with_a_proper_prior(cells, prior):
     names = [name for name in metrics.names() if metrics.get(name).needs != "ordered"]
     table = bp.posterior(bp.ConfusionMatrix.from_counts(**cells), prior).summary([*names, "f2"])
-    assert not table.isna().any().any()
+    assert not table.drop(columns="observed").isna().any().any()
     assert np.isfinite(table[["median", "ci_lower", "ci_upper"]].to_numpy()).all()
     ratios = table["metric"].isin(["positive_likelihood_ratio", "negative_likelihood_ratio", "diagnostic_odds_ratio"])
     assert np.isfinite(table.loc[~ratios, ["mean", "sd"]].to_numpy()).all()
@@ -180,7 +230,7 @@ def test_awkward_counts_are_answered_with_a_proper_prior(cells, prior):
 def test_a_class_never_seen_among_many_is_answered(classes):
     counts = np.diag(np.arange(classes)) * 3
     table = bp.posterior(bp.ConfusionMatrix.from_table(counts)).summary()
-    assert not table.isna().any().any()
+    assert not table.drop(columns="observed").isna().any().any()
 
 
 def test_draws_of_tiny_cells_are_normal_numbers_and_as_small_as_they_should_be():
@@ -226,14 +276,14 @@ def test_by_actual_knows_the_rates_but_not_what_depends_on_prevalence():
 def test_at_prevalence_reweights_the_rows():
     n = 300_000
     rng = np.random.default_rng(4)
-    recall, specificity = rng.beta(66, 16, n), rng.beta(31, 36, n)
+    recall, specificity = rng.beta(65.5, 15.5, n), rng.beta(30.5, 35.5, n)
     for design in ("joint", "by_actual"):
         post = bp.posterior(BINARY, design=design, draws=100_000).at_prevalence(0.1)
         precision = 0.1 * recall / (0.1 * recall + 0.9 * (1 - specificity))
         error = 5 * precision.std() * (1 / np.sqrt(n) + 1 / np.sqrt(100_000))
         assert post["precision"].mean().item() == pytest.approx(precision.mean(), abs=error)
         assert post["recall"].method == "exact"
-        assert post["recall"].mean().item() == 66 / 82
+        assert post["recall"].mean().item() == 65.5 / 81
         np.testing.assert_allclose(post.draws(5).sum("predicted").sel(actual=1), 0.1)
 
 
@@ -281,7 +331,7 @@ def test_prediction_is_the_beta_binomial():
     predicted = bp.posterior(small).predict(n=12, draws=200_000)
     counts = np.round(12 * predicted["accuracy"].draws(200_000).values).astype(int)
     observed = np.bincount(counts, minlength=13) / len(counts)
-    expected = stats.betabinom(12, 17, 7).pmf(np.arange(13))
+    expected = stats.betabinom(12, 16, 6).pmf(np.arange(13))
     error = np.sqrt(expected * (1 - expected) / len(counts))
     assert np.all(np.abs(observed - expected) < 5 * error + 1e-12)
     assert predicted.estimand == "Prediction of the metric in a new test set of 12 examples"
@@ -290,12 +340,12 @@ def test_prediction_is_the_beta_binomial():
 def test_prediction_counts_the_undefined():
     rare = bp.ConfusionMatrix.from_counts(tp=2, fn=1, fp=3, tn=40)
     predicted = bp.posterior(rare).predict(n=20, draws=50_000)
-    expected = stats.betabinom(20, 5, 45).pmf(0)
+    expected = stats.betabinom(20, 4, 44).pmf(0)
     share = predicted["recall"].undefined().item()
     assert share == pytest.approx(expected, abs=5 * np.sqrt(expected / 50_000))
     table = predicted.summary(["recall", "accuracy"])
     assert table["undefined"].tolist() == [share, 0]
-    assert not table.isna().any().any()
+    assert not table.drop(columns="observed").isna().any().any()
     with pytest.raises(ValueError, match="prediction already"):
         predicted.predict()
 
@@ -331,7 +381,7 @@ def test_trees_go_to_arviz_and_back(tmp_path):
     assert tree["posterior"]["cells"].dims == ("chain", "draw", "model", "actual", "predicted")
     np.testing.assert_array_equal(tree["observed_data"]["counts"], cm.counts)
     summary = az.summary(tree, var_names=["recall", "matthews_corrcoef"])
-    assert summary.loc["recall[A]", "mean"] == pytest.approx(66 / 82, abs=0.01)
+    assert summary.loc["recall[A]", "mean"] == pytest.approx(65.5 / 81, abs=0.01)
     az.plot_forest(tree, var_names=["recall"])
     az.plot_dist(tree, var_names=["matthews_corrcoef"])
     tree.to_netcdf(tmp_path / "posterior.nc", engine="h5netcdf")
@@ -339,7 +389,7 @@ def test_trees_go_to_arviz_and_back(tmp_path):
         back = bp.Posterior.from_datatree(saved.load())
     recall = back["recall"]
     assert recall.method == "draws"
-    np.testing.assert_allclose(recall.mean(), [66 / 82, 51 / 82], atol=5 * float(recall.mcse().max()))
+    np.testing.assert_allclose(recall.mean(), [65.5 / 81, 50.5 / 81], atol=5 * float(recall.mcse().max()))
     np.testing.assert_allclose(recall.hdi(), post["recall"].hdi(), atol=0.02)
     assert back.pos_label == 1
     assert back.prior_text == post.prior_text
@@ -491,7 +541,7 @@ def test_a_constant_is_drawn_and_described():
 def test_matrices_and_labels_may_be_named():
     by_name = bp.posterior(cm=BINARY, prior="jeffreys")["recall"].mean()
     assert by_name == bp.posterior(BINARY, "jeffreys")["recall"].mean()
-    assert bp.posterior(y_true=[0, 1], y_pred=[0, 1])["accuracy"].mean().item() == pytest.approx(4 / 6)
+    assert bp.posterior(y_true=[0, 1], y_pred=[0, 1])["accuracy"].mean().item() == pytest.approx(3 / 4)
 
 
 def test_after_a_matrix_come_prior_design_and_seed():

@@ -85,7 +85,8 @@ def sensitivity(posterior, draws):
 def informed():
     """Recall believed to be high, and seen to be low."""
     cm = bp.ConfusionMatrix.from_counts(tp=3, fn=9, fp=5, tn=45)
-    return bp.fit(cm, "rates", {"recall": pm.Beta.dist(9, 1)}, method="exact", draws=2500, random_seed=1)
+    priors = {"recall": pm.Beta.dist(9, 1), "specificity": pm.Beta.dist(1, 1)}
+    return bp.fit(cm, "rates", priors, method="exact", draws=2500, random_seed=1)
 
 
 def test_power_scaling_against_integrals(informed):
@@ -114,7 +115,7 @@ def test_metrics_of_a_fit_are_those_of_a_summary_unless_said(informed):
 
 
 def test_a_flat_prior_to_any_power_is_flat():
-    tree = bp.fit(SMALL, method="exact", draws=500, random_seed=1)
+    tree = bp.fit(SMALL, priors={"shares": pm.Dirichlet.dist(np.ones(4))}, method="exact", draws=500, random_seed=1)
     with pytest.raises(ValueError, match="prior") as raised:
         bp.prior_sensitivity(tree, ["recall"])
     assert str(raised.value) == (

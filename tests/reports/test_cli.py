@@ -56,8 +56,10 @@ def test_summary_prints_a_table(folder):
         "logistic_regression",
         "95 % HDI",
         "highest-density interval",
-        "flat Dirichlet",
+        "jeffreys Dirichlet",
         "Monte Carlo",
+        "observed ┃ mean ┃",
+        f"│ naive_bayes │ {bp.score(cancer(), 'accuracy').sel(model='naive_bayes').item():.3f} │",
     ):
         assert words in " ".join(done.stdout.split())
 
@@ -75,6 +77,7 @@ def test_json_holds_the_librarys_figures(folder, name):
     pooled = rows[(rows["fold"] == "pooled") & (rows["metric"] == "recall")].set_index("model")
     for model in cm.counts["model"].values:
         assert pooled.loc[model, "mean"] == pytest.approx(post["recall"].mean().sel(model=model).item())
+        assert pooled.loc[model, "observed"] == pytest.approx(bp.score(cm, "recall").sel(model=model).item())
         assert pooled.loc[model, "ci_lower"] == pytest.approx(post["recall"].hdi(0.9).sel(model=model)[0].item())
     assert set(rows["metric"]) == {"recall", "f2", "fpr"}
     assert set(rows["fold"]) == {"pooled", *range(10)}
@@ -87,6 +90,14 @@ def test_infinite_figures_are_valid_json(tmp_path, call):
     (tmp_path / "p.csv").write_text("actual,predicted\n1,1\n0,0\n")
     done = call("summary", "p.csv", "--metrics", "lr+", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["summary"][0]["mean"] == "inf"
+
+
+def test_undefined_observed_scores_are_empty_in_tables_and_null_in_json(tmp_path, call):
+    (tmp_path / "p.csv").write_text("actual,predicted\n0,0\n0,0\n0,1\n")
+    done = call("summary", "p.csv", "--metrics", "recall,specificity", "--json", cwd=tmp_path)
+    assert [row["observed"] for row in json.loads(done.stdout)["summary"]] == [None, pytest.approx(2 / 3)]
+    text = " ".join(call("summary", "p.csv", "--metrics", "recall", cwd=tmp_path).stdout.split())
+    assert "│ recall │ │ 0.5" in text
 
 
 def test_many_classes_and_several_files(folder, call):
@@ -346,7 +357,8 @@ def test_compare_prints_a_row_a_pair_and_how_each_system_stands(folder):
     found = bp.compare(bp.posterior(cancer()), metric="f1", rope=0.01, independent=True)
     pair = {"model": "decision_tree", "model_other": "naive_bayes"}
     shares = [found.prob_greater.sel(pair), *found.prob_rope.sel(pair).values]
-    row = f"│ decision_tree │ −0.015 │ {' │ '.join(f'{share:.3f}' for share in shares)} │"
+    mean = found.difference.mean().sel(pair="decision_tree − naive_bayes").item()
+    row = f"│ decision_tree │ −{-mean:.3f} │ {' │ '.join(f'{share:.3f}' for share in shares)} │"
     low, high = found.difference.hdi().sel(pair="decision_tree − naive_bayes").values
     best = found.prob_best.sel(model="naive_bayes").item()
     by_precision = bp.compare(bp.posterior(cancer()), metric="precision", independent=True)
@@ -358,7 +370,7 @@ def test_compare_prints_a_row_a_pair_and_how_each_system_stands(folder):
         f"│ │ naive_bayes │ {best:.3f} │ 1.000 │ 1.000 │",
         # Precision of the rule that calls nothing malignant is 0/0.
         f"│ precision │ decision_tree │ {precise:.3f} │ 1.000 │ — │",
-        "(region of practical equivalence ±0.01), with its 95 % highest-density interval. Prior: flat Dirichlet",
+        "(region of practical equivalence ±0.01), with its 95 % highest-density interval. Prior: jeffreys Dirichlet",
         "Independent: the systems are taken as judged on different examples.",
         "name the column that identifies the examples, as --id example.",
         BEST_OF_MANY,

@@ -23,7 +23,7 @@ def call(monkeypatch, capsys):
     return run
 
 
-GUIDE = ["--metric", "recall", "--require", "recall>=0.7", "--evidence", "4/5"]
+GUIDE = ["--metric", "recall", "--require", "recall>=0.7", "--evidence", "4/5", "--prior", "flat"]
 
 
 def test_one_command_answers_the_guides_story():

@@ -73,14 +73,15 @@ def test_it_shows_the_librarys_figures(cancer, page):
     for metric in ("recall", "f1", "balanced_accuracy"):
         marginal = post[metric]
         low, high = marginal.hdi().sel(model="naive_bayes").values
-        assert f"{marginal.mean().sel(model='naive_bayes').item():.3f}" in text
-        assert f"{low:.3f} – {high:.3f}" in text
+        observed, mean = post.observed_score(metric).sel(model="naive_bayes").item(), marginal.mean()
+        figures = f"naive_bayes {observed:.3f} {mean.sel(model='naive_bayes').item():.3f} {low:.3f} – {high:.3f}"
+        assert figures in text
     assert f"{post['recall'].prob_above(0.9).sel(model='naive_bayes').item():.3f}" in text
     for words in (
         "1,707 predictions",
         "positive: malignant",
         "95 % highest-density",
-        "flat Dirichlet (1 in each of 4 cells, total weight 4)",
+        "jeffreys Dirichlet (0.5 in each of 4 cells, total weight 2)",
         "10 folds",
         "bayesperf report 'predictions of mine.csv'",
         "Monte Carlo, standard error",

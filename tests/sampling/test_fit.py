@@ -57,14 +57,15 @@ def test_the_comparison_sees_a_small_difference():
 @pytest.mark.parametrize(
     ("data", "model", "options", "reference", "metrics"),
     [
-        (BINARY, "multinomial", {}, {"prior": "flat"}, ["accuracy", "precision", "recall", "f1"]),
-        (SYSTEMS, "multinomial", {}, {"prior": "flat"}, ["accuracy", "precision", "recall", "specificity"]),
+        (BINARY, "multinomial", {}, {}, ["accuracy", "precision", "recall", "f1"]),
+        (SYSTEMS, "multinomial", {}, {}, ["accuracy", "precision", "recall", "specificity"]),
         (THREE, "multinomial", {}, {"prior": "perks"}, ["accuracy", "recall_per_class", "f1_per_class"]),
-        (SYSTEMS, "rates", {}, {"prior": "flat"}, ["accuracy", "precision", "recall", "specificity", "prevalence"]),
+        (SYSTEMS, "rates", {}, {}, ["accuracy", "precision", "recall", "specificity", "prevalence"]),
         (SYSTEMS, "rates", {"design": "by_actual"}, {"design": "by_actual"}, ["recall", "balanced_accuracy"]),
     ],
 )
 def test_exact_draws_are_of_the_closed_form(data, model, options, reference, metrics, alone):
+    """Each by its default prior, unless one is named: that of a fit is that of `bayesperf.posterior`."""
     tree = exact(data, model, options=options, metrics=metrics)
     post = bp.posterior(data, **reference)
     for name in metrics:
@@ -104,14 +105,14 @@ def test_exact_draws_of_a_chain(priors, a, b, alone):
 
 def test_exact_draws_of_two_systems_on_the_same_examples(alone):
     tree = exact(PAIRED, "paired", draws=4000)
-    post = bp.posterior(PAIRED.margins(), "flat")
+    post = bp.posterior(PAIRED.margins())
     assert tree["posterior"]["model"].values.tolist() == ["new", "old"]
     for name in ("accuracy", "recall", "precision"):
         agrees(tree["posterior"][name], of_marginal(post[name]))
     # Whether one is more accurate depends on the discordant cells only.
     counts = PAIRED.counts.values
-    new_only = sum(counts[i, i, 1 - i] for i in (0, 1)) + 1
-    old_only = sum(counts[i, 1 - i, i] for i in (0, 1)) + 1
+    new_only = sum(counts[i, i, 1 - i] for i in (0, 1)) + 0.5
+    old_only = sum(counts[i, 1 - i, i] for i in (0, 1)) + 0.5
     accuracy = tree["posterior"]["accuracy"]
     greater = accuracy.sel(model="new") > accuracy.sel(model="old")
     expected = stats.beta(new_only, old_only).sf(0.5)
@@ -125,7 +126,7 @@ def test_exact_draws_under_priors_of_ones_own(alone):
     agrees(tree["posterior"]["recall"], of_scipy(stats.beta([29, 9], [5, 5]), "model"))
     agrees(tree["posterior"]["specificity"], of_scipy(stats.beta([60, 35], [6, 4]), "model"))
     assert json.loads(tree["posterior"].attrs["priors"]) == {
-        "prevalence": "Beta(2, 2)", "recall": "Beta(9 2, 1 5)", "specificity": "Beta(30, 3)",
+        "prevalence": "Beta(1, 1)", "recall": "Beta(9 2, 1 5)", "specificity": "Beta(30, 3)",
     }  # fmt: skip
     alpha = np.array([[1, 2], [3, 4]])
     shares = exact(BINARY, "multinomial", {"shares": pm.Dirichlet.dist(alpha.ravel())})["posterior"]
@@ -267,13 +268,17 @@ def test_the_dim_of_groups_need_not_be_the_last(sampler):
 def test_predictions_are_of_the_posterior():
     tree = exact(BINARY, "rates", draws=1500)
     drawn = tree["posterior_predictive"]
-    for name, n, a, b in (("positives", 100, 52, 52), ("true_positives", 50, 41, 11), ("true_negatives", 50, 46, 6)):
+    for name, n, a, b in (
+        ("positives", 100, 51, 51),
+        ("true_positives", 50, 40.5, 10.5),
+        ("true_negatives", 50, 45.5, 5.5),
+    ):
         x, expected = drawn[name].values, stats.betabinom(n, a, b)
         assert x.mean() == pytest.approx(expected.mean(), abs=5 * error(x))
         assert x.var() == pytest.approx(expected.var(), abs=5 * error((x - expected.mean()) ** 2))
-    of_prior = tree["prior_predictive"]["true_positives"].values
-    counted = np.bincount(of_prior.ravel(), minlength=51)
-    assert stats.chisquare(counted).pvalue > 1e-6  # Beta(1, 1): each number of 0, …, 50 alike often
+    of_prior = tree["prior_predictive"]["positives"].values
+    counted = np.bincount(of_prior.ravel(), minlength=101)
+    assert stats.chisquare(counted).pvalue > 1e-6  # Beta(1, 1): each number of 0, …, 100 alike often
 
 
 def test_predicted_tables_have_the_dims_of_the_observed_ones():
@@ -284,7 +289,9 @@ def test_predicted_tables_have_the_dims_of_the_observed_ones():
         assert (drawn.sum(["actual", "predicted"]).values == [57, 13]).all()
         assert drawn["actual"].values.tolist() == ["no", "yes"]
     mean = (
-        (SYSTEMS.counts + 1) / (SYSTEMS.counts + 1).sum(["actual", "predicted"]) * xr.DataArray([57, 13], dims="model")
+        (SYSTEMS.counts + 0.5)
+        / (SYSTEMS.counts + 0.5).sum(["actual", "predicted"])
+        * xr.DataArray([57, 13], dims="model")
     )
     for place in np.ndindex(2, 2, 2):
         x = tree["posterior_predictive"]["counts"].values[..., *place]
@@ -294,14 +301,14 @@ def test_predicted_tables_have_the_dims_of_the_observed_ones():
 def test_the_prior_is_drawn_too():
     tree = exact(BINARY, "rates", {"recall": pm.Beta.dist(9, 1)}, draws=1000)
     agrees(tree["prior"]["recall"], of_scipy(stats.beta(9, 1)))
-    agrees(tree["prior"]["prevalence"], of_scipy(stats.beta(2, 2)))
-    agrees(tree["prior"]["specificity"], of_scipy(stats.beta(1, 1)))
-    agrees(exact(BINARY, draws=1000)["prior"]["accuracy"], of_scipy(stats.beta(2, 2)))
+    agrees(tree["prior"]["prevalence"], of_scipy(stats.beta(1, 1)))
+    agrees(tree["prior"]["specificity"], of_scipy(stats.beta(0.5, 0.5)))
+    agrees(exact(BINARY, draws=1000)["prior"]["accuracy"], of_scipy(stats.beta(1, 1)))
 
 
 def test_log_prior():
     tree = exact(BINARY, "rates", {"recall": pm.Beta.dist(9, 1)}, draws=50)
-    for name, prior in (("prevalence", stats.beta(2, 2)), ("recall", stats.beta(9, 1))):
+    for name, prior in (("specificity", stats.beta(0.5, 0.5)), ("recall", stats.beta(9, 1))):
         np.testing.assert_allclose(tree["log_prior"][name], prior.logpdf(tree["posterior"][name]), atol=1e-5)
 
 
@@ -314,12 +321,12 @@ def test_log_likelihood_sums_to_that_of_the_table():
 
 
 def test_rates_and_cells_are_the_same_model_to_loo():
-    """Under their default priors: the flat Dirichlet."""
+    """Under their default priors: Jeffreys' Dirichlet."""
     trees = {"rates": exact(BINARY, "rates", draws=1500), "multinomial": exact(BINARY, draws=1500)}
     elpd = [az.loo(tree).elpd for tree in trees.values()]
-    # Under a flat Dirichlet an example left out has predictive probability of its cell's other examples.
+    # An example left out has the predictive probability of its cell's other examples and half a pseudo-example.
     counts = np.array([40, 10, 5, 45])
-    expected = (counts * np.log((counts - 1 + 1) / (99 + 4))).sum()
+    expected = (counts * np.log((counts - 1 + 0.5) / (99 + 2))).sum()
     np.testing.assert_allclose(elpd, expected, atol=0.1)
     ranked = az.compare(trees)
     assert abs(ranked["elpd_diff"]).max() < 0.2
@@ -357,7 +364,7 @@ def test_attributes(alone):
     attrs = exact(BINARY, "rates", {"recall": pm.Beta.dist(9, 1)}, options={"design": "by_actual"}, **settings)[
         "posterior"
     ].attrs
-    words = {"prevalence": "Beta(2, 2)", "recall": "Beta(9, 1)", "specificity": "Beta(1, 1)"}
+    words = {"prevalence": "Beta(1, 1)", "recall": "Beta(9, 1)", "specificity": "Beta(0.5, 0.5)"}
     expected = {
         "model": "rates", "method": "exact", "sampler": "exact", "sampler_version": version("bayesperf"),
         "independent_draws": 1, "positive": 1, **settings,

@@ -49,7 +49,7 @@ def log_dirichlet(shares, weight):
 
 def of_multinomial(counts, shares):
     flat = counts.values.reshape(-1, shares.shape[-1])
-    weight = 1.0 if shares.shape[-1] == 4 else 1 / shares.shape[-1]
+    weight = 0.5 if shares.shape[-1] == 4 else 1 / shares.shape[-1]
     return sum(
         log_dirichlet(p, weight) + stats.multinomial.logpmf(n, n.sum(), p)
         for n, p in zip(flat, shares.reshape(flat.shape), strict=True)
@@ -59,8 +59,8 @@ def of_multinomial(counts, shares):
 def of_rates(counts, prevalence, recall, specificity, design="joint"):
     (tn, fp), (fn, tp) = np.moveaxis(counts.values, (-2, -1), (0, 1))
     positives, negatives = tp + fn, tn + fp
-    density = stats.beta.logpdf(prevalence, 2, 2) + stats.binom.logpmf(tp, positives, recall)
-    density = density + stats.binom.logpmf(tn, negatives, specificity)
+    density = stats.beta.logpdf(recall, 0.5, 0.5) + stats.binom.logpmf(tp, positives, recall)
+    density = density + stats.beta.logpdf(specificity, 0.5, 0.5) + stats.binom.logpmf(tn, negatives, specificity)
     if design == "joint":
         density = density + stats.binom.logpmf(positives, positives + negatives, prevalence)
     return density.sum()
@@ -152,7 +152,7 @@ def of_markov_varying(_, stay, predict_second, stay_dispersion):
 
 
 def of_paired(counts, shares):
-    return log_dirichlet(shares, 0.5) + stats.multinomial.logpmf(counts.values.ravel(), counts.values.sum(), shares)
+    return log_dirichlet(shares, 0.25) + stats.multinomial.logpmf(counts.values.ravel(), counts.values.sum(), shares)
 
 
 def folds_of(scores):

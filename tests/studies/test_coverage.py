@@ -115,7 +115,8 @@ def test_intervals_are_those_of_the_package():
     rngs = [np.random.default_rng([5, index]) for index in range(6)]
     tables = np.array([rng.multinomial(30, cells.values.ravel()) for rng in rngs]).reshape(-1, 2, 2)
     cm = bp.ConfusionMatrix.from_table(tables)
-    ends = [bp.posterior(cm)["f1"].eti(), bp.posterior(cm, "jeffreys")["f1"].hdi(), bp.intervals.delta(cm, "f1"),
+    flat, jeffreys = (bp.posterior(cm, prior)["f1"] for prior in ("flat", "jeffreys"))
+    ends = [flat.eti(), jeffreys.hdi(), bp.intervals.delta(cm, "f1"),
             bp.intervals.delta(cm, "f1", transform="logit"), bp.intervals.wilson_f1(cm)]  # fmt: skip
     widths = [end.diff("ci_bound").mean().item() for end in ends]
     np.testing.assert_allclose(study["width"].squeeze(), widths, rtol=1e-9)

@@ -41,8 +41,8 @@ def test_figures_are_of_the_simulations_described():
     study = studies.expected_performance(
         [20, 40], **settings, metric=metric, alphas=alphas, draws=50, simulations=6, prob=0.8, random_seed=5
     )
-    options = {"posterior": {}, "haldane": {"prior": "haldane"}, "bootstrap": {"method": "bootstrap"},
-               "both": {"resample": "both"}}  # fmt: skip
+    options = {"posterior": {"prior": "flat"}, "haldane": {"prior": "haldane"}, "bootstrap": {"method": "bootstrap"},
+               "both": {"prior": "flat", "resample": "both"}}  # fmt: skip
     bands, whole, true = (np.empty((6, 2, *shape)) for shape in ((4, 2, 2), (4, 2, 2), (2,)))
     for index in range(6):
         rng = np.random.default_rng([5, index])

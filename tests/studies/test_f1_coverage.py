@@ -33,7 +33,7 @@ def test_coverage_and_width_are_what_a_simulation_finds(design):
     tp, fp = rng.binomial(positives, r), rng.binomial(n - positives, fpr)
     cm = bp.ConfusionMatrix.from_counts(tp=tp, fn=positives - tp, fp=fp, tn=n - positives - fp)
     ends = {
-        "flat_hdi": bp.posterior(cm)["f1"].hdi(0.9).values,
+        "flat_hdi": bp.posterior(cm, "flat")["f1"].hdi(0.9).values,
         "jeffreys_eti": bp.posterior(cm, "jeffreys")["f1"].eti(0.9).values,
         "wilson": bp.intervals.wilson_f1(cm, 0.9).values,
     }
@@ -53,7 +53,7 @@ def test_with_one_example_the_sum_can_be_done_by_hand():
     # F1 is ½ of precision ½ and recall ½. The one example is a hit with probability ¼, an error on a positive with ½.
     study = studies.f1_coverage(1, ["flat_eti"], [0.5], [0.5])
     outcomes = bp.ConfusionMatrix.from_counts(tp=[1, 0, 0], fn=[0, 1, 0], fp=0, tn=[0, 0, 1])
-    lower, upper = bp.posterior(outcomes)["f1"].eti(0.95).values.T
+    lower, upper = bp.posterior(outcomes, "flat")["f1"].eti(0.95).values.T
     inside = (lower <= 0.5) & (upper >= 0.5)
     assert study["coverage"].item() == pytest.approx([0.25, 0.5, 0.25] @ inside)
     assert study["width"].item() == pytest.approx([0.25, 0.5, 0.25] @ (upper - lower))

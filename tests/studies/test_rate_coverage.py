@@ -7,7 +7,9 @@ import pytest
 import xarray as xr
 from scipy import stats
 
+import bayesperf as bp
 from bayesperf import studies
+from bayesperf.metrics.exact_forms import RECALL, Proportion
 from bayesperf.studies.interval_methods import OF_RATES, rate_intervals
 
 Z = stats.norm.ppf(0.975)
@@ -46,7 +48,7 @@ def test_coverage_is_what_a_simulation_finds():
     study = studies.rate_coverage(n, p=rates)
     k = np.random.default_rng(0).binomial(n, rates, (simulations, 3))
     for method in OF_RATES:
-        ends = rate_intervals(method, np.arange(n + 1), n, 0.95)
+        ends = rate_intervals(method, RECALL, np.arange(n + 1), n, 0.95)
         covered = ((ends[k, 0] <= rates) & (rates <= ends[k, 1])).mean(0)
         exact = study["coverage"].sel(interval=method).values
         assert np.all(np.abs(covered - exact) <= 4 * np.sqrt(exact * (1 - exact) / simulations) + 1e-12), method
@@ -55,19 +57,59 @@ def test_coverage_is_what_a_simulation_finds():
 @pytest.mark.parametrize(("prior", "weight"), [("flat", 1.0), ("jeffreys", 0.5)])
 @pytest.mark.parametrize("kind", ["hdi", "eti"])
 @pytest.mark.parametrize("n", [1, 12])
-def test_a_posterior_covers_exactly_on_average_over_its_prior(prior, weight, kind, n):
+@pytest.mark.parametrize(("metric", "cells"), [("recall", (1, 1)), ("accuracy", (2, 2)), ("jaccard", (1, 2))])
+def test_a_posterior_covers_exactly_on_average_over_its_prior(prior, weight, kind, n, metric, cells):
     # Whatever the kind of interval. Between two ends of intervals coverage is a polynomial.
     name = f"{prior}_{kind}"
-    ends = rate_intervals(name, np.arange(n + 1), n, 0.95)
+    ends = rate_intervals(name, bp.metrics.get(metric).exact_form(2), np.arange(n + 1), n, 0.95)
     # The Jeffreys density has poles, and none in u where p = sin²(πu/2).
     edges = 2 / np.pi * np.arcsin(np.sqrt(np.unique(np.r_[0, ends.ravel(), 1])))
     nodes, weights = np.polynomial.legendre.leggauss(16)
     u = edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1) / 2
     p = np.sin(np.pi * u / 2) ** 2
-    density = stats.beta.pdf(p, weight, weight) * np.pi * np.sqrt(p * (1 - p))
-    coverage = studies.rate_coverage(n, [name], p.ravel())["coverage"].values.reshape(p.shape)
+    density = stats.beta.pdf(p, weight * cells[0], weight * cells[1]) * np.pi * np.sqrt(p * (1 - p))
+    coverage = studies.rate_coverage(n, [name], p.ravel(), metric=metric)["coverage"].values.reshape(p.shape)
     average = (coverage * density * weights / 2).sum(1) @ np.diff(edges)
     assert average == pytest.approx(0.95, abs=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["recall", "accuracy", "npv", "fpr", "jaccard"])
+@pytest.mark.parametrize("prior", ["flat", "jeffreys"])
+def test_the_intervals_are_those_of_the_posterior_of_the_matrix(metric, prior):
+    n, form = 9, bp.metrics.get(metric).exact_form(2)
+    assert isinstance(form, Proportion)
+    cells = {"correct": "tp", "wrong": "fn"}
+    success, failure = (cells.get(names[0], names[0]) for names in (form.success, form.failure))
+    k = np.arange(n + 1)
+    cm = bp.ConfusionMatrix.from_counts(
+        **(dict.fromkeys(("tp", "fn", "fp", "tn"), 0 * k) | {success: k, failure: n - k})
+    )
+    for kind in ("hdi", "eti"):
+        expected = bp.posterior(cm, prior)[metric].interval(0.9, kind)
+        np.testing.assert_allclose(rate_intervals(f"{prior}_{kind}", form, k, n, 0.9), expected, atol=1e-12)
+
+
+def test_flat_cells_miss_a_high_accuracy_and_jeffreys_do_not():
+    """Flat cells give accuracy Beta(2, 2) and Jeffreys' Beta(1, 1); rates of one cell Beta(1, 1) and Beta(½, ½)."""
+    high, sizes = np.arange(700, 1000) / 1000, (20, 50, 100, 200, 300)
+    methods = ["flat_hdi", "flat_eti", "jeffreys_hdi"]
+    accuracy = studies.rate_coverage(sizes, methods, high, metric="accuracy")["coverage"]
+    worst = accuracy.min("p")
+    np.testing.assert_allclose(worst.sel(interval="flat_hdi"), [0, 0.740, 0.740, 0.819, 0.741], atol=5e-4)
+    assert worst.sel(interval="flat_eti", n=300).item() == pytest.approx(0.548, abs=5e-4)
+    ours = accuracy.sel(interval="jeffreys_hdi")
+    assert ours.min() > 0.90
+    assert ours.sel(n=20).mean().item() == pytest.approx(0.957, abs=5e-4)
+    assert abs(ours.mean("p") - 0.95).max() < 0.008
+    recall = studies.rate_coverage(sizes, methods, metric="recall")["coverage"].sel(interval="jeffreys_hdi")
+    assert recall.min().item() == pytest.approx(0.841, abs=5e-4)
+    assert abs(recall.mean("p") - 0.945).max() < 0.01
+    # With all of 20 right, accuracy is Beta(22, 2) under flat cells, whose density is 0 at 1: no interval reaches .998.
+    assert accuracy.sel(interval="flat_hdi", n=20, p=slice(0.998, 1)).max() == 0
+    lower, upper = rate_intervals("flat_hdi", bp.metrics.get("accuracy").exact_form(2), np.array([20]), 20, 0.95)[0]
+    assert np.diff(stats.beta(22, 2).cdf([lower, upper])).item() == pytest.approx(0.95, abs=1e-9)
+    assert stats.beta(22, 2).pdf(lower) == pytest.approx(stats.beta(22, 2).pdf(upper), rel=1e-6)
+    assert upper < 0.998
 
 
 def test_published_figures():
@@ -95,7 +137,7 @@ def test_the_figure_of_the_thesis():
 def test_dims_and_settings():
     study = studies.rate_coverage((5, 9), ["wald", "flat_hdi"], [0.1, 0.2, 0.3], confidence=0.8)
     assert study["coverage"].dims == ("interval", "n", "p")
-    assert study.attrs == {"n": [5, 9], "methods": ["wald", "flat_hdi"], "confidence": 0.8}
+    assert study.attrs == {"n": [5, 9], "methods": ["wald", "flat_hdi"], "confidence": 0.8, "metric": "recall"}
     one = studies.rate_coverage(9, ["wald", "flat_hdi"], [0.1, 0.2, 0.3], confidence=0.8)
     assert one["width"].dims == ("interval", "p")
     xr.testing.assert_equal(one, study.sel(n=9))
@@ -118,6 +160,9 @@ def test_many_trials_are_summed_in_parts(monkeypatch):
         ({"methods": "wald"}, "methods must be a sequence of names; it is the string 'wald'. Write \\['wald'\\]"),
         ({"p": [0.5, 1.1]}, "p must be rates in \\[0, 1\\]; it holds 1.1"),
         ({"p": ["a"]}, "p must be numbers"),
+        ({"metric": "f1"}, "metric: f1 is not a proportion of examples, as recall and accuracy are"),
+        ({"metric": "off_by_one"}, "metric: off_by_one is not a proportion"),
+        ({"metric": "recall_macro"}, "metric: recall_macro is not a proportion"),
         ({"confidence": 95}, "confidence must be a number between 0 and 1"),
     ],
 )

@@ -28,7 +28,7 @@ CM = bp.ConfusionMatrix.from_counts(tp=[30, 5], fn=[3, 1], fp=[4, 0], tn=[20, 7]
 # ── The study, of draws that are not a sampler's ──
 
 
-BETAS = {"prevalence": (2, 2), "recall": (1, 1), "specificity": (1, 1)}
+BETAS = {"prevalence": (1, 1), "recall": (0.5, 0.5), "specificity": (0.5, 0.5)}
 
 
 class Sampler:

@@ -173,7 +173,7 @@ class ExpectedPerformanceCurve:
         >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
         >>> means = curve.expected_performance()
         >>> round(means["G"].item(), 3), means["interval"].sel(quantity="G").round(3).values
-        (0.286, array([0.268, 0.308]))
+        (0.286, array([0.269, 0.308]))
         """
         if not 0 <= checks.number("low", low) < checks.number("high", high) <= 1:
             raise ValueError(f"low and high must be in [0, 1], low the smaller; they are {low} and {high}.")

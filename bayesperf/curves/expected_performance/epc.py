@@ -64,8 +64,8 @@ def epc(
         Of the draws behind bands. "bayesian_bootstrap" is the posterior: Dirichlet weights of the test examples and of
         the prior's pseudo-examples. "bootstrap" resamples test examples, as the source does.
     prior : str or Prior, optional
-        Of the cells, as in `bayesperf.posterior`; by default flat. Its pseudo-examples score −∞ or ∞, so that at every
-        α by itself the draws are of the exact posterior of that matrix. "haldane" leaves the test examples alone.
+        Of the cells, as in `bayesperf.posterior`; by default Jeffreys. Its pseudo-examples score −∞ or ∞, so that at
+        every α by itself the draws are of the exact posterior of that matrix. "haldane" leaves the test examples alone.
     resample : {"test", "both"}
         What bands are of. "test": the system in use with these thresholds; only the test set is drawn. "both": the
         system and the choosing of its thresholds; development examples are drawn too, and thresholds chosen anew.
@@ -93,11 +93,11 @@ def epc(
     Thresholds lie in the middle between two neighbouring development scores, at the lowest of them (all is called
     positive) or at inf (nothing is). Of several that minimise the criterion the lowest is taken.
 
-    In 1,000 simulations of normal scores two deviations apart, pointwise 95 % bands of the system in use covered its
-    true half total error rate in 93 to 95 % with 50 examples of each class in either set, in 94 to 97 % with 500. Those
-    of ``resample="both"`` covered what thresholds of another development set give in 94 to 98 % around α = 1/2, but in
-    73 to 87 % near 0 and 1, where a few examples decide; and the mean over development sets in 87 to 99 %, mostly more
-    than 95 %. `bayesperf.studies.expected_performance` repeats this.
+    In 1,000 simulations of normal scores two deviations apart, pointwise 95 % bands under a flat prior of the system in
+    use covered its true half total error rate in 93 to 95 % with 50 examples of each class in either set, in 94 to 97 %
+    with 500. Those of ``resample="both"`` covered what thresholds of another development set give in 94 to 98 % around
+    α = 1/2, but in 73 to 87 % near 0 and 1, where a few examples decide; and the mean over development sets in 87 to
+    99 %, mostly more than 95 %. `bayesperf.studies.expected_performance` repeats this.
 
     References
     ----------

@@ -333,7 +333,7 @@ def roc_curve(
     draws : int
         How many curves are drawn.
     prior : str or Prior, optional
-        Of method "beta", as in `bayesperf.posterior`; by default flat.
+        Of method "beta", as in `bayesperf.posterior`; by default Jeffreys.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
     progressbar : bool

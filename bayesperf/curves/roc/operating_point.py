@@ -58,9 +58,9 @@ class OperatingPoint:
         pandas.DataFrame
             Columns ``metric, observed, mean, sd, median, ci_lower, ci_upper, method, mcse``.
         """
-        rows = [summary_rows(m, ci_prob, ci_kind) for m in (self.threshold, self.fpr, self.recall)]
+        marginals = (self.threshold, self.fpr, self.recall)
+        rows = [summary_rows(marginal, ci_prob, ci_kind, self.observed[marginal.name]) for marginal in marginals]
         table = pd.concat(rows, ignore_index=True).drop(columns="undefined")
-        table.insert(1, "observed", [self.observed[name].item() for name in table["metric"]])
         summary = Summary(table)
         summary.attrs = {
             "ci_prob": ci_prob,
