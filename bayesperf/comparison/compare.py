@@ -30,7 +30,7 @@ from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.differences import discordant
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.posteriors.joint_systems import discordant_weights, joint_posterior
+from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, discordant_weights, joint_posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 
@@ -71,7 +71,8 @@ def compare(
     rope : float
         Half-width of the region of practical equivalence, on the metric's scale.
     prior : str or Prior, optional
-        Prior of each system's confusion matrix, if counts are given. The default is that of `bayesperf.posterior`.
+        Prior of each system's confusion matrix, if counts are given. The default is that of `bayesperf.posterior`; for
+        more than two classes, whose shared prior has no joint form, it is Perks'.
     draws : int, optional
         Number of draws from exact posteriors where the difference has no closed form; 10,000 by default. For scores,
         the number of draws per chain; 1,000 by default.
@@ -350,6 +351,7 @@ def _of_counts(
     if outcomes.dim != dim:
         raise ValueError(f"dim: the systems judged on the same examples are along {outcomes.dim!r}, not {dim!r}.")
     many = cm is counts
+    prior = priors.resolve_dirichlet(prior, len(cm.labels), SAME_EXAMPLES)
     each = posterior(cm, prior)
     _check_dims("a", each)
 
@@ -365,7 +367,7 @@ def _of_counts(
         names=tuple(each.leading[dim].values.tolist()),
         rope=rope,
         greater_is_better=each.applicable(metric).greater_is_better,
-        basis=f"{each.prior_text}; systems judged on the same examples",
+        basis=f"{each.prior_text}; {SAME_EXAMPLES}",
         dim=dim,
         many=many,
         make_ratio=joint.ratio,

@@ -190,7 +190,13 @@ class Posterior(ABC):
             table = table.drop(columns="undefined")
         summary = Summary(table)
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": self.estimand, "prior": self.prior_text}
+        if shared := self.shared_text(ci_prob, ci_kind):
+            summary.attrs["shared"] = shared
         return summary
+
+    def shared_text(self, ci_prob: float, ci_kind: Kind) -> str:
+        """Return what the classes have been found to share, in words; empty if the prior is not shared by them."""
+        return ""
 
     def prob_joint(self, requirements: Mapping[str | Metric, float]) -> xr.DataArray:
         """Return the probability that all requirements are met simultaneously.

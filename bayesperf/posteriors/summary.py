@@ -33,9 +33,10 @@ class Summary(pd.DataFrame):
 
 
 def caption(attrs: Mapping[Any, Any]) -> str:
-    """Return a sentence that describes the intervals of a summary."""
+    """Return a sentence that describes the intervals of a summary, and one on what classes share, if they do."""
     interval = interval_name(attrs["ci_prob"], attrs["ci_kind"])
-    return f"{attrs['estimand']}, with its {interval}. Prior: {attrs['prior']}."
+    shared = f" {attrs['shared']}." if "shared" in attrs else ""
+    return f"{attrs['estimand']}, with its {interval}. Prior: {attrs['prior']}.{shared}"
 
 
 def format_value(value: float, interval_width: float = 1.0) -> str:
