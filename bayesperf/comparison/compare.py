@@ -17,7 +17,6 @@ from bayesperf.comparison.system_pair import (
     SystemPair,
     against_rule,
     exact_difference,
-    joint_draws,
     pairs_along,
     system_name,
     without_own_coordinates,
@@ -33,6 +32,7 @@ from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, discordant_weights, joint_posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
+from bayesperf.posteriors.ranks import joint_draws
 
 __all__ = ["Comparison", "compare", "compare_predictions"]
 
@@ -397,7 +397,7 @@ class _JointMetric:
         return self.pairs().ratio()
 
     def draws(self) -> xr.DataArray:
-        return joint_draws(self.marginal, self.outcomes.dim)
+        return joint_draws(self.marginal, self.outcomes.dim, self.n_draws)
 
 
 # ── Baseline rules ──

@@ -35,6 +35,7 @@ class SharedPosterior(CountedPosterior):
     >>> cm = bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 1], [0, 1, 9]])
     >>> post = bp.posterior(cm)
     >>> post.mean_recall.median().round(2).item(), post.dispersion.prob_below(0.25).round(2).item()
+    (0.78, 0.83)
     """
 
     kind = "draws"
