@@ -20,7 +20,7 @@ funnel is left for the sampler; the cells are then drawn by conjugacy (`recover`
 your own.
 
 Source: the row-wise form of Mosimann (1962), Biometrika 49, with classes in the place of groups. The prior of ρ was
-chosen for the coverage of the intervals, over 3 to 30 classes of 5 to 100 examples (`bayesperf.studies.classes`).
+chosen for the coverage of the intervals, over 3 to 30 classes of 5 to 100 examples (`bayesperf.studies.many_classes`).
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import xarray as xr
+from scipy.special import gammaln
 
 from ._counts import coords
 from ._dirichlet import DirichletMultinomial, concentration, dirichlet_draws
@@ -102,22 +103,57 @@ def observe(name: str, values: np.ndarray, dims: list[str], distribution: Any, *
 
 def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:
     """Draw what was integrated out, the recall of each class and the shares of its errors, and return the cells."""
-    classes = data.sizes["actual"]
+    outcomes = _dirichlet(rng, outcome_weights(posterior) + outcomes_of(data), "outcome")
+    other = 1 - same_class(data)
+    errors = _dirichlet(rng, error_weights(posterior, data) + data * other, "predicted") * other
+    rows = outcomes.sel(outcome="right") * (1 - other) + outcomes.sel(outcome="wrong") * errors / errors.sum("predicted")
+    cells = posterior["prevalence"] * rows.drop_vars("outcome", errors="ignore")
+    return {"cells": cells.transpose("chain", "draw", *data.dims[:-2], "actual", "predicted")}
+
+
+def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, **_: Any) -> xr.DataArray:
+    """Return the log-likelihood of each class's predictions given its total, for leave-one-class-out."""
+    outcomes = _log_row(outcome_weights(posterior), outcomes_of(data), "outcome")
+    errors = _log_row(error_weights(posterior, data), data * (1 - same_class(data)), "predicted")
+    return (outcomes + errors).transpose("chain", "draw", *data.dims[:-2], "actual")
+
+
+def same_class(data: xr.DataArray) -> xr.DataArray:
+    """Return 1 where the predicted class is the actual one, else 0."""
     labels = {dim: data[dim].values for dim in ("actual", "predicted")}
-    same = xr.DataArray(np.eye(classes), labels, ("actual", "predicted"))
-    right, total = (data * same).sum("predicted"), data.sum("predicted")
-    kappa = 1 / posterior["dispersion"].clip(min=1e-8) - 1
-    mean = posterior["mean_recall"]
-    outcomes = xr.concat([kappa * mean + right, kappa * (1 - mean) + total - right], "outcome")
-    outcomes = _dirichlet(rng, outcomes, "outcome")
-    spread = posterior["popularity"].assign_coords(predicted=labels["predicted"]) * (1 - same)
-    weights = spread / spread.sum("predicted") + data * (1 - same)
-    errors = _dirichlet(rng, weights, "predicted") * (1 - same)
-    rows = outcomes.isel(outcome=0) * same + outcomes.isel(outcome=1) * errors / errors.sum("predicted")
-    cells = posterior["prevalence"].assign_coords(actual=labels["actual"]) * rows
-    return {"cells": cells.transpose("chain", "draw", *data.dims[:-2], "actual", "predicted").drop_vars(labels)}
+    return xr.DataArray(np.eye(data.sizes["actual"], dtype=int), labels, ("actual", "predicted"))
+
+
+def outcomes_of(data: xr.DataArray) -> xr.DataArray:
+    """Return the numbers of right and of wrong predictions of each class, (…, outcome)."""
+    right = (data * same_class(data)).sum("predicted")
+    return xr.concat([right, data.sum("predicted") - right], "outcome").assign_coords(outcome=["right", "wrong"])
+
+
+def outcome_weights(posterior: xr.Dataset) -> xr.DataArray:
+    """Return κm and κ(1 − m), (…, outcome)."""
+    kappa, mean = 1 / posterior["dispersion"].clip(min=1e-8) - 1, posterior["mean_recall"]
+    return xr.concat([kappa * mean, kappa * (1 - mean)], "outcome").assign_coords(outcome=["right", "wrong"])
+
+
+def error_weights(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray:
+    """Return g_j/(1 − g_i) for j ≠ i, and 0 for j = i, (…, actual, predicted)."""
+    popularity = posterior["popularity"] * (1 - same_class(data))
+    return popularity / popularity.sum("predicted")
 
 
 def _dirichlet(rng: np.random.Generator, weights: xr.DataArray, dim: str) -> xr.DataArray:
     ordered = weights.transpose(..., dim)
     return ordered.copy(data=dirichlet_draws(rng, ordered.values))
+
+
+def _log_row(weights: xr.DataArray, counts: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return the log-probability of Dirichlet–multinomial counts given their sum; a weight of 0 has no count."""
+    weights, counts = xr.broadcast(weights, counts)
+    cells = xr.where(counts > 0, _gammaln(weights + counts) - _gammaln(weights) - _gammaln(counts + 1.0), 0.0)
+    kappa, total = weights.sum(dim), counts.sum(dim)
+    return cells.sum(dim) + _gammaln(kappa) + _gammaln(total + 1.0) - _gammaln(kappa + total)
+
+
+def _gammaln(values: xr.DataArray) -> xr.DataArray:
+    return values.copy(data=gammaln(values.values))

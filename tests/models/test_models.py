@@ -53,6 +53,7 @@ def test_table():
     assert table.loc["multinomial", "options"] == ""
     assert table.index[table["exact"]].tolist() == [
         "binormal_roc",
+        "classes",
         "groups",
         "markov",
         "multinomial",
@@ -175,6 +176,7 @@ def test_what_is_observed_of_chosen_class_totals():
     observed = {case: {rv.name for rv in built_case(case)[2].observed_RVs} for case in DENSITIES}
     assert observed["rates"] - observed["rates by actual"] == {"positives"}
     assert observed["groups"] - observed["groups by actual"] == {"totals", "group_totals"}
+    assert observed["classes"] - observed["classes by actual"] == {"totals"}
 
 
 # ── What is computed from parameters ──

@@ -297,7 +297,7 @@ def test_models_of_one_name_are_not_mixed_up():
     assert passed == [1, 0]
 
 
-CHECKED = ["multinomial", "rates", "groups", "groups_logit, LKJ, covariate", "markov, varying", "paired", "datasets",
+CHECKED = ["multinomial", "rates", "classes", "groups", "groups_logit, LKJ, covariate", "markov, varying", "paired", "datasets",
               "binormal_roc"]  # fmt: skip
 
 
