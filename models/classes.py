@@ -106,7 +106,9 @@ def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator,
     outcomes = _dirichlet(rng, outcome_weights(posterior) + outcomes_of(data), "outcome")
     other = 1 - same_class(data)
     errors = _dirichlet(rng, error_weights(posterior, data) + data * other, "predicted") * other
-    rows = outcomes.sel(outcome="right") * (1 - other) + outcomes.sel(outcome="wrong") * errors / errors.sum("predicted")
+    rows = outcomes.sel(outcome="right") * (1 - other) + outcomes.sel(outcome="wrong") * errors / errors.sum(
+        "predicted"
+    )
     cells = posterior["prevalence"] * rows.drop_vars("outcome", errors="ignore")
     return {"cells": cells.transpose("chain", "draw", *data.dims[:-2], "actual", "predicted")}
 

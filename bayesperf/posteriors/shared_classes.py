@@ -1,8 +1,8 @@
 """Draws of the model in which the classes of a confusion matrix share a prior, as arrays.
 
-Of n_i examples of class i, x_i are predicted right, x_i ~ Binomial(n_i, r_i), r_i ~ Beta(κm, κ(1 − m)), κ = 1/ρ − 1: the
-classes stand in the place of the groups of `bayesperf.distributions.beta_binomial`, which integrates their recalls out;
-given m and ρ they come back by conjugacy. The errors of class i are multinomial with shares q_i ~ Dirichlet(g without
+Of n_i examples of class i, x_i are predicted right, x_i ~ Binomial(n_i, r_i), r_i ~ Beta(κm, κ(1 − m)), κ = 1/ρ − 1:
+the classes stand in the place of the groups of `bayesperf.distributions.beta_binomial`, which integrates their recalls
+out; given m and ρ they come back by conjugacy. The errors of class i are multinomial with shares q_i ~ Dirichlet(g without
 i, rescaled to sum to 1), where g is the popularity of each class among errors.
 
 g is drawn by importance resampling, with the likelihood of Dirichlet–multinomial errors. Under weights that sum to 1
@@ -27,7 +27,7 @@ from bayesperf.distributions.beta_binomial import BetaBinomial
 from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.posteriors.prevalence import Prevalence
 
-# Weights of the Betas of the mean recall and of its dispersion, and of a class in the Dirichlets of g and of the shares.
+# Weights of the Betas of the mean recall and its dispersion, and of a class in the Dirichlets of g and of the shares.
 MEAN, DISPERSION, POPULARITY, SHARES = (1.0, 1.0), (1.0, 3.0), 1.0, 1.0
 # Maximum size of temporary arrays.
 _BLOCK = 2**21

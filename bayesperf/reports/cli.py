@@ -32,7 +32,9 @@ Score = Annotated[str | None, typer.Option(help="Column of scores, greater for t
 Split = Annotated[str | None, typer.Option(help="Column that says 'test' of what judges, else what sets thresholds.")]
 By = Annotated[list[str] | None, typer.Option(help="Column to tell systems apart; 'fold' is also pooled. Repeatable.")]
 PosLabel = Annotated[str | None, typer.Option(help="The positive class of a binary problem.")]
-Prior = Annotated[str | None, typer.Option(help="flat, jeffreys, perks or haldane. [flat for two classes, else perks]")]
+Prior = Annotated[
+    str | None, typer.Option(help="flat, jeffreys, perks, haldane or shared. [flat for two classes, else shared]")
+]
 CiProb = Annotated[float, typer.Option(help="Probability of the intervals.")]
 Metrics = Annotated[list[str] | None, typer.Option(help="Metrics, comma-separated or repeated. [the usual ones]")]
 Metric = Annotated[

@@ -101,7 +101,8 @@ def many_classes(
     names = [checks.one_of("prior", name, tuple(priors.PRESETS)) for name in prior]
     seed = checks.seed(random_seed)
     system = {"classes": checks.count("classes", classes, least=3), "recall": _range("recall", recall),
-              "dispersion": _range("dispersion", dispersion), "balanced": bool(balanced), "popular": bool(popular)}  # fmt: skip
+              "dispersion": _range("dispersion", dispersion), "balanced": bool(balanced),
+              "popular": bool(popular)}  # fmt: skip
     settings = {**system, "examples": sizes, "prior": names,
                 "simulations": checks.count("simulations", simulations, least=2),
                 "confidence": checks.probability("confidence", confidence),

@@ -118,7 +118,7 @@ def test_log_likelihood_of_logit_groups(case, times):
 
 
 def test_log_likelihood_of_classes():
-    """That of a class, whose own recall and shares of errors are integrated out: of its right and wrong, and of these."""
+    """That of a class: its own recall and the shares of its errors are integrated out."""
     posterior, found = log_likelihood("classes")
     assert found.dims == ("chain", "draw", "actual")
     table = THREE_SITES.sum("fold").counts.values

@@ -175,7 +175,8 @@ CELLS = {
 # What is left out to find how well the model predicts.
 UNITS = {
     "multinomial": {"example": 70}, "multinomial of three classes": {"example": 33}, "rates": {"example": 70},
-    "rates by actual": {"example": 70}, "classes, three": {"actual": 3}, "groups": {"site": 3}, "groups, clusters": {"site": 3},
+    "rates by actual": {"example": 70}, "classes, three": {"actual": 3},
+    "groups": {"site": 3}, "groups, clusters": {"site": 3},
     "groups by actual": {"site": 3}, "groups of three classes": {"fold": 2}, "groups_logit": {"site": 3},
     "groups_logit, LKJ": {"site": 3}, "groups_logit, covariates": {"site": 3}, "markov": {"example": 87},
     "markov, varying": {"video": 3}, "paired": {"example": 60}, "datasets": {"dataset": 4},

@@ -114,7 +114,8 @@ y, a, b = np.random.default_rng(0).integers(0, 2, (3, 40))
 folds = bp.ConfusionMatrix.from_table([[[9, 1], [2, 6]], [[4, 0], [0, 3]]], dims=["fold"])
 three = bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]])
 fits = [
-    ("multinomial", cm), ("multinomial", three), ("classes", three), ("rates", cm), ("markov", (y, a)), ("groups", folds),
+    ("multinomial", cm), ("multinomial", three), ("classes", three), ("rates", cm), ("markov", (y, a)),
+    ("groups", folds),
     ("binormal_roc", (y, a + 0.1 * y * b)), ("paired", bp.PairedConfusionMatrix.from_predictions(y, a, b)),
 ]
 for model, data in fits:
