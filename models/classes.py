@@ -106,10 +106,8 @@ def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator,
     outcomes = _dirichlet(rng, outcome_weights(posterior) + outcomes_of(data), "outcome")
     other = 1 - same_class(data)
     errors = _dirichlet(rng, error_weights(posterior, data) + data * other, "predicted") * other
-    rows = outcomes.sel(outcome="right") * (1 - other) + outcomes.sel(outcome="wrong") * errors / errors.sum(
-        "predicted"
-    )
-    cells = posterior["prevalence"] * rows.drop_vars("outcome", errors="ignore")
+    right, wrong = (outcomes.sel(outcome=outcome, drop=True) for outcome in ("right", "wrong"))
+    cells = posterior["prevalence"] * (right * (1 - other) + wrong * errors / errors.sum("predicted"))
     return {"cells": cells.transpose("chain", "draw", *data.dims[:-2], "actual", "predicted")}
 
 
@@ -152,9 +150,11 @@ def _dirichlet(rng: np.random.Generator, weights: xr.DataArray, dim: str) -> xr.
 def _log_row(weights: xr.DataArray, counts: xr.DataArray, dim: str) -> xr.DataArray:
     """Return the log-probability of Dirichlet–multinomial counts given their sum; a weight of 0 has no count."""
     weights, counts = xr.broadcast(weights, counts)
-    cells = xr.where(counts > 0, _gammaln(weights + counts) - _gammaln(weights) - _gammaln(counts + 1.0), 0.0)
+    seen = weights.where(counts > 0, 1.0)
+    cells = _gammaln(seen + counts) - _gammaln(seen) - _gammaln(counts + 1.0)
     kappa, total = weights.sum(dim), counts.sum(dim)
-    return cells.sum(dim) + _gammaln(kappa) + _gammaln(total + 1.0) - _gammaln(kappa + total)
+    row: xr.DataArray = cells.sum(dim) + _gammaln(kappa) + _gammaln(total + 1.0) - _gammaln(kappa + total)
+    return row
 
 
 def _gammaln(values: xr.DataArray) -> xr.DataArray:

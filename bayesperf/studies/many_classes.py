@@ -100,7 +100,7 @@ def many_classes(
     sizes = [checks.count("examples", size) for size in np.atleast_1d(examples).tolist()]
     names = [checks.one_of("prior", name, tuple(priors.PRESETS)) for name in prior]
     seed = checks.seed(random_seed)
-    system = {"classes": checks.count("classes", classes, least=3), "recall": _range("recall", recall),
+    system: dict[str, Any] = {"classes": checks.count("classes", classes, least=3), "recall": _range("recall", recall),
               "dispersion": _range("dispersion", dispersion), "balanced": bool(balanced),
               "popular": bool(popular)}  # fmt: skip
     settings = {**system, "examples": sizes, "prior": names,
@@ -144,7 +144,7 @@ def _system(
     popular: bool,
 ) -> Array:
     """Return the cells of a system, (K, K)."""
-    mean, rho = rng.uniform(*recall), rng.uniform(*dispersion)
+    mean, rho = (rng.uniform(low, high) for low, high in (recall, dispersion))
     right = np.full(classes, mean) if rho == 0 else rng.beta(mean * (1 / rho - 1), (1 - mean) * (1 / rho - 1), classes)
     shares = np.ones(classes) if balanced else rng.permutation(np.geomspace(1, _IMBALANCE, classes))
     popularity = rng.dirichlet(np.full(classes, 0.5))
