@@ -2,8 +2,8 @@
 
 Of n_i examples of class i, x_i are predicted right, x_i ~ Binomial(n_i, r_i), r_i ~ Beta(κm, κ(1 − m)), κ = 1/ρ − 1:
 the classes stand in the place of the groups of `bayesperf.distributions.beta_binomial`, which integrates their recalls
-out; given m and ρ they come back by conjugacy. The errors of class i are multinomial with shares q_i ~ Dirichlet(g without
-i, rescaled to sum to 1), where g is the popularity of each class among errors.
+out; given m and ρ they come back by conjugacy. The errors of class i are multinomial with shares q_i ~ Dirichlet(g
+without i, rescaled to sum to 1), where g is the popularity of each class among errors.
 
 g is drawn by importance resampling, with the likelihood of Dirichlet–multinomial errors. Under weights that sum to 1
 most errors in a cell repeat an earlier one of their row and say nothing of g. A proposal that counted all of them would
