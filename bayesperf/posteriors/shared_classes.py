@@ -24,7 +24,7 @@ from scipy import special
 from bayesperf.core.arrays import Array
 from bayesperf.distributions import beta_binomial
 from bayesperf.distributions.beta_binomial import BetaBinomial
-from bayesperf.distributions.gamma import gamma_masses
+from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
 from bayesperf.posteriors.prevalence import Prevalence
 
 # Weights of the Betas of the mean recall and its dispersion, and of a class in the Dirichlets of g and of the shares.
@@ -128,7 +128,8 @@ def _rows(counts: Array, shared: Shared, rng: np.random.Generator) -> Array:
     rows = gamma_masses(rng, spread, (n, classes, classes))
     rows *= outcomes[:, :, 1:] / rows.sum(-1, keepdims=True)
     np.einsum("nii->ni", rows)[...] = outcomes[:, :, 0]
-    return rows
+    # A product of tiny shares can underflow to 0, and a ratio of such cells to 0/0.
+    return np.maximum(rows, LEAST_MASS, out=rows)
 
 
 # ── The popularity of the classes among errors ──
