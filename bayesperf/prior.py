@@ -1,7 +1,7 @@
-"""Priors of a confusion matrix: Dirichlet pseudo-counts in its cells, or a Beta distribution on each rate.
+"""Priors of a confusion matrix: Dirichlet pseudo-counts in its cells, a Beta on each rate, or one shared by classes.
 
 Functions that take a prior also accept the name of a prior that has no arguments: ``"flat"``, ``"jeffreys"``,
-``"perks"`` or ``"haldane"``.
+``"perks"``, ``"haldane"`` or ``"shared"``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.checks import number
 from bayesperf.counts.matrix import ConfusionMatrix
 
-__all__ = ["Prior", "dirichlet", "elicited", "flat", "haldane", "jeffreys", "perks", "rate"]
+__all__ = ["Prior", "dirichlet", "elicited", "flat", "haldane", "jeffreys", "perks", "rate", "shared"]
 
 
 def __dir__() -> list[str]:
@@ -38,11 +38,14 @@ class Prior:
         Function of the number of classes and the position of the positive class that returns the weight of each cell.
     rates : tuple of two float, optional
         Parameters (a, b) of the Beta distribution on each rate, for a rate prior (`pseudo_counts` is then zero).
+    shared_by_classes : bool
+        Whether the classes share what the prior says of them (`shared`); it then has no pseudo-counts.
     """
 
     name: str
     pseudo_counts: Callable[[int, int | None], Any]
     rates: tuple[float, float] | None = None
+    shared_by_classes: bool = False
 
     def concentration(self, cm: ConfusionMatrix) -> xr.DataArray:
         """Return the pseudo-counts for a matrix, in a shape that broadcasts against its counts."""
@@ -60,6 +63,8 @@ class Prior:
         if self.rates:
             a, b = self.rates
             return f"Beta({a:g}, {b:g}) on each rate (total weight {a + b:g} a rate)"
+        if self.shared_by_classes:
+            return _SHARED_TEXT
         alpha = self.concentration(cm)
         totals = alpha.sum(("actual", "predicted"))
         low, high = float(totals.min()), float(totals.max())
@@ -86,7 +91,8 @@ def jeffreys() -> Prior:
 def perks() -> Prior:
     """Return Perks' prior: one pseudo-example in total, spread evenly over the K² cells.
 
-    This is the default for more than two classes.
+    This is the default for more than two classes where a Dirichlet prior is needed: for systems evaluated on the same
+    examples, and for plans. Elsewhere it is `shared`.
     """
     return Prior("perks", _one_in_all)
 
@@ -97,6 +103,32 @@ def haldane() -> Prior:
     The posterior is improper if a cell is empty; metrics that need that cell then raise.
     """
     return Prior("haldane", partial(_in_every_cell, 0.0))
+
+
+def shared() -> Prior:
+    """Return the prior that the classes share: how well they are recognised on average, and how much they differ.
+
+    This is the default for more than two classes. No one Dirichlet prior serves many classes: with one pseudo-example
+    per cell, K − 1 of the K in each row are errors, which drags good systems down; with one in total, a class that was
+    right in 5 of 5 examples is taken to be right nearly always. Here the other classes say what to expect of a class.
+
+    Notes
+    -----
+    The proportions of the classes have a flat Dirichlet prior. The recall of class i is r_i ~ Beta(κm, κ(1 − m)), with
+    a mean m ~ U(0, 1) and a dispersion ρ = 1/(1 + κ) ~ Beta(1, 3) that the data of all classes inform. The errors of a
+    class are spread over the others by q_i ~ Dirichlet(g), with the weights g (of the other classes, rescaled to sum to
+    1) proportional to how popular each class is among errors, which also is estimated: g ~ Dirichlet(1, …, 1).
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_table([[5, 0, 0], [1, 8, 1], [0, 2, 18]])
+    >>> for prior in "perks", "shared":
+    ...     print(bp.posterior(cm, prior)["recall_per_class"].eti().sel(label=0).values.round(2))
+    [0.71 1.  ]
+    [0.66 1.  ]
+    """
+    return Prior("shared", _not_dirichlet, shared_by_classes=True)
 
 
 def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
@@ -198,6 +230,17 @@ def rate(a: float, b: float) -> Prior:
     return Prior("rate", partial(_in_every_cell, 0.0), rates=(float(a), float(b)))
 
 
+_SHARED_TEXT = (
+    "shared by the classes (recalls ~ Beta of mean m ~ U(0, 1) and dispersion ρ ~ Beta(1, 3); errors spread by the "
+    "popularity of each class among errors ~ Dirichlet(1), of total weight 1 a class; shares of the classes ~ "
+    "Dirichlet(1))"
+)
+
+
+def _not_dirichlet(classes: int, positive: int | None) -> Any:
+    raise ValueError("prior: 'shared' has no pseudo-counts, which are needed here. Use a Dirichlet prior, as 'perks'.")
+
+
 def _in_every_cell(weights: Any, classes: int, positive: int | None) -> Any:
     return weights
 
@@ -212,7 +255,7 @@ def _binary_table(table: Array, classes: int, positive: int | None) -> Array:
     return table if positive == 1 else table[::-1, ::-1]
 
 
-PRESETS = {preset.__name__: preset for preset in (flat, jeffreys, perks, haldane)}
+PRESETS = {preset.__name__: preset for preset in (flat, jeffreys, perks, haldane, shared)}
 
 
 def resolve(prior: str | Prior | None, classes: int) -> Prior:
@@ -220,10 +263,24 @@ def resolve(prior: str | Prior | None, classes: int) -> Prior:
     if isinstance(prior, Prior):
         return prior
     if prior is None:
-        return jeffreys() if classes == 2 else perks()
+        return jeffreys() if classes == 2 else shared()
     if not isinstance(prior, str) or prior not in PRESETS:
         raise ValueError(f"prior must be one of {', '.join(PRESETS)}, or a bayesperf.prior.Prior; it is {prior!r}.")
     return PRESETS[prior]()
+
+
+def resolve_dirichlet(prior: str | Prior | None, classes: int, what: str) -> Prior:
+    """Return the prior as `resolve` does, for what needs one with pseudo-counts: the default for many classes is Perks.
+
+    Raises
+    ------
+    ValueError
+        If the prior is `shared`; `what` names what needs another.
+    """
+    resolved = perks() if prior is None and classes > 2 else resolve(prior, classes)
+    if resolved.shared_by_classes:
+        raise ValueError(f"prior: 'shared' is not available for {what}. Use a Dirichlet prior, as 'perks'.")
+    return resolved
 
 
 def _aligned(alpha: xr.DataArray, cm: ConfusionMatrix) -> xr.DataArray:

@@ -308,10 +308,10 @@ def roc_points() -> Verdict:
 
 
 SAMPLED = (
-    "binormal_roc", "datasets", "groups", "groups, 3 classes", "groups, 5 systems", "groups_logit", "markov",
+    "binormal_roc", "classes", "datasets", "groups", "groups, 3 classes", "groups, 5 systems", "groups_logit", "markov",
     "markov, varying", "multinomial", "paired", "rates",
 )  # fmt: skip
-EXACT = ("binormal_roc", "groups", "markov", "multinomial", "paired", "rates")
+EXACT = ("binormal_roc", "classes", "groups", "markov", "multinomial", "paired", "rates")
 
 
 def sampled(case: str) -> Verdict:

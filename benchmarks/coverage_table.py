@@ -1,12 +1,14 @@
 """How often every kind of interval covers: ``python benchmarks/coverage_table.py [simulations] [jobs]``.
 
-Writes ``benchmarks/coverage.csv``, a row for each metric, system, number of examples and kind of interval. Simulations
+Writes ``benchmarks/coverage.csv``, a row for each metric, system, number of examples and kind of interval; of systems
+with many classes, which have the columns ``classes``, ``balanced`` and ``popular``, averages over systems. Simulations
 are kept in a folder, so that an interrupted run continues and a longer one extends it.
 """
 
 from __future__ import annotations
 
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,10 @@ CASES: list[tuple[str, xr.DataArray, tuple[str, ...]]] = [
     ("mcc", two_classes(), (*BAYESIAN, *FREQUENTIST)),
     ("f1_macro", three_classes(), (*BAYESIAN, "perks_hdi", "perks_eti", *FREQUENTIST)),
 ]
+# Systems simulated for each number of classes.
+MANY_CLASSES = {3: 150, 10: 150, 30: 50}
+# Systems of ten classes at the ends: all recalls .99, and recalls about .15.
+AT_THE_ENDS = {0.99: {"recall": (0.99, 0.99), "dispersion": (0.0, 0.0)}, 0.15: {"recall": (0.15, 0.15)}}
 AREAS = ("bayesian_bootstrap", "delong", "delong_logit", "pairs")
 
 
@@ -68,6 +74,27 @@ def areas(simulations: int, jobs: int) -> pd.DataFrame:
     return table.assign(n=2 * table["n"], prevalence=0.5)
 
 
+def many_classes(jobs: int, systems: dict[int, int] = MANY_CLASSES) -> pd.DataFrame:
+    """Return the table of systems that tell many classes apart, by prior."""
+    tables = []
+    settings: dict[str, Any]
+    cases = [(k, {"balanced": b, "popular": p}) for k, b, p in product(systems, (True, False), (True, False))]
+    cases += [(10, {"quality": quality}) for quality in AT_THE_ENDS]
+    for classes, settings in cases:
+        name = "_".join(["classes", str(classes), *map(str, settings.values())])
+        ranges = AT_THE_ENDS.get(settings.get("quality", 0), {})
+        options = {key: value for key, value in settings.items() if key != "quality"} | ranges
+        study = studies.many_classes(classes, simulations=systems[classes], draws=1000, **options, n_jobs=jobs,
+                                     folder=FOLDER / name)  # fmt: skip
+        names = ["coverage", "coverage_mcse", "width"]
+        table = study[names].to_dataframe().reset_index().rename(columns={"prior": "interval"})
+        table["interval"] += "_eti"
+        facts = {"classes": classes, "balanced": True, "popular": True} | settings
+        tables.append(table.assign(**facts, n=classes * table["examples"], simulations=systems[classes]).round(4))
+        print(name, flush=True)
+    return pd.concat(tables, ignore_index=True).drop(columns="examples")
+
+
 def main(simulations: int = 2000, jobs: int = 1) -> None:
     """Run every case and write the table."""
     options: dict[str, Any] = {"simulations": simulations, "draws": 1000, "n_resamples": 999, "n_jobs": jobs}
@@ -76,7 +103,7 @@ def main(simulations: int = 2000, jobs: int = 1) -> None:
         study = studies.coverage(cells, metric, SIZES, methods, **options, folder=FOLDER / metric)
         tables.append(rows(study, study.attrs["metric"]))
         print(metric, flush=True)
-    table = pd.concat([*tables, areas(simulations, jobs)], ignore_index=True)
+    table = pd.concat([*tables, areas(simulations, jobs), many_classes(jobs)], ignore_index=True)
     keys = ["metric", "quality", "prevalence", "n", "interval"]
     table[[*keys, *[name for name in table if name not in keys]]].to_csv(TABLE, index=False)
 

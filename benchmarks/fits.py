@@ -17,6 +17,7 @@ from bayesperf.sampling import nuts
 # Model, options and, for `folds`, how many systems or None.
 CASES = {
     "binormal_roc": ("binormal_roc", {}, None),
+    "classes": ("classes", {}, None),
     "datasets": ("datasets", {}, None),
     "groups": ("groups", {}, None),
     "groups, 5 systems": ("groups", {}, 5),
@@ -47,6 +48,8 @@ def data(case, rng):
     if model == "paired":
         wrong = rng.random((2, 200)) < [[0.2], [0.3]]
         return bp.PairedConfusionMatrix.from_predictions(labels, labels ^ wrong[0], labels ^ wrong[1]), options
+    if case == "classes":
+        return bp.ConfusionMatrix.from_table(rng.multinomial(20, 0.1 + 0.7 * np.eye(3))), options
     if case == "groups, 3 classes":
         tables = rng.multinomial(20, 0.1 + 0.7 * np.eye(3), (10, 3))
         return bp.ConfusionMatrix.from_table(tables, dims=["fold"]), options

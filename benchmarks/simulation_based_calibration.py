@@ -56,6 +56,7 @@ CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "multinomial": ("multinomial", TWO_SYSTEMS, {}),
     "multinomial, 3 classes": ("multinomial", THREE.sum("site"), {}),
     "rates": ("rates", TWO_SYSTEMS, {}),
+    "classes": ("classes", THREE.sum("site"), {}),
     "groups": ("groups", BINARY, {"dim": "site"}),
     "groups, clusters, 3 classes": ("groups", THREE, {"dim": "site", "groups": "clusters"}),
     "groups_logit": ("groups_logit", BINARY, {"dim": "site"}),

@@ -27,7 +27,7 @@ and, where they apply,
 ``TARGET_ACCEPT``
     The target acceptance rate of NUTS.
 ``recover(posterior, data, rng, **options)``
-    Draws the parameters that were integrated out of the model.
+    Draws the parameters that were integrated out of the model, the ``cells`` among them if it has none itself.
 ``log_likelihood(posterior, data, **options)``
     Returns the log-likelihood of the units of cross-validation.
 ``exact(data, priors, rngs, size, **options)``
@@ -58,7 +58,7 @@ def names() -> list[str]:
     --------
     >>> import bayesperf as bp
     >>> bp.models.names()
-    ['binormal_roc', 'datasets', 'groups', 'groups_logit', 'markov', 'multinomial', 'paired', 'rates']
+    ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'markov', 'multinomial', 'paired', 'rates']
     """
     return sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
 

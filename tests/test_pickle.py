@@ -71,6 +71,9 @@ KINDS = {
     "systems on the same examples": (lambda: PAIR.margins(), lambda cm: (cm.counts, cm.outcomes.counts)),
     "exact posterior": (posterior, lambda post: draws(post["f1"])),
     "rate posterior": (lambda: bp.posterior(CM, bp.prior.rate(1, 1)), lambda post: draws(post["balanced_accuracy"])),
+    "posterior of classes that share a prior": (
+        lambda: posterior("shared"), lambda post: (draws(post["mcc"]), draws(post.dispersion))
+    ),
     "posterior at a prevalence": (lambda: posterior().at_prevalence(0.1), lambda post: draws(post["precision"])),
     "prediction": (lambda: posterior().predict(50, draws=100), lambda post: draws(post["recall"])),
     **{

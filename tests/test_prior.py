@@ -40,8 +40,9 @@ def test_presets_put_the_same_weight_into_every_cell(name, by_name):
         np.testing.assert_allclose(pseudo_counts(bp.posterior(cm, chosen), cm), weight, atol=1e-14)
 
 
-def test_the_default_is_jeffreys_for_two_classes_and_perks_for_more():
-    for cm, weight in ((TWO, 1 / 2), (UNNAMED, 1 / 2), (THREE, 1 / 9), (MODELS, 1 / 2)):
+def test_the_default_is_jeffreys_for_two_classes_and_shared_for_more():
+    assert bp.posterior(THREE).prior_text == prior.shared().describe(THREE)
+    for cm, weight in ((TWO, 1 / 2), (UNNAMED, 1 / 2), (MODELS, 1 / 2)):
         np.testing.assert_allclose(pseudo_counts(bp.posterior(cm), cm), weight, atol=1e-14)
 
 
@@ -53,6 +54,7 @@ def test_the_default_is_jeffreys_for_two_classes_and_perks_for_more():
         (prior.jeffreys(), TWO, ["jeffreys", "0.5 in each of 4 cells", "total weight 2"]),
         (prior.perks(), THREE, ["perks", "0.111 in each of 9 cells", "total weight 1"]),
         (prior.haldane(), TWO, ["haldane", "total weight 0"]),
+        (prior.shared(), THREE, ["shared by the classes", "total weight 1 a class", "dispersion ρ ~ Beta(1, 3)"]),
         (prior.dirichlet(3), TWO, ["3 in each of 4 cells", "total weight 12"]),
         (prior.dirichlet([[1, 2], [3, 4]]), TWO, ["total weight 10"]),
         (prior.rate(1, 2), TWO, ["Beta(1, 2)", "each rate"]),
@@ -341,7 +343,7 @@ BAD_INPUT = {
     "text as recall": (elicited(recall="high"), "recall must be .* it is 'high'"),
     "unknown name": (
         lambda: bp.posterior(TWO, "flatt"),
-        "flat, jeffreys, perks, haldane.* it is 'flatt'",
+        "flat, jeffreys, perks, haldane, shared.* it is 'flatt'",
     ),
     "name with arguments": (
         lambda: bp.posterior(TWO, "elicited"),

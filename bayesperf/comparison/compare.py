@@ -18,7 +18,6 @@ from bayesperf.comparison.system_pair import (
     SystemPair,
     against_rule,
     exact_difference,
-    joint_draws,
     pairs_along,
     system_name,
     without_own_coordinates,
@@ -32,9 +31,10 @@ from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.differences import discordant
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.posteriors.joint_systems import discordant_weights, joint_posterior
+from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, discordant_weights, joint_posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
+from bayesperf.posteriors.ranks import joint_draws
 
 __all__ = ["Comparison", "compare", "compare_predictions"]
 
@@ -74,7 +74,8 @@ def compare(
     rope : float
         Half-width of the region of practical equivalence, on the metric's scale.
     prior : str or Prior, optional
-        Prior of each system's confusion matrix, if counts are given. The default is that of `bayesperf.posterior`.
+        Prior of each system's confusion matrix, if counts are given. The default is that of `bayesperf.posterior`; for
+        more than two classes, whose shared prior has no joint form, it is Perks'.
     draws : int, optional
         Number of draws from exact posteriors where the difference has no closed form; 10,000 by default. For scores,
         the number of draws per chain; 1,000 by default.
@@ -413,6 +414,7 @@ def _of_counts(
     if outcomes.dim != dim:
         raise ValueError(f"dim: the systems judged on the same examples are along {outcomes.dim!r}, not {dim!r}.")
     many = cm is counts
+    prior = priors.resolve_dirichlet(prior, len(cm.labels), SAME_EXAMPLES)
     each = posterior(cm, prior)
     _check_dims("a", each)
 
@@ -428,7 +430,7 @@ def _of_counts(
         names=tuple(each.leading[dim].values.tolist()),
         rope=rope,
         greater_is_better=each.applicable(metric).greater_is_better,
-        basis=f"{each.prior_text}; systems judged on the same examples",
+        basis=f"{each.prior_text}; {SAME_EXAMPLES}",
         dim=dim,
         many=many,
         make_ratio=joint.ratio,
@@ -458,7 +460,7 @@ class _JointMetric:
         return self.pairs().ratio()
 
     def draws(self) -> xr.DataArray:
-        return joint_draws(self.marginal, self.outcomes.dim)
+        return joint_draws(self.marginal, self.outcomes.dim, self.n_draws)
 
 
 # ── Baseline rules ──

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
 from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.ranks import largest_mcse, rank_probabilities
 from bayesperf.posteriors.summary import Summary, summary_rows
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Comparison:
         below = self.difference.shortfall()
         above = (self.difference.mean() + below).clip(0)
         if isinstance(draws := self.difference.distribution, Draws):
-            error = np.max([_mcse(draws, np.maximum(side, 0)) for side in (draws.values, -draws.values)])
+            error = np.max([largest_mcse(draws, np.maximum(side, 0)) for side in (draws.values, -draws.values)])
             below, above = (side.assign_attrs(mcse=float(error)) for side in (below, above))
         loss, reverse = (below, above) if self._greater("expected_loss") else (above, below)
         return self._square(loss, 0.0, reverse).rename("expected_loss")
@@ -133,7 +133,7 @@ class Comparison:
         # A difference of whole examples that lies on the edge may miss it by a rounding error.
         edge = distance * (1 + 1e-9)
         above, below = self.difference.prob_above(edge), self.difference.prob_below(-edge)
-        error = max(_mcse(draws, side) for side in (draws.values > edge, draws.values < -edge))
+        error = max(largest_mcse(draws, side) for side in (draws.values > edge, draws.values < -edge))
         return above.assign_attrs(mcse=error, undefined=float(draws.undefined().max())), below
 
     # ── Several systems ──
@@ -153,7 +153,7 @@ class Comparison:
             ranks = xr.concat(rows, self._index()).transpose(..., self.dim, "rank")
             return ranks.assign_attrs(better.attrs).rename("ranks")
         values = self.make_draws().transpose(..., "draw", self.dim)
-        return _ranks(values if greater else -values, self.dim).assign_attrs(self._note)
+        return rank_probabilities(values if greater else -values, self.dim).assign_attrs(self._note)
 
     @property
     def prob_best(self) -> xr.DataArray:
@@ -271,36 +271,3 @@ def _inserted(table: pd.DataFrame, before: str, columns: Mapping[str, Any]) -> p
     """Insert columns into a table before the column `before`."""
     at = list(table.columns).index(before)
     return pd.concat([table.iloc[:, :at], pd.DataFrame(columns, table.index), table.iloc[:, at:]], axis=1)
-
-
-def _mcse(draws: Draws, values: NDArray[Any]) -> float:
-    """Return the largest Monte Carlo error of the means of values computed from draws."""
-    defined = np.where(np.isnan(draws.values), np.nan, values)
-    return float(np.nanmax(Draws(defined, (0, 1), draws.independent).mcse(), initial=0))
-
-
-def _ranks(values: xr.DataArray, dim: str) -> xr.DataArray:
-    """Return how often each system has each rank in draws (…, draw, system) or (…, chain, draw, system)."""
-    independent, count = "chain" not in values.dims, values.sizes[dim]
-    if independent:
-        values = values.expand_dims("chain", axis=-3)
-    systems = np.arange(count)
-    noise = np.random.default_rng(0).random(values.shape[-3:])
-    probabilities, errors, undefined = [], [], []
-    for draws in values.values.reshape(-1, *noise.shape):
-        missing = np.isnan(draws).any(-1)
-        if missing.all():
-            raise ValueError("ranks: in no draw is the metric defined for every system.")
-        rank = np.lexsort((noise, -draws), axis=-1).argsort(-1)
-        cell = (systems * count + rank)[~missing]
-        probability = np.bincount(cell.ravel(), minlength=count**2).reshape(count, count) / len(cell)
-        probabilities.append(probability)
-        undefined.append(missing.mean())
-        if independent:
-            errors.append(np.sqrt(probability * (1 - probability) / len(cell)).max())
-        else:
-            defined = Draws(np.where(missing, np.nan, 0.0)[None], (0, 1), independent=False)
-            errors += [_mcse(defined, np.moveaxis(rank == place, -1, 0)) for place in systems]
-    result = values.isel(chain=0, draw=0, drop=True).expand_dims(rank=systems + 1, axis=-1)
-    attrs = {"mcse": float(np.max(errors)), "undefined": float(np.max(undefined))}
-    return result.copy(data=np.reshape(probabilities, result.shape)).assign_attrs(attrs).rename("ranks")

@@ -22,6 +22,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.posteriors.marginal import Marginal, Sampler
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
+from bayesperf.posteriors.ranks import rounded
 
 
 @dataclass(frozen=True)
@@ -154,30 +155,6 @@ def without_own_coordinates(a: Marginal, b: Marginal, dim: str) -> Marginal:
 def system_name(leading: xr.DataArray, dim: str, otherwise: str) -> Any:
     """Return the label of a system along the dim it was selected from, or a default if there is none."""
     return leading[dim].item() if dim in leading.coords and not leading[dim].dims else otherwise
-
-
-def joint_draws(marginal: Marginal, dim: str, draws: int = DRAWS) -> xr.DataArray:
-    """Return joint draws of a metric of all systems, (…, draw, dim), or (…, chain, draw, dim) from a sampler."""
-    distribution = marginal.distribution
-    names: tuple[str, ...] = ("draw",)
-    if not isinstance(distribution, Draws):
-        values = marginal.draws(draws).values
-    elif distribution.independent:
-        values = distribution.values.reshape(*marginal.leading.shape, -1)
-    else:
-        values = distribution.values.reshape(*marginal.leading.shape, *distribution.values.shape[1:])
-        names = ("chain", "draw")
-    labelled = xr.DataArray(rounded(values, marginal.bounds), marginal.leading.coords, (*marginal.dims, *names))
-    return labelled.transpose(..., "draw", dim)
-
-
-def rounded(values: Array, bounds: tuple[float, float]) -> Array:
-    """Return draws rounded to 13 digits, because equal proportions of counts may differ in the last digits."""
-    width = bounds[1] - bounds[0]
-    if 0 < width < np.inf:
-        return np.round(values, 13 - int(np.ceil(np.log10(width))))
-    mantissa, exponent = np.frexp(values)
-    return np.asarray(np.ldexp(np.round(mantissa, 13), exponent))
 
 
 def _rounded_difference(bounds: tuple[float, float], first: Array, second: Array) -> Array:

@@ -197,7 +197,8 @@ def metric_evidence(
             raise TypeError(f"prior: {name} is a posterior, which has one already. Leave it out.")
         post, seen = evidence, "the posterior given"
     elif isinstance(evidence, ConfusionMatrix):
-        post, seen = posterior(evidence, prior), f"{int(evidence.total.sum())} examples"
+        dirichlet = priors.resolve_dirichlet(prior, len(evidence.labels), "plans")
+        post, seen = posterior(evidence, dirichlet), f"{int(evidence.total.sum())} examples"
     else:
         cm, seen = _matrix_of_counts(evidence, planned, name)
         post = posterior(cm, prior)

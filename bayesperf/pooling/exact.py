@@ -9,7 +9,7 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.core.arrays import Array
-from bayesperf.pooling.beta_binomial import posterior
+from bayesperf.distributions.beta_binomial import posterior
 
 
 def draws(

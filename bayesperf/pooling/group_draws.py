@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayesperf.core.arrays import Array
+from bayesperf.distributions.beta_binomial import BetaBinomial, posterior, stratified
 from bayesperf.distributions.tabulated import Tabulated
-from bayesperf.pooling.beta_binomial import BetaBinomial, posterior, stratified
 
 # Both weights of the Beta prior of prevalence: the sums of the rows, with one pseudo-example in each cell.
 PREVALENCE = 2.0

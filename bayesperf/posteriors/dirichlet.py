@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 import numpy as np
 import xarray as xr
@@ -13,8 +13,6 @@ import xarray as xr
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.random_streams import streams
-from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.base import Distribution
@@ -25,9 +23,11 @@ from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
 from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, ProportionPair, TwoProportions
 from bayesperf.metrics.metric import ARGUMENTS, Metric, one_vs_rest
+from bayesperf.posteriors.counted import CountedPosterior
 from bayesperf.posteriors.marginal import Marginal, Sampler
-from bayesperf.posteriors.posterior import DRAWS, PREDICTED, Posterior, SampledPosterior, prediction_of
-from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
+from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.shared import SharedPosterior
 
 # Draws for the probability of several requirements, which has no closed form: enough for three digits near 0 or 1.
 _JOINT_DRAWS = 100_000
@@ -78,7 +78,7 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
     by: Mapping[str, Any] | None = None,
     y_true: Any = None,
 ) -> Posterior:
-    """Return the exact posterior of confusion matrices.
+    """Return the posterior of confusion matrices: exact, or by independent draws if their classes share a prior.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
         ``posterior(ConfusionMatrix.from_predictions(y_true, y_pred))``. If the first argument is a matrix, the second
         is the prior: ``posterior(cm, "flat")``.
     prior : str or Prior, optional
-        By default Jeffreys for two classes (half a pseudo-example per cell) and Perks for more (one in total).
+        By default Jeffreys for two classes (half a pseudo-example per cell), and `bayesperf.prior.shared` for more.
     design : {"joint", "by_actual"}
         How the test set was sampled. "joint": a number of examples was drawn regardless of class. "by_actual": a
         fixed number of examples was drawn from each class, so the data contain no information about prevalence, and
@@ -118,7 +118,8 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
 
     Notes
     -----
-    With counts C ~ Multinomial(N, θ) and the prior θ ~ Dirichlet(α), the posterior is θ | C ~ Dirichlet(α + C).
+    With counts C ~ Multinomial(N, θ) and the prior θ ~ Dirichlet(α), the posterior is θ | C ~ Dirichlet(α + C). For the
+    prior that classes share see `bayesperf.prior.shared`.
 
     Examples
     --------
@@ -143,16 +144,18 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
         cm = ConfusionMatrix.from_predictions(actual, y_pred, labels=labels, pos_label=pos_label, by=by)
     checks.one_of("design", design, ("joint", "by_actual"))
     resolved = priors.resolve(prior, len(cm.labels))
-    return DirichletPosterior(
-        concentration=cm.counts + resolved.concentration(cm),
-        pos_label=cm.pos_label,
-        prior_text=resolved.describe(cm),
-        rates=resolved.rates,
-        prevalence="observed" if design == "joint" else None,
-        random_seed=checks.seed(random_seed),
-        n_draws=_default_draws(len(cm.labels)) if draws is None else checks.count("draws", draws, least=2),
-        observed=cm.counts,
-    )
+    common: dict[str, Any] = {
+        "pos_label": cm.pos_label,
+        "prior_text": resolved.describe(cm),
+        "prevalence": "observed" if design == "joint" else None,
+        "random_seed": checks.seed(random_seed),
+        "n_draws": _default_draws(len(cm.labels)) if draws is None else checks.count("draws", draws, least=2),
+        "observed": cm.counts,
+    }
+    if resolved.shared_by_classes:
+        return SharedPosterior(**common)
+    concentration = cm.counts + resolved.concentration(cm)
+    return DirichletPosterior(concentration=concentration, rates=resolved.rates, **common)
 
 
 def _default_draws(classes: int) -> int:
@@ -170,8 +173,8 @@ def _after_matrix(second: Any, prior: Any, design: Any, random_seed: Any) -> tup
     return (second, prior, random_seed) if design == "joint" else (second, prior, design)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DirichletPosterior(Posterior):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DirichletPosterior(CountedPosterior):
     """The posterior θ ~ Dirichlet(concentration), in which the prevalence is independent of the rows.
 
     If `prevalence` is not "observed", only the rows of this distribution are used.
@@ -182,18 +185,10 @@ class DirichletPosterior(Posterior):
         Prior pseudo-counts plus counts, (…, actual, predicted).
     rates : tuple of two float, optional
         Parameters of the Beta prior on each rate, for a rate prior; the concentration then equals the counts.
-    prevalence : "observed", None or Prevalence
-        Prevalence estimated from the data, unknown (None), or from another source.
     """
 
     concentration: xr.DataArray
-    pos_label: Any
-    prior_text: str
     rates: tuple[float, float] | None
-    prevalence: Literal["observed"] | Prevalence | None
-    random_seed: int
-    n_draws: int
-    observed: xr.DataArray
 
     @property
     def template(self) -> xr.DataArray:
@@ -312,43 +307,30 @@ class DirichletPosterior(Posterior):
 
     # ── Draws ──
 
-    def generators(self, random_seed: Any, purpose: str = "") -> list[np.random.Generator]:
-        """Return a random generator for each matrix."""
-        seed = self.random_seed if random_seed is None else checks.seed(random_seed)
-        return streams(seed, purpose, self.leading, self.flat)
-
-    def draw_cells(self, omega: Array, n: int, rng: np.random.Generator) -> Array:
-        """Return n draws of the cells of one matrix, (n, K, K)."""
+    def draw_blocks(self, index: int, n: int, rng: np.random.Generator) -> Iterator[Array]:
+        omega = self.flat[index]
         gamma = gamma_masses(rng, omega, (n, *omega.shape))
         if self.prevalence == "observed":
             gamma /= np.einsum("nij->n", gamma)[:, None, None]
-            return gamma
-        assert self.prevalence is not None
-        gamma *= (self.prevalence.draw(rng, n) / gamma.sum(-1))[..., None]
-        return gamma
+        else:
+            assert self.prevalence is not None
+            gamma *= (self.prevalence.draw(rng, n) / gamma.sum(-1))[..., None]
+        yield gamma
 
     def refuse_without_matrix(self, what: str) -> None:
         if self.rates:
             raise ValueError(
                 f"{what} needs a prior of the whole matrix, and a rate prior is none. Use a Dirichlet prior."
             )
-        self.refuse_without_prevalence(what)
+        super().refuse_without_matrix(what)
         if (self.flat <= 0).any():
             raise ValueError(
                 f"{what}: some cell has neither examples nor prior weight ({self.prior_text}). Use a proper prior."
             )
 
-    def _metric_draws(self, wanted: Sequence[Metric], n: int, random_seed: Any) -> dict[Metric, Array]:
-        """Return joint draws of the metrics, (m, n) or (m·K, n) each."""
-        if not wanted:
-            return {}
-        blocks = list(self.joint_draws(wanted, n, random_seed))
-        return {metric: np.concatenate([np.atleast_2d(block[metric].T) for block in blocks]) for metric in wanted}
-
     def joint_draws(
-        self, metrics: Sequence[Metric], n: int = _JOINT_DRAWS, random_seed: Any = None
+        self, metrics: Sequence[Metric], n: int | None = _JOINT_DRAWS, random_seed: Any = None
     ) -> Iterator[dict[Metric, Array]]:
-        """Yield joint draws of the metrics, (n,) or (n, K) each, for one matrix at a time to save memory."""
         self.refuse_unavailable(metrics)
         if self.rates:
             self.refuse_without_matrix("a joint draw")
@@ -358,21 +340,10 @@ class DirichletPosterior(Posterior):
             argument = self.argument_weights(metric.average is not None)
             needed = {"cells": self.flat} if reweighted else {name: argument(name) for name in metric.arguments}
             self.refuse_improper(metric, needed)
-        known = self if self.prevalence is not None else self._with_any_prevalence()
-        for omega, rng in zip(known.flat, self.generators(random_seed), strict=True):
-            cells = known.draw_cells(omega, n, rng)
-            yield {metric: metric.evaluate(cells, self.positive) for metric in metrics}
-
-    def _with_any_prevalence(self) -> DirichletPosterior:
-        """Return a copy with equal prevalences, for metrics that do not depend on prevalence."""
-        classes = len(self.labels)
-        return replace(self, prevalence=Prevalence(np.full(classes, 1 / classes), fixed=True))
+        yield from super().joint_draws(metrics, n, random_seed)
 
     def _sampler(self, metric: Metric, distribution: Distribution) -> Sampler:
         return partial(self._sample_by_rate, metric, distribution) if self.rates else partial(self._sample, metric)
-
-    def _sample(self, metric: Metric, n: int, random_seed: int | None) -> Array:
-        return self._metric_draws([metric], n, random_seed)[metric]
 
     def _sample_by_rate(self, metric: Metric, distribution: Distribution, n: int, random_seed: int | None) -> Array:
         """Draw from streams specific to the metric, because a rate prior has no joint distribution."""
@@ -380,85 +351,14 @@ class DirichletPosterior(Posterior):
         each = distribution.size // len(rngs)
         return distribution.ppf(np.concatenate([rng.random((each, n)) for rng in rngs]))
 
-    def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
-        self.refuse_without_matrix("draws")
-        n = checks.count("n", n)
-        values = [
-            self.draw_cells(omega, n, rng) for omega, rng in zip(self.flat, self.generators(random_seed), strict=True)
-        ]
-        cells = self.concentration
-        shape = (*cells.shape[:-2], n, *cells.shape[-2:])
-        dims = (*self.dims, "draw", *CELL_DIMS)
-        return xr.DataArray(
-            np.stack(values).reshape(shape), dict(cells.coords) | {"draw": np.arange(n)}, dims, name="cells"
-        )
-
-    def cells_by_chain(
-        self, draws: int | None = None, chains: int | None = None, random_seed: Any = None
-    ) -> xr.DataArray:
-        draws = 1000 if draws is None else checks.count("draws", draws)
-        chains = 4 if chains is None else checks.count("chains", chains)
-        cells = self.draws(draws * chains, random_seed)
-        at = cells.get_axis_num("draw")
-        shape = (*cells.shape[:at], chains, draws, *cells.shape[at + 1 :])
-        coords = {name: value for name, value in cells.coords.items() if name != "draw"}
-        coords |= {"chain": np.arange(chains), "draw": np.arange(draws)}
-        dims = (*cells.dims[:at], "chain", *cells.dims[at:])
-        return xr.DataArray(cells.values.reshape(shape), coords, dims, name="cells")
-
-    # ── Other posteriors ──
-
     def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
-        by_actual = self.prevalence is None and n is None and not self.rates
-        known = self._with_any_prevalence() if by_actual else self
-        known.refuse_without_matrix("predict")
-        draws = checks.count("draws", draws, least=2)
-        observed = self.observed.values.reshape(self.flat.shape).astype(int)
-        if n is None and (observed.sum((1, 2)) == 0).any():
-            raise ValueError("n: some matrix has no examples; name the size of the new test set.")
-        shares = []
-        for omega, counts, rng in zip(self.flat, observed, known.generators(random_seed), strict=True):
-            cells = known.draw_cells(omega, draws, rng)
-            if by_actual:
-                rows = np.broadcast_to(counts.sum(-1), cells.shape[:-1])
-                new = rng.multinomial(rows, cells / cells.sum(-1, keepdims=True))
-            else:
-                size = checks.count("n", int(counts.sum()) if n is None else n)
-                flat = cells.reshape(draws, -1)
-                new = rng.multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
-            shares.append(new / new.sum((1, 2), keepdims=True))
-        template = self.concentration
-        shape = (*template.shape[:-2], 1, draws, *template.shape[-2:])
-        coords = dict(template.coords) | {"chain": [0], "draw": np.arange(draws)}
-        return SampledPosterior(
-            cells=xr.DataArray(np.stack(shares).reshape(shape), coords, (*self.dims, "chain", "draw", *CELL_DIMS)),
-            pos_label=self.pos_label,
-            prior_text=self.prior_text,
-            estimand=prediction_of(n),
-            independent=True,
-            refusal=PREDICTED,
-        )
+        if self.rates:
+            self.refuse_without_matrix("predict")
+        return super().predict(n, draws, random_seed)
 
     def update(self, cm: ConfusionMatrix) -> Posterior:
-        if not isinstance(cm, ConfusionMatrix):
-            raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
-        if cm.labels != self.labels or cm.pos_label != self.pos_label:
-            raise ValueError(
-                f"cm: labels {cm.labels} (positive {cm.pos_label!r}) are not those of the posterior, {self.labels} "
-                f"(positive {self.pos_label!r})."
-            )
-        try:
-            concentration, counts = xr.align(self.concentration, cm.counts, join="exact")
-        except ValueError as error:
-            raise ValueError(f"cm: its leading coordinates are not those of the posterior: {error}") from None
-        if set(counts.dims) != set(concentration.dims):
-            raise ValueError(f"cm: its leading dims {cm.dims} are not those of the posterior, {self.dims}.")
-        return replace(self, concentration=concentration + counts, observed=self.observed + counts)
-
-    def at_prevalence(self, p: Any) -> Posterior:
-        prevalence = parse_prevalence(p, self.labels, self.positive)
-        text = f"{self.prior_text}; prevalence {p!r}"
-        return replace(self, prevalence=prevalence, prior_text=text)
+        counts = self.more_counts(cm)
+        return replace(self, concentration=self.concentration + counts, observed=self.observed + counts)
 
 
 def _of_cells(metric: Metric, tp: Array, fn: Array, fp: Array, tn: Array) -> Array:

@@ -35,6 +35,8 @@ from bayesperf.posteriors.posterior import DRAWS, SampledPosterior
 
 __all__ = ["JointOutcomes", "JointPosterior", "discordant_weights", "joint_posterior"]
 
+# What has a joint posterior under a Dirichlet prior only.
+SAME_EXAMPLES = "systems judged on the same examples"
 # The fraction of a row's prior mass that is drawn for each system separately, and the maximum number of joint atoms.
 _TAIL, _MOST_STICKS = 1e-4, 512
 _REFUSAL = "these draws are of systems judged on the same examples. Ask it of each system by itself: posterior(cm)."
@@ -74,7 +76,7 @@ def joint_posterior(
     outcomes : JointOutcomes
         The predictions of all systems for each example.
     prior : str or Prior, optional
-        Prior of each system's cells, as in `bayesperf.posterior`.
+        Prior of each system's cells, as in `bayesperf.posterior`; for more than two classes the default is Perks'.
     draws : int
         Number of joint draws of all systems.
     random_seed : int or Generator
@@ -110,7 +112,7 @@ def joint_posterior(
     True
     """
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
-    prior = priors.resolve(prior, len(outcomes.labels))
+    prior = priors.resolve_dirichlet(prior, len(outcomes.labels), SAME_EXAMPLES)
     cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
     alpha = _pseudo_counts(cm, prior)
     cells = np.empty((*alpha.shape[:2], draws, *alpha.shape[2:]))
@@ -242,7 +244,7 @@ def discordant_weights(
     metric : str or Metric
         A proportion of the examples of certain actual classes, such as accuracy, error rate, recall or specificity.
     prior : str or Prior, optional
-        Prior of each system's cells, as in `bayesperf.posterior`.
+        Prior of each system's cells, as in `bayesperf.posterior`; for more than two classes the default is Perks'.
 
     Returns
     -------
@@ -273,7 +275,7 @@ def discordant_weights(
     judged = _judged(metric, len(outcomes.labels), positive)
     if judged is None:
         return None
-    prior = priors.resolve(prior, len(outcomes.labels))
+    prior = priors.resolve_dirichlet(prior, len(outcomes.labels), SAME_EXAMPLES)
     cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
     alpha = _pseudo_counts(cm, prior)
     of_class = alpha[:, 0].sum(-1)

@@ -28,6 +28,7 @@ from bayesperf.metrics.registry import applicable, get
 from bayesperf.posteriors.arviz_trees import read_tree, to_tree
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
+from bayesperf.posteriors.ranks import joint_draws, rank_probabilities
 from bayesperf.posteriors.summary import Summary, summary_rows
 
 if TYPE_CHECKING:
@@ -253,7 +254,63 @@ class Posterior(ABC):
             table = table.drop(columns="undefined")
         summary = Summary(table)
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": self.estimand, "prior": self.prior_text}
+        if shared := self.shared_text(ci_prob, ci_kind):
+            summary.attrs["note"] = f"{shared}."
         return summary
+
+    def shared_text(self, ci_prob: float, ci_kind: Kind) -> str:
+        """Return what the classes have been found to share, in words; empty if the prior is not shared by them."""
+        return ""
+
+    def ranks(self, metric: str | Metric) -> xr.DataArray:
+        """Return the probability of each rank of each class, 1 being the best by the metric's direction.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            A metric of each class, such as "recall_per_class".
+
+        Returns
+        -------
+        xarray.DataArray
+            Dims (…, ``label``, ``rank``), counted in joint draws; ties are broken at random. ``attrs`` hold the largest
+            Monte Carlo error, ``mcse``, and the largest fraction of draws left out, ``undefined``.
+
+        Raises
+        ------
+        ValueError
+            If the metric has no value for each class, or neither more nor less of it is better.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> post = bp.posterior(bp.ConfusionMatrix.from_table([[18, 1, 1], [6, 12, 2], [2, 1, 17]]))
+        >>> post.ranks("recall_per_class").sel(rank=1).round(1).values
+        array([0.6, 0. , 0.3])
+        """
+        wanted = self.applicable(metric)
+        if wanted.average != "per_class":
+            raise ValueError(f"metric {wanted.name!r} has one value for all classes. Rank them by one of each class.")
+        if wanted.greater_is_better is None:
+            raise ValueError(f"ranks: neither more nor less {wanted.name} is better.")
+        values = joint_draws(self[wanted], "label", DRAWS)
+        return rank_probabilities(values if wanted.greater_is_better else -values, "label")
+
+    def prob_worst(self, metric: str | Metric) -> xr.DataArray:
+        """Return the probability that each class is the worst, by its last rank (see `ranks`): dims (…, ``label``).
+
+        The value of whichever class is the worst is another question. It is a minimum of several uncertain values, and
+        therefore below that of each. If the classes are in truth exactly alike, the posterior of their minimum is too
+        low however many they are, and its interval misses their common value more often than it says.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> post = bp.posterior(bp.ConfusionMatrix.from_table([[18, 1, 1], [6, 12, 2], [2, 1, 17]]))
+        >>> post.prob_worst("recall_per_class").round(1).values
+        array([0. , 0.9, 0.1])
+        """
+        return self.ranks(metric).isel(rank=-1, drop=True).rename("prob_worst")
 
     def prob_joint(self, requirements: Mapping[str | Metric, float]) -> xr.DataArray:
         """Return the probability that all requirements are met simultaneously.

@@ -28,7 +28,7 @@ def prior_sensitivity(
     ----------
     result : xarray.DataTree or ConfusionMatrix
         A fit, whose prior and likelihood are raised to powers near 1 by importance sampling (power-scaling); or counts,
-        for which the exact posterior is computed under each of the preset priors.
+        for which the posterior is computed under each of the preset priors.
     metrics : sequence of str, optional
         Metrics to include. For a fit these are names of variables; by default the metrics of the population, if there
         are any.
@@ -75,7 +75,7 @@ def prior_sensitivity(
 
 
 def _by_presets(cm: ConfusionMatrix, metrics: Any, ci_prob: float) -> pd.DataFrame:
-    presets = [priors.flat(), priors.jeffreys(), priors.perks()]
+    presets = [priors.flat(), priors.jeffreys(), priors.perks()] + [priors.shared()] * (len(cm.labels) > 2)
     tables = {preset.name: posterior(cm, preset).summary(metrics, ci_prob) for preset in presets}
     both = pd.concat([table.assign(prior=name) for name, table in tables.items()], ignore_index=True)
     return both[["prior", *(column for column in both.columns if column != "prior")]]

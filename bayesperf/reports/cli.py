@@ -38,7 +38,9 @@ Score = Annotated[str | None, typer.Option(help="Column of scores, greater for t
 Split = Annotated[str | None, typer.Option(help="Column that says 'test' of what judges, else what sets thresholds.")]
 By = Annotated[list[str] | None, typer.Option(help="Column to tell systems apart; 'fold' is also pooled. Repeatable.")]
 PosLabel = Annotated[str | None, typer.Option(help="The positive class of a binary problem.")]
-Prior = Annotated[str | None, typer.Option(help="flat, jeffreys, perks or haldane. [jeffreys; perks of 3 classes]")]
+Prior = Annotated[
+    str | None, typer.Option(help="flat, jeffreys, perks, haldane or shared. [jeffreys; of 3 or more classes shared]")
+]
 CiProb = Annotated[float, typer.Option(help="Probability of the intervals.")]
 Metrics = Annotated[list[str] | None, typer.Option(help="Metrics, comma-separated or repeated. [the usual ones]")]
 Metric = Annotated[

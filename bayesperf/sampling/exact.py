@@ -33,7 +33,7 @@ def exact_draws(
     NotImplementedError
         If the posterior of this model under these priors and options has no exact form.
     """
-    systems = [dim for dim in model.named_vars_to_dims.get("cells", ()) if dim in counts.dims[:-2]]
+    systems = [dim for dim in model.named_vars_to_dims.get("cells", counts.dims) if dim in counts.dims[:-2]]
     rest = [dim for dim in counts.dims if dim not in systems]
     leading = counts.isel(dict.fromkeys(rest, 0), drop=True).transpose(*systems)
     tables = counts.transpose(*systems, *rest).values.reshape(leading.size, -1)

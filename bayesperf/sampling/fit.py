@@ -132,7 +132,7 @@ def fit(
         definition = resolve_model(model)
         counts, options = prepared(data, model, options)
         built = built_model(model, counts, priors, options)
-        check_metrics(built, metrics)
+        check_metrics(built, definition, metrics)
         # Fits of other data under the same seed are independent.
         data_hash = fingerprint(counts)
         seeds = np.random.SeedSequence([seed, int(data_hash, 16)]).generate_state(5).tolist()

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     import pymc as pm
 
 
-def check_metrics(model: pm.Model, metrics: Sequence[str | Metric] | None) -> None:
+def check_metrics(model: pm.Model, definition: Any, metrics: Sequence[str | Metric] | None) -> None:
     """Refuse metrics of a model without cells, and cells whose dims are not those of a table."""
     if isinstance(metrics, str | Metric):
         raise TypeError(f"metrics must be a sequence of names, as ['recall']; it is {metrics!r}.")
     if "cells" not in model.named_vars:
-        if metrics:
+        if metrics and not hasattr(definition, "recover"):
             raise ValueError("metrics: the model has no variable 'cells' (…, actual, predicted) to compute them of.")
         return
     dims = model.named_vars_to_dims.get("cells") or ()
@@ -48,8 +48,8 @@ def finished(
 
 
 def positive(model: pm.Model, counts: xr.DataArray) -> int | None:
-    """Return the position of the positive class in the model's cells; None without cells or a positive class."""
-    if "cells" not in model.named_vars or "pos_label" not in counts.attrs:
+    """Return the position of the positive class in the model's cells; None without classes or a positive one."""
+    if "actual" not in model.coords or "pos_label" not in counts.attrs:
         return None
     return list(model.coords["actual"]).index(counts.attrs["pos_label"])
 

@@ -28,6 +28,7 @@ from bayesperf.studies.coverage import binary_cells, coverage
 from bayesperf.studies.dependence import dependence
 from bayesperf.studies.expected_performance import expected_performance
 from bayesperf.studies.f1_coverage import f1_coverage
+from bayesperf.studies.many_classes import many_classes
 from bayesperf.studies.pairing import pairing
 from bayesperf.studies.predictive_spread import predictive_spread
 from bayesperf.studies.rate_coverage import rate_coverage
@@ -46,6 +47,7 @@ __all__ = [
     "dependence",
     "expected_performance",
     "f1_coverage",
+    "many_classes",
     "pairing",
     "predictive_spread",
     "rate_coverage",

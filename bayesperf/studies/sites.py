@@ -13,7 +13,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.pooling.beta_binomial import BetaBinomial, posterior
+from bayesperf.distributions.beta_binomial import BetaBinomial, posterior
 from bayesperf.pooling.pool import DISPERSION
 from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes, monte_carlo_means
 from bayesperf.studies.run import run

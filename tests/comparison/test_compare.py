@@ -279,7 +279,7 @@ def test_systems_selected_from_a_dim_keep_their_names():
 @pytest.mark.parametrize("metric", ["accuracy", "f1_micro", "f1_macro", "jaccard_micro", "mcc", "specificity_micro"])
 def test_many_classes(metric):
     cm = three(4, np.random.default_rng(5))
-    found = bp.compare(bp.posterior(cm, draws=20_000), metric=metric, rope=0.01)
+    found = bp.compare(bp.posterior(cm, "perks", draws=20_000), metric=metric, rope=0.01)
     drawn = []
     for i in range(3):
         cells = np.random.default_rng(i).gamma(cm.counts.values[i] + 1 / 16, size=(N, 4, 4))
@@ -296,7 +296,7 @@ def test_many_classes(metric):
 
 def test_each_class():
     cm = three(3, np.random.default_rng(6))
-    found = bp.compare(bp.posterior(cm), metric="recall_per_class", rope=0.02)
+    found = bp.compare(bp.posterior(cm, "perks"), metric="recall_per_class", rope=0.02)
     assert found.prob_greater.dims == ("label", "model", "model_other")
     rest = bp.compare(
         bp.posterior(cm.one_vs_rest(), bp.prior.dirichlet([[4 / 9, 2 / 9], [2 / 9, 1 / 9]])), metric="recall"

@@ -250,11 +250,11 @@ def test_predictions_refused(arguments, options, error, message):
 
 def test_ranks_of_what_is_never_defined_together():
     # Each of two systems is defined in half of the draws, never in the same.
-    from bayesperf.comparison.result import _ranks
+    from bayesperf.posteriors.ranks import rank_probabilities
 
     values = xr.DataArray([[0.5, np.nan], [np.nan, 0.5]], {"model": ["x", "y"]}, ["draw", "model"])
     with pytest.raises(ValueError, match="ranks: in no draw is the metric defined for every system"):
-        _ranks(values, "model")
+        rank_probabilities(values, "model")
 
 
 def test_exact_figures_load_no_sampler():

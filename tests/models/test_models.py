@@ -53,6 +53,7 @@ def test_table():
     assert table.loc["multinomial", "options"] == ""
     assert table.index[table["exact"]].tolist() == [
         "binormal_roc",
+        "classes",
         "groups",
         "markov",
         "multinomial",
@@ -176,6 +177,7 @@ def test_what_is_observed_of_chosen_class_totals():
     assert observed["rates"] - observed["rates by actual"] == {"positives"}
     assert observed["groups"] - observed["groups by actual"] == {"totals"}
     assert observed["groups, clusters"] - observed["groups, clusters by actual"] == {"totals"}
+    assert observed["classes"] - observed["classes by actual"] == {"totals"}
 
 
 # ── What is computed from parameters ──

@@ -117,6 +117,21 @@ def test_log_likelihood_of_logit_groups(case, times):
         assert found.values[0, j, site] == pytest.approx(expected, abs=0.01), (j, site)
 
 
+def test_log_likelihood_of_classes():
+    """That of a class: its own recall and the shares of its errors are integrated out."""
+    posterior, found = log_likelihood("classes")
+    assert found.dims == ("chain", "draw", "actual")
+    table = THREE_SITES.sum("fold").counts.values
+    for i, j, draw in each_draw(posterior):
+        mean, kappa, g = (float(draw["mean_recall"]), 1 / float(draw["dispersion"]) - 1, draw["popularity"].values)
+        for actual, row in enumerate(table):
+            others = np.arange(3) != actual
+            wrong = row[others].sum()
+            expected = stats.betabinom.logpmf(row[actual], row.sum(), kappa * mean, kappa * (1 - mean))
+            expected += stats.dirichlet_multinomial.logpmf(row[others], g[others] / g[others].sum(), wrong)
+            assert found.values[i, j, actual] == pytest.approx(expected, rel=1e-9)
+
+
 EXAMPLES = {
     "multinomial": lambda draw: draw["cells"].transpose("model", "actual", "predicted").values,
     "multinomial of three classes": lambda draw: draw["cells"].values,
@@ -279,6 +294,23 @@ def test_groups_that_are_nearly_all_right_or_all_wrong():
     new = models.groups.recover(posterior, counts, np.random.default_rng(1), **options)["cells_new"]
     rates = (new / new.sum("predicted")).sel(actual="yes").stack(sample=("chain", "draw"))
     has_moments(rates, *dirichlet_moments((1 / 0.98 - 1) * np.array([0.3, 0.7])))
+
+
+def test_cells_of_classes_come_back_by_conjugacy():
+    point = {"mean_recall": 0.7, "dispersion": 0.2, "popularity": [0.5, 0.3, 0.2], "prevalence": [0.3, 0.6, 0.1]}
+    found = recovered("classes", **point)["cells"]
+    assert found.dims == ("actual", "predicted", "sample")
+    table = THREE_SITES.sum("fold").counts.values
+    kappa, g = 1 / point["dispersion"] - 1, np.array(point["popularity"])
+    for i, row in enumerate(table):
+        others = np.arange(3) != i
+        right_or_wrong = kappa * np.array([0.7, 0.3]) + [row[i], row[others].sum()]
+        (right, wrong), (right_second, wrong_second) = dirichlet_moments(right_or_wrong)
+        shares, shares_second = dirichlet_moments(g[others] / g[others].sum() + row[others])
+        mean, second = np.empty(3), np.empty(3)
+        mean[i], mean[others] = right, wrong * shares
+        second[i], second[others] = right_second, wrong_second * shares_second
+        has_moments(found[i] / point["prevalence"][i], mean, second)
 
 
 def test_a_new_logit_group():

@@ -12,8 +12,8 @@ import xarray as xr
 from scipy import integrate, special, stats
 
 import bayesperf as bp
+from bayesperf.distributions import beta_binomial
 from bayesperf.distributions.tabulated import Tabulated
-from bayesperf.pooling import beta_binomial
 from tests.shared.golden import golden
 
 mpl.use("Agg")

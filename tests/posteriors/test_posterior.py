@@ -30,7 +30,7 @@ def dirichlet_draws(cm, alpha, n, seed=12):
 # ── What it says ──
 
 
-@pytest.mark.parametrize(("prior", "alpha"), [("flat", 1), ("jeffreys", 0.5), ("perks", 1 / 9), (None, 1 / 9)])
+@pytest.mark.parametrize(("prior", "alpha"), [("flat", 1), ("jeffreys", 0.5), ("perks", 1 / 9)])
 def test_three_classes_against_independent_draws(prior, alpha):
     n = 200_000
     draws = dirichlet_draws(THREE, alpha, n)
@@ -45,10 +45,10 @@ def test_three_classes_against_independent_draws(prior, alpha):
     assert post["f1_per_class"].method == "exact"
 
 
-def test_default_prior_is_jeffreys_for_two_classes_and_perks_for_more():
+def test_default_prior_is_jeffreys_for_two_classes_and_shared_for_more():
     assert bp.posterior(BINARY)["recall"].mean().item() == 65.5 / 81
     assert bp.posterior(BINARY)["accuracy"].mean().item() == 96 / 147
-    assert bp.posterior(THREE)["accuracy"].mean().item() == pytest.approx((27 + 1 / 3) / 34)
+    assert bp.posterior(THREE)["accuracy"].mean() == bp.posterior(THREE, "shared")["accuracy"].mean()
 
 
 def test_labels_are_short_for_their_matrix():
@@ -445,7 +445,7 @@ def test_misuse_is_explained():
 
 
 def test_repr():
-    assert repr(bp.posterior(THREE)) == "<bayesperf.Posterior: exact, 3 classes>"
+    assert repr(bp.posterior(THREE, "perks")) == "<bayesperf.Posterior: exact, 3 classes>"
     assert repr(bp.posterior(THREE).predict(draws=10)) == "<bayesperf.Posterior: draws, 3 classes>"
     assert "<table" in bp.posterior(BINARY)._repr_html_()
 

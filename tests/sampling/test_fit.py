@@ -40,7 +40,7 @@ from tests.shared.fits import (
 HEADLINE = ["accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "matthews_corrcoef"]
 EXACT = [
     "multinomial", "multinomial of three classes", "rates", "rates by actual", "markov", "paired", "groups",
-    "groups by actual",
+    "groups by actual", "classes, three",
 ]  # fmt: skip
 
 
@@ -161,7 +161,7 @@ GROUPS = {
 }
 CELLS = {
     "multinomial": {"cells": ("model",)}, "multinomial of three classes": {"cells": ()},
-    "rates": {"cells": ("model",)}, "rates by actual": {"cells": ("model",)},
+    "rates": {"cells": ("model",)}, "rates by actual": {"cells": ("model",)}, "classes, three": {"cells": ()},
     "groups_logit": {"cells": (), "cells_group": ("site",), "cells_new": ()},
     "groups_logit, LKJ": {"cells": (), "cells_group": ("site",), "cells_new": ()},
     "groups_logit, covariates": {"cells": (), "cells_group": ("site",), "cells_new": ()},
@@ -176,7 +176,8 @@ CELLS = {
 # What is left out to find how well the model predicts.
 UNITS = {
     "multinomial": {"example": 70}, "multinomial of three classes": {"example": 33}, "rates": {"example": 70},
-    "rates by actual": {"example": 70}, "groups": {"site": 3}, "groups, clusters": {"site": 3},
+    "rates by actual": {"example": 70}, "classes, three": {"actual": 3},
+    "groups": {"site": 3}, "groups, clusters": {"site": 3},
     "groups by actual": {"site": 3}, "groups of three classes": {"fold": 2}, "groups_logit": {"site": 3},
     "groups_logit, LKJ": {"site": 3}, "groups_logit, covariates": {"site": 3}, "markov": {"example": 87},
     "markov, varying": {"video": 3}, "paired": {"example": 60}, "datasets": {"dataset": 4},

@@ -15,7 +15,7 @@ from tests.shared.models import OF_TWO_CLASSES
 ALL = CASES | {"binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {})}
 # The others are drawn by the tests marked slow.
 ONE_OF_EACH_MODEL = (
-    "multinomial", "rates", "groups of three classes", "groups, repeated", "groups_logit, covariates",
+    "multinomial", "rates", "classes, three", "groups of three classes", "groups, repeated", "groups_logit, covariates",
     "markov, varying", "paired", "datasets", "binormal_roc",
 )  # fmt: skip
 DRAWN = [case if case in ONE_OF_EACH_MODEL else pytest.param(case, marks=pytest.mark.slow) for case in ALL]

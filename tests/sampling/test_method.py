@@ -50,6 +50,10 @@ TABLE = [
     ("binormal_roc", OF_TWO_CLASSES, {"priors": {"offset": pm.Normal.dist(0, 2)}}, "exact"),
     ("binormal_roc", OF_TWO_CLASSES, {"priors": {"offset": pm.Normal.dist(1, 2)}}, "mcmc"),
     ("binormal_roc", OF_TWO_CLASSES, {"priors": {"precision": pm.HalfNormal.dist(1)}}, "mcmc"),
+    ("classes", THREE, {}, "exact"),
+    ("classes", SYSTEMS, {"options": {"design": "by_actual"}}, "exact"),
+    ("classes", THREE, {"priors": {"mean_recall": pm.Beta.dist(9, 1)}}, "exact"),
+    ("classes", THREE, {"priors": {"dispersion": pm.Uniform.dist(0, 0.5)}}, "mcmc"),
     ("groups", SITES, {}, "exact"),
     ("groups", SITES, {"options": {"groups": "clusters", "design": "by_actual"}}, "exact"),
     ("groups", SIX_SITES, {"options": {"repeats": 2}}, "exact"),
@@ -110,7 +114,8 @@ y, a, b = np.random.default_rng(0).integers(0, 2, (3, 40))
 folds = bp.ConfusionMatrix.from_table([[[9, 1], [2, 6]], [[4, 0], [0, 3]]], dims=["fold"])
 three = bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]])
 fits = [
-    ("multinomial", cm), ("multinomial", three), ("rates", cm), ("markov", (y, a)), ("groups", folds),
+    ("multinomial", cm), ("multinomial", three), ("classes", three), ("rates", cm), ("markov", (y, a)),
+    ("groups", folds),
     ("binormal_roc", (y, a + 0.1 * y * b)), ("paired", bp.PairedConfusionMatrix.from_predictions(y, a, b)),
 ]
 for model, data in fits:

@@ -453,6 +453,32 @@ def test_logit_groups_agree_with_a_grid(kind):
         np.testing.assert_allclose(name, drawn, rtol=1e-9)
 
 
+def cells_differ_by(posterior, independent):
+    """Largest differences of mean, sd and quartiles of the cells, in widths of their 95 % intervals."""
+    levels = [0.025, 0.25, 0.5, 0.75, 0.975]
+    sampled_cells = posterior["cells"].stack(sample=("chain", "draw"))
+    found, expected = sampled_cells.quantile(levels, "sample").values, independent.quantile(levels, "draw").values
+    width = expected[-1] - expected[0]
+    figures = [(found - expected)[1:-1], sampled_cells.mean("sample").values - independent.mean("draw").values,
+               sampled_cells.std("sample").values - independent.std("draw").values]  # fmt: skip
+    return np.array([(abs(figure) / width).max() for figure in figures])
+
+
+def test_exact_draws_of_classes_are_those_of_the_posterior():
+    tree = exact(CASES["classes, three"][1], "classes", draws=10_000)
+    assert (cells_differ_by(tree["posterior"], bp.posterior(CASES["classes, three"][1]).draws(40_000)) < 0.02).all()
+
+
+@pytest.mark.slow
+def test_classes_agree_with_independent_draws():
+    cm = table([[18, 2, 0, 1], [4, 9, 1, 0], [0, 1, 3, 0], [2, 6, 0, 30]], list("abcd"))
+    tree = sampled(cm, "classes", draws=5000)
+    assert (cells_differ_by(tree["posterior"], bp.posterior(cm).draws(40_000)) < 0.02).all()
+    post = bp.posterior(cm)
+    agrees(tree["posterior"]["mean_recall"], of_marginal(post.mean_recall))
+    agrees(tree["posterior"]["dispersion"], of_marginal(post.dispersion))
+
+
 @pytest.mark.slow
 def test_another_sampler():
     tree = bp.fit(BINARY, "rates", random_seed=1, nuts_sampler="pymc", progressbar=False, cores=1)

@@ -50,6 +50,7 @@ CASES = {
     "multinomial of three classes": ("multinomial", THREE, {}),
     "rates": ("rates", SYSTEMS, {}),
     "rates by actual": ("rates", SYSTEMS, {"design": "by_actual"}),
+    "classes, three": ("classes", THREE, {}),
     "groups": ("groups", SITES, {}),
     "groups, clusters": ("groups", SITES, {"groups": "clusters"}),
     "groups by actual": ("groups", SITES, {"design": "by_actual"}),

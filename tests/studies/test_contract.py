@@ -43,6 +43,8 @@ SIMULATED = {
                      {"metric": "f1"}),
     "dependence": Case({"persistence": [0.5, 0.8], "n": 20}, {"n": 21}),
     "expected_performance": Case({"n": 8, "alphas": [0.5], "draws": 10}, {"prob": 0.9}),
+    "many_classes": Case({"classes": 3, "examples": [4, 9], "prior": ["perks", "shared"], "draws": 20},
+                         {"popular": False}),
     "pairing": Case({"correlation": [0.5], "n": 20}, {"accuracy": (0.8, 0.8)}),
     "repeated_splits": Case({"estimator": GaussianNB(), "X": FEATURES, "y": np.repeat([0, 1], 15), "draws": 20},
                             {"X": FEATURES + 1}),

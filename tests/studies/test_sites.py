@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, special, stats
 
 from bayesperf import studies
-from bayesperf.pooling.beta_binomial import posterior
+from bayesperf.distributions.beta_binomial import posterior
 from bayesperf.studies.sites import new_group_quantiles
 
 # Coverage of 95 % intervals by others, 500 data sets of five sites of 40: mean and new site.

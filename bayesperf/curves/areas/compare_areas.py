@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.comparison.result import Comparison
-from bayesperf.comparison.system_pair import joint_draws, pairs_along, rounded
+from bayesperf.comparison.system_pair import pairs_along
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.classifier_scores import positives
@@ -23,6 +23,7 @@ from bayesperf.curves.areas.delong import Placements
 from bayesperf.distributions.normal import Normal
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
+from bayesperf.posteriors.ranks import joint_draws, rounded
 
 __all__ = ["compare_auc"]
 
@@ -110,7 +111,7 @@ def compare_auc(
         areas = auc.area_marginal(drawn, seed, auc.ESTIMANDS[method], leading)
         pairs = pairs_along(areas, _DIM, independent=False, many=many)
         difference, ratio, basis = pairs.difference(), pairs.ratio, "Dirichlet(1) weights in each class"
-        values = partial(joint_draws, areas, _DIM)
+        values = partial(joint_draws, areas, _DIM, draws)
     return Comparison(
         difference=difference,
         names=systems,

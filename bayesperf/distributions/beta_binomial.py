@@ -10,14 +10,14 @@ exponentially once its nodes are where the mass is; a sinh spreads them, because
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
 from scipy import special
 
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.distributions.tabulated import Axis, Tabulated, refinement
 
 # Nodes of each parameter; more of them if every second one gives marginals that differ by more than this.
@@ -72,6 +72,14 @@ class BetaBinomial:
         log_weight = self.log_density + sum(self.log_lengths)
         weight = np.exp(log_weight - log_weight.max((1, 2), keepdims=True))
         return weight / weight.sum((1, 2), keepdims=True)
+
+    def take(self, index: Codes | slice) -> Self:
+        return replace(
+            self,
+            mean_axis=self.mean_axis.take(index),
+            dispersion_axis=self.dispersion_axis.take(index),
+            log_density=self.log_density[index],
+        )
 
     def resolution_error(self) -> float:
         """Return by how much the marginal of one parameter changes, at most, with every second node of the other.

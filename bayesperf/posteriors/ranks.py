@@ -1,0 +1,70 @@
+"""Ranks of systems or classes, counted in joint draws of a metric of all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.core.arrays import Array
+from bayesperf.distributions.draws import Draws
+from bayesperf.posteriors.marginal import Marginal
+
+
+def joint_draws(marginal: Marginal, dim: str, draws: int) -> xr.DataArray:
+    """Return joint draws of a metric of all systems, (…, draw, dim), or (…, chain, draw, dim) from a sampler."""
+    distribution = marginal.distribution
+    names: tuple[str, ...] = ("draw",)
+    if not isinstance(distribution, Draws):
+        values = marginal.draws(draws).values
+    elif distribution.independent:
+        values = distribution.values.reshape(*marginal.leading.shape, -1)
+    else:
+        values = distribution.values.reshape(*marginal.leading.shape, *distribution.values.shape[1:])
+        names = ("chain", "draw")
+    labelled = xr.DataArray(rounded(values, marginal.bounds), marginal.leading.coords, (*marginal.dims, *names))
+    return labelled.transpose(..., "draw", dim)
+
+
+def rounded(values: Array, bounds: tuple[float, float]) -> Array:
+    """Return draws rounded to 13 digits, because equal proportions of counts may differ in the last digits."""
+    width = bounds[1] - bounds[0]
+    if 0 < width < np.inf:
+        return np.round(values, 13 - int(np.ceil(np.log10(width))))
+    mantissa, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(np.round(mantissa, 13), exponent))
+
+
+def largest_mcse(draws: Draws, values: NDArray[Any]) -> float:
+    """Return the largest Monte Carlo error of the means of values computed from draws."""
+    defined = np.where(np.isnan(draws.values), np.nan, values)
+    return float(np.nanmax(Draws(defined, (0, 1), draws.independent).mcse(), initial=0))
+
+
+def rank_probabilities(values: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return how often each system or class along `dim`, the last, has each rank in draws (…, [chain,] draw, dim)."""
+    independent, count = "chain" not in values.dims, values.sizes[dim]
+    if independent:
+        values = values.expand_dims("chain", axis=-3)
+    systems = np.arange(count)
+    noise = np.random.default_rng(0).random(values.shape[-3:])
+    probabilities, errors, undefined = [], [], []
+    for draws in values.values.reshape(-1, *noise.shape):
+        missing = np.isnan(draws).any(-1)
+        if missing.all():
+            raise ValueError("ranks: in no draw is the metric defined for every system.")
+        rank = np.lexsort((noise, -draws), axis=-1).argsort(-1)
+        cell = (systems * count + rank)[~missing]
+        probability = np.bincount(cell.ravel(), minlength=count**2).reshape(count, count) / len(cell)
+        probabilities.append(probability)
+        undefined.append(missing.mean())
+        if independent:
+            errors.append(np.sqrt(probability * (1 - probability) / len(cell)).max())
+        else:
+            defined = Draws(np.where(missing, np.nan, 0.0)[None], (0, 1), independent=False)
+            errors += [largest_mcse(defined, np.moveaxis(rank == place, -1, 0)) for place in systems]
+    result = values.isel(chain=0, draw=0, drop=True).expand_dims(rank=systems + 1, axis=-1)
+    attrs = {"mcse": float(np.max(errors)), "undefined": float(np.max(undefined))}
+    return result.copy(data=np.reshape(probabilities, result.shape)).assign_attrs(attrs).rename("ranks")

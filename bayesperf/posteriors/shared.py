@@ -1,0 +1,100 @@
+"""The posterior under the prior that classes share (`bayesperf.prior.shared`), by independent draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core.arrays import Array
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.tabulated import Tabulated
+from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors.counted import CountedPosterior
+from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.shared_classes import SharedClasses
+from bayesperf.posteriors.summary import format_value
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SharedPosterior(CountedPosterior):
+    """The posterior of matrices whose classes share a mean recall, its dispersion and the popularity of errors.
+
+    All figures of metrics come from one set of independent joint draws. What the classes share is known by quadrature:
+    `mean_recall` and `dispersion`.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 1], [0, 1, 9]])
+    >>> post = bp.posterior(cm)
+    >>> post.mean_recall.median().round(2).item(), post.dispersion.prob_below(0.25).round(2).item()
+    (0.78, 0.83)
+    """
+
+    kind = "draws"
+
+    @property
+    def template(self) -> xr.DataArray:
+        return self.observed
+
+    @cached_property
+    def flat(self) -> Array:
+        """Counts as (m, K, K)."""
+        return self.observed.values.reshape(-1, *self.observed.shape[-2:]).astype(float)
+
+    @cached_property
+    def _classes(self) -> SharedClasses:
+        return SharedClasses(self.flat)
+
+    def draw_blocks(self, index: int, n: int, rng: np.random.Generator) -> Iterator[Array]:
+        prevalence = self.prevalence if isinstance(self.prevalence, Prevalence) else None
+        return self._classes.cells(index, n, rng, prevalence)
+
+    def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
+        drawn = self._metric_draws(metrics, self.n_draws, None)
+        return [
+            Marginal(
+                metric.name,
+                Draws(drawn[metric][:, None, :], metric.bounds),
+                self._leading_of(metric),
+                partial(self._sample, metric),
+                self.estimand,
+            )
+            for metric in metrics
+        ]
+
+    def update(self, cm: ConfusionMatrix) -> Posterior:
+        return replace(self, observed=self.observed + self.more_counts(cm))
+
+    # ── What the classes share ──
+
+    @property
+    def mean_recall(self) -> Marginal:
+        """Posterior of m, the mean of the distribution from which the recalls of the classes come."""
+        return self._of_classes("mean_recall", self._classes.recall.mean)
+
+    @property
+    def dispersion(self) -> Marginal:
+        """Posterior of ρ, the dispersion of the recalls: 0 if they are equal, 1 if each is 0 or 1."""
+        return self._of_classes("dispersion", self._classes.recall.dispersion)
+
+    def _of_classes(self, name: str, distribution: Tabulated) -> Marginal:
+        estimand = "Posterior of what the classes share"
+        return Marginal(name, distribution, self.leading, estimand=estimand, random_seed=self.random_seed)
+
+    def shared_text(self, ci_prob: float, ci_kind: Kind) -> str:
+        said = []
+        for share in (self.mean_recall, self.dispersion):
+            interval = share.interval(ci_prob, ci_kind).values.reshape(-1, 2)
+            medians = [format_value(at(share.median().values)) for at in (np.min, np.max)]
+            limits = format_value(interval[:, 0].min()), format_value(interval[:, 1].max())
+            said.append(f"{' to '.join(dict.fromkeys(medians))} [{', '.join(limits)}]")
+        whose = f"The classes of each of {self.leading.size} matrices" if self.dims else "The classes"
+        return f"{whose} share a mean recall of {said[0]} and its dispersion ρ, {said[1]}"

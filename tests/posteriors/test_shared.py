@@ -1,0 +1,325 @@
+"""The prior that the classes of a matrix share, against sums over fine grids of what they share."""
+
+import copy
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import special, stats
+
+import bayesperf as bp
+from bayesperf.posteriors import shared_classes
+from bayesperf.posteriors.shared_classes import popularity_draws
+
+TABLE = np.array([[18, 2, 5], [4, 9, 1], [0, 1, 3]])
+CM = bp.ConfusionMatrix.from_table(TABLE, labels=["a", "b", "c"])
+POST = bp.posterior(CM)
+SYSTEMS = bp.ConfusionMatrix.from_table([TABLE, TABLE[::-1, ::-1], TABLE + 7], dims={"model": ["x", "y", "z"]})
+DRAWS = POST.draws(20_000)
+
+
+def grid_of_recalls(table):
+    """The posterior of m and ρ on a grid of midpoints: m, κ and weights."""
+    m, rho = (np.arange(400) + 0.5) / 400, ((np.arange(2000) + 0.5) / 2000) ** 2
+    kappa = 1 / rho - 1
+    right, total = table.diagonal(), table.sum(1)
+    a, b = m[:, None] * kappa, (1 - m)[:, None] * kappa
+    log_density = stats.beta.logpdf(rho, 1, 3) + 0.5 * np.log(rho)
+    for x, n in zip(right, total, strict=True):
+        log_density = log_density + special.betaln(a + x, b + n - x) - special.betaln(a, b)
+    weight = np.exp(log_density - log_density.max())
+    return a, b, weight / weight.sum()
+
+
+def grid_of_popularity(errors, nodes=600):
+    """The posterior of the popularity of three classes among errors, on a grid: g (nodes, 3) and weights."""
+    u, v = np.meshgrid(*[(np.arange(nodes) + 0.5) / nodes] * 2)
+    # A uniform point of the simplex.
+    g = np.stack([1 - np.sqrt(u), np.sqrt(u) * (1 - v), np.sqrt(u) * v], -1).reshape(-1, 3)
+    log_density = np.zeros(len(g))
+    for i in range(3):
+        others = [j for j in range(3) if j != i]
+        share = g[:, others] / g[:, others].sum(1, keepdims=True)
+        counts = errors[i, others]
+        log_density += (special.gammaln(share + counts) - special.gammaln(share)).sum(1)
+    weight = np.exp(log_density - log_density.max())
+    return g, weight / weight.sum()
+
+
+def within(found, expected, errors=4.5):
+    """Draws, the last axis, have the expected mean within some Monte Carlo errors."""
+    found = np.asarray(found)
+    np.testing.assert_array_less(abs(found.mean(-1) - expected), errors * found.std(-1) / np.sqrt(found.shape[-1]))
+
+
+# ── The posterior ──
+
+
+def test_it_is_the_default_of_many_classes():
+    assert POST.prior_text == bp.posterior(CM, "shared").prior_text == bp.posterior(CM, bp.prior.shared()).prior_text
+    assert POST.prior_text.startswith("shared by the classes (recalls ~ Beta of mean m ~ U(0, 1) and dispersion ρ ~ ")
+    assert repr(POST) == "<bayesperf.Posterior: draws, 3 classes>"
+    assert set(POST.summary()["method"]) == {"draws"}
+
+
+def test_recalls_are_those_of_a_grid():
+    a, b, weight = grid_of_recalls(TABLE)
+    recall = DRAWS / DRAWS.sum("predicted")
+    for i, (x, n) in enumerate(zip(TABLE.diagonal(), TABLE.sum(1), strict=True)):
+        drawn = recall.isel(actual=i, predicted=i).values
+        within(drawn, (weight * (a + x) / (a + b + n)).sum())
+        for limit in (0.5, 0.75, 0.9):
+            within(drawn < limit, (weight * special.betainc(a + x, b + n - x, limit)).sum())
+
+
+def test_what_classes_share_is_that_of_a_grid():
+    a, b, weight = grid_of_recalls(TABLE)
+    m, rho = a / (a + b), 1 / (1 + a + b)
+    assert POST.mean_recall.mean().item() == pytest.approx((weight * m).sum(), abs=1e-4)
+    assert POST.dispersion.mean().item() == pytest.approx((weight * rho).sum(), abs=1e-3)
+    assert POST.dispersion.method == "quadrature"
+
+
+@pytest.mark.parametrize(
+    "errors",
+    [
+        [[0, 2, 5], [4, 0, 1], [0, 1, 0]],
+        [[0, 0, 0], [0, 0, 0], [0, 0, 0]],
+        [[0, 40, 0], [3, 0, 30], [1, 25, 0]],
+        [[0, 300, 100], [0, 0, 200], [9, 1, 0]],
+    ],
+)
+def test_popularity_is_that_of_a_grid(errors):
+    errors = np.array(errors, float)
+    g, weight = grid_of_popularity(errors)
+    mean = weight @ g
+    sd = np.sqrt(weight @ (g - mean) ** 2)
+    n = 40_000
+    drawn = popularity_draws(errors, np.ones(3), n, np.random.default_rng(1))
+    # Importance weights make draws alike: they are worth an eighth of independent ones, at least.
+    error = 4.5 * sd / np.sqrt(n / 8)
+    np.testing.assert_array_less(abs(drawn.mean(0) - mean), error)
+    np.testing.assert_allclose(drawn.std(0), sd, rtol=0.05)
+
+
+def test_popularity_does_not_count_repeats():
+    """Counting every error, as Dirichlet(1 + errors) does, is off by more than a standard deviation."""
+    errors = np.array([[0, 40, 0], [3, 0, 30], [1, 25, 0]], float)
+    g, weight = grid_of_popularity(errors)
+    mean = weight @ g
+    sd = np.sqrt(weight @ (g - mean) ** 2)
+    counted = (1 + errors.sum(0)) / (3 + errors.sum())
+    assert (abs(counted - mean) / sd).max() > 0.5
+
+
+def test_cells_are_those_of_the_grids():
+    a, b, weight = grid_of_recalls(TABLE)
+    g, of_g = grid_of_popularity(TABLE * (1 - np.eye(3)))
+    total, right = TABLE.sum(1), TABLE.diagonal()
+    shares = (1 + total) / (3 + total.sum())
+    recall = np.array([(weight * (a + x) / (a + b + n)).sum() for x, n in zip(right, total, strict=True)])
+    expected = np.diag(shares * recall)
+    for i in range(3):
+        for j in {0, 1, 2} - {i}:
+            prior = of_g @ (g[:, j] / (1 - g[:, i]))
+            spread = (prior + TABLE[i, j]) / (1 + total[i] - right[i])
+            expected[i, j] = shares[i] * (1 - recall[i]) * spread
+    within(DRAWS.transpose("actual", "predicted", "draw").values, expected)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        np.zeros((3, 3)), np.eye(4) * 5, np.eye(3)[::-1] * 1000, np.eye(5) * 10**7 + 1,
+        [[0, 0, 0], [0, 9, 1], [0, 0, 4]], [[5, 2], [1, 8]],
+    ],
+)  # fmt: skip
+def test_any_counts_have_finite_figures(table):
+    cm = bp.ConfusionMatrix.from_table(np.array(table, int), labels=list(range(len(table))))
+    post = bp.posterior(cm, "shared", draws=500)
+    names = ["accuracy", "recall_per_class", "precision_per_class", "f1_macro", "matthews_corrcoef", "cohen_kappa"]
+    figures = post.summary(names).select_dtypes(float)
+    assert np.isfinite(figures.values).all()
+    cells = post.draws(500).values
+    assert (cells > 0).all()
+    np.testing.assert_allclose(cells.sum((-2, -1)), 1)
+
+
+def test_two_classes_may_share_a_prior():
+    table = np.array([[30, 2], [3, 1]])
+    cm = bp.ConfusionMatrix.from_table(table, labels=[0, 1])
+    a, b, weight = grid_of_recalls(table)
+    within(bp.posterior(cm, "shared")["recall"].draws(10_000), (weight * (a + 1) / (a + b + 4)).sum())
+
+
+# ── Random numbers ──
+
+
+def test_no_figure_depends_on_other_systems_or_metrics():
+    all_systems = bp.posterior(SYSTEMS)
+    some = bp.posterior(SYSTEMS.sel(model=["z", "x"]))
+    xr.testing.assert_identical(all_systems["mcc"].mean().sel(model=["z", "x"]), some["mcc"].mean())
+    table = all_systems.summary(["accuracy", "f1_macro"]).query("metric == 'f1_macro'").reset_index(drop=True)
+    assert table.equals(all_systems.summary("f1_macro").reset_index(drop=True))
+    assert bp.posterior(CM, random_seed=1)["mcc"].mean() != POST["mcc"].mean()
+    xr.testing.assert_identical(POST["mcc"].draws(500), bp.posterior(CM)["mcc"].draws(500))
+
+
+def test_metrics_of_a_posterior_are_drawn_jointly():
+    accuracy, error = POST["accuracy"].draws(100), POST["error_rate"].draws(100)
+    np.testing.assert_allclose(accuracy + error, 1)
+
+
+# ── What follows from it ──
+
+
+def test_batches_are_as_good_as_all_at_once():
+    first = bp.ConfusionMatrix.from_table([[9, 1, 2], [1, 3, 0], [0, 0, 2]], labels=["a", "b", "c"])
+    rest = bp.ConfusionMatrix(CM.counts - first.counts)
+    updated = bp.posterior(first).update(rest)
+    xr.testing.assert_identical(updated.draws(50), POST.draws(50))
+    assert updated.prior_text == POST.prior_text
+    with pytest.raises(ValueError, match="are not those of the posterior"):
+        POST.update(bp.ConfusionMatrix.from_table(np.eye(3, dtype=int), labels=[1, 2, 3]))
+
+
+def test_prevalence_of_a_chosen_design_is_given_later():
+    chosen = bp.posterior(CM, design="by_actual")
+    with pytest.raises(ValueError, match=r"depends on prevalence.*at_prevalence\(p\)"):
+        chosen["accuracy"]
+    xr.testing.assert_allclose(chosen["recall_macro"].mean(), POST["recall_macro"].mean(), rtol=1e-12)
+    shares = [0.2, 0.3, 0.5]
+    given = chosen.at_prevalence(shares)
+    np.testing.assert_allclose(given.draws(100).sum("predicted"), [shares] * 100)
+    recall = POST["recall_per_class"].draws(1000)
+    np.testing.assert_allclose(given["recall_per_class"].draws(1000), recall)
+    np.testing.assert_allclose(given["accuracy"].draws(1000), shares @ recall.values)
+    assert given.prior_text == f"{POST.prior_text}; prevalence {shares}"
+
+
+def test_prediction():
+    predicted = POST.predict(30, draws=20_000)
+    accuracy = predicted["accuracy"]
+    within(accuracy.draws(20_000).values, POST["accuracy"].mean().item(), errors=6)
+    known = POST["accuracy"].sd().item() ** 2
+    spread = (POST["accuracy"].draws(10_000) * (1 - POST["accuracy"].draws(10_000))).mean().item() / 30
+    assert accuracy.sd().item() ** 2 == pytest.approx(known + spread, rel=0.05)
+    of_rows = bp.posterior(CM, design="by_actual").predict(draws=50).cells * CM.total.item()
+    np.testing.assert_allclose(of_rows.sum("predicted").values.reshape(-1, 3), [TABLE.sum(1)] * 50)
+
+
+def test_comparison_is_of_independent_systems():
+    post = bp.posterior(SYSTEMS)
+    comparison = bp.compare(post, metric="f1_macro")
+    assert comparison.basis.endswith("; independent systems")
+    first, second = (post["f1_macro"].draws(10_000).sel(model=name) for name in "xz")
+    assert comparison.prob_greater.sel(model="x", model_other="z").item() == pytest.approx((first > second).mean())
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.04
+    copied = bp.compare(POST, bp.posterior(CM), "f1_macro")
+    assert copied.prob_greater.item() == pytest.approx(0.5, abs=0.02)
+
+
+def test_joint_requirements():
+    both = POST.prob_joint({"accuracy": 0.6, "f1_macro": 0.6})
+    drawn = [POST[name].draws(10_000) > 0.6 for name in ("accuracy", "f1_macro")]
+    assert both.item() == pytest.approx((drawn[0] & drawn[1]).mean().item(), abs=1e-12)
+
+
+def test_the_text_beside_a_table_says_what_classes_share():
+    table = POST.summary("accuracy", ci_prob=0.9, ci_kind="eti")
+    low, high = POST.mean_recall.eti(0.9).values
+    assert f"The classes share a mean recall of {POST.mean_recall.median():.3f} [{low:.3f}, {high:.3f}]" in repr(table)
+    assert f"its dispersion ρ, {POST.dispersion.median():.3f} [" in repr(table)
+    assert "The classes of each of 3 matrices share a mean recall of 0." in repr(bp.posterior(SYSTEMS).summary("mcc"))
+    assert "share a mean recall" not in repr(bp.posterior(CM, "perks").summary("mcc"))
+
+
+def test_trees_and_copies():
+    tree = POST.to_datatree(["accuracy"], draws=500, chains=2)
+    back = bp.Posterior.from_datatree(tree)
+    assert back.prior_text == POST.prior_text
+    assert back.independent
+    np.testing.assert_array_equal(back["accuracy"].draws(1000), POST["accuracy"].draws(1000))
+    xr.testing.assert_identical(copy.deepcopy(POST)["mcc"].eti(), POST["mcc"].eti())
+
+
+# ── Where it is not available ──
+
+SAME_EXAMPLES = bp.ConfusionMatrix.from_predictions(
+    list("abcabcabc") * 2, list("abcabcacb") + list("abcbbcabc"), by={"model": ["x"] * 9 + ["y"] * 9},
+    example=[*range(9), *range(9)],
+)  # fmt: skip
+
+
+def test_systems_on_the_same_examples_keep_perks():
+    comparison = bp.compare(SAME_EXAMPLES, metric="accuracy")
+    assert comparison.basis.startswith("perks Dirichlet (0.111 in each of 9 cells, total weight 1)")
+    for metric in ("accuracy", "f1_macro"):
+        with pytest.raises(ValueError, match="prior: 'shared' is not available for systems judged on the same"):
+            bp.compare(SAME_EXAMPLES, metric=metric, prior="shared")
+
+
+def test_plans_keep_perks():
+    plan = bp.plan.sample_size(0.5, metric="accuracy", evidence=CM, question="settle")
+    assert "perks Dirichlet" in plan.basis
+    with pytest.raises(ValueError, match="prior: 'shared' is not available for plans"):
+        bp.plan.sample_size(0.5, metric="accuracy", evidence=CM, prior="shared")
+    with pytest.raises(ValueError, match="'shared' has no pseudo-counts"):
+        bp.prior.shared().concentration(CM)
+
+
+def test_sensitivity_to_the_prior_includes_it():
+    table = bp.prior_sensitivity(CM, ["accuracy"])
+    assert table["prior"].tolist() == ["flat", "jeffreys", "perks", "shared"]
+    assert table["mean"].iloc[-1] == POST["accuracy"].mean()
+
+
+# ── The worst class ──
+
+
+@pytest.mark.parametrize("prior", ["perks", "shared"])
+def test_ranks_of_classes_are_counted_in_joint_draws(prior):
+    post = bp.posterior(SYSTEMS, prior)
+    recall = post["recall_per_class"].draws(10_000)
+    worst = recall.argmin("label")
+    expected = xr.concat([(worst == i).mean("draw") for i in range(3)], "label").transpose("model", "label")
+    np.testing.assert_allclose(post.prob_worst("recall_per_class"), expected, atol=1e-12)
+    ranks = post.ranks("recall_per_class")
+    assert ranks.dims == ("model", "label", "rank")
+    np.testing.assert_allclose(ranks.sum("rank"), 1)
+    np.testing.assert_allclose(ranks.sum("label"), 1)
+    # The least recall is the greatest share of misses.
+    np.testing.assert_array_equal(post.ranks("fnr_per_class"), ranks)
+
+
+def test_ranks_of_a_sampler_have_its_error():
+    rng = np.random.default_rng(0)
+    cells = rng.dirichlet(np.full(9, 2.0), (2, 400)).reshape(2, 400, 3, 3)
+    sticky = np.repeat(cells, 5, axis=1)
+    posts = [
+        bp.Posterior.from_datatree(xr.DataTree.from_dict({"posterior": xr.Dataset(
+            {"cells": (("chain", "draw", "actual", "predicted"), values)},
+            {"actual": list("abc"), "predicted": list("abc")},
+        )}))
+        for values in (cells, sticky)
+    ]  # fmt: skip
+    free, tied = (post.ranks("recall_per_class") for post in posts)
+    np.testing.assert_allclose(free, tied, atol=0.01)
+    assert tied.attrs["mcse"] == pytest.approx(free.attrs["mcse"], rel=0.5)
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [("accuracy", "has one value for all classes"), ("prevalence_per_class", "neither more nor less")],
+)
+def test_what_has_no_ranks(metric, message):
+    with pytest.raises(ValueError, match=message):
+        POST.ranks(metric)
+
+
+def test_blocks_of_draws_are_one_draw(monkeypatch):
+    """Draws come in blocks that fit in memory; their law does not depend on the size."""
+    monkeypatch.setattr(shared_classes, "_BLOCK", 9 * 1000)
+    cells = POST.draws(20_000)
+    assert cells.shape == DRAWS.shape
+    within((cells - DRAWS).transpose("actual", "predicted", "draw").values, 0)

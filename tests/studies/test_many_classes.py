@@ -1,0 +1,70 @@
+"""The study of many classes, against one simulation made by hand; and what its published table says."""
+
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesperf as bp
+from bayesperf import studies
+
+# The package has a function of that name too.
+study_file = import_module("bayesperf.studies.many_classes")
+TABLE = Path(__file__).parents[2] / "benchmarks" / "coverage.csv"
+
+
+def test_two_simulations_by_hand(monkeypatch):
+    drawn = []
+    original = study_file._outcomes
+
+    def noted(cm, truths, prior, *arguments):
+        drawn.append((cm, truths, prior))
+        return original(cm, truths, prior, *arguments)
+
+    monkeypatch.setattr(study_file, "_outcomes", noted)
+    study = studies.many_classes(4, [6, 9], ["perks", "shared"], simulations=2, draws=100)
+    assert study["coverage"].dims == ("prior", "metric", "examples")
+    for cm, truths, prior in drawn:
+        np.testing.assert_array_equal(cm.counts.sum(["actual", "predicted"]), [24, 36, 24, 36])
+        post = bp.posterior(cm, prior, draws=100)
+        recall = np.einsum("sii->si", truths) / truths.sum(-1)
+        for metric, true in (("accuracy", np.einsum("sii->s", truths)[:, None]), ("recall_per_class", recall)):
+            low, high = post[metric].eti().values.reshape(2, 2, -1, 2).transpose(3, 0, 1, 2)
+            inside = (low <= true[:, None]) & (true[:, None] <= high)
+            at = study.sel(prior=prior, metric=metric)
+            np.testing.assert_allclose(at["coverage"], inside.mean((0, 2)))
+            np.testing.assert_allclose(at["width"], (high - low).mean((0, 2)))
+
+
+@pytest.mark.parametrize(("balanced", "popular"), [(True, True), (False, False)])
+def test_systems(balanced, popular):
+    options = {"classes": 5, "recall": [0.9, 0.9], "dispersion": [0.1, 0.1], "balanced": balanced, "popular": popular}
+    cells = np.stack([study_file._system(np.random.default_rng(seed), **options) for seed in range(4000)])
+    np.testing.assert_allclose(cells.sum((1, 2)), 1)
+    shares = cells.sum(-1)
+    np.testing.assert_allclose(shares.max(1) / shares.min(1), 1 if balanced else 10)
+    recall = np.einsum("sii->si", cells) / shares
+    assert recall.mean() == pytest.approx(0.9, abs=4 * 0.3 * np.sqrt(0.1 / recall.size))
+    assert recall.var() == pytest.approx(0.9 * 0.1 * 0.1, rel=0.05)
+    errors = cells[:, 0, 1:] / cells[:, 0, 1:].sum(-1, keepdims=True)
+    assert errors.std() > 0.2 if popular else errors.std() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [("classes", 2, "at least 3"), ("recall", (0.9, 0.8), "in order"), ("prior", ["none"], "prior must be one of")],
+)
+def test_misuse(name, value, message):
+    with pytest.raises(ValueError, match=message):
+        studies.many_classes(**{name: value}, simulations=2)
+
+
+def test_the_published_table_says_that_the_shared_prior_covers():
+    figures = pd.read_csv(TABLE).query("interval == 'shared_eti'")
+    # The worst of classes that are exactly alike is another question (see `Posterior.prob_worst`).
+    figures = figures[(figures["metric"] != "worst_recall") | (figures["quality"] != 0.99)]
+    assert set(figures["classes"]) == {3, 10, 30}
+    assert figures["coverage"].mean() >= 0.93
+    assert (figures["coverage"] >= 0.88 - 3 * figures["coverage_mcse"]).all()
