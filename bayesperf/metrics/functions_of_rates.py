@@ -136,6 +136,7 @@ class ClassAverage(FunctionOfRates):
         return np.asarray(share * above * below_other + (1 - share) * other * below - t * below * below_other)
 
 
+@dataclass(frozen=True)
 class Correlation(FunctionOfRates):
     """Matthews' correlation coefficient: 1 − MCC² = (π fnr (1 − fnr) + (1 − π) fpr (1 − fpr)) / (q (1 − q)).
 
