@@ -112,10 +112,10 @@ class Mixture(Distribution):
         return np.logical_and.reduceat(self.components.one_peak(), self.starts[:-1])
 
     def cdf(self, x: Array) -> Array:
-        return self._mean(lambda part, x: [part.cdf(x)], x)[0]
+        return np.clip(self._mean(lambda part, x: [part.cdf(x)], x)[0], 0, 1)
 
     def sf(self, x: Array) -> Array:
-        return self._mean(lambda part, x: [part.sf(x)], x)[0]
+        return np.clip(self._mean(lambda part, x: [part.sf(x)], x)[0], 0, 1)
 
     def logpdf(self, x: Array) -> Array:
         with np.errstate(divide="ignore"):
@@ -128,7 +128,7 @@ class Mixture(Distribution):
 
         cdf, pdf = self._mean(both, x)
         with np.errstate(divide="ignore"):
-            return cdf, np.log(pdf)
+            return np.clip(cdf, 0, 1), np.log(pdf)
 
     def _mean(self, function: Callable[[RatesAtPrevalence, Array], list[Array]], x: Array) -> list[Array]:
         """Return the weighted means of a function of the components over each mixture, evaluated in blocks."""

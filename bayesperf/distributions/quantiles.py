@@ -12,8 +12,6 @@ from bayesperf.core.arrays import Array, Codes
 WIDEST = 1e300
 # A Newton step this short, or its relative length, is the last one.
 _SHORT, _RELATIVE = 1e-15, 1e-13
-# The relative width of a bracket of one or two adjacent numbers.
-_ADJACENT = 3e-16
 
 
 class Invertible(Protocol):
@@ -57,7 +55,7 @@ def invert(distribution: Invertible, q: Array, start: Array, most: int = 200) ->
         # A step of length zero does not indicate a root if the density is infinite; an error this small that does not
         # become smaller is the distribution function's own.
         found = np.abs(miss) <= np.where(near, 1e-10, np.where(halved, 0, 1e-7))
-        adjacent = greatest - least <= _ADJACENT * np.abs(greatest)
+        adjacent = np.nextafter(least, greatest) >= greatest
         newton = (step > least) & (step < greatest) & halved
         split = np.where(newton, step, _between(least, greatest, turn % 3 > 0))
         x[active] = np.where(found, at, np.where(adjacent, greatest, split))

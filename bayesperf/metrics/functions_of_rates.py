@@ -28,7 +28,11 @@ _SUMS = {
 
 
 def cells_of_rates(
-    prevalence: Numbers, fnr: Numbers, recall: Numbers, fpr: Numbers, specificity: Numbers
+    prevalence: Numbers,
+    fnr: Numbers | float,
+    recall: Numbers | float,
+    fpr: Numbers | float,
+    specificity: Numbers | float,
 ) -> tuple[Numbers, Numbers, Numbers, Numbers]:
     """Return tp, fn, fp and tn."""
     rest = 1 - prevalence
@@ -115,7 +119,7 @@ class Fraction(FunctionOfRates):
     def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
         """Return numerator − t·denominator."""
         above, below = self.parts(tp, fn, fp, tn)
-        return above - t * below
+        return np.asarray(above - t * below)
 
 
 @dataclass(frozen=True)
@@ -129,9 +133,10 @@ class ClassAverage(FunctionOfRates):
         """Return the mean − t, times both denominators."""
         (above, below), (other, below_other) = self.fraction.parts(tp, fn, fp, tn), self.fraction.parts(tn, fp, fn, tp)
         share = (tp + fn) / (tp + fn + fp + tn) if self.weighted else 0.5
-        return share * above * below_other + (1 - share) * other * below - t * below * below_other
+        return np.asarray(share * above * below_other + (1 - share) * other * below - t * below * below_other)
 
 
+@dataclass(frozen=True)
 class Correlation(FunctionOfRates):
     """Matthews' correlation coefficient: 1 − MCC² = (π fnr (1 − fnr) + (1 − π) fpr (1 − fpr)) / (q (1 − q)).
 
@@ -170,7 +175,7 @@ def _error_at_correlation(share: Numbers, t: Numbers, other: Numbers, rest: Numb
     constant = rest_of_share * rest * (unexplained - other * (1 + size**2 * rest_of_share / share))
     square = 1 - unexplained * share
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(t.real >= 0, 2 * constant / (linear + root), (linear + root) / (2 * square))
+        return np.asarray(np.where(t.real >= 0, 2 * constant / (linear + root), (linear + root) / (2 * square)))
 
 
 def function_of_rates(form: ExactForm | FunctionOfRates | None, average: str | None) -> FunctionOfRates | None:

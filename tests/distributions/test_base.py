@@ -52,7 +52,12 @@ def shortest_width(ppf, prob):
     )
 
 
-@pytest.mark.parametrize("name", [name for name in KINDS if name != "draws"])
+SLOW = {"mixture over the prevalence", "spike of a difference"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in KINDS if name != "draws"]
+)
 @pytest.mark.parametrize("prob", [0.5, 0.95])
 def test_hdi_is_the_shortest_interval_of_its_probability(name, prob):
     whole = KINDS[name]
@@ -96,7 +101,9 @@ def test_some_of_them_are_what_they_were(name, index):
     np.testing.assert_allclose(part.eti(0.9), whole.eti(0.9)[index], rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in KINDS if name != "draws"])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in KINDS if name != "draws"]
+)
 def test_draws_have_the_distribution(name):
     distribution = KINDS[name]
     draws = distribution.resample(200, np.random.default_rng(5))

@@ -26,7 +26,7 @@ def integrated_cdf(metric, table, t, prevalence):
     `prevalence` holds the parameters of a Beta, or one fixed value.
     """
     tp, fn, fp, tn = np.add(table, 1)
-    (node, weight), (p_node, p_weight) = (np.polynomial.legendre.leggauss(n) for n in (300, 80))
+    (node, weight), (p_node, p_weight) = (np.polynomial.legendre.leggauss(n) for n in (300, 40))
     u, weight = (1 + node) / 2, weight / 2
     fixed = np.ndim(prevalence) == 0
     p = np.array([prevalence]) if fixed else special.betaincinv(*prevalence, (1 + p_node) / 2)

@@ -166,9 +166,6 @@ UNDEFINED = {
     ("tp", "fp"): ["precision", "fdr", "markedness", "fowlkes_mallows", "matthews_corrcoef"],
     ("tn", "fn"): ["npv", "false_omission_rate", "markedness", "matthews_corrcoef"],
     ("tp", "fn", "fp"): ["jaccard", "f1", "f2", "cohen_kappa", "weighted_kappa"],
-    # A ratio without a bound has none either.
-    ("fp",): ["positive_likelihood_ratio", "diagnostic_odds_ratio"],
-    ("tn",): ["negative_likelihood_ratio"],
     ("tp", "fn", "fp", "tn"): NAMES,
 }
 
@@ -181,6 +178,18 @@ def test_undefined_is_nan(empty):
     assert {name for name in UNDEFINED[empty] if not np.isnan(values[name])} == set()
     shares = ["accuracy", "error_rate", "prevalence", "mean_absolute_error", "off_by_one"]
     assert {np.isnan(values[name]) for name in shares} == {cm.total.item() == 0}
+
+
+def test_ratios_without_a_bound_are_infinite_where_only_the_denominator_is_0():
+    def scores(**cells):
+        cm = bp.ConfusionMatrix.from_counts(**cells)
+        ratios = ("positive_likelihood_ratio", "negative_likelihood_ratio", "diagnostic_odds_ratio")
+        return [bp.score(cm, name).item() for name in ratios]
+
+    np.testing.assert_equal(scores(tp=5, fn=0, fp=0, tn=4), [np.inf, 0, np.inf])
+    np.testing.assert_equal(scores(tp=5, fn=3, fp=2, tn=0), [5 / 8, np.inf, 0])
+    np.testing.assert_equal(scores(tp=0, fn=3, fp=0, tn=2), [np.nan, 1, np.nan])
+    np.testing.assert_equal(scores(tp=5, fn=0, fp=3, tn=0), [1, np.nan, np.nan])
 
 
 def test_correlation_with_a_constant_is_nan_where_scikit_learn_says_0():
