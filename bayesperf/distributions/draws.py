@@ -116,7 +116,7 @@ class Draws(Distribution):
         defined = ~np.isnan(self.values)
         some = np.maximum(defined.sum((1, 2)), 1)
         if self.independent:
-            return sd / np.sqrt(some)
+            return np.asarray(sd / np.sqrt(some))
         from arviz_stats.base import array_stats
 
         # The mean over the defined draws is a ratio of two means over all draws: of the values and of the indicator.
@@ -191,4 +191,4 @@ def _lowest(width: Array) -> int:
     bend, slope, _ = np.polyfit(place, width[first : last + 1], 2)
     if bend <= 0:
         return lowest
-    return first + round((np.clip(-slope / (2 * bend), -1, 1) + 1) / 2 * (last - first))
+    return int(first + round((np.clip(-slope / (2 * bend), -1, 1) + 1) / 2 * (last - first)))

@@ -192,8 +192,8 @@ def over_prevalence(prevalence: Beta, at_prevalence: Callable[[Array, Codes], Ra
     for count in np.unique(counts):
         same = np.flatnonzero(counts == count)
         found = gauss_jacobi(prevalence.a[same], prevalence.b[same], int(count))
-        for row, *parts in zip(same, *found, strict=True):
-            every[row] = parts
+        for row, x, weight in zip(same.tolist(), *found, strict=True):
+            every[row] = x, weight
     x, weights = (np.concatenate([parts[i] for parts in every]) for i in (0, 1))
     return Mixture(at_prevalence(x[:, None], np.repeat(rows, counts)), weights, np.cumsum([0, *counts]))
 

@@ -208,7 +208,7 @@ def _jaccard_at_fowlkes_mallows(t: Numbers, w: Numbers, rest: Numbers) -> Number
 
 
 def _fowlkes_mallows_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
-    return tp**2 - t**2 * (tp + fn) * (tp + fp)
+    return np.asarray(tp**2 - t**2 * (tp + fn) * (tp + fp))
 
 
 @row(aliases=("fm", "g_measure"), exact=TwoProportions(_jaccard_at_fowlkes_mallows, pair=HITS), micro=micro_accuracy,
@@ -257,7 +257,7 @@ def _recall_at_prevalence_threshold(t: Numbers, fpr: Numbers, _: Numbers) -> Num
 
 
 def _fpr_at_prevalence_threshold(t: Numbers, recall: Numbers, _: Numbers) -> Numbers:
-    return recall * (t / (1 - t)) ** 2
+    return np.asarray(recall * (t / (1 - t)) ** 2)
 
 
 def _likelihood_ratio(pair: ProportionPair) -> TwoProportions:
@@ -329,7 +329,7 @@ def prevalence_threshold(tp, fn, fp, tn):
 
 
 def _markedness_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
-    return tp * tn - fp * fn - t * (tp + fp) * (fn + tn)
+    return np.asarray(tp * tn - fp * fn - t * (tp + fp) * (fn + tn))
 
 
 @row(aliases=("delta_p",), bounds=(-1.0, 1.0), of_rates=Level(_markedness_level),
@@ -340,7 +340,7 @@ def markedness(tp, fn, fp, tn):
 
 
 def _p4_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
-    return 4 * tp * tn * (1 - t) - t * (tp + tn) * (fp + fn)
+    return np.asarray(4 * tp * tn * (1 - t) - t * (tp + tn) * (fp + fn))
 
 
 @row(of_rates=Level(_p4_level))
@@ -373,7 +373,7 @@ def _kappa(cells: Numbers, disagreement: Numbers) -> Numbers:
 
 
 def _kappa_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
-    return 2 * (tp * tn - fp * fn) - t * ((tp + fp) * (fp + tn) + (tp + fn) * (fn + tn))
+    return np.asarray(2 * (tp * tn - fp * fn) - t * ((tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)))
 
 
 @row(aliases=("kappa",), bounds=(-1.0, 1.0), needs="classes", of_rates=Level(_kappa_level))
