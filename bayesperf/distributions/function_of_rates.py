@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import ClassVar, Self
 
@@ -16,6 +16,7 @@ from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
 from bayesperf.distributions.quadrature import beta_nodes, gauss_jacobi
 from bayesperf.distributions.quantiles import invert, weighted_quantile
+from bayesperf.distributions.tabulated import Tabulated
 from bayesperf.metrics.functions_of_rates import FunctionOfRates, cells_of_rates
 
 # Number of nodes of the prevalence, if its uncertainty contributes no more to the metric's than the uncertainty of the
@@ -66,6 +67,22 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
         errors = self.inner.take(index), self.outer.take(index)
         better = not self.form.increasing
         return self.of(errors, self.prevalence[index], self.rates, self.of_cells, self.bounds, better)
+
+    def inner_mass(self, threshold: Array, below: bool) -> Array:
+        # The components of a mixture share their Betas, of which a table takes less time.
+        betas, row = np.unique(np.hstack([self.inner.a, self.inner.b]), axis=0, return_inverse=True)
+        table, mass = _table(betas.tobytes()), np.empty(threshold.shape)
+        for i in range(len(betas)):
+            rows = row == i
+            mass[rows] = table.take(slice(i, i + 1)).cdf(threshold[rows].reshape(1, -1)).reshape(-1, *mass.shape[1:])
+        return mass if below else 1 - mass
+
+
+@lru_cache(maxsize=4)
+def _table(betas: bytes) -> Tabulated:
+    """Return Betas with the parameters of an array (m, 2); searches ask for the same ones many times."""
+    a, b = np.frombuffer(betas).reshape(-1, 2).T[..., None]
+    return Tabulated.beta(a, b)
 
 
 def _value(of_cells: Callable[..., Array], prevalence: Array, *rates: Array) -> Array:

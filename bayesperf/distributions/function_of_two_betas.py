@@ -135,13 +135,17 @@ class FunctionOfTwoBetas(Distribution):
 
     def mass(self, t: Array, panel: Panel, below: bool) -> Array:
         """Return E_W[P(X < threshold)], or E_W[P(X > threshold)] if not `below`; t is infinite beyond the bounds."""
-        tail = special.betainc if below else special.betaincc
-        inside = tail(self.inner.a[..., None], self.inner.b[..., None], np.clip(panel.threshold, 0, 1))
+        inside = self.inner_mass(np.clip(panel.threshold, 0, 1), below)
         # Beyond the nodes the inner distribution function is 1 on one side and 0 on the other.
         beyond = np.where(panel.rising == below, panel.after, panel.before)
         value = np.clip((panel.weights * inside).sum(-1) + beyond, 0, 1)
         low, high = (0.0, 1.0) if below == self.form.increasing else (1.0, 0.0)
         return np.where(np.isinf(t), np.where(t < 0, low, high), value)
+
+    def inner_mass(self, threshold: Array, below: bool) -> Array:
+        """Return P(X < threshold), or P(X > threshold) if not `below`, for thresholds (m, n, nodes)."""
+        tail = special.betainc if below else special.betaincc
+        return np.asarray(tail(self.inner.a[..., None], self.inner.b[..., None], threshold))
 
     def log_density(self, t: Array, panel: Panel) -> Array:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):

@@ -151,7 +151,8 @@ class Tabulated(Distribution):
         return np.minimum(np.diff(self.cumulative), np.diff(other.cdf(nodes))).sum(-1)
 
     def cdf(self, x: Array) -> Array:
-        return self.cdf_logpdf(x)[0]
+        x, cell, part, _ = self._place(x)
+        return self._cdf(x, cell, part)
 
     def sf(self, x: Array) -> Array:
         return 1 - self.cdf(x)
@@ -160,20 +161,27 @@ class Tabulated(Distribution):
         return self.cdf_logpdf(x)[1]
 
     def cdf_logpdf(self, x: Array) -> tuple[Array, Array]:
-        x = np.broadcast_to(x, (self.size, x.shape[-1]))
-        inside = np.clip(x, _LEAST, _MOST)
-        logit = special.logit(inside)
-        axis, last = self.axis, self.cumulative.shape[1] - 1
-        reached = np.clip(axis.reached(logit), 0, last)
-        cell = np.minimum(reached.astype(int), last - 1)
-        log_density, slope = self._cubic(self.log_density, self.slope, cell, reached - cell)
-        cdf, _ = self._cubic(self.cumulative, self._density, cell, reached - cell)
+        x, cell, part, logit = self._place(x)
+        axis, inside = self.axis, np.clip(x, _LEAST, _MOST)
+        log_density, slope = self._cubic(self.log_density, self.slope, cell, part)
         # Beyond the last node the log density is extrapolated linearly, because the tails of a logit are exponential.
-        v = axis.lowest + axis.step * reached
+        v = axis.lowest + axis.step * (cell + part)
         log_density += slope / axis.pace(v) * (logit - axis.logits(v))
         logpdf = log_density - np.log(inside) - np.log1p(-inside)
-        cdf = np.where(x <= 0, 0.0, np.where(x >= 1, 1.0, cdf))
-        return cdf, np.where((x < 0) | (x > 1), -np.inf, logpdf)
+        return self._cdf(x, cell, part), np.where((x < 0) | (x > 1), -np.inf, logpdf)
+
+    def _place(self, x: Array) -> tuple[Array, Codes, Array, Array]:
+        """Return x (m, n), the cells that they are in, the fraction of the cell before them, and their logits."""
+        x = np.broadcast_to(x, (self.size, x.shape[-1]))
+        logit = special.logit(np.clip(x, _LEAST, _MOST))
+        last = self.cumulative.shape[1] - 1
+        reached = np.clip(self.axis.reached(logit), 0, last)
+        cell = np.minimum(reached.astype(int), last - 1)
+        return x, cell, reached - cell, logit
+
+    def _cdf(self, x: Array, cell: Codes, part: Array) -> Array:
+        cdf, _ = self._cubic(self.cumulative, self._density, cell, part)
+        return np.where(x <= 0, 0.0, np.where(x >= 1, 1.0, cdf))
 
     @property
     def _density(self) -> Array:
