@@ -19,9 +19,9 @@ from bayesperf.distributions.quantiles import invert, weighted_quantile
 from bayesperf.distributions.tabulated import Tabulated
 from bayesperf.metrics.functions_of_rates import FunctionOfRates, cells_of_rates
 
-# Number of nodes of the prevalence, if its uncertainty contributes no more to the metric's than the uncertainty of the
-# rates does: for many examples, and for fewer than `_FEW` of a class.
-_NODES, _NODES_OF_FEW, _FEW = 10, 16, 10
+# Number of nodes of the prevalence, if its uncertainty contributes no more than half as much to the metric's as the
+# uncertainty of the rates does: for many examples, and for fewer than `_FEW` of a class.
+_NODES, _NODES_OF_FEW, _FEW = 10, 24, 10
 # The greatest multiple of them that is used if it contributes more.
 _MOST = 64
 # Number of components that are evaluated at once.
@@ -204,7 +204,7 @@ def over_prevalence(prevalence: Beta, at_prevalence: Callable[[Array, Codes], Ra
     apart = np.sqrt((weights * (mean - (weights * mean).sum(-1, keepdims=True)) ** 2).sum(-1))
     ratio = apart / np.maximum((weights * sd).sum(-1), 1e-300)
     base = np.where(np.minimum(prevalence.a, prevalence.b)[:, 0] < _FEW, _NODES_OF_FEW, _NODES)
-    counts = base * 2 ** np.ceil(np.log2(np.clip(ratio, 1, _MOST))).astype(int)
+    counts = base * 2 ** np.ceil(np.log2(np.clip(2 * ratio, 1, _MOST))).astype(int)
     every: list[tuple[Array, Array]] = [(nodes, weights)] * len(rows)
     for count in np.unique(counts):
         same = np.flatnonzero(counts == count)
