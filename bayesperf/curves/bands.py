@@ -37,6 +37,8 @@ def band_of_marginal(marginal: Marginal, ci_prob: float, kind: str) -> xr.DataAr
     A simultaneous band is made of the draws in which the curve is defined everywhere.
     """
     checks.one_of("kind", kind, KINDS)
+    if (marginal.undefined() == 1).any():
+        raise ValueError(f"metric {marginal.name!r} is undefined (0/0) in every draw at some point of the curve.")
     band = marginal.eti(ci_prob)
     if kind == "simultaneous":
         curves = draws_along(marginal).T

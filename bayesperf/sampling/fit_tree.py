@@ -27,7 +27,7 @@ def check_metrics(model: pm.Model, definition: Any, metrics: Sequence[str | Metr
     if isinstance(metrics, str | Metric):
         raise TypeError(f"metrics must be a sequence of names, as ['recall']; it is {metrics!r}.")
     if "cells" not in model.named_vars:
-        if metrics and not hasattr(definition, "recover"):
+        if metrics and "actual" not in model.coords:
             raise ValueError("metrics: the model has no variable 'cells' (…, actual, predicted) to compute them of.")
         return
     dims = model.named_vars_to_dims.get("cells") or ()

@@ -63,7 +63,7 @@ def test_which_is_cheaper():
     # Few misses at 5 and many false alarms at 1, or the other way round.
     careful, strict = counts(tp=48, fn=2, fp=15, tn=85), counts(tp=38, fn=12, fp=2, tn=98)
     posts = (bp.posterior(cm, "flat", draws=N) for cm in (careful, strict))
-    found = bp.compare(*posts, cost, independent=True)
+    found = bp.compare(*posts, cost, draws=N, independent=True)
     cells = [
         np.random.default_rng(i).dirichlet(cm.counts.values.ravel() + 1, N) for i, cm in enumerate((careful, strict))
     ]

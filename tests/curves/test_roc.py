@@ -125,7 +125,12 @@ def test_curves_with_areas_of_credible(case):
     outputs = case["outputs"]
     curve = credible_curve(case)
     true = case.get("sklearn_auc", case.get("sklearn_ap"))
-    assert curve.area.mean().item() == pytest.approx(true, abs=4 * curve.area.mcse().item() + 0.02)
+    if "sklearn_ap" in case:
+        # With few positives the sum of steps is biased upward.
+        with pytest.warns(UserWarning, match="positives"):
+            assert curve.area.mean().item() < true
+    else:
+        assert curve.area.mean().item() == pytest.approx(true, abs=4 * curve.area.mcse().item() + 0.02)
     # The area's interval: theirs is that of hulls within the boxes, too wide as well, but not the thesis' own.
     ours = curve.area_of_band(case["inputs"]["coverage"])
     theirs = [outputs[name] for name in (("auc_lower", "auc_upper") if "auc" in outputs else ("ap_lower", "ap_upper"))]

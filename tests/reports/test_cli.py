@@ -57,7 +57,6 @@ def test_summary_prints_a_table(folder):
         "95 % HDI",
         "highest-density interval",
         "jeffreys Dirichlet",
-        "Monte Carlo",
         "observed ┃ mean ┃",
         f"│ naive_bayes │ {bp.score(cancer(), 'accuracy').sel(model='naive_bayes').item():.3f} │",
     ):

@@ -128,8 +128,8 @@ def rates_fit():
 
 def test_rates_agree_with_the_closed_form(rates_fit):
     posterior = rates_fit["posterior"]
-    agrees(posterior["prevalence"], of_scipy(stats.beta(52, 52)))
-    agrees(posterior["recall"], of_scipy(stats.beta(41, 11)))
+    agrees(posterior["prevalence"], of_scipy(stats.beta(51, 51)))
+    agrees(posterior["recall"], of_scipy(stats.beta(40.5, 10.5)))
     agrees(posterior["specificity"], of_scipy(stats.beta(54, 6)))
     assert rates_fit["sample_stats"]["diverging"].sum() == 0
     assert not any("message" in name for name in rates_fit["sample_stats"])
@@ -159,9 +159,9 @@ def test_a_second_fit_is_not_compiled_again(rates_fit, monkeypatch):
     monkeypatch.setattr("bayesperf.sampling.compiled._compile", None)
     other = bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=30, tn=60)
     tree = bp.fit(other, "rates", PRECISE, method="mcmc", random_seed=2, progressbar=False)
-    agrees(tree["posterior"]["recall"], of_scipy(stats.beta(9, 3)))
+    agrees(tree["posterior"]["recall"], of_scipy(stats.beta(8.5, 2.5)))
     agrees(tree["posterior"]["specificity"], of_scipy(stats.beta(69, 31)))
-    differs(rates_fit["posterior"]["recall"], of_scipy(stats.beta(9, 3)))
+    differs(rates_fit["posterior"]["recall"], of_scipy(stats.beta(8.5, 2.5)))
 
 
 def test_the_seed_is_the_samplers(rates_fit):
@@ -171,7 +171,7 @@ def test_the_seed_is_the_samplers(rates_fit):
         xr.testing.assert_identical(found, known)
     other = bp.fit(BINARY, "rates", PRECISE, method="mcmc", random_seed=2, progressbar=False)
     assert not other["posterior"]["recall"].equals(rates_fit["posterior"]["recall"])
-    agrees(other["posterior"]["recall"], of_scipy(stats.beta(41, 11)))
+    agrees(other["posterior"]["recall"], of_scipy(stats.beta(40.5, 10.5)))
 
 
 # ── Models whose fits are slow ──
@@ -485,7 +485,7 @@ def test_another_sampler():
     attrs = tree["posterior"].attrs
     assert (attrs["sampler"], attrs["sampler_version"]) == ("pymc", version("pymc"))
     assert tree["sample_stats"]["diverging"].sum() == 0
-    agrees(tree["posterior"]["recall"], of_scipy(stats.beta(41, 11)))
+    agrees(tree["posterior"]["recall"], of_scipy(stats.beta(40.5, 10.5)))
     again = bp.fit(BINARY, "rates", random_seed=1, nuts_sampler="pymc", progressbar=False, cores=1)
     assert again["posterior"]["recall"].equals(tree["posterior"]["recall"])
 
