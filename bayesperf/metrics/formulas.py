@@ -359,7 +359,9 @@ def matthews_corrcoef(cells):
     if cells.shape[-1] == 2:
         # Without the differences of nearly equal numbers that occur if one class is hardly ever predicted.
         determinant = cells[..., 0, 0] * cells[..., 1, 1] - cells[..., 0, 1] * cells[..., 1, 0]
-        return determinant / (np.sqrt(np.prod(cells.sum(-1), -1)) * np.sqrt(np.prod(cells.sum(-2), -1)))
+        actual, predicted = (np.prod(cells.sum(axis), -1) for axis in (-1, -2))
+        # A product of two rounded roots would miss 1 if all predictions are right.
+        return determinant / actual * np.sqrt(actual / predicted)
     actual, predicted, total = (np.einsum(f"...ij->...{kept}", cells) for kept in ("i", "j", ""))
     covariance = np.einsum("...ii->...", cells) * total - _dot(actual, predicted)
     variances = (total**2 - _dot(actual, actual)) * (total**2 - _dot(predicted, predicted))

@@ -315,3 +315,10 @@ def test_a_cost_matrix_is_square_and_finite(matrix):
 def test_a_cost_matrix_fits_the_classes():
     with pytest.raises(ValueError, match=r"cost_matrix is for 2 classes; .* has 3"):
         bp.score(bp.ConfusionMatrix.from_table(THREE), metrics.cost([[0, 1], [1, 0]]))
+
+
+def test_correlation_of_equal_or_opposite_labels_is_exactly_one():
+    shares = np.random.default_rng(0).random((1000, 2))
+    right, wrong = shares[:, :, None] * np.eye(2), shares[:, :, None] * np.eye(2)[::-1]
+    assert set(metrics.get("mcc").evaluate(right, 1)) == {1.0}
+    assert set(metrics.get("mcc").evaluate(wrong, 1)) == {-1.0}
