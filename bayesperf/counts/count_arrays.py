@@ -77,20 +77,25 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
     return counts.assign_coords(other_kind).rename("counts")
 
 
-def table_to_counts(table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]] | None) -> xr.DataArray:
-    """Return a DataArray, DataFrame or array (…, K, K) as a DataArray; `dims` names the leading axes of an array."""
+def table_to_counts(
+    table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]] | None, argument: str = "table"
+) -> xr.DataArray:
+    """Return a DataArray, DataFrame or array (…, K, K) as a DataArray.
+
+    `dims` names the leading axes of an array, and `argument` the table in errors.
+    """
     if isinstance(table, xr.DataArray):
-        return _with_cell_dims(table)
+        return _with_cell_dims(table, argument)
     if isinstance(table, pd.DataFrame):
-        return _frame_to_counts(table)
+        return _frame_to_counts(table, argument)
     if np.ma.is_masked(table):
-        raise ValueError("table has missing (masked) cells: a count is a number of examples. Fill them in.")
+        raise ValueError(f"{argument} has missing (masked) cells: a count is a number of examples. Fill them in.")
     try:
         values = np.asarray(table)
     except ValueError:
-        raise ValueError("table must have shape (..., K, K); its rows are of unequal length.") from None
+        raise ValueError(f"{argument} must have shape (..., K, K); its rows are of unequal length.") from None
     if values.ndim < 2:
-        raise ValueError(f"table must have shape (..., K, K), rows actual; its shape is {values.shape}.")
+        raise ValueError(f"{argument} must have shape (..., K, K), rows actual; its shape is {values.shape}.")
     leading = [f"dim_{axis}" for axis in range(values.ndim - 2)] if dims is None else list(dims)
     if len(leading) != values.ndim - 2:
         raise ValueError(f"dims: {len(leading)} names for {values.ndim - 2} leading axes of a table {values.shape}.")
@@ -102,25 +107,25 @@ def table_to_counts(table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]
     return xr.DataArray(values, coords, (*leading, *CELL_DIMS))
 
 
-def _with_cell_dims(table: xr.DataArray) -> xr.DataArray:
+def _with_cell_dims(table: xr.DataArray, argument: str) -> xr.DataArray:
     """Return a DataArray with its dims of actual and predicted labels called so."""
     if set(CELL_DIMS) <= set(table.dims):
         return table
     roles = [axis_role(name) for name in table.dims]
     if any(roles.count(dim) != 1 for dim in CELL_DIMS):
         raise ValueError(
-            f"table: which of its dims {', '.join(map(repr, table.dims))} is of the actual labels, and which of the "
-            "predicted ones? Name them, as table.rename({'dim_0': 'actual', 'dim_1': 'predicted'})."
+            f"{argument}: which of its dims {', '.join(map(repr, table.dims))} is of the actual labels, and which of "
+            f"the predicted ones? Name them, as {argument}.rename({{'dim_0': 'actual', 'dim_1': 'predicted'}})."
         )
     return table.rename({name: role for name, role in zip(table.dims, roles, strict=True) if role})
 
 
-def _frame_to_counts(table: pd.DataFrame) -> xr.DataArray:
+def _frame_to_counts(table: pd.DataFrame, argument: str) -> xr.DataArray:
     if is_transposed(table.index.names, table.columns.names):
         table = table.T
     same = set(table.index) == set(table.columns) and table.shape[0] == table.shape[1]
     if not same or table.index.has_duplicates:
-        raise ValueError("table: the index (actual labels) and the columns (predicted labels) must be the same.")
+        raise ValueError(f"{argument}: the index (actual labels) and the columns (predicted labels) must be the same.")
     labels = check_labels(table.index)
     cells = table.reindex(columns=table.index)
     if not all(getattr(dtype, "kind", "O") in "iuf" for dtype in cells.dtypes):

@@ -150,9 +150,7 @@ def coverage(
 
 def _probabilities(cells: ArrayLike | xr.DataArray) -> xr.DataArray:
     """Return cells (…, actual, predicted) as floats, with coordinates along every dim."""
-    table = table_to_counts(cells, None)
-    if not set(CELL_DIMS) <= set(table.dims):
-        raise ValueError(f"cells must have dims actual and predicted; they are {table.dims}.")
+    table = table_to_counts(cells, None, "cells")
     table = table.transpose(..., *CELL_DIMS).astype(float)
     check_dims(table.dims[:-2])
     values = table.values

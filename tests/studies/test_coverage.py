@@ -141,7 +141,7 @@ def test_dims_and_settings_whatever_is_computed_at_once(monkeypatch):
         ([[0.5, 0.1], [0.1, 0.1]], {}, "cells must be probabilities: not negative, and of each matrix summing to 1"),
         ([[1.1, -0.1], [0, 0]], {}, "cells must be probabilities"),
         ([[0.5, 0.5]], {}, "cells must be square with at least two classes"),
-        (xr.DataArray(EVEN.values, dims=("a", "b")), {}, "cells must have dims actual and predicted"),
+        (xr.DataArray(EVEN.values, dims=("a", "b")), {}, "cells: which of its dims 'a', 'b' is of the actual labels"),
         (EVEN, {"metric": "recall_per_class"}, "has a value a class"),
         (EVEN, {"metric": "mcc", "methods": ["wilson"]}, "methods must be one of 'flat_hdi'"),
         (EVEN, {"n": 0}, "n must be a whole number of at least 1"),
