@@ -122,11 +122,11 @@ def shared() -> Prior:
     Examples
     --------
     >>> import bayesperf as bp
-    >>> cm = bp.ConfusionMatrix.from_table([[5, 0, 0], [1, 8, 1], [0, 2, 18]])
+    >>> cm = bp.ConfusionMatrix.from_table([[5, 0, 0], [2, 7, 1], [0, 2, 18]])
     >>> for prior in "perks", "shared":
     ...     print(bp.posterior(cm, prior)["recall_per_class"].eti().sel(label=0).values.round(2))
     [0.71 1.  ]
-    [0.66 1.  ]
+    [0.64 1.  ]
     """
     return Prior("shared", _not_dirichlet, shared_by_classes=True)
 

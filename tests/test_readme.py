@@ -40,7 +40,8 @@ def test_every_answer_in_the_table_runs():
         "frame": bp.datasets.load("breast_cancer"),
         **{"y_true": y_true, "y_pred": y_pred, "ids": ids},
         "post_a": bp.posterior(cm),
-        "post_b": bp.posterior(cm),
+        # Of other examples.
+        "post_b": bp.posterior(bp.ConfusionMatrix.from_counts(tp=50, fn=5, fp=8, tn=87)),
         "scores_a": [0.8, 0.9, 0.85],
         "scores_b": [0.8, 0.85, 0.9],
         "y_score": np.random.default_rng(0).normal(y_true),

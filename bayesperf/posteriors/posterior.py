@@ -285,8 +285,8 @@ class Posterior(ABC):
         --------
         >>> import bayesperf as bp
         >>> post = bp.posterior(bp.ConfusionMatrix.from_table([[18, 1, 1], [6, 12, 2], [2, 1, 17]]))
-        >>> post.ranks("recall_per_class").sel(rank=1).round(1).values
-        array([0.6, 0. , 0.3])
+        >>> post.ranks("recall_per_class").sel(label=1).round(1).values
+        array([0. , 0.1, 0.9])
         """
         wanted = self.applicable(metric)
         if wanted.average != "per_class":
