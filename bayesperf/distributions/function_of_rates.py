@@ -24,6 +24,9 @@ from bayesperf.metrics.functions_of_rates import FunctionOfRates, cells_of_rates
 _NODES, _NODES_OF_FEW, _FEW = 10, 24, 10
 # The greatest multiple of them that is used if it contributes more.
 _MOST = 64
+# Number of nodes of each rate for the moments: with Jacobi polynomials, of which metrics need few, even for rates near
+# 0 or 1, where densities are infinite.
+_NODES_OF_RATES = 20
 # Number of components that are evaluated at once.
 _BLOCK = 2048
 
@@ -68,6 +71,15 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
         better = not self.form.increasing
         return self.of(errors, self.prevalence[index], self.rates, self.of_cells, self.bounds, better)
 
+    def mean_variance(self) -> tuple[Array, Array]:
+        """Return means and variances, (m,)."""
+        x, rest_x, weights_x = (part[:, :, None] for part in _rate_nodes(self.inner))
+        w, rest_w, weights_w = (part[:, None, :] for part in _rate_nodes(self.outer))
+        values = np.clip(self.value(*np.broadcast_arrays(x, rest_x, w, rest_w)), *self.bounds)
+        weights = weights_x * weights_w
+        mean = (weights * values).sum((1, 2))
+        return mean, (weights * (values - mean[:, None, None]) ** 2).sum((1, 2))
+
     def inner_mass(self, threshold: Array, below: bool) -> Array:
         # The components of a mixture share their Betas, of which a table takes less time.
         betas, row = np.unique(np.hstack([self.inner.a, self.inner.b]), axis=0, return_inverse=True)
@@ -83,6 +95,15 @@ def _table(betas: bytes) -> Tabulated:
     """Return Betas with the parameters of an array (m, 2); searches ask for the same ones many times."""
     a, b = np.frombuffer(betas).reshape(-1, 2).T[..., None]
     return Tabulated.beta(a, b)
+
+
+def _rate_nodes(rate: Beta) -> tuple[Array, ...]:
+    """Return nodes x, 1 − x and weights (m, nodes) of the moments; many components have the same Beta."""
+    betas, row = np.unique(np.hstack([rate.a, rate.b]), axis=0, return_inverse=True)
+    a, b = betas[:, :1], betas[:, 1:]
+    x, weights = gauss_jacobi(a, b, _NODES_OF_RATES)
+    rest = gauss_jacobi(b, a, _NODES_OF_RATES)[0][:, ::-1]
+    return np.clip(x, 0, 1)[row], np.clip(rest, 0, 1)[row], weights[row]
 
 
 def _value(of_cells: Callable[..., Array], prevalence: Array, *rates: Array) -> Array:
@@ -129,10 +150,10 @@ class Mixture(Distribution):
         return np.logical_and.reduceat(self.components.one_peak(), self.starts[:-1])
 
     def cdf(self, x: Array) -> Array:
-        return np.clip(self._mean(lambda part, x: [part.cdf(x)], x)[0], 0, 1)
+        return self._probability(self._mean(lambda part, x: [part.cdf(x)], x)[0], x, 0)
 
     def sf(self, x: Array) -> Array:
-        return np.clip(self._mean(lambda part, x: [part.sf(x)], x)[0], 0, 1)
+        return self._probability(self._mean(lambda part, x: [part.sf(x)], x)[0], x, 1)
 
     def logpdf(self, x: Array) -> Array:
         with np.errstate(divide="ignore"):
@@ -145,7 +166,12 @@ class Mixture(Distribution):
 
         cdf, pdf = self._mean(both, x)
         with np.errstate(divide="ignore"):
-            return np.clip(cdf, 0, 1), np.log(pdf)
+            return self._probability(cdf, x, 0), np.log(pdf)
+
+    def _probability(self, mean: Array, x: Array, first: float) -> Array:
+        """Return probabilities that are exactly `first` and 1 − `first` beyond the bounds, despite rounding errors."""
+        low, high = self.bounds
+        return np.where(x <= low, first, np.where(x >= high, 1 - first, np.clip(mean, 0, 1)))
 
     def _mean(self, function: Callable[[RatesAtPrevalence, Array], list[Array]], x: Array) -> list[Array]:
         """Return the weighted means of a function of the components over each mixture, evaluated in blocks."""
@@ -176,11 +202,7 @@ class Mixture(Distribution):
         )
 
     def mean_sd(self) -> tuple[Array, Array]:
-        moments = []
-        for _, part in self._blocks():
-            values, weights = part.points(33)
-            mean = (weights * values).sum(-1)
-            moments.append((mean, (weights * (values - mean[:, None]) ** 2).sum(-1)))
+        moments = [part.mean_variance() for _, part in self._blocks()]
         means, variances = (np.concatenate(each) for each in zip(*moments, strict=True))
         mean = np.add.reduceat(self.weights * means, self.starts[:-1])
         apart = (means - np.repeat(mean, np.diff(self.starts))) ** 2

@@ -196,12 +196,13 @@ class FunctionOfTwoBetas(Distribution):
         """Return the same as `_probabilities` at nodes of W itself, which needs no quantiles of W."""
         low, high, rest_high = self.outer.lowest, 1 - self.outer.lowest_rest, self.outer.lowest_rest
         rest_last = np.where(last >= high, rest_high, 1 - last)[..., None]
+        # Of the values before they are clipped: beyond the nodes there is no mass if t is far from all of it.
+        before, after = self.outer.cdf(first), self.outer.sf(last)
         first, last = np.clip(first, low, high), np.clip(last, low, high)
         smooth = all(min(beta.a.min(), beta.b.min()) >= _SMOOTH for beta in (self.inner, self.outer))
         node, rest_node, weight = gauss_legendre() if smooth else tanh_sinh(97, 3.8)
         length = (last - first)[..., None]
         w, rest = first[..., None] + length * node, rest_last + length * rest_node
-        before, after = self.outer.cdf(first), self.outer.sf(last)
         log_density = special.xlogy(self.outer.a[..., None] - 1, w) + special.xlogy(self.outer.b[..., None] - 1, rest)
         weights = weight * np.exp(log_density - log_density.max(-1, keepdims=True))
         # Normalised by the mass between the ends, because the constant of the density loses digits at large counts.

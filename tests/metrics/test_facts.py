@@ -336,7 +336,7 @@ def test_forms_of_the_posterior_are_as_stated(method):
     assert those(lambda m: form(m) == method) == expected
     for name in expected:
         table = THREE if name in metrics.names("ordered") else [[16, 2], [3, 9]]
-        post = bp.posterior(bp.ConfusionMatrix.from_table(table), draws=100)
+        post = bp.posterior(bp.ConfusionMatrix.from_table(table), "perks", draws=100)
         assert post[name].method == ("quadrature" if method == "rates" else method)
 
 
