@@ -197,6 +197,8 @@ def warn(groups: Mapping[str, xr.Dataset], model: pm.Model) -> None:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Silence PyMC's list of simulated variables, and its warnings about potentials and object mode."""
+    import pymc  # noqa: F401  (which sets the level when it is loaded)
+
     logger = logging.getLogger("pymc")
     level = logger.level
     logger.setLevel(logging.WARNING)

@@ -1,6 +1,8 @@
 """What `fit` hands to the sampler, and what it warns of."""
 
 import functools
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -136,3 +138,17 @@ def test_everything_wrong_at_once():
     draws = draws_of_rates()
     draws["recall"] = special.expit(slowly(np.random.default_rng(1), (4, 1000), 300))
     assert [message.split()[0] for message in messages(draws, diverging=1)] == ["1", "R̂", "The"]
+
+
+FIRST_FIT = """
+import numpy as np, xarray as xr, bayesperf as bp
+scores = xr.DataArray(np.random.default_rng(0).normal(0.8, 0.02, (6, 2, 10)), dims=("dataset", "model", "fold"))
+scores = scores.assign_coords(dataset=list("abcdef"), model=["one", "other"])
+bp.fit(scores, "datasets", draws=20, tune=20, chains=1, random_seed=0)
+"""
+
+
+@pytest.mark.slow
+def test_the_first_fit_of_a_process_prints_nothing():
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FIRST_FIT], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
