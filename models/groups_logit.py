@@ -45,8 +45,6 @@ OPTIONS = {
 }
 DIMS = ("rate", "varying_rate", "covariate")
 ESTIMAND = "Posterior of the metric at the population mean over {dim}s"
-# The default of the samplers: smaller steps took longer, and none diverged.
-TARGET_ACCEPT = 0.8
 SPREAD = {"random": pm.HalfNormal.dist(0.5), "clusters": pm.HalfNormal.dist(1.0)}
 PRIORS = {
     "location": pm.Logistic.dist(0, 1),
