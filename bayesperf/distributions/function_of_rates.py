@@ -86,7 +86,10 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
         table, mass = _table(betas.tobytes()), np.empty(threshold.shape)
         for i in range(len(betas)):
             rows = row == i
-            mass[rows] = table.take(slice(i, i + 1)).cdf(threshold[rows].reshape(1, -1)).reshape(-1, *mass.shape[1:])
+            x = np.nan_to_num(threshold[rows]).reshape(1, -1)
+            mass[rows] = table.take(slice(i, i + 1)).cdf(x).reshape(-1, *mass.shape[1:])
+        # Where there is no threshold there is no mass.
+        mass[np.isnan(threshold)] = np.nan
         return mass if below else 1 - mass
 
 

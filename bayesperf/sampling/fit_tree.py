@@ -27,7 +27,8 @@ def check_metrics(model: pm.Model, definition: Any, metrics: Sequence[str | Metr
     if isinstance(metrics, str | Metric):
         raise TypeError(f"metrics must be a sequence of names, as ['recall']; it is {metrics!r}.")
     if "cells" not in model.named_vars:
-        if metrics and "actual" not in model.coords:
+        recovered = hasattr(definition, "recover") and "actual" in model.coords
+        if metrics and not recovered:
             raise ValueError("metrics: the model has no variable 'cells' (…, actual, predicted) to compute them of.")
         return
     dims = model.named_vars_to_dims.get("cells") or ()

@@ -94,7 +94,8 @@ def study(request):
 
 
 def same(one, other):
-    xr.testing.assert_identical(one.drop_attrs(), other.drop_attrs())
+    # Intervals are searched for many simulations at once, until all are found: their last digits depend on the others.
+    xr.testing.assert_allclose(one.drop_attrs(), other.drop_attrs(), rtol=1e-9, atol=1e-12)
     # A study that runs past midnight has another date.
     assert {**one.attrs, "date": ""} == {**other.attrs, "date": ""}
 
