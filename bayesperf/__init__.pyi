@@ -26,9 +26,11 @@ from .counts.paired import PairedConfusionMatrix as PairedConfusionMatrix
 from .curves import Curve as Curve
 from .curves import ExpectedPerformanceComparison as ExpectedPerformanceComparison
 from .curves import ExpectedPerformanceCurve as ExpectedPerformanceCurve
+from .curves import break_even_threshold as break_even_threshold
 from .curves import compare_auc as compare_auc
 from .curves import det_curve as det_curve
 from .curves import epc as epc
+from .curves import epc_a_posteriori as epc_a_posteriori
 from .curves import epc_compare as epc_compare
 from .curves import equal_error_threshold as equal_error_threshold
 from .curves import precision_recall_curve as precision_recall_curve

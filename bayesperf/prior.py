@@ -72,7 +72,7 @@ class Prior:
         cells = len(cm.labels) ** 2
         same = float(alpha.min()) == float(alpha.max())
         each = f"{float(alpha.min()):.3g} in each of {cells} cells, " if same else ""
-        return f"{self.name} Dirichlet ({each}total weight {total})"
+        return f"{_POSSESSIVES.get(self.name, self.name)} Dirichlet ({each}total weight {total})"
 
 
 def flat() -> Prior:
@@ -213,15 +213,31 @@ def rate(a: float, b: float) -> Prior:
     """Return a Beta(a, b) prior on each rate directly, whichever cells the rate is computed from.
 
     This is the convention of Goutte & Gaussier (2005) and of bob.measure. It agrees with a Dirichlet prior for
-    precision, recall and specificity and differs for other metrics (accuracy, Jaccard, F1). It is not derived from a
-    prior of the whole matrix, so anything that needs the whole matrix (MCC, draws, prediction) raises. Beta(a, b)
-    applies to rates of which greater values are better; for their complements, such as fpr, the prior is Beta(b, a).
+    precision, recall and specificity and differs for other rates (accuracy, Jaccard). It is not derived from a prior of
+    the whole matrix, so anything that needs the whole matrix (MCC, draws, prediction) raises. Beta(a, b) applies to
+    rates of which greater values are better; for their complements, such as fpr, the prior is Beta(b, a).
+
+    Notes
+    -----
+    F1 and the Jaccard index are functions of each other, F1 = 2J/(1 + J), but not under this prior. Goutte & Gaussier
+    derive F1 from precision and recall, whose priors are those of independent gamma variables in tp, fp and fn with
+    shapes a, b and b: F1 has the distribution of 2J/(1 + J) with J ~ Beta(tp + a, fp + fn + 2b). The Jaccard index, as
+    a rate of its own, has Beta(tp + a, fp + fn + b), as in bob.measure. The two differ by one b among the errors.
+
+    References
+    ----------
+    Goutte & Gaussier (2005), A probabilistic interpretation of precision, recall and F-score, with implication for
+    evaluation, ECIR.
 
     Examples
     --------
     >>> import bayesperf as bp
     >>> cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
-    >>> bp.posterior(cm, prior=bp.prior.rate(1, 1))["accuracy"].mean().item() == 86 / 102
+    >>> post = bp.posterior(cm, prior=bp.prior.rate(1, 1))
+    >>> post["accuracy"].mean().item() == 86 / 102
+    True
+    >>> f1, jaccard = post["f1"].median(), post["jaccard"].median()
+    >>> f1.item() < (2 * jaccard / (1 + jaccard)).item()
     True
     """
     for name, value in {"a": a, "b": b}.items():
@@ -230,6 +246,8 @@ def rate(a: float, b: float) -> Prior:
     return Prior("rate", partial(_in_every_cell, 0.0), rates=(float(a), float(b)))
 
 
+# How a sentence names a prior that is named after a person.
+_POSSESSIVES = {"jeffreys": "Jeffreys'", "perks": "Perks'", "haldane": "Haldane's"}
 _SHARED_TEXT = (
     "shared by the classes (recalls ~ Beta of mean m ~ U(0, 1) and dispersion ρ ~ Beta(1, 3); errors spread by the "
     "popularity of each class among errors ~ Dirichlet(1), of total weight 1 a class; shares of the classes ~ "
@@ -270,7 +288,7 @@ def resolve(prior: str | Prior | None, classes: int) -> Prior:
 
 
 def resolve_dirichlet(prior: str | Prior | None, classes: int, what: str) -> Prior:
-    """Return the prior as `resolve` does, for what needs one with pseudo-counts: the default for many classes is Perks.
+    """Return the prior as `resolve` does, for what needs one with pseudo-counts: by default Perks' for many classes.
 
     Raises
     ------

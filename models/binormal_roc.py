@@ -98,12 +98,14 @@ class _Sufficient(NamedTuple):
 
 
 def _sufficient(data: xr.DataArray) -> _Sufficient:
-    of_class = [data.values[data["positive"].values == label] for label in (False, True)]
+    # A power of two changes no digit, and squares of tiny or huge scores neither vanish nor overflow.
+    scale = 2.0 ** np.frexp(np.abs(data.values).max())[1]
+    of_class = [data.values[data["positive"].values == label] / scale for label in (False, True)]
     examples = np.array([float(len(scores)) for scores in of_class])
     mean = np.array([scores.mean() for scores in of_class])
     scatter = np.array([((scores - scores.mean()) ** 2).sum() for scores in of_class])
     middle, unit = mean.mean(), np.sqrt((scatter / (examples - 1)).mean())
-    return _Sufficient(examples, (mean - middle) / unit, scatter / unit**2, float(middle), float(unit))
+    return _Sufficient(examples, (mean - middle) / unit, scatter / unit**2, float(middle * scale), float(unit * scale))
 
 
 def _curve(mean: Any, spread: Any) -> tuple[Any, Any]:

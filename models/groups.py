@@ -62,8 +62,8 @@ DISPERSION = {"random": pm.Beta.dist(1, 24), "clusters": pm.Beta.dist(1, 9)}
 PRIORS = {
     "rates": lambda classes: pm.Dirichlet.dist(np.full(classes, 2 / classes)),
     "dispersion": DISPERSION["random"],
-    # The distribution of the row totals under a flat prior on the cells.
-    "prevalence": lambda classes: pm.Dirichlet.dist(np.full(classes, 2.0)),
+    # Flat, as of the closed forms.
+    "prevalence": lambda classes: pm.Dirichlet.dist(np.ones(classes)),
     # Of clusters alone, which often differ more in prevalence than in rates.
     "prevalence_dispersion": pm.Beta.dist(1, 3),
 }

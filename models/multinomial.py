@@ -4,9 +4,10 @@
     θ ~ Dirichlet(α)
 
 θ are the K × K cell probabilities, which the model contains as `shares` along one dim ``cell`` (row by row) and as the
-table `cells`. The default α is that of the closed form: ½ in every cell for two classes (Jeffreys), and 1 in total for
-more (Perks). The posterior is exactly Dirichlet(α + C) (`exact`): use this model with another prior, or as a starting
-point for your own.
+table `cells`. The default α is ½ in every cell for two classes (Jeffreys' prior), as of `bayesperf.posterior`, and 1 in
+total for more (Perks' prior), where `bayesperf.posterior` has another default: one that the classes share, which is no
+Dirichlet (the model ``classes``). The posterior is exactly Dirichlet(α + C) (`exact`): use this model with another
+prior, or as a starting point for your own.
 
 Weights far below 1 give the probabilities of unobserved cells long tails: with ten classes NUTS computes metrics
 correctly, but the probability of such a cell is so small, and explored so slowly, that R̂ reports it. The closed form

@@ -5,9 +5,9 @@
 
 Systems evaluated on the same examples tend to make errors on the same ones, so the difference of their metrics is known
 more precisely than from their separate tables. The weight of each joint cell is 1/K of the weight of a cell in the
-table of one system, so the marginal posterior of each system is that of its own table: Jeffreys for two classes, Perks
-for more. `cells` has both margins, along a dim ``model``; `shares` are the joint cells, along one dim ``cell``. The
-posterior is exactly Dirichlet (`exact`).
+table of one system, so the marginal posterior of each system is that of its own table: under Jeffreys' prior for two
+classes, under Perks' for more. `cells` has both margins, along a dim ``model``; `shares` are the joint cells, along one
+dim ``cell``. The posterior is exactly Dirichlet (`exact`).
 """
 
 from __future__ import annotations

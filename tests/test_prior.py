@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
 
 import bayesperf as bp
 from bayesperf import prior
@@ -51,9 +52,9 @@ def test_the_default_is_jeffreys_for_two_classes_and_shared_for_more():
     [
         (prior.flat(), TWO, ["flat", "1 in each of 4 cells", "total weight 4"]),
         (prior.flat(), THREE, ["flat", "1 in each of 9 cells", "total weight 9"]),
-        (prior.jeffreys(), TWO, ["jeffreys", "0.5 in each of 4 cells", "total weight 2"]),
-        (prior.perks(), THREE, ["perks", "0.111 in each of 9 cells", "total weight 1"]),
-        (prior.haldane(), TWO, ["haldane", "total weight 0"]),
+        (prior.jeffreys(), TWO, ["Jeffreys' Dirichlet", "0.5 in each of 4 cells", "total weight 2"]),
+        (prior.perks(), THREE, ["Perks' Dirichlet", "0.111 in each of 9 cells", "total weight 1"]),
+        (prior.haldane(), TWO, ["Haldane's Dirichlet", "total weight 0"]),
         (prior.shared(), THREE, ["shared by the classes", "total weight 1 a class", "dispersion ρ ~ Beta(1, 3)"]),
         (prior.dirichlet(3), TWO, ["3 in each of 4 cells", "total weight 12"]),
         (prior.dirichlet([[1, 2], [3, 4]]), TWO, ["total weight 10"]),
@@ -249,10 +250,28 @@ def test_a_rate_prior_agrees_with_a_flat_dirichlet_on_rates_of_two_cells_only():
     assert by_cell["accuracy"].mean().item() == pytest.approx(27 / 34)
 
 
-def test_f1_follows_the_beta_of_jaccard():
+def test_f1_follows_the_gamma_variables_of_precision_and_recall():
+    """Goutte & Gaussier (2005): X, Y, Z ~ Γ(tp + a), Γ(fp + b), Γ(fn + b) make all three, F1 = 2X/(2X + Y + Z)."""
     post = bp.posterior(TWO, prior.rate(A, B))
-    jaccard = post["jaccard"].ppf([0.1, 0.5, 0.9]).values
-    np.testing.assert_allclose(post["f1"].ppf([0.1, 0.5, 0.9]), 2 * jaccard / (1 + jaccard))
+    tp, fp, fn = 9, 2, 3
+    rng, n = np.random.default_rng(0), 400_000
+    x, y, z = (rng.gamma(shape, size=n) for shape in (tp + A, fp + B, fn + B))
+    drawn = {"precision": x / (x + y), "recall": x / (x + z), "f1": 2 * x / (2 * x + y + z)}
+    for name, values in drawn.items():
+        for level in (0.05, 0.5, 0.95):
+            at = post[name].ppf(level).item()
+            assert (values <= at).mean() == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / n))
+
+
+def test_f1_and_jaccard_differ_by_one_weight_among_the_errors():
+    post = bp.posterior(TWO, prior.rate(A, B))
+    x = np.array([0.5, 0.7, 0.8])
+    np.testing.assert_allclose(post["jaccard"].cdf(x), stats.beta(9 + A, 5 + B).cdf(x))
+    np.testing.assert_allclose(post["f1"].cdf(x), stats.beta(9 + A, 5 + 2 * B).cdf(x / (2 - x)))
+    of_classes = bp.posterior(THREE, prior.rate(A, B))["f1_per_class"].cdf(0.7).values
+    table = THREE.counts.values
+    right, wrong = np.diag(table), table.sum(0) + table.sum(1) - 2 * np.diag(table)
+    np.testing.assert_allclose(of_classes, stats.beta(right + A, wrong + 2 * B).cdf(0.7 / 1.3))
 
 
 def test_metrics_of_two_rates_use_the_two_betas():

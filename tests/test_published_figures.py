@@ -388,9 +388,27 @@ def test_rate_prior_is_on_the_rate_of_which_more_is_better(metric, a, b):
     same(bp.posterior(bp.ConfusionMatrix.from_counts(**SYSTEMS["A"]), bp.prior.rate(2, 7))[metric], stats.beta(a, b))
 
 
-def test_rate_prior_of_f1_follows_the_jaccard_index():
-    f1 = bp.posterior(bp.ConfusionMatrix.from_counts(**SYSTEMS["A"]), bp.prior.rate(0.5, 0.5))["f1"]
-    np.testing.assert_allclose(f1.cdf(X), stats.beta(65.5, 50.5).cdf(X / (2 - X)), rtol=1e-9)
+def f1_of_rates(weight, tp, fp, fn):
+    return bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fp=fp, fn=fn, tn=0), bp.prior.rate(weight, weight))
+
+
+def test_rate_prior_of_f1_is_that_of_goutte_and_gaussier():
+    """F1 = U/(U + V), U ~ Γ(tp + λ, 2h), V ~ Γ(fp + fn + 2λ, h), by integration."""
+    f1 = f1_of_rates(1, 10, 10, 5)["f1"]
+    u, v = stats.gamma(11, scale=2), stats.gamma(17)
+    assert f1.mean().item() == pytest.approx(0.5580, abs=5e-5)
+    for t in (0.4, 0.55, 0.7):
+        expected = integrate.quad(lambda x, t=t: v.sf(x * (1 - t) / t) * u.pdf(x), 0, 200)[0]
+        assert f1.cdf(t).item() == pytest.approx(expected, abs=1e-9)
+
+
+def test_f1_of_a_second_system_under_the_rate_prior():
+    """The thesis, Fig. 4: the second system is better in 43 %."""
+    first, second = f1_of_rates(0.5, 10, 10, 5), f1_of_rates(0.5, 3, 2, 3)
+    better = bp.compare(second, first, "f1", independent=True).prob_greater.item()
+    assert round(better, 2) == 0.43
+    flat = [f1_of_rates(1, 10, 10, 5), f1_of_rates(1, 3, 2, 3)]
+    assert bp.compare(*flat[::-1], "f1", independent=True).prob_greater.item() == pytest.approx(0.42041, abs=5e-6)
 
 
 # ── The thesis: is a second system better? ──

@@ -37,10 +37,12 @@ from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_differences import differences
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.warnings import PriorWarning
+from bayesperf.core.warnings import DependenceWarning, PriorWarning
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
 from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors.counted import CountedPosterior
 from bayesperf.posteriors.dirichlet import DirichletPosterior
 from bayesperf.posteriors.marginal import Marginal, Sampler
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
@@ -49,12 +51,26 @@ __all__ = ["average_folds", "correlated_ttest"]
 
 # Number of standard deviations by which a prior may move an average before a warning is given.
 _MOVED = 0.25
+# More folds than this, and than examples in each (but one left out at a time), are likely to be random splits.
+_MANY_FOLDS = 20
 
 
 def average_folds(
-    post: Posterior, metric: str | Metric, dim: str = "fold", draws: int = DRAWS, random_seed: Any = 0
+    post: Posterior,
+    metric: str | Metric,
+    dim: str = "fold",
+    draws: int = DRAWS,
+    random_seed: Any = 0,
+    *,
+    repeats: float | None = None,
 ) -> Marginal:
-    """Return the posterior of the mean of a metric over the folds.
+    """Return the posterior of the mean of a metric over the folds of cross-validation, or over random splits.
+
+    In cross-validation with k folds each example is tested once. In repeated cross-validation, and in random splits
+    (Monte Carlo cross-validation), test parts share examples, and `repeats` must say how often each is tested: counting
+    it that often makes the interval too narrow. Fifty random splits of 100 examples that test 20 each have 1,000
+    results; taken for 1,000 examples, with an accuracy of 0.8, they give a 95 % interval of width 0.05, and one of 0.16
+    with ``repeats=10``, as wide as that of one test set of 100.
 
     Parameters
     ----------
@@ -69,6 +85,9 @@ def average_folds(
         by one.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
+    repeats : float, optional
+        How often each example is tested, on average: the number of repeats of k folds, or of random splits the number
+        of splits times the fraction that each of them tests. By default once.
 
     Returns
     -------
@@ -81,10 +100,14 @@ def average_folds(
     TypeError
         If `post` is not a Posterior.
     ValueError
-        If `post` has no dim of that name, or only one fold along it.
+        If `post` has no dim of that name, or only one fold along it; if `repeats` is less than 1 or more than the
+        number of folds, or more than 1 for draws, in which folds are not independent.
 
     Warns
     -----
+    DependenceWarning
+        If `repeats` is not given, and the folds are of the same examples, or may share some: there are more than 20,
+        and more than there are examples in a fold.
     PriorWarning
         If using the whole prior in every fold moves the average by more than a quarter of its standard deviation from
         its value with the prior used once, divided evenly among the folds. For a rate, and folds of equal size, the
@@ -95,6 +118,10 @@ def average_folds(
     M̄ = (M_1 + … + M_F)/F, where the folds' posteriors are independent: each fold is estimated from its own examples
     and a whole prior. Ten folds of 10 examples each under a flat prior have ten times the weight of that prior: for a
     true rate of 0.9 the coverage of the 95 % interval is then 35 %. `bayesperf.pool` uses the prior once.
+
+    With r repeats there are F/r folds' worth of examples. The folds are then dealt to as many groups (rounded down),
+    which are independent, and within which all folds have the same quantile of their posteriors: the average is as
+    uncertain as one of that many folds.
 
     This estimates the average of the models of these folds; see the module `bayesperf.comparison.folds` for other
     quantities.
@@ -117,45 +144,88 @@ def average_folds(
     if count < 2:
         raise ValueError(f"dim: there is one {dim}, and nothing to average over. Ask the posterior itself.")
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
+    if repeats is None:
+        _warn_of_shared_examples(post, dim)
+    repeats = _checked_repeats(post, repeats, count)
     folds = post[metric]
     leading = folds.leading.isel({dim: 0}, drop=True)
     axis = folds.dims.index(dim)
 
     average = partial(_averaged, folds.leading.shape, axis)
-    sampler = partial(_sample_average, average, folds.sampler, seed)
+    groups = int(count / repeats + 1e-9)
+    sampler = partial(_sample_average, average, groups, folds.sampler, seed)
     if isinstance(folds.distribution, Draws) and isinstance(post, SampledPosterior):
         values = average(folds.distribution.values)
     else:
         values = sampler(draws, None)[:, None, :]
     if isinstance(post, DirichletPosterior):
-        _warn_of_prior(post, folds, metric, dim)
+        _warn_of_prior(post, folds, metric, dim, repeats)
     distribution = Draws.of(folds.name, values, folds.bounds, post.independent)
     estimand = f"{post.estimand}, averaged over these {count} {dim}s"
     return Marginal(folds.name, distribution, leading, sampler, estimand)
 
 
-def _averaged(shape: tuple[int, ...], axis: int, values: Array) -> Array:
-    """Return the averages over one axis of values (m, …), whose first axis is the flattened `shape`."""
-    averages = values.reshape(*shape, *values.shape[1:]).mean(axis)
-    return averages.reshape(-1, *values.shape[1:])
+def _warn_of_shared_examples(post: Posterior, dim: str) -> None:
+    """Warn if the folds are of the same examples, or so many of so few that they may share some."""
+    if post.observed is None:
+        return
+    same, folds = post.observed.attrs.get("same_examples") == dim, post.leading.sizes[dim]
+    size = float(post.observed.sum(CELL_DIMS).mean())
+    if not same and (folds <= max(_MANY_FOLDS, size) or size <= 1):
+        return
+    which = (
+        f"the {dim}s are of the same examples"
+        if same
+        else f"there are {folds} {dim}s of {size:.3g} examples: if they are random splits or repeats, they share some"
+    )
+    warnings.warn(
+        f"{which}, and an average over them that counts an example each time is too certain. Give repeats=, how often "
+        "each example is tested (of random splits: their number times the fraction tested); repeats=1 if it is once.",
+        DependenceWarning,
+        stacklevel=3,
+    )
+
+
+def _checked_repeats(post: Posterior, repeats: float | None, folds: int) -> float:
+    value = checks.number("repeats", 1.0 if repeats is None else repeats)
+    if not 1 <= value <= folds:
+        raise ValueError(f"repeats must be from 1 to the number of folds, {folds}; it is {value:g}.")
+    if value > 1 and not isinstance(post, CountedPosterior):
+        raise ValueError("repeats: the folds of these draws are not independent. Take the posterior of their counts.")
+    return value
+
+
+def _averaged(shape: tuple[int, ...], axis: int, values: Array, seed: int = 0, groups: int | None = None) -> Array:
+    """Return the averages over one axis of values (m, …), whose first axis is the flattened `shape`.
+
+    With fewer `groups` than folds, folds of a group have the same quantile in each draw.
+    """
+    folds = np.moveaxis(values.reshape(*shape, *values.shape[1:]), axis, 0)
+    if groups is not None and groups < len(folds):
+        rng, folds = np.random.default_rng(seed), np.sort(folds, -1)
+        orders = [rng.permutation(folds.shape[-1]) for _ in range(groups)]
+        folds = np.stack([fold[..., orders[i % groups]] for i, fold in enumerate(folds)])
+    return folds.mean(0).reshape(-1, *values.shape[1:])
 
 
 def _sample_average(
-    average: Callable[[Array], Array], folds: Sampler, own_seed: int, n: int, random_seed: int | None
+    average: Callable[..., Array], groups: int, folds: Sampler, own_seed: int, n: int, random_seed: int | None
 ) -> Array:
-    return average(folds(n, own_seed if random_seed is None else random_seed))
+    seed = own_seed if random_seed is None else random_seed
+    return average(folds(n, seed), seed, groups)
 
 
-def _warn_of_prior(post: DirichletPosterior, folds: Marginal, metric: str | Metric, dim: str) -> None:
-    """Warn if using the whole prior in each fold moves the average."""
-    share = 1 / post.leading.sizes[dim]
+def _warn_of_prior(post: DirichletPosterior, folds: Marginal, metric: str | Metric, dim: str, repeats: float) -> None:
+    """Warn if using the whole prior in each fold, and not once in each repeat, moves the average."""
+    count = post.leading.sizes[dim]
+    share = min(repeats / count, 1.0)
     once = replace(
         post,
         concentration=post.observed + share * (post.concentration - post.observed),
         rates=post.rates and (share * post.rates[0], share * post.rates[1]),
     )
     average, reference = folds.mean().mean(dim), once[metric].mean().mean(dim)
-    sd = share * (folds.sd() ** 2).sum(dim) ** 0.5
+    sd = repeats**0.5 / count * (folds.sd() ** 2).sum(dim) ** 0.5
     with np.errstate(invalid="ignore", divide="ignore"):
         moved = abs(average - reference) / sd
     if not (moved > _MOVED).any():

@@ -299,7 +299,7 @@ def _largest_of_dirichlet(concentration: Array, rope: float) -> Array:
         gamma = np.where(u < 0.5, special.gammaincinv(weights[i], u), special.gammainccinv(weights[i], rest))
         others = [special.gammainc(other, gamma) for j, other in enumerate(weights) if j != i and other]
         probabilities[i] = (weight * np.prod(others, axis=0)).sum()
-    return probabilities
+    return np.minimum(probabilities, 1)
 
 
 def _weights(prior: Sequence[float]) -> Array:

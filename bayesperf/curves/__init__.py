@@ -4,9 +4,9 @@ from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.compare_areas import compare_auc
 from bayesperf.curves.areas.weighted_score import weighted_score
 from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison, epc_compare
-from bayesperf.curves.expected_performance.criteria import equal_error_threshold
+from bayesperf.curves.expected_performance.criteria import break_even_threshold, equal_error_threshold
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
-from bayesperf.curves.expected_performance.epc import epc
+from bayesperf.curves.expected_performance.epc import epc, epc_a_posteriori
 from bayesperf.curves.roc.curve import Curve, det_curve, precision_recall_curve, roc_curve
 from bayesperf.curves.roc.operating_point import OperatingPoint
 
@@ -15,9 +15,11 @@ __all__ = [
     "ExpectedPerformanceComparison",
     "ExpectedPerformanceCurve",
     "OperatingPoint",
+    "break_even_threshold",
     "compare_auc",
     "det_curve",
     "epc",
+    "epc_a_posteriori",
     "epc_compare",
     "equal_error_threshold",
     "precision_recall_curve",

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.distributions.highest_density import highest_density
+from bayesperf.distributions.mode import greatest_density
 from bayesperf.distributions.quadrature import tanh_sinh
 
 # Probability that integrals over a distribution function may neglect beyond each end.
@@ -78,6 +79,25 @@ class Distribution(ABC):
     def one_peak(self) -> Booleans:
         """Return which densities are known to have a single peak, (m,), if they have one inside the bounds."""
         return np.ones(self.size, bool)
+
+    def mode(self) -> Array:
+        """Return where the densities are greatest, (m,)."""
+        return greatest_density(self)
+
+    def skewness(self) -> Array:
+        """Return the third standardised moments, (m,): inf if they diverge, NaN without any spread.
+
+        The third central moment is the integral of 3(x − μ)² sf(x) above the mean μ less that of 3(x − μ)² cdf(x)
+        below it.
+        """
+        mean, sd = (moment[:, None] for moment in self.mean_sd())
+        low, high = np.hsplit(self.ppf(np.array([[TAIL, 1 - TAIL]])), 2)
+        node, _, weight = tanh_sinh()
+        above, below = (high - mean) * node, (mean - low) * node
+        upper = ((high - mean) * weight * above**2 * self.sf(mean + above)).sum(-1)
+        lower = ((mean - low) * weight * below**2 * self.cdf(mean - below)).sum(-1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(3 * (upper - lower) / sd[:, 0] ** 3)
 
     def hdi(self, prob: float) -> Array:
         """Return the highest-density intervals, (m, 2)."""

@@ -16,6 +16,19 @@ from bayesperf.distributions.base import TAIL, Distribution
 from bayesperf.distributions.quadrature import beta_nodes
 
 
+def beta_quantile(a: Array, b: Array, q: Any) -> Array:
+    """Return quantiles of Beta(a, b).
+
+    SciPy finds none where a is just above 1 and q tiny; the lower tail of the distribution is a power there.
+    """
+    x = special.betaincinv(a, b, q)
+    if not np.isnan(x).any():
+        return np.asarray(x)
+    with np.errstate(divide="ignore"):
+        log_power = (np.log(q) + np.log(a) + special.betaln(a, b)) / a
+    return np.asarray(np.where(np.isnan(x), np.exp(log_power), x))
+
+
 @dataclass(frozen=True)
 class Beta(Distribution):
     """Beta(a, b), both positive."""
@@ -61,41 +74,60 @@ class Beta(Distribution):
         return np.where(outside, -np.inf, value) if outside.any() else np.asarray(value)
 
     def ppf(self, q: Array) -> Array:
-        return special.betaincinv(self.a, self.b, q)
+        return beta_quantile(self.a, self.b, q)
 
     def mean_sd(self) -> tuple[Array, Array]:
         a, b = self.a[:, 0], self.b[:, 0]
         mean = a / (a + b)
         return mean, np.sqrt(mean * (b / (a + b)) / (a + b + 1))
 
+    def mode(self) -> Array:
+        """Return the modes: in the middle if the density is flat, at 0 if it is as infinite at 0 as at 1."""
+        above, below = self.a[:, 0] - 1, self.b[:, 0] - 1
+        inside = (above >= 0) & (below >= 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where((above == 0) & (below == 0), 0.5, above / (above + below))
+        return np.where(inside, share, np.where(above > below, 1.0, 0.0))
+
+    def skewness(self) -> Array:
+        a, b = self.a[:, 0], self.b[:, 0]
+        return np.asarray(2 * (b - a) / (a + b + 2) * np.sqrt((a + b + 1) / a / b))
+
     @cached_property
     def lowest(self) -> Array:
         """The quantile below which the mass is negligible, (m, 1)."""
-        return special.betaincinv(self.a, self.b, TAIL)
+        return beta_quantile(self.a, self.b, TAIL)
 
     @cached_property
     def lowest_rest(self) -> Array:
         """The quantile of 1 − X below which the mass is negligible, (m, 1)."""
-        return special.betaincinv(self.b, self.a, TAIL)
+        return beta_quantile(self.b, self.a, TAIL)
 
     def quantiles(self, u: Array, rest: Array) -> tuple[Array, Array]:
         """Return X and 1 − X at lower tail probabilities u and upper tail probabilities rest = 1 − u, (m, n, nodes).
 
-        One inversion, from the smaller tail, is sufficient unless there is mass within rounding error of 0 or 1.
+        One inversion, from the smaller tail, is sufficient unless what is inverted is nearer 1 than 0: digits of its
+        distance from 1 are then lost by rounding.
         """
         a, b = self.a[..., None], self.b[..., None]
         # Below 1e-100 betaincinv fails, and the integrand is negligible.
         u, rest = np.clip(u, 1e-100, 1), np.clip(rest, 1e-100, 1)
-        if min(self.a.min(), self.b.min()) < 1:
-            return special.betaincinv(a, b, u), special.betaincinv(b, a, rest)
         lower = u < 0.5
-        near = special.betaincinv(np.where(lower, a, b), np.where(lower, b, a), np.where(lower, u, rest))
-        return np.where(lower, near, 1 - near), np.where(lower, 1 - near, near)
+        first, second = np.where(lower, a, b), np.where(lower, b, a)
+        near = beta_quantile(first, second, np.where(lower, u, rest))
+        far = 1 - near
+        if min(self.a.min(), self.b.min()) < 1:
+            # A density above 1 there, and rounding of the other tail does less harm than that of the distance.
+            density = Beta(first, second).logpdf(near)
+            lost = (near > 0.5) & (density > 0)
+            far[lost] = beta_quantile(second[lost], first[lost], np.where(lower, rest, u)[lost])
+        return np.where(lower, near, far), np.where(lower, far, near)
 
     def guess(self, q: Array) -> Array:
         """Return quantiles of the logit-normal distribution with the same mean and variance of the logit."""
         location = special.digamma(self.a) - special.digamma(self.b)
-        scale = np.sqrt(special.zeta(2, self.a) + special.zeta(2, self.b))
+        # Infinite for the least parameters, of which the median is then no number.
+        scale = np.minimum(np.sqrt(special.zeta(2, self.a) + special.zeta(2, self.b)), 1e300)
         return np.clip(special.expit(location + scale * special.ndtri(q)), 1e-15, 1 - 1e-15)
 
     def factor(self, kind: str) -> tuple[Array, Array]:
@@ -110,6 +142,15 @@ class Beta(Distribution):
             mean = (a + b - 1 if kind == "inverse" else b) / (a - 1)
             variation = (b / (a + b - 1) if kind == "inverse" else (a + b - 1) / b) / (a - 2)
         return np.where(a > 1, mean, np.inf), np.where(a > 2, variation, np.inf)
+
+    def factor_skewness(self, kind: str) -> Array:
+        """Return the skewness of X, 1/X or (1 − X)/X, inf if it diverges; the last two differ by 1."""
+        if kind == "proportion":
+            return self.skewness()
+        a, b = self.a[:, 0], self.b[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = 2 * (a + 2 * b - 1) / (a - 3) * np.sqrt((a - 2) / (b * (a + b - 1)))
+        return np.where(a > 3, value, np.inf)
 
 
 @dataclass(frozen=True)
@@ -151,6 +192,10 @@ class TransformedBeta(Distribution):
         x, _, weights = beta_nodes(self.base.a, self.base.b)
         return weighted_mean_sd(np.asarray(self.forward(x)), weights)
 
+    def skewness(self) -> Array:
+        x, _, weights = beta_nodes(self.base.a, self.base.b)
+        return weighted_skewness(np.asarray(self.forward(x)), weights)
+
     def guess(self, q: Array) -> Array:
         return np.asarray(self.forward(self.base.guess(q)))
 
@@ -159,3 +204,24 @@ def weighted_mean_sd(values: Array, weights: Array) -> tuple[Array, Array]:
     """Return means and standard deviations of weighted values (m, nodes)."""
     mean = (weights * values).sum(-1)
     return mean, np.sqrt((weights * (values - mean[:, None]) ** 2).sum(-1))
+
+
+def weighted_skewness(values: Array, weights: Array) -> Array:
+    """Return the skewness of weighted values (m, nodes)."""
+    mean, sd = weighted_mean_sd(values, weights)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((weights * (values - mean[:, None]) ** 3).sum(-1) / sd**3)
+
+
+def skewness_of_product(variations: tuple[Array, Array], skewnesses: tuple[Array, Array]) -> Array:
+    """Return the skewness of a product of two independent quantities, given their squared coefficients of variation.
+
+    For both divided by their means it is a sum of products of central moments, in which the first ones have cancelled.
+    It is inf if that of one of them is.
+    """
+    (u, w), (skew_u, skew_w) = variations, skewnesses
+    with np.errstate(invalid="ignore"):
+        third_u, third_w = skew_u * u**1.5, skew_w * w**1.5
+        third = third_u + third_w + third_u * third_w + 6 * u * w + 3 * (u * third_w + w * third_u)
+        value = third / (u + w + u * w) ** 1.5
+    return np.where(np.isinf(skew_u) | np.isinf(skew_w), np.inf, value)

@@ -16,7 +16,7 @@ import numpy as np
 
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.distributions.base import TAIL
-from bayesperf.distributions.beta import Beta, TransformedBeta
+from bayesperf.distributions.beta import Beta, TransformedBeta, skewness_of_product
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas, Panel
 from bayesperf.distributions.quadrature import beta_nodes, tanh_sinh
 from bayesperf.metrics.exact_forms import LevelSets
@@ -88,6 +88,10 @@ class Difference(IndependentContrast):
         (mean, sd), (second_mean, second_sd) = self.first.mean_sd(), self.second.mean_sd()
         return mean - second_mean, np.hypot(sd, second_sd)
 
+    def skewness(self) -> Array:
+        first, second = (side.skewness() * side.mean_sd()[1] ** 3 for side in (self.first, self.second))
+        return np.asarray((first - second) / self.mean_sd()[1] ** 3)
+
     def shortfall(self) -> Array:
         """Integrate P(X < t < Y) over t, split at quantiles of X and Y, where the distribution functions bend."""
         levels = np.array([[TAIL, 0.5, 1 - TAIL]])
@@ -108,10 +112,15 @@ class Ratio(IndependentContrast):
     def mean_sd(self) -> tuple[Array, Array]:
         """Return the moments, which are inf if the mean of 1/Y, or of its square, diverges."""
         mean, sd = self.first.mean_sd()
-        inverse, inverse_variation = _inverse_moments(self.second)
+        inverse, inverse_variation, _ = _inverse_moments(self.second)
         variation = (sd / mean) ** 2
         mean = mean * inverse
         return mean, mean * np.sqrt(variation + inverse_variation + variation * inverse_variation)
+
+    def skewness(self) -> Array:
+        mean, sd = self.first.mean_sd()
+        _, inverse_variation, inverse_skewness = _inverse_moments(self.second)
+        return skewness_of_product(((sd / mean) ** 2, inverse_variation), (self.first.skewness(), inverse_skewness))
 
 
 def difference(first: ExactDistribution, second: ExactDistribution) -> Difference:
@@ -187,15 +196,15 @@ def _independent[T: IndependentContrast](
     return kind(x, y, form, contrast.value, bounds, first, second, mirrored, equal)
 
 
-def _inverse_moments(quantity: ExactDistribution) -> tuple[Array, Array]:
-    """Return the mean and the squared coefficient of variation of 1/Y, which are inf if they diverge.
+def _inverse_moments(quantity: ExactDistribution) -> tuple[Array, Array, Array]:
+    """Return the mean, the squared coefficient of variation and the skewness of 1/Y, which are inf if they diverge.
 
     A power of the Beta that would diverge is absorbed into its density: x⁻ᵖ Beta(x; a, b) ∝ Beta(x; a − p, b).
     """
     beta = quantity.base
-    diverges = quantity.bounds[0] == 0
-    moments = []
-    for power in (1, 2) if diverges else (0, 0):
+    relative = []
+    for order in (1, 2, 3):
+        power = order if quantity.bounds[0] == 0 else 0
         finite = beta.a > power
         x, _, weights = beta_nodes(np.where(finite, beta.a - power, 1), beta.b, 513)
         x = np.maximum(x, 1e-150)
@@ -203,9 +212,13 @@ def _inverse_moments(quantity: ExactDistribution) -> tuple[Array, Array]:
         # x/y has a finite limit where both vanish.
         limited = x / np.asarray(quantity.forward(x))
         mean = (weights * x ** (power - 1) * limited).sum(-1) / total
-        square = (weights * x ** (power - 2) * (limited - mean[:, None] * x) ** 2).sum(-1) / total
-        moments.append(np.where(finite[:, 0], (mean, square / mean**2), np.inf))
-    return moments[0][0], moments[1][1]
+        # Relative to the mean, and times y if the power is absorbed.
+        deviation = (limited / mean[:, None] - x) / (1 if power else x)
+        central = (weights * deviation**order).sum(-1) / total
+        relative.append(np.where(finite[:, 0], mean if order == 1 else central, np.inf))
+    mean, variation, third = relative
+    with np.errstate(invalid="ignore"):
+        return mean, variation, np.where(np.isinf(third), np.inf, third / variation**1.5)
 
 
 @dataclass(frozen=True)

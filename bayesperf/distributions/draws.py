@@ -14,8 +14,11 @@ from bayesperf.distributions.base import Distribution
 
 # Number of batches of draws from which the error of limits is estimated, and the least number of draws in one.
 _BATCHES, _LEAST_BATCH = 10, 20
-# Intervals up to this many times as wide as the shortest show where it is.
-_SIMILAR = 1.02
+# Intervals that are wider than the shortest by at most this, relative and over the cube root of the number of draws,
+# show where it is.
+_SIMILAR = 0.9
+# Number of places at which the density of draws is computed to find its peak.
+_PLACES = 1024
 # Range of draws below which they are all the same.
 _LEAST_SPAN = 1e-290
 
@@ -98,8 +101,27 @@ class Draws(Distribution):
         means, sds = np.array(moments).T
         return means, sds
 
+    def mode(self) -> Array:
+        """Return the peaks of the kernel density estimates."""
+        modes = np.full(self.size, np.nan)
+        for i, defined in enumerate(self._defined):
+            finite = defined[np.isfinite(defined)]
+            if len(finite):
+                places = np.linspace(finite[0], finite[-1], _PLACES)
+                modes[i] = places[np.argmax(self._density(finite, places))]
+        return modes
+
+    def skewness(self) -> Array:
+        mean, sd = self._moments
+        with np.errstate(invalid="ignore", divide="ignore"):
+            cubes = [((v - m) ** 3).mean() if len(v) else np.nan for v, m in zip(self._defined, mean, strict=True)]
+            return np.where(np.isinf(sd), np.inf, np.array(cubes) / sd**3)
+
     def hdi(self, prob: float) -> Array:
-        return np.stack([_shortest(v, prob) for v in self._defined])
+        """Return the shortest intervals, at their smoothed positions unless the central intervals are shorter there."""
+        shortest, central = np.stack([_shortest(v, prob) for v in self._defined]), self.eti(prob)
+        with np.errstate(invalid="ignore"):  # Both ends may be infinite.
+            return np.where(np.diff(central) < np.diff(shortest), central, shortest)
 
     def limits_mcse(self, prob: float, kind: str) -> Array:
         """Return the larger standard error of each interval's limits, estimated from intervals of batches of draws."""
@@ -143,13 +165,15 @@ def _mean_sd(defined: Array) -> tuple[float, float]:
         return np.nan, np.nan
     if not np.isfinite(defined).all():
         return float(defined.sum() / len(defined)), np.inf
-    return float(defined.mean()), float(defined.std(ddof=1)) if len(defined) > 1 else np.nan
+    with np.errstate(over="ignore"):  # Squares of draws beyond 1e154, whose standard deviation is then infinite.
+        return float(defined.mean()), float(defined.std(ddof=1)) if len(defined) > 1 else np.nan
 
 
 def _spread(limits: Array) -> Array:
     """Return the standard deviations of limits (batches, 2): 0 if all are infinite, inf if some are."""
     infinite = np.isinf(limits)
-    sd = np.where(infinite, 0, limits).std(0, ddof=1)
+    with np.errstate(over="ignore"):
+        sd = np.where(infinite, 0, limits).std(0, ddof=1)
     return np.where(infinite.all(0), 0, np.where(infinite.any(0), np.inf, sd))
 
 
@@ -167,7 +191,8 @@ def _shortest(ordered: Array, prob: float) -> Array:
     """Return the shortest interval of sorted draws, some of which may be infinite, that holds the fraction `prob`.
 
     The widths of intervals change by jumps from draw to draw, and the shortest one is shortest by chance. Its place is
-    therefore that of the minimum of a parabola through the widths of nearly the same size around it.
+    therefore that of the minimum of a cubic through the widths of nearly the same size around it. (Of skewed
+    distributions the widths rise faster on one side, so the minimum of a parabola is not theirs.)
     """
     inside = max(int(np.ceil(prob * len(ordered) - 1e-9)), 1)
     finite = ordered[np.isfinite(ordered)]
@@ -176,19 +201,17 @@ def _shortest(ordered: Array, prob: float) -> Array:
     if len(finite) < inside:
         return np.array([ordered[-inside], np.inf])
     width = finite[inside - 1 :] - finite[: len(finite) - inside + 1]
-    start = _lowest(width)
+    start = _lowest(width, len(ordered))
     return finite[[start, start + inside - 1]]
 
 
-def _lowest(width: Array) -> int:
-    """Return the position of the smoothed minimum of widths."""
+def _lowest(width: Array, draws: int) -> int:
+    """Return the position of the smoothed minimum of widths, of intervals of so many draws."""
     lowest = int(np.argmin(width))
-    similar = np.flatnonzero(width <= _SIMILAR * width[lowest])
+    similar = np.flatnonzero(width <= (1 + _SIMILAR / np.cbrt(draws)) * width[lowest])
     first, last = int(similar[0]), int(similar[-1])
     if last - first < _LEAST_BATCH or width[lowest] <= 0:
         return lowest
     place = np.linspace(-1, 1, last - first + 1)
-    bend, slope, _ = np.polyfit(place, width[first : last + 1], 2)
-    if bend <= 0:
-        return lowest
-    return int(first + round((np.clip(-slope / (2 * bend), -1, 1) + 1) / 2 * (last - first)))
+    cubic = np.polyfit(place, width[first : last + 1], 3)
+    return first + int(np.polyval(cubic, place).argmin())

@@ -83,21 +83,19 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
     def inner_mass(self, threshold: Array, below: bool) -> Array:
         # The components of a mixture share their Betas, of which a table takes less time.
         betas, row = np.unique(np.hstack([self.inner.a, self.inner.b]), axis=0, return_inverse=True)
-        table, mass = _table(betas.tobytes()), np.empty(threshold.shape)
-        for i in range(len(betas)):
-            rows = row == i
-            x = np.nan_to_num(threshold[rows]).reshape(1, -1)
-            mass[rows] = table.take(slice(i, i + 1)).cdf(x).reshape(-1, *mass.shape[1:])
+        mass = np.empty(threshold.shape)
+        for i, (a, b) in enumerate(betas.tolist()):
+            x = np.nan_to_num(threshold[row == i])
+            mass[row == i] = _table(a, b).cdf(x.reshape(1, -1)).reshape(x.shape)
         # Where there is no threshold there is no mass.
         mass[np.isnan(threshold)] = np.nan
         return mass if below else 1 - mass
 
 
-@lru_cache(maxsize=4)
-def _table(betas: bytes) -> Tabulated:
-    """Return Betas with the parameters of an array (m, 2); searches ask for the same ones many times."""
-    a, b = np.frombuffer(betas).reshape(-1, 2).T[..., None]
-    return Tabulated.beta(a, b)
+@lru_cache(maxsize=256)
+def _table(a: float, b: float) -> Tabulated:
+    """Return a Beta, of which searches ask for the same one many times: by itself, so that others change no digit."""
+    return Tabulated.beta(np.array([[a]]), np.array([[b]]))
 
 
 def _rate_nodes(rate: Beta) -> tuple[Array, ...]:

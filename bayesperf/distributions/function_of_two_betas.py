@@ -12,7 +12,7 @@ from scipy import special
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.complex_step import complex_step
 from bayesperf.distributions.base import Distribution
-from bayesperf.distributions.beta import Beta, weighted_mean_sd
+from bayesperf.distributions.beta import Beta, skewness_of_product, weighted_mean_sd
 from bayesperf.distributions.quadrature import beta_nodes, gauss_legendre, tanh_sinh
 from bayesperf.distributions.quantiles import invert, weighted_quantile
 from bayesperf.metrics.exact_forms import LevelSets
@@ -110,13 +110,19 @@ class FunctionOfTwoBetas(Distribution):
         x = np.where(x <= low, -np.inf, np.where(x >= high, np.inf, x))
         milder = np.minimum(self.outer.a, self.outer.b) > np.minimum(self.inner.a, self.inner.b)
         swap = milder[:, 0] & (self.form.outer_at is not None) & (self.form.increasing_outer is not None)
+        # Rows of one rule are computed together: the rule of one does not depend on the others.
+        outer = np.where(
+            swap[:, None], np.hstack([self.inner.a, self.inner.b]), np.hstack([self.outer.a, self.outer.b])
+        )
+        least = np.hstack([self.inner.a, self.inner.b, self.outer.a, self.outer.b]).min(-1)
+        rule = np.stack([swap, outer.min(-1) >= _SPREAD, least >= _SMOOTH])
         results = [np.empty(x.shape), np.empty(x.shape)]
-        for rows, exchanged in ((~swap, False), (swap, True)):
-            if rows.any():
-                part = self.take(np.flatnonzero(rows))
-                values = function(part.swapped() if exchanged else part, x[rows])
-                for result, value in zip(results, values, strict=False):
-                    result[rows] = value
+        for exchanged, *rest in np.unique(rule, axis=1).T.tolist():
+            rows = (rule == np.array([[exchanged], *([each] for each in rest)])).all(0)
+            part = self.take(np.flatnonzero(rows))
+            values = function(part.swapped() if exchanged else part, x[rows])
+            for result, value in zip(results, values, strict=False):
+                result[rows] = value
         return results
 
     def swapped(self) -> FunctionOfTwoBetas:
@@ -232,3 +238,11 @@ class FunctionOfTwoBetas(Distribution):
             beta.factor(kind) for beta, kind in zip((self.inner, self.outer), self.form.factors, strict=True)
         )
         return mean * w_mean, mean * w_mean * np.sqrt(x + w + x * w)
+
+    def skewness(self) -> Array:
+        if self.form.factors is None:
+            return super().skewness()
+        pairs = list(zip((self.inner, self.outer), self.form.factors, strict=True))
+        first, second = (beta.factor(kind)[1] for beta, kind in pairs)
+        of_first, of_second = (beta.factor_skewness(kind) for beta, kind in pairs)
+        return skewness_of_product((first, second), (of_first, of_second))

@@ -87,7 +87,7 @@ def _newton_step(distribution: Continuous, ends: Array, prob: float) -> tuple[Ar
     """
     low, high = distribution.bounds
     unbounded = np.isinf(high)
-    v = np.log(ends) if unbounded else ends
+    v = np.log(np.clip(ends, 1 / WIDEST, WIDEST)) if unbounded else ends
     width = v[:, 1] - v[:, 0]
     nudge = 1e-4 * width
     near = np.stack([v[:, 0], v[:, 0] + nudge, v[:, 1] - nudge, v[:, 1]], -1)
@@ -105,7 +105,8 @@ def _newton_step(distribution: Continuous, ends: Array, prob: float) -> tuple[Ar
                     np.clip(wanted[:, 1], middle, v[:, 1] + 0.9 * room[:, 1])], -1)  # fmt: skip
     finite = np.isfinite(wanted).all(-1)
     good = finite & (rise > 0) & (fall < 0) & (new == wanted).all(-1)
-    moved = (np.abs(new - v) / np.minimum(room, width[:, None])).max(-1)
+    with np.errstate(invalid="ignore", divide="ignore"):  # Ends may have met, at a bound or each other.
+        moved = (np.abs(new - v) / np.minimum(room, width[:, None])).max(-1)
     result = _exp(new) if unbounded else new
     return np.where(finite[:, None], result, ends), np.where(good, moved, np.inf)
 
@@ -116,6 +117,11 @@ def _exp(v: Array) -> Array:
 
 def _shortest(distribution: Continuous, prob: float) -> Array:
     """Return the shortest of many intervals, refined."""
+    with np.errstate(invalid="ignore"):  # Of widths: without an upper bound both ends may be infinite.
+        return _shortest_or_infinite(distribution, prob)
+
+
+def _shortest_or_infinite(distribution: Continuous, prob: float) -> Array:
     tail, ends = _roughly_shortest(distribution, prob)
     at_bound = np.flatnonzero((tail <= 0) | (tail >= 1 - prob))
     inside = np.ones(len(tail), bool)
@@ -175,7 +181,9 @@ def _refined(distribution: Continuous, prob: float, tail: Array, ends: Array) ->
     The result is never wider than the central interval, even if a peak is narrower than its rounding error.
     """
     around = (1 - prob) * _AROUND
-    low, high = np.maximum(tail - around, 0), np.minimum(tail + around, 1 - prob)
+    tails = np.hstack([np.maximum(tail - around, 0), np.minimum(tail + around, 1 - prob)])
+    # The intervals of both tails, between whose ends are those of the tails between.
+    outer = np.broadcast_to(np.array(distribution.bounds)[:, None], (len(ends), 2, 2)).copy()
     ends, active = ends.copy(), np.arange(len(ends))
     for turn in range(40):
         current = distribution.take(active)
@@ -183,14 +191,17 @@ def _refined(distribution: Continuous, prob: float, tail: Array, ends: Array) ->
             refined, converged = _newton(current, ends[active], prob, most=6)
             converged &= np.diff(refined)[:, 0] <= 1.01 * np.diff(ends[active])[:, 0]
             ends[active[converged]] = refined[converged]
-            active, low, high = active[~converged], low[~converged], high[~converged]
+            settled = np.ptp(outer, axis=1).max(-1) <= _SAME * np.diff(ends[active])[:, 0]
+            rest = ~(converged | settled)
+            active, tails, outer = active[rest], tails[rest], outer[rest]
             if not len(active):
                 break
             current = distribution.take(active)
-        tail = (low + high) / 2
-        ends[active] = invert(current, np.hstack([tail, tail + prob]), ends[active])
+        tail = tails.mean(-1, keepdims=True)
+        ends[active] = invert(current, np.hstack([tail, tail + prob]), ends[active], (outer[:, 0], outer[:, 1]))
         density = current.logpdf(ends[active])
-        rising = density[:, 1:] > density[:, :1]
-        low, high = np.where(rising, tail, low), np.where(rising, high, tail)
+        side = np.where(density[:, 1] > density[:, 0], 0, 1)
+        every = np.arange(len(active))
+        tails[every, side], outer[every, side] = tail[:, 0], ends[active]
     central = distribution.ppf(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
     return np.where(np.diff(central) < np.diff(ends), central, ends)

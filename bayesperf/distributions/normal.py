@@ -10,6 +10,7 @@ from scipy import special
 
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.beta import weighted_skewness
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(101)
 
@@ -62,6 +63,12 @@ class Normal(Distribution):
     def mean_sd(self) -> tuple[Array, Array]:
         return self.location[:, 0], self.scale[:, 0]
 
+    def mode(self) -> Array:
+        return np.clip(self.location[:, 0], *self.bounds)
+
+    def skewness(self) -> Array:
+        return np.where(self.scale[:, 0] > 0, 0.0, np.nan)
+
     def shortfall(self) -> Array:
         """Return scale · φ(z) − location · Φ(−z) with z = location/scale, for the normal without bounds."""
         location, scale = self.mean_sd()
@@ -113,6 +120,10 @@ class LogitNormal(Distribution):
         weights = _WEIGHTS / _WEIGHTS.sum()
         mean = values @ weights
         return mean, np.sqrt((values - mean[:, None]) ** 2 @ weights)
+
+    def skewness(self) -> Array:
+        values = special.expit(self.location + self.scale * _NODES)
+        return weighted_skewness(values, np.broadcast_to(_WEIGHTS / _WEIGHTS.sum(), values.shape))
 
     @property
     def _log_odds(self) -> Normal:

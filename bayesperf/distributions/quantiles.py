@@ -28,16 +28,19 @@ class Invertible(Protocol):
         """Return a subset of the m distributions."""
 
 
-def invert(distribution: Invertible, q: Array, start: Array, most: int = 200) -> Array:
+def invert(
+    distribution: Invertible, q: Array, start: Array, within: tuple[Array, Array] | None = None, most: int = 200
+) -> Array:
     """Solve cdf(x) = q for probabilities q (m, n), by Newton steps kept inside a shrinking bracket.
 
+    The first bracket is `within`, two arrays (m, n), where it is known, else the bounds of the distribution.
     Steps are taken on the log scale if x has no upper bound. Where they do not halve the error, the bracket is split,
     in the middle of the interval or, every third time, of the floating-point numbers in it. There are fewer than 2⁶⁴ of
     them, so a distribution function that rises over hundreds of orders of magnitude, or jumps from one number to
     the next, is inverted too: the result is then the least number at which it reaches q. Quantiles increase with q.
     """
     unbounded = np.isinf(distribution.bounds[1])
-    low, high = (np.full(q.shape, bound) for bound in distribution.bounds)
+    low, high = (np.array(np.broadcast_to(end, q.shape)) for end in within or distribution.bounds)
     if unbounded:
         low, high = np.maximum(low, 1 / WIDEST), np.minimum(high, WIDEST)
     x, worst = np.clip(start, low, high), np.full(q.shape, np.inf)

@@ -76,6 +76,13 @@ class StudentT(Distribution):
         spread = scale > 0
         return np.where(spread & (df <= 1), np.inf, location), np.where(spread & (df <= 2), np.inf, sd)
 
+    def mode(self) -> Array:
+        return self.location[:, 0]
+
+    def skewness(self) -> Array:
+        """Return 0, or NaN for df ≤ 3, for which it is undefined, and without spread."""
+        return np.where((self.scale > 0) & (self.df > 3), 0.0, np.nan)[:, 0]
+
     def shortfall(self) -> Array:
         """Return scale · [z F(z) + f(z) (df + z²)/(df − 1)] of T at z = −location/scale, which is inf for df ≤ 1."""
         location, scale, df = (part[:, 0] for part in (self.location, self.scale, self.df))

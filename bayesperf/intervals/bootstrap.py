@@ -72,8 +72,9 @@ def bootstrap(
     Returns
     -------
     xarray.DataArray
-        Over the leading dims (and ``label`` for ``_per_class``), with last dim ``ci_bound`` = lower, upper. Its
-        ``attrs`` have the seed, and in ``undefined`` the greatest share of resamples left out.
+        Over the leading dims (and ``label`` for ``_per_class``), with last dim ``ci_bound`` = lower, upper. The
+        coordinate ``standard_error`` is the standard deviation of the resampled values. The ``attrs`` have the seed,
+        and in ``undefined`` the greatest share of resamples left out.
 
     Raises
     ------
@@ -123,7 +124,8 @@ def bootstrap(
     warn_of_resamples(statistic.metric.name, intervals, limits)
     facts = {"confidence": confidence, "method": method, "n_resamples": n_resamples, "design": design,
              "random_seed": seed, "undefined": max(each.undefined for each in intervals)}  # fmt: skip
-    return labelled(limits, statistic.leading, statistic.metric.name, **facts)
+    errors = np.stack([each.standard_error for each in intervals]).reshape(observed.shape)
+    return labelled(limits, statistic.leading, statistic.metric.name, errors, **facts)
 
 
 def _resampled_units(statistic: Statistic, design: str, cluster: str | None) -> tuple[Statistic, list[Units]]:
@@ -147,9 +149,13 @@ def _resampled_units(statistic: Statistic, design: str, cluster: str | None) -> 
 
 
 class MatrixLimits(NamedTuple):
-    """Limits (values, 2) of one matrix, the share of resamples left out, and whether the jackknife is complete."""
+    """Limits (values, 2) and standard errors (values,) of one matrix.
+
+    With them come the share of resamples left out, and whether the jackknife is complete.
+    """
 
     limits: Array
+    standard_error: Array
     undefined: float
     complete: bool = True
 
@@ -165,7 +171,7 @@ def limits_of(
             f"metric {name!r} is undefined (0/0) in all {len(values)} resamples: too few examples for a bootstrap. Ask "
             "the posterior: bayesperf.posterior(cm)."
         )
-    limits = []
+    limits, errors = [], []
     for i, value in enumerate(observed):
         resampled = values[~missing[:, i], i]
         levels = np.array([tail, 1 - tail])
@@ -173,7 +179,16 @@ def limits_of(
             levels = bca_levels(resampled, value, acceleration.value[i], tail)
         quantiles = np.quantile(resampled, levels, method="linear" if np.isfinite(resampled).all() else "nearest")
         limits.append(2 * value - quantiles[::-1] if method == "basic" else quantiles)
-    return MatrixLimits(np.array(limits), float(missing.mean(0).max()), acceleration is None or acceleration.complete)
+        errors.append(_spread(resampled))
+    complete = acceleration is None or acceleration.complete
+    return MatrixLimits(np.array(limits), np.array(errors), float(missing.mean(0).max()), complete)
+
+
+def _spread(resampled: Array) -> float:
+    """Return the standard deviation of resampled values: inf if some are infinite, 0 if there is one alone."""
+    if not np.isfinite(resampled).all():
+        return np.inf
+    return float(resampled.std(ddof=1)) if len(resampled) > 1 else 0.0
 
 
 def bca_levels(resampled: Array, value: float, a: float, tail: float) -> Array:

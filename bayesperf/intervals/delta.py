@@ -92,7 +92,8 @@ def delta(
     Returns
     -------
     xarray.DataArray
-        Over the leading dims (and ``label`` for ``_per_class``), with last dim ``ci_bound`` = lower, upper.
+        Over the leading dims (and ``label`` for ``_per_class``), with last dim ``ci_bound`` = lower, upper. The
+        coordinate ``standard_error`` is that of the metric on its own scale.
 
     Raises
     ------
@@ -122,12 +123,15 @@ def delta(
     array([0.514, 0.959])
     >>> bp.intervals.delta(cm, "mcc", transform="logit").values.round(3)
     array([0.048, 0.785])
+    >>> round(bp.intervals.delta(cm, "f1")["standard_error"].item(), 4)
+    0.1135
     """
     z = normal_quantile(confidence)
     statistic = Statistic.of(cm, metric)
     transformation = _transformation(statistic, transform)
     values = statistic.defined()
-    limits = transformation.limits(values, z * standard_error(statistic, values, design))
+    error = standard_error(statistic, values, design)
+    limits = transformation.limits(values, z * error)
     missing = np.flatnonzero(~np.isfinite(limits).all(-1))
     if len(missing):
         at = place(statistic.leading, missing[0])
@@ -138,7 +142,7 @@ def delta(
     limits = np.clip(limits, *statistic.bounds)
     warn_of_no_width(limits, f"metric {statistic.metric.name!r}", ADVICE)
     facts = {"confidence": confidence, "method": "delta", "transform": str(transform), "design": design}
-    return labelled(limits, statistic.leading, statistic.metric.name, **facts)
+    return labelled(limits, statistic.leading, statistic.metric.name, error, **facts)
 
 
 def wilson_f1(cm: ConfusionMatrix, confidence: float = 0.95) -> xr.DataArray:

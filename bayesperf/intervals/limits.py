@@ -21,9 +21,16 @@ def normal_quantile(confidence: Any) -> float:
     return float(ndtri((1 + checks.probability("confidence", confidence)) / 2))
 
 
-def labelled(limits: Array, leading: xr.DataArray, name: str | None, **facts: Any) -> xr.DataArray:
-    """Return limits (…, 2) labelled with some leading dims and the last dim ``ci_bound``."""
+def labelled(
+    limits: Array, leading: xr.DataArray, name: str | None, standard_error: Array | None = None, **facts: Any
+) -> xr.DataArray:
+    """Return limits (…, 2) labelled with some leading dims and the last dim ``ci_bound``.
+
+    The standard error (…) is a coordinate, if there is one.
+    """
     coords = {**leading.coords, "ci_bound": BOUNDS}
+    if standard_error is not None:
+        coords["standard_error"] = (leading.dims, standard_error)
     return xr.DataArray(limits, coords, (*leading.dims, "ci_bound"), name=name, attrs=facts)
 
 

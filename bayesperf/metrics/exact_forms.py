@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,10 +19,18 @@ from bayesperf.core.arrays import Numbers
 
 @dataclass(frozen=True)
 class Proportion:
-    """A Beta-distributed proportion of the cells `success` among `success` and `failure` (argument names)."""
+    """A Beta-distributed proportion of the cells `success` among `success` and `failure` (argument names).
+
+    Attributes
+    ----------
+    by_cell : bool
+        Whether a prior on rates has its weight in each cell, because the metric is derived from several rates with such
+        a prior, or once on each side.
+    """
 
     success: tuple[str, ...]
     failure: tuple[str, ...]
+    by_cell: bool = False
     method: ClassVar[str] = "exact"
 
 
@@ -109,6 +117,8 @@ PRECISION, NPV = Proportion(("tp",), ("fp",)), Proportion(("tn",), ("fn",))
 # The Jaccard index, and the proportion of false positives among the errors on positives.
 JACCARD = Proportion(("tp",), ("fp", "fn"))
 HITS = ProportionPair(JACCARD, Proportion(("fp",), ("fn",)), split=True)
+# The same proportion where it is derived from precision and recall, as in F1 (Goutte & Gaussier 2005).
+JACCARD_OF_RATES = replace(JACCARD, by_cell=True)
 
 
 def f1_of_jaccard(j: Any) -> Any:

@@ -27,6 +27,7 @@ from bayesperf.metrics.exact_forms import (
     FALSE_ALARMS,
     HITS,
     JACCARD,
+    JACCARD_OF_RATES,
     MISSES,
     NPV,
     PRECISION,
@@ -131,7 +132,7 @@ def jaccard(tp, fn, fp):
 
 @row(
     aliases=("f1_score", "dice"),
-    exact=IncreasingFunction(JACCARD, f1_of_jaccard, jaccard_of_f1),
+    exact=IncreasingFunction(JACCARD_OF_RATES, f1_of_jaccard, jaccard_of_f1),
     micro=micro_accuracy,
     of_rates=Fraction((2, 0, 0, 0), (2, 1, 1, 0)),
 )
@@ -211,7 +212,8 @@ def _fowlkes_mallows_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn
     return np.asarray(tp**2 - t**2 * (tp + fn) * (tp + fp))
 
 
-@row(aliases=("fm", "g_measure"), exact=TwoProportions(_jaccard_at_fowlkes_mallows, pair=HITS), micro=micro_accuracy,
+@row(aliases=("fm", "g_measure", "g_score"), micro=micro_accuracy,
+      exact=TwoProportions(_jaccard_at_fowlkes_mallows, pair=HITS),
       of_rates=Level(_fowlkes_mallows_level))  # fmt: skip
 def fowlkes_mallows(tp, fn, fp):
     """Geometric mean of precision and recall."""
@@ -388,6 +390,15 @@ def cohen_kappa(cells):
 def weighted_kappa(cells):
     """Agreement beyond chance, errors weighted by the square of their distance in classes."""
     return _kappa(cells, distance(cells.shape[-1]) ** 2)
+
+
+@row(aliases=("macro_f1_star",), needs="classes")
+def f1_of_averages(cells):
+    """Harmonic mean of macro precision and macro recall (F1*; the macro average of F1 is ``f1_macro``)."""
+    right = np.einsum("...ii->...i", cells)
+    precision, recall = ((right / cells.sum(axis)).mean(-1) for axis in (-2, -1))
+    total = precision + recall
+    return 2 * precision * recall / np.where(total == 0, 1, total)
 
 
 @row(aliases=("mae",), bounds=(0.0, np.inf), greater_is_better=False, needs="ordered")

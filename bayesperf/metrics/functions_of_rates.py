@@ -175,7 +175,10 @@ def _error_at_correlation(share: Numbers, t: Numbers, other: Numbers, rest: Numb
     constant = rest_of_share * rest * (unexplained - other * (1 + size**2 * rest_of_share / share))
     square = 1 - unexplained * share
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(t.real >= 0, 2 * constant / (linear + root), (linear + root) / (2 * square)))
+        smaller, greater = 2 * constant / (linear + root), (linear + root) / (2 * square)
+    # Without correlation the rates add up to 1, also where nothing of the other class is called right.
+    smaller = np.where(linear + root == 0, rest, smaller)
+    return np.asarray(np.where(t.real >= 0, smaller, greater))
 
 
 def function_of_rates(form: ExactForm | FunctionOfRates | None, average: str | None) -> FunctionOfRates | None:

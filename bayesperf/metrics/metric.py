@@ -199,9 +199,10 @@ class Metric:
 def one_vs_rest(cells: Numbers) -> dict[str, Numbers]:
     """Return tp, fn, fp and tn of each class against the rest, ``(..., K)`` each, for matrices ``(..., K, K)``."""
     tp = np.einsum("...ii->...i", cells)
-    fn, fp = cells.sum(-1) - tp, cells.sum(-2) - tp
-    # Summed, not subtracted from the total, so that posterior draws of tiny cells cannot become negative.
+    # Summed, not subtracted from totals, of which few errors among many examples would keep few digits.
     classes = np.arange(cells.shape[-1])
+    wrong = np.where(classes[:, None] == classes, 0, cells)
+    fn, fp = wrong.sum(-1), wrong.sum(-2)
     rest = (classes[:, None, None] != classes[:, None]) & (classes[:, None, None] != classes)
     tn = np.tensordot(cells, rest.astype(float), ((-2, -1), (1, 2)))
     return {"tp": tp, "fn": fn, "fp": fp, "tn": tn}

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.distributions.predicted_proportion import beta_binomial
 from bayesperf.plan.smallest_number import smallest_of_all
 
 # Up to this many trials every critical number of successes is searched for; beyond, it is a spline through so many.
@@ -79,9 +80,7 @@ def probability_settled(a: float, b: float, x: float, confidence: float, most: i
 def beta_binomial_pmf(k: Any, n: Any, a: float, b: float) -> Array:
     """Return the Beta-binomial probability of k successes in n trials, 0 outside 0 … n."""
     possible = (k >= 0) & (k <= n)
-    k = np.where(possible, k, 0)
-    log_ways = -np.log1p(n) - special.betaln(k + 1, n - k + 1)
-    return np.where(possible, np.exp(log_ways + special.betaln(a + k, b + n - k) - special.betaln(a, b)), 0.0)
+    return np.where(possible, beta_binomial(np.where(possible, k, 0), n, a, b), 0.0)
 
 
 def fewest_successes(a: float, b: float, x: float, confidence: float, most: int) -> Counts:

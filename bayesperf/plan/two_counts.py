@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special
@@ -12,6 +13,7 @@ from bayesperf.core.arrays import Array, Counts
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.differences import ExactDistribution, difference, discordant
 from bayesperf.distributions.quadrature import beta_nodes
+from bayesperf.distributions.tabulated import Tabulated
 from bayesperf.plan.evidence import beta_parameters, updated
 from bayesperf.plan.one_count import beta_binomial_pmf
 from bayesperf.plan.smallest_number import smallest_by_bisection
@@ -21,6 +23,8 @@ from bayesperf.plan.smallest_number import smallest_by_bisection
 _KNOTS, _TERMS = 49, 2048
 # Where the interpolation is this near a whole number, it does not tell on which side of it the critical count lies.
 _NEAR_WHOLE = 0.1
+# Nodes of the table of the first proportion, for which its distribution function is accurate to 1e-11.
+_NODES = 257
 # Probability of the second count that the sum may leave out at either end.
 _TAIL = 1e-10
 
@@ -60,6 +64,12 @@ class TwoCounts(ABC):
         """The probability of the claim as the evidence stands."""
         nothing = np.zeros(1, int)
         return float(self.posterior_probability(nothing, nothing, 0)[0])
+
+    @cached_property
+    def _first_proportion(self) -> Tabulated:
+        """The proportion behind the first count, tabulated because it is asked for many thousands of times."""
+        a, b = self.first_weights
+        return Tabulated.beta(np.array([[a]]), np.array([[b]]), _NODES)
 
     def assurance(self, n: Counts, either_way: bool) -> tuple[Array, Array]:
         """Return the probability that n examples show the claim (or either it or its contrary), and its errors, 0."""
@@ -140,7 +150,8 @@ class TwoCounts(ABC):
         probability = (least <= 0).astype(float)
         k, m = least[uncertain, None].astype(float), trials[uncertain, None]
         x, _, weights = beta_nodes(k, m - k + 1, nodes=65)
-        probability[uncertain] = (weights * special.betaincc(*self.first_weights, x)).sum(-1)
+        above = self._first_proportion.sf(x.reshape(1, -1)).reshape(x.shape)
+        probability[uncertain] = (weights * above).sum(-1)
         return probability
 
 

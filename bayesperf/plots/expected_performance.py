@@ -35,7 +35,8 @@ def epc(
     curves : ExpectedPerformanceCurve or mapping of str to them
         One, or several by name: of one criterion and metric.
     comparison : ExpectedPerformanceComparison, optional
-        Draws the difference below, and shades the α at which its band leaves out 0.
+        Draws the difference below, and shades the α at which its band leaves out 0: where the two models, or the two
+        thresholds, differ (its ``question``).
     ci_prob : float
         Probability of the equal-tailed bands.
     kind : {"pointwise", "simultaneous"}
@@ -49,10 +50,13 @@ def epc(
     from matplotlib import pyplot as plt
 
     named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
-    shown = {(curve.dataset.attrs["formula"], curve.metric.title, curve.estimand) for curve in named.values()}
+    shown = {
+        (curve.criterion.formula, curve.metric.title, curve.estimand, curve.system.chosen_on)
+        for curve in named.values()
+    }
     if len(shown) != 1:
         raise ValueError("curves: give one or more, of one criterion, metric, method and kind of resampling.")
-    ((formula, title, estimand),) = shown
+    ((formula, title, estimand, chosen_on),) = shown
     rows = 1 if comparison is None else 2
     figure, grid = plt.subplots(
         rows, figsize=(7.2, 3.8 + 1.9 * (rows - 1)), squeeze=False, sharex=True, layout="constrained",
@@ -66,7 +70,7 @@ def epc(
         _draw_difference(grid[:, 0].tolist(), comparison, ci_prob, kind)
     if len(named) > 1:
         top.legend(frameon=False, fontsize="small")
-    bottom.set_xlabel(f"α   (the threshold minimises {formula} on the development set)")
+    bottom.set_xlabel(f"α   (the threshold minimises {formula} on {chosen_on})")
     for axes in grid[:, 0]:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color=GREY, alpha=0.25, lw=0.6)
@@ -97,7 +101,7 @@ def _draw_difference(
     axes.set_ylabel("\n− ".join(map(str, comparison.names)))
     for position, (start, end) in enumerate(significant_spans(comparison, ci_prob, kind)):
         for panel in both:
-            label = "0 outside the band of the difference" if panel is both[0] and not position else None
+            label = f"these two {comparison.question} differ" if panel is both[0] and not position else None
             panel.axvspan(start, end, color=GREY, alpha=0.18, lw=0, label=label, zorder=0)
 
 

@@ -18,8 +18,8 @@ from bayesperf.core.arrays import Array
 from bayesperf.distributions.beta_binomial import BetaBinomial, posterior, stratified
 from bayesperf.distributions.tabulated import Tabulated
 
-# Both weights of the Beta prior of prevalence: the sums of the rows, with one pseudo-example in each cell.
-PREVALENCE = 2.0
+# Both weights of the Beta prior of prevalence, as elsewhere: of row sums with half a pseudo-example in each cell.
+PREVALENCE = 1.0
 Streams = Callable[[str], list[np.random.Generator]]
 Answer = Literal["mean", "groups", "new_group"]
 

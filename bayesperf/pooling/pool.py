@@ -345,9 +345,9 @@ def pool(
     correlation of two examples of a group: ρ = 0 is one common rate, ρ = 1 groups that are all right or all wrong.
     Groups' own rates are integrated out, by quadrature over p and ρ, and come back by conjugacy.
 
-    Prevalence goes with the question. Random folds, and a new one, have that of the population, Beta(2, 2) updated by
+    Prevalence goes with the question. Random folds, and a new one, have that of the population, Beta(1, 1) updated by
     the summed counts. Clusters have a prevalence each, by the same beta-binomial model, of the positives among the
-    examples of each, with mean Beta(2, 2) and dispersion Beta(1, 3): in prevalence they often differ more than in
+    examples of each, with mean Beta(1, 1) and dispersion Beta(1, 3): in prevalence they often differ more than in
     rates. A metric of the mean is that of the mean rates and the mean prevalence.
 
     No cross-validation estimates the spread over training sets, or the model refitted on all data: the intervals of

@@ -79,4 +79,6 @@ def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
         fields["estimand"] = str(dataset.attrs["estimand"])
     if "prevalence" in dataset.attrs:
         fields["prevalence"] = Prevalence(np.atleast_1d(dataset.attrs["prevalence"]), fixed=True)
+    if not dataset.attrs.get("prevalence_known", 1):
+        fields["prevalence"] = None
     return fields

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, overload
 
@@ -21,20 +21,25 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.function_of_rates import RatesAtPrevalence, over_prevalence
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
 from bayesperf.distributions.gamma import gamma_masses
+from bayesperf.distributions.predicted_proportion import MOST_EXAMPLES, MOST_TRIALS
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, ProportionPair, TwoProportions
 from bayesperf.metrics.metric import ARGUMENTS, Metric, one_vs_rest
 from bayesperf.posteriors.counted import CountedPosterior
 from bayesperf.posteriors.marginal import Marginal, Sampler
 from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.predicted import PredictedPosterior, ProportionWeights
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.shared import SharedPosterior
 
+_DESIGNS = ("joint", "by_actual")
 # Draws for the probability of several requirements, which has no closed form: enough for three digits near 0 or 1.
 _JOINT_DRAWS = 100_000
 # Prior weight of a cell below which the distribution of a metric of two classes is not integrated.
 _TINY = 0.1
 # Greatest default number of draws, and the number of cells in all of them that lowers it.
 _MOST_DRAWS, _DRAWN_CELLS = 40_000, 4_000_000
+# Relative rounding error of sums of weights.
+_ROUNDING = 1e-9
 # Proportions of these cells are better when smaller, so a rate prior is mirrored for them.
 _ERRORS = {"fn", "fp", "wrong", "beyond_one"}
 
@@ -89,7 +94,7 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
         ``posterior(ConfusionMatrix.from_predictions(y_true, y_pred))``. If the first argument is a matrix, the second
         is the prior: ``posterior(cm, "flat")``.
     prior : str or Prior, optional
-        By default Jeffreys for two classes (half a pseudo-example per cell), and `bayesperf.prior.shared` for more.
+        By default Jeffreys' for two classes (half a pseudo-example per cell), and `bayesperf.prior.shared` for more.
     design : {"joint", "by_actual"}
         How the test set was sampled. "joint": a number of examples was drawn regardless of class. "by_actual": a
         fixed number of examples was drawn from each class, so the data contain no information about prevalence, and
@@ -142,7 +147,7 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
         if actual is None or y_pred is None:
             raise TypeError("posterior takes a ConfusionMatrix, or actual and predicted labels.")
         cm = ConfusionMatrix.from_predictions(actual, y_pred, labels=labels, pos_label=pos_label, by=by)
-    checks.one_of("design", design, ("joint", "by_actual"))
+    checks.one_of("design", design, _DESIGNS)
     resolved = priors.resolve(prior, len(cm.labels))
     common: dict[str, Any] = {
         "pos_label": cm.pos_label,
@@ -164,7 +169,7 @@ def _default_draws(classes: int) -> int:
 
 def _after_matrix(second: Any, prior: Any, design: Any, random_seed: Any) -> tuple[Any, Any, Any]:
     """Return prior, design and seed for a call ``posterior(cm, prior, design, random_seed)`` by position."""
-    if second is None:
+    if second is None and not (isinstance(prior, str) and prior in _DESIGNS):
         return prior, design, random_seed
     if prior is None:
         return second, design, random_seed
@@ -284,10 +289,12 @@ class DirichletPosterior(CountedPosterior):
 
     def _beta(self, proportion: Proportion, metric: Metric) -> Beta:
         argument = self.argument_weights(metric.average == "per_class")
-        a, b = (np.sum([argument(name) for name in names], 0) for names in (proportion.success, proportion.failure))
+        sides = proportion.success, proportion.failure
+        a, b = (np.sum([argument(name) for name in names], 0) for names in sides)
         if self.rates:
-            on_success, on_failure = self.rates[::-1] if set(proportion.success) <= _ERRORS else self.rates
-            a, b = a + on_success, b + on_failure
+            weights = self.rates[::-1] if set(proportion.success) <= _ERRORS else self.rates
+            cells = (len(names) if proportion.by_cell else 1 for names in sides)
+            a, b = (side + weight * n for side, weight, n in zip((a, b), weights, cells, strict=True))
         self.refuse_improper(metric, {" + ".join(proportion.success): a, " + ".join(proportion.failure): b})
         return Beta(a.reshape(-1, 1), b.reshape(-1, 1))
 
@@ -354,7 +361,40 @@ class DirichletPosterior(CountedPosterior):
     def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
         if self.rates:
             self.refuse_without_matrix("predict")
-        return super().predict(n, draws, random_seed)
+        drawn = super().predict(n, draws, random_seed)
+        facts = {each.name: getattr(drawn, each.name) for each in fields(drawn)}  # type: ignore[arg-type]
+        return PredictedPosterior(**facts, proportion=partial(self._predicted_proportion, n))
+
+    def _predicted_proportion(self, n: int | None, metric: Metric) -> ProportionWeights | None:
+        """Return what determines the distribution of a proportion in a new test set of n examples, or None.
+
+        The number of its trials is fixed if they are all examples, or, by design, those of one actual class.
+        """
+        form = metric.exact_form(len(self.labels))
+        of_these_classes = self.is_exact(metric) and not isinstance(self.prevalence, Prevalence)
+        if not of_these_classes or not isinstance(form, Proportion | IncreasingFunction):
+            return None
+        proportion = form if isinstance(form, Proportion) else form.proportion
+        by_class = metric.average == "per_class"
+        counted = replace(self, concentration=self.observed).argument_weights(by_class)
+        argument, of_all = self.argument_weights(by_class), np.ones(self._leading_of(metric).size)
+        success, failure = (
+            np.sum([argument(name) for name in names], 0).ravel() for names in (proportion.success, proportion.failure)
+        )
+        classes = len(of_all) // len(self.flat)
+        if self.prevalence is None:
+            trials = np.sum([counted(name) for name in (*proportion.success, *proportion.failure)], 0).ravel()
+            rest = 0 * success
+        else:
+            observed = self.observed.values.reshape(self.flat.shape).sum((1, 2))
+            trials = np.repeat(observed, classes) if n is None else n * of_all
+            rest = np.repeat(self.flat.sum((1, 2)), classes) - success - failure
+            rest = np.where(rest > _ROUNDING * success.max(), rest, 0)
+        most = MOST_EXAMPLES if rest.any() else MOST_TRIALS
+        if min(success.min(), failure.min()) <= 0 or not 0 < trials.min() <= trials.max() <= most:
+            return None
+        forward = Beta.forward if isinstance(form, Proportion) else form.forward
+        return trials.astype(int), success, failure, rest, forward
 
     def update(self, cm: ConfusionMatrix) -> Posterior:
         counts = self.more_counts(cm)

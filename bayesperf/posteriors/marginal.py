@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.predicted_proportion import PredictedProportion
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,9 +90,29 @@ class Marginal:
     def _moments(self) -> Array:
         return self._each(lambda d: np.stack(d.mean_sd(), -1)).T
 
+    def skewness(self) -> xr.DataArray:
+        """Return the skewness, or inf if it diverges; NaN if it is undefined (no spread, or 3 degrees of freedom)."""
+        return self._label(self._each(lambda d: d.skewness()))
+
     def median(self) -> xr.DataArray:
         """Return the median."""
         return self.ppf(0.5)
+
+    def mode(self) -> xr.DataArray:
+        """Return the mode: the most probable value, where the density is greatest.
+
+        A density that increases up to a bound, or is infinite there, has its mode at the bound. The mode of a flat
+        density is its middle, and of several values that are equally probable the lowest. Of draws it is the peak of
+        the kernel density estimate, which is far less certain than the median.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=0, tn=5), "flat")
+        >>> post["recall"].mode().item(), post["precision"].mode().item()
+        (0.8, 1.0)
+        """
+        return self._label(self._each(lambda d: d.mode()))
 
     def mcse(self, prob: float = 0.95, kind: Kind = "hdi") -> xr.DataArray:
         """Return the largest Monte Carlo standard error of the mean and of an interval's limits.
@@ -110,6 +131,25 @@ class Marginal:
     def pdf(self, x: ArrayLike) -> xr.DataArray:
         """Return the density at x (a kernel estimate if `method` is "draws")."""
         return self._at(lambda d, x: d.pdf(x), x, "x")
+
+    def pmf(self, x: ArrayLike) -> xr.DataArray:
+        """Return P(metric = x), for the prediction of a rate in a new test set.
+
+        Raises
+        ------
+        ValueError
+            If the metric takes any value, with a density, or is known by draws alone.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=0, tn=5))
+        >>> post.predict(2, draws=10)["accuracy"].pmf([0, 0.5, 1]).values.round(3)
+        array([0.038, 0.256, 0.705])
+        """
+        if not isinstance(self.distribution, PredictedProportion):
+            raise ValueError(f"pmf: {self.name} has no exact probabilities of single values here. Take pdf, or cdf.")
+        return self._at(lambda d, x: d.pmf(x) if isinstance(d, PredictedProportion) else x, x, "x")
 
     def cdf(self, x: ArrayLike) -> xr.DataArray:
         """Return P(metric ≤ x)."""

@@ -27,7 +27,7 @@ from bayesperf.metrics.point_values import evaluate, point_value
 from bayesperf.metrics.registry import applicable, get
 from bayesperf.posteriors.arviz_trees import read_tree, to_tree
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
+from bayesperf.posteriors.prevalence import UNKNOWN_PREVALENCE, Prevalence, parse_prevalence
 from bayesperf.posteriors.ranks import joint_draws, rank_probabilities
 from bayesperf.posteriors.summary import Summary, summary_rows
 
@@ -56,6 +56,8 @@ class Posterior(ABC):
     # Whether results are exact or computed from stored draws.
     kind: ClassVar[Literal["exact", "draws"]] = "exact"
     independent: bool = True
+    # Number of joint draws made of exact marginals.
+    n_draws: int = DRAWS
     # Number of chains that joint draws come from.
     chains: int = 1
     observed: xr.DataArray | None = None
@@ -86,6 +88,10 @@ class Posterior(ABC):
     @abstractmethod
     def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
         """Return the posterior predictive distribution of a new test set, as proportions of its examples.
+
+        Under a Dirichlet prior the distribution of a rate is exact: beta-binomial if the number of its trials is fixed,
+        as for accuracy, or with ``design="by_actual"`` for the rates of a class, and else a mixture over that number
+        (of up to 500 examples; of more it is of draws). `Marginal.pmf` gives the probability of each value.
 
         Parameters
         ----------
@@ -168,10 +174,7 @@ class Posterior(ABC):
         """Return why a metric is not available for this kind of data and prior; empty if it is."""
         if self.prevalence is not None or not metric.depends_on_prevalence(len(self.labels)):
             return ""
-        return (
-            "depends on prevalence, of which these data (design by_actual: so many of each class were chosen) say "
-            "nothing. Give it: posterior.at_prevalence(p)[...]."
-        )
+        return UNKNOWN_PREVALENCE
 
     def refuse_unavailable(self, metrics: Sequence[Metric]) -> None:
         """Raise if one of the metrics is not available."""
@@ -193,6 +196,8 @@ class Posterior(ABC):
 
     def _wanted(self, metrics: str | Metric | Sequence[str | Metric] | None) -> list[Metric]:
         names = [metrics] if isinstance(metrics, str | Metric) else metrics or self.default_metrics()
+        if not names:
+            self.refuse_unavailable([get(name) for name in headline(len(self.labels), self.positive is not None)])
         return [self.applicable(metric) for metric in names]
 
     def observed_score(self, metric: str | Metric) -> xr.DataArray:
@@ -222,7 +227,12 @@ class Posterior(ABC):
         return point_value(metric, cells, self.positive).transpose(*leading.dims)
 
     def summary(
-        self, metrics: str | Metric | Sequence[str | Metric] | None = None, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
+        self,
+        metrics: str | Metric | Sequence[str | Metric] | None = None,
+        ci_prob: float = 0.95,
+        ci_kind: Kind = "hdi",
+        *,
+        mode: bool = False,
     ) -> pd.DataFrame:
         """Return a tidy table with one row per metric and leading coordinate.
 
@@ -234,6 +244,8 @@ class Posterior(ABC):
             Probability of the interval.
         ci_kind : {"hdi", "eti"}
             Kind of interval: highest-density or equal-tailed.
+        mode : bool
+            Whether to add the mode (see `Marginal.mode`), in a column after the median.
 
         Returns
         -------
@@ -244,7 +256,7 @@ class Posterior(ABC):
         """
         wanted = self._wanted(metrics)
         rows = [
-            summary_rows(marginal, ci_prob, ci_kind, self.observed_score(metric))
+            summary_rows(marginal, ci_prob, ci_kind, self.observed_score(metric), mode)
             for metric, marginal in zip(wanted, self.marginals(wanted), strict=True)
         ]
         table = pd.concat(rows, ignore_index=True)
@@ -273,8 +285,9 @@ class Posterior(ABC):
         Returns
         -------
         xarray.DataArray
-            Dims (…, ``label``, ``rank``), counted in joint draws; ties are broken at random. ``attrs`` hold the largest
-            Monte Carlo error, ``mcse``, and the largest fraction of draws left out, ``undefined``.
+            Dims (…, ``label``, ``rank``), counted in joint draws, as many as the posterior has; ties are broken at
+            random. ``attrs`` hold the largest Monte Carlo error, ``mcse``, and the largest fraction of draws left out,
+            ``undefined``.
 
         Raises
         ------
@@ -293,7 +306,7 @@ class Posterior(ABC):
             raise ValueError(f"metric {wanted.name!r} has one value for all classes. Rank them by one of each class.")
         if wanted.greater_is_better is None:
             raise ValueError(f"ranks: neither more nor less {wanted.name} is better.")
-        values = joint_draws(self[wanted], "label", DRAWS)
+        values = joint_draws(self[wanted], "label", self.n_draws)
         return rank_probabilities(values if wanted.greater_is_better else -values, "label")
 
     def prob_worst(self, metric: str | Metric) -> xr.DataArray:
@@ -361,7 +374,7 @@ class Posterior(ABC):
         # The joint probability cannot exceed that of a single requirement, which may be known exactly.
         for marginal, metric, bound in zip(self.marginals(wanted), wanted, bounds, strict=True):
             if marginal.method != "draws":
-                alone = marginal.sf(bound) if metric.greater_is_better else marginal.cdf(bound)
+                alone = marginal.sf(np.nextafter(bound, -np.inf)) if metric.greater_is_better else marginal.cdf(bound)
                 joint = joint.clip(max=alone.values)
         return joint.assign_attrs(mcse=float(np.max(errors)), undefined=float(np.max(undefined)))
 

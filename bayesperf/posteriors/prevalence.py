@@ -12,6 +12,12 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.label_encoding import missing_positive_label
 
+# Why a metric is not available, after its name.
+UNKNOWN_PREVALENCE = (
+    "depends on prevalence, of which these data (design by_actual: so many of each class were chosen) say nothing. "
+    "Give it: posterior.at_prevalence(p)[...]."
+)
+
 
 @dataclass(frozen=True)
 class Prevalence:

@@ -52,15 +52,23 @@ def format_value(value: float, interval_width: float = 1.0) -> str:
 
 
 def summary_rows(
-    marginal: Marginal, ci_prob: float, ci_kind: Kind, observed: xr.DataArray | None = None
+    marginal: Marginal,
+    ci_prob: float,
+    ci_kind: Kind,
+    observed: xr.DataArray | None = None,
+    mode: bool = False,
 ) -> pd.DataFrame:
-    """Return the rows of one metric, one for each element of its leading dims; with the observed values, if given."""
+    """Return the rows of one metric, one for each element of its leading dims.
+
+    They have the observed values, if given, and the mode, if wanted.
+    """
     interval = marginal.interval(ci_prob, ci_kind)
     figures: dict[str, NDArray[Any]] = {} if observed is None else {"observed": observed.values}
     figures |= {
         "mean": marginal.mean().values,
         "sd": marginal.sd().values,
         "median": marginal.median().values,
+        **({"mode": marginal.mode().values} if mode else {}),
         "ci_lower": interval.values[..., 0],
         "ci_upper": interval.values[..., 1],
     }

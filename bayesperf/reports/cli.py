@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from bayesperf.reports.plan_command import plan
 
@@ -29,8 +28,22 @@ app = typer.Typer(
     help="Posterior distributions of the performance metrics of classifiers.",
 )
 
+
+def _existing(files: list[Path]) -> list[Path]:
+    """Refuse a file that is not there before anything is imported that takes long."""
+    for file in files:
+        try:
+            file.stat()
+        except OSError as error:
+            raise ValueError(f"{file}: cannot be read: {error.strerror}.") from None
+    return files
+
+
 Files = Annotated[
-    list[Path], typer.Argument(help="CSV, TSV (or .gz) or Parquet, a row an example; several become a dim 'file'.")
+    list[Path],
+    typer.Argument(
+        help="CSV, TSV (or .gz) or Parquet, a row an example; several become a dim 'file'.", callback=_existing
+    ),
 ]
 Actual = Annotated[str, typer.Option(help="Column of actual labels.")]
 Predicted = Annotated[str, typer.Option(help="Column of predicted labels.")]
@@ -80,6 +93,8 @@ def summary(
         ci_prob=ci_prob, metrics=metrics, require=require, top=top, seed=seed,
     )  # fmt: skip
     analysis = _analyse(files, settings)
+    from rich.console import Console
+
     from bayesperf.reports.json_output import report_as_json
     from bayesperf.reports.terminal import print_tables
 
@@ -106,6 +121,8 @@ def compare(
     json: Json = False,
 ) -> None:
     """Print which system is better, and by how much: those of the first --by column, pair by pair."""
+    from rich.console import Console
+
     from bayesperf.reports.analysis import check_systems
     from bayesperf.reports.json_output import comparison_as_json
     from bayesperf.reports.many_systems import refuse_many
@@ -186,6 +203,8 @@ def compile_(models: Models = None) -> None:
 @app.command()
 def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     """Show what it does, on shipped predictions of three classifiers of breast cancer."""
+    from rich.console import Console
+
     from bayesperf import datasets
     from bayesperf.reports.analysis import analyse
     from bayesperf.reports.html import render
@@ -248,7 +267,11 @@ def _analyse(files: list[Path], settings: Settings) -> Analysis:
 
 def _shown_while(work: str) -> AbstractContextManager[Any]:
     """Show what is being done for as long as it takes, on a terminal."""
-    return Console(stderr=True).status(work) if sys.stderr.isatty() else nullcontext()
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(work)
 
 
 def _say(text: str) -> None:

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import batched
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -134,7 +135,7 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
                     _make_part(connection, part, source, keys, counted)
                     profiles[part] = _profile(connection, part, list(columns), labels, counted, typed)
                     _check(profiles[part], list(columns), source.path)
-            frame = _fetch(connection, profiles, counted)
+            frame = _fetch(connection, profiles, counted, typed)
             repeats = _repeats(connection, sources, settings)
         rows = frame.pop("rows").to_numpy("int64") if counted else None
         frame.columns = pd.Index(list(columns))
@@ -361,15 +362,22 @@ def _line_of_nul(path: Path) -> int:
 
 
 def _fetch(
-    connection: DuckDBPyConnection, profiles: Mapping[str, Sequence[Mapping[str, Any]]], counted: bool
+    connection: DuckDBPyConnection, profiles: Mapping[str, Sequence[Mapping[str, Any]]], counted: bool, typed: bool
 ) -> pd.DataFrame:
     """Return all parts as one frame, each column of text as the first type that all of its fields fit."""
-    keys = []
-    for place, parts in enumerate(zip(*profiles.values(), strict=True)):
-        kind = next((kind for kind in _TYPES if all(part.get(kind) for part in parts)), "VARCHAR")
-        keys.append(f"k{place}" if kind == "VARCHAR" else f"CAST(trim(k{place}) AS {kind}) AS k{place}")
+    kinds = {
+        f"k{place}": next((kind for kind in _TYPES if all(part.get(kind) for part in parts)), "VARCHAR")
+        for place, parts in enumerate(zip(*profiles.values(), strict=True))
+    }
+    keys = [key if kind == "VARCHAR" else f"CAST(trim({key}) AS {kind}) AS {key}" for key, kind in kinds.items()]
     selected = ", ".join([*keys, *(["rows"] if counted else [])])
-    return connection.execute(" UNION ALL ".join(f"SELECT {selected} FROM {part}" for part in profiles)).df()
+    query = " UNION ALL ".join(f"SELECT {selected} FROM {part}" for part in profiles)
+    if typed or counted or find_spec("pyarrow") is None:
+        return connection.execute(query).df()
+    # Without a Python object for each field of text. Types of a file's own, such as decimals, would become others.
+    frame: pd.DataFrame = connection.sql(query).to_arrow_table().to_pandas()
+    missing = [key for key, kind in kinds.items() if kind == "BOOLEAN" and frame[key].hasnans]
+    return frame.astype(dict.fromkeys(missing, "boolean"))
 
 
 def _declare_categories(frame: pd.DataFrame, paths: Sequence[Path]) -> None:

@@ -182,4 +182,6 @@ def _differs(comparison: ExpectedPerformanceComparison | None, ci_prob: float) -
     what = f"the {percentage(ci_prob)} {BAND} band of the difference {a} − {b} leaves out 0"
     related = "the same examples" if comparison.paired else "different examples"
     where = f"Shaded: α at which {what}" if significant_spans(comparison, ci_prob, BAND) else f"At no α {what}"
-    return f"{where}, of systems judged by {related}."
+    return (
+        f"{where}, of systems judged by {related}, if thresholds had been chosen on other development rows like these."
+    )

@@ -6,13 +6,11 @@ import json as json_
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from bayesperf.plan.sample_sizes import Plan
     from bayesperf.reports.settings import Requirement
 
@@ -72,6 +70,9 @@ def plan(
                     "settles": None if answer else _json_values(settling)}  # fmt: skip
         print(json_.dumps(document, indent=2, allow_nan=False))
         return
+    from rich.console import Console
+    from rich.text import Text
+
     print_ = Console().print
     for line in _sentences(requirement, counts, prob_met, (confidence, assurance, question), answer, settling):
         print_(Text(line))
@@ -140,7 +141,9 @@ def _number(plan: Plan | None) -> str:
 
 def _table(plan: Plan) -> Table:
     """Return a table of the assurance of fewer and of more examples than the answer."""
-    numbers = np.unique([max(1, round(multiple * plan.n)) for multiple in _MULTIPLES])
+    from rich.table import Table
+
+    numbers = sorted({max(1, round(multiple * plan.n)) for multiple in _MULTIPLES})
     table = Table(title="What do fewer or more do?", title_justify="left")
     table.add_column(f"new {plan.counts}", justify="right")
     table.add_column("assurance", justify="right")

@@ -292,4 +292,6 @@ def about_split(split: Split) -> str:
 
 def threshold_text(threshold: float) -> str:
     """Write a threshold; empty if a quantity has no single one."""
-    return "" if np.isnan(threshold) else "∞" if np.isinf(threshold) else f"{threshold:.4g}"
+    if np.isinf(threshold):
+        return "∞" if threshold > 0 else "−∞"
+    return "" if np.isnan(threshold) else f"{threshold:.4g}"

@@ -15,7 +15,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.sampling import nuts
 from bayesperf.sampling.compiled import compilation_key
 from bayesperf.sampling.exact import exact_draws
-from bayesperf.sampling.fit_tree import check_metrics, describe, finished, observe
+from bayesperf.sampling.fit_tree import check_metrics, describe, finished, knows_prevalence, observe
 from bayesperf.sampling.forward import given_data, log_densities, predictions, prior_draws
 from bayesperf.sampling.interrupts import interruptible
 from bayesperf.sampling.model_data import fingerprint, prepared, resolve_model
@@ -65,7 +65,9 @@ def fit(
         objects with ``create_variable(name)``.
     options : mapping, optional
         Options of the model, which its ``build`` takes, as ``{"groups": "clusters", "dim": "site"}``. The dim of
-        groups is by default the only leading dim, else ``fold``.
+        groups is by default the only leading dim, else ``fold``. Under ``{"design": "by_actual"}`` the data say nothing
+        of prevalence: without a prior of one's own for it, metrics that depend on it are left out, and refused by name,
+        until `Posterior.at_prevalence` of `Posterior.from_datatree`.
     method : {"auto", "mcmc", "exact"}
         "exact" draws independently of each other, from the closed form of the posterior or, for ``groups`` of two
         classes, by quadrature; it compiles nothing. "auto" is "exact" where the model has such a form under these
@@ -81,8 +83,9 @@ def fit(
     progressbar : bool
         Shown on terminals and in notebooks.
     metrics : sequence of str, optional
-        Metrics to add as variables; by default those of a summary. A metric that is a variable of the model already
-        (``recall`` of ``rates``) is left as it is; where another variable has its name, the metric is refused.
+        Metrics to add as variables; by default those of a summary that are available. A metric that is a variable of
+        the model already (``recall`` of ``rates``) is left as it is; where another variable has its name, the metric is
+        refused.
     **sample_kwargs
         Settings of the sampler. ``nuts_sampler`` is "nutpie" (default), or another of `pymc.sample`: "pymc", "numpyro".
         ``target_accept`` is by default what the model's file declares, else 0.95.
@@ -136,7 +139,8 @@ def fit(
         # Fits of other data under the same seed are independent.
         data_hash = fingerprint(counts)
         seeds = np.random.SeedSequence([seed, int(data_hash, 16)]).generate_state(5).tolist()
-        finish = partial(finished, model=built, counts=counts, metrics=metrics)
+        known = knows_prevalence(definition, priors, options)
+        finish = partial(finished, model=built, counts=counts, metrics=metrics, prevalence_known=known)
         exact = _exact(asked, definition, built, counts, priors, options, (chains, draws), seed)
         # Metrics that cannot be computed are refused with the draws of the prior, before the sampling.
         prior = _prior(built, definition, counts, options, draws, seeds[3:])
@@ -152,7 +156,7 @@ def fit(
     tree |= {name: finish(group) for name, group in {**groups, **around}.items()}
     observe(tree, counts)
     tree["posterior"].attrs = {
-        **describe(model, definition, built, counts, options),
+        **describe(model, definition, built, counts, priors, options),
         **_origin(exact is not None, sizes),
         **sampler,
         "random_seed": seed,

@@ -16,6 +16,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.prevalence import UNKNOWN_PREVALENCE
 from bayesperf.sampling.priors import priors_in_words
 
 if TYPE_CHECKING:
@@ -36,8 +37,17 @@ def check_metrics(model: pm.Model, definition: Any, metrics: Sequence[str | Metr
         raise ValueError(f"model: its variable 'cells' must have dims (…, 'actual', 'predicted'); it has {dims}.")
 
 
+def knows_prevalence(definition: Any, priors: Mapping[str, Any] | None, options: Mapping[str, Any]) -> bool:
+    """Whether the data say how common each class is, or the caller's own prior does; a default prior does not."""
+    return callable(definition) or options.get("design") != "by_actual" or "prevalence" in (priors or {})
+
+
 def finished(
-    group: xr.Dataset, model: pm.Model, counts: xr.DataArray, metrics: Sequence[str | Metric] | None
+    group: xr.Dataset,
+    model: pm.Model,
+    counts: xr.DataArray,
+    metrics: Sequence[str | Metric] | None,
+    prevalence_known: bool,
 ) -> xr.Dataset:
     """Label a group with the coordinates of the model and of the data, and add the metrics of its cells."""
     coords = {dim: np.array(values) for dim, values in model.coords.items() if values is not None}
@@ -45,7 +55,7 @@ def finished(
     coords |= {dim: np.arange(group.sizes[dim]) for dim in ("chain", "draw") if dim in group.dims}
     own = {dim: values for dim, values in coords.items() if dim in group.dims}
     group = group.assign_coords(own).map(lambda variable: variable.drop_attrs())
-    return group.assign(_metrics(group, metrics, positive(model, counts)))
+    return group.assign(_metrics(group, metrics, positive(model, counts), prevalence_known))
 
 
 def positive(model: pm.Model, counts: xr.DataArray) -> int | None:
@@ -64,7 +74,12 @@ def observe(tree: dict[str, xr.Dataset], counts: xr.DataArray) -> None:
 
 
 def describe(
-    model: Any, definition: Any, built: pm.Model, counts: xr.DataArray, options: Mapping[str, Any]
+    model: Any,
+    definition: Any,
+    built: pm.Model,
+    counts: xr.DataArray,
+    own_priors: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return attributes: the model, its priors and options, what its file says of the cells, and versions."""
     position = positive(built, counts)
@@ -76,6 +91,7 @@ def describe(
         "prior": ", ".join(f"{name} ~ {prior}" for name, prior in priors.items()),
         "priors": json.dumps(priors, ensure_ascii=False),
         "options": plain,
+        "prevalence_known": int(knows_prevalence(definition, own_priors, options)),
         "estimand": getattr(definition, "ESTIMAND", Posterior.estimand).format_map(options),
         "refusal": getattr(definition, "REFUSAL", ""),
         **{f"{package}_version": version(package) for package in ("bayesperf", "pymc", "arviz")},
@@ -83,11 +99,12 @@ def describe(
 
 
 def _metrics(
-    group: xr.Dataset, metrics: Sequence[str | Metric] | None, positive: int | None
+    group: xr.Dataset, metrics: Sequence[str | Metric] | None, positive: int | None, prevalence_known: bool
 ) -> dict[str, xr.DataArray]:
     """Return the metrics of all cells: of the population, of the observed groups, of a new one.
 
-    A variable of the model that is the metric stays as it is; another variable of its name is refused.
+    A variable of the model that is the metric stays as it is; another variable of its name is refused. Without a known
+    prevalence, metrics that depend on it are refused, and those by default are the others.
     """
     computed: dict[str, xr.DataArray] = {}
     for suffix in ("", "_group", "_new"):
@@ -98,6 +115,12 @@ def _metrics(
         names = headline(len(labels), positive is not None) if metrics is None else metrics
         dims = tuple(dim for dim in cells.dims if dim not in ("chain", "draw", *CELL_DIMS))
         for metric in (applicable(name, labels, positive, dims) for name in names):
+            if not prevalence_known and metric.depends_on_prevalence(len(labels)):
+                if metrics is None:
+                    continue
+                raise ValueError(
+                    f"metric {metric.name!r} {UNKNOWN_PREVALENCE} Or give it to the model: priors={{'prevalence': …}}."
+                )
             name, values = f"{metric.name}{suffix}", evaluate(metric, cells, positive)
             if name in dims:
                 raise ValueError(f"data: {name!r} is a metric; rename that dim, or leave the metric out of metrics.")

@@ -39,8 +39,9 @@ def _in_words(variable: Any) -> str:
     from pymc.printing import str_for_dist
 
     parameters = constant_parameters(variable)
+    printed = str(str_for_dist(variable, include_params=parameters is None)).partition(" ~ ")[2]
     if parameters is None:
-        return str(str_for_dist(variable)).partition(" ~ ")[2]
+        return printed
     distinct = [np.unique(value) if len(np.unique(value)) == 1 else np.ravel(value) for value in parameters]
     numbers = ", ".join(" ".join(f"{number:g}" for number in value) for value in distinct)
-    return f"{variable.owner.op._print_name[0]}({numbers})"
+    return f"{printed}({numbers})"

@@ -47,8 +47,9 @@ class _Shares(Op):  # type: ignore[misc]
     def perform(self, node: Apply, inputs: list[Array], outputs: Any) -> None:
         outputs[0][0], outputs[1][0] = shares(inputs[0])
 
-    def infer_shape(self, node: Apply, shapes: Any) -> Any:
-        ((*leading, size),) = shapes
+    # Of the arguments the shapes are the last: PyTensor 3.0 gives the graph before the node.
+    def infer_shape(self, *arguments: Any) -> Any:
+        ((*leading, size),) = arguments[-1]
         return [(*leading, size + 1), tuple(leading)]
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
@@ -72,8 +73,8 @@ class _Slope(Op):  # type: ignore[misc]
     def perform(self, node: Apply, inputs: list[Array], outputs: Any) -> None:
         outputs[0][0] = slope(*inputs)
 
-    def infer_shape(self, node: Apply, shapes: Any) -> Any:
-        *leading, size = shapes[0]
+    def infer_shape(self, *arguments: Any) -> Any:
+        *leading, size = arguments[-1][0]
         return [(*leading, size - 1)]
 
 

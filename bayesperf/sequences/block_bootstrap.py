@@ -61,7 +61,8 @@ def block_bootstrap(
     Returns
     -------
     xarray.DataArray
-        With dim ``ci_bound`` = lower, upper: the percentile interval.
+        With dim ``ci_bound`` = lower, upper: the percentile interval. The coordinate ``standard_error`` is the standard
+        deviation of the resampled values.
 
     Raises
     ------
@@ -119,7 +120,8 @@ def block_bootstrap(
     warn_of_resamples(statistic.metric.name, [interval], interval.limits)
     facts = {"confidence": confidence, "method": "circular blocks, percentile", "block": block,
              "n_resamples": n_resamples, "random_seed": seed, "undefined": interval.undefined}  # fmt: skip
-    return labelled(interval.limits[0], statistic.leading, statistic.metric.name, **facts)
+    error = interval.standard_error[0]
+    return labelled(interval.limits[0], statistic.leading, statistic.metric.name, error, **facts)
 
 
 @dataclass(frozen=True)

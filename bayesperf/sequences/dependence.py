@@ -102,7 +102,8 @@ def variance_ratio(chain: MarkovChain, metric: Callable[[Any], Any]) -> Array:
 
     gradient = complex_step(value, w[..., None, :], np.eye(4), step=1e-20)
     dependent, independent = (np.einsum("...i,...ij,...j", gradient, m, gradient) for m in (s, diagonal - outer))
-    return np.asarray(dependent / independent)
+    # A variance is not negative; rounding makes it so of chains that hardly ever leave a state.
+    return np.asarray(np.maximum(dependent / independent, 0))
 
 
 def bayes_factor(

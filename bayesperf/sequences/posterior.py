@@ -170,6 +170,12 @@ def posterior(
     a_1 ~ Beta(c + n_11, c + n_10) and θ_gj ~ Beta(c + m_gj1, c + m_gj0), independently. The first sample of a sequence
     is left out. The long-run cells are a closed form of them (`bayesperf.models._stationary`).
 
+    With persistent labels and errors (0.95, 500 samples) 95 % intervals of recall, specificity, F1 and MCC cover in 93
+    to 95 % of simulated sequences, but those of accuracy in 97 to 98 % if the prevalence π is ½ and recall equals
+    specificity. Accuracy is balanced accuracy, whose intervals are right, plus (π − ½)(recall − specificity), which
+    does not change to first order there. At the estimates, which are off that point, it does: the posterior variance of
+    this product is 2.5 times the variance with which its estimates scatter. This vanishes with more samples.
+
     Examples
     --------
     >>> import bayesperf as bp

@@ -26,6 +26,7 @@ from bayesperf.studies.bands import bands
 from bayesperf.studies.clusters import clusters
 from bayesperf.studies.coverage import binary_cells, coverage
 from bayesperf.studies.dependence import dependence
+from bayesperf.studies.epc_comparison import epc_comparison
 from bayesperf.studies.expected_performance import expected_performance
 from bayesperf.studies.f1_coverage import f1_coverage
 from bayesperf.studies.many_classes import many_classes
@@ -45,6 +46,7 @@ __all__ = [
     "clusters",
     "coverage",
     "dependence",
+    "epc_comparison",
     "expected_performance",
     "f1_coverage",
     "many_classes",

@@ -76,9 +76,9 @@ def dependence(
     Examples
     --------
     >>> from bayesperf import studies
-    >>> study = studies.dependence([0.5, 0.9], n=200, simulations=100)
+    >>> study = studies.dependence([0.5, 0.9], n=200, simulations=25)
     >>> study["coverage"].sel(model="independent").values
-    array([0.94, 0.61])
+    array([1.  , 0.68])
     """
     grid = checks.vector("persistence", persistence).tolist()
     resolved = single_valued(metric, [0, 1], 1)

@@ -108,14 +108,14 @@ def expected_performance(
             curves = [epc(dev, test, **options, **arguments, random_seed=seed) for arguments in _BANDS.values()]
             marginals = [curve.posterior[resolved] for curve in curves]
             bands.append([[band_of_marginal(marginal, prob, kind).values for kind in KINDS] for marginal in marginals])
-            true.append(_true(curves[0], separation))
+            true.append(true_metric(curves[0], separation))
         return {"bands": np.array(bands), "true": np.array(true)}
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     return _summary(results, settings, sizes, grid)
 
 
-def _true(curve: ExpectedPerformanceCurve, separation: float) -> Array:
+def true_metric(curve: ExpectedPerformanceCurve, separation: float) -> Array:
     """Return the metric (a,) of normal scores at the thresholds of a curve, with classes equally frequent."""
     negative, positive = ((ndtr(shift - curve.thresholds[0]), ndtr(curve.thresholds[0] - shift))
                           for shift in (0.0, separation))  # fmt: skip

@@ -300,11 +300,10 @@ def test_golden_average_of_rates(case):
 
 @golden("dev-average_f1")
 def test_golden_average_of_f1(case):
-    """Their F1 weighs each of the three cells by λ, a Dirichlet."""
     inputs = case["inputs"]
     counts = {name: xr.DataArray(inputs[name], dims="fold") for name in ("tp", "fn", "fp")}
     cm = bp.ConfusionMatrix.from_counts(**counts, tn=0)
-    post = bp.posterior(cm, bp.prior.dirichlet(inputs["lambda_"]))
+    post = bp.posterior(cm, bp.prior.rate(inputs["lambda_"], inputs["lambda_"]))
     check_average(quietly(post, "f1", draws=FOLD_DRAWS), inputs, case["outputs"], case)
 
 
@@ -348,7 +347,7 @@ def test_average_of_two_folds_by_integration():
 def test_averages_keep_the_other_dims():
     rng = np.random.default_rng(0)
     cm = bp.ConfusionMatrix.from_table(rng.integers(3, 30, (2, 4, 3, 3)), dims={"model": ["u", "v"], "fold": range(4)})
-    post = bp.posterior(cm)
+    post = bp.posterior(cm, "haldane")
     found = bp.average_folds(post, "recall_per_class", draws=20_000)
     assert found.dims == ("model", "label")
     exact = post["recall_per_class"].mean().mean("fold")
@@ -358,8 +357,8 @@ def test_averages_keep_the_other_dims():
     assert found.draws(5).dims == ("model", "label", "draw")
     # The dim of the folds need not be the last, nor be called so.
     renamed = bp.ConfusionMatrix(cm.counts.rename(fold="site").transpose("site", "model", "actual", "predicted"))
-    other = bp.average_folds(bp.posterior(renamed), "accuracy", "site", draws=20_000)
-    np.testing.assert_allclose(other.mean(), bp.posterior(cm)["accuracy"].mean().mean("fold"), atol=1e-3)
+    other = bp.average_folds(bp.posterior(renamed, "haldane"), "accuracy", "site", draws=20_000)
+    np.testing.assert_allclose(other.mean(), post["accuracy"].mean().mean("fold"), atol=1e-3)
 
 
 def test_seeds_and_systems():
@@ -481,3 +480,90 @@ bp.sign_test([0.8, 0.9], [0.7, 0.8]).summary(), bp.signed_rank_test([0.8, 0.9], 
 assert not {"pymc", "arviz", "matplotlib", "sklearn"} & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+# ── Random splits: test parts that share examples ──
+
+
+def right_in_splits(right, splits, size, rng):
+    """Return how many of `size` examples, drawn without replacement, are right in each random split, (…, splits)."""
+    return np.stack([rng.permuted(right, axis=-1)[..., :size].sum(-1) for _ in range(splits)], -1)
+
+
+def posterior_of_splits(right, size, prior=None):
+    tp = xr.DataArray(right, dims=("data", "split")[-right.ndim :])
+    return bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=size - tp, fp=0, tn=0), prior)
+
+
+def test_fifty_splits_of_100_examples_are_as_uncertain_as_100_examples():
+    k = right_in_splits(np.arange(100) < 80, 50, 20, np.random.default_rng(0))
+    post = posterior_of_splits(k, 20)
+    honest = np.ptp(stats.beta(80.5, 20.5).ppf([0.025, 0.975]))
+    assert honest == pytest.approx(0.156, abs=1e-3)
+    counted_often = quietly(post, "recall", "split", repeats=1).eti().values
+    assert np.ptp(counted_often) == pytest.approx(0.05, abs=0.003)
+    weighed = quietly(post, "recall", "split", repeats=50 * 20 / 100)
+    # Five groups of folds of 20 examples and a prior of 1.
+    expected = np.sqrt(np.mean(stats.beta(k + 0.5, 20.5 - k).var()) / 5)
+    assert weighed.sd().item() == pytest.approx(expected, rel=0.05)
+    assert np.ptp(weighed.eti().values) == pytest.approx(honest, rel=0.05)
+    np.testing.assert_array_equal(weighed.draws(50, 3), quietly(post, "recall", "split", repeats=10).draws(50, 3))
+
+
+def test_coverage_of_random_splits():
+    """Of 400 data sets of 100 examples, a rate of .8; each example is right or wrong in all splits that test it."""
+    rng = np.random.default_rng(1)
+    k = right_in_splits(rng.random((400, 100)) < 0.8, 50, 20, rng)
+    # A light prior: fifty whole ones would move the average.
+    post = posterior_of_splits(k, 20, bp.prior.dirichlet(0.05))
+    covered = {}
+    for repeats in (1, 10):
+        lower, upper = quietly(post, "recall", "split", draws=600, repeats=repeats).eti().values.T
+        covered[repeats] = ((lower <= 0.8) & (upper >= 0.8)).mean()
+    error = np.sqrt(0.95 * 0.05 / 400)
+    assert covered[10] == pytest.approx(0.95, abs=4 * error)
+    assert covered[1] < 0.6
+
+
+def test_repeats_of_two_folds_by_enumeration_of_their_dependence():
+    """Two repeats of one fold, exactly alike: the average is the fold's own posterior."""
+    post = bp.posterior(folds([8, 8], [2, 2]), "flat")
+    found = quietly(post, "recall", draws=40_000, repeats=2)
+    for level in (0.05, 0.5, 0.95):
+        at = stats.beta(9, 3).ppf(level)
+        assert found.cdf(at).item() == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / 40_000))
+
+
+def test_shared_examples_are_warned_of():
+    many = posterior_of_splits(np.full(50, 16), 20, "haldane")
+    with pytest.warns(bp.DependenceWarning, match="there are 50 splits of 20 examples: if they are random splits"):
+        bp.average_folds(many, "recall", "split", draws=10)
+    labels = {"split": np.repeat([1, 2], 30)}, np.tile(np.arange(30), 2)
+    y_true, y_pred = np.tile([0, 1, 1], 20), np.tile([0, 1, 1, 1, 0, 0], 10)
+    cm = bp.ConfusionMatrix.from_predictions(y_true, y_pred, by=labels[0], example=labels[1])
+    with pytest.warns(bp.DependenceWarning, match="the splits are of the same examples"):
+        bp.average_folds(bp.posterior(cm), "recall", "split", draws=10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", bp.DependenceWarning)
+        bp.average_folds(many, "recall", "split", draws=10, repeats=10)
+        quietly(bp.posterior(cm), "recall", "split", draws=10, repeats=2)
+        # Five folds, ten small ones, and single examples left out.
+        for right, size in ((np.full(5, 16), 20), (np.full(10, 4), 5), (np.tile([0, 1, 1], 10), 1)):
+            quietly(posterior_of_splits(right, size, "perks"), "recall", "split", draws=10)
+
+
+@pytest.mark.parametrize(
+    ("post", "repeats", "message"),
+    [
+        (bp.posterior(folds([3, 4], [1, 1])), 0.5, "repeats must be from 1 to the number of folds, 2; it is 0.5"),
+        (bp.posterior(folds([3, 4], [1, 1])), 3, "repeats must be from 1 to the number of folds, 2; it is 3"),
+        (
+            bp.posterior(folds([3, 4], [1, 1])).predict(10, draws=20),
+            2,
+            "repeats: the folds of these draws are not independent",
+        ),
+    ],
+)
+def test_bad_repeats(post, repeats, message):
+    with pytest.raises(ValueError, match=message):
+        bp.average_folds(post, "recall", repeats=repeats)

@@ -83,7 +83,7 @@ def test_rates_of_peers(case):
 @of_kind("f1")
 def test_f1_of_peers(case):
     tp1, fp1, fn1, tp2, fp2, fn2, weight = case["inputs"].values()
-    found = compared(hits(tp1, fp1, fn1), hits(tp2, fp2, fn2), "f1", bp.prior.dirichlet(weight))
+    found = compared(hits(tp1, fp1, fn1), hits(tp2, fp2, fn2), "f1", bp.prior.rate(weight, weight))
     assert found.prob_greater.item() == pytest.approx(case["prob_greater"], rel=0, abs=1e-9)
     check_peer(case, {"prob_greater": found.prob_greater.item()})
 

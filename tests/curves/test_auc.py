@@ -15,7 +15,10 @@ from sklearn import metrics as sklearn_metrics
 from sklearn.linear_model import LogisticRegression
 
 import bayesperf as bp
+from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.areas import bayesian_bootstrap
+from bayesperf.curves.areas.smoothed_areas import smoothed_area_draws
+from bayesperf.curves.roc.curve_draws import Bootstrapped
 from bayesperf.distributions.normal import LogitNormal, Normal
 from tests.shared.golden import golden
 
@@ -389,6 +392,45 @@ def test_alike_systems_differ_by_nothing(method):
     assert (found.difference.hdi() == 0).all()
 
 
+SEPARATED = {"one": 9 * Y + SCORE, "two": 9 * Y + OTHER}
+# The highest negative is above the lowest positive.
+SEPARATED["best but one"] = np.where(SCORE[Y == 0].max() == SCORE, SEPARATED["one"][Y == 1].min() + 1e-9, 9 * Y + SCORE)
+
+
+@pytest.mark.parametrize("sides", [("one", "two"), ("one", "best but one"), ("two", "best but one")])
+def test_the_difference_of_separated_scores_is_no_certainty(sides):
+    found = bp.compare_auc(Y, *(SEPARATED[side] for side in sides), rope=0.001)
+    lower, upper = found.difference.hdi().values
+    assert lower < -0.01 < 0.01 < upper
+    assert 0.4 < found.prob_greater < 0.75
+    assert found.prob_rope.sel(rope="inside") < 0.1
+
+
+def test_separated_scores_in_the_same_order_differ_by_nothing():
+    found = bp.compare_auc(Y, {name: SEPARATED[name] for name in ("one", "two")} | {"copy": np.exp(SEPARATED["one"])})
+    assert found.difference.sd().sel(pair="one − copy") == 0
+    assert found.difference.sd().sel(pair="one − two") > 0.01
+    assert found.prob_greater.sel(model="one", model_other="copy") == 0.5
+
+
+def test_one_separating_system_smooths_all():
+    sides = SEPARATED["two"], SCORE
+    found = bp.compare_auc(Y, *sides, draws=4000)
+    smoothed = [Bootstrapped(Scores.of(Y, side), 4000, seed, False).areas(0, 1) for seed, side in enumerate(sides)]
+    mean, sd = (np.array([of_side(side) for side in smoothed]) for of_side in (np.mean, np.std))
+    error = 4 * np.hypot(*sd) / np.sqrt(4000)
+    assert found.difference.mean().item() == pytest.approx(mean[0] - mean[1], abs=np.sqrt(2) * error)
+    areas = smoothed_area_draws(*(np.array(sides)[:, label == Y] for label in (1, 0)), 4000, np.random.default_rng(3))
+    for drawn, expected in zip(areas, smoothed, strict=True):
+        assert stats.ks_2samp(drawn, expected).pvalue > 0.01
+
+
+def test_delong_warns_of_separated_scores():
+    with pytest.warns(UserWarning, match="method='delong': scores that separate the classes, of 'one', have an area"):
+        found = bp.compare_auc(Y, {"one": SEPARATED["one"], "old": SCORE, "new": OTHER}, method="delong")
+    assert found.difference.sd().sel(pair="old − new") > 0
+
+
 @pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong"])
 def test_turned_round(method):
     found, turned = (bp.compare_auc(Y, *sides, method=method, names=names, rope=0.05)
@@ -525,7 +567,8 @@ def test_logit_normal_by_integration():
 
 
 def slope(y, score, sample_weight):
-    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
+    # As good as unpenalised: scikit-learn 1.8 warns of an infinite C.
+    model = LogisticRegression(C=1e12, tol=1e-10, max_iter=1000)
     return model.fit(special.logit(score)[:, None], y, sample_weight).coef_.item()
 
 
@@ -719,7 +762,7 @@ def test_calibration_slope_of_real_predictions_settles_in_every_draw():
     frame = bp.datasets.load("breast_cancer").query("model == 'logistic_regression'")
     log_odds = special.logit(frame["score"].clip(1e-4, 1 - 1e-4))
     found = bp.weighted_score("calibration_slope", frame["actual"], special.expit(log_odds), pos_label="malignant")
-    model = LogisticRegression(C=np.inf, tol=1e-10).fit(log_odds.to_numpy()[:, None], frame["actual"] == "malignant")
+    model = LogisticRegression(C=1e12, tol=1e-10).fit(log_odds.to_numpy()[:, None], frame["actual"] == "malignant")
     assert found.median().item() == pytest.approx(model.coef_.item(), abs=found.sd().item() / 2)
 
 

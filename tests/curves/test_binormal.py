@@ -212,3 +212,11 @@ def test_nuts_and_the_closed_form_agree():
         # Of some 8,000 effective draws and 50,000 independent ones.
         np.testing.assert_allclose(values.mean(0), expected.mean(0), atol=5 * expected.std(0).max() / np.sqrt(8000))
         np.testing.assert_allclose(values.std(0), expected.std(0), rtol=0.08, err_msg=name)
+
+
+@pytest.mark.parametrize("unit", [2.0**-1000, 2.0**600])
+def test_area_does_not_depend_on_the_unit_of_scores(unit):
+    y, score = np.array([1, 1, 1, 0, 0, 0]), np.array([1.0, 2.0, 0.5, 0.0, 1.5, -1.0])
+    of_unit, plain = (bp.roc_auc(y, score * u, method="binormal", draws=1000) for u in (unit, 1.0))
+    error = np.hypot(of_unit.mcse(), plain.mcse()).item()
+    assert of_unit.mean().item() == pytest.approx(plain.mean().item(), abs=5 * error)

@@ -1,5 +1,6 @@
 """Expected performance curves: points and draws against other packages, enumeration and exact posteriors."""
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -9,8 +10,14 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf.counts.classifier_scores import Scores
-from bayesperf.curves import epc, equal_error_threshold
-from bayesperf.curves.expected_performance.criteria import CRITERIA, candidates, counts_at_thresholds, minimisers
+from bayesperf.curves import break_even_threshold, epc, equal_error_threshold
+from bayesperf.curves.expected_performance.criteria import (
+    CRITERIA,
+    candidates,
+    counts_at_thresholds,
+    minimisers,
+    thinned,
+)
 from tests.shared.epc import ALPHAS, DEV, HTER, TEST, fractions, normal, tied
 from tests.shared.golden import golden
 
@@ -25,21 +32,17 @@ def scored(negatives, positives):
 
 
 def test_the_curve_of_bob():
-    """At α = 0.2 and 0.4 two thresholds minimise the criterion: ours is the lower, bob's the higher."""
+    """At α = 0.2 and 0.4 two thresholds minimise the criterion, and all is called positive at bob's lowest score."""
     case = GOLDEN["rel-epc-031"]
     inputs = case["inputs"]
     dev, test = (scored(inputs[f"{part}_negatives"], inputs[f"{part}_positives"]) for part in ("dev", "test"))
     alphas, hter, thresholds = map(np.array, case["outputs"]["epc"])
     found = epc(dev, test, alphas=alphas).dataset
-    apart = np.isin(np.arange(11), [2, 4])
-    np.testing.assert_allclose(found["threshold"][~apart], thresholds[~apart], rtol=1e-14)
-    np.testing.assert_allclose(found[HTER][~apart], hter[~apart], rtol=1e-14)
+    np.testing.assert_allclose(np.maximum(found["threshold"], dev[1].min()), thresholds, rtol=1e-14)
+    some = np.isfinite(found["threshold"].values)
+    assert some.sum() == 9
+    np.testing.assert_allclose(found[HTER][some], hter[some], rtol=1e-14)
     np.testing.assert_allclose(found[HTER], (found["fpr"] + found["fnr"]) / 2, rtol=1e-14)
-    for i in np.flatnonzero(apart):
-        rates = [fractions(dev[0], dev[1] >= cut) for cut in (found["threshold"].values[i], thresholds[i])]
-        ours, theirs = (VALUES["far_frr"](Fraction(int(i), 10), *at) for at in rates)
-        assert ours == theirs
-        assert found["threshold"].values[i] < thresholds[i]
     # At their thresholds our figures are theirs.
     cm = bp.ConfusionMatrix.from_scores(*test, thresholds=np.unique(thresholds))
     np.testing.assert_allclose(bp.score(cm, "hter").sel(threshold=thresholds), hter, rtol=1e-14)
@@ -84,22 +87,38 @@ VALUES = {
     ),
     "far": lambda a, far, frr, precision, recall: abs(a - far),
     "frr": lambda a, far, frr, precision, recall: abs(a - frr),
+    "precision": lambda a, far, frr, precision, recall: None if precision is None else abs(a - precision),
+    "recall": lambda a, far, frr, precision, recall: None if precision is None else abs(a - recall),
+    "f1": lambda a, far, frr, precision, recall: None if precision is None else -f1(precision, recall),
+    "equal_error": lambda a, far, frr, precision, recall: abs(far - frr),
+    "break_even": lambda a, far, frr, precision, recall: None if precision is None else abs(precision - recall),
 }
+OF_RATES = {"far_frr", "far", "frr", "equal_error"}
+
+
+def f1(precision, recall):
+    return 2 * precision * recall / (precision + recall) if precision + recall else Fraction(0)
+
+
+def ties(criterion, far, frr, precision, recall):
+    """Return what decides between thresholds that tie: how good both metrics are, then how near to each other."""
+    if criterion in OF_RATES:
+        return far + frr, abs(far - frr)
+    return (0, 0) if precision is None else (-precision - recall, abs(precision - recall))
 
 
 @pytest.mark.parametrize("criterion", VALUES)
 @pytest.mark.parametrize("seed", range(4))
-def test_thresholds_are_the_lowest_that_minimise(criterion, seed):
+def test_thresholds_minimise_and_ties_are_broken_by_both_metrics(criterion, seed):
     dev, test = tied(14 + 5 * seed, seed), normal(30, seed=seed + 50)
     y, score = dev
     levels = np.unique(score)
-    grid = [levels[0], *((levels[:-1] + levels[1:]) / 2), np.inf]
+    grid = [-np.inf, *((levels[:-1] + levels[1:]) / 2), np.inf]
     rates = [fractions(y, score >= cut) for cut in grid]
     expected = []
     for k in range(21):
-        value = [VALUES[criterion](Fraction(k, 20), *at) for at in rates]
-        least = min(v for v in value if v is not None)
-        expected.append(grid[value.index(least)])
+        ranks = [(VALUES[criterion](Fraction(k, 20), *at), *ties(criterion, *at)) for at in rates]
+        expected.append(grid[ranks.index(min(rank for rank in ranks if rank[0] is not None))])
     curve = epc(dev, test, criterion=criterion, alphas=np.linspace(0, 1, 21))
     np.testing.assert_array_equal(curve.dataset["threshold"], expected)
 
@@ -108,7 +127,90 @@ def test_ties_are_found_however_they_round():
     """0.25·(9/10) and 0.75·(3/10) are one number, of which floating point makes two, less at the higher threshold."""
     dev = scored([1] + 9 * [4], 3 * [3] + 7 * [6])
     assert 0.25 * 0.9 > 0.75 * 0.3
-    assert epc(dev, TEST, alphas=[0.25]).dataset["threshold"].item() == 2.0
+    # Of the two, 2 and 5, the one of fewer errors in all.
+    assert epc(dev, TEST, alphas=[0.25]).dataset["threshold"].item() == 5.0
+
+
+MIRRORED = {"far_frr": "far_frr", "far": "frr", "frr": "far", "equal_error": "equal_error"}
+
+
+@pytest.mark.parametrize("criterion", MIRRORED)
+@pytest.mark.parametrize("seed", range(3))
+def test_negated_scores_and_swapped_labels_give_the_mirrored_curve(criterion, seed):
+    """Ties included, and at α = 0 and 1 of "far_frr" many thresholds tie."""
+    dev, test = normal(61, 1.5, seed), normal(80, 1.5, seed + 50)
+    turned = [(1 - y, -score) for y, score in (dev, test)]
+    grid = np.arange(33) / 32
+    curve = epc(dev, test, criterion=criterion, alphas=grid).dataset
+    mirror = epc(*turned, criterion=MIRRORED[criterion], alphas=grid).dataset
+    # The weights of FAR and FRR change places; what is brought to α does not.
+    order = slice(None, None, -1) if criterion == "far_frr" else slice(None)
+    for ours, theirs in {"fpr": "fnr", "fnr": "fpr", HTER: HTER}.items():
+        np.testing.assert_array_equal(curve[ours], mirror[theirs][order])
+    # The middle between two scores, to rounding.
+    np.testing.assert_allclose(curve["threshold"], -mirror["threshold"][order], rtol=1e-12)
+
+
+def test_the_ends_are_no_spikes():
+    """At α = 0 and 1 the thresholds are those for α next to them: of equal first rates the best second one."""
+    dev, test = normal(200, 1.5, 3), normal(200, 1.5, 4)
+    found = epc(dev, test, alphas=[0, 1e-9, 1 - 1e-9, 1]).dataset
+    np.testing.assert_array_equal(found["threshold"][[0, 3]], found["threshold"][[1, 2]])
+
+
+def test_a_criterion_of_ones_own():
+    """Van Rijsbergen's effectiveness 1 − 1/(α/P + (1 − α)/R): at α = ½ it is 1 − F1."""
+
+    def effectiveness(precision, recall, alpha):
+        return -1 / (alpha / precision + (1 - alpha) / recall)
+
+    options = {"criterion": effectiveness, "criterion_metrics": ("precision", "recall"), "metric": "f1"}
+    found = epc(DEV, TEST, **options, alphas=ALPHAS)
+    assert found.dataset.attrs["formula"] == "effectiveness(precision, recall; α)"
+    best = epc(DEV, TEST, criterion="f1", metric="f1", alphas=[0.5]).dataset
+    assert found.dataset["threshold"].sel(alpha=0.5) == best["threshold"].sel(alpha=0.5)
+    y, score = DEV
+    of_cuts = [f1(p, r) for *_, p, r in (fractions(y, score >= cut) for cut in np.unique(score))]
+    _, _, *retrieval = fractions(y, score >= best["threshold"].item())
+    assert f1(*retrieval) == max(of_cuts)
+    # A function of FAR and FRR, and the name that stands for it.
+    own = epc(DEV, TEST, criterion=lambda v1, v2, alpha: alpha * v1 + (1 - alpha) * v2, alphas=ALPHAS)
+    named = epc(DEV, TEST, alphas=ALPHAS)
+    xr.testing.assert_identical(own.dataset.drop_attrs(), named.dataset.drop_attrs())
+    xr.testing.assert_identical(own.band().drop_attrs(), named.band().drop_attrs())
+    kept = pickle.loads(pickle.dumps(own))
+    xr.testing.assert_identical(kept.dataset, own.dataset)
+    # Where it is NaN it chooses nothing.
+    nowhere_high = epc(DEV, TEST, criterion=lambda v1, v2, a: np.where(v1 > 0.2, np.nan, v2 + 0 * a), alphas=[0.5])
+    below = [fractions(y, score >= cut)[:2] for cut in np.unique(score)]
+    chosen = fractions(y, score >= nowhere_high.dataset["threshold"].item())
+    assert chosen[1] == min(frr for far, frr in below if far <= Fraction(1, 5))
+
+
+def test_the_break_even_point_of_precision_and_recall():
+    y, score = normal(101, seed=3, share=0.3)
+    cut = break_even_threshold(y, score)
+    assert (score >= cut).sum() == y.sum()
+    *_, precision, recall = fractions(y, score >= cut)
+    assert precision == recall
+    curve = epc((y, score), TEST, criterion="break_even", alphas=[0.5])
+    assert curve.dataset["threshold"].item() == cut
+
+
+def test_drawn_development_sets_choose_among_candidates_that_miss_little():
+    scores = Scores.of(*normal(20_000, 1.5, 0))
+    cuts = candidates(scores)
+    kept = thinned(scores, cuts)
+    assert len(kept) <= 512 < len(cuts)
+    assert np.isin(kept, cuts).all()
+    least = []
+    for of in (cuts, kept):
+        cells = counts_at_thresholds(scores, of)
+        fpr, fnr = CRITERIA["far_frr"].evaluate(cells)
+        value = [np.min(a * fpr + (1 - a) * fnr) for a in (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)]
+        least.append(np.array(value))
+    # Hardly any worse than the best of all.
+    np.testing.assert_allclose(least[1], least[0], rtol=0.01)
 
 
 @pytest.mark.parametrize("metric", ["hter", "f1", "far", "recall", "accuracy", "mcc", "f2", "recall_macro", "npv"])
@@ -139,13 +241,25 @@ def test_candidates_between_extreme_scores():
     scores = Scores(np.array([1.0, np.inf]), np.array([-np.inf, 1.0, above]))
     np.testing.assert_array_equal(candidates(scores), [-np.inf, 1.0, above, np.inf])
     finite = Scores(np.array([-1.7e308]), np.array([1.7e308]))
-    np.testing.assert_array_equal(candidates(finite), [-1.7e308, 1.7e308, np.inf])
+    np.testing.assert_array_equal(candidates(finite), [-np.inf, 1.7e308, np.inf])
+
+
+def test_a_score_at_the_threshold_is_called_positive():
+    # Thresholds are in the middle between development scores, where rounded test scores are.
+    y = np.repeat([0, 1], 6)
+    score = np.array([1, 1, 1, 3, 3, 5, 1, 3, 3, 3, 5, 5])
+    curve = epc((y, [0, 0, 2, 2, 4, 4, 2, 4, 4, 6, 6, 6]), (y, score), alphas=[0.2, 0.5, 0.8])
+    thresholds = curve.dataset["threshold"].values
+    assert set(thresholds) & set(score)
+    called = score >= thresholds[:, None]
+    np.testing.assert_allclose(curve.dataset["fpr"], called[:, y == 0].mean(1))
+    np.testing.assert_allclose(curve.dataset["fnr"], 1 - called[:, y == 1].mean(1))
 
 
 def test_constant_scores_call_all_or_none_positive():
     y = np.repeat([0, 1], 10)
     found = epc((y, np.full(20, 0.5)), (y[5:], np.full(15, 0.5)), alphas=[0.2, 0.5, 0.8]).dataset
-    np.testing.assert_array_equal(found["threshold"], [0.5, 0.5, np.inf])
+    np.testing.assert_array_equal(found["threshold"], [-np.inf, -np.inf, np.inf])
     np.testing.assert_array_equal(found["fpr"], [1, 1, 0])
     np.testing.assert_array_equal(found[HTER], 0.5)
 
@@ -154,8 +268,8 @@ def test_infinite_scores():
     y, score = scored([-np.inf, 0, 1], [0.5, np.inf, np.inf])
     found = epc((y, score), TEST, alphas=[0, 0.4, 0.6]).dataset
     # Between −∞ and 0, and between 1 and ∞, there is no middle: what scores ∞ is called positive at ∞.
-    np.testing.assert_array_equal(found["threshold"], [-np.inf, 0.25, np.inf])
-    np.testing.assert_array_equal(found["fnr"][[0, 2]], [0, 1])
+    np.testing.assert_array_equal(found["threshold"], [0.25, 0.25, np.inf])
+    assert found["fnr"][2] == 1
 
 
 def test_a_point_undefined_on_the_test_set_is_nan():
@@ -226,6 +340,11 @@ def test_both_sets_drawn_anew_by_a_loop(method, criterion):
     def weights(n):
         return rng.standard_exponential(n) if method == "bayesian_bootstrap" else rng.multinomial(n, np.full(n, 1 / n))
 
+    def development_set(n):
+        """Return how often each example is in a set of n: of the population, or a resample."""
+        weight = weights(n)
+        return rng.multinomial(n, weight / weight.sum()) if method == "bayesian_bootstrap" else weight
+
     def rates(sample, weight, cut):
         y, called = sample[0] == 1, sample[1] >= cut
         tp, fp = weight[y & called].sum(), weight[~y & called].sum()
@@ -234,10 +353,11 @@ def test_both_sets_drawn_anew_by_a_loop(method, criterion):
 
     expected = []
     for _ in range(400):
-        weight = weights(60)
-        values = [VALUES[criterion](0.4, *rates(dev, weight, cut)) for cut in grid]
-        least = min(v for v in values if v is not None)
-        cut = next(c for c, v in zip(grid, values, strict=True) if v is not None and v <= least + 1e-12)
+        weight = development_set(60)
+        at = [rates(dev, weight, cut) for cut in grid]
+        ranks = [(VALUES[criterion](0.4, *of_cut), *ties(criterion, *of_cut)) for of_cut in at]
+        ranks = [None if rank[0] is None else tuple(np.round(rank, 11)) for rank in ranks]
+        cut = grid[ranks.index(min(rank for rank in ranks if rank is not None))]
         far, frr, *_ = rates(test, weights(70), cut)
         expected.append((far + frr) / 2)
     prior = "haldane" if method == "bayesian_bootstrap" else None
@@ -261,7 +381,7 @@ def test_a_resample_without_a_class_is_undefined():
 def test_draws_in_blocks_are_of_the_same_distribution(monkeypatch):
     options = {"alphas": ALPHAS, "draws": 60, "resample": "both"}
     whole = epc(DEV, TEST, **options).posterior["hter"].draws(60)
-    monkeypatch.setattr("bayesperf.curves.expected_performance.interval_counts._AT_ONCE", 2000)
+    monkeypatch.setattr("bayesperf.curves.expected_performance.resampling._AT_ONCE", 2000)
     parts = epc(DEV, TEST, **options).posterior["hter"].draws(60)
     assert parts.shape == whole.shape
     np.testing.assert_allclose(parts.mean("draw"), whole.mean("draw"), atol=5 * whole.std("draw").max() / np.sqrt(30))

@@ -8,10 +8,8 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 import bayesperf as bp
-from bayesperf.curves import epc, epc_compare, equal_error_threshold
+from bayesperf.curves import epc, epc_a_posteriori, epc_compare, equal_error_threshold
 from bayesperf.curves.expected_performance.criteria import CRITERIA
-from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
-from bayesperf.curves.expected_performance.interval_counts import Examples
 from bayesperf.curves.expected_performance.system import System, system_of
 from tests.shared.epc import ALPHAS, DEV, HTER, TEST, fractions, normal, tied
 
@@ -21,29 +19,19 @@ mpl.use("Agg")
 # ── Expected performance ──
 
 
-def on_itself(sample, **options):
-    """Return the curve whose thresholds are chosen on the test set: what `epc` refuses."""
-    test = Examples.of(sample, "test", None)
-    system = System((test.sorted(),), test, np.zeros(len(test.score), dtype=np.intp), [])
-    settings = {"criterion": "far_frr", "metric": bp.metrics.get("hter"), "alphas": np.arange(101) / 100,
-                "method": "bayesian_bootstrap", "prior": np.ones((2, 2)), "prior_text": "flat", "resample": "test",
-                "n_draws": 500, "random_seed": 0}  # fmt: skip
-    return ExpectedPerformanceCurve(system, **(settings | options))
-
-
 @pytest.mark.parametrize(("n", "shift"), [(40, 1.0), (300, 2.0), (300, 0.0), (2000, 1.5)])
 def test_expected_performance_chosen_on_the_test_set_is_the_area_under_the_roc_curve(n, shift):
     """G = (A + 1/2)/2, to the resolution of the rates; and what is left of it, known as well."""
     y, score = normal(n, shift, seed=n)
-    found = on_itself((y, score)).expected_performance()
+    found = epc_a_posteriori((y, score), prior="flat", draws=500).expected_performance()
     area = 1 - roc_auc_score(y, score)
     negatives, positives = (y == 0).sum(), (y == 1).sum()
-    assert found["G"].item() == pytest.approx((area + 0.5) / 2, abs=1 / (8 * min(negatives, positives)) + 1e-12)
+    assert found["G"].item() == pytest.approx((area + 0.5) / 2, abs=1 / (4 * min(negatives, positives)) + 1e-12)
     if n <= 500:
         frr_at_no_far = (score[y == 1] <= score[y == 0].max()).mean()
-        far_at_no_recall = (score[y == 0] > score[y == 1].max()).mean()
-        rest = (1 - far_at_no_recall) / positives - frr_at_no_far / negatives
-        assert found["G"].item() == pytest.approx((area + 0.5) / 2 + rest / 8, abs=1e-12)
+        far_at_no_frr = (score[y == 0] >= score[y == 1].min()).mean()
+        rest = far_at_no_frr / positives + frr_at_no_far / negatives
+        assert found["G"].item() == pytest.approx((area + 0.5) / 2 - rest / 8, abs=1e-12)
 
 
 @pytest.mark.parametrize("criterion", ["far_frr", "precision_recall"])
@@ -55,14 +43,17 @@ def test_expected_performance_is_a_mean_over_alpha(criterion, bounds):
     found = epc(dev, test, criterion=criterion).expected_performance(*bounds)
     y, score = dev
     levels = np.unique(score)
-    grid = [levels[0], *((levels[:-1] + levels[1:]) / 2), np.inf]
+    grid = [-np.inf, *((levels[:-1] + levels[1:]) / 2), np.inf]
     pick = (lambda far, frr, p, r: (far, frr)) if criterion == "far_frr" else (lambda far, frr, p, r: (p, r))
     on_dev = [pick(*fractions(y, score >= cut)) for cut in grid]
     on_test = [pick(*fractions(test[0], test[1] >= cut)) for cut in grid]
     alphas = bounds[0] + (bounds[1] - bounds[0]) * (np.arange(20_000) + 0.5) / 20_000
     for which, name in enumerate(("E_V1", "E_V2")):
         values = np.array([np.inf if None in v else float(v[which]) for v in on_dev])
-        chosen = np.abs(alphas[:, None] - values).argmin(1)
+        # Of those equally near, the one at which both are best.
+        both = np.array([np.inf if None in v else float(sum(v)) for v in on_dev])
+        ties = 1e-9 * (both if criterion == "far_frr" else -both)
+        chosen = (np.abs(alphas[:, None] - values) + np.where(np.isinf(values), 0, ties)).argmin(1)
         means = np.array([np.nan if None in v else float(sum(v) / 2) for v in on_test])
         assert found[name].item() == pytest.approx(means[chosen].mean(), abs=60 / 20_000)
     assert found["G"].item() == pytest.approx((found["E_V1"] + found["E_V2"]).item() / 2, rel=1e-12)
@@ -115,7 +106,7 @@ def predicted(curve, alpha, data):
 def test_the_comparison_at_an_alpha_is_that_of_the_joint_outcomes(metric):
     a, b = (epc(*data, metric=metric, alphas=ALPHAS) for data in (FIRST, SECOND))
     n = 20_000
-    found = epc_compare(a, b, draws=n)
+    found = epc_compare(a, b, question="thresholds", draws=n)
     drawn, y = found.difference.draws(800), FIRST[1][0]
     for alpha in (0.3, 0.7):
         pair = bp.PairedConfusionMatrix.from_predictions(
@@ -128,16 +119,32 @@ def test_the_comparison_at_an_alpha_is_that_of_the_joint_outcomes(metric):
         assert stats.kstest(cdf, "uniform").pvalue > 1e-3
 
 
+def test_pseudo_examples_of_two_systems_are_independent_given_the_class():
+    # Of 4 in each cell of a system 8 are of a class: each pair of predictions has 4·4/8 of them.
+    systems, n = correlated((1.5, 0.8), n=40, seed=3), 20_000
+    a, b = (epc(*data, metric="recall", alphas=[0.5], prior=bp.prior.dirichlet(4)) for data in systems)
+    first, second = (
+        predicted(curve, 0.5, data[1])[data[1][0] == 1] for curve, data in zip((a, b), systems, strict=True)
+    )
+    expected = stats.beta((first > second).sum() + 2, (second > first).sum() + 2).sf(0.5)
+    compared = epc_compare(a, b, draws=n, question="thresholds")
+    assert compared.prob_greater.item() == pytest.approx(expected, abs=4.5 * np.sqrt(0.25 / n))
+    # The difference has the variance of a Dirichlet, whose weights sum to 20 and 8.
+    x, y = (first > second).sum() + 2, (second > first).sum() + 2
+    variance = ((x + y) - (x - y) ** 2 / 28) / 28 / 29
+    assert compared.difference.sd().item() == pytest.approx(np.sqrt(variance), rel=4.5 / np.sqrt(2 * n))
+
+
 def test_the_difference_of_hter_is_paired():
     a, b = (epc(*data, alphas=ALPHAS) for data in (FIRST, SECOND))
-    paired, apart = (epc_compare(a, b, paired=p, draws=4000) for p in (True, False))
+    paired, apart = (epc_compare(a, b, question="thresholds", paired=p, draws=4000) for p in (True, False))
     independent = np.hypot(a.posterior["hter"].sd(), b.posterior["hter"].sd())
     np.testing.assert_allclose(apart.difference.sd(), independent, rtol=0.08)
     assert (paired.difference.sd() < apart.difference.sd()).all()
     assert (paired.difference.sd() < 0.8 * apart.difference.sd())[1:].all()
     np.testing.assert_allclose(paired.difference.mean(), apart.difference.mean(), atol=5 * 0.03 / np.sqrt(2000))
     xr.testing.assert_allclose(paired.dataset, a.dataset[[HTER]] - b.dataset[[HTER]])
-    turned = epc_compare(b, a, draws=4000)
+    turned = epc_compare(b, a, question="thresholds", draws=4000)
     np.testing.assert_allclose(turned.difference.mean(), -paired.difference.mean(), atol=5 * 0.03 / np.sqrt(2000))
     np.testing.assert_allclose(paired.prob_better, 1 - paired.prob_greater)
 
@@ -151,14 +158,131 @@ def test_a_system_and_itself_are_alike():
     assert (found.percentile_test(200)["p_value"] == 1).all()
     # A prior takes the two for different systems, of which it knows nothing.
     curve = epc(*FIRST, alphas=ALPHAS)
-    found = epc_compare(curve, curve, draws=4000)
+    found = epc_compare(curve, curve, question="thresholds", draws=4000)
     np.testing.assert_allclose(found.prob_greater, 0.5, atol=4.5 * 0.5 / np.sqrt(4000))
     assert (found.difference.sd() < 0.5 * curve.posterior["hter"].sd()).all()
 
 
+def drawn_by_hand(data, question, alpha, rng):
+    """Return the half total error rate of systems in one draw, by weights of the development and the test examples."""
+    (y, _), (t, _) = data[0]
+    of_dev, of_test = (rng.standard_exponential(len(labels)) for labels in (y, t))
+    if question == "models":
+        of_dev = rng.multinomial(len(y), of_dev / of_dev.sum())
+    found = []
+    for (_, dev), (_, test) in data:
+        cuts = np.concatenate([[-np.inf], (np.sort(dev)[1:] + np.sort(dev)[:-1]) / 2, [np.inf]])
+        w = of_dev if question == "models" else np.ones(len(y))
+        far = ((dev >= cuts[:, None]) * w * (y == 0)).sum(1) / (w * (y == 0)).sum()
+        frr = ((dev < cuts[:, None]) * w * (y == 1)).sum(1) / (w * (y == 1)).sum()
+        ranks = np.round(np.stack([alpha * far + (1 - alpha) * frr, far + frr, abs(far - frr)]), 11)
+        cut = cuts[np.lexsort(ranks[::-1])[0]]
+        called = test >= cut
+        rates = [(of_test * called * (t == 0)).sum() / (of_test * (t == 0)).sum(),
+                 (of_test * ~called * (t == 1)).sum() / (of_test * (t == 1)).sum()]  # fmt: skip
+        found.append(np.mean(rates))
+    return found[0] - found[1]
+
+
+@pytest.mark.parametrize("question", ["models", "thresholds"])
+def test_both_questions_by_a_loop(question):
+    """Both systems are drawn by the same weights of the examples, which they share in development and test."""
+    data = correlated((2.0, 1.6), 60)
+    found = epc_compare(*(epc(*of, alphas=[0.2], prior="haldane") for of in data), question=question, draws=4000)
+    rng = np.random.default_rng(3)
+    expected = [drawn_by_hand(data, question, 0.2, rng) for _ in range(600)]
+    assert stats.ks_2samp(expected, found.difference.draws(4000).values.ravel()).pvalue > 1e-3
+    assert found.significant().name == f"{question}_differ"
+    assert found.question in found.difference.estimand
+
+
+def test_models_of_folds_choose_anew_on_the_other_folds():
+    """With two folds, each is the development set of the other: thresholds in draws, one by one."""
+    y, score = normal(60, seed=3)
+    fold = np.arange(60) % 2
+    curve = epc(test=(y, score), folds=fold, alphas=[0.3], prior="haldane", resample="both", draws=4000)
+    rng = np.random.default_rng(8)
+    expected = []
+    for _ in range(500):
+        population = rng.standard_exponential(60)
+        sample = rng.multinomial(60, population / population.sum())
+        called = np.empty(60, bool)
+        for own in (0, 1):
+            rest = fold != own
+            seen = np.unique(score[rest])
+            cuts = np.concatenate([[-np.inf], (seen[1:] + seen[:-1]) / 2, [np.inf]])
+            w = sample * rest
+            far = ((score >= cuts[:, None]) * w * (y == 0)).sum(1) / (w * (y == 0)).sum()
+            frr = ((score < cuts[:, None]) * w * (y == 1)).sum(1) / (w * (y == 1)).sum()
+            ranks = np.round(np.stack([0.3 * far + 0.7 * frr, far + frr, abs(far - frr)]), 11)
+            called[fold == own] = score[fold == own] >= cuts[np.lexsort(ranks[::-1])[0]]
+        far = (population * called * (y == 0)).sum() / population[y == 0].sum()
+        frr = (population * ~called * (y == 1)).sum() / population[y == 1].sum()
+        expected.append((far + frr) / 2)
+    assert stats.ks_2samp(expected, curve.posterior["hter"].draws(4000).values.ravel()).pvalue > 1e-3
+
+
+def test_models_need_more_evidence_than_thresholds():
+    a, b = (epc(*of, alphas=[0.05, 0.5, 0.95]) for of in correlated((1.5, 1.5), 120))
+    models, thresholds = (epc_compare(a, b, question=of).difference.sd() for of in ("models", "thresholds"))
+    assert (models > thresholds).all()
+    assert (models > 1.5 * thresholds)[[0, 2]].all()
+
+
+# ── Clusters ──
+
+
+def test_clusters_are_drawn_as_wholes():
+    """Clusters of copies: the posterior is that of one example each; and single clusters change nothing."""
+    y, score = TEST
+    copies = [np.repeat(values, 6) for values in (y, score, np.arange(len(y)))]
+    options = {"prior": "haldane", "alphas": ALPHAS, "draws": 4000}
+    alone = epc(DEV, TEST, **options)
+    for test, cluster in (((y, score), np.arange(len(y))), (tuple(copies[:2]), copies[2])):
+        found = epc(DEV, test, cluster=cluster, **options)
+        np.testing.assert_allclose(found.posterior["hter"].mean(), alone.posterior["hter"].mean(), atol=0.004)
+        np.testing.assert_allclose(found.posterior["hter"].sd(), alone.posterior["hter"].sd(), rtol=0.06)
+    ignored = epc(DEV, tuple(copies[:2]), **options)
+    assert (ignored.posterior["hter"].sd() < 0.5 * alone.posterior["hter"].sd()).all()
+
+
+def test_clusters_by_a_loop():
+    """One weight a cluster, for both systems, and a resample of clusters in the source's test."""
+    data = correlated((2.0, 1.6), 120)
+    cluster = np.random.default_rng(1).integers(12, size=120)
+    names = np.array(list("abcdefghijkl"))[cluster]
+    curves = [epc(*of, alphas=[0.4], prior="haldane", cluster=names) for of in data]
+    found = epc_compare(*curves, question="thresholds", draws=4000).difference.draws(4000).values.ravel()
+    rng = np.random.default_rng(2)
+    y = data[0][1][0]
+    called = [of[1][1] >= curve.dataset["threshold"].item() for of, curve in zip(data, curves, strict=True)]
+    expected = []
+    for _ in range(1000):
+        w = rng.standard_exponential(cluster.max() + 1)[cluster]
+        rates = [(w * c * (1 - y)).sum() / (w * (1 - y)).sum() + (w * ~c * y).sum() / (w * y).sum() for c in called]
+        expected.append((rates[0] - rates[1]) / 2)
+    assert stats.ks_2samp(expected, found).pvalue > 1e-3
+    with pytest.raises(ValueError, match=r"paired: the labels \(or clusters\)"):
+        epc_compare(curves[0], epc(*data[1], alphas=[0.4], prior="haldane"))
+
+
+def test_development_clusters_are_drawn_as_wholes():
+    dev = tuple(np.repeat(values, 8) for values in normal(30, 1.5, 4))
+    single = (dev[0][::8], dev[1][::8])
+    options = {"alphas": [0.5], "resample": "both", "draws": 4000}
+    found = epc(dev, TEST, dev_cluster=np.repeat(np.arange(30), 8), **options).posterior["hter"].sd()
+    assert found.item() == pytest.approx(epc(single, TEST, **options).posterior["hter"].sd().item(), rel=0.08)
+    with pytest.raises(ValueError, match="dev_cluster: there is no development set"):
+        epc(test=TEST, folds=np.arange(150) % 3, dev_cluster=np.arange(150))
+    with pytest.raises(ValueError, match="cluster: there is only one"):
+        epc(DEV, TEST, cluster=np.zeros(150))
+    with pytest.raises(ValueError, match="columns of unequal length: test 150, cluster 3"):
+        epc(DEV, TEST, cluster=[1, 2, 3])
+
+
 def test_significance_is_that_of_the_band():
     a, b = (epc(*data) for data in correlated((2.0, 1.2), 120))
-    found = epc_compare(a, b, names=("new", "old"), rope=0.02)
+    found = epc_compare(a, b, names=("new", "old"), question="thresholds", rope=0.02)
     for kind in ("pointwise", "simultaneous"):
         band = found.band(0.9, kind)[HTER]
         outside = (band.sel(ci_bound="lower") > 0) | (band.sel(ci_bound="upper") < 0)
@@ -175,7 +299,7 @@ def test_significance_is_that_of_the_band():
 def test_the_percentile_test_by_a_loop():
     """Rows of a table of both systems' outcomes, drawn with replacement, as the paper has it."""
     a, b = (epc(*data, metric="f1", alphas=[0.3, 0.6], method="bootstrap") for data in correlated((1.8, 1.6), 120))
-    found = epc_compare(a, b).percentile_test(20_000)
+    found = epc_compare(a, b, draws=10).percentile_test(20_000, ci_prob=0.9)
     y = a.system.test.positive
     rng = np.random.default_rng(7)
     for alpha in (0.3, 0.6):
@@ -192,6 +316,11 @@ def test_the_percentile_test_by_a_loop():
         # The share and, as the mean is one of draws too, where it is taken.
         assert at["p_value"].item() == pytest.approx(p, abs=0.04)
         assert 0.005 < p < 0.995
+        # Of the mean's and of a 90 % quantile of near-normal draws' distances, 1.75 deviations.
+        half = np.quantile(np.abs(difference - mean), 0.9)
+        error = difference.std() * (1 + 1.75) / np.sqrt(4000)
+        np.testing.assert_allclose(at["interval"], [mean - half, mean + half], atol=4 * error)
+    assert found.attrs["question"] == "thresholds"
 
 
 def test_systems_of_folds_are_paired_too():
@@ -199,7 +328,7 @@ def test_systems_of_folds_are_paired_too():
     other = score + np.random.default_rng(5).normal(size=80)
     fold = np.arange(80) % 4
     a, b = epc(test=(y, score), folds=fold, alphas=ALPHAS), epc(test=(y, other), folds=fold[::-1], alphas=ALPHAS)
-    found = epc_compare(a, b, draws=4000)
+    found = epc_compare(a, b, question="thresholds", draws=4000)
     # Its margins: the mean is that of the two posteriors.
     expected = bp.posterior(a.cm)["hter"].mean() - bp.posterior(b.cm)["hter"].mean()
     error = found.difference.sd() / np.sqrt(4000)
@@ -230,7 +359,7 @@ def test_the_curve_is_unbiased_and_one_of_thresholds_chosen_on_the_test_set_is_n
         system = system_of(*((y, rng.normal(1.5 * y)) for _ in range(2)), None, None)
         cut = system.thresholds(rule)
         true.append((stats.norm.sf(cut) + stats.norm.cdf(cut - 1.5)).item() / 2)
-        itself = on_itself((system.test.positive, system.test.score)).system
+        itself = System.without_folds(system.test, system.test)
         for found, of in ((beforehand, system), (on_test, itself)):
             found.append(bp.metrics.get("hter").evaluate(of.counts(of.thresholds(rule)), 1).item())
     gap = np.subtract(beforehand, true)
@@ -261,7 +390,7 @@ def test_a_figure_of_two_systems_shades_where_they_differ():
     found = epc_compare(a, b, names=("new", "old"))
     top, bottom = found.plot().axes
     labels = [text.get_text() for text in top.get_legend().get_texts()]
-    assert labels == ["new", "old", "0 outside the band of the difference"]
+    assert labels == ["new", "old", "these two models differ"]
     spans = [patch for patch in bottom.patches if patch.get_width() > 0]
     significant = found.significant().values
     assert len(spans) == (np.diff(significant.astype(int), prepend=0) == 1).sum()
@@ -304,7 +433,6 @@ MISSING = (np.array([0, 1, 1]), np.array([0.1, np.nan, 0.3]))
         ((None, TEST), {"folds": Y[:-1]}, ValueError, "columns of unequal length: test 150, folds 149"),
         ((None, TEST), {"folds": 0 * Y}, ValueError, "folds: there is only one"),
         ((None, TEST), {"folds": Y}, ValueError, "without fold 0 the rest hold one class only"),
-        ((None, TEST), {"folds": np.arange(150), "resample": "both"}, ValueError, "with folds there is none"),
         ((DEV, TEST), {"alphas": [0.5, 1.1]}, ValueError, r"alphas must be in \[0, 1\]; they reach from 0.5 to 1.1"),
         ((DEV, TEST), {"alphas": [0.5, 0.1]}, ValueError, "alphas must ascend"),
         ((DEV, TEST), {"alphas": [0.5, 0.5]}, ValueError, "alphas must ascend"),
@@ -326,6 +454,13 @@ MISSING = (np.array([0, 1, 1]), np.array([0.1, np.nan, 0.3]))
             ValueError,
             "prior: its pseudo-counts have shape",
         ),
+        ((DEV, TEST), {"criterion_metrics": ("far", "frr")}, ValueError, "criterion_metrics are those of a function"),
+        (
+            (DEV, TEST),
+            {"criterion": np.hypot, "criterion_metrics": ("far",)},
+            ValueError,
+            "criterion_metrics must be two names of metrics",
+        ),
         ((DEV, TEST), {"pos_label": 2}, ValueError, "test: pos_label=2 is not among the labels"),
     ],
 )
@@ -335,6 +470,8 @@ def test_bad_arguments(arguments, options, error, words):
 
 
 def test_bad_arguments_of_figures():
+    with pytest.raises(ValueError, match=r"criterion: criterion returned shape \(\) where \(\d+,\) was wanted"):
+        _ = epc(DEV, TEST, criterion=lambda far, frr, alpha: 1.0).dataset
     curve = epc(DEV, TEST, alphas=[0.5])
     with pytest.raises(ValueError, match="area: of one α there is none"):
         _ = curve.area
@@ -357,7 +494,7 @@ def test_bad_arguments_of_figures():
         ({"alphas": [0.1]}, {}, ValueError, "a and b differ in alphas"),
         ({"method": "bootstrap"}, {}, ValueError, "a and b differ in method"),
         ({"prior": "flat"}, {}, ValueError, "a and b differ in prior"),
-        ({"resample": "both"}, {}, ValueError, "b: its thresholds are drawn anew"),
+        ({}, {"question": "systems"}, ValueError, "question must be one of 'models', 'thresholds'"),
         ({}, {"names": "ab"}, ValueError, "names must be two"),
         ({}, {"names": ("a", "a")}, ValueError, "names must be two"),
         ({}, {"rope": -0.1}, ValueError, "rope must be the half-width"),
@@ -373,9 +510,13 @@ def test_comparisons_of_what_is_no_curve_or_of_other_examples():
     with pytest.raises(TypeError, match=r"b must be a curve, as bayesperf\.epc returns; it is tuple"):
         epc_compare(epc(*FIRST), tuple(FIRST))
     other = epc(DEV, TEST)
-    with pytest.raises(ValueError, match="paired: the labels of the two test sets differ"):
+    with pytest.raises(ValueError, match=r"paired: the labels \(or clusters\) of the two test sets differ"):
         epc_compare(epc(*FIRST), other)
     assert epc_compare(epc(*FIRST), other, paired=False).prob_greater.shape == (101,)
+    after = epc_a_posteriori(SECOND[1])
+    with pytest.raises(ValueError, match=r"b: its thresholds were chosen on the test set itself"):
+        epc_compare(epc(*FIRST), after)
+    assert epc_compare(epc(*FIRST), after, question="thresholds").prob_greater.shape == (101,)
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 from scipy import integrate
 from scipy.special import ndtr, ndtri
+from scipy.stats import ks_2samp
 from sklearn import metrics as sklearn_metrics
 
 import bayesperf as bp
@@ -310,7 +311,7 @@ def test_questions_of_other_curves():
         bp.roc_curve(*data).operating_point(fpr=0.1, recall=0.9)
     with pytest.raises(TypeError, match=r"cost must be \(cost_fp, cost_fn\)"):
         bp.roc_curve(*data).operating_point(cost=3)
-    with pytest.raises(ValueError, match="haldane"):
+    with pytest.raises(ValueError, match="Haldane"):
         bp.roc_curve(*data, method="beta", prior="haldane").band()
     with pytest.raises(ValueError, match="infinite"):
         bp.roc_curve([0, 0, 1, 1], [-np.inf, 0, 1, 2], method="binormal").band()
@@ -319,3 +320,58 @@ def test_questions_of_other_curves():
 def test_a_curve_draws_itself():
     figure = bp.det_curve(*DATA["continuous"], draws=50).plot(ci_prob=0.8, kind="simultaneous")
     assert "simultaneous 80 % band" in figure.axes[0].get_title()
+
+
+# ── Clusters ──
+
+
+def clustered(clusters, size, seed=0):
+    """Return labels and scores whose clusters differ, and the clusters; both classes are in every one."""
+    rng = np.random.default_rng(seed)
+    cluster = np.repeat(np.arange(clusters), size)
+    y = np.tile([0, 1], clusters * size // 2)
+    return y, 1.5 * y + rng.normal(size=clusters)[cluster] + rng.normal(size=len(y)), cluster
+
+
+def test_draws_of_clusters_by_a_loop():
+    y, score, cluster = clustered(15, 8)
+    order = np.random.default_rng(1).permutation(len(y))
+    names = np.array(list("abcdefghijklmno"))[cluster]
+    curve = bp.roc_curve(y[order], score[order], cluster=names[order], draws=4000)
+    rng = np.random.default_rng(2)
+    areas = []
+    for _ in range(600):
+        weights = rng.standard_exponential(15)[cluster]
+        areas.append(sklearn_metrics.roc_auc_score(y, score, sample_weight=weights))
+    assert ks_2samp(areas, curve.area.draws(4000).values).pvalue > 1e-3
+    at = curve.operating_point(cost=(1, 1))
+    prevalence = curve._drawn.prevalence[:, 0]
+    # Every cluster has as many of either class.
+    np.testing.assert_allclose(prevalence, 0.5, rtol=1e-12)
+    assert at.recall.sd() > 0
+    assert "of clusters" in curve.area.estimand
+
+
+def test_clusters_that_differ_widen_the_band_and_single_ones_do_not():
+    _, score, cluster = clustered(24, 20)
+    # Every cluster is of one class.
+    y = cluster % 2
+    score = score + 1.5 * (y - np.tile([0, 1], len(y) // 2))
+    alone, drawn = bp.roc_curve(y, score), bp.roc_curve(y, score, cluster=cluster)
+    width = [float(np.ptp(curve.band()["recall"].values, axis=-1)[20:-60].mean()) for curve in (alone, drawn)]
+    assert width[1] > 1.5 * width[0]
+    single = bp.roc_curve(y, score, cluster=np.arange(len(y)))
+    # Near the ends half of a gap's weight is a neighbour's.
+    bands = [curve.band()["recall"].values[10:-10] for curve in (single, alone)]
+    np.testing.assert_allclose(*bands, atol=0.04)
+    assert single.area.sd().item() == pytest.approx(alone.area.sd().item(), rel=0.15)
+
+
+def test_bad_clusters():
+    y, score, cluster = clustered(4, 6)
+    with pytest.raises(ValueError, match="cluster is of method='bayesian_bootstrap'"):
+        bp.roc_curve(y, score, cluster=cluster, method="beta")
+    with pytest.raises(ValueError, match="cluster: there is only one"):
+        bp.roc_curve(y, score, cluster=0 * cluster)
+    with pytest.raises(ValueError, match="columns of unequal length: y_score 24, cluster 5"):
+        bp.roc_curve(y, score, cluster=cluster[:5])

@@ -32,8 +32,11 @@ KINDS = {
     "normal": Normal(A - 3, B),
     "logit-normal": LogitNormal(A - 3, B),
     "student-t": StudentT.of(A - 3, B, [[3], [4], [5]]),
+    "predicted proportion": bp.posterior(COUNTS, "flat").predict(12)["recall"].distribution,
     "draws": Draws(np.random.default_rng(0).normal(size=(3, 2, 500)), (-np.inf, np.inf)),
 }
+# Their distribution functions have steps.
+DISCRETE = {"draws", "predicted proportion"}
 X = np.array([[-0.3, 0.1, 0.6]])
 
 
@@ -53,11 +56,12 @@ def shortest_width(ppf, prob):
 
 
 SLOW = {"mixture over the prevalence", "spike of a difference"}
+CONTINUOUS = [
+    pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in KINDS if name not in DISCRETE
+]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in KINDS if name != "draws"]
-)
+@pytest.mark.parametrize("name", CONTINUOUS)
 @pytest.mark.parametrize("prob", [0.5, 0.95])
 def test_hdi_is_the_shortest_interval_of_its_probability(name, prob):
     whole = KINDS[name]
@@ -101,9 +105,7 @@ def test_some_of_them_are_what_they_were(name, index):
     np.testing.assert_allclose(part.eti(0.9), whole.eti(0.9)[index], rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in KINDS if name != "draws"]
-)
+@pytest.mark.parametrize("name", CONTINUOUS)
 def test_draws_have_the_distribution(name):
     distribution = KINDS[name]
     draws = distribution.resample(200, np.random.default_rng(5))

@@ -191,6 +191,24 @@ def test_acceleration_is_that_of_labels():
     assert found.complete
 
 
+def test_acceleration_keeps_the_shares_of_classes_that_are_fixed():
+    # Which of 12 positives and of 8 negatives are called positive.
+    positive, negative = np.repeat([1, 0], [9, 3]), np.repeat([1, 0], [2, 6])
+    cm = bp.ConfusionMatrix.from_counts(tp=9, fn=3, fp=2, tn=6)
+
+    def precision(positives, negatives):
+        return 12 * positives.mean() / (12 * positives.mean() + 8 * negatives.mean())
+
+    left = (
+        np.array([precision(np.delete(positive, i), negative) for i in range(12)]),
+        np.array([precision(positive, np.delete(negative, i)) for i in range(8)]),
+    )
+    u = [(len(values) - 1) / len(values) * (values.mean() - values) for values in left]
+    skew, spread = (sum((of_class**power).sum() for of_class in u) for power in (3, 2))
+    found = Units(cm.counts.values, (2, 2)).acceleration(Statistic.of(cm, "precision"))
+    assert found.value == pytest.approx([skew / (6 * spread**1.5)], rel=1e-9)
+
+
 def balanced_accuracy_of_rights(positives, negatives, axis):
     return (positives.mean(axis) + negatives.mean(axis)) / 2
 
@@ -391,3 +409,16 @@ def test_nothing_defined_is_refused():
     cm = bp.ConfusionMatrix.from_counts(tp=1, fn=0, fp=0, tn=1000)
     with pytest.raises(ValueError, match=r"metric 'recall' is undefined \(0/0\) in all 2 resamples"):
         bootstrap(cm, "recall", n_resamples=2, random_seed=3)
+
+
+def test_the_standard_error_is_beside_the_limits():
+    found = bootstrap(CM, "accuracy", n_resamples=40_000, random_seed=0)
+    expected = np.sqrt(107 / 130 * 23 / 130 / 130)
+    assert found["standard_error"].item() == pytest.approx(expected, rel=5 / np.sqrt(2 * 40_000))
+    both = bootstrap(bp.ConfusionMatrix.from_table([CM.counts, SMALL.counts], dims=["fold"]), "f1_per_class",
+                     n_resamples=99, random_seed=0)  # fmt: skip
+    assert both["standard_error"].dims == ("fold", "label")
+    frames = bp.sequences.simulate(200, persistence=0.5, random_seed=0)
+    blocks = bp.sequences.block_bootstrap(frames["actual"], frames["predicted"], "accuracy", block=1, random_seed=0)
+    p = (frames["actual"] == frames["predicted"]).mean()
+    assert blocks["standard_error"].item() == pytest.approx(np.sqrt(p * (1 - p) / 200), rel=0.04)

@@ -343,3 +343,28 @@ def test_a_value_outside_the_bounds_stated_is_refused():
 def test_errors(cm, metric, options, error, message):
     with pytest.raises(error, match=message):
         delta(cm, metric, **options)
+
+
+# ── The standard error beside the limits ──
+
+
+def test_standard_errors_are_beside_the_limits():
+    plain, logit = (bp.intervals.delta(BINARY, "f1", transform=transform) for transform in (None, "logit"))
+    f1, cells = 82 / 105, 105
+    expected = np.sqrt(f1 * (1 - f1) * (2 - f1) / cells)
+    assert plain["standard_error"].item() == pytest.approx(expected, rel=1e-9)
+    assert logit["standard_error"].item() == plain["standard_error"].item()
+    np.testing.assert_allclose(np.diff(plain.values), 2 * Z * expected)
+    folds = bp.ConfusionMatrix.from_table([[[20, 5], [4, 30]], [[31, 2], [6, 25]]], dims=["fold"])
+    assert bp.intervals.delta(folds, "recall_per_class")["standard_error"].dims == ("fold", "label")
+
+
+@pytest.mark.parametrize("case", [case for case in GOLDEN["cases"] if "macro_f1_star" in case["id"]],
+                         ids=lambda case: case["id"])  # fmt: skip
+@without_warning
+def test_f1_of_averages_of_takahashi(case):
+    found = bp.intervals.delta(matrix_of(case), "f1_of_averages")
+    reference = case["reference"]
+    assert bp.score(matrix_of(case), "f1_of_averages").item() == pytest.approx(reference["value"], abs=1e-12)
+    assert found["standard_error"].item() == pytest.approx(reference["se"], abs=1e-12)
+    assert found.values == clipped(reference)

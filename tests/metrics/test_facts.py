@@ -51,7 +51,7 @@ def check_bounds(metric):
 
 def check_bounds_are_near(metric):
     """Values come near to finite bounds: looser ones would be as true, and of less use."""
-    if metric.average:  # Of averages, how near depends on the number of classes.
+    if metric.average or metric.name == "f1_of_averages":  # Of averages, how near depends on the number of classes.
         return
     size = 2 if metric.needs == "binary" else 3
     tables = np.full((16, size, size), 1e-9)
@@ -288,7 +288,7 @@ SMALLER_IS_BETTER = (
     "prevalence_threshold mean_absolute_error"
 )
 NEEDS = {
-    "classes": "accuracy error_rate balanced_accuracy matthews_corrcoef cohen_kappa",
+    "classes": "accuracy error_rate balanced_accuracy matthews_corrcoef cohen_kappa f1_of_averages",
     "ordered": "weighted_kappa mean_absolute_error off_by_one",
 }
 TWO_RATES = f"balanced_accuracy half_total_error_rate informedness geometric_mean {RATIOS}"
@@ -297,7 +297,7 @@ POSTERIOR = {
     "prevalence jaccard f1 off_by_one",
     "quadrature": f"{TWO_RATES} prevalence_threshold markedness fowlkes_mallows f2 f0.5",
     "rates": "p4 matthews_corrcoef cohen_kappa",
-    "draws": "weighted_kappa mean_absolute_error",
+    "draws": "weighted_kappa mean_absolute_error f1_of_averages",
 }
 WHATEVER_THE_PREVALENCE = f"recall specificity fpr fnr {TWO_RATES} prevalence_threshold"
 

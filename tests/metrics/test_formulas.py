@@ -28,6 +28,7 @@ ORDERED = {
     "weighted_kappa": 1 - 9 * 20 / (180 + 4 * 90),
     "mean_absolute_error": (5 + 2) / 20,
     "off_by_one": 19 / 20,
+    "f1_of_averages": 2 / (3 / (5 / 8 + 4 / 5 + 5 / 7) + 3 / (5 / 6 + 4 / 8 + 5 / 6)),
     "precision_per_class": [5 / 8, 4 / 5, 5 / 7],
     "precision_macro": (5 / 8 + 4 / 5 + 5 / 7) / 3,
     "precision_micro": 14 / 20,
@@ -168,6 +169,9 @@ UNDEFINED = {
     ("tp", "fn", "fp"): ["jaccard", "f1", "f2", "cohen_kappa", "weighted_kappa"],
     ("tp", "fn", "fp", "tn"): NAMES,
 }
+# A class that is never predicted has no precision, and one that does not occur no recall.
+for empty in ("tp", "fn"), ("tn", "fp"), ("tp", "fp"), ("tn", "fn"):
+    UNDEFINED[empty].append("f1_of_averages")
 
 
 @pytest.mark.parametrize("empty", UNDEFINED)
@@ -322,3 +326,9 @@ def test_correlation_of_equal_or_opposite_labels_is_exactly_one():
     right, wrong = shares[:, :, None] * np.eye(2), shares[:, :, None] * np.eye(2)[::-1]
     assert set(metrics.get("mcc").evaluate(right, 1)) == {1.0}
     assert set(metrics.get("mcc").evaluate(wrong, 1)) == {-1.0}
+
+
+def test_few_errors_among_many_examples_keep_their_digits():
+    cells = np.array([[10**9, 1], [1, 10**9]]) / (2 * 10**9 + 2)
+    error = metrics.get("fdr_per_class").evaluate(cells, 1)
+    np.testing.assert_allclose(error, 1 / (10**9 + 1), rtol=1e-15)

@@ -29,6 +29,8 @@ ALIASES = {
     "f1.0": "f1",
     "f2.0": "f2",
     "mcc": "matthews_corrcoef",
+    "g_score": "fowlkes_mallows",
+    "macro_f1_star": "f1_of_averages",
     "kappa": "cohen_kappa",
     "qwk": "weighted_kappa",
     "hter": "half_total_error_rate",
@@ -47,6 +49,12 @@ ALIASES = {
 @pytest.mark.parametrize("alias", ALIASES)
 def test_aliases_resolve(alias):
     assert metrics.get(alias).name == ALIASES[alias]
+
+
+def test_the_g_score_of_a_source_is_its_formula_and_not_the_correlation_that_its_table_prints():
+    cm = bp.ConfusionMatrix.from_counts(tp=65, tn=30, fp=35, fn=15)
+    assert bp.score(cm, "g_score").item() == pytest.approx((65 / 100 * 65 / 80) ** 0.5, rel=1e-12)
+    assert metrics.get("g_score") is not metrics.get("mcc")
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -66,6 +66,7 @@ def test_log_likelihood_of_groups(case, data):
             expected = sum(
                 stats.dirichlet_multinomial.logpmf(row, a, row.sum())
                 for row, a in zip(rows, concentration, strict=True)
+                if row.any()  # SciPy 1.15 asks for a trial.
             )
             assert found.isel(chain=i, draw=j, **place).item() == pytest.approx(expected, rel=1e-9, abs=1e-12)
 

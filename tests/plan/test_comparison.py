@@ -37,7 +37,8 @@ def test_paired_sums_are_sums_over_all_outcomes(question):
     plan = comparison(PAIR, metric="recall", question=question, prior="flat")
     for n in (0, 1, 10, 30):
         counts = every(n)
-        chances = stats.dirichlet_multinomial.pmf(counts, FINDS, n)
+        # SciPy 1.15 asks for a trial.
+        chances = stats.dirichlet_multinomial.pmf(counts, FINDS, n) if n else np.ones(1)
         left = half(*(FINDS + counts)[:, :2].T)
         met = (left >= 0.95) | ((question == "settle") & (left <= 0.05))
         assert plan.curve(n).item() == pytest.approx(chances[met].sum(), abs=1e-9)
@@ -114,6 +115,17 @@ def test_independent_systems_by_enumeration():
             total += chance * (left >= 0.9 or left <= 0.1)
     assert plan.curve(n).item() == pytest.approx(total, abs=1e-9)
     assert plan.counts == "positives each"
+
+
+def test_examples_suffice_where_positives_are_rarer():
+    rare = bp.ConfusionMatrix.from_counts(tp=27, fn=3, fp=5, tn=65)
+    common = bp.ConfusionMatrix.from_counts(tp=30, fn=30, fp=5, tn=35)
+    for sides in ((rare, common), (common, rare)):
+        plan = comparison(*sides, "recall", prior="flat")
+        # Two pseudo-examples are positive and two negative.
+        assert plan.share == pytest.approx(32 / 104)
+        assert plan.examples == int(np.ceil(plan.n * 104 / 32))
+    assert comparison(rare, common, "recall", prior="flat", prevalence=0.5).share == 0.5
 
 
 @pytest.mark.parametrize(("metric", "margin"), [("recall", 0.05), ("f1", 0.0)])

@@ -264,7 +264,7 @@ def test_the_figure_shows_the_curve_its_target_and_its_answer():
     assert limit.get_ydata()[0] == pytest.approx(plan.limit)
     assert (answer.get_xdata()[0], answer.get_ydata()[0]) == (plan.n, plan.reached)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("new positives", "assurance")
-    title = "Probability of showing P(recall > 0.7) ≥ 0.95\nfrom 40 of 50; prior: jeffreys Dirichlet"
+    title = "Probability of showing P(recall > 0.7) ≥ 0.95\nfrom 40 of 50; prior: Jeffreys' Dirichlet"
     assert figure.get_suptitle().startswith(title)
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
     assert texts == ["wanted: 0.8", "limit: 0.943", "from 138 positives on (0.817)"]

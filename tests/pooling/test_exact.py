@@ -21,7 +21,7 @@ PRIORS = {
     "rates": [[8.0, 2.0], [1.0, 3.0]], "dispersion": [[2.0, 10.0], [1.0, 30.0]], "prevalence": [3.0, 5.0],
 }  # fmt: skip
 PRIORS_OF_CLUSTERS = PRIORS | {"prevalence_dispersion": [2.0, 8.0]}
-DEFAULTS = {"rates": [[1.0, 1.0]] * 2, "dispersion": [[1.0, 24.0]] * 2, "prevalence": [2.0, 2.0]}
+DEFAULTS = {"rates": [[1.0, 1.0]] * 2, "dispersion": [[1.0, 24.0]] * 2, "prevalence": [1.0, 1.0]}
 CLUSTERS = DEFAULTS | {"dispersion": [[1.0, 9.0]] * 2, "prevalence_dispersion": [1.0, 3.0]}
 KIND = {"groups": "clusters"}
 # Data of one system, parameters of the priors, and options.

@@ -400,7 +400,7 @@ def sites_of(positives, negatives, recall=1, fpr=0):
 
 def test_folds_share_the_prevalence_of_the_population():
     pooled = quiet_pool(sites_of(POSITIVES, NEGATIVES), "site")
-    exact = stats.beta(2 + POSITIVES.sum(), 2 + NEGATIVES.sum())
+    exact = stats.beta(1 + POSITIVES.sum(), 1 + NEGATIVES.sum())
     prevalence = pooled.mean["prevalence"]
     np.testing.assert_allclose(prevalence.ppf([0.1, 0.5, 0.9]), exact.ppf([0.1, 0.5, 0.9]), atol=1e-4)
     for of_folds in (pooled.groups["prevalence"].draws(10).isel(site=2), pooled.new_group["prevalence"].draws(10)):
@@ -425,9 +425,7 @@ def test_clusters_have_a_prevalence_each():
 
     functions = [lambda p, rho: p, lambda p, rho: p**2]
     functions += [f for case in ((0, 0), *zip(k, n, strict=True)) for f in moments(*case)]
-    # A mean of Beta(2, 2), in place of Beta(1, 1), is a factor p(1 − p).
-    functions = [lambda p, rho, f=f: p * (1 - p) * f(p, rho) for f in (lambda p, rho: 1, *functions)]
-    one, *expected = adaptive(k, n, (1, 3), functions, [0.4]).sum(1)
+    one, *expected = adaptive(k, n, (1, 3), [lambda p, rho: 1, *functions], [0.4]).sum(1)
     first, second = np.reshape(expected, (-1, 2)).T / one
     sd = np.sqrt(second - first**2)
     found = [pooled.mean["prevalence"], pooled.new_group["prevalence"], pooled.groups["prevalence"]]
@@ -512,7 +510,7 @@ def test_what_chosen_class_totals_leave_to_be_shown():
 def test_the_prior_of_clusters_names_that_of_their_prevalence():
     pooled = quiet_pool(sites_of(POSITIVES, NEGATIVES), "site", "clusters", dispersion=(1, 50))
     assert pooled.mean.prior_text == (
-        "mean rates ~ Beta(1, 1), dispersion ~ Beta(1, 50), prevalence ~ Beta(2, 2), dispersion of prevalence ~ "
+        "mean rates ~ Beta(1, 1), dispersion ~ Beta(1, 50), prevalence ~ Beta(1, 1), dispersion of prevalence ~ "
         "Beta(1, 3)"
     )
     assert repr(pooled) == "<bayesperf.Pooled: 4 sites, a prevalence each, ρ ~ Beta(1, 50)>"
@@ -602,7 +600,7 @@ def test_summary_tells_the_three_answers_apart():
         "ci_prob": 0.9,
         "ci_kind": "eti",
         "estimand": "Metrics at the population mean, of a new fold and of each fold",
-        "prior": "mean rates ~ Beta(1, 1), dispersion ~ Beta(1, 24), prevalence ~ Beta(2, 2)",
+        "prior": "mean rates ~ Beta(1, 1), dispersion ~ Beta(1, 24), prevalence ~ Beta(1, 1)",
     }
     assert "90 % equal-tailed interval" in repr(table)
     assert {"recall", "f1", "accuracy"} <= set(POOLED.summary()["metric"])

@@ -45,7 +45,7 @@ def test_the_tables_are_whole():
     assert sizes == {"bob": 42, "credible": 35, "mvtk": 47, "pcm": 24}
 
 
-def goutte_gaussier(inputs, function):
+def goutte_gaussier(inputs):
     """Return the matrix and the posterior that a function of bob.measure or credible means."""
     if "tp" in inputs:
         cm = bp.ConfusionMatrix.from_counts(
@@ -54,31 +54,32 @@ def goutte_gaussier(inputs, function):
     else:
         cm = rate_counts(*list(inputs.values())[:2])
     weight = inputs["lambda_"]
-    # Their F1 weighs each of the three cells by λ, a Dirichlet: 2λ for the errors, where their Jaccard index has λ.
-    prior = bp.prior.dirichlet(weight) if "f1" in function else bp.prior.rate(weight, weight)
-    return cm, bp.posterior(cm, prior)
+    return cm, bp.posterior(cm, bp.prior.rate(weight, weight))
 
 
 def check_rates(case):
     inputs, outputs = case["inputs"], case["outputs"]
-    cm, post = goutte_gaussier(inputs, case["function"])
+    cm, post = goutte_gaussier(inputs)
     by_metric = {"recall": outputs} if "lower" in outputs else outputs
     for metric, figures in by_metric.items():
         lower, upper = post[metric].eti(inputs["coverage"]).values
-        # Their modes are left out: there is no such verb here.
         ours = {
             "point": bp.score(cm, metric).item(),
             "mean": post[metric].mean().item(),
+            "mode": post[metric].mode().item(),
             "lower": lower,
             "upper": upper,
         }
-        for name in figures.keys() - {"mode"}:
+        # Of a flat density they call the lower end the mode, and with two equal peaks some version 0, some ½.
+        a, b = post[metric].distribution.a.item(), post[metric].distribution.b.item()
+        no_single_mode = a == b and a <= 1
+        for name in figures.keys() - ({"mode"} if no_single_mode else set()):
             assert ours[name] == pytest.approx(figures[name], rel=1e-9, abs=0), (metric, name)
 
 
 def check_f1(case):
     inputs, outputs, exact = case["inputs"], case["outputs"], case["exact_reference"]
-    cm, post = goutte_gaussier(inputs, case["function"])
+    cm, post = goutte_gaussier(inputs)
     lower, upper = post["f1"].eti(inputs["coverage"]).values
     ours = {"mean": post["f1"].mean().item(), "lower": lower, "upper": upper}
     reference = {"mean": exact["mean"], **dict(zip(("lower", "upper"), exact["interval"], strict=True))}
@@ -280,7 +281,17 @@ def differences(case, wanted):
     return found
 
 
-@cases("pcm")
+# More of the same kinds as the others: perfect, large, of many classes, unequal folds, of few positives.
+MORE = {"S08", "S10", "S14", "S16", "A03", "U03"}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case["id"], marks=[pytest.mark.slow] * (case["id"] in MORE))
+        for case in TABLES["pcm"]["cases"]
+    ],
+)
 def test_pcm(case):
     wanted = [(source, name) for source in ("figures", "exact") for name in case.get(source, {})]
     defects = {("figures", name) for name in case.get("defect_fields", [])}

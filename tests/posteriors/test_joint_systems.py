@@ -359,7 +359,7 @@ def test_an_actual_class_without_weight_counts_for_nothing():
 
 
 IMPROPER = {
-    "one": ([1, 0, 0, 1], [1, 1, 0, 1], r"that is tp for 'a' alone, and the prior \(haldane"),
+    "one": ([1, 0, 0, 1], [1, 1, 0, 1], r"that is tp for 'a' alone, and the prior \(Haldane"),
     "other": ([1, 1, 0, 1], [1, 0, 0, 1], "that is tp for 'b' alone, and"),
     "rest": ([1, 0, 1, 0], [0, 1, 0, 1], "that is alike for both, .*Use a proper prior, as 'flat'"),
 }

@@ -70,7 +70,7 @@ def test_summary_is_tidy_and_says_what_it_shows():
     assert (table["mcse"] > 0).tolist() == [False] * 4 + [True] * 2
     assert table.attrs["ci_prob"] == 0.9
     assert table["ci_lower"][0] == pytest.approx(stats.beta(8.5, 2.5).ppf(0.05))
-    assert "with its 90 % equal-tailed interval. Prior: jeffreys Dirichlet (0.5 in each of 4 cells" in repr(table)
+    assert "with its 90 % equal-tailed interval. Prior: Jeffreys' Dirichlet (0.5 in each of 4 cells" in repr(table)
     assert "equal-tailed interval" in table._repr_html_()
 
 
@@ -153,6 +153,19 @@ def test_adding_a_metric_or_a_system_changes_no_figure(name):
     assert table.loc[table["metric"] == name, "mean"].tolist() == post[name].mean().values.tolist()
 
 
+@pytest.mark.parametrize("name", ["mcc", "balanced_accuracy", "fowlkes_mallows", "f2"])
+def test_a_system_has_the_same_figures_alone_and_among_others(name):
+    rng = np.random.default_rng(3)
+    # Of few and of many examples, empty cells among them: what each is computed by differs.
+    cells = {cell: np.r_[rng.integers(0, 6, 3), rng.integers(0, 400, 3)] for cell in ("tp", "fn", "fp", "tn")}
+    together = bp.posterior(bp.ConfusionMatrix.from_counts(**cells))[name]
+    for i in range(6):
+        one = {cell: values[i] for cell, values in cells.items()}
+        alone = bp.posterior(bp.ConfusionMatrix.from_counts(**one))[name]
+        for figure in ("mean", "eti", "hdi"):
+            assert (getattr(alone, figure)().values == getattr(together, figure)().values[i]).all()
+
+
 def test_systems_never_share_a_stream():
     same = grid(tp=[65, 65], fn=[15, 15], fp=[35, 35], tn=[30, 30])
     a, b = bp.posterior(same)["mcc"].draws(5000).values
@@ -214,8 +227,15 @@ AWKWARD = {
 }
 
 
-@pytest.mark.parametrize("prior", ["flat", "jeffreys", "perks"])
-@pytest.mark.parametrize("cells", AWKWARD.values(), ids=AWKWARD)
+@pytest.mark.parametrize(
+    ("cells", "prior"),
+    [
+        # Under Perks' prior the MCC of a system that calls everything positive has a spike that is hard to invert.
+        pytest.param(AWKWARD[name], prior, marks=[pytest.mark.slow] * ((name, prior) == ("zero cells", "perks")))
+        for name in AWKWARD
+        for prior in ("flat", "jeffreys", "perks")
+    ],
+)
 def test_awkward_counts_are_answered_with_a_proper_prior(cells, prior):
     names = [name for name in metrics.names() if metrics.get(name).needs != "ordered"]
     table = bp.posterior(bp.ConfusionMatrix.from_counts(**cells), prior).summary([*names, "f2"])
@@ -312,7 +332,7 @@ def test_rate_priors_sit_on_each_rate():
     post = bp.posterior(BINARY, prior=bp.prior.rate(2, 3))
     assert post["accuracy"].mean().item() == pytest.approx((95 + 2) / 150)
     assert post["fpr"].mean().item() == pytest.approx((35 + 3) / 70)
-    j = stats.beta(65 + 2, 50 + 3)
+    j = stats.beta(65 + 2, 50 + 2 * 3)
     assert post["f1"].median().item() == pytest.approx(2 * j.median() / (1 + j.median()))
     expected = (67 / 85 + 32 / 70) / 2
     assert post["balanced_accuracy"].mean().item() == pytest.approx(expected, abs=1e-9)
@@ -382,7 +402,8 @@ def test_trees_go_to_arviz_and_back(tmp_path):
     assert tree["posterior"]["cells"].dims == ("chain", "draw", "model", "actual", "predicted")
     np.testing.assert_array_equal(tree["observed_data"]["counts"], cm.counts)
     summary = az.summary(tree, var_names=["recall", "matthews_corrcoef"])
-    assert summary.loc["recall[A]", "mean"] == pytest.approx(65.5 / 81, abs=0.01)
+    # ArviZ 1.1 writes the figures as text.
+    assert float(summary.loc["recall[A]", "mean"]) == pytest.approx(65.5 / 81, abs=0.01)
     az.plot_forest(tree, var_names=["recall"])
     az.plot_dist(tree, var_names=["matthews_corrcoef"])
     tree.to_netcdf(tmp_path / "posterior.nc", engine="h5netcdf")
@@ -480,10 +501,11 @@ def test_infinite_draws_are_not_undefined():
 
 def test_joint_requirements_are_of_the_draws_in_which_all_are_defined():
     predicted = bp.posterior(bp.ConfusionMatrix.from_counts(tp=3, fn=1, fp=0, tn=20)).predict(20)
-    recall = predicted["recall"]
+    drawn = predicted["recall"].draws(10_000).values
     joint = predicted.prob_joint({"recall": 0.5})
-    assert joint.item() == pytest.approx(1 - recall.prob_below(0.5).item())
-    assert joint.attrs["undefined"] == pytest.approx(recall.undefined().item())
+    # The exact probability, which the joint one cannot exceed, is within the error of the draws.
+    assert joint.item() == pytest.approx((drawn[~np.isnan(drawn)] >= 0.5).mean(), abs=4 * joint.attrs["mcse"])
+    assert joint.attrs["undefined"] == pytest.approx(np.isnan(drawn).mean())
 
 
 def test_rates_under_a_rate_prior_are_drawn_independently():
@@ -651,3 +673,26 @@ def test_limits_of_draws_have_an_error_that_is_small_and_reported():
     assert 0.5 < np.mean(errors) / spread < 2
     assert posts[0]["mcc"].distribution.values.shape == (1, 1, 40_000)
     assert bp.posterior(cm, "perks", draws=3000)["mcc"].distribution.values.shape == (1, 1, 3000)
+
+
+def test_design_by_position_after_no_prior():
+    cm = bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=1, tn=4)
+    post = bp.posterior(cm, None, "by_actual")
+    assert post.prevalence is None
+    with pytest.raises(ValueError, match="by_actual"):
+        post["precision"]
+
+
+def test_a_summary_of_no_metric_says_why():
+    cm = bp.ConfusionMatrix.from_table([[5, 1, 0], [1, 5, 0], [0, 1, 5]])
+    post = bp.posterior(cm, bp.prior.rate(1, 1)).at_prevalence([0.2, 0.3, 0.5])
+    with pytest.raises(ValueError, match="needs a prior of the whole matrix"):
+        post.summary()
+
+
+def test_correlation_is_above_0_when_informedness_is():
+    # Nothing is called negative rightly at some nodes, where the level set at 0 is a limit.
+    post = bp.posterior(bp.ConfusionMatrix.from_table([[16, 0], [0, 0]]))
+    probabilities = [post[name].prob_above(0.0).item() for name in ("mcc", "informedness")]
+    assert probabilities[0] == pytest.approx(probabilities[1], abs=1e-6)
+    assert post["mcc"].shortfall() > 0

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bayesperf.reports import files
 from bayesperf.reports.files import read
 from bayesperf.reports.settings import Settings
 
@@ -249,3 +250,23 @@ def test_ids_are_no_labels(tmp_path, settings):
     # Few rows can have as many labels as there are.
     for rows, labels in ((5_000, 1_000), (60, 50), (20, 20)):
         read_labels(rows, labels)
+
+
+def test_rows_are_the_same_with_pyarrow_and_without(tmp_path, monkeypatch):
+    path = tmp_path / "rows.csv"
+    lines = [
+        "id,actual,predicted,score,fold,site",
+        "a,true,1,0.5,x,1",
+        "b,,2,,ü,",
+        '"c,1",false,,1e3,,3',
+        ',true,3,inf,"q",4',
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    settings = Settings(by=("fold", "site"), id="id", score="score")
+    looked_for = []
+    with_it = files.read([path], settings).frame
+    monkeypatch.setattr(files, "find_spec", looked_for.append)
+    pd.testing.assert_frame_equal(with_it, files.read([path], settings).frame)
+    assert looked_for == ["pyarrow"]
+    assert with_it["id"].iloc[2] == "c,1"
+    assert with_it["actual"].isna().tolist() == [False, True, False, False]

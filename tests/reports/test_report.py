@@ -81,7 +81,7 @@ def test_it_shows_the_librarys_figures(cancer, page):
         "1,707 predictions",
         "positive: malignant",
         "95 % highest-density",
-        "jeffreys Dirichlet (0.5 in each of 4 cells, total weight 2)",
+        "Jeffreys' Dirichlet (0.5 in each of 4 cells, total weight 2)",
         "10 folds",
         "bayesperf report 'predictions of mine.csv'",
         "Monte Carlo, standard error",

@@ -132,7 +132,7 @@ def test_without_ids_areas_are_not_compared(frame):
     assert analysis.scores.compared_areas == {}
     text = text_of(render(analysis, "bayesperf report"))
     assert "are compared if a column identifies the examples, as --id example" in text
-    assert "of systems judged by different examples." in text
+    assert "of systems judged by different examples, if thresholds had been chosen on other development rows" in text
 
 
 def test_without_scores_or_a_split_there_is_nothing_of_them(frame):
@@ -280,7 +280,8 @@ def test_it_is_shaded_where_the_band_of_the_difference_leaves_out_0(frame, page)
     words = (
         "Shaded: α at which the 95 % simultaneous band of the difference new − old leaves out 0, of systems judged by"
     )
-    assert f"{words} the same examples." in text_of(shown)
+    chosen = "if thresholds had been chosen on other development rows like these"
+    assert f"{words} the same examples, {chosen}." in text_of(shown)
 
 
 def test_expected_curves_are_drawn_in_steps(frame, page):

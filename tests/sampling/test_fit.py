@@ -3,6 +3,7 @@
 Nothing is sampled here: all takes ``method="exact"``, or draws of the prior in place of the sampler's.
 """
 
+import functools
 import json
 from importlib.metadata import version
 
@@ -79,6 +80,29 @@ def test_chosen_class_totals_say_nothing_of_prevalence(alone):
     other = exact(SYSTEMS, "rates", {"prevalence": pm.Beta.dist(3, 9)})
     # The positive class is "no": 24 of 57, and 7 of 13.
     agrees(other["posterior"]["prevalence"], of_scipy(stats.beta([27, 10], [42, 15]), "model"))
+
+
+@pytest.mark.parametrize(("data", "model"), [(SYSTEMS, "rates"), (SITES, "groups")])
+def test_chosen_class_totals_give_no_metric_that_depends_on_prevalence(data, model, alone):
+    by_actual = functools.partial(exact, data, model, options={"design": "by_actual"}, draws=50)
+    tree = by_actual()
+    found = {str(name).removesuffix("_group").removesuffix("_new") for name in tree["posterior"].data_vars}
+    assert found.isdisjoint({"accuracy", "precision", "npv", "f1", "matthews_corrcoef", "f1_macro", "cohen_kappa"})
+    words = r"metric 'accuracy' depends on prevalence, of which these data \(design by_actual: so many of each class"
+    with pytest.raises(ValueError, match=words):
+        by_actual(metrics=["accuracy"])
+    post = bp.Posterior.from_datatree(tree)
+    with pytest.raises(ValueError, match=words):
+        post["accuracy"]
+    with pytest.raises(ValueError, match=r"draws: the data \(design by_actual\) do not say how common"):
+        post.draws(10)
+    equal = post.at_prevalence(0.5)
+    np.testing.assert_allclose(equal["accuracy"].mean(), equal["balanced_accuracy"].mean(), rtol=1e-9)
+    # A prior of one's own is a prevalence.
+    prior = pm.Beta.dist(20, 20) if model == "rates" else pm.Dirichlet.dist([20.0, 20.0])
+    own = by_actual(priors={"prevalence": prior})
+    assert "accuracy" in own["posterior"]
+    assert bp.Posterior.from_datatree(own)["accuracy"].mean().notnull().all()
 
 
 def moves():
@@ -206,6 +230,8 @@ def test_tree_of_every_model(case, sampler):
               "video": ["u", "v", "w"]}  # fmt: skip
     of_classes = ["accuracy", "balanced_accuracy", "precision_macro", "recall_macro", "f1_macro", "matthews_corrcoef"]
     headline = of_classes if "three" in case else HEADLINE
+    if "by actual" in case:
+        headline = ["balanced_accuracy", "recall", "specificity"]
     for name, leading in CELLS[case].items():
         for drawn, chains in ((posterior, 4), (prior, 1)):
             cells = drawn[name].transpose("chain", "draw", *leading, "actual", "predicted")
@@ -221,9 +247,9 @@ def test_tree_of_every_model(case, sampler):
     if isinstance(data, bp.ConfusionMatrix):
         xr.testing.assert_equal(tree["observed_data"]["counts"], data.counts)
     if CELLS[case]:
-        summary = bp.Posterior.from_datatree(tree).summary(["accuracy"])
+        summary = bp.Posterior.from_datatree(tree).summary(headline[:1])
         assert (summary["method"] == "draws").all()
-        assert summary["mean"].iloc[0] == pytest.approx(posterior["accuracy"].mean(["chain", "draw"]).values.flat[0])
+        assert summary["mean"].iloc[0] == pytest.approx(posterior[headline[0]].mean(["chain", "draw"]).values.flat[0])
     else:
         with pytest.raises(ValueError, match="tree has no variable 'cells' in a group 'posterior'"):
             bp.Posterior.from_datatree(tree)

@@ -82,13 +82,15 @@ def test_pieces_of_the_drawing_make_no_difference(monkeypatch):
 # ── The length of a block ──
 
 
-def rule_by_hand(values):
-    """Politis & White (2004) with the correction of Patton, Politis & White (2009), sum by sum."""
+def rule_by_hand(values, sequence=None):
+    """Politis & White (2004) with the correction of Patton, Politis & White (2009), sum by sum, within sequences."""
     n = len(values)
+    ids = [0] * n if sequence is None else sequence
     deviations = [value - sum(values) / n for value in values]
 
     def covariance(lag):
-        return sum(deviations[t] * deviations[t + abs(lag)] for t in range(n - abs(lag))) / n
+        pairs = [(t, t + abs(lag)) for t in range(n - abs(lag))]
+        return sum(deviations[t] * deviations[u] for t, u in pairs if ids[t] == ids[u]) / n
 
     near, critical = max(5, int(np.sqrt(np.log10(n)))), 2 * np.sqrt(np.log10(n) / n)
     greatest = int(np.ceil(np.sqrt(n))) + near
@@ -108,6 +110,17 @@ def test_the_rule_by_hand(persistence, metric):
     of = series(frames["actual"], frames["predicted"])
     values = influence(Statistic.of(of.cm, metric), of)
     assert best_block_length(values, of.sequence) == rule_by_hand(values.tolist())
+
+
+def test_the_rule_takes_no_pairs_of_two_sequences():
+    rng, ids = np.random.default_rng(8), np.repeat(np.arange(8), 25)
+    across = 0
+    for _ in range(4):
+        values = np.cumsum(rng.normal(size=(8, 25)), 1).ravel()
+        found = best_block_length(values, ids)
+        assert found == rule_by_hand(values.tolist(), ids.tolist())
+        across += found != rule_by_hand(values.tolist())
+    assert across > 0
 
 
 def test_the_rule_finds_what_is_best_for_a_known_chain():

@@ -272,3 +272,11 @@ def test_bad_data(function, y_true, y_pred, options, words):
 def test_bad_arguments(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_variance_of_a_chain_that_never_leaves_is_not_negative():
+    y_pred = np.array([1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1])
+    found = sequences.check_independence(
+        np.zeros(21, int), y_pred, prior=0.001, chain="z_prev,g_prev", labels=[0, 1], draws=100
+    )
+    assert found["design_effect"] >= 0

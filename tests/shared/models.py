@@ -68,6 +68,9 @@ def of_rates(counts, prevalence, recall, specificity, design="joint"):
 
 def of_row(row, concentration):
     """Density of a Dirichlet–multinomial row without the multinomial coefficient, which the model leaves out."""
+    # SciPy 1.15 asks for a trial.
+    if not row.any():
+        return 0.0
     coefficient = special.gammaln(row.sum() + 1) - special.gammaln(row + 1).sum()
     return stats.dirichlet_multinomial.logpmf(row, concentration, row.sum()) - coefficient
 
@@ -76,7 +79,7 @@ def of_groups(counts, rates, dispersion, prevalence, prevalence_dispersion=None,
     """Density of one system's groups (group, actual, predicted); clusters differ in prevalence."""
     classes, random = counts.shape[-1], prevalence_dispersion is None
     prior = sum(log_dirichlet(row, 2 / classes) for row in rates)
-    prior += stats.beta.logpdf(dispersion, 1, 24 if random else 9).sum() + log_dirichlet(prevalence, 2)
+    prior += stats.beta.logpdf(dispersion, 1, 24 if random else 9).sum() + log_dirichlet(prevalence, 1)
     prior += 0 if random else stats.beta.logpdf(prevalence_dispersion, 1, 3)
     likelihood = sum(
         of_row(row, (1 / dispersion[i] - 1) * rates[i]) for table in counts.values for i, row in enumerate(table)

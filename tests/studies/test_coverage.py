@@ -96,7 +96,7 @@ def test_undefined_test_sets_are_counted_and_left_out_for_all_alike():
 
 
 def test_every_method_there_is_for_a_metric():
-    study = studies.coverage(EVEN, "mcc", 60, simulations=30, draws=300, n_resamples=200)
+    study = studies.coverage(EVEN, "mcc", 60, simulations=10, draws=300, n_resamples=200)
     assert study["interval"].values.tolist() == [
         "flat_hdi", "flat_eti", "jeffreys_hdi", "jeffreys_eti", "perks_hdi", "perks_eti", "delta", "delta_logit",
         "bootstrap_percentile", "bootstrap_basic", "bootstrap_bca",

@@ -22,5 +22,4 @@ def test_a_study_on_a_dask_cluster_has_the_same_figures():
         there = studies.coverage(cells, **options)
         ran = sum(len(log) for log in client.run(lambda dask_worker: list(dask_worker.state.log)).values())
     assert ran > 0
-    # Intervals are searched for many simulations at once, until all are found: their last digits depend on the others.
-    xr.testing.assert_allclose(there, here, rtol=1e-9, atol=1e-12)
+    xr.testing.assert_identical(there, here)

@@ -140,7 +140,7 @@ def test_without_a_prior_empty_cells_stay_empty():
     study = studies.repeated_splits(DecisionTreeClassifier(), X, y, prior="haldane", **options)
     assert (study["intervals"] == 1).all()
     assert (study["coverage"] == 1).all()
-    assert study.attrs["prior"] == "haldane Dirichlet (0 in each of 4 cells, total weight 0)"
+    assert study.attrs["prior"] == "Haldane's Dirichlet (0 in each of 4 cells, total weight 0)"
 
 
 def test_any_estimator_labels_and_number_of_classes():
@@ -192,7 +192,7 @@ def test_settings_and_a_folder_of_other_data(tmp_path):
     options = {"metrics": ["f1"], "prob": 0.9, "simulations": 3, "draws": 50, "random_seed": 2}
     whole = studies.repeated_splits(DecisionTreeClassifier(), *normals(60), **options, folder=tmp_path / "kept")
     assert whole.attrs["estimator"] == "DecisionTreeClassifier()"
-    assert whole.attrs["prior"] == "jeffreys Dirichlet (0.5 in each of 4 cells, total weight 2)"
+    assert whole.attrs["prior"] == "Jeffreys' Dirichlet (0.5 in each of 4 cells, total weight 2)"
     X, y = normals(60)
     with pytest.raises(ValueError, match="holds a study with other settings"):
         studies.repeated_splits(DecisionTreeClassifier(), X + 1, y, **options, folder=tmp_path / "kept")

@@ -19,8 +19,8 @@ from bayesperf.core.warnings import DependenceWarning
 from bayesperf.counts.classifier_scores import Scores, by_class
 from bayesperf.curves.areas.bayesian_bootstrap import area_draws, twice_below
 from bayesperf.curves.areas.delong import Placements
+from bayesperf.curves.areas.smoothed_areas import separated, smoothed_area_draws
 from bayesperf.curves.curve_marginals import marginal_of_draws
-from bayesperf.curves.roc.curve_draws import Bootstrapped
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.draws import Draws
@@ -186,11 +186,17 @@ def _warn(auc: Marginal, scores: Scores, method: str) -> None:
 
 
 def _by_bootstrap(scores: Scores, draws: int, rng: np.random.Generator, progressbar: bool) -> Distribution:
-    if scores.separated:
-        # Weights of the scores themselves would know of no overlap.
-        smoothed = Bootstrapped(scores, draws, checks.seed(rng), progressbar)
-        return drawn(np.clip(smoothed.areas(0, 1), 0, 1)[None])
-    return drawn(area_draws(scores.positive[None], scores.negative[None], draws, rng, progressbar))
+    return bootstrapped(scores.positive[None], scores.negative[None], draws, rng, progressbar)
+
+
+def bootstrapped(positive: Array, negative: Array, draws: int, rng: np.random.Generator, progressbar: bool) -> Draws:
+    """Return the areas of systems, of scores (S, n) and (S, m), by the Bayesian bootstrap; smoothed if one separates.
+
+    Weights of the scores themselves would know of no overlap. All systems are smoothed then: a smoothed area of scores
+    that separate the classes is below the area of scores that all but do, not smoothed.
+    """
+    draw = smoothed_area_draws if any(separated(positive, negative)) else area_draws
+    return drawn(draw(positive, negative, draws, rng, progressbar))
 
 
 def drawn(values: Array) -> Draws:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
@@ -16,10 +17,11 @@ from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.system_pair import pairs_along
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.words import listed
 from bayesperf.counts.classifier_scores import positives
 from bayesperf.curves.areas import auc
-from bayesperf.curves.areas.bayesian_bootstrap import area_draws
 from bayesperf.curves.areas.delong import Placements
+from bayesperf.curves.areas.smoothed_areas import separated
 from bayesperf.distributions.normal import Normal
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
@@ -74,8 +76,19 @@ def compare_auc(
     ValueError
         As by `bayesperf.roc_auc`.
 
+    Warns
+    -----
+    UserWarning
+        Of "delong", if a system's scores separate the classes: the variance of its area is then 0.
+
     Notes
     -----
+    If some system's scores separate the classes, "bayesian_bootstrap" is smoothed for all of them, as
+    `bayesperf.roc_auc` is for that one: each system's classes overlap unseen by weights of its own, so that the
+    difference of two areas that are both 1 in the sample has a width. It errs on the wide side. Of normal scores, 10 to
+    50 of either class, and areas of .9 to .99, 95 % intervals for such data sets covered in all of 250 simulated ones
+    (unsmoothed, in 12 to 88 %).
+
     DeLong's test: z is ``difference.mean() / difference.sd()``, and its two-sided p-value 2 min(p, 1 − p) with p the
     ``prob_greater``. Systems that order the examples alike differ by 0 for certain: ``prob_greater`` is ½ and the
     p-value 1.
@@ -103,10 +116,11 @@ def compare_auc(
     values: Callable[[], xr.DataArray]
     if method == "delong":
         placements = Placements.of(positive, negative)
+        _warn_of_separated(systems, positive, negative)
         difference, ratio, basis = _difference(placements, systems, many, seed), None, "DeLong's variances"
         values = partial(_joint_draws, placements, systems, draws, seed)
     else:
-        drawn = auc.drawn(area_draws(positive, negative, draws, np.random.default_rng(seed), progressbar))
+        drawn = auc.bootstrapped(positive, negative, draws, np.random.default_rng(seed), progressbar)
         leading = xr.DataArray(np.zeros(len(systems)), {_DIM: list(systems)}, [_DIM])
         areas = auc.area_marginal(drawn, seed, auc.ESTIMANDS[method], leading)
         pairs = pairs_along(areas, _DIM, independent=False, many=many)
@@ -151,6 +165,18 @@ def _scores_by_class(y_true: Any, by_system: Mapping[Any, Any], pos_label: Any) 
     checks.equal_lengths(lengths)
     scores = np.stack(list(checked.values()))
     return scores[:, is_positive], scores[:, ~is_positive]
+
+
+def _warn_of_separated(systems: Sequence[Any], positive: Array, negative: Array) -> None:
+    """Warn of systems whose areas DeLong's variance takes for certain."""
+    if separating := [
+        name for name, of_system in zip(systems, separated(positive, negative), strict=True) if of_system
+    ]:
+        warnings.warn(
+            f"method='delong': scores that separate the classes, of {listed(separating)}, have an area with a variance "
+            "of 0. That is no certainty: more examples may overlap. Take method='bayesian_bootstrap'.",
+            stacklevel=3,
+        )
 
 
 def _difference(placements: Placements, systems: tuple[Any, ...], many: bool, seed: int) -> Marginal:

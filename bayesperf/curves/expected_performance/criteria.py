@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
+import cloudpickle
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import logit
 
 from bayesperf import metrics
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.counts.classifier_scores import Scores
+from bayesperf.metrics.registry import single_valued
 
-# Values of a criterion that differ by less are the same number, rounded differently.
-_TIE = 1e-12
+# What breaks ties is added to a criterion times this: greater than the rounding errors that would hide a tie, and less
+# than any difference that matters.
+_TIE = 1e-10
+# The greatest number of candidates that a drawn development set chooses among.
+_MOST_DRAWN = 512
+
+CriterionFunction = Callable[[Array, Array, float], Any]
 
 
-class Criterion(NamedTuple):
+@dataclass(frozen=True)
+class Criterion:
     """What is minimised over thresholds: a function of α and of two metrics that trade off against each other.
 
     Attributes
     ----------
+    name : str
+        Its name.
     first, second : str
         The metrics, V1 and V2.
     value : callable
@@ -30,10 +43,34 @@ class Criterion(NamedTuple):
         The criterion, for people to read.
     """
 
+    name: str
     first: str
     second: str
-    value: Callable[[Array, Array, float], Array]
+    value: CriterionFunction
     formula: str
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state with the function as bytes, so that any function, even a lambda, can be pickled."""
+        try:
+            return self.__dict__ | {"value": cloudpickle.dumps(self.value)}
+        except Exception as error:
+            raise pickle.PicklingError(f"criterion {self.name!r}: its function cannot be pickled: {error}") from error
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state | {"value": pickle.loads(state["value"])})
+
+    def evaluate(self, cells: NDArray[Any]) -> tuple[Array, Array]:
+        """Return the two metrics, (…) each, for cells (…, actual, predicted)."""
+        first, second = (metrics.get(name).evaluate(cells, 1) for name in (self.first, self.second))
+        return first, second
+
+    def tie_break(self, first: Array, second: Array) -> Array:
+        """Return what decides between thresholds of one value: the sum of both metrics, then their difference."""
+        loss = np.zeros_like(first)
+        for name, values in ((self.first, first), (self.second, second)):
+            better = metrics.get(name).greater_is_better
+            loss += 0 if better is None else -values if better else values
+        return np.asarray(_TIE * (loss + 1e-3 * np.abs(first - second)))
 
 
 def _weighted_mean(first: Array, second: Array, alpha: float) -> Array:
@@ -42,6 +79,11 @@ def _weighted_mean(first: Array, second: Array, alpha: float) -> Array:
 
 def _negative_weighted_mean(first: Array, second: Array, alpha: float) -> Array:
     return -(alpha * first + (1 - alpha) * second)
+
+
+def _negative_harmonic_mean(first: Array, second: Array, alpha: float) -> Array:
+    total = first + second
+    return -2 * np.divide(first * second, total, out=np.zeros_like(total), where=total > 0)
 
 
 def _distance_of_first(first: Array, second: Array, alpha: float) -> Array:
@@ -56,19 +98,44 @@ def _distance_of_both(first: Array, second: Array, alpha: float) -> Array:
     return np.abs(first - second)
 
 
-# Bengio, Mariéthoz & Keller (2005), The expected performance curve, eqs. 10–13.
+# Bengio, Mariéthoz & Keller (2005), The expected performance curve, eqs. 8 and 10–13. The last three have no α.
+_RATES, _RETRIEVAL = ("fpr", "fnr"), ("precision", "recall")
 CRITERIA = {
-    "far_frr": Criterion("fpr", "fnr", _weighted_mean, "α·FAR + (1 − α)·FRR"),
-    "precision_recall": Criterion("precision", "recall", _negative_weighted_mean, "−(α·precision + (1 − α)·recall)"),
-    "far": Criterion("fpr", "fnr", _distance_of_first, "|α − FAR|"),
-    "frr": Criterion("fpr", "fnr", _distance_of_second, "|α − FRR|"),
+    criterion.name: criterion
+    for criterion in (
+        Criterion("far_frr", *_RATES, _weighted_mean, "α·FAR + (1 − α)·FRR"),
+        Criterion("precision_recall", *_RETRIEVAL, _negative_weighted_mean, "−(α·precision + (1 − α)·recall)"),
+        Criterion("far", *_RATES, _distance_of_first, "|α − FAR|"),
+        Criterion("frr", *_RATES, _distance_of_second, "|α − FRR|"),
+        Criterion("precision", *_RETRIEVAL, _distance_of_first, "|α − precision|"),
+        Criterion("recall", *_RETRIEVAL, _distance_of_second, "|α − recall|"),
+        Criterion("f1", *_RETRIEVAL, _negative_harmonic_mean, "−F1"),
+        Criterion("equal_error", *_RATES, _distance_of_both, "|FAR − FRR|"),
+        Criterion("break_even", *_RETRIEVAL, _distance_of_both, "|precision − recall|"),
+    )
 }
-_EQUAL_ERROR = Criterion("fpr", "fnr", _distance_of_both, "|FAR − FRR|")
+
+
+def criterion_of(criterion: str | CriterionFunction, of_metrics: tuple[str, str] | None = None) -> Criterion:
+    """Return the criterion of a name, or that of a function C(V1, V2, α) of two metrics, by default FAR and FRR."""
+    if not callable(criterion):
+        if of_metrics is not None:
+            raise ValueError(
+                f"criterion_metrics are those of a function. The metrics of criterion={criterion!r} are fixed: leave "
+                "criterion_metrics out."
+            )
+        return CRITERIA[checks.one_of("criterion", criterion, CRITERIA)]
+    given = ("far", "frr") if of_metrics is None else of_metrics
+    if isinstance(given, str) or len(given) != 2:
+        raise ValueError(f"criterion_metrics must be two names of metrics, of V1 and V2; they are {given!r}.")
+    first, second = (single_valued(name, [0, 1], 1).name for name in given)
+    name = getattr(criterion, "__name__", "criterion").replace("<lambda>", "criterion")
+    return Criterion(name, first, second, criterion, f"{name}({given[0]}, {given[1]}; α)")
 
 
 def nearest(criterion: Criterion) -> tuple[Criterion, Criterion]:
     """Return the criteria that bring each of the two metrics of a criterion to α."""
-    return criterion._replace(value=_distance_of_first), criterion._replace(value=_distance_of_second)
+    return replace(criterion, value=_distance_of_first), replace(criterion, value=_distance_of_second)
 
 
 def grid(alphas: ArrayLike | None) -> Array:
@@ -84,8 +151,8 @@ def grid(alphas: ArrayLike | None) -> Array:
 def candidates(scores: Scores) -> Array:
     """Return the thresholds (k,) that a criterion chooses among, ascending.
 
-    The lowest score, at which all is called positive; the middle between each two neighbouring scores; and inf, at
-    which nothing is (but what scores inf).
+    -inf, at which all is called positive; the middle between each two neighbouring scores; and inf, at which nothing is
+    (but what scores inf).
     """
     seen = scores.thresholds[::-1]
     low, high = seen[:-1], seen[1:]
@@ -93,7 +160,21 @@ def candidates(scores: Scores) -> Array:
         middle = low + (high - low) / 2
     # Next to an infinite score, and between two neighbouring floating-point numbers, there is no middle.
     middle = np.where((low < middle) & (middle <= high), middle, high)
-    return np.unique(np.concatenate([seen[:1], middle, [np.inf]]))
+    return np.unique(np.concatenate([[-np.inf], middle, [np.inf]]))
+
+
+def thinned(scores: Scores, cuts: Array) -> Array:
+    """Return at most 512 of the candidates: evenly spread over the difference of the logits of FRR and FAR.
+
+    All are kept where an error rate is of few examples; where a candidate changes little, some are left out.
+    """
+    if len(cuts) <= _MOST_DRAWN:
+        return cuts
+    called = np.stack(scores.called(cuts))
+    sizes = np.array([[len(scores.positive)], [len(scores.negative)]])
+    true, false = logit((called + 0.5) / (sizes + 1))
+    place = -true - false
+    return cuts[np.unique(np.searchsorted(place, np.linspace(place[0], place[-1], _MOST_DRAWN)))]
 
 
 def counts_at_thresholds(scores: Scores, thresholds: Array) -> Counts:
@@ -102,14 +183,11 @@ def counts_at_thresholds(scores: Scores, thresholds: Array) -> Counts:
     return np.stack([np.stack([len(scores.negative) - fp, fp], -1), np.stack([len(scores.positive) - tp, tp], -1)], -2)
 
 
-def both_metrics(criterion: Criterion, cells: NDArray[Any]) -> tuple[Array, Array]:
-    """Return the two metrics of a criterion, (…) each, for cells (…, actual, predicted)."""
-    first, second = (metrics.get(name).evaluate(cells, 1) for name in (criterion.first, criterion.second))
-    return first, second
-
-
 def minimisers(criterion: Criterion, cells: NDArray[Any], alphas: Iterable[float]) -> Codes:
-    """Return which of k candidates minimises a criterion at every α; of several, the one of the lowest threshold.
+    """Return which of k candidates minimises a criterion at every α.
+
+    Of several, the one at which both metrics together are best (so that at α = 0, where the first one does not count,
+    it decides, and at α = 1 the second); then the one where they differ least; then the lowest threshold.
 
     Parameters
     ----------
@@ -125,16 +203,24 @@ def minimisers(criterion: Criterion, cells: NDArray[Any], alphas: Iterable[float
     ndarray (…, a)
         -1 where a metric is undefined at every candidate.
     """
-    first, second = both_metrics(criterion, cells)
-    undefined = np.isnan(first) | np.isnan(second)
-    positions = []
-    for alpha in alphas:
-        value = criterion.value(first, second, alpha)
-        value[undefined] = np.inf
-        least = value.min(-1)
-        at = np.argmax(value <= least[..., None] + _TIE, -1)
-        positions.append(np.where(np.isfinite(least), at, -1))
-    return np.stack(positions, -1)
+    first, second = criterion.evaluate(cells)
+    undefined = ~(np.isfinite(first) & np.isfinite(second))
+    first, second = (np.where(undefined, 0.0, values) for values in (first, second))
+    least = np.where(undefined, np.inf, criterion.tie_break(first, second))
+    positions = [(_values(criterion, first, second, alpha) + least).argmin(-1) for alpha in alphas]
+    return np.where(undefined.all(-1)[..., None], -1, np.stack(positions, -1))
+
+
+def _values(criterion: Criterion, first: Array, second: Array, alpha: float) -> Array:
+    """Return the values of a criterion, checked; those that are undefined are never the least."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        values = np.asarray(criterion.value(first, second, alpha), dtype=float)
+    if values.shape != first.shape:
+        raise ValueError(
+            f"criterion: {criterion.name} returned shape {values.shape} where {first.shape} was wanted. It is called "
+            "with arrays of both metrics, and must return a value for each of their elements."
+        )
+    return np.where(np.isnan(values), np.inf, values)
 
 
 def equal_error_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = None) -> float:
@@ -152,8 +238,8 @@ def equal_error_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = N
     Returns
     -------
     float
-        The lowest score, the middle between two neighbouring scores, or inf (nothing is called positive): the lowest of
-        these at which they differ least.
+        The middle between two neighbouring scores, -inf (all is called positive) or inf (nothing is). Of several at
+        which they differ equally, the one where both are least; of these the lowest.
 
     Raises
     ------
@@ -166,6 +252,40 @@ def equal_error_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = N
     >>> equal_error_threshold([0, 0, 0, 1, 1, 1], [1.0, 2.0, 4.0, 3.0, 5.0, 6.0])
     3.5
     """
+    return _threshold("equal_error", y_true, y_score, pos_label)
+
+
+def break_even_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = None) -> float:
+    """Return the threshold of the break-even point of precision and recall: where they are nearest to each other.
+
+    They are equal where as many examples are called positive as are positive.
+
+    Parameters
+    ----------
+    y_true, y_score, pos_label
+        As in `equal_error_threshold`.
+
+    Returns
+    -------
+    float
+        As `equal_error_threshold`; of several at which they differ equally, the one where both are greatest.
+
+    Raises
+    ------
+    ValueError
+        If there are not two classes, or scores are missing.
+
+    Examples
+    --------
+    >>> from bayesperf.curves import break_even_threshold
+    >>> break_even_threshold([0, 0, 0, 0, 1, 1], [1.0, 2.0, 3.0, 5.0, 4.0, 6.0])
+    4.5
+    """
+    return _threshold("break_even", y_true, y_score, pos_label)
+
+
+def _threshold(criterion: str, y_true: Any, y_score: ArrayLike, pos_label: Any) -> float:
+    """Return the threshold that a criterion without α chooses."""
     scores = Scores.of(y_true, y_score, pos_label)
     cuts = candidates(scores)
-    return float(cuts[minimisers(_EQUAL_ERROR, counts_at_thresholds(scores, cuts), [0.0])[0]])
+    return float(cuts[minimisers(CRITERIA[criterion], counts_at_thresholds(scores, cuts), [0.0])[0]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,20 +12,14 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.bands import band_of_marginal
 from bayesperf.curves.curve_marginals import draws_along, marginal_of_draws
-from bayesperf.curves.expected_performance.criteria import CRITERIA, both_metrics, nearest
-from bayesperf.curves.expected_performance.interval_counts import (
-    IntervalCounts,
-    block_sizes,
-    cell_probabilities,
-    cells_at_cuts,
-    draw_mass,
-)
-from bayesperf.curves.expected_performance.system import System, ThresholdRule, choose_candidates
+from bayesperf.curves.expected_performance.criteria import Criterion, nearest
+from bayesperf.curves.expected_performance.drawn_cells import Resampling, drawn_cells
+from bayesperf.curves.expected_performance.system import System, ThresholdRule
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import single_valued
@@ -45,12 +38,14 @@ _NODES = 512
 class ExpectedPerformanceCurve:
     """A metric on a test set along α, at thresholds chosen on a development set. Made by `bayesperf.epc`.
 
+    That of `bayesperf.epc_a_posteriori` has its thresholds chosen on the test set itself.
+
     Attributes
     ----------
     system : System
         The scores.
-    criterion : str
-        Name of the criterion that chose the thresholds.
+    criterion : Criterion
+        The criterion that chose the thresholds.
     metric : Metric
         The metric along the curve.
     alphas : ndarray (a,)
@@ -60,7 +55,7 @@ class ExpectedPerformanceCurve:
     """
 
     system: System
-    criterion: str
+    criterion: Criterion
     metric: Metric
     alphas: Array
     method: str
@@ -109,9 +104,15 @@ class ExpectedPerformanceCurve:
     @property
     def estimand(self) -> str:
         """What bands and marginals are of, in words."""
-        distribution = "Posterior" if self.method == "bayesian_bootstrap" else "Bootstrap distribution"
-        thresholds = "as chosen" if self.resample == "test" else "chosen on development sets like this one"
-        return f"{distribution} of the metric, thresholds {thresholds}"
+        if self.resample == "both":
+            return f"{self.distribution} of the metric, thresholds chosen on development sets like this one"
+        itself = f" on {self.system.chosen_on}" if self.system.development is self.system.test else ""
+        return f"{self.distribution} of the metric, thresholds as chosen{itself}"
+
+    @property
+    def distribution(self) -> str:
+        """What draws are of, in words."""
+        return "Posterior" if self.method == "bayesian_bootstrap" else "Bootstrap distribution"
 
     def band(self, ci_prob: float = 0.95, kind: str = "pointwise") -> xr.Dataset:
         """Return equal-tailed bands of the metric, fpr and fnr.
@@ -173,7 +174,7 @@ class ExpectedPerformanceCurve:
         >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
         >>> means = curve.expected_performance()
         >>> round(means["G"].item(), 3), means["interval"].sel(quantity="G").round(3).values
-        (0.286, array([0.269, 0.308]))
+        (0.286, array([0.268, 0.308]))
         """
         if not 0 <= checks.number("low", low) < checks.number("high", high) <= 1:
             raise ValueError(f"low and high must be in [0, 1], low the smaller; they are {low} and {high}.")
@@ -182,7 +183,7 @@ class ExpectedPerformanceCurve:
 
         def means(cells: NDArray[Any]) -> Array:
             """Return the three means, (3, …), of cells (…, a, actual, predicted)."""
-            value = np.mean(both_metrics(CRITERIA[self.criterion], cells), 0)
+            value = np.mean(self.criterion.evaluate(cells), 0)
             first, second = value[..., :split] @ weights[0], value[..., split:] @ weights[1]
             return np.stack([first, second, (first + second) / 2])
 
@@ -198,14 +199,14 @@ class ExpectedPerformanceCurve:
         return plots.epc(self, ci_prob=ci_prob, kind=kind)
 
     def __repr__(self) -> str:
-        what = f"{self.metric.name} by {self.criterion}"
+        what = f"{self.metric.name} by {self.criterion.name}"
         return f"<bayesperf.ExpectedPerformanceCurve: {what}, alpha: {len(self.alphas)}>"
 
     # ── Helpers ──
 
     @property
     def _rule(self) -> ThresholdRule:
-        return ThresholdRule(CRITERIA[self.criterion], self.alphas)
+        return ThresholdRule(self.criterion, self.alphas)
 
     @property
     def _shown(self) -> list[Metric]:
@@ -215,7 +216,7 @@ class ExpectedPerformanceCurve:
 
     @property
     def _facts(self) -> dict[str, Any]:
-        return {"criterion": self.criterion, "formula": CRITERIA[self.criterion].formula, "metric": self.metric.name,
+        return {"criterion": self.criterion.name, "formula": self.criterion.formula, "metric": self.metric.name,
                 "method": self.method, "resample": self.resample, "prior": self.prior_text, "draws": self.n_draws,
                 "random_seed": self.random_seed, "estimand": self.estimand}  # fmt: skip
 
@@ -228,46 +229,20 @@ class ExpectedPerformanceCurve:
 
         The chosen threshold changes where α passes the middle between two neighbouring values.
         """
-        criterion = CRITERIA[self.criterion]
         changes = []
         for cells in self.system.dev_cells:
-            values = np.unique(both_metrics(criterion, cells)[which])
+            values = np.unique(self.criterion.evaluate(cells)[which])
             values = values[~np.isnan(values)]
             changes.append((values[:-1] + values[1:]) / 2)
         edges = np.unique(np.clip(np.concatenate([[low, high], *changes]), low, high))
         if len(edges) > _NODES + 1:
             edges = np.linspace(low, high, _NODES + 1)
-        rule = ThresholdRule(nearest(criterion)[which], (edges[:-1] + edges[1:]) / 2)
+        rule = ThresholdRule(nearest(self.criterion)[which], (edges[:-1] + edges[1:]) / 2)
         return rule, np.diff(edges) / (high - low)
 
     def _drawn(self, rules: Sequence[ThresholdRule]) -> Array:
         """Return draws of the cell probabilities (n, a, actual, predicted) at the thresholds that rules choose."""
-        from rich.progress import track
-
-        rng = np.random.default_rng(self.random_seed)
-        anew = self.resample == "both"
-        thresholds = self.system.thresholds(rules)
-        counts = (
-            IntervalCounts.of(self.system.test, self.system.fold, self.system.cuts)
-            if anew
-            else self.system.interval_counts(thresholds)
+        resampling = Resampling(
+            self.resample == "both", False, self.n_draws, self.method, self.prior, self.random_seed, self.progressbar
         )
-        positions = counts.positions(thresholds)
-        weights = counts.weights(self.prior)
-        sizes = block_sizes(self.n_draws, weights.size + 4 * positions.shape[-1])
-        shown = self.progressbar and len(sizes) > 1 and sys.stderr.isatty()
-        cells = []
-        for n in track(sizes, "Drawing", transient=True, disable=not shown):
-            if anew:
-                positions = self._chosen_anew(rng, n, rules)[:, None]
-            cells.append(cell_probabilities(draw_mass(rng, weights, n, self.method), positions))
-        return np.concatenate(cells)
-
-    def _chosen_anew(self, rng: np.random.Generator, n: int, rules: Sequence[ThresholdRule]) -> Codes:
-        """Return which candidates (n, a) are chosen on drawn development sets."""
-        ((scores,), (cuts,)) = self.system.dev, self.system.cuts
-        called = np.stack([scores.called(cuts)[i] for i in (1, 0)])
-        sizes = np.array([[len(scores.negative)], [len(scores.positive)]])
-        between = -np.diff(called, prepend=sizes, append=0)
-        mass = draw_mass(rng, between[:, None], n, self.method)
-        return choose_candidates(rules, cells_at_cuts(mass, np.arange(len(cuts))[None, None]))
+        return drawn_cells([self.system], rules, resampling)[0]

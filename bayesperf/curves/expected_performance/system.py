@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from bayesperf.curves.expected_performance.criteria import (
     candidates,
     counts_at_thresholds,
     minimisers,
+    thinned,
 )
 from bayesperf.curves.expected_performance.interval_counts import Examples, IntervalCounts, cells_at_cuts
 
@@ -44,12 +45,27 @@ class System:
         Which of `dev` is the development set of each test example.
     labels : list
         Names of the folds; empty without folds.
+    development : Examples or None
+        The development set, which is the test set itself of a curve a posteriori; None with folds.
     """
 
     dev: tuple[Scores, ...]
     test: Examples
     fold: Codes
     labels: list[Any]
+    development: Examples | None
+
+    @classmethod
+    def without_folds(cls, development: Examples, test: Examples) -> System:
+        """Return the system whose thresholds are chosen on one set and tested on another, or the same."""
+        return cls((development.sorted(),), test, np.zeros(len(test.score), dtype=np.intp), [], development)
+
+    @property
+    def chosen_on(self) -> str:
+        """What thresholds are chosen on, in words."""
+        if self.development is None:
+            return "the other folds"
+        return "the test set itself" if self.development is self.test else "the development set"
 
     @cached_property
     def cuts(self) -> list[Array]:
@@ -71,6 +87,23 @@ class System:
         """Return the counts of test examples between thresholds (fold, a)."""
         return IntervalCounts.of(self.test, self.fold, [np.unique(of_fold) for of_fold in thresholds])
 
+    @cached_property
+    def drawn_cuts(self) -> list[Array]:
+        """The candidates among which drawn development sets choose, of each fold."""
+        return [thinned(scores, cuts) for scores, cuts in zip(self.dev, self.cuts, strict=True)]
+
+    def choosing_counts(self) -> list[IntervalCounts]:
+        """Return, for each fold, the counts of the examples that choose its threshold, between candidates."""
+        if self.development is not None:
+            return [
+                IntervalCounts.of(self.development, np.zeros_like(self.development.score, np.intp), self.drawn_cuts)
+            ]
+        tables = []
+        for i, cuts in enumerate(self.drawn_cuts):
+            between = IntervalCounts.of(self.test, np.zeros_like(self.fold), [cuts])
+            tables.append(replace(between, codes=np.where(self.fold == i, -1, between.codes)))
+        return tables
+
     def counts(self, thresholds: Array) -> Counts:
         """Return the test counts (a, actual, predicted) at thresholds (fold, a)."""
         between = self.interval_counts(thresholds)
@@ -83,19 +116,22 @@ def choose_candidates(rules: Sequence[ThresholdRule], cells: NDArray[Any]) -> Co
     return np.concatenate([minimisers(criterion, cells, alphas) for criterion, alphas in rules], -1)
 
 
-def system_of(dev: Any, test: Any, folds: Any, pos_label: Any) -> System:
+def system_of(dev: Any, test: Any, folds: Any, pos_label: Any, cluster: Any = None, dev_cluster: Any = None) -> System:
     """Return the system of a development and a test set, or of a test set in folds."""
-    tested = Examples.of(test, "test", pos_label)
+    tested = Examples.of(test, "test", pos_label, cluster)
     if (dev is None) == (folds is None):
         raise ValueError("dev: give a development set, or else folds of the test set to choose thresholds by.")
+    if dev is None and dev_cluster is not None:
+        raise ValueError("dev_cluster: there is no development set. Those of the test set, in folds, are cluster.")
     if dev is not None:
-        development = Examples.of(dev, "dev", pos_label)
+        development = Examples.of(dev, "dev", pos_label, dev_cluster)
         if development.same_as(tested):
             raise ValueError(
                 "dev and test are the same examples: a threshold that is chosen on the test set performs better there "
-                "than it will elsewhere. Give other examples, or folds=ids to choose by cross-validation."
+                "than it will elsewhere. Give other examples, or folds=ids to choose by cross-validation; the curve of "
+                "such thresholds is bayesperf.epc_a_posteriori."
             )
-        return System((development.sorted(),), tested, np.zeros(len(tested.score), dtype=np.intp), [])
+        return System.without_folds(development, tested)
     column = encode(folds, "folds", fractions=True)
     checks.equal_lengths({"test": len(tested.score), "folds": len(column.codes)})
     labels = column.labels.tolist()
@@ -107,4 +143,4 @@ def system_of(dev: Any, test: Any, folds: Any, pos_label: Any) -> System:
         if len(np.unique(tested.positive[rest])) < 2:
             raise ValueError(f"folds: without fold {label!r} the rest hold one class only, and no threshold is chosen.")
         others.append(Examples(tested.positive[rest], tested.score[rest]).sorted())
-    return System(tuple(others), tested, column.codes, labels)
+    return System(tuple(others), tested, column.codes, labels, None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,14 @@ from numpy.typing import ArrayLike
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes
-from bayesperf.counts.classifier_scores import Scores
+from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.counts.classifier_scores import Scores, clusters_of, labelled_scores
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.weighted_score import weighted_score
 from bayesperf.curves.bands import BANDS, KINDS, widened
 from bayesperf.curves.curve_marginals import marginal_of_draws
-from bayesperf.curves.roc.called_positive import steps_at_scores
-from bayesperf.curves.roc.curve_draws import Binormal, Bootstrapped, Observed, RocDraws
+from bayesperf.curves.roc.called_positive import Steps, steps_at_scores, steps_between_scores
+from bayesperf.curves.roc.curve_draws import Binormal, Bootstrapped, ClusterBootstrapped, Observed, RocDraws
 from bayesperf.curves.roc.curve_kinds import DET, PRECISION_RECALL, ROC, CurveKind
 from bayesperf.curves.roc.operating_point import OperatingPoint, threshold_choice
 from bayesperf.curves.roc.threshold_intervals import areas_under_edges, intervals_at_thresholds
@@ -40,6 +41,8 @@ class Curve:
     ----------
     method : {"bayesian_bootstrap", "beta", "binormal"}
         How its band is made.
+    clusters : tuple of two ndarrays or None
+        Clusters of the positives and of the negatives, in the order of their scores, if examples are drawn by them.
     """
 
     curve_kind: CurveKind
@@ -49,6 +52,7 @@ class Curve:
     draws: int
     random_seed: int
     progressbar: bool
+    clusters: tuple[Codes, Codes] | None = None
 
     @property
     def name(self) -> str:
@@ -168,7 +172,14 @@ class Curve:
     def _drawn(self) -> RocDraws:
         if self.method == "binormal":
             return Binormal.fitted(self.scores, self.draws, self.random_seed)
-        return Bootstrapped(self.scores, self.draws, self.random_seed, self.progressbar)
+        return self._weighted(steps_between_scores)
+
+    def _weighted(self, steps: Callable[[Counts], Steps]) -> Bootstrapped | ClusterBootstrapped:
+        """Return draws by weights of the examples, or of their clusters."""
+        of_draws = self.draws, self.random_seed, self.progressbar, steps
+        if self.clusters is None:
+            return Bootstrapped(self.scores, *of_draws)
+        return ClusterBootstrapped(self.scores, self.clusters, *of_draws)
 
     # ── Areas ──
 
@@ -187,6 +198,10 @@ class Curve:
         """
         if self.name == "det":
             raise ValueError("area: a DET curve's area is not in use. Take that of the roc_curve.")
+        if self.clusters is not None:
+            steps = steps_between_scores if self.scores.separated else steps_at_scores
+            areas = self._weighted(steps).areas(0, 1).clip(0, 1)
+            return self._marginal("roc_auc", areas, (0, 1), "area under the ROC curve")
         options: dict[str, Any] = {
             "draws": self.draws, "random_seed": self.random_seed, "progressbar": self.progressbar
         }  # fmt: skip
@@ -218,8 +233,7 @@ class Curve:
         if self.method == "binormal":
             values = self._integral(low, high)
         else:
-            drawn = Bootstrapped(self.scores, self.draws, self.random_seed, self.progressbar, steps_at_scores)
-            values = drawn.areas(low, high)
+            values = self._weighted(steps_at_scores).areas(low, high)
         quantity = f"area under the ROC curve from fpr {low:g} to {high:g}"
         return self._marginal("partial_roc_auc", values, (0, high - low), quantity)
 
@@ -279,7 +293,9 @@ class Curve:
 
     @property
     def _basis(self) -> str:
-        return "scores normal in either class" if self.method == "binormal" else "Bayesian bootstrap"
+        if self.method == "binormal":
+            return "scores normal in either class"
+        return "Bayesian bootstrap" if self.clusters is None else "Bayesian bootstrap of clusters"
 
     def _marginal(self, name: str, values: Array, bounds: tuple[float, float], quantity: str) -> Marginal:
         estimand = f"Posterior of the system's {quantity} ({self._basis})"
@@ -311,6 +327,7 @@ def roc_curve(
     *,
     method: str = "bayesian_bootstrap",
     pos_label: Any = None,
+    cluster: Any = None,
     draws: int = 1000,
     prior: str | priors.Prior | None = None,
     random_seed: Any = 0,
@@ -330,10 +347,13 @@ def roc_curve(
         scores that are normal in either class: the model ``binormal_roc`` with its default priors.
     pos_label : label, optional
         The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
+    cluster : array-like (n,), optional
+        The cluster (subject, site, image) of each example. By "bayesian_bootstrap" a cluster then has one weight: its
+        examples are drawn together, in the band, the area and operating points.
     draws : int
         How many curves are drawn.
     prior : str or Prior, optional
-        Of method "beta", as in `bayesperf.posterior`; by default Jeffreys.
+        Of method "beta", as in `bayesperf.posterior`; by default Jeffreys'.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
     progressbar : bool
@@ -363,7 +383,16 @@ def roc_curve(
     >>> curve.band()["recall"].sel(fpr=0.5).round(2).values
     array([0.26, 0.98])
     """
-    return _curve(ROC, y_true, y_score, method, pos_label, draws, prior, random_seed, progressbar)
+    curve = _curve(ROC, y_true, y_score, method, pos_label, draws, prior, random_seed, progressbar)
+    if cluster is None:
+        return curve
+    if method != "bayesian_bootstrap":
+        raise ValueError(
+            f"cluster is of method='bayesian_bootstrap', which draws clusters; method={method!r} does not."
+        )
+    positive, score = labelled_scores(y_true, y_score, pos_label)
+    codes, order = clusters_of(cluster, len(score), "y_score"), np.argsort(score, kind="stable")
+    return replace(curve, clusters=(codes[order][positive[order]], codes[order][~positive[order]]))
 
 
 def precision_recall_curve(

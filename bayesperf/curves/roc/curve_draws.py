@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.counts.classifier_scores import Scores, by_class
 from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
 from bayesperf.curves.roc.called_positive import (
@@ -22,6 +22,8 @@ from bayesperf.curves.roc.called_positive import (
 
 # Random streams of one seed: of the curve, and of the prevalence.
 _CURVE, _PREVALENCE = 0, 1
+# How many numbers an array of draws may hold at once.
+_AT_ONCE = 2**18
 
 
 class RocDraws(ABC):
@@ -138,6 +140,59 @@ class Bootstrapped(_Weighted):
         for weights in weight_blocks(rng, sizes, self.draws, self.progressbar):
             of_positive, of_negative = np.split(weights, [len(positive.sizes)], axis=1)
             yield PositiveRates.of(positive, of_positive), PositiveRates.of(negative, of_negative)
+
+
+@dataclass(frozen=True)
+class ClusterBootstrapped(_Weighted):
+    """Curves by the Bayesian bootstrap of clusters: a weight for each cluster, which all its examples have.
+
+    Between scores a gap has half the weight of either neighbour; beyond both ends the other half is that of one more
+    example, by itself.
+
+    Attributes
+    ----------
+    clusters : tuple of two ndarrays
+        Clusters of the positives and of the negatives, in the order of their scores.
+    steps : callable
+        As in `Bootstrapped`.
+    """
+
+    scores: Scores
+    clusters: tuple[Codes, Codes]
+    draws: int
+    seed: int
+    progressbar: bool
+    steps: Callable[[Counts], Steps] = steps_between_scores
+
+    @property
+    def prevalence(self) -> Array:
+        number = 1 + max(int(of_class.max()) for of_class in self.clusters)
+        positive, negative = (np.bincount(of_class, minlength=number) for of_class in self.clusters)
+        blocks = [weights[:, :-2] for weights in self._weights()]
+        return np.concatenate([(w @ positive / (w @ (positive + negative)))[:, None] for w in blocks])
+
+    def _weights(self) -> Iterator[Array]:
+        """Yield the weights of clusters and of one more example in either class, (some draws, clusters + 2)."""
+        rng = np.random.default_rng([self.seed, _CURVE])
+        ones = np.ones(3 + max(int(of_class.max()) for of_class in self.clusters), np.int64)
+        at_once = max(1, _AT_ONCE // len(self.scores.thresholds))
+        for weights in weight_blocks(rng, ones, self.draws, self.progressbar):
+            yield from np.split(weights, range(at_once, len(weights), at_once))
+
+    def _rates_of_steps(self, positive: Steps, negative: Steps) -> Iterator[tuple[PositiveRates, PositiveRates]]:
+        for weights in self._weights():
+            yield tuple(  # type: ignore[misc]
+                PositiveRates.of(steps, self._of_steps(steps, weights[:, of_class[::-1]], weights[:, -1 - i :][:, :1]))
+                for i, (steps, of_class) in enumerate(zip((positive, negative), self.clusters, strict=True))
+            )
+
+    def _of_steps(self, steps: Steps, weights: Array, beyond: Array) -> Array:
+        """Return the weights of steps, given those of examples from the greatest score down."""
+        if self.steps is steps_at_scores:
+            first = np.cumsum(steps.sizes) - steps.sizes
+            return np.asarray(np.add.reduceat(weights, first, axis=1))
+        padded = np.concatenate([beyond, weights, beyond], axis=1)
+        return np.asarray((padded[:, :-1] + padded[:, 1:]) / 2)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,92 @@
+"""Curves of any scores, tied, separated or infinite, stay in the unit square."""
+
+import numpy as np
+import pymc  # noqa: F401  # which "binormal" loads, and which changes the recursion limit that Hypothesis watches
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import bayesperf as bp
+from tests.properties._cases import (
+    SEEDS,
+    check_marginal,
+    labelled_scores,
+    or_refused,
+    ordered,
+    properties,
+    unchanged,
+    within,
+)
+
+CURVES = st.sampled_from([bp.roc_curve, bp.precision_recall_curve, bp.det_curve])
+
+
+@properties(15)
+# A threshold of inf is kept for "nothing is called positive", so curves refuse such scores.
+@given(labelled_scores(ends=(-np.inf,)), CURVES, st.sampled_from(["bayesian_bootstrap", "beta"]), SEEDS)
+def test_curves(case, make, method, seed):
+    y, score = case
+    with unchanged(y, score):
+        curve = make(y, score, method=method, draws=50, random_seed=seed)
+        band = curve.band()
+        for variable in band.values():
+            ordered(variable.transpose(..., "ci_bound"), (0, 1))
+        for variable in curve.dataset.values():
+            within(variable, (0, 1), undefined=1)
+        if make is bp.roc_curve:
+            check_marginal(curve.partial_area(0.1, 0.4))
+            point = curve.operating_point(fpr=0.2)
+            within(point.recall.mean(), (0, 1))
+
+
+@properties(15)
+@given(labelled_scores(ends=(-np.inf, np.inf)), SEEDS)
+def test_areas(case, seed):
+    y, score = case
+    with unchanged(y, score):
+        check_marginal(bp.roc_auc(y, score, draws=300, random_seed=seed))
+        check_marginal(bp.roc_auc(y, score, method="pairs"))
+        check_marginal(bp.weighted_score("average_precision", y, score, draws=300, random_seed=seed))
+
+
+@properties(15)
+@given(labelled_scores(least=2), st.sampled_from([("delong", None), ("delong", "logit"), ("binormal", None)]))
+def test_areas_by_assumption(case, kind):
+    y, score = case
+    method, transform = kind
+    with unchanged(y, score), or_refused():
+        check_marginal(bp.roc_auc(y, score, method=method, transform=transform, draws=300))
+
+
+@properties(15)
+@given(labelled_scores(least=2, systems=2), st.sampled_from(["bayesian_bootstrap", "delong"]))
+def test_comparison_of_areas(case, method):
+    y, a, b = case
+    with unchanged(y, a, b):
+        comparison = bp.compare_auc(y, a, b, method=method, draws=300)
+        check_marginal(comparison.difference)
+        within(comparison.prob_greater, (0, 1))
+
+
+@properties(15)
+@given(
+    labelled_scores(systems=2),
+    labelled_scores(),
+    st.sampled_from(["far_frr", "precision_recall", "far", "frr"]),
+    st.sampled_from(["hter", "f1", "mcc"]),
+    st.sampled_from(["bayesian_bootstrap", "bootstrap"]),
+)
+def test_expected_performance(test, dev, criterion, metric, method):
+    y, a, b = test
+    # The same examples are refused: a threshold must be chosen on others.
+    assume(not any(np.array_equal(dev, (y, score)) for score in (a, b) if len(y) == len(dev[0])))
+    with unchanged(*dev, *test), or_refused():
+        curves = [
+            bp.epc(dev, (y, score), criterion=criterion, metric=metric, alphas=[0.0, 0.4, 1.0], method=method, draws=60)
+            for score in (a, b)
+        ]
+        bounds = bp.metrics.get(metric).bounds
+        for curve in curves:
+            within(curve.dataset[bp.metrics.get(metric).name], bounds, undefined=1)
+            ordered(curve.band()[bp.metrics.get(metric).name], bounds, undefined=1)
+            within(bp.equal_error_threshold(*dev), (-np.inf, np.inf))
+        check_marginal(bp.epc_compare(*curves, draws=60).difference)
