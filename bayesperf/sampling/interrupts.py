@@ -5,7 +5,7 @@ from __future__ import annotations
 import _thread
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,25 +25,32 @@ def interruptible() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or before is not signal.default_int_handler:
         yield
         return
-    repeats: list[threading.Timer] = []
+    pressed, ended = [False], threading.Event()
 
     def handler(*_: Any) -> None:
-        repeats.append(threading.Timer(AGAIN, _thread.interrupt_main))
-        repeats[-1].daemon = True
-        repeats[-1].start()
+        pressed[0] = True
         raise KeyboardInterrupt
 
+    # The handler takes no lock, not even that of starting a thread: what it interrupts may hold it.
+    repeating = threading.Thread(target=_repeat, args=(pressed, ended), daemon=True)
+    repeating.start()
     signal.signal(signal.SIGINT, handler)
     try:
         yield
     except Exception:
         # Where an interrupt was forgotten, what it cut short is missing later.
-        if not repeats:
+        if not pressed[0]:
             raise
     finally:
         signal.signal(signal.SIGINT, before)
-        for timer in repeats:
-            timer.cancel()
-            timer.join()
-    if repeats:
+        ended.set()
+        repeating.join()
+    if pressed[0]:
         raise KeyboardInterrupt
+
+
+def _repeat(pressed: Sequence[bool], ended: threading.Event) -> None:
+    """Interrupt the main thread again and again, once it has been interrupted, until it has ended."""
+    while not ended.wait(AGAIN):
+        if pressed[0]:
+            _thread.interrupt_main()

@@ -14,6 +14,8 @@ from bayesperf.sampling.interrupts import interruptible
 
 # The requirement is two seconds; a machine that runs several tests at once is slower.
 MOST_SECONDS = 10
+# A process that no longer answers is ended, so that its test fails and the others go on.
+PATIENCE = 240
 
 
 @pytest.fixture(autouse=True)
@@ -107,6 +109,8 @@ def interrupted(phase, cores=1, delay=0.0, folder=None):
         [sys.executable, "-W", "ignore", "-c", CHILD, phase, str(cores)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | flags,
     )  # fmt: skip
+    patience = threading.Timer(PATIENCE, child.kill)
+    patience.start()
     try:
         assert child.stdout.readline() == "begun\n", child.stderr.read()
         time.sleep(delay)
@@ -114,8 +118,11 @@ def interrupted(phase, cores=1, delay=0.0, folder=None):
         child.send_signal(signal.SIGINT)
         line = child.stdout.readline()
         seconds = time.monotonic() - start
-        rest, errors = child.communicate(timeout=300)
+        if delay and line.startswith("same"):
+            pytest.skip(f"this machine compiles and samples in {delay} s")
+        rest, errors = child.communicate()
     finally:
+        patience.cancel()
         child.kill()
     assert (line, child.returncode) == ("interrupted\n", 0), errors
     print(f"{phase}: interrupted after {seconds:.2f} s")
@@ -137,7 +144,7 @@ def test_a_fit_is_interrupted_and_the_next_one_is_undisturbed(phase, cores):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("delay", [0.5, 3.0, 6.0])
+@pytest.mark.parametrize("delay", [0.5, 1.5, 3.0])
 def test_compiling_is_interrupted(tmp_path, delay):
     seconds, rest = interrupted("compile", delay=delay, folder=tmp_path)
     assert seconds < MOST_SECONDS

@@ -116,6 +116,8 @@ def agrees(draws, reference):
         compared += [(p, x <= quantile, p) for p, quantile in zip(LEVELS[inner], quantiles[inner], strict=True)]
         for name, values, figure in compared:
             scale = np.hypot(error(values), np.std(values) / np.sqrt(reference.draws))
+            if name == "variance":  # Where draws miss a tail, their own spread misses it as well.
+                scale *= max(1, figure / np.mean(values))
             assert scale > 0, (draws.name, i, name)
             assert np.mean(values) == pytest.approx(figure, abs=5 * scale), (draws.name, i, name)
 
