@@ -221,7 +221,14 @@ class FunctionOfTwoBetas(Distribution):
         return np.where(q <= 0, self.bounds[0], np.where(q >= 1, self.bounds[1], x))
 
     def guess(self, q: Array) -> Array:
-        return weighted_quantile(*self.points(17), q)
+        if self.form.multiple is None:
+            return weighted_quantile(*self.points(17), q)
+        # The Beta on the bounds with the same mean and standard deviation.
+        low, high = self.bounds
+        mean, sd = (moment[:, None] / (high - low) for moment in self.mean_sd())
+        share = mean - low / (high - low)
+        total = share * (1 - share) / sd**2 - 1
+        return low + (high - low) * Beta(share * total, (1 - share) * total).guess(q)
 
     def points(self, nodes: int) -> tuple[Array, Array]:
         """Return values and weights (m, nodes²) of the metric on the product of both Betas' nodes."""
@@ -231,7 +238,10 @@ class FunctionOfTwoBetas(Distribution):
         return np.clip(values, *self.bounds), (weights_x * weights_w).reshape(len(x), -1)
 
     def mean_sd(self) -> tuple[Array, Array]:
-        """Return the moments, in closed form if the metric is a product of two factors, and inf if they diverge."""
+        """Return the moments, in closed form if the metric is a sum or a product, and inf if they diverge."""
+        if self.form.multiple is not None:
+            (x, sd_x), (w, sd_w) = self.inner.mean_sd(), self.outer.mean_sd()
+            return self.value(x, 1 - x, w, 1 - w), self.form.multiple * np.hypot(sd_x, sd_w)
         if self.form.factors is None:
             return weighted_mean_sd(*self.points(129))
         (mean, x), (w_mean, w) = (
@@ -240,6 +250,9 @@ class FunctionOfTwoBetas(Distribution):
         return mean * w_mean, mean * w_mean * np.sqrt(x + w + x * w)
 
     def skewness(self) -> Array:
+        if self.form.multiple is not None:
+            parts = [(beta.skewness(), beta.mean_sd()[1]) for beta in (self.inner, self.outer)]
+            return np.asarray(sum(skew * sd**3 for skew, sd in parts) / np.hypot(*(sd for _, sd in parts)) ** 3)
         if self.form.factors is None:
             return super().skewness()
         pairs = list(zip((self.inner, self.outer), self.form.factors, strict=True))

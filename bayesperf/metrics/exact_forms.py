@@ -78,6 +78,8 @@ class LevelSets:
     factors : tuple of two {"proportion", "inverse", "odds"}, optional
         If the function is a product of X, 1/X or (1 − X)/X and of one of these for W: the kinds of the two factors. Its
         moments then have a closed form, and may be infinite.
+    multiple : float, optional
+        If the function is a constant plus a multiple of X + W: the multiple. Its moments then have a closed form.
     by_subtraction : bool
         Whether the X that it returns are differences, in which those near 0 are rounding errors of t and W.
     """
@@ -87,6 +89,7 @@ class LevelSets:
     increasing: bool = True
     increasing_outer: bool | None = True
     factors: tuple[str, str] | None = None
+    multiple: float | None = None
     by_subtraction: bool = False
 
 

@@ -233,9 +233,17 @@ def _at_mean(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
     return 2 * t - other
 
 
+def _mean(pair: ProportionPair) -> TwoProportions:
+    return TwoProportions(_at_mean, _at_mean, multiple=0.5, by_subtraction=True, pair=pair)
+
+
 def _at_sum(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
     """Return the rate whose sum with the other rate is 1 + t."""
     return np.asarray(1 + t - other)
+
+
+def _sum_less_one(pair: ProportionPair) -> TwoProportions:
+    return TwoProportions(_at_sum, _at_sum, multiple=1.0, by_subtraction=True, pair=pair)
 
 
 def _at_geometric_mean(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
@@ -271,13 +279,13 @@ def _likelihood_ratio(pair: ProportionPair) -> TwoProportions:
 
 # The macro average of recall, for any number of classes.
 add(Metric("balanced_accuracy", recall, aliases=("bac",), needs="classes", average="macro",
-            exact=TwoProportions(_at_mean, _at_mean, by_subtraction=True, pair=_RATES)))  # fmt: skip
+            exact=_mean(_RATES)))  # fmt: skip
 
 
 @row(
     aliases=("hter",),
     greater_is_better=False,
-    exact=TwoProportions(_at_mean, _at_mean, by_subtraction=True, pair=_ERRORS),
+    exact=_mean(_ERRORS),
 )
 def half_total_error_rate(tp, fn, fp, tn):
     """Mean of the false positive and the false negative rate."""
@@ -285,7 +293,7 @@ def half_total_error_rate(tp, fn, fp, tn):
 
 
 @row(aliases=("youden_j", "bookmaker_informedness"), bounds=(-1.0, 1.0),
-      exact=TwoProportions(_at_sum, _at_sum, by_subtraction=True, pair=_RATES))  # fmt: skip
+      exact=_sum_less_one(_RATES))  # fmt: skip
 def informedness(tp, fn, fp, tn):
     """Youden's J: recall + specificity − 1."""
     return tp / (tp + fn) + tn / (fp + tn) - 1
@@ -335,7 +343,7 @@ def _markedness_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Num
 
 
 @row(aliases=("delta_p",), bounds=(-1.0, 1.0), of_rates=Level(_markedness_level),
-      exact=TwoProportions(_at_sum, _at_sum, by_subtraction=True, pair=ProportionPair(PRECISION, NPV)))  # fmt: skip
+      exact=_sum_less_one(ProportionPair(PRECISION, NPV)))  # fmt: skip
 def markedness(tp, fn, fp, tn):
     """Return precision + npv − 1."""
     return tp / (tp + fp) + tn / (fn + tn) - 1
