@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -68,6 +69,22 @@ Rope = Annotated[float, typer.Option(help="Differences up to this, on the metric
 Models = Annotated[list[str] | None, typer.Argument(help="Names of models. [all]")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")]
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        print(f"bayesperf {version('bayesperf')}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", is_eager=True, callback=_say_version, help="Print the version, and stop.")
+]
+
+
+@app.callback()
+def _options(shown: Version = False) -> None:
+    pass
 
 
 @app.command()
