@@ -1,5 +1,6 @@
 """Types of arrays, by what they hold: real values, numbers of examples, positions among labels, truth values."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,3 +12,9 @@ Codes = NDArray[np.intp]
 Booleans = NDArray[np.bool_]
 # Real numbers, or complex ones where formulas are differentiated by the complex-step method.
 Numbers = NDArray[Any]
+
+
+def blocks(n: int, width: int, most: int = 2**21) -> Iterator[slice]:
+    """Yield slices of n draws of which arrays of the given width have no more elements than `most`."""
+    size = max(1, most // width)
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))

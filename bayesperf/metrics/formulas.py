@@ -379,9 +379,9 @@ def matthews_corrcoef(cells):
 
 
 def _kappa(cells: Numbers, disagreement: Numbers) -> Numbers:
-    chance = cells.sum(-1)[..., :, None] * cells.sum(-2)[..., None, :]
-    observed = (disagreement * cells).sum((-2, -1)) * cells.sum((-2, -1))
-    return np.asarray(1 - observed / (disagreement * chance).sum((-2, -1)))
+    chance = _dot(cells.sum(-1) @ disagreement, cells.sum(-2))
+    observed = masked_sum(cells, disagreement) * cells.sum((-2, -1))
+    return np.asarray(1 - observed / chance)
 
 
 def _kappa_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
@@ -391,13 +391,13 @@ def _kappa_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers)
 @row(aliases=("kappa",), bounds=(-1.0, 1.0), needs="classes", of_rates=Level(_kappa_level))
 def cohen_kappa(cells):
     """Agreement beyond chance."""
-    return _kappa(cells, distance(cells.shape[-1]) > 0)
+    return _kappa(cells, 1.0 * (distance(cells.shape[-1]) > 0))
 
 
 @row(aliases=("quadratic_weighted_kappa", "qwk"), bounds=(-1.0, 1.0), needs="ordered", of_rates=Level(_kappa_level))
 def weighted_kappa(cells):
     """Agreement beyond chance, errors weighted by the square of their distance in classes."""
-    return _kappa(cells, distance(cells.shape[-1]) ** 2)
+    return _kappa(cells, 1.0 * distance(cells.shape[-1]) ** 2)
 
 
 @row(aliases=("macro_f1_star",), needs="classes")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -37,7 +37,7 @@ ARGUMENTS: dict[str, Callable[[Numbers, int], Numbers]] = {
     "fp": lambda cells, positive: cells[..., 1 - positive, positive],
     "tn": lambda cells, positive: cells[..., 1 - positive, 1 - positive],
     "correct": lambda cells, _: np.einsum("...ii->...", cells),
-    "wrong": lambda cells, _: masked_sum(cells, distance(cells.shape[-1]) > 0),
+    "wrong": lambda cells, _: without_diagonal(cells).sum((-2, -1)),
     "within_one": lambda cells, _: masked_sum(cells, distance(cells.shape[-1]) <= 1),
     "beyond_one": lambda cells, _: masked_sum(cells, distance(cells.shape[-1]) > 1),
     "cells": lambda cells, _: cells,
@@ -147,11 +147,17 @@ class Metric:
             return None
         return function_of_rates(self.of_rates or self.exact, self.average)
 
-    def evaluate(self, cells: Numbers, positive: int | None = None, skip_undefined: bool = False) -> Numbers:
+    def evaluate(
+        self,
+        cells: Numbers,
+        positive: int | None = None,
+        skip_undefined: bool = False,
+        parts: OneVsRest | None = None,
+    ) -> Numbers:
         """Return the metric of matrices ``(..., K, K)``, with a last axis K if `average` is "per_class".
 
         Undefined values (0/0) are NaN. `skip_undefined` omits classes whose value is NaN from macro and weighted means,
-        as scikit-learn does.
+        as scikit-learn does. `parts` are those of the cells, where several metrics share them.
         """
         cells = np.asarray(cells)
         cells = cells if cells.dtype.kind in "fc" else cells.astype(float)
@@ -160,7 +166,7 @@ class Metric:
             if self.average is None:
                 position = 1 if positive is None else positive
                 return self._apply({a: ARGUMENTS[a](cells, position) for a in self.arguments}, leading)
-            parts = one_vs_rest(cells)
+            parts = parts or OneVsRest(cells)
             if self.average == "micro":
                 return self._apply({a: parts[a].sum(-1) for a in self.arguments}, leading)
             values = self._apply({a: parts[a] for a in self.arguments}, (*leading, cells.shape[-1]))
@@ -196,13 +202,53 @@ class Metric:
         return not np.allclose(before, after, rtol=1e-9, atol=1e-12)
 
 
-def one_vs_rest(cells: Numbers) -> dict[str, Numbers]:
-    """Return tp, fn, fp and tn of each class against the rest, ``(..., K)`` each, for matrices ``(..., K, K)``."""
-    tp = np.einsum("...ii->...i", cells)
-    # Summed, not subtracted from totals, of which few errors among many examples would keep few digits.
-    classes = np.arange(cells.shape[-1])
-    wrong = np.where(classes[:, None] == classes, 0, cells)
-    fn, fp = wrong.sum(-1), wrong.sum(-2)
-    rest = (classes[:, None, None] != classes[:, None]) & (classes[:, None, None] != classes)
-    tn = np.tensordot(cells, rest.astype(float), ((-2, -1), (1, 2)))
-    return {"tp": tp, "fn": fn, "fp": fp, "tn": tn}
+def evaluated(metrics: Iterable[Metric], cells: Numbers, positive: int | None = None) -> dict[Metric, Numbers]:
+    """Return several metrics of the same matrices."""
+    parts = OneVsRest(cells)
+    return {metric: metric.evaluate(cells, positive, parts=parts) for metric in metrics}
+
+
+class OneVsRest:
+    """The arguments tp, fn, fp and tn of each class against the rest, for matrices (..., K, K), computed once each.
+
+    They are sums, not differences of totals, of which few errors among many examples would keep few digits.
+    """
+
+    def __init__(self, cells: Numbers):
+        self.cells = cells
+
+    def __getitem__(self, argument: str) -> Numbers:
+        """Return an argument, (..., K)."""
+        return np.asarray(getattr(self, argument))
+
+    @cached_property
+    def tp(self) -> Numbers:
+        """Cells of the class itself."""
+        return np.asarray(np.einsum("...ii->...i", self.cells))
+
+    @cached_property
+    def _wrong(self) -> Numbers:
+        return without_diagonal(self.cells)
+
+    @cached_property
+    def fn(self) -> Numbers:
+        """Cells of the class that other classes were predicted for."""
+        return np.asarray(self._wrong.sum(-1))
+
+    @cached_property
+    def fp(self) -> Numbers:
+        """Cells of other classes that the class was predicted for."""
+        return np.asarray(self._wrong.sum(-2))
+
+    @cached_property
+    def tn(self) -> Numbers:
+        """Cells of other classes that others were predicted for."""
+        others = np.zeros_like(self.cells)
+        others[..., 1:] += np.cumsum(self.cells[..., :-1], -1)
+        others[..., :-1] += np.cumsum(self.cells[..., :0:-1], -1)[..., ::-1]
+        return np.asarray(without_diagonal(others).sum(-2))
+
+
+def without_diagonal(cells: Numbers) -> Numbers:
+    """Return matrices with zeros on their diagonals."""
+    return np.where(np.eye(cells.shape[-1], dtype=bool), 0, cells)

@@ -15,7 +15,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.metric import Metric, evaluated
 from bayesperf.posteriors.posterior import DRAWS, PREDICTED, Posterior, SampledPosterior, prediction_of
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
 
@@ -76,7 +76,7 @@ class CountedPosterior(Posterior):
         known = self if self.prevalence is not None else self._with_any_prevalence()
         for index, rng in enumerate(self.generators(random_seed)):
             blocks = [
-                {metric: metric.evaluate(cells, self.positive) for metric in metrics}
+                evaluated(metrics, cells, self.positive)
                 for cells in known.draw_blocks(index, self.n_draws if n is None else n, rng)
             ]
             yield {metric: np.concatenate([block[metric] for block in blocks]) for metric in metrics}

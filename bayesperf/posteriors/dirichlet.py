@@ -12,7 +12,7 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.base import Distribution
@@ -23,7 +23,7 @@ from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
 from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.distributions.predicted_proportion import MOST_EXAMPLES, MOST_TRIALS
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, ProportionPair, TwoProportions
-from bayesperf.metrics.metric import ARGUMENTS, Metric, one_vs_rest
+from bayesperf.metrics.metric import ARGUMENTS, Metric, OneVsRest
 from bayesperf.posteriors.counted import CountedPosterior
 from bayesperf.posteriors.marginal import Marginal, Sampler
 from bayesperf.posteriors.posterior import DRAWS, Posterior
@@ -284,7 +284,7 @@ class DirichletPosterior(CountedPosterior):
         """Return a function from an argument name of a metric to its summed concentration, (m,) or (m, K)."""
         omega, positive = self.flat, self.positive
         if by_class:
-            return one_vs_rest(omega).__getitem__
+            return OneVsRest(omega).__getitem__
         return lambda name: ARGUMENTS[name](omega, 1 if positive is None else positive)
 
     def _beta(self, proportion: Proportion, metric: Metric) -> Beta:
@@ -316,13 +316,15 @@ class DirichletPosterior(CountedPosterior):
 
     def draw_blocks(self, index: int, n: int, rng: np.random.Generator) -> Iterator[Array]:
         omega = self.flat[index]
-        gamma = gamma_masses(rng, omega, (n, *omega.shape))
-        if self.prevalence == "observed":
-            gamma /= np.einsum("nij->n", gamma)[:, None, None]
-        else:
-            assert self.prevalence is not None
-            gamma *= (self.prevalence.draw(rng, n) / gamma.sum(-1))[..., None]
-        yield gamma
+        for block in blocks(n, omega.size):
+            size = block.stop - block.start
+            gamma = gamma_masses(rng, omega, (size, *omega.shape))
+            if self.prevalence == "observed":
+                gamma /= np.einsum("nij->n", gamma)[:, None, None]
+            else:
+                assert self.prevalence is not None
+                gamma *= (self.prevalence.draw(rng, size) / gamma.sum(-1))[..., None]
+            yield gamma
 
     def refuse_without_matrix(self, what: str) -> None:
         if self.rates:

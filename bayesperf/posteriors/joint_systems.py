@@ -9,7 +9,7 @@ an outcome is α/K^(M−1).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -21,14 +21,14 @@ from scipy.sparse import csr_array
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, blocks
 from bayesperf.core.random_streams import streams
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.joint_outcomes import JointOutcomes
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
 from bayesperf.metrics.exact_forms import Proportion
-from bayesperf.metrics.metric import ARGUMENTS, Metric, one_vs_rest
+from bayesperf.metrics.metric import ARGUMENTS, Metric, OneVsRest
 from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors.dirichlet import DirichletPosterior, posterior
 from bayesperf.posteriors.posterior import DRAWS, SampledPosterior
@@ -182,19 +182,13 @@ def _draw_cells(
     systems, draws, classes, _ = cells.shape
     for row in range(classes):
         at = actual == row
-        for block in _blocks(draws, max(int(at.sum()), systems * classes, _MOST_STICKS)):
+        for block in blocks(draws, max(int(at.sum()), systems * classes, _MOST_STICKS), _BLOCK):
             n = block.stop - block.start
             seen = _seen_masses(rng, n, counts[at], predicted[at], classes)
             cells[:, block, row] = seen + _prior_masses(rng, n, alpha[:, row])
     # A cell of tiny weight can underflow to 0, and a row or column of such cells to 0/0.
     np.maximum(cells, np.where(alpha > 0, LEAST_MASS, 0)[:, None], out=cells)
     cells /= cells.sum((-2, -1), keepdims=True)
-
-
-def _blocks(draws: int, width: int) -> Iterator[slice]:
-    """Yield slices of the draws such that arrays of the given width fit in memory."""
-    size = max(1, _BLOCK // width)
-    return (slice(start, min(start + size, draws)) for start in range(0, draws, size))
 
 
 def _seen_masses(
@@ -325,7 +319,7 @@ def _judged(metric: Metric, classes: int, positive: int | None) -> tuple[Array, 
     if not isinstance(form, Proportion):
         return None
     each = np.eye(classes**2).reshape(-1, classes, classes)
-    of_classes = one_vs_rest(each)
+    of_classes = OneVsRest(each)
 
     def cells(names: tuple[str, ...]) -> Array:
         by_class = metric.average == "per_class"

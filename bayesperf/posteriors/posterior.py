@@ -22,7 +22,7 @@ from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.formulas import headline
-from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.metric import Metric, evaluated
 from bayesperf.metrics.point_values import evaluate, point_value
 from bayesperf.metrics.registry import applicable, get
 from bayesperf.posteriors.arviz_trees import read_tree, to_tree
@@ -494,7 +494,7 @@ class SampledPosterior(Posterior):
         self.refuse_unavailable(metrics)
         cells = self.cells.values.reshape(-1, self._available, *self.cells.shape[-2:])
         for matrix in cells:
-            yield {metric: metric.evaluate(matrix, self.positive) for metric in metrics}
+            yield evaluated(metrics, matrix, self.positive)
 
     @property
     def chains(self) -> int:  # type: ignore[override]

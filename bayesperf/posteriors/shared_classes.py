@@ -21,7 +21,7 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, blocks
 from bayesperf.distributions import beta_binomial
 from bayesperf.distributions.beta_binomial import BetaBinomial
 from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
@@ -29,8 +29,6 @@ from bayesperf.posteriors.prevalence import Prevalence
 
 # Weights of the Betas of the mean recall and its dispersion, and of a class in the Dirichlets of g and of the shares.
 MEAN, DISPERSION, POPULARITY, SHARES = (1.0, 1.0), (1.0, 3.0), 1.0, 1.0
-# Maximum size of temporary arrays.
-_BLOCK = 2**21
 
 
 class Shared(NamedTuple):
@@ -101,14 +99,8 @@ class SharedClasses:
         else:
             shares = prevalence.draw(of_shares, n)
         shared = self.shared(index, n, rng)
-        for block in _blocks(n, counts.size):
+        for block in blocks(n, counts.size):
             yield shares[block, :, None] * _rows(counts, Shared(*(part[block] for part in shared)), rng)
-
-
-def _blocks(n: int, width: int) -> list[slice]:
-    """Return slices of n draws such that arrays of the given width are not too large."""
-    size = max(1, _BLOCK // width)
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def _rows(counts: Array, shared: Shared, rng: np.random.Generator) -> Array:
@@ -167,7 +159,7 @@ def log_likelihood(errors: Array, popularity: Array) -> Array:
     actual, predicted = np.nonzero(errors)
     seen = errors[actual, predicted]
     total = np.zeros(len(popularity))
-    for block in _blocks(len(popularity), max(1, len(seen))):
+    for block in blocks(len(popularity), max(1, len(seen))):
         g = popularity[block]
         # Summed, not subtracted from 1: the most popular class may have all but a tiny part.
         others = g @ (1 - np.eye(g.shape[1]))

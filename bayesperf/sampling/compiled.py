@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate
 from math import prod
 from numbers import Number
@@ -16,6 +17,7 @@ import xarray as xr
 
 from bayesperf.core.arrays import Array
 from bayesperf.sampling.forward import INTERPRETED, dims_of
+from bayesperf.sampling.interrupts import load, postponed
 from bayesperf.sampling.model_data import resolve_model
 from bayesperf.sampling.priors import constant_parameters, has_named_family
 
@@ -87,6 +89,7 @@ def with_data(compiled_model: CompiledModel, data: Mapping[str, Any]) -> Compile
 def _compile(model: pm.Model) -> CompiledModel:
     """Compile the density, of which sampling takes thousands, by Numba; Python computes the variables, all at once."""
     _check_continuous(model)
+    _load_compiler()
     start = _start(model)
     shapes = [value.shape for value in start]
     point, of_point = _log_density(model, shapes)
@@ -100,6 +103,16 @@ def _compile(model: pm.Model) -> CompiledModel:
     density(flat, *data.values())  # Numba compiles what is called for the first time.
     dims = {name: dims_of(model, name, variable.ndim - 1) for name, variable in variables.items()}
     return CompiledModel(density.vm.jit_fn, _one_at_a_time(computed), dims, flat, data)
+
+
+@cache
+def _load_compiler() -> None:
+    """Import what compiles, and what Numba imports when it first does."""
+    load("pytensor.link.numba.dispatch")
+    with postponed():
+        import numba
+
+        numba.njit(lambda: 0)()  # type: ignore[call-arg]
 
 
 def _one_at_a_time(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 # Seconds after which an interrupt is sent again.
@@ -47,6 +48,30 @@ def interruptible() -> Iterator[None]:
         repeating.join()
     if pressed[0]:
         raise KeyboardInterrupt
+
+
+def load(*modules: str) -> None:
+    """Import modules, each as a whole: where an import is cut short, a later one does not mend what is missing."""
+    for module in modules:
+        with postponed():
+            import_module(module)
+
+
+@contextmanager
+def postponed() -> Iterator[None]:
+    """Let an interrupt wait for the end of what it must not cut short."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    seen: list[tuple[Any, ...]] = []
+    signal.signal(signal.SIGINT, lambda *signalled: seen.append(signalled))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if seen:
+        before(*seen[0])
 
 
 def _repeat(pressed: Sequence[bool], ended: threading.Event) -> None:

@@ -20,6 +20,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.warnings import ConvergenceWarning
 from bayesperf.sampling.compiled import CompiledModel, compiled, is_kept
+from bayesperf.sampling.interrupts import load
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -114,6 +115,7 @@ def sample_compiled(
     model: CompiledModel, settings: Mapping[str, Any], seed: int, progressbar: bool = False
 ) -> dict[str, xr.Dataset]:
     """Sample a compiled model by nutpie; return the groups posterior, without labels, and sample_stats."""
+    load("nutpie")
     import nutpie
     from nutpie.compiled_pyfunc import from_pyfunc
 
@@ -197,7 +199,7 @@ def warn(groups: Mapping[str, xr.Dataset], model: pm.Model) -> None:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Silence PyMC's list of simulated variables, and its warnings about potentials and object mode."""
-    import pymc  # noqa: F401  (which sets the level when it is loaded)
+    load("pytensor", "arviz_stats", "pymc")  # PyMC sets the level when it is loaded.
 
     logger = logging.getLogger("pymc")
     level = logger.level

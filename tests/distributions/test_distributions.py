@@ -103,8 +103,12 @@ def test_moments_of_f1_agree_with_the_hypergeometric_series(a, b):
 
 
 @pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("name", ["f0.5", "fowlkes_mallows", "half_total_error_rate", "markedness", "geometric_mean"])
-def test_moments_of_mixtures_agree_with_the_integral_of_their_cdf(name, table):
+@pytest.mark.parametrize(
+    "name",
+    ["f0.5", "fowlkes_mallows", "half_total_error_rate", "balanced_accuracy", "informedness", "markedness",
+     "geometric_mean"],
+)  # fmt: skip
+def test_moments_of_two_betas_agree_with_the_integral_of_their_cdf(name, table):
     marginal = posterior(table)[name]
     low, high = marginal.bounds
     middle = marginal.ppf([1e-9, 0.001, 0.5, 0.999, 1 - 1e-9]).values

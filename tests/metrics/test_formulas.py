@@ -11,6 +11,7 @@ import sklearn.metrics as sk
 
 import bayesperf as bp
 from bayesperf import metrics
+from bayesperf.metrics.metric import OneVsRest
 from tests.shared.metrics import AVERAGES, BINARY, BINARY_NAMES, EVERY, NAMES, THREE
 
 
@@ -68,6 +69,24 @@ def test_every_metric_has_a_value_by_hand():
 def test_the_positive_class_may_come_first(name):
     cm = bp.ConfusionMatrix.from_table([[9, 3], [2, 16]], labels=["p", "n"], pos_label="p")
     assert bp.score(cm, name).item() == pytest.approx(BINARY[name], abs=1e-14)
+
+
+def test_classes_against_the_rest_are_sums_that_keep_every_digit():
+    cells = np.random.default_rng(0).integers(1, 9, (2, 5, 5)) * np.where(np.eye(5), 1e16, 1.0)
+    found, every = OneVsRest(cells), range(5)
+    expected = {
+        "tp": lambda i, row, column: row == i == column,
+        "fn": lambda i, row, column: row == i != column,
+        "fp": lambda i, row, column: column == i != row,
+    }
+    for name, belongs in expected.items():
+        by_hand = [[sum(table[r, c] for r in every for c in every if belongs(i, r, c)) for i in every]
+                   for table in cells]  # fmt: skip
+        np.testing.assert_array_equal(found[name], by_hand)
+    tn = [[table[np.ix_(*[[j for j in every if j != i]] * 2)].sum() for i in every] for table in cells]
+    np.testing.assert_allclose(found["tn"], tn, rtol=1e-15)
+    few = OneVsRest(np.diag([1e20, 0, 0]) + np.ones((3, 3)))["tn"][0]
+    assert few == 4
 
 
 # ── Against scikit-learn ─────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,7 @@
 """The prior that the classes of a matrix share, against sums over fine grids of what they share."""
 
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import xarray as xr
 from scipy import special, stats
 
 import bayesperf as bp
+from bayesperf.core.arrays import blocks
 from bayesperf.posteriors import shared_classes
 from bayesperf.posteriors.shared_classes import popularity_draws
 
@@ -321,7 +323,7 @@ def test_what_has_no_ranks(metric, message):
 
 def test_blocks_of_draws_are_one_draw(monkeypatch):
     """Draws come in blocks that fit in memory; their law does not depend on the size."""
-    monkeypatch.setattr(shared_classes, "_BLOCK", 9 * 1000)
+    monkeypatch.setattr(shared_classes, "blocks", partial(blocks, most=9 * 1000))
     cells = POST.draws(20_000)
     assert cells.shape == DRAWS.shape
     within((cells - DRAWS).transpose("actual", "predicted", "draw").values, 0)

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from bayesperf.sampling.interrupts import interruptible
+from bayesperf.sampling.interrupts import interruptible, postponed
 
 # The requirement is two seconds; a machine that runs several tests at once is slower.
 MOST_SECONDS = 10
@@ -33,7 +33,7 @@ import time
 
 import numpy as np
 import bayesperf as bp
-from bayesperf.sampling import compiled, fit, forward, nuts
+from bayesperf.sampling import compiled, fit, nuts
 
 phase, cores = sys.argv[1], int(sys.argv[2])
 CM = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
@@ -76,14 +76,16 @@ def go(**sizes):
     return tree["posterior"]["cells"].values
 
 
-undisturbed = go(draws=30, tune=60) if phase != "compile" else None
+undisturbed = go(draws=30, tune=60) if phase not in ("import", "compile") else None
 waiting, begun_after, whole = True, 0, nuts.compiled
 sizes = {"draws": 30, "tune": 60}
 if phase == "build":
     slowly(fit, "built_model")
+elif phase == "import":
+    say()
 elif phase == "compile":
-    run = compiled._log_density
-    compiled._log_density = lambda *arguments: (say(), run(*arguments))[1]
+    run = compiled._compile
+    compiled._compile = lambda *arguments: (say(), run(*arguments))[1]
 elif phase == "predict":
     slowly(fit, "predictions")
 else:
@@ -144,9 +146,12 @@ def test_a_fit_is_interrupted_and_the_next_one_is_undisturbed(phase, cores):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("delay", [0.5, 1.5, 3.0])
-def test_compiling_is_interrupted(tmp_path, delay):
-    seconds, rest = interrupted("compile", delay=delay, folder=tmp_path)
+@pytest.mark.parametrize(
+    ("phase", "delay"),
+    [*(("import", delay) for delay in (0.01, 0.1, 0.5)), *(("compile", delay) for delay in (0.1, 0.2, 0.5, 1.0, 2.0))],
+)
+def test_a_first_fit_is_interrupted_and_the_next_one_is_whole(tmp_path, phase, delay):
+    seconds, rest = interrupted(phase, delay=delay, folder=tmp_path)
     assert seconds < MOST_SECONDS
     assert rest == "same (2, 30, 2, 2)\n"
 
@@ -190,6 +195,20 @@ def test_without_an_interrupt_nothing_is_changed():
     with pytest.raises(RuntimeError, match="is missing"), interruptible():
         fails()
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_what_must_not_be_cut_short_is_not():
+    done = []
+
+    @postponed()
+    def whole():
+        send()
+        done.append(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        whole()
+    assert done == [1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_handler_of_the_callers_own_stays():
