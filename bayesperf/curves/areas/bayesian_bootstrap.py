@@ -11,6 +11,8 @@ from bayesperf.core.arrays import Array, Counts
 
 # How many weights are drawn at once, and how many take so long that a progress bar is shown.
 _AT_ONCE, _LONG = 2**18, 2**27
+# Above so many examples of one system the weights are those of bins, of which there are so many.
+_MANY, _BINS = 10_000, 1024
 
 
 def weight_blocks(
@@ -44,7 +46,15 @@ def area_draws(
         Scores that each system gives to the examples of either class.
     draws, rng, progressbar
         How many draws, their stream, and whether to show a bar on a terminal if it takes long.
+
+    Notes
+    -----
+    Of one system with more than 10,000 examples the weights are of 1,024 bins of scores next to each other, each the
+    sum of its examples' weights. Within a bin the share of the pairs that are in order is that of the sample, so the
+    area has the right mean and leaves out the variance within bins, less than a thousandth of it.
     """
+    if len(positive) == 1 and positive.size + negative.size > _MANY:
+        return _binned_area_draws(positive[0], negative[0], draws, rng, progressbar)
     (rows, row_sizes), (columns, column_sizes) = _groups(positive, negative), _groups(negative, positive)
     systems = [_places(own[rows], others[columns]) for own, others in zip(positive, negative, strict=True)]
     blocks = []
@@ -59,6 +69,26 @@ def area_draws(
         blocks.append(area)
     # Sums in two orders may differ in the last digit.
     return np.clip(np.concatenate(blocks, 1), 0, 1)
+
+
+def _binned_area_draws(
+    positive: Array, negative: Array, draws: int, rng: np.random.Generator, progressbar: bool
+) -> Array:
+    """Return draws of the area of one system, (1, draws), by weights of bins."""
+    scores = np.concatenate([positive, negative])
+    # Ties have the same rank, and so are in the same bin.
+    ranks = np.searchsorted(np.sort(scores), scores)
+    bins = np.split(ranks * _BINS // len(scores), [len(positive)])
+    sizes = np.stack([np.bincount(of_class, minlength=_BINS) for of_class in bins])
+    in_lower_bins = np.cumsum(sizes[1]) - sizes[1]
+    twice_in_order = twice_below(positive, negative) - 2 * in_lower_bins[bins[0]]
+    in_order = np.bincount(bins[0], twice_in_order, _BINS) / np.maximum(2 * sizes.prod(0), 1)
+    areas = []
+    for weights in weight_blocks(rng, sizes.ravel(), draws, progressbar):
+        of_positive, of_negative = np.split(weights, 2, 1)
+        below = np.cumsum(of_negative, 1) - of_negative * (1 - in_order)
+        areas.append((of_positive * below).sum(1) / (of_positive.sum(1) * of_negative.sum(1)))
+    return np.clip(np.concatenate(areas), 0, 1)[None]
 
 
 def twice_below(scores: Array, others: Array) -> Counts:
