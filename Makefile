@@ -39,7 +39,7 @@ sbc: $(VENV)/installed-test
 
 # Executes every notebook into a scratch folder, two at a time: a cell that raises fails the target.
 notebooks: $(VENV)/installed-test
-	@printf '%s\0' notebooks/*.ipynb | xargs -0 -n 1 -P 2 $(BIN)/jupyter nbconvert --to notebook --execute --output-dir $(VENV)/notebooks
+	@printf '%s\0' notebooks/*.ipynb notebooks/replications/*.ipynb | xargs -0 -n 1 -P 2 $(BIN)/jupyter nbconvert --to notebook --execute --output-dir $(VENV)/notebooks
 
 datasets: $(VENV)/installed-test
 	@$(BIN)/python -m bayesperf.datasets.make
