@@ -28,6 +28,7 @@ from .curves import ExpectedPerformanceComparison as ExpectedPerformanceComparis
 from .curves import ExpectedPerformanceCurve as ExpectedPerformanceCurve
 from .curves import break_even_threshold as break_even_threshold
 from .curves import compare_auc as compare_auc
+from .curves import compare_weighted_scores as compare_weighted_scores
 from .curves import det_curve as det_curve
 from .curves import epc as epc
 from .curves import epc_a_posteriori as epc_a_posteriori

@@ -6,6 +6,8 @@ import warnings
 from typing import Any
 
 import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.system_pair import SystemPair, check_same_leading, system_name, without_own_coordinates
@@ -34,8 +36,8 @@ def compare_marginals(
     for name, side, other in (("a", a, b), ("b", b, a)):
         if not isinstance(side, Marginal):
             raise TypeError(
-                f"{name} must be a Marginal, as the other is ({other.name}); it is {type(side).__name__}. A posterior's "
-                "metric is one: posterior['recall']."
+                f"{name} must be a Marginal, as the other side is; it is {type(side).__name__}. Of a posterior take "
+                f"one metric, as posterior[{other.name!r}]."
             )
     _check_same_quantity(a, b)
     if not independent and _may_share_examples(a, b):
@@ -74,10 +76,15 @@ def _check_same_quantity(a: Marginal, b: Marginal) -> None:
 def _may_share_examples(a: Marginal, b: Marginal) -> bool:
     """Whether both have as many examples of every class, and any at all, or the very same draws."""
     if a.examples is not None and b.examples is not None:
-        totals = [
-            side.sum([dim for dim in side.dims if dim == "predicted"]).transpose(..., "actual")
-            for side in (a.examples, b.examples)
-        ]
-        return bool(totals[0].any()) and np.array_equal(*totals)
-    drawn = [side.distribution.values for side in (a, b) if isinstance(side.distribution, Draws)]
-    return len(drawn) == 2 and np.array_equal(*drawn, equal_nan=True)
+        first, second = _class_totals(a.examples), _class_totals(b.examples)
+        return bool(first.any()) and np.array_equal(first, second)
+    of_a, of_b = a.distribution, b.distribution
+    if isinstance(of_a, Draws) and isinstance(of_b, Draws):
+        return np.array_equal(of_a.values, of_b.values, equal_nan=True)
+    return False
+
+
+def _class_totals(examples: xr.DataArray) -> NDArray[Any]:
+    """Return the number of examples of every class, classes last."""
+    totals = examples.sum([dim for dim in examples.dims if dim == "predicted"])
+    return np.asarray(totals.transpose(..., "actual"))

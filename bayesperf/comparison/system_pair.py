@@ -117,8 +117,9 @@ def _exact_difference(first: Distribution, second: Distribution) -> Distribution
     """Return the distribution of X − Y, independent, if it has a closed form or an integral."""
     if isinstance(first, ExactDistribution) and isinstance(second, ExactDistribution):
         return differences.difference(first, second)
-    both_normal = isinstance(first, normal.Normal) and isinstance(second, normal.Normal)
-    return normal.difference(first, second) if both_normal else None
+    if isinstance(first, normal.Normal) and isinstance(second, normal.Normal):
+        return normal.difference(first, second)
+    return None
 
 
 def _exact_ratio(first: Distribution, second: Distribution) -> Distribution | None:
