@@ -144,7 +144,7 @@ def compare(
     >>> ours = bp.roc_auc([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7], method="delong")
     >>> theirs = bp.auc_from_summary(0.9, n_pos=40, n_neg=60, method="hanley_mcneil")
     >>> bp.compare(ours, theirs).prob_greater.round(3).item()
-    0.225
+    0.234
     """
     rope = checks.rope(rope)
     counts = isinstance(a, PairedConfusionMatrix | ConfusionMatrix)

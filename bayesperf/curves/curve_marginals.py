@@ -47,16 +47,20 @@ def marginal_of_draws(
 
 
 def of_test_set(
-    marginal: Marginal, class_totals: Sequence[int], greater_is_better: bool | None, quantity: str | None = None
+    marginal: Marginal,
+    class_totals: Sequence[int] | xr.DataArray,
+    greater_is_better: bool | None,
+    quantity: str | None = None,
 ) -> Marginal:
-    """Return a marginal of a score by a test set with so many examples of every class.
+    """Return a marginal of a score by a test set with so many examples of every class (over leading dims, if labelled).
 
     The quantity is the system's score of that name, by whatever method, unless another is given.
     """
-    examples = xr.DataArray(np.asarray(class_totals), dims="actual")
+    if not isinstance(class_totals, xr.DataArray):
+        class_totals = xr.DataArray(np.asarray(class_totals), dims="actual")
     return marginal.with_facts(
         greater_is_better=greater_is_better,
-        examples=examples,
+        examples=class_totals,
         quantity=f"the system's {marginal.name}" if quantity is None else quantity,
     )
 
