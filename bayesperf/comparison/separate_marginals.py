@@ -49,10 +49,11 @@ def compare_marginals(
             DependenceWarning,
             stacklevel=3,
         )
-    first = without_own_coordinates(a, b, dim)
+    first, alike = without_own_coordinates(a, b, dim), a.estimand == b.estimand
+    first.estimand = a.estimand if alike else a.quantity
     pair = SystemPair(first, b, independent=True, apart=True, n_draws=draws, random_seed=random_seed)
     names = tuple(system_name(side.leading, dim, letter) for side, letter in ((a, "a"), (b, "b")))
-    basis = a.estimand if a.estimand == b.estimand else f"a: {a.estimand}; b: {b.estimand}"
+    basis = a.estimand if alike else f"a: {a.estimand}; b: {b.estimand}"
     return Comparison(
         difference=pair.difference(),
         names=names if names[0] != names[1] else ("a", "b"),

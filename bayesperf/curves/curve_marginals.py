@@ -61,7 +61,7 @@ def of_test_set(
     return marginal.with_facts(
         greater_is_better=greater_is_better,
         examples=class_totals,
-        quantity=f"the system's {marginal.name}" if quantity is None else quantity,
+        quantity=f"The system's {marginal.name}" if quantity is None else quantity,
     )
 
 

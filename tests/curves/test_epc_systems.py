@@ -148,9 +148,9 @@ def test_shared_weights_narrow_the_difference_of_expected_performance():
     width = np.sqrt(sum(np.diff(interval) ** 2 for interval in alone)).item()
     assert np.diff(apart.difference.eti().sel(quantity="G")).item() == pytest.approx(width, rel=0.15)
     anew = epc_compare(*curves, draws=300)
-    below = anew.expected_performance(0.0, 0.5).difference
-    assert (below.sd() > 0).all()
-    assert "development sets like these" in below.estimand
+    below = anew.expected_performance(0.0, 0.5)
+    assert (below.difference.sd() > 0).all()
+    assert "development sets like these" in below.basis
     retrieval = epc_compare(*(epc(*s, criterion="precision_recall", alphas=[0.5]) for s in (FIRST, SECOND)), draws=50)
     assert retrieval.expected_performance().greater_is_better is True
     with pytest.raises(ValueError, match=r"low and high must be in \[0, 1\], low the smaller"):

@@ -138,12 +138,12 @@ def _warn(distribution: Distribution, method: str) -> None:
 
 
 def _by_newcombe(observed: Array, positive: Array, negative: Array) -> tuple[Distribution, str]:
-    return AreaByScore(observed, positive, negative), "Newcombe's score distribution of the system's AUC"
+    return AreaByScore(observed, positive, negative), "The system's AUC, by Newcombe"
 
 
 def _by_hanley_mcneil(observed: Array, positive: Array, negative: Array) -> tuple[Distribution, str]:
     sd = np.sqrt(np.maximum(hanley_mcneil_variance(observed, positive, negative), 0))
-    return Normal(observed, sd, (0.0, 1.0)), "Hanley & McNeil's normal for the system's AUC"
+    return Normal(observed, sd, (0.0, 1.0)), "The system's AUC, by Hanley & McNeil"
 
 
 def _by_pairs(observed: Array, positive: Array, negative: Array) -> tuple[Distribution, str]:

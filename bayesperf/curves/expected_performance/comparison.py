@@ -145,7 +145,7 @@ class ExpectedPerformanceComparison(Comparison):
             values=means[0] - means[1],
             leading=xr.DataArray(np.zeros(len(QUANTITIES)), {"quantity": QUANTITIES}),
             bounds=(-np.inf, np.inf),
-            estimand=f"{a.distribution} of the mean difference between {QUESTIONS[self.question]}",
+            estimand=f"{a.distribution} of the difference of expected performance",
             random_seed=self.resampling.random_seed,
         )
         return Comparison(
@@ -153,7 +153,7 @@ class ExpectedPerformanceComparison(Comparison):
             names=self.names,
             rope=self.rope,
             greater_is_better=over.greater_is_better,
-            basis=self.basis,
+            basis=f"{self.basis}; {QUESTIONS[self.question]}",
             dim=self.dim,
         )
 

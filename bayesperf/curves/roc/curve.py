@@ -306,7 +306,7 @@ class Curve:
     def _area_marginal(self, name: str, values: Array, bounds: tuple[float, float], quantity: str) -> Marginal:
         """Return the marginal of an area; a part of one is named by its quantity."""
         sizes = len(self.scores.negative), len(self.scores.positive)
-        of = f"the system's {quantity}" if name == PARTIAL_NAME else None
+        of = f"The system's {quantity}" if name == PARTIAL_NAME else None
         return of_test_set(self._marginal(name, values, bounds, quantity), sizes, greater_is_better=True, quantity=of)
 
     def plot(self, *, ci_prob: float = 0.95, kind: str = "pointwise") -> Figure:
