@@ -114,6 +114,33 @@ def test_parts_of_areas_and_precision_recall_areas():
         bp.compare(roc[0].partial_area(0, 0.3), roc[1].partial_area(0, 0.2))
 
 
+def test_expected_performance_of_two_test_sets():
+    (dev, first, second), options = (scored(60, 60, 1.5) for _ in range(3)), {"alphas": [0.2, 0.5], "draws": 400}
+    a, b = bp.epc(dev, first, **options), bp.epc(dev, (second[0][:-1], second[1][:-1]), **options)
+    means = [curve.expected_performance_marginal() for curve in (a, b)]
+    comparison = bp.compare(*means)
+    assert comparison.greater_is_better is False
+    sd = np.hypot(*(side.sd() for side in means))
+    np.testing.assert_allclose(comparison.difference.sd(), sd, rtol=4 / np.sqrt(2 * 400))
+    apart = bp.epc_compare(a, b, paired=False, question="thresholds", draws=400).expected_performance()
+    np.testing.assert_allclose(comparison.difference.sd(), apart.difference.sd(), rtol=4 / np.sqrt(400))
+    np.testing.assert_allclose(means[0].eti(), a.expected_performance()["interval"])
+    assert bp.compare(a.area, b.area).greater_is_better is False
+    with pytest.raises(ValueError, match="a and b are of different things"):
+        bp.compare(means[0], b.expected_performance_marginal(0, 0.5))
+    with pytest.raises(ValueError, match="a and b are of different things"):
+        bp.compare(a.area, bp.epc(dev, second, alphas=[0.2, 0.8]).area)
+
+
+def test_operating_points_of_two_test_sets():
+    a, b = (bp.roc_curve(*side, draws=300).operating_point(fpr=0.2) for side in (FIRST, SECOND))
+    assert bp.compare(a.recall, b.recall).prob_better.item() > 0.5
+    assert bp.compare(a.fpr, b.fpr).greater_is_better is False
+    other = bp.roc_curve(*SECOND, draws=300).operating_point(fpr=0.1)
+    with pytest.raises(ValueError, match="a and b are of different things"):
+        bp.compare(a.recall, other.recall)
+
+
 @pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong"])
 def test_one_test_set_is_warned_of(method):
     y, score = FIRST

@@ -135,7 +135,9 @@ class ExpectedPerformanceCurve:
         if len(self.alphas) < 2:
             raise ValueError("area: of one α there is none. Give more alphas.")
         drawn = draws_along(self.posterior[self.metric])
-        return self._marginal(f"area under {self.metric.name}", np.asarray(np.trapezoid(drawn, self.alphas, axis=0)))
+        area = self._marginal(f"area under {self.metric.name}", np.asarray(np.trapezoid(drawn, self.alphas, axis=0)))
+        over = f"{len(self.alphas)} α from {self.alphas[0]:g} to {self.alphas[-1]:g}"
+        return self._of_test_set(area, self.metric.greater_is_better, f"area by {self.criterion.name} over {over}")
 
     def expected_performance(self, low: float = 0.0, high: float = 1.0, ci_prob: float = 0.95) -> xr.Dataset:
         """Return the mean performance over operating points: E_V1, E_V2 and their mean G.
@@ -176,9 +178,35 @@ class ExpectedPerformanceCurve:
         """
         over = OperatingRange.of(self.criterion, [self.system], low, high)
         values = over.means(self.system.counts(self.system.thresholds(over.rules)))
-        drawn = self._marginal(NAME, over.means(self._drawn(over.rules)), {"quantity": QUANTITIES})
-        result = xr.Dataset(dict(zip(QUANTITIES, values, strict=True)) | {"interval": drawn.eti(ci_prob)})
+        interval = self.expected_performance_marginal(low, high).eti(ci_prob)
+        result = xr.Dataset(dict(zip(QUANTITIES, values, strict=True)) | {"interval": interval})
         return result.assign_attrs(**self._facts, low=low, high=high, ci_prob=ci_prob, ci_kind="eti")
+
+    def expected_performance_marginal(self, low: float = 0.0, high: float = 1.0) -> Marginal:
+        """Return the distribution of E_V1, E_V2 and G (see `expected_performance`), over ``quantity``.
+
+        Those of two systems tested on different examples can be compared by `bayesperf.compare`; on the same, by
+        ``epc_compare(a, b).expected_performance()``.
+
+        Parameters
+        ----------
+        low, high : float
+            As in `expected_performance`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bayesperf import epc
+        >>> rng = np.random.default_rng(0)
+        >>> y = np.repeat([0, 1], 200)
+        >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
+        >>> curve.expected_performance_marginal().prob_below(0.3).sel(quantity="G").round(1).item()
+        0.9
+        """
+        over = OperatingRange.of(self.criterion, [self.system], low, high)
+        drawn = self._marginal(NAME, over.means(self._drawn(over.rules)), {"quantity": QUANTITIES})
+        of = f"mean of {self.criterion.first} and {self.criterion.second} over either from {low:g} to {high:g}"
+        return self._of_test_set(drawn, over.greater_is_better, of)
 
     def plot(self, *, ci_prob: float = 0.95, kind: str = "pointwise") -> Figure:
         """Draw the curve with its band."""
@@ -211,6 +239,14 @@ class ExpectedPerformanceCurve:
     def _marginal(self, name: str, drawn: Array, coords: Mapping[str, Any] | None = None) -> Marginal:
         leading = xr.DataArray(np.zeros(drawn.shape[:-1]), coords, tuple(coords or ()))
         return marginal_of_draws(name, drawn, leading, (-np.inf, np.inf), self.estimand, self.random_seed)
+
+    def _of_test_set(self, marginal: Marginal, greater_is_better: bool | None, quantity: str) -> Marginal:
+        """Return a marginal that is said to be of these test examples."""
+        return marginal.with_facts(
+            greater_is_better=greater_is_better,
+            examples=self.cm.counts.isel(alpha=0, drop=True),
+            quantity=f"{self.estimand}: {quantity}",
+        )
 
     def _drawn(self, rules: Sequence[ThresholdRule]) -> Array:
         """Return draws of the cell probabilities (n, a, actual, predicted) at the thresholds that rules choose."""

@@ -289,7 +289,11 @@ class Curve:
         point = _at_thresholds(self._observed, rates, choose(*rates, self._observed.prevalence))
         values = {name: np.concatenate([block[name] for block in blocks]) for name in point}
         bounds = {"threshold": (-np.inf, np.inf), "fpr": (0, 1), "recall": (0, 1)}
-        marginals = {name: self._marginal(name, values[name], bounds[name], target) for name in point}
+        better = {"threshold": None, "fpr": False, "recall": True}
+        marginals = {
+            name: self._of_test_set(self._marginal(name, values[name], bounds[name], target), better[name], target)
+            for name in point
+        }
         observed = xr.Dataset({name: ((), value[0]) for name, value in point.items()})
         return OperatingPoint(**marginals, observed=observed, target=target, basis=self._basis)
 
@@ -305,9 +309,14 @@ class Curve:
 
     def _area_marginal(self, name: str, values: Array, bounds: tuple[float, float], quantity: str) -> Marginal:
         """Return the marginal of an area; a part of one is named by its quantity."""
+        marginal = self._marginal(name, values, bounds, quantity)
+        return self._of_test_set(marginal, True, quantity if name == PARTIAL_NAME else None)
+
+    def _of_test_set(self, marginal: Marginal, greater_is_better: bool | None, quantity: str | None) -> Marginal:
+        """Return a marginal that is said to be of these examples."""
         sizes = len(self.scores.negative), len(self.scores.positive)
-        of = f"The system's {quantity}" if name == PARTIAL_NAME else None
-        return of_test_set(self._marginal(name, values, bounds, quantity), sizes, greater_is_better=True, quantity=of)
+        what = None if quantity is None else f"The system's {quantity}"
+        return of_test_set(marginal, sizes, greater_is_better, what)
 
     def plot(self, *, ci_prob: float = 0.95, kind: str = "pointwise") -> Figure:
         """Draw the curve with its band."""
