@@ -87,7 +87,21 @@ class Marginal:
     def with_facts(
         self, *, greater_is_better: bool | None, examples: xr.DataArray | None, quantity: str | None = None
     ) -> Marginal:
-        """Return the same marginal with the facts that a comparison of two asks for; see the attributes."""
+        """Return the same marginal with the facts by which `bayesperf.compare` judges what it is given.
+
+        Parameters
+        ----------
+        greater_is_better, examples, quantity
+            See the attributes; a quantity that is left out stays.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> a, b = bp.posterior_of_rate(45, 50), bp.posterior_of_rate(70, 90)
+        >>> a = a.with_facts(greater_is_better=True, examples=None)
+        >>> bp.compare(a, b).prob_better.round(3).item()
+        0.968
+        """
         marginal = copy.copy(self)
         marginal.greater_is_better, marginal.examples = greater_is_better, examples
         marginal.quantity = self.quantity if quantity is None else quantity

@@ -139,6 +139,41 @@ def test_difference_of_expected_performance_by_a_loop():
     np.testing.assert_allclose(points, exact, atol=2e-3)
 
 
+def true_means(dev, sd, shift, grid=401):
+    """E_V1, E_V2 and G of a system with normal scores at the thresholds that a development set chooses."""
+    y, score = dev
+    seen = np.unique(score)
+    cuts = np.concatenate([[-np.inf], (seen[1:] + seen[:-1]) / 2, [np.inf]])
+    called = score >= cuts[:, None]
+    far, frr = called[:, y == 0].mean(1), 1 - called[:, y == 1].mean(1)
+    value = (stats.norm.sf(cuts / sd) + stats.norm.cdf((cuts - shift) / sd)) / 2
+    alphas = (np.arange(grid) + 0.5) / grid
+    means = [
+        value[[np.lexsort((far + frr, np.abs(rate - alpha).round(12)))[0] for alpha in alphas]].mean()
+        for rate in (far, frr)
+    ]
+    return np.array([*means, sum(means) / 2])
+
+
+@pytest.mark.slow
+def test_differences_of_expected_performance_cover_as_the_documentation_says():
+    simulations, inside = 150, 0
+    for i in range(simulations):
+        rng, sets = np.random.default_rng([6, i]), []
+        for _ in ("dev", "test"):
+            y = rng.permutation(np.repeat([0, 1], 50))
+            first = rng.normal(size=100) + 1.5 * y
+            sets.append((y, first, first + 0.7 * rng.normal(size=100)))
+        curves = [epc(*((labels, scores[j]) for labels, *scores in sets), prior="haldane") for j in (0, 1)]
+        comparison = epc_compare(*curves, question="thresholds", draws=400, random_seed=i)
+        low, high = comparison.expected_performance().difference.eti().sel(quantity="G").values
+        true = np.subtract(
+            *(true_means((sets[0][0], sets[0][1 + j]), sd, 1.5)[2] for j, sd in ((0, 1), (1, 1.49**0.5)))
+        )
+        inside += low <= true <= high
+    assert inside / simulations == pytest.approx(0.94, abs=0.005 + 3 * np.sqrt(2 * 0.94 * 0.06 / simulations))
+
+
 def test_shared_weights_narrow_the_difference_of_expected_performance():
     curves = [epc(*system) for system in (FIRST, SECOND)]
     paired, apart = (epc_compare(*curves, paired=of, question="thresholds").expected_performance()

@@ -126,6 +126,12 @@ class ExpectedPerformanceComparison(Comparison):
         ValueError
             If `low` and `high` are no range within [0, 1].
 
+        Notes
+        -----
+        Of normal scores, 50 of each class in either set, the scores of one system being those of the other with noise
+        added, 95 % intervals of the difference of G between thresholds covered in 99 % of 350 data sets: the
+        pseudo-examples of the prior are each system's own. Under ``prior="haldane"`` they did in 94 % of 150.
+
         Examples
         --------
         >>> import numpy as np
