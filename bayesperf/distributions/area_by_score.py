@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy import special
 
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.distributions.base import TAIL, Distribution
 from bayesperf.distributions.quadrature import tanh_sinh
 
@@ -79,6 +79,10 @@ class AreaByScore(Distribution):
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         at_end = self._standard(np.array([[0.0, 1.0]]))
         return np.where(wanted <= at_end[:, :1], 0.0, np.where(wanted >= at_end[:, 1:], 1.0, (low + high) / 2))
+
+    def one_peak(self) -> Booleans:
+        """Return where both classes have three examples or more: of fewer some densities have a valley about ½."""
+        return np.minimum(self.positive, self.negative)[:, 0] >= 3
 
     def guess(self, q: Array) -> Array:
         return np.clip(self.ppf(q), 1e-15, 1 - 1e-15)
