@@ -26,8 +26,10 @@ from .counts.paired import PairedConfusionMatrix as PairedConfusionMatrix
 from .curves import Curve as Curve
 from .curves import ExpectedPerformanceComparison as ExpectedPerformanceComparison
 from .curves import ExpectedPerformanceCurve as ExpectedPerformanceCurve
+from .curves import auc_from_summary as auc_from_summary
 from .curves import break_even_threshold as break_even_threshold
 from .curves import compare_auc as compare_auc
+from .curves import compare_weighted_scores as compare_weighted_scores
 from .curves import det_curve as det_curve
 from .curves import epc as epc
 from .curves import epc_a_posteriori as epc_a_posteriori
@@ -46,6 +48,7 @@ from .posteriors.dirichlet import posterior as posterior
 from .posteriors.marginal import Marginal as Marginal
 from .posteriors.posterior import Posterior as Posterior
 from .posteriors.prior_sensitivity import prior_sensitivity as prior_sensitivity
+from .posteriors.rate import posterior_of_rate as posterior_of_rate
 from .sampling.fit import fit as fit
 
 __version__: str

@@ -75,6 +75,18 @@ KINDS = {
         lambda: posterior("shared"), lambda post: (draws(post["mcc"]), draws(post.dispersion))
     ),
     "posterior at a prevalence": (lambda: posterior().at_prevalence(0.1), lambda post: draws(post["precision"])),
+    "rate": (lambda: bp.posterior_of_rate([4, 5], 9, dims=["site"]), draws),
+    "area of a report": (lambda: bp.auc_from_summary(0.8, 20, 30), draws),
+    "comparison of two test sets": (
+        lambda: bp.compare(bp.auc_from_summary(0.8, 20, 30), bp.auc_from_summary(0.9, 30, 30)), of_comparison
+    ),
+    "comparison of weighted scores": (
+        lambda: bp.compare_weighted_scores("average_precision", SCORES[0], SCORES[1], OTHER, draws=50), of_comparison
+    ),
+    "comparison of parts of areas": (
+        lambda: bp.compare_auc(SCORES[0], SCORES[1], OTHER, fpr=(0, 0.2), draws=50), of_comparison
+    ),
+    "expected performance": (lambda: epc().expected_performance_marginal(), draws),
     "prediction": (lambda: posterior().predict(50, draws=100), lambda post: draws(post["recall"])),
     **{
         f"marginal by {name}": (lambda name=name: posterior()[name], draws)

@@ -45,6 +45,7 @@ def test_every_answer_in_the_table_runs():
         "scores_a": [0.8, 0.9, 0.85],
         "scores_b": [0.8, 0.85, 0.9],
         "y_score": np.random.default_rng(0).normal(y_true),
+        "other": np.random.default_rng(1).normal(y_true),
     }
     of_sites = bp.ConfusionMatrix.from_counts(tp=tp, fn=10 - tp, fp=2, tn=18)
     # What an answer is about, by what stands in it.
@@ -67,7 +68,7 @@ def test_every_answer_in_the_table_runs():
         "bp.fit(cm,": "bp.fit(cm, method='exact',",
     }
     answers = [answer for _, answer in rows("| question | answer |")]
-    assert len(answers) == 24
+    assert len(answers) == 27
     for code in re.findall(r"`(.*?)`", " ".join(answers)):
         runs = code
         for shown, meant in replaced.items():

@@ -13,10 +13,12 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.comparison.result import Comparison
+from bayesperf.comparison.separate_marginals import compare_marginals
 from bayesperf.comparison.several_datasets import compare_scores
 from bayesperf.comparison.system_pair import (
     SystemPair,
     against_rule,
+    check_same_leading,
     exact_difference,
     pairs_along,
     system_name,
@@ -59,16 +61,18 @@ def compare(
 
     Parameters
     ----------
-    a : Posterior, DataTree, PairedConfusionMatrix, ConfusionMatrix or DataArray
+    a : Posterior, DataTree, Marginal, PairedConfusionMatrix, ConfusionMatrix or DataArray
         The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems evaluated on
         the same examples: a PairedConfusionMatrix, or ``ConfusionMatrix.from_predictions(..., example=ids)``. Pass
-        posteriors for systems evaluated on different examples. A DataArray holds cross-validated scores
-        (dataset, model, fold), for ``dim="dataset"``.
-    b : Posterior, DataTree or {"chance", "majority"}, optional
-        The second system: a posterior over the same leading dims, or a baseline rule that ignores the input. "chance"
-        predicts each class at random, as often as it occurs; "majority" always predicts the most frequent class.
+        posteriors for systems evaluated on different examples, or marginals of what is no metric of counts: areas
+        (`roc_auc`, `auc_from_summary`, ``Curve.area``), scores (`weighted_score`), averages (`average_folds`), rates
+        (`posterior_of_rate`). A DataArray holds cross-validated scores (dataset, model, fold), for ``dim="dataset"``.
+    b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
+        The second system: a posterior (or marginal) over the same leading dims, or a baseline rule that ignores the
+        input. "chance" predicts each class at random, as often as it occurs; "majority" always predicts the most
+        frequent class.
     metric : str or Metric
-        The metric to compare. Omit it for scores.
+        The metric to compare. Omit it for scores and marginals, which are of one already.
     dim : str
         The dim of the systems, if `b` is omitted.
     rope : float
@@ -78,12 +82,12 @@ def compare(
         more than two classes, whose shared prior has no joint form, it is Perks'.
     draws : int, optional
         Number of draws from exact posteriors where the difference has no closed form; 10,000 by default. For scores,
-        the number of draws per chain; 1,000 by default.
+        the number of draws per chain; 1,000 by default. (Marginals that are known by draws keep theirs.)
     random_seed : int or numpy.random.Generator
         Seed of the draws made for the comparison.
     independent : bool
-        Whether posteriors are known to be of systems evaluated on different examples, so that nothing is made of class
-        totals that are the same by design.
+        Whether posteriors or marginals are known to be of systems evaluated on different examples, so that nothing is
+        made of class totals that are the same by design.
     **options
         Options of the comparison over several data sets; see `bayesperf.compare_scores`.
 
@@ -94,17 +98,17 @@ def compare(
     Raises
     ------
     TypeError
-        If `a` or `b` is of another type.
+        If `a` or `b` is of another type, or a marginal is given with something else.
     ValueError
-        If `a` and `b` differ in labels or leading coordinates, if `dim` does not exist or has only one system along
-        it, or if the metric cannot be computed.
+        If `a` and `b` differ in labels or leading coordinates, or marginals in what they are of; if `dim` does not
+        exist or has only one system along it, or if the metric cannot be computed.
 
     Warns
     -----
     DependenceWarning
-        If the posteriors compared are of systems evaluated on the same examples, or seem to be: they have the same
-        number of examples in every class, and `independent` is not set. Comparing their joint counts is more
-        informative.
+        If the posteriors or marginals compared are of systems evaluated on the same examples, or seem to be: they have
+        the same number of examples in every class, and `independent` is not set. Comparing the systems example by
+        example is more informative: by their joint counts, `compare_auc` or `compare_weighted_scores`.
 
     Notes
     -----
@@ -115,8 +119,8 @@ def compare(
     gets right and the other wrong, and is exact; for other metrics it is computed from draws.
 
     The difference of two independent proportions, or of increasing functions of proportions (F1), is integrated
-    numerically to about 1e-8, an accuracy that is the same for a million examples as for three. Other differences are
-    computed from draws.
+    numerically to about 1e-8, an accuracy that is the same for a million examples as for three. That of two normals
+    (areas by DeLong) is normal. Other differences are computed from draws.
 
     Examples
     --------
@@ -134,6 +138,13 @@ def compare(
     >>> bp.compare(cm, metric="accuracy", rope=0.01).prob_rope.sel(
     ...     model="logistic_regression", model_other="naive_bayes").round(3).values
     array([0.   , 0.002, 0.998])
+
+    Areas of two test sets, one of them as a paper reports it:
+
+    >>> ours = bp.roc_auc([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7], method="delong")
+    >>> theirs = bp.auc_from_summary(0.9, n_pos=40, n_neg=60, method="hanley_mcneil")
+    >>> bp.compare(ours, theirs).prob_greater.round(3).item()
+    0.234
     """
     rope = checks.rope(rope)
     counts = isinstance(a, PairedConfusionMatrix | ConfusionMatrix)
@@ -148,8 +159,12 @@ def compare(
         return compare_scores(a, dim=dim, rope=rope, random_seed=random_seed, **options)
     if options:
         raise TypeError(f"compare takes no argument {next(iter(options))!r} here.")
-    metric, seed = _named(metric), checks.seed(random_seed)
-    draws = DRAWS if draws is None else checks.count("draws", draws, least=2)
+    seed, draws = checks.seed(random_seed), DRAWS if draws is None else checks.count("draws", draws, least=2)
+    if isinstance(a, Marginal) or isinstance(b, Marginal):
+        if metric is not None:
+            raise TypeError("metric: a Marginal is of one metric already. Leave it out.")
+        return compare_marginals(a, b, dim, rope, draws, seed, independent)
+    metric = _named(metric)
     if counts:
         if b is not None:
             raise TypeError("b: counts of systems judged on the same examples hold them all; leave it out.")
@@ -338,12 +353,7 @@ def _apart(
     if predict:
         first, second = predict(first), predict(second)
     a, b = first[metric], second[metric]
-    try:
-        xr.align(a.leading, b.leading, join="exact")
-    except ValueError as error:
-        raise ValueError(f"a and b differ in their leading coordinates: {error}") from None
-    if a.dims != b.dims:
-        raise ValueError(f"a and b differ in their leading dims: {a.dims} and {b.dims}.")
+    check_same_leading(a, b)
     if first.estimand != second.estimand:
         raise ValueError(f"a and b are of different things: {first.estimand!r} and {second.estimand!r}.")
     if not independent and totals[0].shape == totals[1].shape and _share_totals(np.concatenate(totals)):

@@ -162,7 +162,13 @@ def average_folds(
         _warn_of_prior(post, folds, metric, dim, repeats)
     distribution = Draws.of(folds.name, values, folds.bounds, post.independent)
     estimand = f"{post.estimand}, averaged over these {count} {dim}s"
-    return Marginal(folds.name, distribution, leading, sampler, estimand)
+    examples = None if post.observed is None else post.observed.sum(dim)
+    average_of_folds = Marginal(folds.name, distribution, leading, sampler, estimand)
+    return average_of_folds.with_facts(
+        greater_is_better=folds.greater_is_better,
+        examples=examples,
+        quantity=f"{post.estimand}, averaged over {dim}s",
+    )
 
 
 def _warn_of_shared_examples(post: Posterior, dim: str) -> None:

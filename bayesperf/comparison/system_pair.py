@@ -14,7 +14,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.random_streams import streams
-from bayesperf.distributions import differences
+from bayesperf.distributions import differences, normal
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.differences import Discordant, ExactDistribution
 from bayesperf.distributions.draws import Draws
@@ -53,7 +53,7 @@ class SystemPair:
         """Return first − second."""
         low, high = self.first.bounds
         subtract = partial(_rounded_difference, (low, high))
-        return self._combined(differences.difference, subtract, (low - high, high - low), "difference")
+        return self._combined(_exact_difference, subtract, (low - high, high - low), "difference")
 
     def ratio(self) -> Marginal:
         """Return first / second.
@@ -65,17 +65,16 @@ class SystemPair:
         """
         if self.first.bounds[0] < 0:
             raise ValueError(f"ratio: {self.first.name} can be negative, and a ratio of such says little.")
-        return self._combined(differences.ratio, np.divide, (0.0, np.inf), "ratio")
+        return self._combined(_exact_ratio, np.divide, (0.0, np.inf), "ratio")
 
     def _combined(
-        self, exact: Callable[..., Distribution], operation: Any, bounds: tuple[float, float], what: str
+        self, exact: Callable[..., Distribution | None], operation: Any, bounds: tuple[float, float], what: str
     ) -> Marginal:
-        first, second = self.first.distribution, self.second.distribution
         estimand = f"{self.first.estimand}: {what} of two systems"
         name, leading = self.first.name, self.first.leading
-        of_betas = isinstance(first, ExactDistribution) and isinstance(second, ExactDistribution)
-        if self.independent and of_betas:
-            return Marginal(name, exact(first, second), leading, partial(self._sample, operation), estimand)
+        closed = exact(self.first.distribution, self.second.distribution) if self.independent else None
+        if closed is not None:
+            return Marginal(name, closed, leading, partial(self._sample, operation), estimand)
         values, others = self._values()
         with np.errstate(divide="ignore", invalid="ignore"):
             drawn = Draws.of(name, operation(values, others), bounds, self._unrelated())
@@ -114,6 +113,22 @@ class SystemPair:
         return np.asarray(side.draws(n, seed).values.reshape(-1, n))
 
 
+def _exact_difference(first: Distribution, second: Distribution) -> Distribution | None:
+    """Return the distribution of X − Y, independent, if it has a closed form or an integral."""
+    if isinstance(first, ExactDistribution) and isinstance(second, ExactDistribution):
+        return differences.difference(first, second)
+    if isinstance(first, normal.Normal) and isinstance(second, normal.Normal):
+        return normal.difference(first, second)
+    return None
+
+
+def _exact_ratio(first: Distribution, second: Distribution) -> Distribution | None:
+    """Return the distribution of X / Y, independent, if it has an integral."""
+    if isinstance(first, ExactDistribution) and isinstance(second, ExactDistribution):
+        return differences.ratio(first, second)
+    return None
+
+
 def pairs_along(marginal: Marginal, dim: str, independent: bool, many: bool, draws: int = DRAWS) -> SystemPair:
     """Return all pairs of systems along a dim, which is replaced by a last dim ``pair`` labelled "x − y".
 
@@ -140,6 +155,16 @@ def _at(marginal: Marginal, index: Codes, leading: xr.DataArray) -> Marginal:
 
 def _sample_at(sampler: Sampler, index: Codes, n: int, random_seed: int | None) -> Array:
     return sampler(n, random_seed)[index]
+
+
+def check_same_leading(a: Marginal, b: Marginal) -> None:
+    """Refuse marginals that differ in their leading dims or coordinates."""
+    try:
+        xr.align(a.leading, b.leading, join="exact")
+    except ValueError as error:
+        raise ValueError(f"a and b differ in their leading coordinates: {error}") from None
+    if a.dims != b.dims:
+        raise ValueError(f"a and b differ in their leading dims: {a.dims} and {b.dims}.")
 
 
 def without_own_coordinates(a: Marginal, b: Marginal, dim: str) -> Marginal:

@@ -96,15 +96,65 @@ def table_to_counts(
         raise ValueError(f"{argument} must have shape (..., K, K); its rows are of unequal length.") from None
     if values.ndim < 2:
         raise ValueError(f"{argument} must have shape (..., K, K), rows actual; its shape is {values.shape}.")
-    leading = [f"dim_{axis}" for axis in range(values.ndim - 2)] if dims is None else list(dims)
-    if len(leading) != values.ndim - 2:
-        raise ValueError(f"dims: {len(leading)} names for {values.ndim - 2} leading axes of a table {values.shape}.")
-    check_dims(leading)
+    leading = [f"dim_{axis}" for axis in range(values.ndim - 2)] if dims is None else dims
+    coords = named_axes(leading, values.shape[:-2], f"leading axes of a table {values.shape}")
+    return xr.DataArray(values, coords, (*leading, *CELL_DIMS))
+
+
+def named_axes(
+    dims: Sequence[str] | Mapping[str, Sequence[Any]], shape: Sequence[int], axes: str
+) -> dict[str, list[Any]]:
+    """Return the coordinates that `dims` gives to axes of some shape, after checking that they fit.
+
+    `axes` says in errors what is named.
+    """
+    if isinstance(dims, str):
+        raise TypeError(f"dims must be a sequence or a mapping of names, as dims=[{dims!r}]; it is {dims!r}.")
+    if len(dims) != len(shape):
+        raise ValueError(f"dims: {len(dims)} names for {len(shape)} {axes}.")
+    check_dims(list(dims))
     coords = {name: list(labels) for name, labels in dims.items()} if isinstance(dims, Mapping) else {}
-    for name, size in zip(leading, values.shape, strict=False):
+    for name, size in zip(dims, shape, strict=True):
         if name in coords and len(coords[name]) != size:
             raise ValueError(f"dims: {len(coords[name])} coordinates of {name!r} for an axis of {size}.")
-    return xr.DataArray(values, coords, (*leading, *CELL_DIMS))
+    return coords
+
+
+def labelled_arrays(
+    arrays: Mapping[str, Any], dims: Sequence[str] | Mapping[str, Sequence[Any]] | None
+) -> list[xr.DataArray]:
+    """Return arrays, given by name, as DataArrays over the same dims.
+
+    Plain arrays broadcast by their shapes, as in NumPy, and `dims` names the axes that they then have; without it these
+    are ``dim_0``, …. A DataArray has its own dims.
+
+    Raises
+    ------
+    ValueError
+        If they do not broadcast, or `dims` does not fit them.
+    """
+    *first, last = arrays
+    names = f"{', '.join(first)} and {last}"
+    # A column of a frame is labelled by its index, unless its axis is named.
+    labelled_types = (xr.DataArray, pd.Series) if dims is None else (xr.DataArray,)
+    labelled = {name: xr.DataArray(value) for name, value in arrays.items() if isinstance(value, labelled_types)}
+    for array in labelled.values():
+        check_dims(array.dims)
+    # By way of a DataArray masked values become missing ones.
+    plain = {name: xr.DataArray(value).values for name, value in arrays.items() if name not in labelled}
+    try:
+        shape = np.broadcast_shapes(*(value.shape for value in plain.values()))
+    except ValueError as error:
+        raise ValueError(f"{names} do not broadcast: {error}") from None
+    leading = [f"dim_{axis}" for axis in range(len(shape))] if dims is None else dims
+    coords = named_axes(leading, shape, f"axes of {names}, whose shape is {shape}")
+    for name, value in plain.items():
+        spread = (np.broadcast_to(value, shape), coords, list(leading)) if value.ndim else (value,)
+        labelled[name] = xr.DataArray(*spread)
+    try:
+        return list(xr.broadcast(*xr.align(*drop_conflicting_coords([labelled[n] for n in arrays]), join="exact")))
+    except ValueError as error:
+        raise ValueError(f"{names} do not broadcast: {error}") from None
 
 
 def _with_cell_dims(table: xr.DataArray, argument: str) -> xr.DataArray:

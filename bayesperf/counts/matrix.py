@@ -19,9 +19,8 @@ from bayesperf.core import checks
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.counts.count_arrays import (
     CELL_DIMS,
-    check_dims,
     checked_counts,
-    drop_conflicting_coords,
+    labelled_arrays,
     refuse_margins,
     table_to_counts,
     with_labels,
@@ -78,7 +77,15 @@ class ConfusionMatrix:
         object.__setattr__(self, "pos_label", positive_label(counts["actual"].values.tolist(), self.pos_label))
 
     @classmethod
-    def from_counts(cls, *, tp: ArrayLike, fn: ArrayLike, fp: ArrayLike, tn: ArrayLike) -> ConfusionMatrix:
+    def from_counts(
+        cls,
+        *,
+        tp: ArrayLike,
+        fn: ArrayLike,
+        fp: ArrayLike,
+        tn: ArrayLike,
+        dims: Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
+    ) -> ConfusionMatrix:
         """Make binary matrices from their four cells.
 
         Parameters
@@ -86,31 +93,33 @@ class ConfusionMatrix:
         tp, fn, fp, tn : int or array-like or xarray.DataArray
             True positives, false negatives, false positives, true negatives. They broadcast against each other; dims of
             a DataArray become leading dims.
+        dims : sequence of str or mapping, optional
+            Names of the axes of arrays, or a mapping of names to their coordinates.
 
         Returns
         -------
         ConfusionMatrix
             With labels 0 and 1, of which 1 is positive.
 
+        Raises
+        ------
+        ValueError
+            If a cell is no number of examples, the cells do not broadcast, or `dims` does not fit them.
+
         Examples
         --------
         >>> import bayesperf as bp
         >>> bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45).total.item()
         100
+        >>> cm = bp.ConfusionMatrix.from_counts(tp=[40, 42], fn=[10, 8], fp=5, tn=45, dims={"model": ["old", "new"]})
+        >>> cm.sel(model="new").counts.values
+        array([[45,  5], [ 8, 42]])
         """
-        cells = {
-            name: value if isinstance(value, xr.DataArray) else xr.DataArray(value)
-            for name, value in {"tn": tn, "fp": fp, "fn": fn, "tp": tp}.items()
-        }
+        cells = {"tp": tp, "fn": fn, "fp": fp, "tn": tn}
         for name, value in cells.items():
-            checks.whole_numbers(name, value.values)
-            check_dims(value.dims)
-        try:
-            aligned = xr.align(*drop_conflicting_coords(list(cells.values())), join="exact")
-            tn_, fp_, fn_, tp_ = xr.broadcast(*aligned)
-            rows = [xr.concat(row, "predicted", coords="minimal") for row in ((tn_, fp_), (fn_, tp_))]
-        except ValueError as error:
-            raise ValueError(f"tp, fn, fp and tn do not broadcast: {error}") from None
+            checks.whole_numbers(name, xr.DataArray(value).values)
+        tp_, fn_, fp_, tn_ = labelled_arrays(cells, dims)
+        rows = [xr.concat(row, "predicted", coords="minimal") for row in ((tn_, fp_), (fn_, tp_))]
         counts = xr.concat(rows, "actual").transpose(..., *CELL_DIMS)
         return cls(counts.assign_coords(actual=[0, 1], predicted=[0, 1]))
 
@@ -402,7 +411,7 @@ class ConfusionMatrix:
         coords = {dim: self.counts[dim] for dim in self.dims} | {"label": self.labels}
         cells = {name: xr.DataArray(value, coords, (*self.dims, "label"))
                  for name, value in {"tp": tp, "fn": fn, "fp": fp, "tn": tn}.items()}  # fmt: skip
-        rest = ConfusionMatrix.from_counts(**cells)
+        rest = ConfusionMatrix.from_counts(**cells, dims=None)
         outcomes = None if self.outcomes is None else self.outcomes.one_vs_rest()
         return ConfusionMatrix(rest.counts.assign_attrs(self.counts.attrs), rest.pos_label, outcomes)
 

@@ -1,7 +1,9 @@
 """Curves over thresholds and operating conditions, and the areas under them."""
 
 from bayesperf.curves.areas.auc import roc_auc
+from bayesperf.curves.areas.auc_from_summary import auc_from_summary
 from bayesperf.curves.areas.compare_areas import compare_auc
+from bayesperf.curves.areas.compare_weighted_scores import compare_weighted_scores
 from bayesperf.curves.areas.weighted_score import weighted_score
 from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison, epc_compare
 from bayesperf.curves.expected_performance.criteria import break_even_threshold, equal_error_threshold
@@ -15,8 +17,10 @@ __all__ = [
     "ExpectedPerformanceComparison",
     "ExpectedPerformanceCurve",
     "OperatingPoint",
+    "auc_from_summary",
     "break_even_threshold",
     "compare_auc",
+    "compare_weighted_scores",
     "det_curve",
     "epc",
     "epc_a_posteriori",

@@ -1,7 +1,8 @@
-"""Marginals that are known by independent draws."""
+"""Marginals of scores: those that are known by independent draws, and what they are said to be of."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,25 @@ def marginal_of_draws(
     flat = values.reshape(-1, values.shape[-1])
     distribution = Draws.of(name, flat[:, None], bounds)
     return Marginal(name, distribution, xr.zeros_like(leading, dtype=float), DrawsSampler(flat, random_seed), estimand)
+
+
+def of_test_set(
+    marginal: Marginal,
+    class_totals: Sequence[int] | xr.DataArray,
+    greater_is_better: bool | None,
+    quantity: str | None = None,
+) -> Marginal:
+    """Return a marginal of a score by a test set with so many examples of every class (over leading dims, if labelled).
+
+    The quantity is the system's score of that name, by whatever method, unless another is given.
+    """
+    if not isinstance(class_totals, xr.DataArray):
+        class_totals = xr.DataArray(np.asarray(class_totals), dims="actual")
+    return marginal.with_facts(
+        greater_is_better=greater_is_better,
+        examples=class_totals,
+        quantity=f"The system's {marginal.name}" if quantity is None else quantity,
+    )
 
 
 def draws_along(marginal: Marginal) -> Array:

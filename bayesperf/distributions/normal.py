@@ -82,6 +82,13 @@ class Normal(Distribution):
             return np.asarray((x - self.location) / self.scale)
 
 
+def difference(first: Normal, second: Normal) -> Normal:
+    """Return the distribution of X − Y, independent."""
+    (low, high), (least, greatest) = first.bounds, second.bounds
+    scale = np.hypot(first.scale, second.scale)
+    return Normal(first.location - second.location, scale, (low - greatest, high - least))
+
+
 @dataclass(frozen=True)
 class LogitNormal(Distribution):
     """A quantity in (0, 1) whose log-odds are Normal(location, scale), scale > 0."""

@@ -19,10 +19,12 @@ from bayesperf.distributions.differences import ExactDistribution
 from bayesperf.metrics.exact_forms import Proportion, TwoProportions
 from bayesperf.metrics.metric import ARGUMENTS, Metric
 from bayesperf.posteriors.dirichlet import DirichletPosterior, posterior
+from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.rate import RATE
 
-type Evidence = ConfusionMatrix | Posterior | tuple[int, int] | None
+type Evidence = ConfusionMatrix | Posterior | Marginal | tuple[int, int] | None
 
 # What the trials of a proportion are called, by the cells that they fall into.
 _TRIALS = {
@@ -199,6 +201,10 @@ def metric_evidence(
     elif isinstance(evidence, ConfusionMatrix):
         dirichlet = priors.resolve_dirichlet(prior, len(evidence.labels), "plans")
         post, seen = posterior(evidence, dirichlet), f"{int(evidence.total.sum())} examples"
+    elif isinstance(evidence, Marginal):
+        if prior is not None:
+            raise TypeError(f"prior: {name} is a posterior, which has one already. Leave it out.")
+        post, seen = _posterior_of_rate(evidence, planned, name), "the rate given"
     else:
         cm, seen = _matrix_of_counts(evidence, planned, name)
         post = posterior(cm, prior)
@@ -212,13 +218,35 @@ def metric_evidence(
     return MetricEvidence(post, planned, exact, seen, of_examples)
 
 
+def _posterior_of_rate(rate: Marginal, metric: Metric, name: str) -> Posterior:
+    """Return a posterior of a matrix in which a metric has the Beta of a rate."""
+    if rate.name not in (RATE, metric.name):
+        raise ValueError(f"{name} is of {rate.name}, and the plan for {metric.name}.")
+    if rate.dims:
+        raise ValueError(f"{name} has leading dims {list(rate.dims)}: plan for one rate.")
+    if not isinstance(rate.distribution, Beta) or not isinstance(metric.exact_form(2), Proportion):
+        raise ValueError(
+            f"{name}: a plan can start from a rate that is a Beta, as bp.posterior_of_rate makes, for a metric that is "
+            f"a share of trials; these are {rate!r} and {metric.name}. Give a ConfusionMatrix."
+        )
+    a, b = beta_parameters(rate.distribution)
+    post = posterior(_no_examples(), priors.rate(a, b) if metric.greater_is_better else priors.rate(b, a))
+    assert isinstance(post, DirichletPosterior)
+    return replace(post, prior_text="its own")
+
+
+def _no_examples() -> ConfusionMatrix:
+    return ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0)
+
+
 def _matrix_of_counts(evidence: Any, metric: Metric, name: str) -> tuple[ConfusionMatrix, str]:
     """Return a matrix of two classes in which a metric has so many successes and trials."""
     if evidence is None:
-        return ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0), "no examples yet"
+        return _no_examples(), "no examples yet"
     if not isinstance(evidence, tuple) or len(evidence) != 2:
         raise TypeError(
-            f"{name} must be a ConfusionMatrix, a Posterior, or (successes, trials); it is {type(evidence).__name__}."
+            f"{name} must be a ConfusionMatrix, a rate (posterior_of_rate), a Posterior, or (successes, trials); it is "
+            f"{type(evidence).__name__}."
         )
     trials = checks.count(f"{name}: trials", evidence[1], least=0)
     successes = checks.count(f"{name}: successes", evidence[0], least=0)
@@ -232,7 +260,7 @@ def _matrix_of_counts(evidence: Any, metric: Metric, name: str) -> tuple[Confusi
     proportion = form if isinstance(form, Proportion) else form.proportion
     success, failure = (_CELLS.get(names[0], names[0]) for names in (proportion.success, proportion.failure))
     cells = dict.fromkeys(("tp", "fn", "fp", "tn"), 0) | {success: successes, failure: trials - successes}
-    return ConfusionMatrix.from_counts(**cells), f"{successes} of {trials}"
+    return ConfusionMatrix.from_counts(**cells, dims=None), f"{successes} of {trials}"
 
 
 def joint_outcomes(counts: Any) -> JointOutcomes:

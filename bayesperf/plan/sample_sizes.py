@@ -185,10 +185,10 @@ def sample_size(
         What is required.
     prior : str or Prior, optional
         As in `bayesperf.posterior`; not beside a Posterior.
-    evidence : ConfusionMatrix, Posterior or (successes, trials), optional
-        What is known so far; by default the prior alone. Two counts are of the metric's own trials, of two classes:
-        positives found and positives for recall, false positives and negatives for fpr, true positives and all that are
-        or are called positive for jaccard and f1.
+    evidence : ConfusionMatrix, Posterior, Marginal or (successes, trials), optional
+        What is known so far; by default the prior alone. A marginal is a rate (`posterior_of_rate`). Two counts are of
+        the metric's own trials, of two classes: positives found and positives for recall, false positives and negatives
+        for fpr, true positives and all that are or are called positive for jaccard and f1.
     question : {"meet", "settle"}
         "meet": to show that the requirement is met. "settle": to show that it is, or that it is not (posterior
         probability at most 1 − `confidence`).
@@ -281,10 +281,10 @@ def comparison(
 
     Parameters
     ----------
-    a : PairedConfusionMatrix, ConfusionMatrix, Posterior or (successes, trials)
+    a : PairedConfusionMatrix, ConfusionMatrix, Posterior, Marginal or (successes, trials)
         Evidence of the first system; or, with `b` left out, of two judged on the same examples: a paired matrix, or one
         made with ``example=ids``. The new examples are then the same for both, too.
-    b : ConfusionMatrix, Posterior or (successes, trials), optional
+    b : ConfusionMatrix, Posterior, Marginal or (successes, trials), optional
         Evidence of the second, judged on other examples. Each system then gets new examples of its own.
     metric : str or Metric
         A share of examples, or a function of one; of systems judged on the same examples, a share of all examples of

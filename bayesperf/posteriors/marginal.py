@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -45,6 +46,13 @@ class Marginal:
         An array with the leading dims and coordinates; its values are not used.
     sampler : callable
         Function ``sampler(n, random_seed)`` that returns draws (m, n); by default it draws from `distribution`.
+    quantity : str
+        What is estimated, by whatever method: marginals of the same can be compared. By default the estimand.
+    greater_is_better : bool or None
+        Direction of the metric; None if it has none, or none that is known.
+    examples : xarray.DataArray or None
+        Numbers of examples of the test set (…, actual) or (…, actual, predicted), by which two marginals of the same
+        test set are recognised; None if they are not known.
 
     Examples
     --------
@@ -72,6 +80,32 @@ class Marginal:
         self.distribution = distribution
         self.leading = leading
         self.sampler = partial(_resampled, distribution, random_seed) if sampler is None else sampler
+        self.quantity = estimand
+        self.greater_is_better: bool | None = None
+        self.examples: xr.DataArray | None = None
+
+    def with_facts(
+        self, *, greater_is_better: bool | None, examples: xr.DataArray | None, quantity: str | None = None
+    ) -> Marginal:
+        """Return the same marginal with the facts by which `bayesperf.compare` judges what it is given.
+
+        Parameters
+        ----------
+        greater_is_better, examples, quantity
+            See the attributes; a quantity that is left out stays.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> a, b = bp.posterior_of_rate(45, 50), bp.posterior_of_rate(70, 90)
+        >>> a = a.with_facts(greater_is_better=True, examples=None)
+        >>> bp.compare(a, b).prob_better.round(3).item()
+        0.968
+        """
+        marginal = copy.copy(self)
+        marginal.greater_is_better, marginal.examples = greater_is_better, examples
+        marginal.quantity = self.quantity if quantity is None else quantity
+        return marginal
 
     @property
     def dims(self) -> tuple[Any, ...]:

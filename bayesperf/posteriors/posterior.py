@@ -164,7 +164,9 @@ class Posterior(ABC):
             If there is no such metric (the message suggests similar names), or it is not available: a binary metric
             for more than two classes, a cell that an improper prior leaves empty, or an unknown prevalence.
         """
-        return self.marginals([self.applicable(metric)])[0]
+        wanted = self.applicable(metric)
+        marginal = self.marginals([wanted])[0]
+        return marginal.with_facts(greater_is_better=wanted.greater_is_better, examples=self.observed)
 
     def applicable(self, metric: str | Metric) -> Metric:
         """Return the metric specified by a `Metric` or a name, or raise if these cells do not allow it."""

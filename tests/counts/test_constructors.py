@@ -43,6 +43,29 @@ def test_from_counts_broadcasts_arrays_and_scalars():
     assert table(cm) == [[[6, 5], [3, 1]], [[6, 5], [4, 2]]]
 
 
+@pytest.mark.parametrize(
+    ("dims", "coordinates"),
+    [(["site", "year"], ([0, 1], [0, 1, 2])), ({"site": "ab", "year": [1, 2, 3]}, (["a", "b"], [1, 2, 3]))],
+)
+def test_from_counts_names_the_axes_of_arrays(dims, coordinates):
+    # One cell has both axes, one the last, one none, and one is spread along the last as in NumPy.
+    cm = CM.from_counts(tp=[[1, 2, 3], [4, 5, 6]], fn=[7, 8, 9], fp=10, tn=[[11], [12]], dims=dims)
+    assert cm.dims == ("site", "year")
+    assert [cm.counts[dim].values.tolist() for dim in cm.dims] == [list(values) for values in coordinates]
+    assert table(cm.isel(site=1, year=0)) == [[12, 10], [7, 4]]
+    assert table(cm.isel(site=0, year=2)) == [[11, 10], [9, 3]]
+
+
+def test_from_counts_names_the_axes_of_arrays_beside_labelled_ones():
+    fp = xr.DataArray([5, 6], {"model": ["x", "y"]}, ["model"])
+    cm = CM.from_counts(tp=np.array([1, 2, 3]), fn=4, fp=fp, tn=pd.Series([7, 8, 9]), dims=["fold"])
+    assert set(cm.dims) == {"fold", "model"}
+    assert table(cm.sel(fold=2, model="y")) == [[9, 6], [4, 3]]
+    # A column without a name for its axis keeps its index.
+    named = CM.from_counts(tp=pd.Series([1, 2], pd.Index(["a", "b"], name="site")), fn=4, fp=5, tn=6)
+    assert table(named.sel(site="b")) == [[6, 5], [4, 2]]
+
+
 def test_from_counts_broadcasts_dataarrays_by_name():
     tp = xr.DataArray([1, 2], {"model": ["x", "y"]}, ["model"])
     fn = xr.DataArray([3, 4, 5], {"fold": [7, 8, 9]}, ["fold"])

@@ -138,6 +138,10 @@ VALUE_ERRORS = {
     "masked count": (counts(fp=np.ma.array([1, 2], mask=HIDDEN)), "fp holds nan, which is missing"),
     "infinite count": (counts(tn=[1, np.inf]), "tn holds inf, which is .*infinite"),
     "too great a count": (counts(tp=2**63), "tp"),
+    "no axes to name": (counts(dims=["fold"]), "dims: 1 names for 0 axes of tp, fn, fp and tn"),
+    "too few names": (counts(tp=[[1, 2]], dims=["fold"]), r"dims: 1 names for 2 axes of .* shape is \(1, 2\)"),
+    "coordinates of counts": (counts(tp=[1, 2], dims={"fold": [1]}), "dims: 1 coordinates of 'fold' for an axis of 2"),
+    "reserved name": (counts(tp=[1, 2], dims=["actual"]), "dims: 'actual' is a name that results use"),
     "sizes": (counts(tp=[1, 2], fn=[1, 2, 3]), "tp, fn, fp and tn do not broadcast"),
     "coordinates": (
         counts(tp=series([1, 2], coords=[0, 1]), fn=series([1, 2], coords=[1, 0])),

@@ -10,6 +10,7 @@ from sklearn.metrics import roc_auc_score
 import bayesperf as bp
 from bayesperf.curves import epc, epc_a_posteriori, epc_compare, equal_error_threshold
 from bayesperf.curves.expected_performance.criteria import CRITERIA
+from bayesperf.curves.expected_performance.operating_range import OperatingRange
 from bayesperf.curves.expected_performance.system import System, system_of
 from tests.shared.epc import ALPHAS, DEV, HTER, TEST, fractions, normal, tied
 
@@ -65,9 +66,9 @@ def test_expected_performance_is_a_mean_over_alpha(criterion, bounds):
 def test_intervals_of_expected_performance_by_a_loop():
     curve = epc(DEV, TEST, prior="haldane", draws=4000)
     rng = np.random.default_rng(2)
-    (first, w1), (second, w2) = (curve._nodes(i, 0.0, 1.0) for i in (0, 1))
-    cuts = np.concatenate([curve.system.thresholds([rule])[0] for rule in (first, second)])
-    weights = np.concatenate([w1, w2]) / 2
+    over = OperatingRange.of(curve.criterion, [curve.system], 0.0, 1.0)
+    cuts = np.concatenate([curve.system.thresholds([rule])[0] for rule in over.rules])
+    weights = np.concatenate(over.weights) / 2
     y, score = TEST
     called = score >= cuts[:, None]
     expected = []
@@ -96,6 +97,99 @@ def correlated(shifts, n=200, seed=0, same=0.8):
 
 
 FIRST, SECOND = correlated((2.0, 1.6))
+
+
+def means_by_enumeration(y, score, dev, sample_weight, grid=2001):
+    """E_V1, E_V2 and G over an even grid of α, thresholds by their definition."""
+    y_dev, dev_score = dev
+    seen = np.unique(dev_score)
+    cuts = np.concatenate([[-np.inf], (seen[1:] + seen[:-1]) / 2, [np.inf]])
+    called_dev, called = dev_score >= cuts[:, None], score >= cuts[:, None]
+    far_dev, frr_dev = called_dev[:, y_dev == 0].mean(1), 1 - called_dev[:, y_dev == 1].mean(1)
+    w = sample_weight
+    far, frr = called @ (w * (y == 0)) / w[y == 0].sum(), 1 - called @ (w * (y == 1)) / w[y == 1].sum()
+    alphas = (np.arange(grid) + 0.5) / grid
+    means = []
+    for rate, other in ((far_dev, frr_dev), (frr_dev, far_dev)):
+        # Of thresholds as near to α the one at which the rates of the development set are best together.
+        chosen = [np.lexsort((rate + other, np.abs(rate - alpha).round(12)))[0] for alpha in alphas]
+        means.append((far + frr)[chosen].mean() / 2)
+    return np.array([*means, sum(means) / 2])
+
+
+def test_difference_of_expected_performance_by_a_loop():
+    comparison = epc_compare(*(epc(*system, prior="haldane") for system in (FIRST, SECOND)),
+                             question="thresholds", draws=4000, rope=0.01)  # fmt: skip
+    means = comparison.expected_performance()
+    y, rng = FIRST[1][0], np.random.default_rng(3)
+    expected = np.empty((300, 3))
+    for row in expected:
+        w = rng.standard_exponential(len(y))
+        of_systems = [means_by_enumeration(y, test[1], dev, w, grid=201) for dev, test in (FIRST, SECOND)]
+        row[:] = of_systems[0] - of_systems[1]
+    sd = expected.std(0)
+    assert means.difference.leading["quantity"].values.tolist() == ["E_V1", "E_V2", "G"]
+    np.testing.assert_allclose(means.difference.mean(), expected.mean(0), atol=4 * sd.max() / np.sqrt(300) + 1e-3)
+    np.testing.assert_allclose(means.difference.sd(), sd, rtol=4 / np.sqrt(2 * 300))
+    assert means.greater_is_better is False
+    assert means.rope == 0.01
+    # Of the thresholds themselves, without weights.
+    points = [curve.expected_performance()[["E_V1", "E_V2", "G"]].to_array().values for curve in comparison.curves]
+    exact = [means_by_enumeration(y, test[1], dev, np.ones(len(y))) for dev, test in (FIRST, SECOND)]
+    np.testing.assert_allclose(points, exact, atol=2e-3)
+
+
+def true_means(dev, sd, shift, grid=401):
+    """E_V1, E_V2 and G of a system with normal scores at the thresholds that a development set chooses."""
+    y, score = dev
+    seen = np.unique(score)
+    cuts = np.concatenate([[-np.inf], (seen[1:] + seen[:-1]) / 2, [np.inf]])
+    called = score >= cuts[:, None]
+    far, frr = called[:, y == 0].mean(1), 1 - called[:, y == 1].mean(1)
+    value = (stats.norm.sf(cuts / sd) + stats.norm.cdf((cuts - shift) / sd)) / 2
+    alphas = (np.arange(grid) + 0.5) / grid
+    means = [
+        value[[np.lexsort((far + frr, np.abs(rate - alpha).round(12)))[0] for alpha in alphas]].mean()
+        for rate in (far, frr)
+    ]
+    return np.array([*means, sum(means) / 2])
+
+
+@pytest.mark.slow
+def test_differences_of_expected_performance_cover_as_the_documentation_says():
+    simulations, inside = 150, 0
+    for i in range(simulations):
+        rng, sets = np.random.default_rng([6, i]), []
+        for _ in ("dev", "test"):
+            y = rng.permutation(np.repeat([0, 1], 50))
+            first = rng.normal(size=100) + 1.5 * y
+            sets.append((y, first, first + 0.7 * rng.normal(size=100)))
+        curves = [epc(*((labels, scores[j]) for labels, *scores in sets), prior="haldane") for j in (0, 1)]
+        comparison = epc_compare(*curves, question="thresholds", draws=400, random_seed=i)
+        low, high = comparison.expected_performance().difference.eti().sel(quantity="G").values
+        true = np.subtract(
+            *(true_means((sets[0][0], sets[0][1 + j]), sd, 1.5)[2] for j, sd in ((0, 1), (1, 1.49**0.5)))
+        )
+        inside += low <= true <= high
+    assert inside / simulations == pytest.approx(0.94, abs=0.005 + 3 * np.sqrt(2 * 0.94 * 0.06 / simulations))
+
+
+def test_shared_weights_narrow_the_difference_of_expected_performance():
+    curves = [epc(*system) for system in (FIRST, SECOND)]
+    paired, apart = (epc_compare(*curves, paired=of, question="thresholds").expected_performance()
+                     for of in (True, False))  # fmt: skip
+    assert (paired.difference.sd() < 0.7 * apart.difference.sd()).all()
+    alone = [curve.expected_performance()["interval"].sel(quantity="G") for curve in curves]
+    width = np.sqrt(sum(np.diff(interval) ** 2 for interval in alone)).item()
+    assert np.diff(apart.difference.eti().sel(quantity="G")).item() == pytest.approx(width, rel=0.15)
+    anew = epc_compare(*curves, draws=300)
+    below = anew.expected_performance(0.0, 0.5)
+    assert (below.difference.sd() > 0).all()
+    assert "development sets like these" in below.basis
+    retrieval = epc_compare(*(epc(*s, criterion="precision_recall", alphas=[0.5]) for s in (FIRST, SECOND)), draws=50)
+    assert retrieval.expected_performance().greater_is_better is True
+    with pytest.raises(ValueError, match=r"low and high must be in \[0, 1\], low the smaller"):
+        anew.expected_performance(0.5, 0.2)
 
 
 def predicted(curve, alpha, data):

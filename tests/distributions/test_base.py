@@ -5,6 +5,7 @@ import pytest
 from scipy import optimize, special, stats
 
 import bayesperf as bp
+from bayesperf.distributions.area_by_score import AreaByScore
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.differences import IndependentContrast, difference, discordant, ratio
@@ -31,6 +32,7 @@ KINDS = {
     "tabulated": Tabulated.beta(A, B),
     "normal": Normal(A - 3, B),
     "logit-normal": LogitNormal(A - 3, B),
+    "area by a score test": AreaByScore(*np.array([[[0.8], [0.5], [0.3]], [[40], [1], [9]], [[30], [1], [5]]], float)),
     "student-t": StudentT.of(A - 3, B, [[3], [4], [5]]),
     "predicted proportion": bp.posterior(COUNTS, "flat").predict(12)["recall"].distribution,
     "draws": Draws(np.random.default_rng(0).normal(size=(3, 2, 500)), (-np.inf, np.inf)),

@@ -65,6 +65,18 @@ def test_comparison_of_areas(case, method):
         comparison = bp.compare_auc(y, a, b, method=method, draws=300)
         check_marginal(comparison.difference)
         within(comparison.prob_greater, (0, 1))
+        check_marginal(bp.compare_auc(y, a, b, fpr=(0.1, 0.4), draws=100).difference)
+        check_marginal(bp.compare_weighted_scores("average_precision", y, a, b, draws=100).difference)
+        sides = (bp.roc_auc(y, score, method=method, draws=300) for score in (a, b))
+        check_marginal(bp.compare(*sides, independent=True).difference)
+
+
+@properties(30)
+@given(st.floats(0, 1), st.integers(1, 10**6), st.integers(1, 10**6))
+def test_areas_of_reports(area, positives, negatives):
+    check_marginal(bp.auc_from_summary(area, positives, negatives))
+    # By the other the ends have no width, and are warned of.
+    check_marginal(bp.auc_from_summary(np.clip(area, 1e-6, 1 - 1e-6), positives, negatives, "hanley_mcneil"))
 
 
 @properties(15)

@@ -20,7 +20,7 @@ from bayesperf.counts.classifier_scores import Scores, by_class
 from bayesperf.curves.areas.bayesian_bootstrap import area_draws, twice_below
 from bayesperf.curves.areas.delong import Placements
 from bayesperf.curves.areas.smoothed_areas import separated, smoothed_area_draws
-from bayesperf.curves.curve_marginals import marginal_of_draws
+from bayesperf.curves.curve_marginals import marginal_of_draws, of_test_set
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.draws import Draws
@@ -52,7 +52,8 @@ def roc_auc(
 ) -> Marginal:
     """Return the posterior of the area under the ROC curve: the probability that a positive scores above a negative.
 
-    Ties count half.
+    Ties count half. `compare_auc` compares systems judged on the same examples, and ``compare(roc_auc(y_a, score_a),
+    roc_auc(y_b, score_b))`` two that were judged on different ones.
 
     Parameters
     ----------
@@ -127,6 +128,7 @@ def roc_auc(
     distribution = AREAS["delong_logit" if transform else method]
     areas = distribution(scores, draws, np.random.default_rng(seed), progressbar)
     auc = area_marginal(areas, seed, ESTIMANDS[method])
+    auc = of_test_set(auc, (len(scores.negative), len(scores.positive)), greater_is_better=True)
     _warn(auc, scores, method)
     return auc
 

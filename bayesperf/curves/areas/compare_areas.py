@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -14,22 +14,33 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.comparison.result import Comparison
-from bayesperf.comparison.system_pair import pairs_along
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.words import listed
 from bayesperf.counts.classifier_scores import positives
 from bayesperf.curves.areas import auc
 from bayesperf.curves.areas.delong import Placements
+from bayesperf.curves.areas.partial_areas import (
+    PARTIAL_NAME,
+    partial_area_draws,
+    partial_quantity,
+    range_of_rates,
+)
 from bayesperf.curves.areas.smoothed_areas import separated
+from bayesperf.curves.areas.systems_on_one_set import (
+    DIM,
+    SAME_EXAMPLES,
+    compared,
+    over_systems,
+    scores_by_system,
+)
+from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.distributions.normal import Normal
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
-from bayesperf.posteriors.ranks import joint_draws, rounded
+from bayesperf.posteriors.ranks import rounded
 
 __all__ = ["compare_auc"]
-
-_DIM = "model"
 
 
 def compare_auc(
@@ -40,12 +51,16 @@ def compare_auc(
     method: str = "bayesian_bootstrap",
     names: Sequence[Any] = ("a", "b"),
     rope: float = 0.0,
+    fpr: tuple[float, float] | None = None,
     pos_label: Any = None,
     draws: int = DRAWS,
     random_seed: Any = 0,
     progressbar: bool = True,
 ) -> Comparison:
     """Compare the areas under the ROC curves of systems judged on the same examples.
+
+    Systems judged on different examples are compared by ``compare(roc_auc(y_a, score_a), roc_auc(y_b, score_b))``, by
+    either method; areas under precision–recall curves by `compare_weighted_scores`.
 
     Parameters
     ----------
@@ -61,6 +76,9 @@ def compare_auc(
         Names of systems a and b.
     rope : float
         Half-width of the region of practical equivalence.
+    fpr : (low, high), optional
+        Compare the areas between two false positive rates alone, as `Curve.partial_area` has them; of
+        "bayesian_bootstrap".
     pos_label, draws, random_seed, progressbar
         As in `bayesperf.roc_auc`.
 
@@ -74,7 +92,7 @@ def compare_auc(
     TypeError
         If there is no second system, or one too many.
     ValueError
-        As by `bayesperf.roc_auc`.
+        As by `bayesperf.roc_auc`; if `fpr` is no range of false positive rates, or given with "delong".
 
     Warns
     -----
@@ -88,6 +106,9 @@ def compare_auc(
     difference of two areas that are both 1 in the sample has a width. It errs on the wide side. Of normal scores, 10 to
     50 of either class, and areas of .9 to .99, 95 % intervals for such data sets covered in all of 250 simulated ones
     (unsmoothed, in 12 to 88 %).
+
+    Of normal scores of 100 examples, 30 % of them positive, 95 % intervals covered the difference of areas between fpr
+    0 and 0.2 in 93 % of 400 data sets, that of whole areas in 95 %.
 
     DeLong's test: z is ``difference.mean() / difference.sd()``, and its two-sided p-value 2 min(p, 1 − p) with p the
     ``prob_greater``. Systems that order the examples alike differ by 0 for certain: ``prob_greater`` is ½ and the
@@ -108,52 +129,47 @@ def compare_auc(
     """
     checks.one_of("method", method, ("bayesian_bootstrap", "delong"))
     draws, seed, width = checks.count("draws", draws, least=2), checks.seed(random_seed), checks.rope(rope)
+    part = None if fpr is None else range_of_rates("fpr", fpr)
     many = isinstance(score_a, Mapping | pd.DataFrame)
-    by_system = _scores_by_system(score_a, score_b, names)
+    by_system = scores_by_system(score_a, score_b, names)
     positive, negative = _scores_by_class(y_true, by_system, pos_label)
     seed = auc.own_seed(seed, np.concatenate([positive, negative], 1))
     systems = tuple(by_system)
-    values: Callable[[], xr.DataArray]
-    if method == "delong":
-        placements = Placements.of(positive, negative)
-        _warn_of_separated(systems, positive, negative)
-        difference, ratio, basis = _difference(placements, systems, many, seed), None, "DeLong's variances"
-        values = partial(_joint_draws, placements, systems, draws, seed)
-    else:
-        drawn = auc.bootstrapped(positive, negative, draws, np.random.default_rng(seed), progressbar)
-        leading = xr.DataArray(np.zeros(len(systems)), {_DIM: list(systems)}, [_DIM])
-        areas = auc.area_marginal(drawn, seed, auc.ESTIMANDS[method], leading)
-        pairs = pairs_along(areas, _DIM, independent=False, many=many)
-        difference, ratio, basis = pairs.difference(), pairs.ratio, "Dirichlet(1) weights in each class"
-        values = partial(joint_draws, areas, _DIM, draws)
+    if method == "bayesian_bootstrap":
+        areas = _bootstrapped(positive, negative, over_systems(systems), part, draws, seed, progressbar)
+        return compared(areas, many, width, True, draws, "Dirichlet(1) weights in each class")
+    if part:
+        raise ValueError("fpr: DeLong's variance is of whole areas. Take method='bayesian_bootstrap'.")
+    placements = Placements.of(positive, negative)
+    _warn_of_separated(systems, positive, negative)
     return Comparison(
-        difference=difference,
+        difference=_difference(placements, systems, many, seed),
         names=systems,
         rope=width,
         greater_is_better=True,
-        basis=f"{basis}; systems judged on the same examples",
-        dim=_DIM,
+        basis=f"DeLong's variances; {SAME_EXAMPLES}",
+        dim=DIM,
         many=many,
-        make_ratio=ratio,
-        make_draws=values if many else None,
+        make_draws=partial(_joint_draws, placements, systems, draws, seed) if many else None,
     )
 
 
-def _scores_by_system(score_a: Any, score_b: Any, names: Sequence[Any]) -> dict[Any, Any]:
-    """Return the scores of each system by its name."""
-    if isinstance(score_a, Mapping | pd.DataFrame):
-        if score_b is not None:
-            raise TypeError("score_b: a mapping holds all systems; leave it out.")
-        keys = list(score_a.keys())
-        if len(keys) < 2 or len(set(keys)) < len(keys):
-            raise ValueError(f"score_a: a mapping of two systems or more, of different names; they are {keys}.")
-        return dict(score_a.items())
-    if score_b is None:
-        raise TypeError("score_b: give the scores of the second system, or a mapping of names to scores as score_a.")
-    first, second = checks.two_names(names)
-    if first == second:
-        raise ValueError(f"names must be two different ones; they are {names!r}.")
-    return {first: score_a, second: score_b}
+def _bootstrapped(
+    positive: Array,
+    negative: Array,
+    leading: xr.DataArray,
+    part: tuple[float, float] | None,
+    draws: int,
+    seed: int,
+    progressbar: bool,
+) -> Marginal:
+    """Return the areas of systems, or parts of them, by one set of weights."""
+    rng, estimand = np.random.default_rng(seed), auc.ESTIMANDS["bayesian_bootstrap"]
+    if part is None:
+        return auc.area_marginal(auc.bootstrapped(positive, negative, draws, rng, progressbar), seed, estimand, leading)
+    values, (low, high) = partial_area_draws(positive, negative, *part, draws, rng, progressbar), part
+    estimand = f"Bayesian bootstrap of the system's {partial_quantity(low, high)}"
+    return marginal_of_draws(PARTIAL_NAME, values, leading, (0.0, high - low), estimand, seed)
 
 
 def _scores_by_class(y_true: Any, by_system: Mapping[Any, Any], pos_label: Any) -> tuple[Array, Array]:
@@ -194,4 +210,4 @@ def _joint_draws(placements: Placements, systems: tuple[Any, ...], n: int, seed:
     """Return joint draws of the areas, (draw, model), from their normal distribution."""
     drawn = np.random.default_rng(seed).multivariate_normal(placements.mean, placements.covariance, n)
     # Systems that order the examples alike tie.
-    return xr.DataArray(rounded(drawn, (0.0, 1.0)), {_DIM: list(systems)}, ["draw", _DIM])
+    return xr.DataArray(rounded(drawn, (0.0, 1.0)), {DIM: list(systems)}, ["draw", DIM])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -21,8 +22,16 @@ ENOUGH_POSITIVES = 20
 _SHORT_STEP, _MOST_STEPS = 1e-9, 200
 
 
-def score_function_named(name: str, y: Array, score: Array) -> tuple[Weighted, Bounds]:
-    """Return the score function of a name for labels (1 is positive) and scores (n,), and its bounds."""
+class ScoreFunction(NamedTuple):
+    """A score of given examples under any weights, its bounds, and whether greater is better (None: neither)."""
+
+    weighted: Weighted
+    bounds: Bounds
+    greater_is_better: bool | None
+
+
+def score_function_named(name: str, y: Array, score: Array) -> ScoreFunction:
+    """Return the score function of a name for labels (1 is positive) and scores (n,)."""
     if isinstance(name, str) and name.startswith(PROBABILISTIC):
         return _probabilistic(name.removeprefix(PROBABILISTIC), y, score)
     if name not in SCORE_FUNCTIONS:
@@ -30,8 +39,8 @@ def score_function_named(name: str, y: Array, score: Array) -> tuple[Weighted, B
             f"score_function must be one of {', '.join(map(repr, SCORE_FUNCTIONS))}, {PROBABILISTIC!r} and a binary "
             f"metric, or a function; it is {name!r}."
         )
-    make, bounds = SCORE_FUNCTIONS[name]
-    return make(y, score), bounds
+    make, bounds, greater_is_better = SCORE_FUNCTIONS[name]
+    return ScoreFunction(make(y, score), bounds, greater_is_better)
 
 
 def _probabilities(score: Array) -> Array:
@@ -156,7 +165,7 @@ def _logistic(weights: Array, x: Array, y: Array, start: Array) -> Array:
     raise ValueError("y_score: the probabilities all but separate the classes: the calibration slope does not settle.")
 
 
-def _probabilistic(name: str, y: Array, score: Array) -> tuple[Weighted, Bounds]:
+def _probabilistic(name: str, y: Array, score: Array) -> ScoreFunction:
     """Return a binary metric of cells that are sums of probabilities instead of counts."""
     metric = applicable(name, [0, 1], 1)
     if metric.average is not None:
@@ -164,12 +173,15 @@ def _probabilistic(name: str, y: Array, score: Array) -> tuple[Weighted, Bounds]
     called = np.stack([1 - _probabilities(score), score], 1)
     # (n, actual, predicted)
     cells = np.stack([1 - y, y], 1)[:, :, None] * called[:, None, :]
-    return lambda weights: metric.evaluate(np.tensordot(weights, cells, 1), 1), metric.bounds
+    return ScoreFunction(
+        lambda weights: metric.evaluate(np.tensordot(weights, cells, 1), 1), metric.bounds, metric.greater_is_better
+    )
 
 
-SCORE_FUNCTIONS: dict[str, tuple[Callable[[Array, Array], Weighted], Bounds]] = {
-    "brier": (_brier, (0.0, 1.0)),
-    "log_loss": (_log_loss, (0.0, np.inf)),
-    "average_precision": (_average_precision, (0.0, 1.0)),
-    "calibration_slope": (_calibration_slope, (-np.inf, np.inf)),
+# From labels and scores to a function of weights; bounds; and whether greater is better.
+SCORE_FUNCTIONS: dict[str, tuple[Callable[[Array, Array], Weighted], Bounds, bool | None]] = {
+    "brier": (_brier, (0.0, 1.0), False),
+    "log_loss": (_log_loss, (0.0, np.inf), False),
+    "average_precision": (_average_precision, (0.0, 1.0), True),
+    "calibration_slope": (_calibration_slope, (-np.inf, np.inf), None),
 }

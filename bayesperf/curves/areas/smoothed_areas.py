@@ -1,24 +1,39 @@
-"""Areas under ROC curves by the smoothed Bayesian bootstrap, for scores that separate the classes."""
+"""ROC curves of several systems by one set of weights, smoothed for scores that separate the classes, or not."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Self
+
 import numpy as np
 
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
-from bayesperf.curves.roc.called_positive import PositiveRates, steps_between_scores
+from bayesperf.curves.roc.called_positive import PositiveRates, Steps, steps_at_scores, steps_between_scores
 
 
 def separated(positive: Array, negative: Array) -> list[bool]:
     """Return whether each system's scores, (S, n) and (S, m), separate the classes."""
-    return [system.separated for system in _systems(positive, negative)]
+    pairs = zip(positive, negative, strict=True)
+    return [Scores(np.sort(own), np.sort(other)).separated for own, other in pairs]
 
 
 def smoothed_area_draws(
     positive: Array, negative: Array, draws: int, rng: np.random.Generator, progressbar: bool = False
 ) -> Array:
-    """Return draws of the area under the ROC curve of systems, (S, draws), with Dirichlet(1) weights of the gaps.
+    """Return draws of the area under the ROC curve of systems, (S, draws); parameters as of `smoothed_rates`."""
+    blocks = [
+        [np.trapezoid(recall.at_every_threshold(), fpr.at_every_threshold(), axis=1) for recall, fpr in of_systems]
+        for of_systems in smoothed_rates(positive, negative, draws, rng, progressbar)
+    ]
+    return np.clip(np.concatenate(blocks, 1), 0, 1)
+
+
+def smoothed_rates(
+    positive: Array, negative: Array, draws: int, rng: np.random.Generator, progressbar: bool = False
+) -> Iterator[list[tuple[PositiveRates, PositiveRates]]]:
+    """Yield recall and false positive rate of each system, with Dirichlet(1) weights of the gaps, some draws at a time.
 
     There are n + 1 gaps between and beyond the n scores of a class. Systems share the weights of the examples: that of
     a positive is the weight of the gap just above its score, that of a negative of the gap just below. The gap that is
@@ -36,24 +51,61 @@ def smoothed_area_draws(
     scores = np.concatenate([positive, negative], 1)
     ranks = np.stack([np.unique(of_system, return_inverse=True)[1] for of_system in scores])
     orders, order_of_system = np.unique(ranks, axis=0, return_inverse=True)
-    from_the_top = [np.argsort(-of_class, axis=1, kind="stable") for of_class in (positive, negative)]
-    steps = [
-        [steps_between_scores(called) for called in system.called(np.r_[np.inf, system.thresholds])]
-        for system in _systems(positive, negative)
-    ]
-    blocks = []
+    of_systems = [Falling.of(*system, steps_between_scores) for system in zip(positive, negative, strict=True)]
     for weights in weight_blocks(rng, np.ones(sum(examples) + 2 * len(orders), np.int64), draws, progressbar):
         *of_examples, below, above = np.split(weights, np.cumsum([*examples, len(orders)]), axis=1)
-        area = np.empty((len(positive), len(weights)))
-        for i, own in enumerate(order_of_system.ravel()):
-            of_positive, of_negative = (w[:, order[i]] for w, order in zip(of_examples, from_the_top, strict=True))
-            gaps = np.c_[of_positive, below[:, own]], np.c_[above[:, own], of_negative]
-            recall, fpr = (PositiveRates.of(*pair).at_every_threshold() for pair in zip(steps[i], gaps, strict=True))
-            area[i] = np.trapezoid(recall, fpr, axis=1)
-        blocks.append(area)
-    return np.clip(np.concatenate(blocks, 1), 0, 1)
+        yield [
+            falling.rates(
+                np.c_[of_examples[0][:, falling.orders[0]], below[:, own]],
+                np.c_[above[:, own], of_examples[1][:, falling.orders[1]]],
+            )
+            for falling, own in zip(of_systems, order_of_system.ravel(), strict=True)
+        ]
 
 
-def _systems(positive: Array, negative: Array) -> list[Scores]:
-    """Return the scores of each system, sorted."""
-    return [Scores(np.sort(own), np.sort(other)) for own, other in zip(positive, negative, strict=True)]
+def rates_at_scores(
+    positive: Array, negative: Array, draws: int, rng: np.random.Generator, progressbar: bool = False
+) -> Iterator[list[tuple[PositiveRates, PositiveRates]]]:
+    """Yield recall and false positive rate of each system, with Dirichlet(1) weights of the examples, that they share.
+
+    Parameters as of `smoothed_rates`.
+    """
+    sizes = positive.shape[1], negative.shape[1]
+    of_systems = [Falling.of(*system, steps_at_scores) for system in zip(positive, negative, strict=True)]
+    for weights in weight_blocks(rng, np.ones(sum(sizes), np.int64), draws, progressbar):
+        of_classes = np.split(weights, [sizes[0]], axis=1)
+        yield [
+            falling.rates(*(w[:, order] for w, order in zip(of_classes, falling.orders, strict=True)))
+            for falling in of_systems
+        ]
+
+
+class Falling(NamedTuple):
+    """The examples of a system from the greatest score down.
+
+    Attributes
+    ----------
+    orders : tuple of two ndarrays
+        The order of the positives, and of the negatives.
+    steps : tuple of two Steps
+        The steps of both classes.
+    """
+
+    orders: tuple[Codes, Codes]
+    steps: tuple[Steps, Steps]
+
+    @classmethod
+    def of(cls, positive: Array, negative: Array, steps: Callable[[Counts], Steps]) -> Self:
+        """Return the order of scores (n,) and (m,), and the steps that a function makes of the numbers called."""
+        system = Scores(np.sort(positive), np.sort(negative))
+        called = system.called(np.r_[np.inf, system.thresholds])
+        orders = np.argsort(-positive, kind="stable"), np.argsort(-negative, kind="stable")
+        return cls(orders, (steps(called[0]), steps(called[1])))
+
+    def rates(self, positive: Array, negative: Array) -> tuple[PositiveRates, PositiveRates]:
+        """Return recall and false positive rate by weights (draws, …) from the top down, which are summed over ties."""
+        rates = []
+        for steps, weights in zip(self.steps, (positive, negative), strict=True):
+            first = np.cumsum(steps.sizes) - steps.sizes
+            rates.append(PositiveRates.of(steps, np.add.reduceat(weights, first, axis=1)))
+        return rates[0], rates[1]

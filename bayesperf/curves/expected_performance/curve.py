@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
-from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.bands import band_of_marginal
 from bayesperf.curves.curve_marginals import draws_along, marginal_of_draws
-from bayesperf.curves.expected_performance.criteria import Criterion, nearest
+from bayesperf.curves.expected_performance.criteria import Criterion
 from bayesperf.curves.expected_performance.drawn_cells import Resampling, drawn_cells
+from bayesperf.curves.expected_performance.operating_range import NAME, QUANTITIES, OperatingRange
 from bayesperf.curves.expected_performance.system import System, ThresholdRule
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LABELS = [0, 1]
-# The greatest number of thresholds that an expected performance is summed over.
-_NODES = 512
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,14 +135,17 @@ class ExpectedPerformanceCurve:
         if len(self.alphas) < 2:
             raise ValueError("area: of one α there is none. Give more alphas.")
         drawn = draws_along(self.posterior[self.metric])
-        return self._marginal(f"area under {self.metric.name}", np.asarray(np.trapezoid(drawn, self.alphas, axis=0)))
+        area = self._marginal(f"area under {self.metric.name}", np.asarray(np.trapezoid(drawn, self.alphas, axis=0)))
+        over = f"{len(self.alphas)} α from {self.alphas[0]:g} to {self.alphas[-1]:g}"
+        return self._of_test_set(area, self.metric.greater_is_better, f"area by {self.criterion.name} over {over}")
 
     def expected_performance(self, low: float = 0.0, high: float = 1.0, ci_prob: float = 0.95) -> xr.Dataset:
         """Return the mean performance over operating points: E_V1, E_V2 and their mean G.
 
         V1 and V2 are the criterion's two metrics (FAR and FRR, or precision and recall). E_V1 is the mean of
         (V1 + V2)/2 on the test set where the thresholds bring V1 to α on the development set, over α from `low` to
-        `high`; E_V2 where they bring V2 to α. They are comparable between systems, whatever the curve's own metric.
+        `high`; E_V2 where they bring V2 to α. They are comparable between systems, whatever the curve's own metric:
+        `ExpectedPerformanceComparison.expected_performance` compares them.
 
         Parameters
         ----------
@@ -176,21 +176,37 @@ class ExpectedPerformanceCurve:
         >>> round(means["G"].item(), 3), means["interval"].sel(quantity="G").round(3).values
         (0.286, array([0.268, 0.308]))
         """
-        if not 0 <= checks.number("low", low) < checks.number("high", high) <= 1:
-            raise ValueError(f"low and high must be in [0, 1], low the smaller; they are {low} and {high}.")
-        rules, weights = zip(*(self._nodes(which, low, high) for which in (0, 1)), strict=True)
-        names, split = ["E_V1", "E_V2", "G"], len(weights[0])
-
-        def means(cells: NDArray[Any]) -> Array:
-            """Return the three means, (3, …), of cells (…, a, actual, predicted)."""
-            value = np.mean(self.criterion.evaluate(cells), 0)
-            first, second = value[..., :split] @ weights[0], value[..., split:] @ weights[1]
-            return np.stack([first, second, (first + second) / 2])
-
-        values = means(self.system.counts(self.system.thresholds(rules)))
-        drawn = self._marginal("expected performance", means(self._drawn(rules)), {"quantity": names})
-        result = xr.Dataset(dict(zip(names, values, strict=True)) | {"interval": drawn.eti(ci_prob)})
+        over = OperatingRange.of(self.criterion, [self.system], low, high)
+        values = over.means(self.system.counts(self.system.thresholds(over.rules)))
+        interval = self.expected_performance_marginal(low, high).eti(ci_prob)
+        result = xr.Dataset(dict(zip(QUANTITIES, values, strict=True)) | {"interval": interval})
         return result.assign_attrs(**self._facts, low=low, high=high, ci_prob=ci_prob, ci_kind="eti")
+
+    def expected_performance_marginal(self, low: float = 0.0, high: float = 1.0) -> Marginal:
+        """Return the distribution of E_V1, E_V2 and G (see `expected_performance`), over ``quantity``.
+
+        Those of two systems tested on different examples can be compared by `bayesperf.compare`; on the same, by
+        ``epc_compare(a, b).expected_performance()``.
+
+        Parameters
+        ----------
+        low, high : float
+            As in `expected_performance`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bayesperf import epc
+        >>> rng = np.random.default_rng(0)
+        >>> y = np.repeat([0, 1], 200)
+        >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
+        >>> curve.expected_performance_marginal().prob_below(0.3).sel(quantity="G").round(1).item()
+        0.9
+        """
+        over = OperatingRange.of(self.criterion, [self.system], low, high)
+        drawn = self._marginal(NAME, over.means(self._drawn(over.rules)), {"quantity": QUANTITIES})
+        of = f"mean of {self.criterion.first} and {self.criterion.second} over either from {low:g} to {high:g}"
+        return self._of_test_set(drawn, over.greater_is_better, of)
 
     def plot(self, *, ci_prob: float = 0.95, kind: str = "pointwise") -> Figure:
         """Draw the curve with its band."""
@@ -224,21 +240,13 @@ class ExpectedPerformanceCurve:
         leading = xr.DataArray(np.zeros(drawn.shape[:-1]), coords, tuple(coords or ()))
         return marginal_of_draws(name, drawn, leading, (-np.inf, np.inf), self.estimand, self.random_seed)
 
-    def _nodes(self, which: int, low: float, high: float) -> tuple[ThresholdRule, Array]:
-        """Return the rule that brings V1 (0) or V2 (1) to values of α, and their weights in a mean over α.
-
-        The chosen threshold changes where α passes the middle between two neighbouring values.
-        """
-        changes = []
-        for cells in self.system.dev_cells:
-            values = np.unique(self.criterion.evaluate(cells)[which])
-            values = values[~np.isnan(values)]
-            changes.append((values[:-1] + values[1:]) / 2)
-        edges = np.unique(np.clip(np.concatenate([[low, high], *changes]), low, high))
-        if len(edges) > _NODES + 1:
-            edges = np.linspace(low, high, _NODES + 1)
-        rule = ThresholdRule(nearest(self.criterion)[which], (edges[:-1] + edges[1:]) / 2)
-        return rule, np.diff(edges) / (high - low)
+    def _of_test_set(self, marginal: Marginal, greater_is_better: bool | None, quantity: str) -> Marginal:
+        """Return a marginal that is said to be of these test examples."""
+        return marginal.with_facts(
+            greater_is_better=greater_is_better,
+            examples=self.cm.counts.isel(alpha=0, drop=True),
+            quantity=f"{self.estimand}: {quantity}",
+        )
 
     def _drawn(self, rules: Sequence[ThresholdRule]) -> Array:
         """Return draws of the cell probabilities (n, a, actual, predicted) at the thresholds that rules choose."""

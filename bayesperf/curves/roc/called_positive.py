@@ -117,3 +117,11 @@ def interpolated(x: PositiveRates, y: PositiveRates, grid: Array) -> Array:
     (x0, x1), (y0, y1) = ((rates.at(start), rates.at(start + 1)) for rates in (x, y))
     part = np.divide(grid - x0, x1 - x0, out=np.ones_like(x0), where=x1 > x0)
     return np.asarray(y0 + part.clip(0, 1) * (y1 - y0))
+
+
+def area_between(positive: PositiveRates, negative: PositiveRates, low: float, high: float) -> Array:
+    """Return the areas under ROC curves between two false positive rates, (draws,)."""
+    # A curve that rises is cut at both ends by clipping both its rates.
+    bottom, top = np.split(interpolated(negative, positive, np.array([low, high])), 2, axis=1)
+    recall, fpr = positive.at_every_threshold(), negative.at_every_threshold()
+    return np.asarray(np.trapezoid(recall.clip(bottom, top), fpr.clip(low, high)))

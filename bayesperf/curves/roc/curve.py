@@ -16,9 +16,10 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.counts.classifier_scores import Scores, clusters_of, labelled_scores
 from bayesperf.curves.areas.auc import roc_auc
+from bayesperf.curves.areas.partial_areas import PARTIAL_NAME, partial_quantity, range_of_rates
 from bayesperf.curves.areas.weighted_score import weighted_score
 from bayesperf.curves.bands import BANDS, KINDS, widened
-from bayesperf.curves.curve_marginals import marginal_of_draws
+from bayesperf.curves.curve_marginals import marginal_of_draws, of_test_set
 from bayesperf.curves.roc.called_positive import Steps, steps_at_scores, steps_between_scores
 from bayesperf.curves.roc.curve_draws import Binormal, Bootstrapped, ClusterBootstrapped, Observed, RocDraws
 from bayesperf.curves.roc.curve_kinds import DET, PRECISION_RECALL, ROC, CurveKind
@@ -201,7 +202,7 @@ class Curve:
         if self.clusters is not None:
             steps = steps_between_scores if self.scores.separated else steps_at_scores
             areas = self._weighted(steps).areas(0, 1).clip(0, 1)
-            return self._marginal("roc_auc", areas, (0, 1), "area under the ROC curve")
+            return self._area_marginal("roc_auc", areas, (0, 1), "area under the ROC curve")
         options: dict[str, Any] = {
             "draws": self.draws, "random_seed": self.random_seed, "progressbar": self.progressbar
         }  # fmt: skip
@@ -211,7 +212,7 @@ class Curve:
             method = "binormal" if self.method == "binormal" else "bayesian_bootstrap"
             return roc_auc(y_true, y_score, method=method, **options)
         if self.method == "binormal":
-            return self._marginal("average_precision", self._integral(0, 1), (0, 1), "average precision")
+            return self._area_marginal("average_precision", self._integral(0, 1), (0, 1), "average precision")
         return weighted_score("average_precision", y_true, y_score, **options)
 
     def partial_area(self, low: float, high: float) -> Marginal:
@@ -220,6 +221,9 @@ class Curve:
         It is not standardised: the greatest possible is high − low, chance gives (high² − low²)/2, and divided by
         high − low it is the mean recall over that range. From 0 to 1 it is the AUC.
 
+        It is `bayesperf.compare_auc` with ``fpr=(low, high)`` that compares those of systems judged on the same
+        examples.
+
         Parameters
         ----------
         low, high : float
@@ -227,15 +231,13 @@ class Curve:
         """
         if self.name != "roc":
             raise ValueError("partial_area is of ROC curves. Take that of the roc_curve.")
-        low, high = checks.number("low", low), checks.number("high", high)
-        if not 0 <= low < high <= 1:
-            raise ValueError(f"low and high must be false positive rates, 0 ≤ low < high ≤ 1; they are {low}, {high}.")
+        low, high = range_of_rates("low and high", (low, high))
         if self.method == "binormal":
             values = self._integral(low, high)
         else:
             values = self._weighted(steps_at_scores).areas(low, high)
-        quantity = f"area under the ROC curve from fpr {low:g} to {high:g}"
-        return self._marginal("partial_roc_auc", values, (0, high - low), quantity)
+        quantity = partial_quantity(low, high)
+        return self._area_marginal(PARTIAL_NAME, values, (0, high - low), quantity)
 
     def _integral(self, low: float, high: float) -> Array:
         """Return the area under each drawn curve, whose edges may be as steep as they like, (draws,)."""
@@ -287,7 +289,11 @@ class Curve:
         point = _at_thresholds(self._observed, rates, choose(*rates, self._observed.prevalence))
         values = {name: np.concatenate([block[name] for block in blocks]) for name in point}
         bounds = {"threshold": (-np.inf, np.inf), "fpr": (0, 1), "recall": (0, 1)}
-        marginals = {name: self._marginal(name, values[name], bounds[name], target) for name in point}
+        better = {"threshold": None, "fpr": False, "recall": True}
+        marginals = {
+            name: self._of_test_set(self._marginal(name, values[name], bounds[name], target), better[name], target)
+            for name in point
+        }
         observed = xr.Dataset({name: ((), value[0]) for name, value in point.items()})
         return OperatingPoint(**marginals, observed=observed, target=target, basis=self._basis)
 
@@ -300,6 +306,17 @@ class Curve:
     def _marginal(self, name: str, values: Array, bounds: tuple[float, float], quantity: str) -> Marginal:
         estimand = f"Posterior of the system's {quantity} ({self._basis})"
         return marginal_of_draws(name, values, xr.DataArray(0.0), bounds, estimand, self.random_seed)
+
+    def _area_marginal(self, name: str, values: Array, bounds: tuple[float, float], quantity: str) -> Marginal:
+        """Return the marginal of an area; a part of one is named by its quantity."""
+        marginal = self._marginal(name, values, bounds, quantity)
+        return self._of_test_set(marginal, True, quantity if name == PARTIAL_NAME else None)
+
+    def _of_test_set(self, marginal: Marginal, greater_is_better: bool | None, quantity: str | None) -> Marginal:
+        """Return a marginal that is said to be of these examples."""
+        sizes = len(self.scores.negative), len(self.scores.positive)
+        what = None if quantity is None else f"The system's {quantity}"
+        return of_test_set(marginal, sizes, greater_is_better, what)
 
     def plot(self, *, ci_prob: float = 0.95, kind: str = "pointwise") -> Figure:
         """Draw the curve with its band."""

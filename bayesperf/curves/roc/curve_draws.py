@@ -15,6 +15,7 @@ from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
 from bayesperf.curves.roc.called_positive import (
     PositiveRates,
     Steps,
+    area_between,
     interpolated,
     steps_at_scores,
     steps_between_scores,
@@ -89,13 +90,7 @@ class _Weighted(RocDraws):
 
     def areas(self, low: float, high: float) -> Array:
         """Return the areas under the curves between two false positive rates, (draws,)."""
-        areas = []
-        for positive, negative in self._blocks():
-            # A curve that rises is cut at both ends by clipping both its rates.
-            bottom, top = np.split(interpolated(negative, positive, np.array([low, high])), 2, axis=1)
-            recall, fpr = positive.at_every_threshold(), negative.at_every_threshold()
-            areas.append(np.trapezoid(recall.clip(bottom, top), fpr.clip(low, high)))
-        return np.concatenate(areas)
+        return np.concatenate([area_between(positive, negative, low, high) for positive, negative in self._blocks()])
 
 
 @dataclass(frozen=True)

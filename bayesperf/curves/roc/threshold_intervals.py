@@ -31,7 +31,7 @@ def intervals_at_thresholds(
     prob : float
         Probability of each interval.
     """
-    rates = posterior(ConfusionMatrix.from_counts(**counts), prior)
+    rates = posterior(ConfusionMatrix.from_counts(**counts, dims=None), prior)
     intervals = {str(name): rates[str(name)].eti(prob) for name in points}
     return xr.Dataset({
         name: interval.copy(data=widened(interval.values, points[name].values)) for name, interval in intervals.items()

@@ -1,0 +1,91 @@
+"""Comparison of two marginals of different test sets: areas, scores, averages over folds, rates."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.comparison.result import Comparison
+from bayesperf.comparison.system_pair import SystemPair, check_same_leading, system_name, without_own_coordinates
+from bayesperf.core.warnings import DependenceWarning
+from bayesperf.distributions.draws import Draws
+from bayesperf.posteriors.marginal import Marginal
+
+
+def compare_marginals(
+    a: Any, b: Any, dim: str, rope: float, draws: int, random_seed: int, independent: bool
+) -> Comparison:
+    """Compare two marginals of the same quantity, of different test sets, element by element.
+
+    Raises
+    ------
+    TypeError
+        If one of the two is no Marginal.
+    ValueError
+        If they are of different quantities, or differ in leading coordinates.
+
+    Warns
+    -----
+    DependenceWarning
+        If they seem to be of one test set, and `independent` does not say otherwise.
+    """
+    for name, side, other in (("a", a, b), ("b", b, a)):
+        if not isinstance(side, Marginal):
+            raise TypeError(
+                f"{name} must be a Marginal, as the other side is; it is {type(side).__name__}. Of a posterior take "
+                f"one metric, as posterior[{other.name!r}]."
+            )
+    _check_same_quantity(a, b)
+    if not independent and _may_share_examples(a, b):
+        warnings.warn(
+            "a and b are of as many examples of every class (or of the same draws), as those of one test set are. If "
+            "they are, compare the systems on it, which says more: compare_auc and compare_weighted_scores of scores, "
+            "compare(counts of the same examples, metric=...) of predictions. If their examples differ, say so: "
+            "compare(..., independent=True).",
+            DependenceWarning,
+            stacklevel=3,
+        )
+    first, alike = without_own_coordinates(a, b, dim), a.estimand == b.estimand
+    first.estimand = a.estimand if alike else a.quantity
+    pair = SystemPair(first, b, independent=True, apart=True, n_draws=draws, random_seed=random_seed)
+    names = tuple(system_name(side.leading, dim, letter) for side, letter in ((a, "a"), (b, "b")))
+    basis = a.estimand if alike else f"a: {a.estimand}; b: {b.estimand}"
+    return Comparison(
+        difference=pair.difference(),
+        names=names if names[0] != names[1] else ("a", "b"),
+        rope=rope,
+        greater_is_better=a.greater_is_better,
+        basis=f"{basis}; independent systems",
+        dim="system" if dim in a.dims else dim,
+        make_ratio=pair.ratio,
+    )
+
+
+def _check_same_quantity(a: Marginal, b: Marginal) -> None:
+    """Refuse marginals of which the difference is of nothing."""
+    if a.name != b.name:
+        raise ValueError(f"a and b are of different metrics: {a.name!r} and {b.name!r}.")
+    if a.quantity != b.quantity:
+        raise ValueError(f"a and b are of different things: {a.quantity!r} and {b.quantity!r}.")
+    check_same_leading(a, b)
+
+
+def _may_share_examples(a: Marginal, b: Marginal) -> bool:
+    """Whether both have as many examples of every class, and any at all, or the very same draws."""
+    if a.examples is not None and b.examples is not None:
+        first, second = _class_totals(a.examples), _class_totals(b.examples)
+        return bool(first.any()) and np.array_equal(first, second)
+    of_a, of_b = a.distribution, b.distribution
+    if isinstance(of_a, Draws) and isinstance(of_b, Draws):
+        return np.array_equal(of_a.values, of_b.values, equal_nan=True)
+    return False
+
+
+def _class_totals(examples: xr.DataArray) -> NDArray[Any]:
+    """Return the number of examples of every class, classes last."""
+    totals = examples.sum([dim for dim in examples.dims if dim == "predicted"])
+    return np.asarray(totals.transpose(..., "actual"))

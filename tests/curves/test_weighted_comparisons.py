@@ -1,0 +1,246 @@
+"""Differences of areas and scores of systems judged on the same examples, against loops over weights of one's own."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special
+from sklearn import metrics as sklearn_metrics
+
+import bayesperf as bp
+
+
+def sample(n, rng, share=0.3, shift=1.5, noise=0.7):
+    """Return labels and the scores of two systems, the second of which are those of the first with noise added."""
+    y = (rng.random(n) < share).astype(int)
+    first = rng.normal(size=n) + shift * y
+    return y, first, first + noise * rng.normal(size=n)
+
+
+Y, A, B = sample(400, np.random.default_rng(4))
+PROBABILITY_A, PROBABILITY_B = special.expit(2 * A - 2.5), special.expit(1.5 * B - 2)
+
+
+def average_precision(y, score, w):
+    """Every example passed in the middle of its weight, negatives' weight growing evenly between two negatives."""
+    order = np.argsort(-score)
+    y, w = y[order], w[order]
+    tp = np.cumsum(w * y) - w * y / 2
+    negative = np.flatnonzero(y == 0)
+    places, passed = np.r_[-1, negative, len(y)], np.r_[0, np.cumsum(w[negative]) - w[negative] / 2, w[negative].sum()]
+    total = 0.0
+    for i in np.flatnonzero(y == 1):
+        before = np.searchsorted(places, i) - 1
+        # Positives between two negatives divide the way evenly.
+        inside = [j for j in range(places[before] + 1, places[before + 1]) if y[j] == 1]
+        part = (inside.index(i) + 0.5) / len(inside)
+        fp = passed[before] + part * (passed[before + 1] - passed[before])
+        total += w[i] * tp[i] / (tp[i] + fp)
+    return total / (w * y).sum()
+
+
+def brier(y, score, w):
+    return w @ (score - y) ** 2 / w.sum()
+
+
+def weighted_loop(function, a, b, draws, seed=9):
+    """Differences of a score under draws of weights for both systems."""
+    rng = np.random.default_rng(seed)
+    weights = rng.standard_exponential((draws, len(Y)))
+    return np.array([function(Y, a, w) - function(Y, b, w) for w in weights])
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "a", "b", "draws"),
+    [("average_precision", average_precision, A, B, 400), ("brier", brier, PROBABILITY_A, PROBABILITY_B, 4000)],
+)
+def test_difference_of_scores_by_a_loop(name, function, a, b, draws):
+    expected = weighted_loop(function, a, b, draws)
+    difference = bp.compare_weighted_scores(name, Y, a, b, draws=4000).difference
+    sd, error = expected.std(), np.sqrt(1 / draws + 1 / 4000)
+    assert difference.mean().item() == pytest.approx(expected.mean(), abs=4 * sd * error)
+    assert difference.sd().item() == pytest.approx(sd, rel=4 * error / np.sqrt(2))
+    # A 2.5 % quantile of a normal has a standard error of 2.67 standard deviations over the root of the draws.
+    np.testing.assert_allclose(difference.eti(), np.quantile(expected, [0.025, 0.975]), atol=4 * 2.67 * sd * error)
+
+
+def test_draws_are_differences_of_each_system_s_own():
+    both = bp.compare_weighted_scores("log_loss", Y, PROBABILITY_A, PROBABILITY_B, random_seed=5)
+    alone = [
+        bp.weighted_score("log_loss", Y, p, random_seed=5).distribution.values for p in (PROBABILITY_A, PROBABILITY_B)
+    ]
+    np.testing.assert_allclose(both.difference.distribution.values, alone[0] - alone[1], atol=1e-12)
+    assert both.prob_better.item() == pytest.approx(1 - both.prob_greater.item())
+
+
+@pytest.mark.parametrize(
+    ("alone", "together"),
+    [
+        (lambda y, s: bp.weighted_score("average_precision", y, s),
+         lambda *data: bp.compare_weighted_scores("average_precision", *data)),
+        (lambda y, s: bp.roc_curve(y, s).partial_area(0, 0.2), lambda *data: bp.compare_auc(*data, fpr=(0, 0.2))),
+        (bp.roc_auc, bp.compare_auc),
+    ],
+    ids=["average precision", "partial area", "area"],
+)  # fmt: skip
+def test_intervals_overlap_where_that_of_the_difference_leaves_out_zero(alone, together):
+    y, first, second = sample(1500, np.random.default_rng(2), noise=0.5)
+    better, worse = (alone(y, score).eti().values for score in (first, second))
+    difference = together(y, first, second).difference.eti().values
+    assert better[0] < worse[1]
+    assert difference[0] > 0
+    # Narrower than if the systems had been judged on different examples.
+    assert np.diff(difference) < 0.7 * np.hypot(np.diff(better), np.diff(worse))
+
+
+def partial_area(y, score, w, low, high):
+    fpr, recall, _ = sklearn_metrics.roc_curve(y, score, sample_weight=w, drop_intermediate=False)
+    grid = np.unique(np.r_[low, high, fpr[(fpr > low) & (fpr < high)]])
+    # A vertical step at an edge is of no width.
+    at = np.linspace(low, high, 20_001)
+    return np.trapezoid(np.interp(at, fpr, recall), at) if len(grid) else 0.0
+
+
+@pytest.mark.parametrize("part", [(0, 0.2), (0.1, 0.5), (0, 1)])
+def test_difference_of_partial_areas_by_a_loop(part):
+    draws, rng = 400, np.random.default_rng(2)
+    expected = np.empty(draws)
+    for i in range(draws):
+        w = rng.standard_exponential(len(Y))
+        expected[i] = np.subtract(*(partial_area(Y, score, w, *part) for score in (A, B)))
+    comparison = bp.compare_auc(Y, A, B, fpr=part, draws=4000, rope=0.005)
+    difference, sd, error = comparison.difference, expected.std(), np.sqrt(1 / draws + 1 / 4000)
+    assert difference.mean().item() == pytest.approx(expected.mean(), abs=4 * sd * error + 1e-4)
+    assert difference.sd().item() == pytest.approx(sd, rel=4 * error / np.sqrt(2))
+    assert difference.bounds == pytest.approx((part[0] - part[1], part[1] - part[0]))
+    assert comparison.prob_better.item() == comparison.prob_greater.item() > 0.9
+    alone = [bp.roc_curve(Y, score, draws=4000).partial_area(*part) for score in (A, B)]
+    assert difference.mean().item() == pytest.approx(
+        (alone[0].mean() - alone[1].mean()).item(), abs=4 * sd / np.sqrt(2000)
+    )
+    assert comparison.metric == alone[0].name == "partial_roc_auc"
+
+
+def test_the_whole_range_is_the_area():
+    part, whole = bp.compare_auc(Y, A, B, fpr=(0, 1)), bp.compare_auc(Y, A, B)
+    np.testing.assert_allclose(part.difference.distribution.values, whole.difference.distribution.values, atol=1e-12)
+
+
+def test_areas_agree_with_delong():
+    delong, drawn = (bp.compare_auc(Y, A, B, method=method).difference for method in ("delong", "bayesian_bootstrap"))
+    assert drawn.sd().item() == pytest.approx(delong.sd().item(), rel=0.05)
+    np.testing.assert_allclose(drawn.eti(), delong.eti(), atol=0.15 * delong.sd().item())
+
+
+def test_ties_and_separated_scores_in_parts():
+    tied = bp.compare_auc(Y, np.round(A), np.round(B), fpr=(0, 0.2), draws=500).difference
+    alone = [bp.roc_curve(Y, np.round(score), draws=4000).partial_area(0, 0.2).mean() for score in (A, B)]
+    assert tied.mean().item() == pytest.approx((alone[0] - alone[1]).item(), abs=4 * tied.sd().item() / np.sqrt(400))
+    apart = bp.compare_auc(Y, A + 10 * Y, B + 10 * Y, fpr=(0, 0.2), draws=500).difference
+    assert apart.sd().item() > 0
+    assert bp.compare_auc(Y, A, np.exp(A), fpr=(0, 0.2), draws=500).difference.sd().item() == 0
+
+
+@pytest.mark.parametrize("form", [dict, pd.DataFrame])
+def test_many_systems(form):
+    scores = form({"one": A, "two": B, "three": B[::-1]})
+    for many in (
+        bp.compare_weighted_scores("average_precision", Y, scores, draws=300),
+        bp.compare_auc(Y, scores, fpr=(0, 0.2), draws=300),
+    ):
+        assert many.prob_greater.dims == ("model", "model_other")
+        assert many.prob_best.sel(model="one").item() > 0.9
+        assert many.ranks.sel(model="three", rank=3).item() > 0.99
+    pair = bp.compare_weighted_scores("average_precision", Y, A, B, draws=300, names=("one", "two"))
+    three = bp.compare_weighted_scores("average_precision", Y, scores, draws=300)
+    assert pair.prob_greater.item() == three.prob_greater.sel(model="one", model_other="two").item()
+    assert pair.names == ("one", "two")
+
+
+def test_functions_of_one_s_own():
+    of_function = bp.compare_weighted_scores(
+        sklearn_metrics.brier_score_loss, Y, PROBABILITY_A, PROBABILITY_B, draws=50, greater_is_better=False
+    )
+    named = bp.compare_weighted_scores("brier", Y, PROBABILITY_A, PROBABILITY_B, draws=50)
+    np.testing.assert_allclose(of_function.difference.mean(), named.difference.mean(), rtol=1e-10)
+    assert of_function.prob_better.item() == named.prob_better.item()
+    unknown = bp.compare_weighted_scores(sklearn_metrics.brier_score_loss, Y, PROBABILITY_A, PROBABILITY_B, draws=10)
+    with pytest.raises(ValueError, match="neither more nor less"):
+        _ = unknown.prob_better
+    per_class = bp.compare_weighted_scores("brier", Y, PROBABILITY_A, PROBABILITY_B, draws=50, per_class=True)
+    assert per_class.basis == "Dirichlet(1) weights in each class; systems judged on the same examples"
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: bp.compare_weighted_scores("brier", Y, PROBABILITY_A), TypeError, "score_b: give the scores"),
+        (lambda: bp.compare_weighted_scores("brier", Y, {"a": A}), ValueError, "a mapping of two systems or more"),
+        (lambda: bp.compare_weighted_scores("brier", Y, A, B), ValueError, "must hold probabilities"),
+        (lambda: bp.compare_weighted_scores("brier", Y, A, B[:9]), ValueError, "must hold probabilities"),
+        (
+            lambda: bp.compare_weighted_scores("average_precision", Y, A, B[:9]),
+            ValueError,
+            "columns of unequal length",
+        ),
+        (lambda: bp.compare_weighted_scores("herd", Y, A, B), ValueError, "score_function must be one of"),
+        (
+            lambda: bp.compare_weighted_scores("brier", Y, A, B, greater_is_better=True),
+            ValueError,
+            "greater_is_better: it is of a function",
+        ),
+        (lambda: bp.compare_weighted_scores("brier", Y, A, B, names=("a", "a")), ValueError, "names must be two"),
+        (lambda: bp.compare_auc(Y, A, B, fpr=(0.2, 0.1)), ValueError, "fpr must be false positive rates"),
+        (lambda: bp.compare_auc(Y, A, B, fpr=0.2), TypeError, "fpr must be two false positive rates"),
+        (
+            lambda: bp.compare_auc(Y, A, B, fpr=(0, 0.2), method="delong"),
+            ValueError,
+            "fpr: DeLong's variance is of whole",
+        ),
+    ],
+)
+def test_bad_arguments(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+@pytest.mark.slow
+def test_intervals_of_differences_cover_as_the_documentation_says():
+    rng = np.random.default_rng(0)
+    y, a, b = sample(1_000_000, rng)
+    at = np.linspace(0, 0.2, 20_001)
+
+    def part(score):
+        fpr, recall, _ = sklearn_metrics.roc_curve(y, score)
+        return np.trapezoid(np.interp(at, fpr, recall), at)
+
+    true = {
+        "average_precision": np.subtract(*(sklearn_metrics.average_precision_score(y, s) for s in (a, b))),
+        "brier": np.subtract(
+            *(np.mean((p - y) ** 2) for p in (special.expit(2 * a - 2.5), special.expit(1.5 * b - 2)))
+        ),
+        "part": part(a) - part(b),
+        "auc": np.subtract(*(sklearn_metrics.roc_auc_score(y, s) for s in (a, b))),
+    }
+    simulations, inside = 400, dict.fromkeys(true, 0)
+    for i in range(simulations):
+        y_i, a_i, b_i = sample(100, np.random.default_rng([1, i]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Of fewer than 20 positives.
+            compared = {
+                "average_precision": bp.compare_weighted_scores("average_precision", y_i, a_i, b_i),
+                "brier": bp.compare_weighted_scores(
+                    "brier", y_i, special.expit(2 * a_i - 2.5), special.expit(1.5 * b_i - 2)
+                ),
+                "part": bp.compare_auc(y_i, a_i, b_i, fpr=(0, 0.2), draws=1000),
+                "auc": bp.compare_auc(y_i, a_i, b_i, draws=1000),
+            }
+        for name, comparison in compared.items():
+            low, high = comparison.difference.eti().values
+            inside[name] += low <= true[name] <= high
+    documented = {"average_precision": 0.95, "brier": 0.95, "part": 0.93, "auc": 0.95}
+    for name, rate in documented.items():
+        # Both this figure and the documented one are of 400 data sets.
+        error = np.sqrt(2 * rate * (1 - rate) / simulations)
+        assert inside[name] / simulations == pytest.approx(rate, abs=3 * error + 0.005)
