@@ -5,9 +5,11 @@ No statistics in here: what is drawn is computed elsewhere. Every function retur
 
 from bayesperf.plots.comparison import comparison, difference, prob_matrix, ranks, simplex
 from bayesperf.plots.expected_performance import epc
+from bayesperf.plots.joint import joint
 from bayesperf.plots.marginals import density, forest, panel
 from bayesperf.plots.planning import monitor, plan
 from bayesperf.plots.pooling import shrinkage
+from bayesperf.plots.prior_sensitivity import prior_sensitivity
 from bayesperf.plots.roc import curve
 from bayesperf.plots.sequences import autocorrelation
 from bayesperf.plots.simulation_based_calibration import simulation_based_calibration
@@ -32,10 +34,12 @@ __all__ = [
     "epc",
     "f1_coverage",
     "forest",
+    "joint",
     "monitor",
     "panel",
     "plan",
     "predictive_spread",
+    "prior_sensitivity",
     "prob_matrix",
     "ranks",
     "rate_coverage",

@@ -58,7 +58,7 @@ def panel(
 
     most = max(len(place_names(marginal.leading)) for marginal in marginals)
     kind = kind or ("density" if most <= len(SERIES) else "forest")
-    draw, compute = (_draw_densities, curves) if kind == "density" else (_draw_forest, intervals)
+    draw, compute = (draw_densities, curves) if kind == "density" else (_draw_forest, intervals)
     drawn = [compute(marginal, ci_prob, ci_kind) for marginal in marginals]
     columns = min(len(drawn), 3)
     rows = -(-len(drawn) // columns)
@@ -87,7 +87,7 @@ def panel(
     return figure
 
 
-def _draw_densities(axes: Axes, drawn: Curves) -> None:
+def draw_densities(axes: Axes, drawn: Curves) -> None:
     """Draw densities with their intervals shaded and their means dashed."""
     single = len(drawn.names) == 1
     for i, name in enumerate(drawn.names):
