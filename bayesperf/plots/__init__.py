@@ -21,6 +21,7 @@ from bayesperf.plots.studies import (
     rate_coverage,
     repeated_splits,
     sequential,
+    split_scores,
 )
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "shrinkage",
     "simplex",
     "simulation_based_calibration",
+    "split_scores",
 ]
 
 

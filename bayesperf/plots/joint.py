@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.metrics.metric import Metric
-from bayesperf.plots.style import BLUE, closed, label_edges, metric_words, place_names, small_multiples, title
+from bayesperf.plots.style import BLUE, closed, label_edges, metric_words, place_names, small_multiples, write_title
 from bayesperf.posteriors.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -66,5 +66,5 @@ def joint(post: Posterior, first: str | Metric, second: str | Metric, *, draws: 
     label_edges(panels, *(metric_words(metric.name) for metric in metrics))
     if panels[0].get_legend_handles_labels()[1]:
         panels[0].legend(frameon=False, fontsize="small")
-    title(figure, f"{post.estimand}: {len(shown):,} of {len(x):,} joint draws")
+    write_title(figure, f"{post.estimand}: {len(shown):,} of {len(x):,} joint draws")
     return figure

@@ -11,7 +11,7 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.plots.densities import Curves, curves
 from bayesperf.plots.marginals import draw_densities
-from bayesperf.plots.style import closed, label_edges, metric_words, place_names, small_multiples, title
+from bayesperf.plots.style import closed, label_edges, metric_words, place_names, small_multiples, write_title
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.prior_sensitivity import Priors, posteriors_under
 
@@ -72,5 +72,5 @@ def prior_sensitivity(
         panels[0].set_xscale("log")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, title="prior", frameon=False, fontsize="small")
-    title(figure, f"{one.estimand}: mean and {interval_name(ci_prob, ci_kind)}")
+    write_title(figure, f"{one.estimand}: mean and {interval_name(ci_prob, ci_kind)}")
     return figure

@@ -10,7 +10,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.words import INTERVAL_KINDS
-from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, place_names
+from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, closed, place_names, small_multiples, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -168,6 +168,71 @@ def repeated_splits(study: xr.Dataset) -> Figure:
                     "splits, ± 2 standard errors", fontsize="medium")  # fmt: skip
     plt.close(figure)
     return figure
+
+
+@closed
+def split_scores(study: xr.Dataset) -> Figure:
+    """Draw the scores of repeated splits beside the pooled draws of the distributions that predict them.
+
+    Pooled draws spread more than the scores even where every interval is right: those of a split are around the score
+    of its own test set, whose luck is added to what they say of the next one. The figure shows whether they agree in
+    place and shape, and where scores take few values; coverage is what `repeated_splits` shows.
+
+    Parameters
+    ----------
+    study : xarray.Dataset
+        Of `bayesperf.studies.repeated_splits` with ``keep_draws``; a panel for each metric.
+
+    References
+    ----------
+    Caelen (2017), A Bayesian interpretation of the confusion matrix, Fig. 4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from bayesperf import plots, studies
+    >>> X, y = load_iris(return_X_y=True)
+    >>> study = studies.repeated_splits(GaussianNB(), X, y == 1, ["f1"], simulations=20, keep_draws=100)
+    >>> figure = plots.split_scores(study)
+    """
+    check_study(study, "repeated_splits(keep_draws=…)", ("simulation", "distribution", "metric", "draw"), "draws")
+    metrics = study["metric"].values.tolist()
+    several = len(metrics) > 1
+    figure, panels = small_multiples(len(metrics), 3.4 if several else 4.8, 2.6, margin=(0.6, 1.0), columns=3)
+    for axes, metric in zip(panels, metrics, strict=True):
+        scores, draws = study["scores"].sel(metric=metric).values, study["draws"].sel(metric=metric)
+        edges = _bins(scores, draws.values)
+        axes.stairs(_densities(scores, edges), edges, fill=True, color=GREY, alpha=0.3, label="scores of the splits")
+        styles = zip(study["distribution"].values.tolist(), SERIES, ("-", "-", "--"), (1.6, 2.6, 1.4), strict=False)
+        for name, colour, style, width in styles:
+            drawn = _densities(draws.sel(distribution=name).values, edges)
+            axes.stairs(drawn, edges, color=colour, ls=style, lw=width, label=name)
+        axes.set_yticks([])
+        axes.set_xlabel(metric.replace("_", " "))
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].set_ylabel("density")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4 if several else 2, frameon=False,
+                  fontsize="small")  # fmt: skip
+    write_title(figure, f"Scores of {study.attrs['simulations']} splits, and draws of all of them pooled")
+    return figure
+
+
+def _bins(scores: Any, draws: Any) -> Any:
+    """Return the edges of bins as wide as Sturges' rule has them for the scores, out to nearly all draws."""
+    scores = scores[np.isfinite(scores)]
+    edges = np.histogram_bin_edges(scores, "sturges")
+    width = edges[1] - edges[0]
+    low, high = np.nanquantile(draws, [0.001, 0.999])
+    below, above = (max(int(np.ceil(gap / width)), 0) for gap in (edges[0] - low, high - edges[-1]))
+    return edges[0] + width * np.arange(-below, len(edges) + above)
+
+
+def _densities(values: Any, edges: Any) -> Any:
+    """Return the density of values in bins; those beyond the bins, or undefined, are in none."""
+    defined = np.isfinite(values).sum()
+    return np.histogram(values[np.isfinite(values)], edges)[0] / (defined * np.diff(edges))
 
 
 def sequential(study: xr.Dataset, *, ci_kind: str = "eti", simulation: int = 0) -> Figure:

@@ -86,7 +86,7 @@ def label_edges(panels: Sequence[Axes], x: str, y: str) -> None:
         axes.set_ylabel("" if position % columns else y)
 
 
-def title(figure: Figure, text: str) -> None:
+def write_title(figure: Figure, text: str) -> None:
     """Write a title above a figure, in lines that fit its width."""
     width, _ = figure.get_size_inches()
     figure.suptitle(fill(text, int(_CHARACTERS_OF_TITLE_PER_INCH * width)), fontsize="medium")
