@@ -66,5 +66,5 @@ def joint(post: Posterior, first: str | Metric, second: str | Metric, *, draws: 
     label_edges(panels, *(metric_words(metric.name) for metric in metrics))
     if panels[0].get_legend_handles_labels()[1]:
         panels[0].legend(frameon=False, fontsize="small")
-    write_title(figure, f"{post.estimand}: {len(shown):,} of {len(x):,} joint draws")
+    write_title(figure, f"{post.estimand},", f"{len(shown):,} of {len(x):,} joint draws")
     return figure

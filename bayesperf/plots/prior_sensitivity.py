@@ -72,5 +72,5 @@ def prior_sensitivity(
         panels[0].set_xscale("log")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, title="prior", frameon=False, fontsize="small")
-    write_title(figure, f"{one.estimand}: mean and {interval_name(ci_prob, ci_kind)}")
+    write_title(figure, f"{one.estimand}:", f"mean and {interval_name(ci_prob, ci_kind)}")
     return figure

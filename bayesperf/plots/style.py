@@ -19,9 +19,11 @@ BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", 
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9")
 # Heat maps from 0 to 1: of probabilities around one half, and of others.
 DIVERGING, SEQUENTIAL = (ORANGE, "#ffffff", BLUE), ("#ffffff", BLUE)
+# Rows of a forest that fit a page; more are continued in another panel.
+MOST_ROWS = 40
 # How many characters of a remark fit into an inch.
 _CHARACTERS_PER_INCH = 17
-_CHARACTERS_OF_TITLE_PER_INCH = 12
+_CHARACTERS_OF_TITLE_PER_INCH = 13
 
 
 def closed[**P](draw: Callable[P, Figure]) -> Callable[P, Figure]:
@@ -74,6 +76,12 @@ def small_multiples(
     return figure, panels[:count]
 
 
+def parts_of(count: int, most: int) -> list[slice]:
+    """Return consecutive parts of so many quantities, about equal and none longer than `most`."""
+    size = -(-count // -(-count // most))
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
 def label_edges(panels: Sequence[Axes], x: str, y: str) -> None:
     """Label the axes of small multiples: x where there is no panel below, y at the left."""
     place = panels[0].get_subplotspec()
@@ -86,10 +94,12 @@ def label_edges(panels: Sequence[Axes], x: str, y: str) -> None:
         axes.set_ylabel("" if position % columns else y)
 
 
-def write_title(figure: Figure, text: str) -> None:
-    """Write a title above a figure, in lines that fit its width."""
+def write_title(figure: Figure, *lines: str) -> None:
+    """Write lines of a title above a figure, broken where they do not fit its width."""
     width, _ = figure.get_size_inches()
-    figure.suptitle(fill(text, int(_CHARACTERS_OF_TITLE_PER_INCH * width)), fontsize="medium")
+    figure.suptitle(
+        "\n".join(fill(line, int(_CHARACTERS_OF_TITLE_PER_INCH * width)) for line in lines), fontsize="medium"
+    )
 
 
 def remark(figure: Figure, text: str) -> None:

@@ -26,7 +26,7 @@ def test_points_are_joint_draws_and_the_title_has_their_correlation():
     assert axes.get_title() == f"correlation {np.corrcoef(precision, recall)[0, 1]:.2f}"
     np.testing.assert_allclose(axes.lines[1].get_xydata(), [[65 / 100, 65 / 80]])
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("precision", "recall")
-    assert axes.figure.get_suptitle().replace("\n", " ").endswith(f": 500 of {len(precision):,} joint draws")
+    assert axes.figure.get_suptitle().replace("\n", " ").endswith(f", 500 of {len(precision):,} joint draws")
 
 
 def test_the_correlation_shown_is_that_of_all_points_if_all_are_shown():

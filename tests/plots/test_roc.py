@@ -128,3 +128,17 @@ def test_a_threshold_may_be_any():
         curve.at([0.1, np.nan])
     with pytest.raises(TypeError, match="threshold must be numbers"):
         curve.at("a")
+
+
+def test_more_systems_than_colours_have_a_panel_each():
+    rng = np.random.default_rng(1)
+    curves = {f"s{i}": bp.roc_curve(Y, rng.normal(Y), draws=20) for i in range(9)}
+    figure = plots.curve(curves, thresholds={"s4": 0.5}, break_even=True)
+    panels = [axes for axes in figure.axes if axes.lines]
+    assert [axes.get_title() for axes in panels] == list(curves)
+    assert figure.get_size_inches()[0] < 15
+    assert figure.get_suptitle() == "ROC curve of the system\npointwise 95 % band (Bayesian bootstrap)"
+    for axes, (name, each) in zip(panels, curves.items(), strict=True):
+        np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), each.dataset["recall"])
+        assert ("threshold 0.5" in texts(axes)) == (name == "s4")
+        assert texts(axes)[-1] == "fnr = fpr"

@@ -171,3 +171,14 @@ def test_coverage_of_a_study_with_two_dims_is_one_panel():
 def test_coverage_over_wants_a_study():
     with pytest.raises(ValueError, match="hold coverage and coverage_mcse"):
         plots.coverage_over(xr.Dataset({"coverage": ("n", [0.9])}))
+
+
+def test_many_panels_fit_the_width_of_a_page():
+    f1 = studies.f1_coverage(5, None, [0.5, 0.9], [0.3, 0.9])
+    sizes = [10, 15, 20, 25, 30, 35]
+    f1_of_sizes = studies.coverage([[0.4, 0.1], [0.2, 0.3]], "f1", sizes, ["flat_eti"], simulations=4)
+    for figure in (plots.f1_coverage(f1), plots.coverage(f1_of_sizes)):
+        assert figure.get_size_inches()[0] < 14
+    panels = [axes for axes in plots.coverage(f1_of_sizes).axes if axes.get_title()]
+    assert [axes.get_title() for axes in panels] == [f"n = {size}" for size in sizes]
+    assert panels[0].get_gridspec().ncols == 4
