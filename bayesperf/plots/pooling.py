@@ -11,7 +11,7 @@ import xarray as xr
 from bayesperf.core.words import interval_name
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
-from bayesperf.plots.style import BLUE, GREY, ORANGE, closed, label_edges, metric_words, small_multiples
+from bayesperf.plots.style import BLUE, GREY, ORANGE, closed, metric_words, small_multiples
 from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:
@@ -50,11 +50,14 @@ def shrinkage(
     places = [dict(zip(systems, at, strict=True)) for at in product(*(range(observed.sizes[dim]) for dim in systems))]
     height = 1.6 + 0.26 * observed.sizes[pooled.dim]
     figure, panels = small_multiples(len(places), 4.2, height, columns=3, margin=(0.8, 0.6), sharex=True)
-    for axes, place in zip(panels, places, strict=True):
+    for position, (axes, place) in enumerate(zip(panels, places, strict=True)):
         at_place = {name: (mean.isel(place), interval.isel(place)) for name, (mean, interval) in parts.items()}
         _draw(axes, at_place, observed.isel(place), examples.isel(place), pooled.dim)
+        axes.set_xlabel(metric_words(marginals["mean"].name))
+        axes.tick_params(labelbottom=True)
+        if not position % 3:
+            axes.set_ylabel(f"{pooled.dim} (n: its examples, of both classes)")
         axes.set_title(", ".join(f"{dim} {observed.isel(place)[dim].item()!s}" for dim in systems), fontsize="medium")
-    label_edges(panels, metric_words(marginals["mean"].name), f"{pooled.dim} (n: its examples, of both classes)")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize="small")
     figure.suptitle(f"Means and {interval_name(ci_prob, ci_kind)}s", fontsize="medium")
