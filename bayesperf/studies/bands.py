@@ -90,7 +90,8 @@ def bands(
     Intervals at thresholds ask about both rates there, and as a band about neither one alone. Of 50 and 500 examples of
     either class and 1,000 data sets each, 95 % bands held single points of curves of AUC .7 and .8 in 97.5 to 100 %
     ("beta", "wilson", "clopper_pearson", "agresti_coull" alike), of AUC .95 "wilson" in as few as 89.1 %, "beta" in
-    92.3 %, "clopper_pearson" in 98.0 % and "agresti_coull" in 98.5 %; whole curves in 75 to 97 %.
+    92.3 %, "clopper_pearson" in 98.0 % and "agresti_coull" in 98.5 %; whole curves in 75 to 97 %. They are wide for it:
+    of 50 examples 1.4 times (AUC .8) to 1.8 times (.95) as wide as the pointwise "bayesian_bootstrap".
 
     Examples
     --------
