@@ -359,18 +359,20 @@ class Curve:
         estimand = f"Posterior of the system's {quantity} ({self._basis})"
         return marginal_of_draws(name, values, xr.DataArray(0.0), bounds, estimand, self.random_seed)
 
-    def plot(self, **options: Any) -> Figure:
+    def plot(self, *, ci_prob: float = 0.95, kind: str = "pointwise", **options: Any) -> Figure:
         """Draw the curve with its band.
 
         Parameters
         ----------
+        ci_prob, kind
+            Of the band.
         **options
-            Those of `bayesperf.plots.curve`: ``ci_prob``, ``kind`` and ``method`` of the band, ``thresholds`` to be
-            marked, and whether to draw the line of ``break_even``.
+            Of `bayesperf.plots.curve`: the ``method`` of the band, ``thresholds`` to be marked, and whether to draw the
+            line of ``break_even``.
         """
         from bayesperf import plots
 
-        return plots.curve(self, **options)
+        return plots.curve(self, ci_prob=ci_prob, kind=kind, **options)
 
     def __repr__(self) -> str:
         counts = f"{len(self.scores.positive)} positives, {len(self.scores.negative)} negatives"
