@@ -61,7 +61,8 @@ def joint(post: Posterior, first: str | Metric, second: str | Metric, *, draws: 
                   rasterized=True)  # fmt: skip
         if np.isfinite(at).all():
             axes.plot(*at, "X", color="black", mec="white", ms=9, label="observed")
-        axes.set_title(f"{name}: correlation {correlation:.2f}".removeprefix(": "), fontsize="small")
+        found = f"correlation {correlation:.2f}" if np.isfinite(correlation) else "correlation undefined"
+        axes.set_title(f"{name}: {found}".removeprefix(": "), fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)
     label_edges(panels, *(metric_words(metric.name) for metric in metrics))
     if panels[0].get_legend_handles_labels()[1]:

@@ -60,3 +60,10 @@ def test_what_has_no_joint_draws_is_refused():
         plots.joint(bp.posterior(CAELEN, bp.prior.rate(1, 1)), "precision", "recall")
     with pytest.raises(ValueError, match="draws must be a whole number of at least 1"):
         plots.joint(bp.posterior(CAELEN), "precision", "recall", draws=0)
+
+
+def test_a_correlation_that_is_undefined_says_so():
+    # Without false positives a new test set's likelihood ratio is infinite.
+    post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=9, fn=1, fp=0, tn=9)).predict(9, draws=200)
+    (axes,) = plots.joint(post, "lr+", "recall").axes
+    assert axes.get_title() == "correlation undefined"
