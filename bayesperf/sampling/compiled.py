@@ -112,7 +112,10 @@ def _load_compiler() -> None:
     with postponed():
         import numba
 
-        numba.njit(lambda: 0)()  # type: ignore[call-arg]
+        def nothing() -> None:
+            """Stand for the function that is compiled first."""
+
+        numba.njit(nothing)()  # type: ignore[call-arg]
 
 
 def _one_at_a_time(function: Callable[..., Any]) -> Callable[..., Any]:
