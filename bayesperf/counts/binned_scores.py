@@ -197,10 +197,17 @@ class BinnedScores:
         ½ Σ p n/(P N) over bins of p of the P positives and n of the N negatives: half of the pairs that share a bin,
         were all of them in the same order. The observed area differs by no more, nor does the mean of its posterior by
         "bayesian_bootstrap". It is 0 of `values`, where ties are ties.
+
+        Raises
+        ------
+        ValueError
+            If there is one class alone.
         """
         if self.edges is None:
             return 0.0
         negatives, positives = self.class_totals
+        if not negatives or not positives:
+            raise ValueError(f"binning_error needs both classes; it is of {self!r}.")
         return float((self.positives / positives) @ (self.negatives / negatives) / 2)
 
     @cached_property

@@ -62,9 +62,9 @@ def count_rows(
             raise TypeError(f"column {name!r} must hold numbers; it holds {schema[name]}.")
     # The engine sees names of our own, so that the caller's column names cannot clash with any.
     roles = {f"key_{position}": name for position, name in enumerate(columns)}
-    numbers = {role: numbered.get(name, lambda column: column)(nw.col(name)) for role, name in roles.items()}
+    grouped = {name: numbered[name](nw.col(name)) if name in numbered else nw.col(name) for name in columns}
     try:
-        keys = lazy.select(*[number.alias(role) for role, number in numbers.items()])
+        keys = lazy.select(*[grouped[name].alias(role) for role, name in roles.items()])
         counted = keys.group_by(*roles).agg(nw.len().alias("rows")).collect()
     except (ImportError, MemoryError):
         raise

@@ -85,10 +85,10 @@ def _by_comparison(edges: Array) -> BinNumber:
     """Number bins by how many of the inner edges a score reaches."""
 
     def number_of(score: nw.Expr) -> nw.Expr:
-        reached = [nw.when(score >= edge).then(nw.lit(1.0)).otherwise(nw.lit(0.0)) for edge in edges[1:-1].tolist()]
+        reached = [(score >= edge).cast(nw.Int32) for edge in edges[1:-1].tolist()]
         # In pairs: engines limit how deep an expression may be.
         while len(reached) > 1:
             reached = [sum(reached[i + 1 : i + 2], reached[i]) for i in range(0, len(reached), 2)]
-        return reached[0] if reached else score * 0.0
+        return reached[0].cast(nw.Float64) if reached else nw.lit(0.0)
 
     return number_of
