@@ -1,4 +1,4 @@
-"""Time ROC curves of many scores with a band, of very many without, of those in bins; print seconds, peak bytes as JSON."""
+"""Time ROC curves of many scores with a band, of very many without or in bins; print seconds and peak bytes as JSON."""
 
 import json
 import time

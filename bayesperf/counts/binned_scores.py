@@ -42,7 +42,13 @@ class BinnedScores:
     Notes
     -----
     Between bins a curve of the bins is that of the scores: its points are those of the thresholds at the edges. Within
-    a bin the order of positives and negatives is lost and counts half, of which `binning_error` is the bound.
+    a bin the order of positives and negatives is lost and counts half in the area, of which `binning_error` is the
+    bound. Average precision takes the precision at the lower edge for the whole bin and so is mostly too low: of normal
+    scores with an AUC of .8 by about .6 of `binning_error`, which was .013 with 100 bins from -6 to 7 and .0013 with
+    1,000.
+
+    Draws of the area are exact for up to 1,024 bins that are not empty; of more, those next to each other are weighted
+    together, which leaves out less than a thousandth of the variance.
 
     Examples
     --------
@@ -52,7 +58,7 @@ class BinnedScores:
     array([0. , 0.7, 0.9, 1. ])
     >>> auc = bp.roc_auc(binned)
     >>> auc.mean().round(2).item(), auc.eti().values.round(2), round(binned.binning_error, 2)
-    (0.86, array([0.68, 0.97]), 0.09)
+    (0.86, array([0.69, 0.97]), 0.09)
     """
 
     values: Array
@@ -147,7 +153,7 @@ class BinnedScores:
         >>> binned
         <bayesperf.BinnedScores: 100 bins from 0 to 1, 212 positives, 357 negatives>
         >>> bp.roc_auc(binned, method="delong").mean().round(3).item(), round(binned.binning_error, 4)
-        (0.995, 0.0004)
+        (0.994, 0.0018)
         """
         edges, number_of = bins_of(bins, limits)
         columns, rows = count_rows(frame, [actual, score], {score: number_of})
