@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
 from bayesperf.distributions import differences, normal
 from bayesperf.distributions.base import Distribution
@@ -20,7 +20,7 @@ from bayesperf.distributions.differences import Discordant, ExactDistribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
-from bayesperf.posteriors.marginal import Marginal, Sampler
+from bayesperf.posteriors.marginal import Marginal, at_rows
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 from bayesperf.posteriors.ranks import rounded
 
@@ -142,19 +142,9 @@ def pairs_along(marginal: Marginal, dim: str, independent: bool, many: bool, dra
     labels = [f"{names[i]} − {names[j]}" for i, j in places]
     over_pairs = (rest * 0.0).expand_dims(pair=labels, axis=-1) if many else rest * 0.0
     first, second = (
-        _at(marginal, order.values[..., [place[side] for place in places]].ravel(), over_pairs) for side in (0, 1)
+        at_rows(marginal, order.values[..., [place[side] for place in places]].ravel(), over_pairs) for side in (0, 1)
     )
     return SystemPair(first, second, independent, n_draws=draws)
-
-
-def _at(marginal: Marginal, index: Codes, leading: xr.DataArray) -> Marginal:
-    """Return the distributions at some positions, labelled by other leading dims."""
-    sampler = partial(_sample_at, marginal.sampler, index)
-    return Marginal(marginal.name, marginal.distribution.take(index), leading, sampler, marginal.estimand)
-
-
-def _sample_at(sampler: Sampler, index: Codes, n: int, random_seed: int | None) -> Array:
-    return sampler(n, random_seed)[index]
 
 
 def check_same_leading(a: Marginal, b: Marginal) -> None:

@@ -234,8 +234,23 @@ class BinnedScores:
         return bool(positive[0] > negative[-1] or positive[-1] < negative[0])
 
     def called(self, thresholds: ArrayLike) -> tuple[Counts, Counts]:
-        """Return how many of the positives, and how many of the negatives, are called positive at each threshold."""
-        first = np.searchsorted(self.values, np.asarray(thresholds, float), side="left")
+        """Return how many of the positives, and how many of the negatives, are called positive at each threshold.
+
+        Raises
+        ------
+        ValueError
+            If a threshold is within a bin.
+        """
+        cuts = np.asarray(thresholds, float)
+        if self.edges is not None:
+            # The last bin has its upper edge, and does not tell what scores are on it.
+            known = np.isin(cuts, self.values) | (cuts < self.edges[0]) | (cuts > self.edges[-1]) | np.isinf(cuts)
+            if not known.all():
+                raise ValueError(
+                    f"threshold {cuts[~known].flat[0]:g} is within a bin, which does not tell what it calls positive. "
+                    "Give lower edges of bins."
+                )
+        first = np.searchsorted(self.values, cuts, side="left")
         true, false = (np.append(of_class[::-1].cumsum()[::-1], 0)[first] for of_class in
                        (self.positives, self.negatives))  # fmt: skip
         return true, false

@@ -21,6 +21,8 @@ from bayesperf.metrics.exact_forms import LevelSets
 _SPREAD = 0.5
 # Least parameter of Betas for which the integrand is smooth, up to negligible kinks and endpoint singularities.
 _SMOOTH = 5.0
+# Probabilities of X at whose quantiles the integral is split where the threshold bends.
+_BENDS = np.array([[0.001, 0.5, 0.999]])
 
 
 class Panel(NamedTuple):
@@ -177,8 +179,7 @@ class FunctionOfTwoBetas(Distribution):
             opposed = self.form.increasing != self.form.increasing_outer
             rising = w_high > w_low if self.form.increasing_outer is None else np.full_like(rising, opposed)
             first, last = (np.clip(end(w_low, w_high), 0, 1) for end in (np.minimum, np.maximum))
-        spread = min(self.outer.a.min(), self.outer.b.min()) >= _SPREAD
-        w, rest, weights, before, after = (self._values if spread else self._probabilities)(first, last)
+        w, rest, weights, before, after = self._nodes(t, first, last)
         with np.errstate(over="ignore", divide="ignore"):
             threshold = self.form.inner_at(t[..., None], w, rest)
         if self.form.by_subtraction:
@@ -189,6 +190,24 @@ class FunctionOfTwoBetas(Distribution):
     def _inside(self, t: Array) -> Array:
         """Return t with any number between the bounds in place of infinite ones."""
         return np.where(np.isinf(t), self.bounds[0] + 0.5 * min(self.bounds[1] - self.bounds[0], 1.0), t)
+
+    def _nodes(self, t: Array, first: Array, last: Array) -> tuple[Array, ...]:
+        """Return nodes W and 1 − W between two values, with weights and the mass beyond.
+
+        Where the threshold bends sharply, nodes are densest about the W at which it passes the middle of X.
+        """
+        spread = min(self.outer.a.min(), self.outer.b.min()) >= _SPREAD
+        rule = self._values if spread else self._probabilities
+        if not self.form.bends:
+            return rule(first, last)
+        assert self.form.outer_at is not None
+        x = self.inner.ppf(_BENDS)[:, None, :]
+        bends = np.clip(self.form.outer_at(t[..., None], x, 1 - x), first[..., None], last[..., None])
+        ends = np.concatenate([first[..., None], np.sort(bends, -1), last[..., None]], -1)
+        parts = [rule(ends[..., i], ends[..., i + 1]) for i in range(ends.shape[-1] - 1)]
+        w, rest, weights = (np.concatenate([part[i] for part in parts], -1) for i in range(3))
+        before, after = parts[0][3], parts[-1][4]
+        return w, rest, weights, before, after
 
     def _probabilities(self, first: Array, last: Array) -> tuple[Array, ...]:
         """Return nodes W and 1 − W between two values, with weights and the mass beyond, at nodes of the cdf of W."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 import xarray as xr
@@ -31,6 +31,38 @@ _LONG = 2**27
 _ROUNDING = 1e-12
 
 
+@overload
+def bootstrap(
+    cm: ConfusionMatrix | PairedConfusionMatrix,
+    metric: str | Metric,
+    confidence: float = ...,
+    method: str = ...,
+    n_resamples: int = ...,
+    random_seed: Any = ...,
+    *,
+    design: str = ...,
+    cluster: str | None = ...,
+    progressbar: bool = ...,
+    return_samples: Literal[False] = ...,
+) -> xr.DataArray: ...
+
+
+@overload
+def bootstrap(
+    cm: ConfusionMatrix | PairedConfusionMatrix,
+    metric: str | Metric,
+    confidence: float = ...,
+    method: str = ...,
+    n_resamples: int = ...,
+    random_seed: Any = ...,
+    *,
+    design: str = ...,
+    cluster: str | None = ...,
+    progressbar: bool = ...,
+    return_samples: Literal[True],
+) -> tuple[xr.DataArray, xr.DataArray]: ...
+
+
 def bootstrap(
     cm: ConfusionMatrix | PairedConfusionMatrix,
     metric: str | Metric,
@@ -42,7 +74,8 @@ def bootstrap(
     design: str = "joint",
     cluster: str | None = None,
     progressbar: bool = True,
-) -> xr.DataArray:
+    return_samples: bool = False,
+) -> xr.DataArray | tuple[xr.DataArray, xr.DataArray]:
     """Return bootstrap confidence intervals of any metric.
 
     Parameters
@@ -68,13 +101,17 @@ def bootstrap(
         resampled, and the metric is that of their sum; the dim is gone from the result. Ten groups are few.
     progressbar : bool
         Shown on a terminal only, and if it takes long.
+    return_samples : bool
+        Whether to return the resampled values beside the limits.
 
     Returns
     -------
-    xarray.DataArray
+    limits : xarray.DataArray
         Over the leading dims (and ``label`` for ``_per_class``), with last dim ``ci_bound`` = lower, upper. The
         coordinate ``standard_error`` is the standard deviation of the resampled values. The ``attrs`` have the seed,
         and in ``undefined`` the greatest share of resamples left out.
+    samples : xarray.DataArray
+        With `return_samples`: the values of all resamples, with last dim ``resample``; NaN where they are undefined.
 
     Raises
     ------
@@ -103,6 +140,9 @@ def bootstrap(
     >>> cm = bp.ConfusionMatrix.from_counts(tp=70, fn=30, fp=20, tn=80)
     >>> bp.intervals.bootstrap(cm, "f1", method="bca", random_seed=1).values.round(2)
     array([0.66, 0.8 ])
+    >>> limits, samples = bp.intervals.bootstrap(cm, "f1", n_resamples=999, random_seed=1, return_samples=True)
+    >>> bool(limits.coords["standard_error"] == samples.std("resample", ddof=1))
+    True
     """
     from rich.progress import track
 
@@ -115,17 +155,27 @@ def bootstrap(
     rngs = streams(seed, "bootstrap", statistic.of_matrices, [units.content for units in matrices])
     work = list(zip(matrices, observed.reshape(len(matrices), -1), rngs, strict=True))
     shown = progressbar and len(matrices) * n_resamples * matrices[0].number.size > _LONG and sys.stderr.isatty()
-    intervals = []
+    intervals, samples = [], []
     for units, observed_values, rng in track(work, "Resampling", transient=True, disable=not shown):
         values = units.resample(statistic, n_resamples, rng)
         acceleration = units.acceleration(statistic) if method == "bca" else None
         intervals.append(limits_of(statistic.metric.name, observed_values, values, method, tail, acceleration))
+        samples += [values] if return_samples else []
     limits = np.clip(np.stack([each.limits for each in intervals]), *statistic.bounds).reshape(*observed.shape, 2)
     warn_of_resamples(statistic.metric.name, intervals, limits)
     facts = {"confidence": confidence, "method": method, "n_resamples": n_resamples, "design": design,
              "random_seed": seed, "undefined": max(each.undefined for each in intervals)}  # fmt: skip
     errors = np.stack([each.standard_error for each in intervals]).reshape(observed.shape)
-    return labelled(limits, statistic.leading, statistic.metric.name, errors, **facts)
+    labelled_limits = labelled(limits, statistic.leading, statistic.metric.name, errors, **facts)
+    return (labelled_limits, _labelled_samples(samples, statistic)) if return_samples else labelled_limits
+
+
+def _labelled_samples(samples: list[Array], statistic: Statistic) -> xr.DataArray:
+    """Return the values of each matrix, (n,) or (n, K), over the leading dims and ``resample``."""
+    leading, n = statistic.leading, len(samples[0])
+    values = np.moveaxis(np.stack(samples), 1, -1).reshape(*leading.shape, n)
+    coords = {**leading.coords, "resample": np.arange(n)}
+    return xr.DataArray(values, coords, (*leading.dims, "resample"), name=statistic.metric.name)
 
 
 def _resampled_units(statistic: Statistic, design: str, cluster: str | None) -> tuple[Statistic, list[Units]]:

@@ -82,6 +82,8 @@ class LevelSets:
         If the function is a constant plus a multiple of X + W: the multiple. Its moments then have a closed form.
     by_subtraction : bool
         Whether the X that it returns are differences, in which those near 0 are rounding errors of t and W.
+    bends : bool
+        Whether X may change with W sharply somewhere, and hardly elsewhere (used only with `outer_at`).
     """
 
     inner_at: Callable[[Numbers, Numbers, Numbers], Numbers]
@@ -91,6 +93,7 @@ class LevelSets:
     factors: tuple[str, str] | None = None
     multiple: float | None = None
     by_subtraction: bool = False
+    bends: bool = False
 
 
 @dataclass(frozen=True)

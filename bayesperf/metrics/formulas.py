@@ -353,7 +353,7 @@ def _p4_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) ->
     return np.asarray(4 * tp * tn * (1 - t) - t * (tp + tn) * (fp + fn))
 
 
-@row(of_rates=Level(_p4_level))
+@row(of_rates=Level(_p4_level, bends=True))
 def p4(tp, fn, fp, tn):
     """Harmonic mean of precision, recall, specificity and npv."""
     return 4 * tp * tn / (4 * tp * tn + (tp + tn) * (fp + fn))

@@ -40,7 +40,15 @@ def cells_of_rates(
 
 
 class FunctionOfRates(ABC):
-    """A metric that is monotone in the fnr and the fpr, both ways alike, at any prevalence."""
+    """A metric that is monotone in the fnr and the fpr, both ways alike, at any prevalence.
+
+    Attributes
+    ----------
+    bends : bool
+        As of `LevelSets`.
+    """
+
+    bends: bool = False
 
     @abstractmethod
     def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
@@ -70,6 +78,7 @@ class FunctionOfRates(ABC):
             increasing=not greater_is_better,
             increasing_outer=not greater_is_better,
             by_subtraction=True,
+            bends=self.bends,
         )
 
 
@@ -95,6 +104,7 @@ class Level(FunctionOfRates):
     """A metric whose level sets are given by a function ``excess(t, tp, fn, fp, tn)``."""
 
     function: Callable[..., Numbers]
+    bends: bool = False
 
     def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
         """Return the value of the function."""

@@ -5,9 +5,11 @@ No statistics in here: what is drawn is computed elsewhere. Every function retur
 
 from bayesperf.plots.comparison import comparison, difference, prob_matrix, ranks, simplex
 from bayesperf.plots.expected_performance import epc
+from bayesperf.plots.joint import joint
 from bayesperf.plots.marginals import density, forest, panel
 from bayesperf.plots.planning import monitor, plan
 from bayesperf.plots.pooling import shrinkage
+from bayesperf.plots.prior_sensitivity import prior_sensitivity
 from bayesperf.plots.roc import curve
 from bayesperf.plots.sequences import autocorrelation
 from bayesperf.plots.simulation_based_calibration import simulation_based_calibration
@@ -19,6 +21,7 @@ from bayesperf.plots.studies import (
     rate_coverage,
     repeated_splits,
     sequential,
+    split_scores,
 )
 
 __all__ = [
@@ -32,10 +35,12 @@ __all__ = [
     "epc",
     "f1_coverage",
     "forest",
+    "joint",
     "monitor",
     "panel",
     "plan",
     "predictive_spread",
+    "prior_sensitivity",
     "prob_matrix",
     "ranks",
     "rate_coverage",
@@ -44,6 +49,7 @@ __all__ = [
     "shrinkage",
     "simplex",
     "simulation_based_calibration",
+    "split_scores",
 ]
 
 

@@ -17,13 +17,16 @@ from bayesperf.plots.style import (
     BLUE,
     DIVERGING,
     GREY,
+    MOST_ROWS,
     ORANGE,
     SEQUENTIAL,
     closed,
     metric_words,
+    parts_of,
     place_names,
     remark,
     shorten,
+    small_multiples,
 )
 from bayesperf.posteriors.marginal import Kind
 
@@ -37,6 +40,11 @@ if TYPE_CHECKING:
 _MOST_WITH_VALUES = 12
 # Longest side of a heat map, in inches.
 _LONGEST_SIDE = 5.5
+# The same if there are more than two places, and how wide these may be together.
+_LONGEST_OF_MANY = 3.0
+_PAGE = 14.0
+# Smallest cell that its value fits in.
+_LEAST_CELL = 0.24
 # Probabilities nearer than this to 0 or 1 would be written 0.000 or 1.000.
 _NEARLY_CERTAIN = 0.0005
 # Below, inside and above the region of practical equivalence.
@@ -65,7 +73,8 @@ def comparison(comparison: Comparison, *, ci_prob: float = 0.95, ci_kind: Kind =
 def difference(comparison: Comparison, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
     """Draw the density of a − b, the region of practical equivalence and the probability on either side of it.
 
-    Several differences (leading dims, pairs of many systems) are drawn as means and intervals, a row for each.
+    Several differences (leading dims, pairs of many systems) are drawn as means and intervals, a row for each; more
+    than forty are continued in another panel.
 
     Parameters
     ----------
@@ -74,15 +83,17 @@ def difference(comparison: Comparison, *, ci_prob: float = 0.95, ci_kind: Kind =
     ci_prob, ci_kind
         Probability and kind of the intervals.
     """
-    from matplotlib import pyplot as plt
-
     rows = comparison.difference.mean().size
-    size = (7.2, 3.6) if rows == 1 else (7.2, 1.6 + 0.26 * rows)
-    figure, axes = plt.subplots(figsize=size, layout="constrained")
-    draw = _draw_difference if rows == 1 else _draw_differences
-    draw(axes, comparison, ci_prob, ci_kind)
-    axes.axvline(0, color="black", lw=0.8, zorder=1)
-    axes.spines[["top", "right"]].set_visible(False)
+    parts = parts_of(rows, MOST_ROWS)
+    height = 3.6 if rows == 1 else 1.6 + 0.26 * parts[0].stop
+    figure, panels = small_multiples(len(parts), 7.2, height, columns=2, margin=(0, 0))
+    for axes, part in zip(panels, parts, strict=True):
+        if rows == 1:
+            _draw_difference(axes, comparison, ci_prob, ci_kind)
+        else:
+            _draw_differences(axes, comparison, ci_prob, ci_kind, part)
+        axes.axvline(0, color="black", lw=0.8, zorder=1)
+        axes.spines[["top", "right"]].set_visible(False)
     interval = interval_name(ci_prob, ci_kind)
     figure.suptitle(f"{comparison.difference.estimand},\nmean and {interval}", fontsize="medium")
     return figure
@@ -131,26 +142,26 @@ def _relation(probability: float) -> str:
     return "> 0.999" if probability > 1 - _NEARLY_CERTAIN else f"= {probability:.3f}"
 
 
-def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind: Kind) -> None:
-    """Draw means and intervals of several differences, with P(a > b) beside them."""
+def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind: Kind, part: slice) -> None:
+    """Draw means and intervals of some of several differences, with P(a > b) beside them."""
     drawn = intervals(comparison.difference, ci_prob, ci_kind)
     leading = comparison.difference.leading
     two = len(comparison.names) == 2
     if two and comparison.many:
         leading = leading.isel(pair=0)
-    rope, y = comparison.rope, np.arange(len(drawn.mean))[::-1]
+    rope, y = comparison.rope, np.arange(len(drawn.mean[part]))[::-1]
     axes.set_xlim(*reach(drawn, rope))
     if rope:
         axes.axvspan(-rope, rope, color=GREY, alpha=0.25, lw=0, zorder=0, label=f"within ±{rope:g}")
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small")
-    axes.hlines(y, *drawn.interval.T, color=BLUE, lw=2)
-    axes.plot(drawn.mean, y, "o", color=BLUE, ms=5)
-    axes.set_yticks(y, [shorten(name) for name in place_names(leading)])
+    axes.hlines(y, *drawn.interval[part].T, color=BLUE, lw=2)
+    axes.plot(drawn.mean[part], y, "o", color=BLUE, ms=5)
+    axes.set_yticks(y, [shorten(name) for name in place_names(leading)[part]])
     axes.set_ylim(-0.6, len(y) - 0.4)
     axes.grid(axis="x", color=GREY, alpha=0.25, lw=0.6)
     beside: dict[str, Any] = {"ha": "left", "va": "center", "transform": axes.get_yaxis_transform()}
     axes.text(1.02, len(y) - 0.2, "P(a > b)", fontsize="small", **beside)
-    for at, probability in zip(y, comparison.summary(ci_prob, ci_kind)["prob_greater"], strict=True):
+    for at, probability in zip(y, comparison.summary(ci_prob, ci_kind)["prob_greater"][part], strict=True):
         axes.text(1.02, at, _relation(probability).removeprefix("= "), fontsize="small", **beside)
     axes.set_ylabel(", ".join(map(str, leading.dims)))
     axes.set_xlabel(
@@ -213,22 +224,23 @@ def ranks(comparison: Comparison) -> Figure:
 
 @closed
 def _heat_maps(comparison: Comparison, maps: list[_HeatMap]) -> Figure:
-    """Draw heat maps side by side, with a row of panels for every leading coordinate."""
-    from matplotlib import pyplot as plt
-
+    """Draw heat maps side by side, for every leading coordinate."""
     order = comparison.rank_order
     leading = order.dims[:-1]
     places = [dict(zip(leading, at, strict=True)) for at in product(*(range(order.sizes[dim]) for dim in leading))]
-    count, columns = len(comparison.names), len(maps)
-    side = float(np.clip(0.5 * count, 1.8, _LONGEST_SIDE))
-    longest = max(len(shorten(name)) for name in comparison.names)
-    size = (columns * (side + 1.1) + 0.075 * longest, len(places) * (side + 0.8) + 0.4)
-    figure, grid = plt.subplots(len(places), columns, figsize=size, squeeze=False, layout="constrained")
-    for row, place in zip(grid, places, strict=True):
-        rows = order.isel(place).values
+    count = len(comparison.names)
+    side = float(np.clip(0.5 * count, 1.8, _LONGEST_SIDE if len(places) <= 2 else _LONGEST_OF_MANY))
+    longest = 0.075 * max(len(shorten(name)) for name in comparison.names)
+    # As many places beside each other as a page is wide, each with all of its maps.
+    beside = int(np.clip(_PAGE // (len(maps) * (side + 1.1) + longest), 1, len(places) if len(places) > 2 else 1))
+    figure, panels = small_multiples(
+        len(places) * len(maps), side + 1.1, side + 0.8, columns=beside * len(maps), margin=(longest * beside, 0.4)
+    )
+    for number, place in enumerate(places):
+        rows, row = order.isel(place).values, panels[number * len(maps) : (number + 1) * len(maps)]
         for position, (axes, heat_map) in enumerate(zip(row, maps, strict=True)):
             values = heat_map.values(comparison).isel(place).values[rows]
-            _draw_heat_map(axes, values[:, rows] if heat_map.square else values, heat_map)
+            _draw_heat_map(axes, values[:, rows] if heat_map.square else values, heat_map, side)
             axes.set_yticks(range(count), [] if position else _numbered([comparison.names[i] for i in rows]))
             where = ", ".join(f"{dim} {order[dim].values[at]}" for dim, at in place.items())
             axes.set_title(f"{where}: {heat_map.title}" if where else heat_map.title, fontsize="medium")
@@ -241,7 +253,7 @@ def _heat_maps(comparison: Comparison, maps: list[_HeatMap]) -> Figure:
     return figure
 
 
-def _draw_heat_map(axes: Axes, values: Array, heat_map: _HeatMap) -> None:
+def _draw_heat_map(axes: Axes, values: Array, heat_map: _HeatMap, side: float) -> None:
     """Draw a heat map with its colour bar; of few systems, with the values in the cells."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -252,11 +264,11 @@ def _draw_heat_map(axes: Axes, values: Array, heat_map: _HeatMap) -> None:
     image = axes.imshow(values, cmap=colours, vmin=0, vmax=most, interpolation="nearest")
     assert axes.figure is not None
     axes.figure.colorbar(image, ax=axes, shrink=0.8, aspect=25)
-    fontsize = "small" if count <= _MOST_WITH_VALUES else min(8.0, 0.8 * 72 * _LONGEST_SIDE / count)
+    fontsize = "small" if count <= _MOST_WITH_VALUES else min(8.0, 0.8 * 72 * side / count)
     axes.set_xticks(range(count), [str(i + 1) for i in range(count)], rotation=90 if count > _MOST_WITH_VALUES else 0)
     axes.tick_params(labelsize=fontsize, length=0)
     axes.set_xlabel(heat_map.label)
-    if count <= _MOST_WITH_VALUES:
+    if count <= _MOST_WITH_VALUES and side / count >= _LEAST_CELL:
         for (i, j), value in np.ndenumerate(values):
             light = value > 0.8 * most or (heat_map.square and value < 0.2)
             axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize="x-small",

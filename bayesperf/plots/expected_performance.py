@@ -10,7 +10,7 @@ import xarray as xr
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.words import percentage
-from bayesperf.plots.style import GREY, SERIES, closed
+from bayesperf.plots.style import GREY, SERIES, closed, label_edges, remark, small_multiples, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ def epc(
     Parameters
     ----------
     curves : ExpectedPerformanceCurve or mapping of str to them
-        One, or several by name: of one criterion and metric.
+        One, or several by name: of one criterion and metric. More than six have a panel each.
     comparison : ExpectedPerformanceComparison, optional
         Draws the difference below, and shades the α at which its band leaves out 0: where the two models, or the two
         thresholds, differ (its ``question``).
@@ -47,8 +47,6 @@ def epc(
     ValueError
         If there are no curves, or they are of different criteria or metrics.
     """
-    from matplotlib import pyplot as plt
-
     named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
     shown = {
         (curve.criterion.formula, curve.metric.title, curve.estimand, curve.system.chosen_on)
@@ -57,29 +55,40 @@ def epc(
     if len(shown) != 1:
         raise ValueError("curves: give one or more, of one criterion, metric, method and kind of resampling.")
     ((formula, title, estimand, chosen_on),) = shown
-    rows = 1 if comparison is None else 2
-    figure, grid = plt.subplots(
-        rows, figsize=(7.2, 3.8 + 1.9 * (rows - 1)), squeeze=False, sharex=True, layout="constrained",
-        height_ratios=[2, 1][:rows],
-    )  # fmt: skip
-    top, bottom = grid[0, 0], grid[-1, 0]
-    for (name, curve), colour in zip(named.items(), _colours(len(named)), strict=True):
-        _draw(top, curve.dataset[curve.metric.name], curve.band(ci_prob, kind)[curve.metric.name], colour, name)
-    top.set_ylabel(f"{title} on the test set")
+    # More curves than there are colours have a panel each.
+    if apart := comparison is None and len(named) > len(SERIES):
+        figure, panels = small_multiples(len(named), 2.9, 2.3, margin=(0.6, 1), sharex=True, sharey=True)
+    else:
+        rows = 1 if comparison is None else 2
+        figure, panels = small_multiples(
+            rows,
+            7.2,
+            (3.8 + 1.9 * (rows - 1)) / rows,
+            columns=1,
+            margin=(0, 0),
+            sharex=True,
+            height_ratios=[2, 1][:rows],
+        )
+    for i, (name, curve) in enumerate(named.items()):
+        axes, colour = (panels[i], SERIES[0]) if apart else (panels[0], SERIES[i % len(SERIES)])
+        _draw(axes, curve.dataset[curve.metric.name], curve.band(ci_prob, kind)[curve.metric.name], colour, name)
+        axes.set_title(name if apart else "", fontsize="small")
+    y = f"{title} on the test set"
+    if apart:
+        label_edges(panels, "α", "")
+        figure.supylabel(y, fontsize="medium")
+        remark(figure, f"α: the threshold minimises {formula} on {chosen_on}")
+    else:
+        label_edges(panels, f"α   (the threshold minimises {formula} on {chosen_on})", y)
     if comparison is not None:
-        _draw_difference(grid[:, 0].tolist(), comparison, ci_prob, kind)
-    if len(named) > 1:
-        top.legend(frameon=False, fontsize="small")
-    bottom.set_xlabel(f"α   (the threshold minimises {formula} on {chosen_on})")
-    for axes in grid[:, 0]:
+        _draw_difference(panels, comparison, ci_prob, kind)
+    if len(named) > 1 and not apart:
+        panels[0].legend(frameon=False, fontsize="small")
+    for axes in panels:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color=GREY, alpha=0.25, lw=0.6)
-    figure.suptitle(f"{estimand},\n{percentage(ci_prob)} {kind} equal-tailed band", fontsize="medium")
+    write_title(figure, f"{estimand},", f"{percentage(ci_prob)} {kind} equal-tailed band")
     return figure
-
-
-def _colours(count: int) -> list[str]:
-    return [SERIES[i % len(SERIES)] for i in range(count)]
 
 
 def _draw(axes: Axes, points: xr.DataArray, band: xr.DataArray, colour: str, name: str) -> None:

@@ -9,7 +9,18 @@ import numpy as np
 
 from bayesperf.core.words import interval_name
 from bayesperf.plots.densities import Curves, curves, intervals
-from bayesperf.plots.style import BLUE, GREY, SERIES, closed, metric_words, place_names
+from bayesperf.plots.style import (
+    BLUE,
+    GREY,
+    MOST_ROWS,
+    SERIES,
+    closed,
+    metric_words,
+    parts_of,
+    place_names,
+    small_multiples,
+    write_title,
+)
 from bayesperf.posteriors.marginal import Kind, Marginal
 
 if TYPE_CHECKING:
@@ -23,7 +34,7 @@ def density(marginal: Marginal, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi")
     Parameters
     ----------
     marginal : Marginal
-        With leading dims, a curve for each of their coordinates.
+        With leading dims, a curve for each of their coordinates; if there are more than six, a panel for each.
     ci_prob, ci_kind
         The interval.
     """
@@ -52,42 +63,70 @@ def panel(
     ci_prob, ci_kind
         The interval.
     kind : {"density", "forest"}, optional
-        By default densities if metrics have up to six quantities each, forests if they have more.
+        By default densities if metrics have up to six quantities each, forests if they have more. More than six
+        densities have a panel each, and forests of more than forty rows are continued beside.
     """
-    from matplotlib import pyplot as plt
-
     most = max(len(place_names(marginal.leading)) for marginal in marginals)
     kind = kind or ("density" if most <= len(SERIES) else "forest")
-    draw, compute = (_draw_densities, curves) if kind == "density" else (_draw_forest, intervals)
+    draw, compute = (draw_densities, curves) if kind == "density" else (_draw_forest, intervals)
     drawn = [compute(marginal, ci_prob, ci_kind) for marginal in marginals]
-    columns = min(len(drawn), 3)
-    rows = -(-len(drawn) // columns)
-    height = 2.6 if kind == "density" else 1.1 + 0.24 * most
-    figure, grid = plt.subplots(rows, columns, figsize=(3.4 * columns + 0.6, height * rows + 0.5), squeeze=False,
-                                layout="constrained")  # fmt: skip
-    for position, axes in enumerate(grid.flat):
-        if position >= len(drawn):
-            axes.set_axis_off()
-            continue
-        marginal = marginals[position]
-        draw(axes, drawn[position])
+    # More densities than there are colours have panels of their own; more rows than fit a page are continued.
+    apart = kind == "density" and most > len(SERIES)
+    parts = [
+        (marginal, part)
+        for marginal, whole in zip(marginals, drawn, strict=True)
+        for part in _split(whole, 1 if apart else MOST_ROWS)
+    ]
+    longest = max(len(part.names) for _, part in parts)
+    height = 1.1 + 0.24 * longest if kind == "forest" else 2.0 if apart else 2.6
+    columns, width = (4, 2.9) if apart else (3, 3.4 if len(parts) > 1 else 4.0)
+    figure, panels = small_multiples(len(parts), width, height, columns=columns, margin=(0.6, 0.5))
+    for position, (axes, (marginal, part)) in enumerate(zip(panels, parts, strict=True)):
+        draw(axes, part)
         axes.set_xlabel(metric_words(marginal.name))
-        if drawn[position].logarithmic:
+        if apart:
+            axes.set_title(part.names[0], fontsize="small")
+            axes.set_ylabel("" if position % columns else axes.get_ylabel())
+        if part.logarithmic:
             axes.set_xscale("log")
         axes.spines[["top", "right"]].set_visible(False)
-        if kind == "forest" and position % columns and drawn[position].names == drawn[0].names:
+        if kind == "forest" and position % columns and part.names == parts[0][1].names:
             axes.tick_params(labelleft=False)
         elif kind == "forest":
             axes.set_ylabel(", ".join(map(str, marginal.dims)))
-    if kind == "density" and most > 1:
+    for marginal in marginals:
+        _share_x([axes for axes, (shown, _) in zip(panels, parts, strict=True) if shown is marginal])
+    if kind == "density" and most > 1 and not apart:
         # Some metrics have a curve for each class, others a single one: the fullest legend serves all.
         fullest = max(range(len(drawn)), key=lambda i: len(drawn[i].names))
-        grid.flat[fullest].legend(title=", ".join(map(str, marginals[fullest].dims)), frameon=False, fontsize="small")
-    figure.suptitle(f"{marginals[0].estimand}: mean and {interval_name(ci_prob, ci_kind)}", fontsize="medium")
+        panels[fullest].legend(title=", ".join(map(str, marginals[fullest].dims)), frameon=False, fontsize="small")
+    write_title(figure, f"{marginals[0].estimand}:", f"mean and {interval_name(ci_prob, ci_kind)}")
     return figure
 
 
-def _draw_densities(axes: Axes, drawn: Curves) -> None:
+def _split(drawn: Curves, most: int) -> list[Curves]:
+    """Return what is drawn in parts of at most so many quantities."""
+    return [
+        Curves(
+            x=drawn.x[part],
+            density=drawn.density[part],
+            mean=drawn.mean[part],
+            interval=drawn.interval[part],
+            names=drawn.names[part],
+            logarithmic=drawn.logarithmic,
+        )
+        for part in parts_of(len(drawn.names), most)
+    ]
+
+
+def _share_x(panels: Sequence[Axes]) -> None:
+    """Give panels of one metric the same range."""
+    limits = np.array([axes.get_xlim() for axes in panels])
+    for axes in panels:
+        axes.set_xlim(limits[:, 0].min(), limits[:, 1].max())
+
+
+def draw_densities(axes: Axes, drawn: Curves) -> None:
     """Draw densities with their intervals shaded and their means dashed."""
     single = len(drawn.names) == 1
     for i, name in enumerate(drawn.names):

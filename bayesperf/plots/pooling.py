@@ -11,7 +11,7 @@ import xarray as xr
 from bayesperf.core.words import interval_name
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
-from bayesperf.plots.style import BLUE, GREY, ORANGE, closed, metric_words
+from bayesperf.plots.style import BLUE, GREY, ORANGE, closed, metric_words, small_multiples
 from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ def shrinkage(
     ValueError
         If the metric has a value for each class, or cannot be computed.
     """
-    from matplotlib import pyplot as plt
-
     marginals = {name: getattr(pooled, name)[metric] for name in ("mean", "groups", "new_group")}
     if len(marginals["mean"].dims) > len(pooled.mean.dims):
         raise ValueError(f"metric: {marginals['mean'].name!r} has a value a class; name one that has a single value.")
@@ -50,22 +48,17 @@ def shrinkage(
     observed, examples = score(pooled.cm, metric), pooled.cm.total
     systems = [dim for dim in pooled.cm.dims if dim != pooled.dim]
     places = [dict(zip(systems, at, strict=True)) for at in product(*(range(observed.sizes[dim]) for dim in systems))]
-    columns = min(len(places), 3)
-    rows = -(-len(places) // columns)
     height = 1.6 + 0.26 * observed.sizes[pooled.dim]
-    size = (4.2 * columns + 0.8, height * rows + 0.6)
-    figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, sharex=True, layout="constrained")
-    for axes, place in zip(grid.flat, places, strict=False):
+    figure, panels = small_multiples(len(places), 4.2, height, columns=3, margin=(0.8, 0.6), sharex=True)
+    for position, (axes, place) in enumerate(zip(panels, places, strict=True)):
         at_place = {name: (mean.isel(place), interval.isel(place)) for name, (mean, interval) in parts.items()}
         _draw(axes, at_place, observed.isel(place), examples.isel(place), pooled.dim)
         axes.set_xlabel(metric_words(marginals["mean"].name))
         axes.tick_params(labelbottom=True)
+        if not position % 3:
+            axes.set_ylabel(f"{pooled.dim} (n: its examples, of both classes)")
         axes.set_title(", ".join(f"{dim} {observed.isel(place)[dim].item()!s}" for dim in systems), fontsize="medium")
-    for axes in grid.flat[len(places) :]:
-        axes.set_axis_off()
-    for axes in grid[:, 0]:
-        axes.set_ylabel(f"{pooled.dim} (n: its examples, of both classes)")
-    handles, labels = grid.flat[0].get_legend_handles_labels()
+    handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize="small")
     figure.suptitle(f"Means and {interval_name(ci_prob, ci_kind)}s", fontsize="medium")
     return figure

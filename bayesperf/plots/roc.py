@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.words import percentage, short_interval_name
-from bayesperf.plots.style import GREY, SERIES, closed
+from bayesperf.plots.style import GREY, SERIES, closed, label_edges, small_multiples, write_title
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bayesperf.curves.roc.curve import Curve
+    from bayesperf.curves.roc.operating_point import OperatingPoint
+
+    type Thresholds = float | OperatingPoint | Iterable[float | OperatingPoint]
 
 _TITLES = {"roc": "ROC curve", "precision_recall": "Precision–recall curve", "det": "Detection error tradeoff"}
 _AXES = {"fpr": "false positive rate", "fnr": "false negative rate", "recall": "recall", "precision": "precision"}
@@ -27,47 +30,117 @@ _LEGENDS: dict[str, Literal["lower right", "lower left", "upper right"]] = {
     "roc": "lower right", "precision_recall": "lower left", "det": "upper right"
 }  # fmt: skip
 _METHODS = {"bayesian_bootstrap": "Bayesian bootstrap", "beta": "each threshold's rates by themselves",
-            "binormal": "scores normal in either class"}  # fmt: skip
+            "binormal": "scores normal in either class", "wilson": "Wilson at each threshold",
+            "clopper_pearson": "Clopper–Pearson at each threshold",
+            "agresti_coull": "Agresti–Coull at each threshold"}  # fmt: skip
+# On which both error rates are alike, or precision and recall (there are as many false positives as false negatives).
+_BREAK_EVEN = {"roc": ([0, 1], [1, 0]), "det": ([0, 1], [0, 1]), "precision_recall": ([0, 1], [0, 1])}
+_BREAK_EVEN_WORDS = {"roc": "fnr = fpr", "det": "fnr = fpr", "precision_recall": "precision = recall"}
 _TICKS = np.array([0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999])
 
 
 @closed
-def curve(curves: Curve | Mapping[str, Curve], *, ci_prob: float = 0.95, kind: str = "pointwise") -> Figure:
+def curve(
+    curves: Curve | Mapping[str, Curve],
+    *,
+    ci_prob: float = 0.95,
+    kind: str = "pointwise",
+    method: str | None = None,
+    thresholds: Thresholds | Mapping[str, Thresholds] = (),
+    break_even: bool = False,
+) -> Figure:
     """Draw the curve of a system, or of several, with bands; the areas under the curves are in the legend.
 
     Parameters
     ----------
     curves : Curve or mapping of str to Curve
-        Curves of one kind, made by the same method.
+        Curves of one kind, made by the same method. More than six have a panel each.
     ci_prob : float
         Probability of the bands, and of the intervals of the areas.
-    kind : {"pointwise", "simultaneous"}
-        As in `bayesperf.curves.Curve.band`.
-    """
-    from matplotlib import pyplot as plt
+    kind, method
+        Of the bands, as in `bayesperf.curves.Curve.band`.
+    thresholds : float, OperatingPoint or sequence of them, or a mapping of such by system
+        Thresholds at which the curves are marked, of an operating point the observed one.
+    break_even : bool
+        Whether to draw the line on which both errors are alike: fnr = fpr, or precision = recall.
 
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> curve = bp.roc_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7], draws=100)
+    >>> marked = [0.45, curve.operating_point(fpr=0.1)]
+    >>> figure = bp.plots.curve(curve, method="wilson", thresholds=marked, break_even=True)
+    >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()][1:]
+    ['threshold 0.45', 'threshold 0.7', 'fnr = fpr']
+    """
     named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
     kinds = {(each.name, each.method) for each in named.values()}
     if len(kinds) != 1:
         raise ValueError(f"curves must be of one kind and method; they are {sorted(kinds)}.")
-    ((name, method),) = kinds
-    figure, axes = plt.subplots(figsize=(5.2, 5.4), layout="constrained")
+    ((name, own_method),) = kinds
+    if isinstance(thresholds, Mapping) and not set(thresholds) <= set(named):
+        raise ValueError(f"thresholds are of {_listed(thresholds)}, and the curves of {_listed(named)}.")
+    of_system = thresholds if isinstance(thresholds, Mapping) else dict.fromkeys(named, thresholds)
+    marked = {system: of_system.get(system, ()) for system in named}
+    # More systems than there are colours have a panel each.
+    apart = len(named) > len(SERIES)
+    figure, panels = small_multiples(len(named), 3.4, 3.5) if apart else small_multiples(1, 5.2, 5.4, margin=(0, 0))
+    groups = [({"": each}, {"": marked[system]}) for system, each in named.items()] if apart else [(named, marked)]
+    for axes, group in zip(panels, groups, strict=True):
+        _draw_curves(axes, *group, (ci_prob, kind, method))
+        _set_up(axes, name)
+        if break_even:
+            axes.plot(*_BREAK_EVEN[name], color="black", lw=0.8, ls="--", zorder=1, label=_BREAK_EVEN_WORDS[name])
+        if axes.get_legend_handles_labels()[1]:
+            title = f"{_AREAS[name]}, {short_interval_name(ci_prob, 'hdi')}" if name in _AREAS else None
+            # On white, for the line of break-even runs through its corner.
+            axes.legend(facecolor="white", edgecolor="none", framealpha=0.8, fontsize="small", title=title,
+                        title_fontsize="small", loc=_LEGENDS[name])  # fmt: skip
     shape = next(iter(named.values())).curve_kind
-    for colour, (system, each) in zip(np.resize(SERIES, len(named)), named.items(), strict=True):
-        points = each.dataset
-        # Between two points precision is that of the greater recall, as the average precision sums it.
-        axes.plot(points[shape.x], points[shape.y], color=colour, lw=1.5, zorder=3, label=_label(system, each, ci_prob),
-                  drawstyle="steps-pre" if name == "precision_recall" else "default")  # fmt: skip
-        axes.fill(*_outline(each.band(ci_prob, kind), shape.x, shape.y), color=colour, alpha=0.2, lw=0)
-    _set_up(axes, name)
-    axes.set_xlabel(_AXES[shape.x])
-    axes.set_ylabel(_AXES[shape.y])
-    if name != "det" or len(named) > 1:
-        title = f"{_AREAS[name]}, {short_interval_name(ci_prob, 'hdi')}" if name in _AREAS else None
-        axes.legend(frameon=False, fontsize="small", title=title, title_fontsize="small", loc=_LEGENDS[name])
-    axes.set_title(f"{_TITLES[name]} of the system\n{kind} {percentage(ci_prob)} band ({_METHODS[method]})",
-                   fontsize="medium")  # fmt: skip
+    label_edges(panels, _AXES[shape.x], _AXES[shape.y])
+    words = f"{_TITLES[name]} of the system", f"{kind} {percentage(ci_prob)} band ({_METHODS[method or own_method]})"
+    if not apart:
+        panels[0].set_title("\n".join(words), fontsize="medium")
+        return figure
+    for axes, system in zip(panels, named, strict=True):
+        axes.set_title(system, fontsize="small")
+    write_title(figure, *words)
     return figure
+
+
+def _draw_curves(
+    axes: Axes,
+    curves: Mapping[str, Curve],
+    thresholds: Mapping[str, Thresholds],
+    of_band: tuple[float, str, str | None],
+) -> None:
+    """Draw the curves of systems with their bands and thresholds."""
+    for colour, (system, each) in zip(SERIES, curves.items(), strict=False):
+        points, x, y = each.dataset, each.curve_kind.x, each.curve_kind.y
+        # Between two points precision is that of the greater recall, as the average precision sums it.
+        axes.plot(points[x], points[y], color=colour, lw=1.5, zorder=3, label=_label(system, each, of_band[0]),
+                  drawstyle="steps-pre" if each.name == "precision_recall" else "default")  # fmt: skip
+        axes.fill(*_outline(each.band(*of_band), x, y), color=colour, alpha=0.2, lw=0)
+        _mark(axes, each, thresholds[system], colour, system)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def _mark(axes: Axes, curve: Curve, thresholds: Thresholds, colour: str, system: str) -> None:
+    """Mark thresholds on a curve, each with a sign of its own."""
+    several = thresholds if isinstance(thresholds, Iterable) else [thresholds]
+    values = [_observed_threshold(one) for one in several]
+    x, y = curve.curve_kind.x, curve.curve_kind.y
+    for value, sign in zip(values, np.resize(list("osD^vP"), len(values)), strict=True):
+        at, name = curve.at(value), f"threshold {value:.4g}"
+        axes.plot(at[x], at[y], str(sign), color=colour, mec="white", ms=8, zorder=4, clip_on=False,
+                  label=f"{system}: {name}" if system else name)  # fmt: skip
+
+
+def _observed_threshold(threshold: float | OperatingPoint) -> float:
+    return float(threshold.observed["threshold"]) if hasattr(threshold, "observed") else float(threshold)
 
 
 def _label(system: str, curve: Curve, ci_prob: float) -> str:

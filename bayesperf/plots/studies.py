@@ -10,7 +10,17 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.words import INTERVAL_KINDS
-from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, place_names
+from bayesperf.plots.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    SERIES,
+    closed,
+    label_edges,
+    place_names,
+    small_multiples,
+    write_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +29,7 @@ if TYPE_CHECKING:
 _KINDS = {"hdi": "highest-density", "eti": "equal-tailed"}
 
 
+@closed
 def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8) -> Figure:
     """Draw the coverage of each kind of interval for a rate, over the rate.
 
@@ -29,15 +40,10 @@ def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8) -> Figure:
     lowest : float
         Where the axis of coverage begins; lower coverages are cut off.
     """
-    from matplotlib import pyplot as plt
-
     check_study(study, "rate_coverage", ("interval", "p"))
     intervals, confidence = study["interval"].values.tolist(), study.attrs["confidence"]
-    columns = min(5, len(intervals))
-    rows = -(-len(intervals) // columns)
-    figure, grid = plt.subplots(rows, columns, figsize=(2.5 * columns + 0.5, 2.0 * rows + 0.8), squeeze=False,
-                                sharex=True, sharey=True, layout="constrained")  # fmt: skip
-    for axes, interval in zip(grid.flat, intervals, strict=False):
+    figure, panels = small_multiples(len(intervals), 2.5, 2.0, columns=5, margin=(0.5, 0.8), sharex=True, sharey=True)
+    for axes, interval in zip(panels, intervals, strict=True):
         values = study["coverage"].sel(interval=interval).values
         axes.axhline(confidence, color=GREY, lw=0.8)
         axes.plot(study["p"], values, color=BLUE, lw=0.7)
@@ -46,16 +52,15 @@ def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8) -> Figure:
                       ha="center", fontsize="x-small")  # fmt: skip
         axes.set_ylim(lowest, 1.005)
         axes.spines[["top", "right"]].set_visible(False)
-    for axes in grid.flat[len(intervals) :]:
-        axes.set_axis_off()
+    label_edges(panels, "", "")
     figure.supxlabel("true rate", fontsize="medium")
     figure.supylabel("coverage", fontsize="medium")
     figure.suptitle(f"Exact coverage of {100 * confidence:g} % intervals of a rate, n = {study['n'].item()}",
                     fontsize="medium")  # fmt: skip
-    plt.close(figure)  # else notebooks show it twice
     return figure
 
 
+@closed
 def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05) -> Figure:
     """Draw the coverage of each kind of interval for F1, over precision and recall.
 
@@ -69,18 +74,17 @@ def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05) ->
         How far from the nominal coverage colours (and the axis of a surface) go.
     """
     from matplotlib import colors
-    from matplotlib import pyplot as plt
 
     checks.one_of("kind", kind, ("map", "surface"))
     check_study(study, "f1_coverage", ("interval", "precision", "recall"))
     intervals, confidence = study["interval"].values.tolist(), study.attrs["confidence"]
     scale = colors.TwoSlopeNorm(confidence, confidence - reach, min(confidence + reach, 1.0))
     shades = colors.LinearSegmentedColormap.from_list("", [ORANGE, "#f7f7f7", BLUE])
-    figure, grid = plt.subplots(1, len(intervals), figsize=(3.1 * len(intervals) + 1, 3.4), squeeze=False,
-                                layout="constrained",
-                                subplot_kw={"projection": "3d"} if kind == "surface" else {})  # fmt: skip
+    figure, panels = small_multiples(len(intervals), 3.1, 3.0, margin=(1, 0.4),
+                                     subplot_kw={"projection": "3d"} if kind == "surface" else {})  # fmt: skip
     p, r = np.meshgrid(study["precision"], study["recall"], indexing="ij")
-    for axes, interval in zip(grid.flat, intervals, strict=True):
+    axes: Any  # in two dimensions or three
+    for axes, interval in zip(panels, intervals, strict=True):
         values = study["coverage"].sel(interval=interval).transpose("precision", "recall").values
         if kind == "map":
             shown = axes.pcolormesh(p, r, values, cmap=shades, norm=scale, shading="nearest")
@@ -95,14 +99,14 @@ def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05) ->
         axes.set_xlabel("precision")
         axes.set_ylabel("recall")
         axes.set_title(f"{interval}: {np.nanmin(values):.3f} to {np.nanmax(values):.3f}", fontsize="small")
-    figure.colorbar(shown, ax=grid, label="coverage", extend="min", shrink=0.85)
+    figure.colorbar(shown, ax=panels, label="coverage", extend="min", shrink=0.85)
     left_out = "; grey: no such system" if np.isnan(study["coverage"]).any() and kind == "map" else ""
     figure.suptitle(f"Exact coverage of {100 * confidence:g} % intervals of F1, n = {study.attrs['n']}, prevalence "
                     f"{study.attrs['prevalence']:g}{left_out}", fontsize="medium")  # fmt: skip
-    plt.close(figure)
     return figure
 
 
+@closed
 def predictive_spread(study: xr.Dataset) -> Figure:
     """Draw the interquartile ranges of the predictive distribution, the posterior and the bootstrap, and their ratio.
 
@@ -134,10 +138,10 @@ def predictive_spread(study: xr.Dataset) -> Figure:
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(f"Spread as the same matrix is seen on more examples\nprior: {study.attrs['prior']}",
                     fontsize="medium")  # fmt: skip
-    plt.close(figure)
     return figure
 
 
+@closed
 def repeated_splits(study: xr.Dataset) -> Figure:
     """Draw how often intervals from one test set held the score on a second one.
 
@@ -146,30 +150,92 @@ def repeated_splits(study: xr.Dataset) -> Figure:
     study : xarray.Dataset
         Of `bayesperf.studies.repeated_splits`.
     """
-    from matplotlib import pyplot as plt
-
     check_study(study, "repeated_splits", ("distribution", "metric", "prob"))
     levels, metrics = study["prob"].values, study["metric"].values.tolist()
-    figure, grid = plt.subplots(1, len(levels), figsize=(2.9 * len(levels) + 1.4, 1.2 + 0.55 * len(metrics)),
-                                squeeze=False, sharey=True, layout="constrained")  # fmt: skip
-    for axes, level in zip(grid.flat, levels, strict=True):
+    figure, panels = small_multiples(len(levels), 2.9, 0.8 + 0.55 * len(metrics), margin=(1.4, 0.4), sharey=True)
+    for axes, level in zip(panels, levels, strict=True):
         axes.axvline(level, color=GREY, lw=0.8)
         for i, name in enumerate(study["distribution"].values.tolist()):
             of_distribution = study.sel(distribution=name, prob=level)
             _points(axes, of_distribution["coverage"].values, of_distribution["coverage_mcse"].values,
                     np.arange(len(metrics))[::-1] + 0.2 * (1 - i), i, name)  # fmt: skip
         axes.set_title(f"{100 * level:g} % intervals", fontsize="medium")
-        axes.set_xlabel("proportion of second scores inside")
-    grid[0, 0].set_yticks(np.arange(len(metrics))[::-1], [metric.replace("_", " ") for metric in metrics])
-    handles, labels = grid[0, 0].get_legend_handles_labels()
+    label_edges(panels, "proportion of second scores inside", "")
+    panels[0].set_yticks(np.arange(len(metrics))[::-1], [metric.replace("_", " ") for metric in metrics])
+    handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize="small")
     kind = INTERVAL_KINDS[study.attrs["ci_kind"]].capitalize()
     figure.suptitle(f"{kind} intervals from one test set, scores on another; {study.attrs['simulations']} "
                     "splits, ± 2 standard errors", fontsize="medium")  # fmt: skip
-    plt.close(figure)
     return figure
 
 
+@closed
+def split_scores(study: xr.Dataset) -> Figure:
+    """Draw the scores of repeated splits beside the pooled draws of the distributions that predict them.
+
+    Pooled draws spread more than the scores even where every interval is right: those of a split are around the score
+    of its own test set, whose luck is added to what they say of the next one. The figure shows whether they agree in
+    place and shape, and where scores take few values; coverage is what `repeated_splits` shows.
+
+    Parameters
+    ----------
+    study : xarray.Dataset
+        Of `bayesperf.studies.repeated_splits` with ``keep_draws``; a panel for each metric.
+
+    References
+    ----------
+    Caelen (2017), A Bayesian interpretation of the confusion matrix, Fig. 4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from bayesperf import plots, studies
+    >>> X, y = load_iris(return_X_y=True)
+    >>> study = studies.repeated_splits(GaussianNB(), X, y == 1, ["f1"], simulations=20, keep_draws=100)
+    >>> figure = plots.split_scores(study)
+    """
+    check_study(study, "repeated_splits(keep_draws=…)", ("simulation", "distribution", "metric", "draw"), "draws")
+    metrics = study["metric"].values.tolist()
+    several = len(metrics) > 1
+    figure, panels = small_multiples(len(metrics), 3.4 if several else 4.8, 2.6, margin=(0.6, 1.0), columns=3)
+    for axes, metric in zip(panels, metrics, strict=True):
+        scores, draws = study["scores"].sel(metric=metric).values, study["draws"].sel(metric=metric)
+        edges = _bins(scores, draws.values)
+        axes.stairs(_densities(scores, edges), edges, fill=True, color=GREY, alpha=0.3, label="scores of the splits")
+        styles = zip(study["distribution"].values.tolist(), SERIES, ("-", "-", "--"), (1.6, 2.6, 1.4), strict=False)
+        for name, colour, style, width in styles:
+            drawn = _densities(draws.sel(distribution=name).values, edges)
+            axes.stairs(drawn, edges, color=colour, ls=style, lw=width, label=name)
+        axes.set_yticks([])
+        axes.set_xlabel(metric.replace("_", " "))
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].set_ylabel("density")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4 if several else 2, frameon=False,
+                  fontsize="small")  # fmt: skip
+    write_title(figure, f"Scores of {study.attrs['simulations']} splits, and draws of all of them pooled")
+    return figure
+
+
+def _bins(scores: Any, draws: Any) -> Any:
+    """Return the edges of bins as wide as Sturges' rule has them for the scores, out to nearly all draws."""
+    scores = scores[np.isfinite(scores)]
+    edges = np.histogram_bin_edges(scores, "sturges")
+    width = edges[1] - edges[0]
+    low, high = np.nanquantile(draws, [0.001, 0.999])
+    below, above = (max(int(np.ceil(gap / width)), 0) for gap in (edges[0] - low, high - edges[-1]))
+    return edges[0] + width * np.arange(-below, len(edges) + above)
+
+
+def _densities(values: Any, edges: Any) -> Any:
+    """Return the density of values in bins; those beyond the bins, or undefined, are in none."""
+    defined = np.isfinite(values).sum()
+    return np.histogram(values[np.isfinite(values)], edges)[0] / (defined * np.diff(edges))
+
+
+@closed
 def sequential(study: xr.Dataset, *, ci_kind: str = "eti", simulation: int = 0) -> Figure:
     """Draw one simulation of a sequential study, and how often the intervals of all simulations cover.
 
@@ -211,10 +277,10 @@ def sequential(study: xr.Dataset, *, ci_kind: str = "eti", simulation: int = 0) 
         axes.legend(frameon=False, fontsize="x-small")
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(f"A system tested batch after batch: {_KINDS[ci_kind]} intervals", fontsize="medium")
-    plt.close(figure)
     return figure
 
 
+@closed
 def coverage(study: xr.Dataset, *, lowest: float = 0.7) -> Figure:
     """Draw the coverage of every kind of interval, with a panel for each number of examples.
 
@@ -225,16 +291,15 @@ def coverage(study: xr.Dataset, *, lowest: float = 0.7) -> Figure:
     lowest : float
         Where the axis of coverage begins; lower coverages are drawn there as arrows.
     """
-    from matplotlib import pyplot as plt
-
     check_study(study, "coverage", ("interval", "n"))
     values, errors = (study[name].transpose("n", "interval", ...) for name in ("coverage", "coverage_mcse"))
     systems = place_names(values.isel(n=0, interval=0, drop=True))
     intervals, sizes = study["interval"].values.tolist(), study["n"].values.tolist()
-    figure, grid = plt.subplots(1, len(sizes), figsize=(2.6 * len(sizes) + 1.8, 1.3 + 0.3 * len(intervals)),
-                                squeeze=False, sharey=True, sharex=True, layout="constrained")  # fmt: skip
+    figure, panels = small_multiples(
+        len(sizes), 2.6, 0.5 + 0.3 * len(intervals), margin=(1.8, 0.8), sharex=True, sharey=True
+    )
     y = np.arange(len(intervals))[::-1]
-    for k, (axes, size) in enumerate(zip(grid.flat, sizes, strict=True)):
+    for k, (axes, size) in enumerate(zip(panels, sizes, strict=True)):
         axes.axvline(study.attrs["confidence"], color=GREY, lw=0.8)
         rate, error = (part.values[k].reshape(len(intervals), -1).T for part in (values, errors))
         for i, name in enumerate(systems):
@@ -243,18 +308,19 @@ def coverage(study: xr.Dataset, *, lowest: float = 0.7) -> Figure:
         axes.set_title(f"n = {size}", fontsize="medium")
         axes.set_xlim(lowest - 0.01, 1.005)
         axes.grid(axis="y", color=GREY, alpha=0.2, lw=0.6)
-    grid[0, 0].set_yticks(y, intervals)
+    label_edges(panels, "", "")
+    panels[0].set_yticks(y, intervals)
     figure.supxlabel("coverage, ± 2 standard errors", fontsize="medium")
     if systems != [""]:
-        handles, labels = grid[0, 0].get_legend_handles_labels()
+        handles, labels = panels[0].get_legend_handles_labels()
         title = ", ".join(str(dim) for dim in values.dims[2:])
         figure.legend(handles, labels, loc="outside right center", title=title, frameon=False, fontsize="small")
     figure.suptitle(f"Coverage of {100 * study.attrs['confidence']:g} % intervals of "
                     f"{study.attrs['metric'].replace('_', ' ')}", fontsize="medium")  # fmt: skip
-    plt.close(figure)
     return figure
 
 
+@closed
 def coverage_over(study: xr.Dataset, *, lowest: float | None = None) -> Figure:
     """Draw the coverage of any study of coverage over its last dim, with a line for each coordinate of the first.
 
@@ -266,22 +332,18 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None) -> Figure:
     lowest : float, optional
         Where the axis of coverage begins; by default at the least coverage.
     """
-    from matplotlib import pyplot as plt
-
     if not isinstance(study, xr.Dataset) or "coverage_mcse" not in study or study["coverage"].ndim < 2:
         raise ValueError(
             "study must be of bayesperf.studies and hold coverage and coverage_mcse, over two dims or more."
         )
     series, *between, along = map(str, study["coverage"].dims)
     stacked = study[["coverage", "coverage_mcse"]].transpose(*between, series, along)
-    panels = place_names(stacked["coverage"].isel({series: 0, along: 0}, drop=True))
-    rate, error = (stacked[name].values.reshape(len(panels), *stacked["coverage"].shape[-2:]) for name in stacked)
-    columns = min(4, len(panels))
-    rows = -(-len(panels) // columns)
-    figure, grid = plt.subplots(rows, columns, figsize=(max(2.8 * columns, 4.2), 2.4 * rows + 1), squeeze=False,
-                                sharex=True, sharey=True, layout="constrained")  # fmt: skip
+    places = place_names(stacked["coverage"].isel({series: 0, along: 0}, drop=True))
+    rate, error = (stacked[name].values.reshape(len(places), *stacked["coverage"].shape[-2:]) for name in stacked)
+    width = 2.8 if len(places) > 1 else 4.2
+    figure, panels = small_multiples(len(places), width, 2.4, margin=(0, 1), sharex=True, sharey=True)
     x = study[along].values
-    for axes, title, *of_panel in zip(grid.flat, panels, rate, error, strict=False):
+    for axes, title, *of_panel in zip(panels, places, rate, error, strict=True):
         axes.axhline(study.attrs["prob"], color=GREY, lw=0.8)
         for i, (name, values, errors) in enumerate(zip(study[series].values.tolist(), *of_panel, strict=True)):
             axes.errorbar(x, values, yerr=2 * errors, fmt="osD^vP"[i % 6] + "-", color=SERIES[i % len(SERIES)], ms=4,
@@ -289,15 +351,13 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None) -> Figure:
         axes.set_title(title, fontsize="small")
         axes.set_ylim(lowest, 1.01)
         axes.spines[["top", "right"]].set_visible(False)
-    for axes in grid.flat[len(panels) :]:
-        axes.set_axis_off()
-    handles, labels = grid[0, 0].get_legend_handles_labels()
+    label_edges(panels, "", "")
+    handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center", title=series, frameon=False, fontsize="small")
     figure.supxlabel(along.replace("_", " "), fontsize="medium")
     figure.supylabel("coverage, ± 2 standard errors", fontsize="medium")
     of = f", by {' and '.join(between)}" if between else ""
     figure.suptitle(f"Coverage of {100 * study.attrs['prob']:g} % intervals{of}", fontsize="medium")
-    plt.close(figure)
     return figure
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.predicted_proportion import PredictedProportion
 
@@ -111,6 +111,55 @@ class Marginal:
     def dims(self) -> tuple[Any, ...]:
         """Names of the leading dims."""
         return self.leading.dims
+
+    def sel(self, **indexers: Any) -> Marginal:
+        """Return the distribution at some coordinates of the leading dims, as `xarray.DataArray.sel` selects them.
+
+        It is the same distribution, as exact as before, and its draws are the same.
+
+        Raises
+        ------
+        KeyError
+            If there is no such coordinate.
+        ValueError
+            If there is no such dim, or nothing is left.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> recall = bp.posterior(bp.ConfusionMatrix.from_table([[7, 3], [1, 9]]), "flat")["recall_per_class"]
+        >>> recall.sel(label=1)
+        <bayesperf.Marginal: recall_per_class (exact)>
+        >>> recall.sel(label=1).mean().item() == 10 / 12
+        True
+        """
+        return self._selected("sel", indexers)
+
+    def isel(self, **indexers: Any) -> Marginal:
+        """Return the distribution at some positions along the leading dims, as `sel` does at coordinates.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> recall = bp.posterior(bp.ConfusionMatrix.from_table([[7, 3], [1, 9]]), "flat")["recall_per_class"]
+        >>> recall.isel(label=[-1, 0]).leading["label"].values
+        array([1, 0])
+        """
+        return self._selected("isel", indexers)
+
+    def _selected(self, how: str, indexers: Mapping[str, Any]) -> Marginal:
+        if missing := [dim for dim in indexers if dim not in self.dims]:
+            raise ValueError(f"{how}: {missing[0]!r} is not a leading dim; they are {list(self.dims)}.")
+        # Which of the distributions each place of the leading dims has.
+        positions = self.leading.copy(data=np.arange(self.leading.size).reshape(self.leading.shape))
+        positions = getattr(positions, how)(indexers)
+        if not positions.size:
+            raise ValueError(f"{how}: nothing is left of {', '.join(map(str, self.dims))}.")
+        examples = self.examples
+        if examples is not None:
+            examples = getattr(examples, how)({dim: at for dim, at in indexers.items() if dim in examples.dims})
+        selected = at_rows(self, positions.values.ravel(), xr.zeros_like(positions, dtype=float))
+        return selected.with_facts(greater_is_better=self.greater_is_better, examples=examples, quantity=self.quantity)
 
     def mean(self) -> xr.DataArray:
         """Return the mean, or inf if it diverges (ratios whose denominator has a Beta parameter of at most 1)."""
@@ -295,6 +344,16 @@ class Marginal:
         coords = dict(self.leading.coords) | ({dim: coordinate} if dim else {})
         dims = (*self.leading.dims, *([dim] if dim else []))
         return xr.DataArray(values.reshape(shape), coords, dims, name=self.name)
+
+
+def at_rows(marginal: Marginal, rows: Codes, leading: xr.DataArray) -> Marginal:
+    """Return some of the distributions of a marginal, in the order given, with their draws, labelled as told."""
+    sampler = partial(_rows_drawn, marginal.sampler, rows)
+    return Marginal(marginal.name, marginal.distribution.take(rows), leading, sampler, marginal.estimand)
+
+
+def _rows_drawn(sampler: Sampler, rows: Codes, n: int, random_seed: int | None) -> Array:
+    return sampler(n, random_seed)[rows]
 
 
 def _resampled(distribution: Distribution, own_seed: int, n: int, random_seed: int | None) -> Array:

@@ -380,6 +380,53 @@ class Posterior(ABC):
                 joint = joint.clip(max=alone.values)
         return joint.assign_attrs(mcse=float(np.max(errors)), undefined=float(np.max(undefined)))
 
+    def correlation(self, first: str | Metric, second: str | Metric) -> xr.DataArray:
+        """Return the correlation (Pearson's) of two metrics, which are uncertain together.
+
+        Parameters
+        ----------
+        first, second : str or Metric
+            Metrics with a single value.
+
+        Returns
+        -------
+        xarray.DataArray
+            Over the leading dims, of the joint draws in which both are defined; ``attrs["undefined"]`` is the largest
+            fraction left out. Of n independent draws its standard error is about (1 − r²)/√n. NaN if a metric is the
+            same in all draws, or infinite in one.
+
+        Raises
+        ------
+        ValueError
+            If a metric has one value per class, or is not available.
+
+        References
+        ----------
+        Caelen (2017), A Bayesian interpretation of the confusion matrix, Fig. 1.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=65, fn=15, fp=35, tn=30))
+        >>> round(post.correlation("precision", "recall").item(), 1)
+        0.3
+        """
+        metrics = [self.applicable(metric) for metric in (first, second)]
+        for metric in metrics:
+            if metric.average == "per_class":
+                raise ValueError(f"correlation: {metric.name} has a value for each class, and not a single one.")
+        correlations, undefined = [], []
+        for block in self.joint_draws(metrics):
+            pair = np.stack([block[metric] for metric in metrics])
+            defined = ~np.isnan(pair).any(0)
+            undefined.append(1 - float(defined.mean()))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                deviations = pair[:, defined] - pair[:, defined].mean(-1, keepdims=True)
+                moments = deviations @ deviations.T
+                correlations.append(moments[0, 1] / np.sqrt(moments[0, 0] * moments[1, 1]))
+        values = np.reshape(correlations, self.leading.shape).clip(-1, 1)
+        return self.leading.copy(data=values).rename("correlation").assign_attrs(undefined=max(undefined))
+
     @abstractmethod
     def joint_draws(self, metrics: Sequence[Metric]) -> Iterator[dict[Metric, Array]]:
         """Yield joint draws of the metrics, (n,) each, for one matrix at a time."""

@@ -156,16 +156,17 @@ def popularity_draws(errors: Array, weights: Array, n: int, rng: np.random.Gener
 
 def log_likelihood(errors: Array, popularity: Array) -> Array:
     """Return the log-likelihood of Dirichlet–multinomial errors at popularities (n, K), up to a constant."""
-    actual, predicted = np.nonzero(errors)
-    seen = errors[actual, predicted]
-    total = np.zeros(len(popularity))
-    for block in blocks(len(popularity), max(1, len(seen))):
-        g = popularity[block]
-        # Summed, not subtracted from 1: the most popular class may have all but a tiny part.
-        others = g @ (1 - np.eye(g.shape[1]))
-        weight = g[:, predicted] / others[:, actual]
-        total[block] = (special.gammaln(weight + seen) - special.gammaln(weight)).sum(-1)
-    return total
+    # Summed, not subtracted from 1: the most popular class may have all but a tiny part.
+    others = popularity @ (1 - np.eye(len(errors)))
+    # Of weight w, k errors in a cell have the likelihood w (w + 1) … (w + k − 1), whose first factor is a ratio.
+    seen = errors > 0
+    total = np.log(popularity) @ seen.sum(0) - np.log(others) @ seen.sum(1)
+    actual, predicted = np.nonzero(errors > 1)
+    repeated = errors[actual, predicted]
+    for block in blocks(len(popularity), max(1, len(repeated))):
+        weight = popularity[block][:, predicted] / others[block][:, actual]
+        total[block] += (special.gammaln(weight + repeated) - special.gammaln(weight + 1)).sum(-1)
+    return np.asarray(total)
 
 
 def _expected_first(errors: Array, weights: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -44,19 +45,62 @@ _PSEUDO_COUNTS = {"flat": 1.0, "jeffreys": 0.5}
 OF_RATES = (*FREQUENTIST_OF_PROPORTIONS, *(f"{prior}_{kind}" for prior, kind in product(_PSEUDO_COUNTS, KINDS)))
 
 
+# The posterior's under a prior Beta(λ, λ) of the rate itself.
+_OF_WEIGHT = re.compile(r"beta_(.+)_(?:hdi|eti)")
+# From successes, trials and confidence to the lower and the upper limit.
+RateFunction = Callable[[int, int, float], tuple[float, float]]
+
+
+def rate_methods(methods: Sequence[str | RateFunction] | None) -> dict[str, str | RateFunction]:
+    """Return the intervals for a rate to study by name: those listed, functions by their own, or all that have one."""
+    if methods is None or isinstance(methods, str):
+        names = interval_names(methods, OF_RATES)
+        return dict(zip(names, names, strict=True))
+    called = [getattr(each, "__name__", repr(each)) if callable(each) else each for each in methods]
+    own = [name for name, each in zip(called, methods, strict=True) if callable(each) or _weight(name)]
+    return dict(zip(interval_names(called, [*OF_RATES, *own]), methods, strict=True))
+
+
+def _weight(name: Any) -> float | None:
+    """Return λ of a prior Beta(λ, λ) in the name of an interval, if there is one."""
+    found = _OF_WEIGHT.fullmatch(str(name))
+    if found is None:
+        return None
+    try:
+        weight = float(found[1])
+    except ValueError:
+        raise ValueError(f"methods: {name!r} must name a weight, as 'beta_0.3_hdi' does.") from None
+    return checks.beta_weight(f"methods: the weight in {name!r}", weight)
+
+
 def rate_intervals(
-    name: str, proportion: Proportion, successes: NDArray[np.int64], trials: int, confidence: float
+    method: str | RateFunction, proportion: Proportion, successes: NDArray[np.int64], trials: int, confidence: float
 ) -> Array:
     """Return the interval for a proportion of two classes at each number of successes, (k, 2)."""
-    if name in FREQUENTIST_OF_PROPORTIONS:
-        return _proportion_intervals(successes, np.full_like(successes, trials), name, confidence)
-    prior, kind = name.split("_")
-    k, weight = successes.astype(float)[:, None], _PSEUDO_COUNTS[prior]
-    beta = Beta(
-        k + weight * _number_of_cells(proportion.success), trials - k + weight * _number_of_cells(proportion.failure)
-    )
+    if callable(method):
+        return np.array([_limits(method, k, trials, confidence) for k in successes.tolist()])
+    if method in FREQUENTIST_OF_PROPORTIONS:
+        return _proportion_intervals(successes, np.full_like(successes, trials), method, confidence)
+    k, (prior, *_, kind) = successes.astype(float)[:, None], method.split("_")
+    weight = _weight(method)
+    on_each_side = [
+        _PSEUDO_COUNTS[prior] * _number_of_cells(side) if weight is None else weight
+        for side in (proportion.success, proportion.failure)
+    ]
+    beta = Beta(k + on_each_side[0], trials - k + on_each_side[1])
     tails = np.array([[(1 - confidence) / 2, (1 + confidence) / 2]])
     return beta.hdi(confidence) if kind == "hdi" else beta.ppf(tails)
+
+
+def _limits(function: RateFunction, k: int, n: int, confidence: float) -> Array:
+    """Return the limits that a function gives, (2,)."""
+    limits = np.asarray(function(k, n, confidence))
+    if limits.shape != (2,) or limits.dtype.kind not in "iuf" or not limits[0] <= limits[1]:
+        raise ValueError(
+            "methods: a function (k, n, confidence) must return the lower and the upper limit; of "
+            f"({k}, {n}, {confidence:g}) it returned {limits.tolist()!r}."
+        )
+    return limits.astype(float)
 
 
 def _number_of_cells(names: Sequence[str]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -14,7 +14,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
-from bayesperf.studies.interval_methods import OF_RATES, interval_names, rate_intervals
+from bayesperf.studies.interval_methods import RateFunction, rate_intervals, rate_methods
 from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes
 from bayesperf.studies.run import parallel_map
 
@@ -24,7 +24,7 @@ _BLOCK = 2_000_000
 
 def rate_coverage(
     n: ArrayLike = 100,
-    methods: Sequence[str] | None = None,
+    methods: Sequence[str | RateFunction] | None = None,
     p: ArrayLike | None = None,
     confidence: float = 0.95,
     *,
@@ -40,10 +40,13 @@ def rate_coverage(
     ----------
     n : int or array-like of int
         Number of trials. Several add a dim.
-    methods : sequence of str, optional
+    methods : sequence of str or callable, optional
         "wald", "wilson", "agresti_coull", "agresti_coull_add2", "clopper_pearson", "jeffreys" (those of
         `bayesperf.intervals.proportion`), and the posterior's highest-density and equal-tailed intervals "flat_hdi",
-        "flat_eti", "jeffreys_hdi", "jeffreys_eti". By default all.
+        "flat_eti", "jeffreys_hdi", "jeffreys_eti". By default all of these. With a weight λ in its name, such as
+        "beta_0.3_hdi" or "beta_2_eti": the posterior's under a prior Beta(λ, λ) put on the rate itself, whatever the
+        metric. An interval of one's own is a function ``(k, n, confidence) -> (lower, upper)`` of k successes in n
+        trials, called once for each k and known by its ``__name__``.
     p : array-like (k,), optional
         Rates in [0, 1]; by default .001, .002, …, .999.
     confidence : float
@@ -65,7 +68,8 @@ def rate_coverage(
     Raises
     ------
     ValueError
-        If there is no such interval, a rate is outside [0, 1], or the metric is not a proportion.
+        If there is no such interval, a function returns none, a rate is outside [0, 1], or the metric is not a
+        proportion.
 
     Notes
     -----
@@ -87,29 +91,36 @@ def rate_coverage(
     >>> of_accuracy = studies.rate_coverage(20, ["flat_hdi", "jeffreys_hdi"], p=[0.998], metric="accuracy")
     >>> of_accuracy["coverage"].values.round(3)
     array([[0.   ], [0.961]])
+    >>> def rule_of_three(k, n, confidence):
+    ...     return (0, -np.log(1 - confidence) / n) if k == 0 else (0, 1)
+    >>> own = studies.rate_coverage(50, [rule_of_three, "beta_0.3_hdi"], p=[0.1])
+    >>> own["interval"].values.tolist(), own["coverage"].values.round(3).ravel()
+    (['rule_of_three', 'beta_0.3_hdi'], array([0.995, 0.957]))
     """
     sizes = [checks.count("n", size) for size in np.atleast_1d(n).tolist()]
     rates = np.arange(1, 1000) / 1000 if p is None else checks.vector("p", p)
     if not ((rates >= 0) & (rates <= 1)).all():
         raise ValueError(f"p must be rates in [0, 1]; it holds {rates[(rates < 0) | (rates > 1)][0]}.")
-    names, metric = interval_names(methods, OF_RATES), get(metric)
+    intervals, metric = rate_methods(methods), get(metric)
     proportion = metric.exact_form(2)
     if not isinstance(proportion, Proportion) or metric.needs == "ordered" or metric.average is not None:
         raise ValueError(f"metric: {metric.name} is not a proportion of examples, as recall and accuracy are.")
-    settings = {"n": sizes, "methods": names, "confidence": checks.probability("confidence", confidence),
+    settings = {"n": sizes, "methods": list(intervals), "confidence": checks.probability("confidence", confidence),
                 "metric": metric.name}  # fmt: skip
-    figures = parallel_map(_exact, ((size, names, proportion, rates, confidence) for size in sizes), n_jobs)
+    figures = parallel_map(_exact, ((size, intervals, proportion, rates, confidence) for size in sizes), n_jobs)
     dims = ("interval", "n", "p")
     variables = {name: (dims, np.stack([of_size[name] for of_size in figures], 1)) for name in OUTCOMES}
-    study = xr.Dataset(variables, {"interval": names, "n": sizes, "p": rates}, settings)
+    study = xr.Dataset(variables, {"interval": list(intervals), "n": sizes, "p": rates}, settings)
     return study if np.ndim(n) else study.isel(n=0)
 
 
-def _exact(n: int, names: Sequence[str], proportion: Proportion, rates: Array, confidence: float) -> dict[str, Array]:
+def _exact(
+    n: int, methods: Mapping[str, str | RateFunction], proportion: Proportion, rates: Array, confidence: float
+) -> dict[str, Array]:
     """Return each of `OUTCOMES` on average, (interval, p)."""
     k = np.arange(n + 1)
-    bounds = np.stack([rate_intervals(name, proportion, k, n, confidence) for name in names])
-    figures = {name: np.empty((len(names), len(rates))) for name in OUTCOMES}
+    bounds = np.stack([rate_intervals(method, proportion, k, n, confidence) for method in methods.values()])
+    figures = {name: np.empty((len(methods), len(rates))) for name in OUTCOMES}
     step = max(_BLOCK // (n + 1), 1)
     for start in range(0, len(rates), step):
         block = slice(start, start + step)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
@@ -41,6 +41,7 @@ def repeated_splits(
     ci_kind: Kind = "hdi",
     pos_label: Any = None,
     draws: int = 1000,
+    keep_draws: int = 0,
     simulations: int = 200,
     random_seed: Any = 0,
     n_jobs: int | None = None,
@@ -71,6 +72,9 @@ def repeated_splits(
         The positive class of a binary problem; inferred for {0, 1}, {-1, 1} and {False, True}.
     draws : int
         Number of draws behind each interval.
+    keep_draws : int
+        How many of them are returned for each split. Pooled over splits they have the distribution that
+        `bayesperf.plots.split_scores` draws beside that of the scores (Caelen 2017, Fig. 4).
     simulations : int
         Number of splits.
     random_seed, n_jobs, progressbar, folder
@@ -85,16 +89,16 @@ def repeated_splits(
         ``score`` and the proportion of ``undefined`` scores (which the others leave out) over metric. Each has its
         Monte Carlo standard error (``coverage_mcse``, …) over splits of these data. And what they are of:
         ``intervals`` (simulation, distribution, metric, prob, ci_bound), ``scores`` (simulation, metric) on the third
-        part, and the confusion matrices of both parts, ``counts`` (simulation, part, actual, predicted). The settings
-        are in ``attrs``.
+        part, and the confusion matrices of both parts, ``counts`` (simulation, part, actual, predicted); with
+        `keep_draws` ``draws`` (simulation, distribution, metric, draw). The settings are in ``attrs``.
 
     Raises
     ------
     ImportError
         If scikit-learn is not installed.
     ValueError
-        If a class has fewer than three examples, a metric has several values, or the prior is of rates, not of the
-        whole matrix.
+        If a class has fewer than three examples, a metric has several values, more draws are kept than there are, or
+        the prior is of rates, not of the whole matrix.
 
     Notes
     -----
@@ -121,22 +125,20 @@ def repeated_splits(
     """
     import joblib
 
-    classes = encode(y, "y").labels
-    smallest = min((np.asarray(y) == label).sum() for label in classes)
-    if smallest < 3:
-        raise ValueError(f"y: a class has {smallest} examples, and each of three parts needs one.")
+    classes = _classes_of_three_parts(y)
     pos_label = positive_label(classes.tolist(), pos_label)
     position = None if pos_label is None else classes.tolist().index(pos_label)
     resolved_metrics = [single_valued(metric, classes.tolist(), position) for metric in metrics]
+    if checks.count("keep_draws", keep_draws, least=0) > draws:
+        raise ValueError(f"keep_draws must not exceed draws; they are {keep_draws} and {draws}.")
     levels = [checks.probability("prob", level) for level in checks.vector("prob", prob).tolist()]
-    resolved_prior = priors.resolve(prior, len(classes))
-    if resolved_prior.rates is not None:
-        raise ValueError("prior: a study of whole matrices needs a prior of them, and a rate prior is none.")
+    resolved_prior = _prior_of_cells(prior, len(classes))
     empty = ConfusionMatrix.from_table(np.zeros((len(classes), len(classes))), labels=classes, pos_label=pos_label)
     settings = {"estimator": repr(estimator), "n": len(np.asarray(y)), "data_hash": joblib.hash([X, y]),
                 "metrics": [metric.name for metric in resolved_metrics], "prob": levels,
                 "prior": resolved_prior.describe(empty), "pos_label": str(pos_label),
                 "draws": checks.count("draws", draws, least=2),
+                "keep_draws": keep_draws,
                 "simulations": checks.count("simulations", simulations),
                 "random_seed": checks.seed(random_seed),
                 "ci_kind": checks.one_of("ci_kind", ci_kind, tuple(INTERVAL_KINDS))}  # fmt: skip
@@ -144,15 +146,33 @@ def repeated_splits(
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Any]:
         first, second = _two_tests(estimator, X, y, {"labels": classes, "pos_label": pos_label}, rng)
         cells = cell_draws(first, _limit(resolved_prior, first), draws, rng)
+        values = [metric.evaluate(cells, position) for metric in resolved_metrics]
         intervals = [
-            _intervals(metric, metric.evaluate(cells, position), levels, ci_kind) for metric in resolved_metrics
+            _intervals(*of_metric, levels, ci_kind) for of_metric in zip(resolved_metrics, values, strict=True)
         ]
+        kept = {"draws": np.stack(values, 1)[..., :keep_draws]} if keep_draws else {}
         return {"scores": [metric.evaluate(second.counts.values, position) for metric in resolved_metrics],
                 "intervals": np.moveaxis(np.array(intervals), 2, 0),
-                "counts": np.stack([first.counts.values, second.counts.values])}  # fmt: skip
+                "counts": np.stack([first.counts.values, second.counts.values]), **kept}  # fmt: skip
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     return _summary(results, classes.tolist(), settings)
+
+
+def _classes_of_three_parts(y: Any) -> NDArray[Any]:
+    """Return the labels of the classes, each of which must have an example for every part."""
+    classes = encode(y, "y").labels
+    smallest = min((np.asarray(y) == label).sum() for label in classes)
+    if smallest < 3:
+        raise ValueError(f"y: a class has {smallest} examples, and each of three parts needs one.")
+    return classes
+
+
+def _prior_of_cells(prior: str | priors.Prior | None, classes: int) -> priors.Prior:
+    resolved = priors.resolve(prior, classes)
+    if resolved.rates is not None:
+        raise ValueError("prior: a study of whole matrices needs a prior of them, and a rate prior is none.")
+    return resolved
 
 
 def _limit(prior: priors.Prior, cm: ConfusionMatrix) -> priors.Prior:
@@ -183,6 +203,8 @@ def _summary(results: Mapping[str, Array], labels: list[Any], settings: Mapping[
     }
     coords |= {"simulation": np.arange(len(scores)), "ci_bound": ["lower", "upper"], "part": ["second", "third"],
                "actual": labels, "predicted": labels}  # fmt: skip
+    if "draws" in results:
+        variables["draws"] = (("simulation", "distribution", "metric", "draw"), results["draws"])
     return xr.Dataset(variables, coords, dict(settings))
 
 

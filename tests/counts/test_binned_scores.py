@@ -112,6 +112,21 @@ def test_a_part_may_hold_one_class():
         from_frame(named, bins=2)
 
 
+# ── Thresholds ──
+
+
+def test_thresholds_within_a_bin_are_refused():
+    binned = from_counts([1, 2], [4, 3], edges=[0, 0.5, 1])
+    true, false = binned.called([np.inf, 1.1, 0.5, 0, -1])
+    assert (true.tolist(), false.tolist()) == ([0, 0, 2, 3, 3], [0, 0, 3, 7, 7])
+    assert bp.roc_curve(binned).at(0.5)["recall"] == 2 / 3
+    for threshold in (0.7, 1):
+        with pytest.raises(ValueError, match=f"threshold {threshold} is within a bin"):
+            bp.roc_curve(binned).at(threshold)
+    # Between scores that tie there is no bin.
+    assert from_counts([1, 2], [4, 3], values=[0, 0.5]).called(0.2)[0] == 2
+
+
 # ── Merging ──
 
 

@@ -8,6 +8,7 @@ import xarray as xr
 from scipy import integrate, stats
 from scipy.special import ndtr, ndtri
 from sklearn import metrics as sklearn_metrics
+from statsmodels.stats.proportion import proportion_confint
 
 import bayesperf as bp
 from bayesperf.counts.classifier_scores import Scores
@@ -209,6 +210,32 @@ def test_beta_band_is_the_posterior_at_each_threshold():
         assert band.attrs == {"ci_prob": 0.8, "kind": "pointwise", "method": "beta"}
     assert band["recall"].values[0, 0] == 0
     assert band["recall"].values[-1, 1] == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "peer"), [("wilson", "wilson"), ("clopper_pearson", "beta"), ("agresti_coull", "agresti_coull")]
+)
+@pytest.mark.parametrize("name", ["continuous", "tied", "separated", "two"])
+def test_confidence_intervals_at_each_threshold_are_those_of_statsmodels(method, peer, name):
+    y, score = DATA[name]
+    curves = {make: make(y, score, draws=10) for make in CURVES}
+    for curve in curves.values():
+        band = curve.band(0.9, method=method)
+        called = score >= band["threshold"].values[:, None]
+        tp, fp = (called & (y == 1)).sum(-1), (called & (y == 0)).sum(-1)
+        trials = {"recall": (tp, (y == 1).sum()), "fpr": (fp, (y == 0).sum()),
+                  "fnr": ((y == 1).sum() - tp, (y == 1).sum()), "precision": (tp, tp + fp)}  # fmt: skip
+        assert set(band) == {curve.curve_kind.x, curve.curve_kind.y}
+        assert band.attrs == {"ci_prob": 0.9, "kind": "pointwise", "method": method}
+        for rate, found in band.items():
+            k, n = np.broadcast_arrays(*trials[rate])
+            some = n > 0
+            expected = np.clip(np.stack(proportion_confint(k[some], n[some], 0.1, peer), -1), 0, 1)
+            np.testing.assert_allclose(found.values[some], expected, rtol=1e-9, atol=1e-12)
+            np.testing.assert_array_equal(found.values[~some], np.tile([0.0, 1.0], ((~some).sum(), 1)))
+            observed = curve.dataset[rate].values
+            assert (found.values[:, 0] <= observed + 1e-12).all()
+            assert (observed - 1e-12 <= found.values[:, 1]).all()
 
 
 def test_area_of_the_beta_band():

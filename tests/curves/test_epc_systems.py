@@ -494,6 +494,11 @@ def test_a_figure_of_two_systems_shades_where_they_differ():
     three = bp.plots.epc({"new": a, "old": b, "again": a}, kind="simultaneous")
     assert len(three.axes[0].get_legend().get_texts()) == 3
     assert "simultaneous" in three.get_suptitle()
+    many = bp.plots.epc({f"s{i}": (a, b)[i % 2] for i in range(7)})
+    shown = [panel for panel in many.axes if panel.lines]
+    assert [panel.get_title() for panel in shown] == [f"s{i}" for i in range(7)]
+    assert many.get_size_inches()[0] < 13
+    np.testing.assert_array_equal(shown[3].lines[0].get_ydata(), b.dataset[b.metric.name])
     with pytest.raises(ValueError, match="curves: give one or more, of one criterion"):
         bp.plots.epc({"new": a, "old": epc(*FIRST, criterion="far")})
     with pytest.raises(ValueError, match="curves: give one or more"):

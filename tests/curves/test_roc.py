@@ -280,6 +280,11 @@ def test_bad_arguments(make, y, score, options, words):
     [
         (lambda c: c.band(1.0), "ci_prob must be a number between 0 and 1"),
         (lambda c: c.band(kind="uniform"), "kind must be one of 'pointwise', 'simultaneous'"),
+        (
+            lambda c: c.band(method="wald"),
+            "method must be one of 'wilson', 'clopper_pearson', 'agresti_coull'; it is 'wald'",
+        ),
+        (lambda c: c.band(0.9, "simultaneous", "wilson"), "kind='simultaneous' is not to be had by method='wilson'"),
         (lambda c: c.area_of_band(), "area_of_band is of ROC and precision–recall curves with method='beta'"),
         (lambda c: c.partial_area(0.5, 0.5), "low and high must be false positive rates"),
         (lambda c: c.partial_area(-0.1, 0.5), "low and high must be false positive rates"),
@@ -375,3 +380,5 @@ def test_bad_clusters():
         bp.roc_curve(y, score, cluster=0 * cluster)
     with pytest.raises(ValueError, match="columns of unequal length: y_score 24, cluster 5"):
         bp.roc_curve(y, score, cluster=cluster[:5])
+    with pytest.raises(ValueError, match="method='wilson' takes examples to be independent"):
+        bp.roc_curve(y, score, cluster=cluster).band(method="wilson")

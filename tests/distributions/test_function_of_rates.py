@@ -20,14 +20,14 @@ def posterior(table, prior="flat", at=None):
     return post if at is None else post.at_prevalence(at)
 
 
-def logit_nodes(a, b, nodes):
+def logit_nodes(a, b, nodes, reach=10):
     """Nodes and weights of the trapezoidal rule for the logit of a Beta, whose density is smooth and decays."""
-    x = special.expit(np.linspace(-10, 10, nodes))
+    x = special.expit(np.linspace(-reach, reach, nodes))
     weight = x**a * (1 - x) ** b
     return x, weight / weight.sum()
 
 
-def integrated_cdf(metric, table, t, prevalence):
+def integrated_cdf(metric, table, t, prevalence, reach=10):
     """P(metric ≤ t) under a flat prior, integrated over two quantities, the third found by bisecting the metric.
 
     `prevalence` holds the parameters of a Beta, or one fixed value.
@@ -36,11 +36,11 @@ def integrated_cdf(metric, table, t, prevalence):
     # At a low prevalence the recall matters little, and its distribution function is steep in the specificity.
     fixed = np.ndim(prevalence) == 0
     p, p_weight = (np.array([prevalence]), np.ones(1)) if fixed else logit_nodes(*prevalence, 140)
-    specificity, weight = logit_nodes(tn, fp, 8000 if fixed else 140)
+    specificity, weight = logit_nodes(tn, fp, 8000 if fixed else 140, reach)
     p = p[:, None]
     low, high = np.zeros((len(p), len(specificity))), np.ones((len(p), len(specificity)))
     rises = metric.greater_is_better
-    for _ in range(32):
+    for _ in range(40):
         recall = (low + high) / 2
         cells = (
             (1 - p) * specificity + 0 * recall,
@@ -68,6 +68,17 @@ def test_quadrature_agrees_with_bisection_of_the_metric(name, at, table):
     np.testing.assert_allclose(marginal.sf(points), 1 - LEVELS, atol=1e-8)
     prevalence = (table[0] + table[1] + 2, table[2] + table[3] + 2) if at is None else at
     expected = [integrated_cdf(metrics.get(name), table, t, prevalence) for t in points]
+    np.testing.assert_allclose(LEVELS, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "table", [(0, 21, 24, 4), (0, 16, 17, 1), (0, 13, 1, 2), (700, 6, 20, 1500), (8, 900, 1100, 6)]
+)
+def test_p4_is_integrated_where_its_level_sets_bend(table):
+    """The specificity at which P4 has a value hardly depends on the recall, or almost on it alone."""
+    marginal = posterior(table, at=0.03)["p4"]
+    points = marginal.ppf(LEVELS).values
+    expected = [integrated_cdf(metrics.get("p4"), table, t, 0.03, reach=22) for t in points]
     np.testing.assert_allclose(LEVELS, expected, atol=1e-6)
 
 

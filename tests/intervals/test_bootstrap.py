@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
@@ -422,3 +423,51 @@ def test_the_standard_error_is_beside_the_limits():
     blocks = bp.sequences.block_bootstrap(frames["actual"], frames["predicted"], "accuracy", block=1, random_seed=0)
     p = (frames["actual"] == frames["predicted"]).mean()
     assert blocks["standard_error"].item() == pytest.approx(np.sqrt(p * (1 - p) / 200), rel=0.04)
+
+
+# ── Samples ──
+
+
+@pytest.mark.parametrize("metric", ["f1", "accuracy", "recall_per_class"])
+def test_limits_are_quantiles_of_the_samples(metric):
+    cm = bp.ConfusionMatrix.from_table(
+        [[[9, 1], [2, 8]], [[8, 2], [3, 7]], [[6, 4], [3, 7]]], dims={"model": ["A", "B", "C"]}
+    )
+    options = {"n_resamples": 400, "random_seed": 3, "confidence": 0.8}
+    limits, samples = bootstrap(cm, metric, **options, return_samples=True)
+    xr.testing.assert_identical(limits, bootstrap(cm, metric, **options))
+    assert samples.dims == (*limits.dims[:-1], "resample")
+    assert samples.sizes["resample"] == 400
+    expected = samples.quantile([0.1, 0.9], "resample").transpose(..., "quantile")
+    np.testing.assert_allclose(limits, expected, rtol=1e-12)
+    np.testing.assert_allclose(limits["standard_error"], samples.std("resample", ddof=1), rtol=1e-12)
+    # Of 20 examples a share is a whole number of twentieths.
+    if metric == "accuracy":
+        np.testing.assert_allclose(samples * 20, (samples * 20).round(), atol=1e-9)
+
+
+def test_samples_follow_the_distribution_of_the_resampled_metric():
+    """Of 10 examples the number correct is binomial with the observed share."""
+    _, samples = bootstrap(SMALL, "accuracy", n_resamples=20_000, random_seed=0, return_samples=True)
+    found = np.bincount((samples.values * 10).round().astype(int), minlength=11)
+    probability = stats.binom.pmf(np.arange(11), 10, 0.7)
+    assert np.all(np.abs(found - 20_000 * probability) < 4.5 * np.sqrt(20_000 * probability * (1 - probability)) + 1)
+
+
+def test_undefined_samples_are_missing():
+    few = bp.ConfusionMatrix.from_counts(tp=1, fn=0, fp=1, tn=3)
+    with pytest.warns(UserWarning, match="undefined"):
+        limits, samples = bootstrap(few, "precision", n_resamples=500, random_seed=0, return_samples=True)
+    assert np.isnan(samples).mean().item() == limits.attrs["undefined"] > 0
+    assert samples.name == "precision"
+
+
+def test_samples_of_pairs_and_clusters():
+    paired = bp.PairedConfusionMatrix.from_predictions([0, 1, 1, 0, 1, 0], [0, 1, 0, 0, 1, 1], [0, 1, 1, 1, 0, 0])
+    limits, samples = bootstrap(paired, "accuracy", n_resamples=300, random_seed=1, return_samples=True)
+    np.testing.assert_allclose(limits, np.quantile(samples, [0.025, 0.975]), atol=1e-12)
+    folds = bp.ConfusionMatrix.from_table(
+        np.random.default_rng(0).integers(1, 9, (2, 5, 2, 2)), dims={"m": [0, 1], "site": list(range(5))}
+    )
+    _, samples = bootstrap(folds, "f1", n_resamples=50, random_seed=1, cluster="site", return_samples=True)
+    assert samples.dims == ("m", "resample")

@@ -213,6 +213,40 @@ def test_many_systems_in_several_places_are_a_row_of_panels_each(places):
         np.testing.assert_allclose(axes.images[0].get_array(), expected)
 
 
+def test_many_places_fit_the_width_of_a_page():
+    table = np.random.default_rng(0).integers(3, 40, (12, 3, 2, 2))
+    sites = bp.ConfusionMatrix.from_table(table, dims={"site": list("abcdefghijkl"), "model": ["x", "y", "z"]})
+    found = bp.compare(bp.posterior(sites, draws=500), metric="recall", dim="model", independent=True)
+    for figure, maps in ((plots.prob_matrix(found), 1), (found.plot(), 2)):
+        panels = [axes for axes in figure.axes if axes.get_title()]
+        assert [axes.get_title().split(":")[0] for axes in panels[::maps]] == [
+            f"site {name}" for name in "abcdefghijkl"
+        ]
+        assert figure.get_size_inches()[0] <= 15
+        assert panels[0].get_gridspec().ncols == 4
+        order = [label.split()[0] for label in ticks(panels[7 * maps])]
+        expected = found.prob_greater.sel(site="h", model=order, model_other=order)
+        np.testing.assert_allclose(panels[7 * maps].images[0].get_array(), expected)
+
+
+def test_many_differences_are_continued_beside():
+    table = np.random.default_rng(0).integers(3, 40, (10, 2, 2))
+    names = [f"s{i}" for i in range(10)]
+    post = bp.posterior(bp.ConfusionMatrix.from_table(table, dims={"model": names}))
+    found = bp.compare(post, metric="recall", dim="model", independent=True)
+    figure = plots.difference(found)
+    assert figure.get_size_inches()[0] < 15
+    assert figure.get_size_inches()[1] < 13
+    assert [len(ticks(axes)) for axes in figure.axes] == [23, 22]
+    assert [name for axes in figure.axes for name in ticks(axes)] == found.difference.leading["pair"].values.tolist()
+    # The zero line comes after the means.
+    means = np.concatenate([axes.lines[0].get_xdata() for axes in figure.axes])
+    np.testing.assert_allclose(means, found.difference.mean())
+    beside = [text.get_text() for axes in figure.axes for text in axes.texts if text.get_text() != "P(a > b)"]
+    assert len(beside) == 45
+    assert len({axes.get_xlim() for axes in figure.axes}) == 1
+
+
 # ── The simplex ──
 
 

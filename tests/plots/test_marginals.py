@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import bayesperf as bp
+from bayesperf import plots
 
 mpl.use("Agg")
 
@@ -64,3 +65,47 @@ def test_infinite_densities_leave_the_curve_visible():
     y = axes.lines[0].get_ydata()
     assert np.isfinite(y).all()
     assert np.mean(y > 0.1 * y.max()) > 0.1
+
+
+# ── Many coordinates ──
+
+SYSTEMS = bp.posterior(
+    bp.ConfusionMatrix.from_table(
+        np.random.default_rng(2).integers(3, 40, (12, 2, 2)), dims={"system": [f"s{i}" for i in range(12)]}
+    )
+)
+
+
+def test_many_densities_have_a_panel_each():
+    recall = SYSTEMS["recall"]
+    figure = plots.density(recall, ci_prob=0.9)
+    panels = [axes for axes in figure.axes if axes.lines]
+    assert [axes.get_title() for axes in panels] == [f"s{i}" for i in range(12)]
+    assert figure.get_size_inches()[0] < 13
+    assert len({axes.get_xlim() for axes in panels}) == 1
+    for i in (0, 7, 11):
+        x, y = panels[i].lines[0].get_data()
+        np.testing.assert_allclose(y[5:-5], recall.sel(system=f"s{i}").pdf(x[5:-5]), rtol=1e-9)
+        assert panels[i].lines[1].get_xdata()[0] == pytest.approx(recall.mean()[i].item())
+    two = plots.panel([recall, SYSTEMS["lr+"]], kind="density").axes
+    assert [axes.get_xscale() for axes in two] == ["linear"] * 12 + ["log"] * 12
+    assert two[0].get_xlim() != two[12].get_xlim()
+
+
+def test_few_densities_share_a_panel():
+    (axes,) = plots.density(FOLDS["recall"].isel(fold=slice(6))).axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [str(i) for i in range(6)]
+
+
+def test_long_forests_are_continued_beside():
+    table = np.random.default_rng(3).integers(1, 30, (90, 2, 2))
+    recall = bp.posterior(bp.ConfusionMatrix.from_table(table, dims={"image": np.arange(90)}))["recall"]
+    figure = recall.plot()
+    width, height = figure.get_size_inches()
+    assert width < 12
+    assert height < 12
+    means = [axes.lines[0].get_xdata() for axes in figure.axes]
+    assert [len(part) for part in means] == [30, 30, 30]
+    np.testing.assert_allclose(np.concatenate(means), recall.mean())
+    assert [label.get_text() for label in figure.axes[1].get_yticklabels()] == [str(i) for i in range(30, 60)]
+    assert len({axes.get_xlim() for axes in figure.axes}) == 1

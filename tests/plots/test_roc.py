@@ -61,3 +61,84 @@ def test_curves_of_several_kinds_are_refused():
     curves = {"a": bp.roc_curve(Y, SCORES), "b": bp.det_curve(Y, SCORES)}
     with pytest.raises(ValueError, match="curves must be of one kind and method"):
         plots.curve(curves)
+
+
+def lines(axes, label):
+    """Return the points of the only line with a label."""
+    (line,) = (line for line in axes.get_lines() if line.get_label() == label)
+    return line.get_xydata()
+
+
+@pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
+def test_thresholds_are_marked_where_their_counts_are(make):
+    curve = make(Y, SCORES, draws=50)
+    point = curve.operating_point(fpr=0.2)
+    (axes,) = curve.plot(thresholds=[0.6, point]).axes
+    chosen = point.observed["threshold"].item()
+    for threshold, label in ((0.6, "threshold 0.6"), (chosen, f"threshold {chosen:.4g}")):
+        called = threshold <= SCORES
+        tp, fp = (called & (Y == 1)).sum(), (called & (Y == 0)).sum()
+        rates = {"recall": tp / 40, "fpr": fp / 40, "fnr": 1 - tp / 40, "precision": tp / (tp + fp)}
+        expected = [rates[curve.curve_kind.x], rates[curve.curve_kind.y]]
+        np.testing.assert_allclose(lines(axes, label), [expected])
+        at = curve.at(threshold)
+        np.testing.assert_allclose([at[curve.curve_kind.x], at[curve.curve_kind.y]], expected)
+    np.testing.assert_allclose(lines(axes, f"threshold {chosen:.4g}")[0, 0], at[curve.curve_kind.x])
+
+
+def test_each_system_has_thresholds_of_its_own():
+    curves = {name: bp.roc_curve(Y, sign * SCORES, draws=50) for name, sign in (("up", 1), ("down", -1))}
+    (axes,) = plots.curve(curves, thresholds={"up": 0.5}).axes
+    assert [text for text in texts(axes) if "threshold" in text] == ["up: threshold 0.5"]
+    (axes,) = plots.curve(curves, thresholds=0.5).axes
+    assert [text for text in texts(axes) if "threshold" in text] == ["up: threshold 0.5", "down: threshold 0.5"]
+    with pytest.raises(ValueError, match="thresholds are of 'side', and the curves of 'up', 'down'"):
+        plots.curve(curves, thresholds={"side": 0.5})
+
+
+def test_both_errors_are_alike_on_the_break_even_line():
+    equal = {bp.roc_curve: lambda x, y: x - (1 - y), bp.det_curve: np.subtract, bp.precision_recall_curve: np.subtract}
+    for make, difference in equal.items():
+        (axes,) = make(Y, SCORES, draws=50).plot(break_even=True).axes
+        x, y = lines(axes, "precision = recall" if make is bp.precision_recall_curve else "fnr = fpr").T
+        np.testing.assert_array_equal(difference(x, y), 0)
+        assert x[0] != x[1]
+
+
+def test_the_band_may_be_of_confidence_intervals():
+    curve = bp.roc_curve(Y, SCORES, draws=50)
+    (axes,) = curve.plot(ci_prob=0.9, method="agresti_coull").axes
+    band = curve.band(0.9, method="agresti_coull")
+    corners = axes.patches[0].get_xy()
+    np.testing.assert_array_equal(corners[: band.sizes["threshold"], 0], band["fpr"].sel(ci_bound="upper"))
+    np.testing.assert_array_equal(corners[: band.sizes["threshold"], 1], band["recall"].sel(ci_bound="lower"))
+    assert axes.get_title().endswith("pointwise 90 % band (Agresti–Coull at each threshold)")
+
+
+def test_a_threshold_may_be_any():
+    curve = bp.roc_curve(Y, SCORES)
+    points = curve.dataset
+    found = curve.at(points["threshold"].values)
+    for name in ("fpr", "recall"):
+        np.testing.assert_array_equal(found[name], points[name])
+    assert curve.at(np.inf)["recall"].item() == 0
+    assert curve.at(-np.inf)["fpr"].item() == 1
+    assert curve.at(0.1).sizes == {}
+    with pytest.raises(ValueError, match="threshold has 1 missing value"):
+        curve.at([0.1, np.nan])
+    with pytest.raises(TypeError, match="threshold must be numbers"):
+        curve.at("a")
+
+
+def test_more_systems_than_colours_have_a_panel_each():
+    rng = np.random.default_rng(1)
+    curves = {f"s{i}": bp.roc_curve(Y, rng.normal(Y), draws=20) for i in range(9)}
+    figure = plots.curve(curves, thresholds={"s4": 0.5}, break_even=True)
+    panels = [axes for axes in figure.axes if axes.lines]
+    assert [axes.get_title() for axes in panels] == list(curves)
+    assert figure.get_size_inches()[0] < 15
+    assert figure.get_suptitle() == "ROC curve of the system\npointwise 95 % band (Bayesian bootstrap)"
+    for axes, (name, each) in zip(panels, curves.items(), strict=True):
+        np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), each.dataset["recall"])
+        assert ("threshold 0.5" in texts(axes)) == (name == "s4")
+        assert texts(axes)[-1] == "fnr = fpr"

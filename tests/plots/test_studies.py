@@ -1,5 +1,7 @@
 """Figures of studies: what is drawn is what the study says."""
 
+from itertools import pairwise
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -61,6 +63,31 @@ def test_repeated_splits_have_a_panel_a_probability():
     points = [bar.lines[0].get_xdata() for bar in figure.axes[1].containers]
     np.testing.assert_allclose(points, study["coverage"].sel(prob=0.9))
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["accuracy", "f1"]
+
+
+def test_scores_of_splits_are_beside_the_pooled_draws():
+    X, y = np.random.default_rng(0).normal(size=(90, 1)), np.repeat([0, 1], 45)
+    study = studies.repeated_splits(GaussianNB(), X, y, ["accuracy", "f1"], simulations=12, draws=50, keep_draws=40)
+    figure = plots.split_scores(study)
+    assert [axes.get_xlabel() for axes in figure.axes] == ["accuracy", "f1"]
+    for axes, metric in zip(figure.axes, ("accuracy", "f1"), strict=True):
+        scores, *drawn = (patch.get_data() for patch in axes.patches)
+        assert [patch.get_label() for patch in axes.patches[1:]] == study["distribution"].values.tolist()
+        pooled = study["draws"].sel(metric=metric)
+        expected = [
+            study["scores"].sel(metric=metric),
+            *(pooled.sel(distribution=name) for name in pooled["distribution"]),
+        ]
+        for (heights, edges, _), values in zip([scores, *drawn], expected, strict=True):
+            flat = values.values[np.isfinite(values.values)]
+            inside = [((flat >= low) & (flat < high)).mean() for low, high in pairwise(edges)]
+            # The last bin holds its end, too.
+            inside[-1] += (flat == edges[-1]).mean()
+            np.testing.assert_allclose(heights * np.diff(edges), inside, atol=1e-12)
+        assert (scores.values * np.diff(scores.edges)).sum() == pytest.approx(1)
+    assert figure.legends[0].get_texts()[0].get_text() == "scores of the splits"
+    with pytest.raises(ValueError, match=r"study must be of bayesperf.studies.repeated_splits\(keep_draws=…\)"):
+        plots.split_scores(study.drop_vars("draws"))
 
 
 def test_a_run_and_the_coverage_of_all_runs():
@@ -144,3 +171,14 @@ def test_coverage_of_a_study_with_two_dims_is_one_panel():
 def test_coverage_over_wants_a_study():
     with pytest.raises(ValueError, match="hold coverage and coverage_mcse"):
         plots.coverage_over(xr.Dataset({"coverage": ("n", [0.9])}))
+
+
+def test_many_panels_fit_the_width_of_a_page():
+    f1 = studies.f1_coverage(5, None, [0.5, 0.9], [0.3, 0.9])
+    sizes = [10, 15, 20, 25, 30, 35]
+    f1_of_sizes = studies.coverage([[0.4, 0.1], [0.2, 0.3]], "f1", sizes, ["flat_eti"], simulations=4)
+    for figure in (plots.f1_coverage(f1), plots.coverage(f1_of_sizes)):
+        assert figure.get_size_inches()[0] < 14
+    panels = [axes for axes in plots.coverage(f1_of_sizes).axes if axes.get_title()]
+    assert [axes.get_title() for axes in panels] == [f"n = {size}" for size in sizes]
+    assert panels[0].get_gridspec().ncols == 4

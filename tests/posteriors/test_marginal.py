@@ -92,3 +92,88 @@ def test_thousands_of_matrices_at_once():
     assert f2.mean().sizes == {"site": 700}  # more than are integrated in one go
     one = bp.ConfusionMatrix.from_counts(tp=tp[500].item(), fn=fn[500].item(), fp=fp[500].item(), tn=tn[500].item())
     assert f2.hdi()[500].values == pytest.approx(bp.posterior(one)["f2"].hdi().values, abs=1e-9)
+
+
+# ── Selection ──
+
+
+@pytest.mark.parametrize(("name", "method"), METHODS.items())
+@pytest.mark.parametrize(
+    ("how", "indexers"),
+    [
+        ("sel", {"model": "B"}),
+        ("sel", {"model": "B", "fold": [3, 1]}),
+        ("sel", {"fold": slice(2, 3)}),
+        ("isel", {"model": 1, "fold": 0}),
+    ],
+)
+def test_a_selection_is_the_same_distribution(name, method, how, indexers):
+    whole = bp.posterior(FOLDS)[name]
+    part = getattr(whole, how)(**indexers)
+    assert part.method == method
+    assert (part.name, part.bounds, part.estimand) == (whole.name, whole.bounds, whole.estimand)
+    verbs = (
+        lambda m: m.mean(), lambda m: m.sd(), lambda m: m.median(), lambda m: m.mcse(),
+        lambda m: m.undefined(), lambda m: m.pdf([0.5, 0.8]), lambda m: m.cdf(0.7), lambda m: m.ppf([0.1, 0.6]),
+        lambda m: m.hdi(0.9), lambda m: m.eti(0.9), lambda m: m.draws(50), lambda m: m.draws(50, 3),
+    )  # fmt: skip
+    for verb in verbs:
+        xr.testing.assert_allclose(verb(part), getattr(verb(whole), how)(**indexers), rtol=1e-9)
+
+
+def test_a_selection_of_one_matrix_is_that_of_its_beta():
+    recall = bp.posterior(FOLDS, "flat")["recall"].sel(model="A", fold=3)
+    assert recall.dims == ()
+    expected = stats.beta(8, 4)
+    assert recall.cdf(0.6).item() == pytest.approx(expected.cdf(0.6), rel=1e-12)
+    np.testing.assert_allclose(recall.eti(0.8), expected.ppf([0.1, 0.9]), rtol=1e-9)
+    assert recall.leading["model"].item() == "A"
+
+
+def test_selections_of_every_kind_of_distribution():
+    """Of a difference, a prediction, a pooled posterior, a sampler's draws and classes that share a prior."""
+    post, classes = bp.posterior(FOLDS), bp.ConfusionMatrix.from_table([[9, 1, 0], [1, 7, 2], [0, 1, 9]])
+    tables = [[[90, 9], [5, 95]], [[20, 80], [60, 40]], [[60, 30], [20, 70]]]
+    sites = bp.ConfusionMatrix.from_table(tables, dims={"site": list("xyz")})
+    pooled = bp.pool(sites, dim="site", groups="clusters")
+    marginals = [
+        bp.compare(post, metric="recall", dim="model", independent=True).difference,
+        post.predict(20, draws=200)["accuracy"],
+        post.predict(20, draws=200)["mcc"],
+        pooled.groups["recall"],
+        bp.Posterior.from_datatree(post.to_datatree(["f1"], draws=100))["f1"],
+        bp.posterior(classes)["recall_per_class"],
+        bp.posterior(classes)["f1_per_class"],
+    ]
+    for marginal in marginals:
+        dim = marginal.dims[-1]
+        part = marginal.isel(**{dim: -1})
+        assert part.method == marginal.method
+        for one, whole in (
+            (part.mean(), marginal.mean()),
+            (part.hdi(), marginal.hdi()),
+            (part.cdf(0.4), marginal.cdf(0.4)),
+        ):
+            np.testing.assert_allclose(one, whole.isel({dim: -1}), rtol=1e-7)
+        np.testing.assert_array_equal(part.draws(30), marginal.draws(30).isel({dim: -1}))
+
+
+def test_joint_draws_of_selections_are_those_of_one_matrix():
+    post = bp.posterior(FOLDS)
+    first, second = (post[name].isel(model=0, fold=0).draws(2000) for name in ("recall", "fnr"))
+    np.testing.assert_allclose(first + second, 1)
+
+
+@pytest.mark.parametrize(
+    ("select", "error", "words"),
+    [
+        (lambda m: m.sel(site=1), ValueError, r"sel: 'site' is not a leading dim; they are \['model', 'fold'\]"),
+        (lambda m: m.isel(label=1), ValueError, "isel: 'label' is not a leading dim"),
+        (lambda m: m.sel(model="C"), KeyError, "model"),
+        (lambda m: m.isel(fold=7), IndexError, "7"),
+        (lambda m: m.isel(fold=[]), ValueError, "isel: nothing is left of model, fold"),
+    ],
+)
+def test_bad_selections(select, error, words):
+    with pytest.raises(error, match=words):
+        select(bp.posterior(FOLDS)["recall"])

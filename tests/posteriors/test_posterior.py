@@ -696,3 +696,38 @@ def test_correlation_is_above_0_when_informedness_is():
     probabilities = [post[name].prob_above(0.0).item() for name in ("mcc", "informedness")]
     assert probabilities[0] == pytest.approx(probabilities[1], abs=1e-6)
     assert post["mcc"].shortfall() > 0
+
+
+# ── Correlation ──
+
+
+def test_correlation_is_that_of_independent_draws():
+    """Against draws of the cells by gamma variables, as the source has them; and signs that are certain."""
+    cm = bp.ConfusionMatrix.from_counts(tp=65, tn=30, fp=35, fn=15)
+    tp, fn, fp = np.random.default_rng(0).standard_gamma([[65.0], [15.0], [35.0]], (3, 200_000))
+    expected = np.corrcoef(tp / (tp + fp), tp / (tp + fn))[0, 1]
+    found = bp.posterior(cm, "haldane").correlation("precision", "recall").item()
+    assert found == pytest.approx(expected, abs=4 * np.sqrt(1 / 200_000 + 1 / 100_000))
+    # Caelen (2017), section 4: between .21 and .32 with 95 %, of 1,000 draws.
+    assert 0.21 < found < 0.32
+    post = bp.posterior(cm)
+    assert post.correlation("recall", "fnr").item() == pytest.approx(-1)
+    assert post.correlation("recall", "recall").item() == pytest.approx(1)
+    # Recall and specificity are independent of each other.
+    assert abs(post.correlation("recall", "specificity").item()) < 4 / np.sqrt(100_000)
+
+
+def test_correlation_has_the_leading_dims_and_leaves_undefined_draws_out():
+    cm = bp.ConfusionMatrix.from_table([[[9, 1], [2, 8]], [[8, 2], [1, 0]]], dims={"model": ["A", "B"]})
+    predicted = bp.posterior(cm).predict(12, draws=500)
+    found = predicted.correlation("recall", "precision")
+    assert found.dims == ("model",)
+    draws = [predicted[name].draws(500).sel(model="B").values for name in ("recall", "precision")]
+    defined = np.isfinite(draws).all(0)
+    assert found.attrs["undefined"] >= 1 - defined.mean() > 0
+    assert found.sel(model="B").item() == pytest.approx(np.corrcoef(np.array(draws)[:, defined])[0, 1])
+
+
+def test_correlation_is_of_single_values():
+    with pytest.raises(ValueError, match="correlation: recall_per_class has a value for each class"):
+        bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=1, tn=4)).correlation("f1", "recall_per_class")

@@ -52,6 +52,41 @@ def test_default_metrics_are_those_of_a_summary():
     assert table["metric"].unique().tolist() == bp.posterior(SMALL).summary()["metric"].unique().tolist()
 
 
+def test_priors_of_ones_own():
+    mine = {"none": "haldane", "expert": bp.prior.dirichlet([[18, 2], [1, 9]])}
+    table = bp.prior_sensitivity(SMALL, ["recall", "precision"], mine).set_index(["prior", "metric"])
+    assert table.loc[("none", "recall"), "mean"] == pytest.approx(8 / 10)
+    # Rows and columns of a prior are in the order of the labels, 0 and 1.
+    expected = {"recall": stats.beta(8 + 9, 2 + 1), "precision": stats.beta(8 + 9, 1 + 2)}
+    for name, beta in expected.items():
+        row = table.loc[("expert", name)]
+        assert row["mean"] == pytest.approx(beta.mean(), rel=1e-12)
+        assert np.diff(beta.cdf([row["ci_lower"], row["ci_upper"]])) == pytest.approx(0.95, abs=1e-6)
+    listed = bp.prior_sensitivity(SMALL, ["recall"], ["perks", bp.prior.rate(2, 1)])
+    assert listed["prior"].tolist() == ["perks", "rate"]
+    assert listed["mean"][1] == pytest.approx(10 / 13)
+
+
+@pytest.mark.parametrize(
+    ("priors", "error", "words"),
+    [
+        ("flat", TypeError, r"priors must be a sequence or a mapping of priors; it is 'flat'. Write \['flat'\]"),
+        ([], ValueError, "priors: name at least one"),
+        ([bp.prior.dirichlet(1), bp.prior.dirichlet(2)], ValueError, "priors: two have the same name. Name them"),
+        (["uniform"], ValueError, "prior must be one of flat"),
+        ({"mine": 3}, ValueError, "prior must be one of flat"),
+    ],
+)
+def test_bad_priors(priors, error, words):
+    with pytest.raises(error, match=words):
+        bp.prior_sensitivity(SMALL, ["recall"], priors)
+
+
+def test_a_fit_has_its_own_prior():
+    with pytest.raises(ValueError, match="priors: a fit has the prior that it was given"):
+        bp.prior_sensitivity(xr.DataTree(), priors=["flat"])
+
+
 # ── Power-scaling ──
 
 

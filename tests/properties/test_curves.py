@@ -7,6 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import bayesperf as bp
+from bayesperf.curves.roc.threshold_intervals import CONFIDENCE_INTERVALS
 from tests.properties._cases import (
     SEEDS,
     check_marginal,
@@ -37,6 +38,28 @@ def test_curves(case, make, method, seed):
             check_marginal(curve.partial_area(0.1, 0.4))
             point = curve.operating_point(fpr=0.2)
             within(point.recall.mean(), (0, 1))
+
+
+@properties(25)
+@given(
+    labelled_scores(ends=(-np.inf,)),
+    CURVES,
+    st.sampled_from(CONFIDENCE_INTERVALS),
+    st.sampled_from([0.01, 0.5, 0.95, 1 - 1e-9]),
+)
+def test_confidence_bands_hold_the_curve_and_each_other(case, make, method, prob):
+    y, score = case
+    with unchanged(y, score):
+        curve = make(y, score, draws=10)
+        band, wider = curve.band(prob, method=method), curve.band(1 - (1 - prob) / 2, method=method)
+        for name, limits in band.items():
+            ordered(limits, (0, 1))
+            lower, upper = limits.values.T
+            observed = curve.dataset[name].values
+            assert (lower <= observed + 1e-9).all()
+            assert (observed - 1e-9 <= upper).all()
+            assert (wider[name].values[:, 0] <= lower + 1e-9).all()
+            assert (upper - 1e-9 <= wider[name].values[:, 1]).all()
 
 
 @properties(15)

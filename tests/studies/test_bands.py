@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
+from statsmodels.stats.proportion import proportion_confint
 
 import bayesperf as bp
 from bayesperf import studies
@@ -63,13 +64,49 @@ def test_figures_are_of_the_simulations_described():
     assert expected.items() <= study.attrs.items()
 
 
+def test_intervals_at_thresholds_make_a_band_through_the_corners_of_their_boxes():
+    """Against a walk along the corners, with limits by statsmodels."""
+    methods = {"wilson": "wilson", "clopper_pearson": "beta", "agresti_coull": "agresti_coull"}
+    study = studies.bands([0.8], [9], list(methods), simulations=2, low=0.2, high=0.8, prob=0.9, random_seed=3)
+    mean, grid = np.sqrt(2) * ndtri(0.8), np.linspace(0.2, 0.8, 121)
+    held = np.empty((len(methods), 2, 121), bool)
+    for index in range(2):
+        rng = np.random.default_rng([3, index])
+        positive, negative = rng.normal(mean, 1, 9), rng.normal(0, 1, 9)
+        thresholds = np.sort(np.r_[positive, negative, np.inf])[::-1]
+        tp, fp = ((scores >= thresholds[:, None]).sum(-1) for scores in (positive, negative))
+        for i, peer in enumerate(methods.values()):
+            (low_recall, high_recall), (low_fpr, high_fpr) = (proportion_confint(k, 9, 0.1, peer) for k in (tp, fp))
+            lower, upper = on_corners(high_fpr, low_recall, grid), on_corners(low_fpr, high_recall, grid)
+            true = ndtr(mean + ndtri(grid))
+            held[i, index] = (lower <= true) & (true <= upper)
+    at = {"auc": 0, "n": 0, "kind": 0}
+    np.testing.assert_array_equal(study["coverage_at"].isel(at), held.mean(1))
+    np.testing.assert_array_equal(study["coverage"].isel(at), held.all(-1).mean(1))
+    assert study["coverage"].sel(kind="simultaneous").isnull().all()
+    assert study["coverage_at"].sel(kind="simultaneous").isnull().all()
+
+
+def on_corners(x, y, grid):
+    """Return the height of a rising path over a grid, level beyond its ends."""
+    heights = np.empty(len(grid))
+    for i, at in enumerate(grid):
+        right = int((x <= at).sum())
+        if right in (0, len(x)):
+            heights[i] = y[max(right - 1, 0)]
+        else:
+            part = (at - x[right - 1]) / (x[right] - x[right - 1])
+            heights[i] = y[right - 1] + part * (y[right] - y[right - 1])
+    return heights
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"auc": 1}, "auc must be a number between 0 and 1"),
         ({"auc": []}, "auc must be one-dimensional and not empty"),
         ({"n": 1}, "n must be a whole number of at least 2"),
-        ({"methods": ["beta"]}, "methods must be one of 'bayesian_bootstrap', 'binormal'"),
+        ({"methods": ["wald"]}, "methods must be one of 'bayesian_bootstrap', 'binormal', 'beta', 'wilson'"),
         ({"spread": 0}, "spread must be above 0"),
         ({"low": 0.5, "high": 0.5}, "low and high must be false positive rates"),
         ({"low": -0.1}, "low and high must be false positive rates"),

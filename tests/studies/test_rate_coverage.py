@@ -1,6 +1,7 @@
 """Exact coverage of intervals for rates."""
 
 import sys
+from itertools import product
 
 import numpy as np
 import pytest
@@ -112,6 +113,67 @@ def test_flat_cells_miss_a_high_accuracy_and_jeffreys_do_not():
     assert upper < 0.998
 
 
+def plus_four(k, n, confidence):
+    """A function of one's own: Agresti & Coull's with two added on each side, not clipped."""
+    centre = (k + 2) / (n + 4)
+    half = stats.norm.ppf((1 + confidence) / 2) * np.sqrt(centre * (1 - centre) / (n + 4))
+    return centre - half, centre + half
+
+
+def enumerated(ends, n, p):
+    """Return coverage, misses below and above, and mean width by summing over every sequence of n trials."""
+    found = np.zeros(4)
+    for trials in product((0, 1), repeat=n):
+        k = sum(trials)
+        lower, upper = ends[k]
+        found += p**k * (1 - p) ** (n - k) * np.array([lower <= p <= upper, p < lower, p > upper, upper - lower])
+    return found
+
+
+def shortest(k, n, weight, prob):
+    """Return the highest-density interval of Beta(k + λ, n − k + λ), by a search over quantiles."""
+    beta = stats.beta(k + weight, n - k + weight)
+    tails = np.linspace(0, 1 - prob, 20_001)
+    ends = beta.ppf([tails, tails + prob])
+    return ends[:, np.argmin(ends[1] - ends[0])]
+
+
+@pytest.mark.parametrize("metric", ["recall", "accuracy"])
+def test_functions_and_weights_of_ones_own_by_enumeration(metric):
+    n, rates = 7, [0.1, 0.47, 0.8]
+    by_k = {
+        "plus_four": lambda k: plus_four(k, n, 0.9),
+        "<lambda>": lambda k: (k / 14, 0.5 + k / 14),
+        "beta_0.3_eti": lambda k: stats.beta.ppf([0.05, 0.95], k + 0.3, n - k + 0.3),
+        "beta_2.5_hdi": lambda k: shortest(k, n, 2.5, 0.9),
+    }
+    methods = [plus_four, lambda k, n, _: (k / 14, 0.5 + k / 14), "beta_0.3_eti", "beta_2.5_hdi", "wilson"]
+    study = studies.rate_coverage(n, methods, rates, 0.9, metric=metric)
+    assert study["interval"].values.tolist() == [*by_k, "wilson"] == study.attrs["methods"]
+    for name, limits in by_k.items():
+        ends = [limits(k) for k in range(n + 1)]
+        for p in rates:
+            found = study.sel(interval=name, p=p)
+            figures = [found[figure].item() for figure in ("coverage", "lower_miss", "upper_miss", "width")]
+            np.testing.assert_allclose(figures, enumerated(ends, n, p), atol=1e-5)
+
+
+def test_weights_of_a_rate_are_those_of_the_rate_prior():
+    """Beta(λ, λ) on the rate is `prior.rate(λ, λ)`; of recall λ = ½ and 1 are Jeffreys' and the flat one."""
+    names = ["beta_0.5_hdi", "jeffreys_hdi", "beta_1_eti", "flat_eti"]
+    coverage = studies.rate_coverage(30, names)["coverage"].values
+    np.testing.assert_array_equal(coverage[::2], coverage[1::2])
+    k, n, form = np.arange(12), 11, bp.metrics.get("accuracy").exact_form(2)
+    cm = bp.ConfusionMatrix.from_counts(tp=k, fn=n - k, fp=0 * k, tn=0 * k)
+    expected = bp.posterior(cm, bp.prior.rate(0.2, 0.2))["accuracy"].hdi(0.8)
+    np.testing.assert_allclose(rate_intervals("beta_0.2_hdi", form, k, n, 0.8), expected, atol=1e-12)
+
+
+def test_a_function_is_called_for_several_sizes_in_parallel():
+    one = studies.rate_coverage((3, 6), [plus_four], [0.3], n_jobs=1)
+    xr.testing.assert_identical(studies.rate_coverage((3, 6), [plus_four], [0.3], n_jobs=2), one)
+
+
 def test_published_figures():
     # Brown, Cai & DasGupta (2001), Statistical Science 16, section 2: Wald's coverage at p = .5, where n = 17 is lucky
     # and n = 18 and 40 are not, and at p = .005 (Table 2).
@@ -158,6 +220,15 @@ def test_many_trials_are_summed_in_parts(monkeypatch):
         ({"methods": []}, "methods must name at least one, and none twice"),
         ({"methods": ["wald", "wald"]}, "methods must name at least one, and none twice"),
         ({"methods": "wald"}, "methods must be a sequence of names; it is the string 'wald'. Write \\['wald'\\]"),
+        (
+            {"methods": [lambda k, n, c: k / n]},
+            "must return the lower and the upper limit; of \\(0, 100, 0.95\\) it ret",
+        ),
+        ({"methods": [lambda k, n, c: (np.nan, 1)]}, "must return the lower and the upper limit"),
+        ({"methods": [lambda k, n, c: (0.6, 0.5)]}, "it returned \\[0.6, 0.5\\]"),
+        ({"methods": [lambda k, n, c: (0, 1), lambda k, n, c: (0, 1)]}, "none twice"),
+        ({"methods": ["beta_0_hdi"]}, "methods: the weight in 'beta_0_hdi' must be greater than 0 and finite"),
+        ({"methods": ["beta_x_hdi"]}, "methods: 'beta_x_hdi' must name a weight, as 'beta_0.3_hdi' does"),
         ({"p": [0.5, 1.1]}, "p must be rates in \\[0, 1\\]; it holds 1.1"),
         ({"p": ["a"]}, "p must be numbers"),
         ({"metric": "f1"}, "metric: f1 is not a proportion of examples, as recall and accuracy are"),

@@ -133,6 +133,25 @@ def test_figures_follow_from_the_splits_that_are_returned(labels, ci_kind):
         np.testing.assert_allclose(found, exact, atol=0.02)
 
 
+def test_the_draws_that_are_kept_are_those_of_the_intervals():
+    options = {"metrics": ["accuracy", "f1"], "prob": [0.5, 0.9], "ci_kind": "eti", "simulations": 3, "draws": 60}
+    plain = studies.repeated_splits(GaussianNB(), *normals(90), **options)
+    study = studies.repeated_splits(GaussianNB(), *normals(90), **options, keep_draws=60)
+    assert "draws" not in plain
+    xr.testing.assert_equal(study.drop_vars("draws"), plain)
+    assert study["draws"].dims == ("simulation", "distribution", "metric", "draw")
+    for prob, tail in ((0.5, 0.25), (0.9, 0.05)):
+        expected = study["draws"].quantile([tail, 1 - tail], "draw").transpose(..., "quantile")
+        found = study["intervals"].sel(prob=prob)
+        # Intervals of draws are between the two nearest of them, by whatever rule.
+        np.testing.assert_allclose(found, expected, atol=0.04)
+    part = studies.repeated_splits(GaussianNB(), *normals(90), **options, keep_draws=7)
+    np.testing.assert_array_equal(part["draws"], study["draws"].isel(draw=slice(7)))
+    # A score on a new test set of 30 examples is a share of them.
+    predicted = 30 * study["draws"].sel(distribution="predictive", metric="accuracy")
+    np.testing.assert_allclose(predicted, predicted.round(), atol=1e-9)
+
+
 def test_without_a_prior_empty_cells_stay_empty():
     # Every prediction is right: by counts alone nothing else can come.
     X, y = np.repeat([[0.0], [9.0]], 30, 0), np.repeat([0, 1], 30)
@@ -207,6 +226,8 @@ def test_settings_and_a_folder_of_other_data(tmp_path):
         ({"prob": [0.5, 1]}, "prob must be a number between 0 and 1"),
         ({"simulations": 0}, "simulations must be a whole number of at least 1"),
         ({"draws": 1}, "draws must be a whole number of at least 2"),
+        ({"keep_draws": 2000}, "keep_draws must not exceed draws; they are 2000 and 1000"),
+        ({"keep_draws": -1}, "keep_draws must be a whole number of at least 0"),
         ({"ci_kind": "hpd"}, "ci_kind must be one of 'hdi', 'eti'; it is 'hpd'"),
         ({"prior": bp.prior.rate(1, 1)}, "prior: a study of whole matrices needs a prior of them, and a rate prior is"),
     ],

@@ -25,7 +25,12 @@ from bayesperf.curves.roc.called_positive import Steps, steps_at_scores, steps_b
 from bayesperf.curves.roc.curve_draws import Binormal, Bootstrapped, ClusterBootstrapped, Observed, RocDraws
 from bayesperf.curves.roc.curve_kinds import DET, PRECISION_RECALL, ROC, CurveKind
 from bayesperf.curves.roc.operating_point import OperatingPoint, threshold_choice
-from bayesperf.curves.roc.threshold_intervals import areas_under_edges, intervals_at_thresholds
+from bayesperf.curves.roc.threshold_intervals import (
+    CONFIDENCE_INTERVALS,
+    areas_under_edges,
+    confidence_at_thresholds,
+    intervals_at_thresholds,
+)
 from bayesperf.distributions.quadrature import tanh_sinh
 from bayesperf.posteriors.marginal import Marginal
 
@@ -77,17 +82,46 @@ class Curve:
     def _counts(self) -> dict[str, xr.DataArray]:
         """The four cells at the thresholds of the points."""
         thresholds = self._observed.thresholds
+        cells = self._cells(thresholds)
+        kept = self.curve_kind.kept(cells["fp"], cells["fn"])
+        coords = {"threshold": thresholds[kept]}
+        return {name: xr.DataArray(cell[kept], coords, ["threshold"]) for name, cell in cells.items()}
+
+    def _cells(self, thresholds: Array) -> dict[str, Counts]:
+        """The four cells at any thresholds."""
         tp, fp = self.scores.called(thresholds)
         negatives, positives = self.scores.class_totals
-        fn, tn = positives - tp, negatives - fp
-        kept = self.curve_kind.kept(fp, fn)
-        coords = {"threshold": thresholds[kept]}
-        cells = {"tp": tp, "fn": fn, "fp": fp, "tn": tn}
-        return {name: xr.DataArray(cell[kept], coords, ["threshold"]) for name, cell in cells.items()}
+        return {"tp": tp, "fn": positives - tp, "fp": fp, "tn": negatives - fp}
+
+    def at(self, threshold: ArrayLike) -> xr.Dataset:
+        """Return the observed rates of both axes at any thresholds, one or several.
+
+        Parameters
+        ----------
+        threshold : float or array-like (k,)
+            What scores at least this is called positive; inf calls nothing so. Of bins only edges are known.
+
+        Returns
+        -------
+        xarray.Dataset
+            Both rates, over ``threshold`` if there are several.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> curve = bp.roc_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
+        >>> curve.at(0.42)["recall"].item(), curve.at(0.42)["fpr"].item()
+        (0.75, 0.25)
+        """
+        values = checks.vector("threshold", np.atleast_1d(threshold))
+        x, y = self.curve_kind.points(**self._cells(values))
+        rates = {self.curve_kind.x: ("threshold", x), self.curve_kind.y: ("threshold", y)}
+        points = xr.Dataset(rates, {"threshold": values})
+        return points if np.ndim(threshold) else points.isel(threshold=0)
 
     # ── Bands ──
 
-    def band(self, ci_prob: float = 0.95, kind: str = "pointwise") -> xr.Dataset:
+    def band(self, ci_prob: float = 0.95, kind: str = "pointwise", method: str | None = None) -> xr.Dataset:
         """Return the band of the curve, with last dim ``ci_bound`` = lower, upper.
 
         Parameters
@@ -97,18 +131,22 @@ class Curve:
         kind : {"pointwise", "simultaneous"}
             "pointwise": at each place by itself the system's curve is inside with that probability. "simultaneous": it
             is so everywhere at once.
+        method : {"wilson", "clopper_pearson", "agresti_coull"}, optional
+            Confidence intervals of both rates at each threshold (see `bayesperf.intervals.proportion`), pointwise only;
+            by default the method of the curve.
 
         Returns
         -------
         xarray.Dataset
             The second rate over 201 values of the first: of ROC, fpr = 0, 0.005, …, 1; of precision–recall, recall =
             0.005, …, 1; of DET, fpr evenly spaced in normal deviates, out to 1 in n + 1 of n negatives (1 in 20 at
-            least). By method "beta" both rates over ``threshold``.
+            least). By method "beta", and by confidence intervals, both rates over ``threshold``.
 
         Raises
         ------
         ValueError
-            If a simultaneous band is asked of "beta", whose intervals are each threshold's own.
+            If a simultaneous band is asked of intervals that are each threshold's own; if confidence intervals, which
+            take examples to be independent, are asked of clusters.
 
         Notes
         -----
@@ -123,23 +161,43 @@ class Curve:
         82 % near the ends.
 
         By "beta" the intervals are equal-tailed ones of each rate's posterior from the counts at each threshold,
-        widened likewise.
+        widened likewise. Confidence intervals are not widened: they hold what was observed. Where a threshold is fixed
+        beforehand, `bayesperf.studies.rate_coverage` says how often the intervals of either rate cover it.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> curve = bp.roc_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
+        >>> curve.band(method="wilson").sel(threshold=0.45)["recall"].round(2).values
+        array([0.3 , 0.95])
         """
         prob = checks.probability("ci_prob", ci_prob)
         checks.one_of("kind", kind, KINDS)
-        attrs = {"ci_prob": prob, "kind": kind, "method": self.method}
-        if self.method == "beta":
-            if kind == "simultaneous":
-                raise ValueError(
-                    "kind='simultaneous' is not to be had by method='beta', which takes each threshold by itself. Take "
-                    "method='bayesian_bootstrap'."
-                )
-            return intervals_at_thresholds(self._counts, self.prior, self.dataset, prob).assign_attrs(attrs)
+        by = self.method if method is None else checks.one_of("method", method, CONFIDENCE_INTERVALS)
+        attrs = {"ci_prob": prob, "kind": kind, "method": by}
+        if method is not None or by == "beta":
+            return self._band_at_thresholds(prob, kind, by).assign_attrs(attrs)
         bounds = BANDS[kind](self._curves, prob)
         if self.method == "bayesian_bootstrap":
             bounds = widened(bounds, self.curve_kind.along(self._observed, self._grid)[0])
         coords = {self.curve_kind.x: self._grid, "ci_bound": ["lower", "upper"]}
         return xr.Dataset({self.curve_kind.y: ((self.curve_kind.x, "ci_bound"), bounds)}, coords, attrs)
+
+    def _band_at_thresholds(self, prob: float, kind: str, method: str) -> xr.Dataset:
+        """Return intervals of both rates at each threshold."""
+        if kind == "simultaneous":
+            raise ValueError(
+                f"kind='simultaneous' is not to be had by method={method!r}, which takes each threshold by itself. "
+                "Take the band of a curve made with method='bayesian_bootstrap'."
+            )
+        if self.clusters is not None:
+            raise ValueError(
+                f"method={method!r} takes examples to be independent, and this curve's are drawn by cluster. Leave it "
+                "out."
+            )
+        if method == "beta":
+            return intervals_at_thresholds(self._counts, self.prior, self.dataset, prob)
+        return confidence_at_thresholds(self._counts, self.curve_kind, prob, method)
 
     def area_of_band(self, ci_prob: float = 0.95) -> xr.DataArray:
         """Return the areas under the lower and the upper edge of the band by "beta", with dim ``ci_bound``.
@@ -328,11 +386,20 @@ class Curve:
         what = None if quantity is None else f"The system's {quantity}"
         return of_test_set(marginal, self.scores.class_totals, greater_is_better, what)
 
-    def plot(self, *, ci_prob: float = 0.95, kind: str = "pointwise") -> Figure:
-        """Draw the curve with its band."""
+    def plot(self, *, ci_prob: float = 0.95, kind: str = "pointwise", **options: Any) -> Figure:
+        """Draw the curve with its band.
+
+        Parameters
+        ----------
+        ci_prob, kind
+            Of the band.
+        **options
+            Of `bayesperf.plots.curve`: the ``method`` of the band, ``thresholds`` to be marked, and whether to draw the
+            line of ``break_even``.
+        """
         from bayesperf import plots
 
-        return plots.curve(self, ci_prob=ci_prob, kind=kind)
+        return plots.curve(self, ci_prob=ci_prob, kind=kind, **options)
 
     def __repr__(self) -> str:
         negatives, positives = self.scores.class_totals
