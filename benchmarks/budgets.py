@@ -304,6 +304,12 @@ def roc_points() -> Verdict:
     return measured, max(found["points"], found["delong"]) <= 15
 
 
+def binned_scores() -> Verdict:
+    found = curve_figures()
+    names = ("bins_counted", "bins_band", "bins_area")
+    return " / ".join(f"{found[name]:.1f}" for name in names) + " s", max(found[name] for name in names) <= 5
+
+
 # ── Samplers ──
 
 
@@ -406,6 +412,7 @@ ROWS: list[Row] = [
     ("BCa bootstrap of F1, N = 10⁴, 9,999 resamples", "≥ 100× resampling labels", bca_bootstrap),
     ("ROC of 10⁵ scores with a 95 % band, 1,000 draws", "≤ 10 s, ≤ 1 GB", roc_band),
     ("ROC of 10⁷ scores: points; DeLong", "≤ 15 s each", roc_points),
+    ("10⁷ scores in 1,000 bins: counted; band; area", "≤ 5 s each", binned_scores),
     ("Markov posterior + recall, n = 500, 10,000 draws", "≤ 10 ms", markov),
     ("pool: one binary row over 10 folds", "≤ 25 ms, error ≤ 1e-3", pool),
     *(

@@ -1,9 +1,10 @@
-"""Time ROC curves: of many scores with a band, of very many without; print seconds, and peak bytes, as JSON."""
+"""Time ROC curves of many scores with a band, of very many without or in bins; print seconds and peak bytes as JSON."""
 
 import json
 import time
 
 import numpy as np
+import polars as pl
 from peak_memory import peak_bytes
 
 import bayesperf as bp
@@ -37,6 +38,16 @@ def main() -> None:
     start = time.perf_counter()
     bp.roc_auc(*scores, method="delong").eti()
     timed("delong", start)
+    frame = pl.DataFrame({"y": scores[0], "score": scores[1]})
+    start = time.perf_counter()
+    binned = bp.BinnedScores.from_frame(frame, actual="y", score="score", bins=1000, limits=(-10, 10))
+    timed("bins_counted", start)
+    start = time.perf_counter()
+    bp.roc_curve(binned).band()
+    timed("bins_band", start)
+    start = time.perf_counter()
+    bp.roc_auc(binned)
+    timed("bins_area", start)
     print(json.dumps(figures))
 
 

@@ -151,6 +151,10 @@ KINDS = {
     ),
     "partial area": (lambda: bp.roc_curve(*SCORES, draws=50).partial_area(0, 0.2), draws),
     "area": (lambda: bp.roc_auc(*SCORES, draws=100), draws),
+    "binned scores": (
+        lambda: bp.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1]),
+        lambda binned: (of_curve(bp.roc_curve(binned, draws=50)), draws(bp.roc_auc(binned, draws=100))),
+    ),
     "area by DeLong": (lambda: bp.roc_auc(*SCORES, method="delong", transform="logit"), draws),
     "weighted score": (lambda: bp.weighted_score("average_precision", *SCORES, draws=100), draws),
     "areas compared": (

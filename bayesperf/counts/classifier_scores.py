@@ -63,6 +63,11 @@ class Scores:
         return np.unique(np.concatenate([self.positive, self.negative]))[::-1]
 
     @property
+    def class_totals(self) -> tuple[int, int]:
+        """How many negatives, and how many positives, there are."""
+        return len(self.negative), len(self.positive)
+
+    @property
     def separated(self) -> bool:
         """Whether all scores of one class are above all of the other."""
         return bool(self.positive[0] > self.negative[-1] or self.positive[-1] < self.negative[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -16,7 +16,9 @@ from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns
 from bayesperf.counts.label_encoding import encode
 
 
-def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], Counts]:
+def count_rows(
+    frame: Any, columns: list[str], numbered: Mapping[str, Callable[[nw.Expr], nw.Expr]] | None = None
+) -> tuple[dict[str, Any], Counts]:
     """Count the rows of every combination of values of some columns, in the frame's own engine.
 
     Parameters
@@ -25,6 +27,8 @@ def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], Counts]:
         Eager or lazy; anything `narwhals.from_native` takes.
     columns : list of str
         Columns to group by.
+    numbered : mapping, optional
+        Columns of numbers that are grouped by what a function makes of them.
 
     Returns
     -------
@@ -36,7 +40,7 @@ def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], Counts]:
     Raises
     ------
     TypeError
-        If the frame is of a kind that is not supported.
+        If the frame is of a kind that is not supported, or a column to be numbered does not hold numbers.
     ValueError
         If a column is absent or named twice, or the engine fails.
     """
@@ -47,15 +51,20 @@ def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], Counts]:
             f"frame is {type(frame).__name__}: give a pandas, Polars or PyArrow frame, or another that Narwhals "
             "supports."
         ) from None
-    available = lazy.collect_schema().names()
-    absent = [name for name in columns if name not in available]
+    schema = lazy.collect_schema()
+    absent = [name for name in columns if name not in schema]
     if absent:
-        raise ValueError(f"no column {absent[0]!r} in the frame; its columns are {listed(available, 12)}.")
+        raise ValueError(f"no column {absent[0]!r} in the frame; its columns are {listed(list(schema), 12)}.")
     check_roles(columns)
+    numbered = numbered or {}
+    for name in numbered:
+        if not schema[name].is_numeric():
+            raise TypeError(f"column {name!r} must hold numbers; it holds {schema[name]}.")
     # The engine sees names of our own, so that the caller's column names cannot clash with any.
     roles = {f"key_{position}": name for position, name in enumerate(columns)}
-    keys = lazy.select(*[nw.col(name).alias(role) for role, name in roles.items()])
+    grouped = {name: numbered[name](nw.col(name)) if name in numbered else nw.col(name) for name in columns}
     try:
+        keys = lazy.select(*[grouped[name].alias(role) for role, name in roles.items()])
         counted = keys.group_by(*roles).agg(nw.len().alias("rows")).collect()
     except (ImportError, MemoryError):
         raise
@@ -68,7 +77,7 @@ def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], Counts]:
 def check_roles(columns: list[str]) -> None:
     """Refuse a column that is named for two roles."""
     if len(set(columns)) < len(columns):
-        raise ValueError(f"columns {columns}: every role (actual, predicted, by) needs a column of its own.")
+        raise ValueError(f"columns {columns}: every role (actual, predicted, by, score) needs a column of its own.")
 
 
 def tabulate(
@@ -98,12 +107,17 @@ def tabulate(
     if not len(rows):
         raise ValueError("frame has no rows: there is nothing to count.")
     for name in (actual, predicted, *by):
-        missing = rows[np.asarray(pd.isna(np.asarray(values[name])))].sum()
-        if missing:
-            raise ValueError(
-                f"column {name!r} has {missing} missing value{'s' * bool(missing > 1)}. Drop those rows, or name the "
-                "missing ones with a label of their own."
-            )
+        refuse_missing_rows(name, values[name], rows)
     columns = {f"column {name!r}": encode(values[name], f"column {name!r}") for name in (actual, predicted)}
     encoded = encode_columns(columns, {name: values[name] for name in by}, labels)
     return cross_tabulate(encoded, rows)
+
+
+def refuse_missing_rows(name: str, values: Any, rows: Counts) -> None:
+    """Refuse a column of labels with missing values, each of which stands for several rows."""
+    missing = rows[np.asarray(pd.isna(np.asarray(values)))].sum()
+    if missing:
+        raise ValueError(
+            f"column {name!r} has {missing} missing value{'s' * bool(missing > 1)}. Drop those rows, or name the "
+            "missing ones with a label of their own."
+        )

@@ -272,7 +272,7 @@ def about_areas(scores: ScoredSystems) -> str:
     error = max(row["mcse"] for row in scores.area_rows)
     text = "Areas by the Bayesian bootstrap"
     text += f", standard error of the mean at most {error:.1g}." if error > _NEGLIGIBLE else "."
-    if (fewest := min(len(system.roc.scores.positive) for system in scores.systems)) < ENOUGH_POSITIVES:
+    if (fewest := min(system.roc.scores.class_totals[1] for system in scores.systems)) < ENOUGH_POSITIVES:
         text += f" By so few positives ({fewest}) the average precision is hardly known."
     if min(row["ci_upper"] - row["ci_lower"] for row in scores.area_rows) > _NEGLIGIBLE:
         return text

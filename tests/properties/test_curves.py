@@ -1,6 +1,7 @@
 """Curves of any scores, tied, separated or infinite, stay in the unit square."""
 
 import numpy as np
+import polars as pl
 import pymc  # noqa: F401  # which "binormal" loads, and which changes the recursion limit that Hypothesis watches
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -69,6 +70,24 @@ def test_areas(case, seed):
         check_marginal(bp.roc_auc(y, score, draws=300, random_seed=seed))
         check_marginal(bp.roc_auc(y, score, method="pairs"))
         check_marginal(bp.weighted_score("average_precision", y, score, draws=300, random_seed=seed))
+
+
+@properties(15)
+@given(labelled_scores(least=2), st.integers(1, 9), SEEDS)
+def test_binned_scores(case, bins, seed):
+    y, score = case
+    frame = pl.DataFrame({"y": y, "score": score})
+    limits = np.min(score), np.max(score)
+    # Bins too narrow for different edges are refused.
+    assume(limits[1] - limits[0] > 1e-12 * np.abs(limits).max())
+    with unchanged(frame), or_refused():
+        binned = bp.BinnedScores.from_frame(frame, actual="y", score="score", bins=bins, limits=limits)
+        assert binned.class_totals == (int((y == 0).sum()), int(y.sum()))
+        check_marginal(bp.roc_auc(binned, draws=300, random_seed=seed))
+        check_marginal(bp.weighted_score("average_precision", binned, draws=300, random_seed=seed))
+        ordered(bp.roc_curve(binned, draws=50, random_seed=seed).band()["recall"].transpose(..., "ci_bound"), (0, 1))
+        areas = [bp.roc_auc(*data, method="delong").mean().item() for data in ((y, score), (binned,))]
+        assert abs(areas[0] - areas[1]) <= binned.binning_error + 1e-12
 
 
 @properties(15)

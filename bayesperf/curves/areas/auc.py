@@ -16,11 +16,13 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
 from bayesperf.core.warnings import DependenceWarning
+from bayesperf.counts.binned_scores import BinnedScores, scores_of
 from bayesperf.counts.classifier_scores import Scores, by_class
-from bayesperf.curves.areas.bayesian_bootstrap import area_draws, twice_below
-from bayesperf.curves.areas.delong import Placements
+from bayesperf.curves.areas.bayesian_bootstrap import area_draws, area_draws_of_counts, twice_below
+from bayesperf.curves.areas.delong import Placements, mean_and_sd_of_counts
 from bayesperf.curves.areas.smoothed_areas import separated, smoothed_area_draws
 from bayesperf.curves.curve_marginals import marginal_of_draws, of_test_set
+from bayesperf.curves.roc.curve_draws import Bootstrapped
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.draws import Draws
@@ -41,7 +43,7 @@ ESTIMANDS = {
 
 def roc_auc(
     y_true: Any,
-    y_score: ArrayLike,
+    y_score: ArrayLike | None = None,
     *,
     method: str = "bayesian_bootstrap",
     transform: str | None = None,
@@ -57,8 +59,9 @@ def roc_auc(
 
     Parameters
     ----------
-    y_true : array-like (n,)
-        Labels of two classes.
+    y_true : array-like (n,) or BinnedScores
+        Labels of two classes. Binned scores stand in the place of labels and scores, for "bayesian_bootstrap" and
+        "delong"; their `BinnedScores.binning_error` says by how much the area may be off for it.
     y_score : array-like (n,)
         Scores; more means positive.
     method : {"bayesian_bootstrap", "delong", "binormal", "pairs"}
@@ -84,9 +87,11 @@ def roc_auc(
 
     Raises
     ------
+    TypeError
+        If `y_score` is missing, or given beside binned scores.
     ValueError
         If there are not two classes; of "delong" and "binormal", if one has a single example; if scores are missing,
-        or for "binormal" infinite.
+        or for "binormal" infinite; if a method needs the scores that bins hide.
 
     Warns
     -----
@@ -123,14 +128,29 @@ def roc_auc(
     if transform is not None and (method, transform) != ("delong", "logit"):
         raise ValueError(f"transform may be 'logit', of method='delong'; it is {transform!r} of {method!r}.")
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
-    scores = Scores.of(y_true, y_score, pos_label)
-    seed = own_seed(seed, np.concatenate([scores.positive, scores.negative]))
+    scores = scores_of(y_true, y_score, pos_label)
+    if isinstance(scores, BinnedScores):
+        checks.one_of("method, of binned scores,", method, ("bayesian_bootstrap", "delong"))
+    seed = own_seed(seed, _contents(scores))
     distribution = AREAS["delong_logit" if transform else method]
     areas = distribution(scores, draws, np.random.default_rng(seed), progressbar)
-    auc = area_marginal(areas, seed, ESTIMANDS[method])
-    auc = of_test_set(auc, (len(scores.negative), len(scores.positive)), greater_is_better=True)
+    auc = area_marginal(areas, seed, _estimand(scores, method))
+    auc = of_test_set(auc, scores.class_totals, greater_is_better=True)
     _warn(auc, scores, method)
     return auc
+
+
+def _estimand(scores: Scores | BinnedScores, method: str) -> str:
+    """Return what the area is of, and by how much bins may have it off."""
+    error = scores.binning_error if isinstance(scores, BinnedScores) else 0
+    return f"{ESTIMANDS[method]} (off by at most {error:.2g} by bins)" if error else ESTIMANDS[method]
+
+
+def _contents(scores: Scores | BinnedScores) -> Array:
+    """Return the figures that tell scores from others."""
+    if isinstance(scores, BinnedScores):
+        return np.concatenate([scores.thresholds, *scores.counts])
+    return np.concatenate([scores.positive, scores.negative])
 
 
 def own_seed(seed: int, scores: Array) -> int:
@@ -152,7 +172,7 @@ def _inverse_transform_draws(areas: Distribution, own_seed: int, n: int, random_
     return areas.ppf(rng.random((areas.size, checks.count("n", n))))
 
 
-def _warn(auc: Marginal, scores: Scores, method: str) -> None:
+def _warn(auc: Marginal, scores: Scores | BinnedScores, method: str) -> None:
     """Warn of a posterior that is not to be trusted."""
     if method == "pairs":
         warnings.warn(
@@ -172,7 +192,7 @@ def _warn(auc: Marginal, scores: Scores, method: str) -> None:
             f"{advice}.",
             stacklevel=3,
         )
-    if method == "binormal" and _placed(scores).sd > 0:
+    if method == "binormal" and _mean_and_sd(scores)[1] > 0:
         # On the scale of log-odds: near 1 the plain interval is too short to judge by.
         median, (lower, upper) = auc.median().item(), _by_delong_logit(scores).ppf(np.array([[0.025, 0.975]]))[0]
         if not lower <= median <= upper:
@@ -187,7 +207,14 @@ def _warn(auc: Marginal, scores: Scores, method: str) -> None:
 # ── Methods ──
 
 
-def _by_bootstrap(scores: Scores, draws: int, rng: np.random.Generator, progressbar: bool) -> Distribution:
+def _by_bootstrap(
+    scores: Scores | BinnedScores, draws: int, rng: np.random.Generator, progressbar: bool
+) -> Distribution:
+    if isinstance(scores, BinnedScores):
+        if scores.separated:
+            seed = int(rng.integers(2**63))
+            return drawn(Bootstrapped(scores, draws, seed, progressbar).areas(0, 1).clip(0, 1)[None])
+        return drawn(area_draws_of_counts(scores.counts, draws, rng, progressbar)[None])
     return bootstrapped(scores.positive[None], scores.negative[None], draws, rng, progressbar)
 
 
@@ -206,14 +233,13 @@ def drawn(values: Array) -> Draws:
     return Draws(values[:, None], (0.0, 1.0))
 
 
-def _by_delong(scores: Scores, *_: Any) -> Distribution:
-    placed = _placed(scores)
-    return Normal(placed.mean[:, None], placed.sd[:, None], (0.0, 1.0))
+def _by_delong(scores: Scores | BinnedScores, *_: Any) -> Distribution:
+    mean, sd = _mean_and_sd(scores)
+    return Normal(mean[:, None], sd[:, None], (0.0, 1.0))
 
 
-def _by_delong_logit(scores: Scores, *_: Any) -> Distribution:
-    placed = _placed(scores)
-    mean, sd = placed.mean[:, None], placed.sd[:, None]
+def _by_delong_logit(scores: Scores | BinnedScores, *_: Any) -> Distribution:
+    mean, sd = (figure[:, None] for figure in _mean_and_sd(scores))
     if not sd.all():
         raise ValueError(
             f"transform='logit': the area is {mean.item():g} with a variance of 0, by scores that separate the classes "
@@ -222,8 +248,12 @@ def _by_delong_logit(scores: Scores, *_: Any) -> Distribution:
     return LogitNormal(special.logit(mean), sd / (mean * (1 - mean)))
 
 
-def _placed(scores: Scores) -> Placements:
-    return Placements.of(scores.positive[None], scores.negative[None])
+def _mean_and_sd(scores: Scores | BinnedScores) -> tuple[Array, Array]:
+    """Return the area and its standard error by DeLong, (1,) each."""
+    if isinstance(scores, BinnedScores):
+        return mean_and_sd_of_counts(scores.counts)
+    placed = Placements.of(scores.positive[None], scores.negative[None])
+    return placed.mean, placed.sd
 
 
 def _by_binormal(scores: Scores, draws: int, rng: np.random.Generator, *_: Any) -> Distribution:
@@ -238,7 +268,7 @@ def _by_pairs(scores: Scores, *_: Any) -> Distribution:
 
 
 # From scores, the number of draws, their stream, and whether to show progress, to the distribution of the area.
-AREAS: dict[str, Callable[[Scores, int, np.random.Generator, bool], Distribution]] = {
+AREAS: dict[str, Callable[[Any, int, np.random.Generator, bool], Distribution]] = {
     "bayesian_bootstrap": _by_bootstrap,
     "delong": _by_delong,
     "delong_logit": _by_delong_logit,

@@ -54,7 +54,10 @@ def area_draws(
     area has the right mean and leaves out the variance within bins, less than a thousandth of it.
     """
     if len(positive) == 1 and positive.size + negative.size > _MANY:
-        return _binned_area_draws(positive[0], negative[0], draws, rng, progressbar)
+        values, place = np.unique(np.concatenate([positive[0], negative[0]]), return_inverse=True)
+        of_classes = np.split(place, [positive.size])
+        counts = np.stack([np.bincount(of_class, minlength=len(values)) for of_class in of_classes])
+        return area_draws_of_counts(counts, draws, rng, progressbar)[None]
     (rows, row_sizes), (columns, column_sizes) = _groups(positive, negative), _groups(negative, positive)
     systems = [_places(own[rows], others[columns]) for own, others in zip(positive, negative, strict=True)]
     blocks = []
@@ -71,24 +74,35 @@ def area_draws(
     return np.clip(np.concatenate(blocks, 1), 0, 1)
 
 
-def _binned_area_draws(
-    positive: Array, negative: Array, draws: int, rng: np.random.Generator, progressbar: bool
-) -> Array:
-    """Return draws of the area of one system, (1, draws), by weights of bins."""
-    scores = np.concatenate([positive, negative])
-    # Ties have the same rank, and so are in the same bin.
-    ranks = np.searchsorted(np.sort(scores), scores)
-    bins = np.split(ranks * _BINS // len(scores), [len(positive)])
-    sizes = np.stack([np.bincount(of_class, minlength=_BINS) for of_class in bins])
+def area_draws_of_counts(counts: Counts, draws: int, rng: np.random.Generator, progressbar: bool) -> Array:
+    """Return draws of the area under the ROC curve of one system, (draws,).
+
+    Parameters
+    ----------
+    counts : ndarray (2, V)
+        How many positives and negatives have each score that occurs, ascending. Of more than 1,024 scores, those next
+        to each other are weighted together, as in `area_draws`.
+    draws, rng, progressbar
+        As of `area_draws`.
+    """
+    lower = np.cumsum(counts.sum(0)) - counts.sum(0)
+    bins = lower * _BINS // counts.sum() if counts.shape[1] > _BINS else np.arange(counts.shape[1])
+    sizes = np.stack([np.bincount(bins, of_class) for of_class in counts]).astype(np.int64)
     in_lower_bins = np.cumsum(sizes[1]) - sizes[1]
-    twice_in_order = twice_below(positive, negative) - 2 * in_lower_bins[bins[0]]
-    in_order = np.bincount(bins[0], twice_in_order, _BINS) / np.maximum(2 * sizes.prod(0), 1)
+    twice_in_order = twice_below_each(counts[1]) - 2 * in_lower_bins[bins]
+    # In floating point: numbers of pairs are soon too great for integers.
+    in_order = np.bincount(bins, counts[0] * (twice_in_order / 2)) / np.maximum(sizes[0] * (1.0 * sizes[1]), 1)
     areas = []
     for weights in weight_blocks(rng, sizes.ravel(), draws, progressbar):
         of_positive, of_negative = np.split(weights, 2, 1)
         below = np.cumsum(of_negative, 1) - of_negative * (1 - in_order)
         areas.append((of_positive * below).sum(1) / (of_positive.sum(1) * of_negative.sum(1)))
-    return np.clip(np.concatenate(areas), 0, 1)[None]
+    return np.asarray(np.clip(np.concatenate(areas), 0, 1))
+
+
+def twice_below_each(others: Counts) -> Counts:
+    """Return twice the number of others below each score, ties counted half, given how many others have each (V,)."""
+    return 2 * np.cumsum(others) - others
 
 
 def twice_below(scores: Array, others: Array) -> Counts:

@@ -12,8 +12,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesperf.core.arrays import Array
-from bayesperf.curves.areas.bayesian_bootstrap import twice_below
+from bayesperf.core.arrays import Array, Counts
+from bayesperf.curves.areas.bayesian_bootstrap import twice_below, twice_below_each
 
 
 class Placements(NamedTuple):
@@ -34,12 +34,7 @@ class Placements(NamedTuple):
         ValueError
             If a class has one example: the variance over one is unknown.
         """
-        sizes = positive.shape[1], negative.shape[1]
-        if min(sizes) < 2:
-            raise ValueError(
-                f"method='delong' needs two examples of each class; there are {sizes[0]} positive and {sizes[1]} "
-                "negative. Take method='bayesian_bootstrap'."
-            )
+        _check_sizes(positive.shape[1], negative.shape[1])
         pairs = list(zip(positive, negative, strict=True))
         return cls(
             np.stack([twice_below(own, other) / (2 * len(other)) for own, other in pairs]),
@@ -65,3 +60,28 @@ class Placements(NamedTuple):
     def covariance(self) -> Array:
         """Their covariances, (S, S)."""
         return np.asarray(sum(np.cov(of_class) / of_class.shape[1] for of_class in self))
+
+
+def mean_and_sd_of_counts(counts: Counts) -> tuple[Array, Array]:
+    """Return the area and its standard error, (1,) each, given how many of each class have each score (2, V)."""
+    positives, negatives = counts.sum(1).tolist()
+    _check_sizes(positives, negatives)
+    placements = (
+        twice_below_each(counts[1]) / (2 * negatives),
+        1 - twice_below_each(counts[0]) / (2 * positives),
+    )
+    area = counts[0] @ placements[0] / positives
+    variances = [
+        of_class @ (placement - area) ** 2 / ((n - 1) * n)
+        for of_class, placement, n in zip(counts, placements, (positives, negatives), strict=True)
+    ]
+    return np.array([area]), np.sqrt([sum(variances)])
+
+
+def _check_sizes(positive: int, negative: int) -> None:
+    """Refuse a class of one example."""
+    if min(positive, negative) < 2:
+        raise ValueError(
+            f"method='delong' needs two examples of each class; there are {positive} positive and {negative} negative. "
+            "Take method='bayesian_bootstrap'."
+        )

@@ -78,13 +78,6 @@ def _average_precision(y: Array, score: Array) -> Weighted:
     Without smoothing, which is scikit-learn's sum of steps, its precision is 1, and five positives among 95 negatives
     by scores without skill have .10 on average, not .05.
     """
-    if (count := int(y.sum())) < ENOUGH_POSITIVES:
-        warnings.warn(
-            f"y_score: there {'is 1 positive' if count == 1 else f'are {count} positives'}, and by fewer than "
-            f"{ENOUGH_POSITIVES} the average precision is hardly known: its mean may be far off, and its 95 % "
-            "intervals cover in as few as 90 % of data sets.",
-            stacklevel=5,
-        )
     positive, negative = (np.flatnonzero(y == label)[np.argsort(-score[y == label], kind="stable")] for label in (1, 0))
     scores, of_positive = np.unique(-score[positive], return_inverse=True)
     last = np.searchsorted(-score[positive], scores, side="right")
@@ -99,6 +92,17 @@ def _average_precision(y: Array, score: Array) -> Weighted:
         return np.asarray((own * precision[:, of_positive]).sum(1) / own.sum(1))
 
     return weighted
+
+
+def warn_of_few_positives(count: int) -> None:
+    """Warn of an average precision by few positives."""
+    if count < ENOUGH_POSITIVES:
+        warnings.warn(
+            f"y_score: there {'is 1 positive' if count == 1 else f'are {count} positives'}, and by fewer than "
+            f"{ENOUGH_POSITIVES} the average precision is hardly known: its mean may be far off, and its 95 % "
+            "intervals cover in as few as 90 % of data sets.",
+            stacklevel=4,
+        )
 
 
 def _to_the_middle(weights: Array) -> Array:

@@ -12,11 +12,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Counts
+from bayesperf.counts.binned_scores import BinnedScores, scores_of
 from bayesperf.counts.classifier_scores import labelled_scores
 from bayesperf.counts.label_encoding import encode
 from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
-from bayesperf.curves.areas.score_functions import score_function_named
+from bayesperf.curves.areas.score_functions import score_function_named, warn_of_few_positives
 from bayesperf.curves.curve_marginals import marginal_of_draws, of_test_set
 from bayesperf.posteriors.marginal import Marginal
 
@@ -28,7 +29,7 @@ ESTIMAND = "Bayesian bootstrap of the system's score"
 def weighted_score(
     score_function: str | Callable[..., float],
     y_true: Any,
-    y_score: Any,
+    y_score: Any = None,
     *,
     per_class: bool = False,
     pos_label: Any = None,
@@ -46,8 +47,8 @@ def weighted_score(
         overconfident), or "probabilistic_" before any binary metric: "probabilistic_precision", "…_recall", "…_f1" have
         the sums of probabilities in place of counts. Else a function ``(y_true, y_score, sample_weight=w)``, as those
         of `sklearn.metrics`.
-    y_true : array-like (n,)
-        Labels.
+    y_true : array-like (n,) or BinnedScores
+        Labels. For "average_precision" binned scores may stand in the place of labels and scores.
     y_score : array-like (n,)
         Probabilities of the positive class; for "average_precision" any scores, for a function what it takes, a row
         an example.
@@ -72,10 +73,12 @@ def weighted_score(
     Raises
     ------
     TypeError
-        If a function takes no weights, or does not return a number.
+        If a function takes no weights, or does not return a number; if `y_score` is missing, or given beside binned
+        scores.
     ValueError
         If there is no such score; if probabilities are outside [0, 1], or such that the log loss or the calibration
-        slope is infinite; if columns are of unequal length.
+        slope is infinite; if columns are of unequal length; if binned scores are given to another score than
+        "average_precision".
 
     Warns
     -----
@@ -109,7 +112,10 @@ def weighted_score(
     0.76
     """
     seed, draws = checks.seed(random_seed), checks.count("draws", draws, least=2)
-    score = ExampleScore.of(score_function, y_true, y_score, pos_label)
+    sizes = None
+    if y_score is None:
+        y_true, y_score, sizes = _examples_of_bins(score_function, y_true, pos_label)
+    score = ExampleScore.of(score_function, y_true, y_score, pos_label, sizes)
     values = drawn_scores([score], y_true, per_class, draws, seed, progressbar)[0]
     marginal = marginal_of_draws(score.name, values, xr.DataArray(0.0), score.bounds, ESTIMAND, seed)
     return of_test_set(marginal, score.class_totals, score.greater_is_better)
@@ -129,6 +135,8 @@ class ExampleScore:
         Its direction; None if it has none, or none that is known.
     class_totals : tuple of int
         How many examples of each class it is of; of a user's function, of which classes it has, how many in all.
+    sizes : ndarray (n,)
+        How many examples each of its weights is of.
     weighted : callable
         From weights (draws, n) to values (draws,).
     one_by_one : bool
@@ -139,44 +147,68 @@ class ExampleScore:
     bounds: tuple[float, float]
     greater_is_better: bool | None
     class_totals: tuple[int, ...]
+    sizes: Counts
     weighted: Callable[[Array], Array]
     one_by_one: bool = False
 
-    @property
-    def examples(self) -> int:
-        """How many examples it is of."""
-        return sum(self.class_totals)
-
     @classmethod
-    def of(cls, score_function: str | Callable[..., float], y_true: Any, y_score: Any, pos_label: Any) -> ExampleScore:
-        """Return the score of a name, or that a user's function computes; arguments are those of `weighted_score`."""
+    def of(
+        cls,
+        score_function: str | Callable[..., float],
+        y_true: Any,
+        y_score: Any,
+        pos_label: Any,
+        sizes: Counts | None = None,
+    ) -> ExampleScore:
+        """Return the score of a name, or that a user's function computes; arguments are those of `weighted_score`.
+
+        Each label and score stands for as many examples as `sizes` says, by default for one.
+        """
         if callable(score_function):
             return _of_function(score_function, y_true, y_score, pos_label)
         positive, score = labelled_scores(y_true, y_score, pos_label)
         function = score_function_named(score_function, positive.astype(float), score)
-        totals = int((~positive).sum()), int(positive.sum())
-        return cls(score_function, function.bounds, function.greater_is_better, totals, function.weighted)
+        sizes = np.ones(len(positive), np.int64) if sizes is None else sizes
+        totals = int(sizes[~positive].sum()), int(sizes[positive].sum())
+        if score_function == "average_precision":
+            warn_of_few_positives(totals[1])
+        return cls(score_function, function.bounds, function.greater_is_better, totals, sizes, function.weighted)
 
 
 def drawn_scores(
     scores: Sequence[ExampleScore], y_true: Any, per_class: bool, draws: int, seed: int, progressbar: bool
 ) -> Array:
     """Return draws of scores of the same examples, (S, draws), by one set of weights for all."""
-    examples = scores[0].examples
-    classes = encode(y_true, "y_true").codes if per_class else np.zeros(examples, np.intp)
-    single, rng = np.ones(examples, np.int64), np.random.default_rng(seed)
+    sizes, rng = scores[0].sizes, np.random.default_rng(seed)
+    classes = encode(y_true, "y_true").codes if per_class else np.zeros(len(sizes), np.intp)
     blocks = [
         [score.weighted(within) for score in scores]
-        for weights in weight_blocks(rng, single, draws, progressbar, scores[0].one_by_one)
-        for within in [_within(weights, classes)]
+        for weights in weight_blocks(rng, sizes, draws, progressbar, scores[0].one_by_one)
+        for within in [_within(weights, classes, sizes)]
     ]
     return np.concatenate(blocks, axis=1)
 
 
-def _within(weights: Array, classes: NDArray[np.intp]) -> Array:
-    """Return weights (draws, n) with a mean of 1 in each class."""
+def _examples_of_bins(score_function: Any, binned: Any, pos_label: Any) -> tuple[NDArray[np.bool_], Array, Counts]:
+    """Return labels and scores of the first example of each class in a bin, the last, and those between, by number.
+
+    Average precision asks for no other sums of weights within a bin: what is passed at a score is passed to the middle
+    of the last example there, and at one between bins to the middle of the first example of the next.
+    """
+    scores = scores_of(binned, None, pos_label)
+    assert isinstance(scores, BinnedScores)
+    if score_function != "average_precision":
+        raise ValueError(f"score_function: binned scores have 'average_precision' alone; it is {score_function!r}.")
+    # Of the first, between and of the last; by class; by bin.
+    sizes = np.stack([scores.counts > 0, np.maximum(scores.counts - 2, 0), scores.counts > 1]).astype(np.int64)
+    _, of_class, place = np.nonzero(sizes)
+    return of_class == 0, scores.thresholds[::-1][place], sizes[sizes > 0]
+
+
+def _within(weights: Array, classes: NDArray[np.intp], sizes: Counts) -> Array:
+    """Return weights (draws, n) with a mean of 1 an example in each class."""
     member = np.eye(classes.max() + 1)[classes]
-    mean = weights @ (member / member.sum(0))
+    mean = weights @ (member / (sizes @ member))
     return weights / (mean if mean.shape[1] == 1 else mean[:, classes])
 
 
@@ -197,4 +229,4 @@ def _of_function(function: Callable[..., float], y_true: Any, y_score: Any, pos_
             raise TypeError(f"score_function: {name} must return a number; it returned shape {np.shape(values[0])}.")
         return np.array(values, float)
 
-    return ExampleScore(name, (-np.inf, np.inf), None, (len(y_true),), weighted, one_by_one=True)
+    return ExampleScore(name, (-np.inf, np.inf), None, (len(y_true),), np.ones(len(y_true), np.int64), weighted, True)

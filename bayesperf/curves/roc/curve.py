@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.counts.binned_scores import BinnedScores, scores_of
 from bayesperf.counts.classifier_scores import Scores, clusters_of, labelled_scores
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.partial_areas import PARTIAL_NAME, partial_quantity, range_of_rates
@@ -52,7 +53,7 @@ class Curve:
     """
 
     curve_kind: CurveKind
-    scores: Scores
+    scores: Scores | BinnedScores
     method: str
     prior: str | priors.Prior | None
     draws: int
@@ -69,11 +70,12 @@ class Curve:
     def dataset(self) -> xr.Dataset:
         """The points of the curve, two rates over ``threshold``, which falls from inf."""
         cells = self._counts
+        negatives, positives = self.scores.class_totals
         x, y = self.curve_kind.points(**{name: cell.values for name, cell in cells.items()})
         return xr.Dataset(
             {self.curve_kind.x: ("threshold", x), self.curve_kind.y: ("threshold", y)},
             {"threshold": cells["tp"]["threshold"]},
-            {"positives": len(self.scores.positive), "negatives": len(self.scores.negative)},
+            {"positives": positives, "negatives": negatives},
         )
 
     @cached_property
@@ -88,7 +90,8 @@ class Curve:
     def _cells(self, thresholds: Array) -> dict[str, Counts]:
         """The four cells at any thresholds."""
         tp, fp = self.scores.called(thresholds)
-        return {"tp": tp, "fn": len(self.scores.positive) - tp, "fp": fp, "tn": len(self.scores.negative) - fp}
+        negatives, positives = self.scores.class_totals
+        return {"tp": tp, "fn": positives - tp, "fp": fp, "tn": negatives - fp}
 
     def at(self, threshold: ArrayLike) -> xr.Dataset:
         """Return the observed rates of both axes at any thresholds, one or several.
@@ -96,7 +99,7 @@ class Curve:
         Parameters
         ----------
         threshold : float or array-like (k,)
-            What scores at least this is called positive; inf calls nothing so.
+            What scores at least this is called positive; inf calls nothing so. Of bins only edges are known.
 
         Returns
         -------
@@ -230,6 +233,7 @@ class Curve:
     @cached_property
     def _drawn(self) -> RocDraws:
         if self.method == "binormal":
+            assert isinstance(self.scores, Scores)
             return Binormal.fitted(self.scores, self.draws, self.random_seed)
         return self._weighted(steps_between_scores)
 
@@ -238,6 +242,7 @@ class Curve:
         of_draws = self.draws, self.random_seed, self.progressbar, steps
         if self.clusters is None:
             return Bootstrapped(self.scores, *of_draws)
+        assert isinstance(self.scores, Scores)
         return ClusterBootstrapped(self.scores, self.clusters, *of_draws)
 
     # ── Areas ──
@@ -264,14 +269,20 @@ class Curve:
         options: dict[str, Any] = {
             "draws": self.draws, "random_seed": self.random_seed, "progressbar": self.progressbar
         }  # fmt: skip
-        y_score = np.concatenate([self.scores.positive, self.scores.negative])
-        y_true = np.arange(len(y_score)) < len(self.scores.positive)
         if self.name == "roc":
             method = "binormal" if self.method == "binormal" else "bayesian_bootstrap"
-            return roc_auc(y_true, y_score, method=method, **options)
+            return roc_auc(*self._data, method=method, **options)
         if self.method == "binormal":
             return self._area_marginal("average_precision", self._integral(0, 1), (0, 1), "average precision")
-        return weighted_score("average_precision", y_true, y_score, **options)
+        return weighted_score("average_precision", *self._data, **options)
+
+    @property
+    def _data(self) -> tuple[Any, ...]:
+        """Labels and scores, or what stands in their place."""
+        if isinstance(self.scores, BinnedScores):
+            return (self.scores,)
+        y_score = np.concatenate([self.scores.positive, self.scores.negative])
+        return np.arange(len(y_score)) < len(self.scores.positive), y_score
 
     def partial_area(self, low: float, high: float) -> Marginal:
         """Return the distribution of the area under a ROC curve between two false positive rates.
@@ -372,9 +383,8 @@ class Curve:
 
     def _of_test_set(self, marginal: Marginal, greater_is_better: bool | None, quantity: str | None) -> Marginal:
         """Return a marginal that is said to be of these examples."""
-        sizes = len(self.scores.negative), len(self.scores.positive)
         what = None if quantity is None else f"The system's {quantity}"
-        return of_test_set(marginal, sizes, greater_is_better, what)
+        return of_test_set(marginal, self.scores.class_totals, greater_is_better, what)
 
     def plot(self, *, ci_prob: float = 0.95, kind: str = "pointwise", **options: Any) -> Figure:
         """Draw the curve with its band.
@@ -392,8 +402,8 @@ class Curve:
         return plots.curve(self, ci_prob=ci_prob, kind=kind, **options)
 
     def __repr__(self) -> str:
-        counts = f"{len(self.scores.positive)} positives, {len(self.scores.negative)} negatives"
-        return f"<bayesperf.Curve: {self.name} by {self.method}, {counts}>"
+        negatives, positives = self.scores.class_totals
+        return f"<bayesperf.Curve: {self.name} by {self.method}, {positives} positives, {negatives} negatives>"
 
 
 def _at_thresholds(drawn: RocDraws, rates: tuple[Array, Array], thresholds: Codes) -> dict[str, Array]:
@@ -407,7 +417,7 @@ def _at_thresholds(drawn: RocDraws, rates: tuple[Array, Array], thresholds: Code
 
 def roc_curve(
     y_true: Any,
-    y_score: ArrayLike,
+    y_score: ArrayLike | None = None,
     *,
     method: str = "bayesian_bootstrap",
     pos_label: Any = None,
@@ -421,8 +431,8 @@ def roc_curve(
 
     Parameters
     ----------
-    y_true : array-like (n,)
-        Labels of two classes.
+    y_true : array-like (n,) or BinnedScores
+        Labels of two classes. Binned scores stand in the place of labels and scores.
     y_score : array-like (n,)
         Scores; what scores at least the threshold is called positive.
     method : {"bayesian_bootstrap", "beta", "binormal"}
@@ -451,8 +461,11 @@ def roc_curve(
 
     Raises
     ------
+    TypeError
+        If `y_score` is missing, or given beside binned scores.
     ValueError
-        If there are not two classes, or scores are missing or inf; if an option is not of its kind.
+        If there are not two classes, or scores are missing or inf; if an option is not of its kind, or needs the scores
+        that bins hide.
 
     References
     ----------
@@ -474,6 +487,8 @@ def roc_curve(
         raise ValueError(
             f"cluster is of method='bayesian_bootstrap', which draws clusters; method={method!r} does not."
         )
+    if y_score is None:
+        raise ValueError("cluster: bins do not tell the examples of a cluster. Give y_true and y_score.")
     positive, score = labelled_scores(y_true, y_score, pos_label)
     codes, order = clusters_of(cluster, len(score), "y_score"), np.argsort(score, kind="stable")
     return replace(curve, clusters=(codes[order][positive[order]], codes[order][~positive[order]]))
@@ -481,7 +496,7 @@ def roc_curve(
 
 def precision_recall_curve(
     y_true: Any,
-    y_score: ArrayLike,
+    y_score: ArrayLike | None = None,
     *,
     method: str = "bayesian_bootstrap",
     pos_label: Any = None,
@@ -528,7 +543,7 @@ def precision_recall_curve(
 
 def det_curve(
     y_true: Any,
-    y_score: ArrayLike,
+    y_score: ArrayLike | None = None,
     *,
     method: str = "bayesian_bootstrap",
     pos_label: Any = None,
@@ -570,7 +585,7 @@ def det_curve(
 def _curve(
     curve_kind: CurveKind,
     y_true: Any,
-    y_score: ArrayLike,
+    y_score: ArrayLike | None,
     method: str,
     pos_label: Any,
     draws: int,
@@ -583,8 +598,11 @@ def _curve(
     if method != "beta" and prior is not None:
         raise ValueError(f"prior is of method='beta'; method={method!r} takes none.")
     priors.resolve(prior, 2)
-    scores = Scores.of(y_true, y_score, pos_label)
-    if max(scores.positive[-1], scores.negative[-1]) == np.inf:
+    scores = scores_of(y_true, y_score, pos_label)
+    if isinstance(scores, BinnedScores):
+        if method == "binormal":
+            raise ValueError("method='binormal' needs the scores that bins hide. Take method='bayesian_bootstrap'.")
+    elif max(scores.positive[-1], scores.negative[-1]) == np.inf:
         raise ValueError(
             "y_score holds inf, which as a threshold means that nothing is called positive: put a number above all "
             "others in its place."

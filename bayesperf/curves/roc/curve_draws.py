@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.counts.binned_scores import BinnedScores
 from bayesperf.counts.classifier_scores import Scores, by_class
 from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
 from bayesperf.curves.roc.called_positive import (
@@ -30,7 +31,7 @@ _AT_ONCE = 2**18
 class RocDraws(ABC):
     """Draws of a system's ROC curve, and of the prevalence."""
 
-    scores: Scores
+    scores: Scores | BinnedScores
 
     @property
     @abstractmethod
@@ -57,7 +58,8 @@ class RocDraws(ABC):
     def _drawn_prevalence(self, draws: int, seed: int) -> Array:
         """Return draws of the prevalence by the Bayesian bootstrap of all examples: Beta(positives, negatives)."""
         rng = np.random.default_rng([seed, _PREVALENCE])
-        return rng.beta(len(self.scores.positive), len(self.scores.negative), (draws, 1))
+        negative, positive = self.scores.class_totals
+        return rng.beta(positive, negative, (draws, 1))
 
 
 class _Weighted(RocDraws):
@@ -97,12 +99,12 @@ class _Weighted(RocDraws):
 class Observed(_Weighted):
     """The observed curve: one draw, in which all examples have the same weight."""
 
-    scores: Scores
+    scores: Scores | BinnedScores
     steps = staticmethod(steps_at_scores)
 
     @property
     def prevalence(self) -> Array:
-        positive, negative = len(self.scores.positive), len(self.scores.negative)
+        negative, positive = self.scores.class_totals
         return np.array([[positive / (positive + negative)]])
 
     def _rates_of_steps(self, positive: Steps, negative: Steps) -> Iterator[tuple[PositiveRates, PositiveRates]]:
@@ -119,7 +121,7 @@ class Bootstrapped(_Weighted):
         `steps_between_scores`, for curves that take any course between the scores, or `steps_at_scores`.
     """
 
-    scores: Scores
+    scores: Scores | BinnedScores
     draws: int
     seed: int
     progressbar: bool
@@ -183,11 +185,11 @@ class ClusterBootstrapped(_Weighted):
 
     def _of_steps(self, steps: Steps, weights: Array, beyond: Array) -> Array:
         """Return the weights of steps, given those of examples from the greatest score down."""
-        if self.steps is steps_at_scores:
-            first = np.cumsum(steps.sizes) - steps.sizes
-            return np.asarray(np.add.reduceat(weights, first, axis=1))
-        padded = np.concatenate([beyond, weights, beyond], axis=1)
-        return np.asarray((padded[:, :-1] + padded[:, 1:]) / 2)
+        if self.steps is steps_between_scores:
+            padded = np.concatenate([beyond, weights, beyond], axis=1)
+            weights = (padded[:, :-1] + padded[:, 1:]) / 2
+        first = np.cumsum(steps.sizes) - steps.sizes
+        return np.asarray(np.add.reduceat(weights, first, axis=1))
 
 
 @dataclass(frozen=True)

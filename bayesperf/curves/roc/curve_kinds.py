@@ -10,6 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from bayesperf import metrics
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.counts.binned_scores import BinnedScores
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.roc.curve_draws import RocDraws
 
@@ -42,7 +43,7 @@ class CurveKind:
     name: str
     x: str
     y: str
-    grid: Callable[[Scores], Array]
+    grid: Callable[[Scores | BinnedScores], Array]
     along: Callable[[RocDraws, Array], Array]
     kept: Callable[[Counts, Counts], slice] = _every_point
 
@@ -59,17 +60,17 @@ class CurveKind:
         return metrics.get(self.x), metrics.get(self.y)
 
 
-def _even_grid(_: Scores) -> Array:
+def _even_grid(_: Scores | BinnedScores) -> Array:
     return EVEN
 
 
-def _positive_grid(_: Scores) -> Array:
+def _positive_grid(_: Scores | BinnedScores) -> Array:
     return EVEN[1:]
 
 
-def _grid_in_normal_deviates(scores: Scores) -> Array:
+def _grid_in_normal_deviates(scores: Scores | BinnedScores) -> Array:
     """Return points evenly spaced in normal deviates, as far out as 1 in n + 1 of n negatives (1 in 20 at least)."""
-    reach = ndtri(1 / max(len(scores.negative) + 1, 20))
+    reach = ndtri(1 / max(scores.class_totals[0] + 1, 20))
     return np.asarray(ndtr(reach * (1 - 2 * EVEN)))
 
 
