@@ -172,7 +172,8 @@ def wilson() -> Contest:
         lambda: bp.intervals.proportion(k, n),
         {"statsmodels": lambda: np.stack(statsmodels_proportion.proportion_confint(k, n, method="wilson"), -1)},
         [wilson_limits(*pair) for pair in zip(k[:20], n[:20], strict=True)],
-        why="Counts are checked to be whole and in range, limits clipped, and an interval without width warned of.",
+        why="The lower limit is made so that it loses no digits near 0; counts are checked to be whole and in range, "
+        "and an interval without width is warned of.",
     )
 
 
@@ -203,7 +204,7 @@ def newcombe() -> Contest:
         lambda: bp.intervals.proportion_difference(k_a, n_a, k_b, n_b),
         {"statsmodels": lambda: np.stack(peer(k_a, n_a, k_b, n_b, method="newcomb"), -1)},
         exact,
-        why="Counts are checked to be whole and in range, limits clipped, and an interval without width warned of.",
+        why="The same of the two Wilson intervals that it is made of.",
     )
 
 
@@ -219,6 +220,8 @@ def equal_tails() -> Contest:
         lambda: bp.posterior(cm, "jeffreys")["recall"].eti(0.95).values,
         {"statsmodels": lambda: np.stack(statsmodels_proportion.proportion_confint(k, n, method="jeffreys"), -1)},
         exact,
+        why="Quantiles take both as long. The rest makes and labels the posterior of whole matrices, of which every "
+        "other metric may be asked; `intervals.proportion` is the same work without it.",
     )
 
 
