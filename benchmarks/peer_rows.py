@@ -346,7 +346,7 @@ def paired() -> Contest:
             "statsmodels": lambda: 1 - contingency_tables.mcnemar(table, exact=True).pvalue / 2,
         },
         mpmath.betainc(second + 0.5, first + 0.5, 0, mpmath.mpf("0.5"), regularized=True),
-        differs="credible: 100,000 draws; statsmodels: McNemar's exact test, another question, of counts made before",
+        differs="100,000 draws (credible); McNemar's exact test, another question, of counts made before (statsmodels)",
         why="Here labels of any kind are encoded and every outcome of both systems is counted, for any metric; "
         "the others have NumPy compare integers, or are given the counts.",
     )  # fmt: skip
@@ -370,7 +370,7 @@ def correlated_t() -> Contest:
         lambda: bp.correlated_ttest(a, b, test_fraction=0.1, rope=0.01).prob_rope.values,
         {"baycomp": lambda: baycomp.CorrelatedTTest.probs(b, a, rope=0.01, runs=10)},
         [low, high - low, 1 - high],
-        why="The arithmetic is the same two calls of a t distribution function, 0.1 ms. Ours checks the scores, which "
+        why="The arithmetic is the same two calls of a t distribution function. Ours checks the scores, which "
         "the peer does not, and labels arrays, whatever the number of splits.",
     )
 
@@ -561,7 +561,7 @@ def delta_of_kappa() -> Contest:
         {"statsmodels": peer},
         around(kappa, sd)[1:],
         why="Any metric's derivative is taken by complex steps and the limits are labelled; the peer writes out "
-        "kappa's variance. Both are of a fixed size: fractions of a millisecond.",
+        "kappa's variance. Neither grows with the number of examples.",
     )
 
 
