@@ -133,8 +133,8 @@ def machine() -> str:
     memory = int(re.findall(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text(encoding="ascii"))[0])
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
-        f"{model}, {os.cpu_count()} cores, {memory / 1024**2:.0f} GB; {platform.system()} {platform.release()}, "
-        f"Python {platform.python_version()}; {packages}."
+        f"{model}, {os.cpu_count()} cores, {memory / 1024**2:.0f} GB, load {os.getloadavg()[1]:.1f}; "
+        f"{platform.system()} {platform.release()}, Python {platform.python_version()}; {packages}."
     )
 
 
@@ -158,8 +158,8 @@ Times are milliseconds of the CPU, in all threads: medians of several repeats in
 first run. The ratio is theirs to ours: above 1 ours is faster. Memory is the most, in MB, that the work takes beyond
 what the process holds without it. Errors are the largest differences from figures computed apart from both: by mpmath
 to thirty digits, by integration, or by counting pairs. The last column says how the work differs, where it does, and
-why a peer is ahead, where it is by more than a tenth. Times of a machine that does other work as well, as this one did,
-are up to half as long again, on both sides: the ratios say more.
+why a peer is ahead, where it is by more than a tenth. Where other programs share the cores (a load
+above 1) times are up to half as long again, on both sides: the ratios say more.
 
 {peers}
 
@@ -168,8 +168,8 @@ Left out: {left_out}
 ## Growth
 
 CPU times in milliseconds at three sizes, and the exponent between the last two: 1 is proportional to the size, 0 does
-not depend on it. Below 1, a fixed cost is still in it. Two need words: more classes are drawn fewer times by default, so
-that time does not grow at first; and the delta method differentiates by each of K² cells, at K² operations each.
+not depend on it. Below 1, a fixed cost is still in it. Two need words: more classes are drawn fewer times by default,
+so that time does not grow at first; and the delta method differentiates by each of K² cells, at K² operations each.
 
 {growth}
 """
