@@ -93,7 +93,7 @@ def row(work: str, contest: Contest) -> list[list[str]]:
         notes = [contest.differs, f"**Behind**: {contest.why}" if behind else ""]
         if behind and not contest.why:
             notes[1] = "**Behind**, unexplained."
-        cells = [work if i == 1 else "", peer, time_text(ours), time_text(theirs_of), f"{theirs_of / ours:.2g}"]
+        cells = [work if i == 1 else "", peer, time_text(ours), time_text(theirs_of), two_digits(theirs_of / ours)]
         cells += [megabytes(memory[0]), megabytes(memory[i]), errors[0], errors[i], ". ".join(filter(None, notes))]
         rows.append(cells)
     return rows
@@ -109,9 +109,13 @@ def error_of(found: object, exact: object) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """Return a time in milliseconds, to two digits or whole."""
-    milliseconds = 1000 * seconds
-    return f"{milliseconds:.2g}" if milliseconds < 100 else f"{milliseconds:,.0f}"
+    """Return a time in milliseconds."""
+    return two_digits(1000 * seconds)
+
+
+def two_digits(value: float) -> str:
+    """Return a number to two digits, or whole from 100."""
+    return f"{value:.2g}" if value < 99.5 else f"{value:,.0f}"
 
 
 def megabytes(size: int) -> str:
@@ -158,8 +162,8 @@ Times are milliseconds of the CPU, in all threads: medians of several repeats in
 first run. The ratio is theirs to ours: above 1 ours is faster. Memory is the most, in MB, that the work takes beyond
 what the process holds without it. Errors are the largest differences from figures computed apart from both: by mpmath
 to thirty digits, by integration, or by counting pairs. The last column says how the work differs, where it does, and
-why a peer is ahead, where it is by more than a tenth. Where other programs share the cores (a load
-above 1) times are up to half as long again, on both sides: the ratios say more.
+why a peer is ahead, where it is by more than a tenth. Where other programs share the cores (a load above their number)
+times are up to half as long again, on both sides: the ratios say more.
 
 {peers}
 
