@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info[:2] < (3, 12))
 
-.PHONY: demo test test-slow test-lowest lint bench sbc notebooks datasets clean
+.PHONY: demo test test-slow test-lowest lint bench bench-peers sbc notebooks datasets clean
 
 demo: $(VENV)/installed
 	@$(BIN)/bayesperf demo
@@ -32,6 +32,14 @@ lint: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-test
 	@$(BIN)/python benchmarks/budgets.py
+
+# The same work here and by other packages, in an environment of their own: what they pin is not imposed on ours. Writes
+# benchmarks/RESULTS.md, in eight minutes.
+PEERS := baycomp confidenceinterval credible MLstatkit mpmath prob_conf_mat scikit-learn statsmodels
+bench-peers: $(VENV)/installed
+	@$(BIN)/python -m venv --clear $(VENV)/peers
+	@$(VENV)/peers/bin/python -m pip --disable-pip-version-check install --quiet -e . $(PEERS)
+	@$(VENV)/peers/bin/python benchmarks/peers.py
 
 # Simulation-based calibration of every model: about twenty minutes.
 sbc: $(VENV)/installed-test

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.checks import number
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 
 __all__ = ["Prior", "dirichlet", "elicited", "flat", "haldane", "jeffreys", "perks", "rate", "shared"]
@@ -65,8 +66,8 @@ class Prior:
             return f"Beta({a:g}, {b:g}) on each rate (total weight {a + b:g} a rate)"
         if self.shared_by_classes:
             return _SHARED_TEXT
-        alpha = self.concentration(cm)
-        totals = alpha.sum(("actual", "predicted"))
+        alpha = self.concentration(cm).transpose(..., *CELL_DIMS).values
+        totals = alpha.sum((-2, -1))
         low, high = float(totals.min()), float(totals.max())
         total = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
         cells = len(cm.labels) ** 2

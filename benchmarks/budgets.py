@@ -39,19 +39,24 @@ Verdict = tuple[str, bool]
 Row = tuple[str, str, Callable[[], Verdict]]
 
 
-def seconds(work: Work) -> float:
+def seconds(work: Work, clock: Callable[[], float] = time.perf_counter) -> float:
     """Return how long some work takes, once."""
-    start = time.perf_counter()
+    start = clock()
     work()
-    return time.perf_counter() - start
+    return clock() - start
 
 
-def in_turns(*works: Work, repeats: int = 5, choose: Callable[[Iterable[float]], float] = min) -> list[float]:
+def in_turns(
+    *works: Work,
+    repeats: int = 5,
+    choose: Callable[[Iterable[float]], float] = min,
+    clock: Callable[[], float] = time.perf_counter,
+) -> list[float]:
     """Return the shortest time of each work, in seconds, or what else to choose among its repeats.
 
     They take turns, so that a busy moment of the machine does not fall on one of them alone.
     """
-    times = [[seconds(work) for work in works] for _ in range(repeats)]
+    times = [[seconds(work, clock) for work in works] for _ in range(repeats)]
     return [choose(of_one) for of_one in zip(*times, strict=True)]
 
 

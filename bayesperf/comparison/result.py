@@ -119,7 +119,8 @@ class Comparison:
     def _regions(self) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
         """Probabilities below, inside and above the rope for each difference."""
         above, below = self._beyond(self.rope)
-        return below, (1 - above - below).clip(0), above
+        inside = 1 - above - below
+        return below, inside.copy(data=inside.values.clip(0)), above
 
     def _beyond(self, distance: float) -> tuple[xr.DataArray, xr.DataArray]:
         """Return P(a − b > distance) and P(a − b < −distance)."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -82,10 +83,11 @@ class PairedConfusionMatrix:
 
     def margins(self) -> ConfusionMatrix:
         """Return each system's own confusion matrix, with leading dim ``model``."""
-        of_a = self.counts.sum("predicted_b").rename(predicted_a="predicted")
-        of_b = self.counts.sum("predicted_a").rename(predicted_b="predicted")
-        model = pd.Index(self.names, name="model")
-        return ConfusionMatrix(xr.concat([of_a, of_b], model), self.pos_label, self.outcomes())
+        joint = self.counts.values
+        of_one = self.counts.isel(predicted_b=0, drop=True).rename(predicted_a="predicted")
+        coords = {**of_one.coords, "model": pd.Index(self.names, name="model")}
+        counts = xr.DataArray(np.stack([joint.sum(-1), joint.sum(-2)]), coords, ("model", *of_one.dims))
+        return ConfusionMatrix(counts, self.pos_label, self.outcomes())
 
     def outcomes(self) -> JointOutcomes:
         """Return the outcomes that occurred, in the form that is used for any number of systems."""

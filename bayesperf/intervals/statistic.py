@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,13 +63,13 @@ class Statistic:
         low, high = self.metric.bounds
         return (low - high, high - low) if self.paired else (low, high)
 
-    @property
+    @cached_property
     def of_matrices(self) -> xr.DataArray:
         """The leading dims, as zeros."""
         first = self.counts.isel(dict.fromkeys(self.cell_dims, 0), drop=True)
         return xr.zeros_like(first, dtype=float).rename(None).drop_attrs()
 
-    @property
+    @cached_property
     def leading(self) -> xr.DataArray:
         """The leading dims, and ``label`` if there is a value a class, as zeros."""
         of_matrices = self.of_matrices
