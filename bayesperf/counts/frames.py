@@ -15,6 +15,15 @@ from bayesperf.core.words import listed
 from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns
 from bayesperf.counts.label_encoding import encode
 
+# How an engine is asked for the totals, where that is not as Narwhals asks by itself. The in-memory engine of Polars
+# would hold all rows at once. Totals of DuckDB as pandas need no PyArrow, and an ENUM keeps its labels.
+_COLLECTING: dict[nw.Implementation, dict[str, Any]] = {
+    nw.Implementation.POLARS: {"engine": "streaming"},
+    nw.Implementation.DUCKDB: {"backend": "pandas"},
+}
+# Types of columns that no label or group has. What is in a column of Python objects shows when it is encoded.
+_NO_LABELS = (nw.Decimal, nw.Binary, nw.Date, nw.Datetime, nw.Duration, nw.Time, nw.List, nw.Array, nw.Struct)
+
 
 def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], Counts]:
     """Count the rows of every combination of values of some columns, in the frame's own engine.
@@ -36,7 +45,7 @@ def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], Counts]:
     Raises
     ------
     TypeError
-        If the frame is of a kind that is not supported.
+        If the frame is of a kind that is not supported, or a column of a type that labels cannot have.
     ValueError
         If a column is absent or named twice, or the engine fails.
     """
@@ -44,25 +53,40 @@ def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], Counts]:
         lazy = nw.from_native(frame).lazy()
     except TypeError:
         raise TypeError(
-            f"frame is {type(frame).__name__}: give a pandas, Polars or PyArrow frame, or another that Narwhals "
-            "supports."
+            f"frame is {type(frame).__name__}: give a pandas, Polars or PyArrow frame, a DuckDB relation, or a frame of "
+            "Dask, Ibis, PySpark or another engine that Narwhals supports."
         ) from None
-    available = lazy.collect_schema().names()
-    absent = [name for name in columns if name not in available]
+    schema = lazy.collect_schema()
+    absent = [name for name in columns if name not in schema]
     if absent:
-        raise ValueError(f"no column {absent[0]!r} in the frame; its columns are {listed(available, 12)}.")
+        raise ValueError(f"no column {absent[0]!r} in the frame; its columns are {listed(schema.names(), 12)}.")
     check_roles(columns)
-    # The engine sees names of our own, so that the caller's column names cannot clash with any.
+    for name in columns:
+        if isinstance(schema[name], _NO_LABELS):
+            raise TypeError(f"column {name!r} holds {schema[name]}: labels must be strings, whole numbers or booleans.")
     roles = {f"key_{position}": name for position, name in enumerate(columns)}
-    keys = lazy.select(*[nw.col(name).alias(role) for role, name in roles.items()])
     try:
-        counted = keys.group_by(*roles).agg(nw.len().alias("rows")).collect()
+        totals = _select(lazy, roles).group_by(*roles).agg(nw.len().alias("rows"))
+        counted = totals.collect(**_COLLECTING.get(lazy.implementation, {}))
     except (ImportError, MemoryError):
         raise
     except Exception as error:
-        # Every engine raises errors of its own, in its own words.
-        raise ValueError(f"frame: its engine could not count the rows: {str(error).split('\n')[0]}") from error
+        # Every engine raises errors of its own, in its own words. A TypeError is of objects that cannot be grouped.
+        said = f"frame: its engine could not count the rows: {str(error).split('\n')[0]}"
+        if isinstance(error, TypeError):
+            raise TypeError(f"{said}. Labels must be strings, whole numbers or booleans.") from error
+        raise ValueError(said) from error
     return {name: counted[role].to_native() for role, name in roles.items()}, counted["rows"].to_numpy()
+
+
+def _select(lazy: nw.LazyFrame[Any], roles: Mapping[str, str]) -> nw.LazyFrame[Any]:
+    """Return columns under names of our own, so that the caller's column names cannot clash with any."""
+    if lazy.implementation.is_spark_like():
+        # Spark would take "a.b" for a field of a struct, and names that differ by case for one: it sees their places.
+        places = {name: f"column_{place}" for place, name in enumerate(lazy.collect_schema().names())}
+        lazy = nw.from_native(lazy.to_native().toDF(*places.values()))
+        roles = {role: places[name] for role, name in roles.items()}
+    return lazy.select(*[nw.col(name).alias(role) for role, name in roles.items()])
 
 
 def check_roles(columns: list[str]) -> None:
