@@ -31,7 +31,8 @@ def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], Counts]:
     Parameters
     ----------
     frame : native frame
-        Eager or lazy; anything `narwhals.from_native` takes.
+        pandas, Polars (eager or lazy), PyArrow, DuckDB relation, Dask, Ibis, PySpark; anything else that
+        `narwhals.from_native` takes. Lazy ones are grouped where they are, and only the totals are collected.
     columns : list of str
         Columns to group by.
 
@@ -53,8 +54,8 @@ def count_rows(frame: Any, columns: list[str]) -> tuple[dict[str, Any], Counts]:
         lazy = nw.from_native(frame).lazy()
     except TypeError:
         raise TypeError(
-            f"frame is {type(frame).__name__}: give a pandas, Polars or PyArrow frame, a DuckDB relation, or a frame of "
-            "Dask, Ibis, PySpark or another engine that Narwhals supports."
+            f"frame is {type(frame).__name__}: give a pandas, Polars or PyArrow frame, a DuckDB relation, or a frame "
+            "of Dask, Ibis, PySpark or another engine that Narwhals supports."
         ) from None
     schema = lazy.collect_schema()
     absent = [name for name in columns if name not in schema]
