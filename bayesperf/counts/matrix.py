@@ -284,8 +284,8 @@ class ConfusionMatrix:
     ) -> ConfusionMatrix:
         """Count in a data frame; the group-by runs in the frame's own engine and only counts come back.
 
-        Rows that do not fit in memory are counted where they are: a DuckDB relation or a lazy Polars frame over files in
-        batches, a Dask or PySpark frame by its workers, an Ibis table in its database.
+        Rows that do not fit in memory are counted where they are: a DuckDB relation or a lazy Polars frame over files
+        in batches, a Dask or PySpark frame by its workers, an Ibis table in its database.
 
         Parameters
         ----------
