@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from polars.io.plugins import register_io_source
 
 import bayesperf as bp
 from tests.shared.engines import ENGINES, IGNORE_DASK, dask_frame, duckdb_relation, spark_frame
@@ -176,20 +176,25 @@ def test_only_totals_come_back(engine, monkeypatch):
     assert fetched == [2 * 2 * 5]
 
 
-def test_polars_reads_in_batches_that_it_forgets(tmp_path):
-    """The engine that holds all rows at once would have the whole file before the first group."""
-    path = tmp_path / "rows.parquet"
-    rows = np.arange(1_000_000)
-    parquet.write_table(pa.table({"y": rows % 2, "p": rows % 3 % 2}), path, row_group_size=10_000)
-    largest = []
+def test_polars_counts_while_it_reads():
+    """The engine that holds all rows at once would read the last of them before it counts the first."""
+    events = []
 
-    def watched(batch):
-        largest.append(len(batch))
+    def batches(_columns, _predicate, _rows, _size):
+        for start in range(0, 1_000_000, 10_000):
+            events.append("read")
+            rows = np.arange(start, start + 10_000)
+            yield pl.DataFrame({"y": rows % 2, "p": rows % 3 % 2})
+
+    def counting(batch):
+        events.append("counted")
         return batch
 
-    frame = pl.scan_parquet(path).with_columns(pl.col("y").map_batches(watched, pl.Int64, is_elementwise=True))
-    assert sum(map(sum, counted(frame)[2])) == len(rows)
-    assert max(largest) <= len(rows) / 4
+    source = register_io_source(batches, schema={"y": pl.Int64, "p": pl.Int64})
+    frame = source.with_columns(pl.col("y").map_batches(counting, pl.Int64, is_elementwise=True))
+    assert np.sum(counted(frame)[2]) == 1_000_000
+    assert events.count("read") == 100
+    assert "read" in events[events.index("counted") :]
 
 
 WITHOUT_PYARROW = """
