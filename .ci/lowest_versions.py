@@ -5,6 +5,8 @@ import tomllib
 from pathlib import Path
 
 project = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8"))["project"]
-for requirement in [*project["dependencies"], *project["optional-dependencies"]["frames"]]:
+extras = project["optional-dependencies"]
+requirements = [*project["dependencies"], *extras["frames"], *extras["engines"]]
+for requirement in (text for text in requirements if not text.startswith("bayesperf")):
     name, lowest = re.fullmatch(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", requirement).groups()
     print(f"{name}=={lowest}")

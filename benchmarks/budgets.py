@@ -106,6 +106,17 @@ def counting_time(y_true: Any, y_pred: Any) -> float:
     return in_turns(lambda: bp.ConfusionMatrix.from_predictions(y_true, y_pred), repeats=3)[0]
 
 
+def count_in_engine(engine: str) -> Verdict:
+    found = apart("counting_in_engines.py", engine, "1_000_000", "10_000_000", "50_000_000")
+    ratio, gigabytes = found["seconds"] / found["own"], found["bytes"] / 1e9
+    growth = (found["bytes"] - found["bytes_of_smallest"]) / 1e9
+    measured = (
+        f"{found['seconds']:.2f} s, {ratio:.2f}×, {gigabytes:.2f} GB ({growth:+.2f} from 10⁶ rows); "
+        f"10⁹ rows: {found['billion']:.0f} s"
+    )
+    return measured, ratio <= 1.3 and gigabytes <= 1
+
+
 # ── Closed forms, many matrices ──
 
 MATRICES = 10_000
@@ -407,6 +418,8 @@ ROWS: list[Row] = [
     ("import and first summary", "≤ 3× import scipy.stats, xarray", import_and_summarise),
     ("count 10⁷ pairs of integers", "≤ 1 s", count_integers),
     ("count 10⁷ pairs of strings", "≤ 3 s", count_strings),
+    ("count 5·10⁷ rows of Parquet, DuckDB", "≤ 1.3× its own group-by, ≤ 1 GB", partial(count_in_engine, "duckdb")),
+    ("count 5·10⁷ rows of Parquet, Polars", "≤ 1.3× its own group-by, ≤ 1 GB", partial(count_in_engine, "polars")),
     ("10⁴ matrices × 6 closed forms: mean, HDI", "≤ 1 s, ≥ 50× a loop", closed_forms),
     ("F_2 by quadrature: cdf, HDI", "≤ 20 ms each, error ≤ 1e-7", f2),
     ("balanced accuracy by quadrature: cdf, HDI", "≤ 20 ms each, error ≤ 1e-7", balanced_accuracy),

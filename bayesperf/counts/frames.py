@@ -15,6 +15,15 @@ from bayesperf.core.words import listed
 from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns
 from bayesperf.counts.label_encoding import encode
 
+# How an engine is asked for the totals, where that is not as Narwhals asks by itself. The in-memory engine of Polars
+# would hold all rows at once. Totals of DuckDB as pandas need no PyArrow, and an ENUM keeps its labels.
+_COLLECTING: dict[nw.Implementation, dict[str, Any]] = {
+    nw.Implementation.POLARS: {"engine": "streaming"},
+    nw.Implementation.DUCKDB: {"backend": "pandas"},
+}
+# Types of columns that no label or group has. What is in a column of Python objects shows when it is encoded.
+_NO_LABELS = (nw.Decimal, nw.Binary, nw.Date, nw.Datetime, nw.Duration, nw.Time, nw.List, nw.Array, nw.Struct)
+
 
 def count_rows(
     frame: Any, columns: list[str], numbered: Mapping[str, Callable[[nw.Expr], nw.Expr]] | None = None
@@ -24,7 +33,8 @@ def count_rows(
     Parameters
     ----------
     frame : native frame
-        Eager or lazy; anything `narwhals.from_native` takes.
+        pandas, Polars (eager or lazy), PyArrow, DuckDB relation, Dask, Ibis, PySpark; anything else that
+        `narwhals.from_native` takes. Lazy ones are grouped where they are, and only the totals are collected.
     columns : list of str
         Columns to group by.
     numbered : mapping, optional
@@ -40,7 +50,8 @@ def count_rows(
     Raises
     ------
     TypeError
-        If the frame is of a kind that is not supported, or a column to be numbered does not hold numbers.
+        If the frame is of a kind that is not supported, a column of a type that labels cannot have, or a column to be
+        numbered does not hold numbers.
     ValueError
         If a column is absent or named twice, or the engine fails.
     """
@@ -48,30 +59,51 @@ def count_rows(
         lazy = nw.from_native(frame).lazy()
     except TypeError:
         raise TypeError(
-            f"frame is {type(frame).__name__}: give a pandas, Polars or PyArrow frame, or another that Narwhals "
-            "supports."
+            f"frame is {type(frame).__name__}: give a pandas, Polars or PyArrow frame, a DuckDB relation, or a frame "
+            "of Dask, Ibis, PySpark or another engine that Narwhals supports."
         ) from None
     schema = lazy.collect_schema()
     absent = [name for name in columns if name not in schema]
     if absent:
-        raise ValueError(f"no column {absent[0]!r} in the frame; its columns are {listed(list(schema), 12)}.")
+        raise ValueError(f"no column {absent[0]!r} in the frame; its columns are {listed(schema.names(), 12)}.")
     check_roles(columns)
     numbered = numbered or {}
-    for name in numbered:
-        if not schema[name].is_numeric():
+    for name in columns:
+        if name in numbered and not schema[name].is_numeric():
             raise TypeError(f"column {name!r} must hold numbers; it holds {schema[name]}.")
-    # The engine sees names of our own, so that the caller's column names cannot clash with any.
+        if name not in numbered and isinstance(schema[name], _NO_LABELS):
+            raise TypeError(f"column {name!r} holds {schema[name]}: labels must be strings, whole numbers or booleans.")
     roles = {f"key_{position}": name for position, name in enumerate(columns)}
-    grouped = {name: numbered[name](nw.col(name)) if name in numbered else nw.col(name) for name in columns}
+    made = {role: numbered[name] for role, name in roles.items() if name in numbered}
     try:
-        keys = lazy.select(*[grouped[name].alias(role) for role, name in roles.items()])
-        counted = keys.group_by(*roles).agg(nw.len().alias("rows")).collect()
+        totals = _select(lazy, roles, made).group_by(*roles).agg(nw.len().alias("rows"))
+        counted = totals.collect(**_COLLECTING.get(lazy.implementation, {}))
     except (ImportError, MemoryError):
         raise
     except Exception as error:
-        # Every engine raises errors of its own, in its own words.
-        raise ValueError(f"frame: its engine could not count the rows: {str(error).split('\n')[0]}") from error
+        # Every engine raises errors of its own, in its own words. A TypeError is of objects that cannot be grouped.
+        said = f"frame: its engine could not count the rows: {str(error).split('\n')[0]}"
+        if isinstance(error, TypeError):
+            raise TypeError(f"{said}. Labels must be strings, whole numbers or booleans.") from error
+        raise ValueError(said) from error
     return {name: counted[role].to_native() for role, name in roles.items()}, counted["rows"].to_numpy()
+
+
+def _select(
+    lazy: nw.LazyFrame[Any], roles: Mapping[str, str], made: Mapping[str, Callable[[nw.Expr], nw.Expr]]
+) -> nw.LazyFrame[Any]:
+    """Return columns, or what is made of them, under names of our own, so that the caller's names cannot clash."""
+    if lazy.implementation.is_spark_like():
+        # Spark would take "a.b" for a field of a struct, and names that differ by case for one: it sees their places.
+        places = {name: f"column_{place}" for place, name in enumerate(lazy.collect_schema().names())}
+        lazy = nw.from_native(lazy.to_native().toDF(*places.values()))
+        roles = {role: places[name] for role, name in roles.items()}
+    kept = {role: made.get(role, _as_it_is)(nw.col(name)) for role, name in roles.items()}
+    return lazy.select(*[expression.alias(role) for role, expression in kept.items()])
+
+
+def _as_it_is(column: nw.Expr) -> nw.Expr:
+    return column
 
 
 def check_roles(columns: list[str]) -> None:

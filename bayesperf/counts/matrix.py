@@ -284,16 +284,29 @@ class ConfusionMatrix:
     ) -> ConfusionMatrix:
         """Count in a data frame; the group-by runs in the frame's own engine and only counts come back.
 
+        Rows that do not fit in memory are counted where they are: a DuckDB relation or a lazy Polars frame over files
+        in batches, a Dask or PySpark frame by its workers, an Ibis table in its database.
+
         Parameters
         ----------
-        frame : pandas, Polars or PyArrow frame, or any other that Narwhals supports
-            Eager or lazy, one row an example.
+        frame : native frame
+            One row an example: pandas, Polars (`DataFrame` or `LazyFrame`), PyArrow table, DuckDB relation, Dask, Ibis
+            or PySpark; each gives the same counts. Other frames that Narwhals supports are taken and are not tested.
         actual, predicted : str
             Columns of labels.
         by : str or sequence of str
             Columns that become leading dims.
         labels, pos_label
-            As in `from_predictions`.
+            As in `from_predictions`. A type that lists its values fixes the labels and their order: a categorical of
+            pandas or Dask, an Enum of Polars, an ENUM of DuckDB.
+
+        Raises
+        ------
+        TypeError
+            If the frame is of a kind that is not supported, a column is of a type that labels cannot have (dates,
+            decimals, lists), or one column holds strings and the other numbers.
+        ValueError
+            If a column is absent, named twice or has missing values, the frame has no rows, or its engine fails.
 
         Examples
         --------
@@ -302,6 +315,13 @@ class ConfusionMatrix:
         >>> bp.ConfusionMatrix.from_frame(frame, actual="actual", predicted="predicted", by="model",
         ...                               pos_label="malignant").dims
         ('model',)
+
+        Out of core, as from files of Parquet by ``duckdb.read_parquet("predictions/*.parquet")``:
+
+        >>> import duckdb
+        >>> relation = duckdb.sql("SELECT i % 2 AS actual, i % 3 % 2 AS predicted FROM range(1_000_000) AS rows(i)")
+        >>> bp.ConfusionMatrix.from_frame(relation, actual="actual", predicted="predicted").counts.values
+        array([[333334, 166666], [333333, 166667]])
         """
         keys = [by] if isinstance(by, str) else list(by)
         values, rows = count_rows(frame, [actual, predicted, *keys])

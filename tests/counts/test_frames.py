@@ -8,7 +8,9 @@ import pytest
 import xarray as xr
 
 import bayesperf as bp
+from tests.shared.engines import IGNORE_DASK, dask_frame, duckdb_relation, ibis_table
 
+pytestmark = pytest.mark.filterwarnings(IGNORE_DASK)
 from_frame = bp.ConfusionMatrix.from_frame
 from_predictions = bp.ConfusionMatrix.from_predictions
 
@@ -21,6 +23,9 @@ ENGINES = {
     "polars": pl.DataFrame,
     "polars, lazy": pl.LazyFrame,
     "pyarrow": pa.table,
+    "duckdb": lambda c: duckdb_relation(pa.table(c)),
+    "dask": lambda c: dask_frame(pa.table(c)),
+    "ibis": lambda c: ibis_table(pa.table(c)),
 }
 KINDS = {"ints": [0, 1, 2], "strings": ["a", "b", "c"], "bools": [False, True]}
 
