@@ -163,6 +163,21 @@ def hdi_by_minimisation(
     return ppf(tail, a, b), ppf(tail + prob, a, b)
 
 
+def balanced_accuracies() -> Verdict:
+    rng = np.random.default_rng(0)
+    cells = dict(zip(("tp", "fn", "fp", "tn"), rng.integers(1, 200, (4, 1000)), strict=True))
+    cm = bp.ConfusionMatrix.from_counts(**cells)
+
+    def summarise() -> None:
+        marginal = bp.posterior(cm)["balanced_accuracy"]
+        marginal.mean()
+        marginal.sd()
+        marginal.hdi(0.95)
+
+    (time,) = in_turns(summarise, repeats=3)
+    return f"{time:.2f} s", time <= 1
+
+
 # ── Quadrature, one matrix ──
 
 # tp, fn, fp, tn: ordinary, tiny and huge.
@@ -187,7 +202,7 @@ def quadrature(name: str, reference: Callable[..., float]) -> Verdict:
     slowest, error = 0.0, 0.0
     for cells in QUADRATURE_CASES:
         cm = bp.ConfusionMatrix.from_counts(**dict(zip(("tp", "fn", "fp", "tn"), cells, strict=True)))
-        posterior = bp.posterior(cm)
+        posterior = bp.posterior(cm, "flat")  # That of the references.
         points = posterior[name].ppf(LEVELS).values
         slowest = max(slowest, *in_turns(lambda p=posterior: p[name].cdf(0.8), repeats=20))
         slowest = max(slowest, *in_turns(lambda p=posterior: p[name].hdi(0.95), repeats=20))
@@ -300,6 +315,16 @@ def compare_systems() -> Verdict:
     return f"{found['seconds']:.1f} s, {gigabytes:.2f} GB", found["seconds"] <= 10 and gigabytes <= 1
 
 
+def pairs_on_the_same_examples(systems: int = 200, examples: int = 1000) -> Verdict:
+    rng = np.random.default_rng(0)
+    actual = np.tile(rng.integers(2, size=examples), systems)
+    predicted = np.where(rng.random(actual.size) < 0.15, 1 - actual, actual)
+    by, example = {"model": np.repeat(np.arange(systems), examples)}, np.tile(np.arange(examples), systems)
+    cm = bp.ConfusionMatrix.from_predictions(actual, predicted, by=by, example=example)
+    (time,) = in_turns(lambda: bp.compare(cm, metric="accuracy", rope=0.01).prob_rope, repeats=3)
+    return f"{time:.2f} s", time <= 2
+
+
 # ── Curves ──
 
 
@@ -318,6 +343,14 @@ def roc_points() -> Verdict:
     found = curve_figures()
     measured = f"points {found['points']:.1f} s, DeLong {found['delong']:.1f} s"
     return measured, max(found["points"], found["delong"]) <= 15
+
+
+def area_of_many() -> Verdict:
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 50_000)
+    score = rng.normal(y)
+    (time,) = in_turns(lambda: bp.roc_auc(y, score, draws=10_000), repeats=3)
+    return f"{time:.2f} s", time <= 3
 
 
 def binned_scores() -> Verdict:
@@ -424,11 +457,14 @@ ROWS: list[Row] = [
     ("F_2 by quadrature: cdf, HDI", "≤ 20 ms each, error ≤ 1e-7", f2),
     ("balanced accuracy by quadrature: cdf, HDI", "≤ 20 ms each, error ≤ 1e-7", balanced_accuracy),
     ("HTER by quadrature: cdf, HDI", "≤ 20 ms each, error ≤ 1e-7", hter),
+    ("1,000 balanced accuracies: mean, sd, HDI", "≤ 1 s", balanced_accuracies),
     ("10⁶ draws of MCC, summarised", "≤ 2× NumPy alone", mcc_draws),
     ("50 systems × 6 metrics in pairs: P(a > b), ROPE, ranks", "≤ 10 s, ≤ 1 GB", compare_systems),
+    ("200 systems on the same examples in pairs: ROPE", "≤ 2 s", pairs_on_the_same_examples),
     ("exact coverage: 5 intervals, n = 100, 1,000 rates", "≤ 0.5 s", exact_coverage),
     ("BCa bootstrap of F1, N = 10⁴, 9,999 resamples", "≥ 100× resampling labels", bca_bootstrap),
     ("ROC of 10⁵ scores with a 95 % band, 1,000 draws", "≤ 10 s, ≤ 1 GB", roc_band),
+    ("area of 10⁵ scores, 10,000 draws", "≤ 3 s", area_of_many),
     ("ROC of 10⁷ scores: points; DeLong", "≤ 15 s each", roc_points),
     ("10⁷ scores in 1,000 bins: counted; band; area", "≤ 5 s each", binned_scores),
     ("Markov posterior + recall, n = 500, 10,000 draws", "≤ 10 ms", markov),
