@@ -194,7 +194,8 @@ class FunctionOfTwoBetas(Distribution):
     def _nodes(self, t: Array, first: Array, last: Array) -> tuple[Array, ...]:
         """Return nodes W and 1 − W between two values, with weights and the mass beyond.
 
-        Where the threshold bends sharply, nodes are densest about the W at which it passes the middle of X.
+        Where the threshold bends sharply, the integral is split at the W at which it passes quantiles of X, because
+        nodes are densest at the ends of a part.
         """
         spread = min(self.outer.a.min(), self.outer.b.min()) >= _SPREAD
         rule = self._values if spread else self._probabilities
