@@ -117,6 +117,14 @@ def test_weights_of_bins_have_the_moments_of_those_of_examples(positives, negati
     is_within_error(bp.roc_auc(y, score, draws=40_000), *moments(by_pairs(y, score)))
 
 
+def test_within_bins_pairs_are_in_order_as_often_as_in_the_sample(monkeypatch):
+    """Seen in few bins: in many, hardly any pair is within one."""
+    monkeypatch.setattr(bayesian_bootstrap, "_MANY", 0)
+    monkeypatch.setattr(bayesian_bootstrap, "_BINS", 4)
+    area = bp.roc_auc(Y, SCORE, draws=20_000)
+    assert area.mean().item() == pytest.approx(sklearn_metrics.roc_auc_score(Y, SCORE), abs=4 * area.mcse().item())
+
+
 def test_blocks_do_not_change_the_figures(monkeypatch):
     whole = bp.roc_auc(Y, SCORE, draws=300).draws(300)
     weighted = bp.weighted_score("brier", Y, PROBABILITY, draws=300).draws(300)
