@@ -1,12 +1,30 @@
-"""Words that tables, reports and figures share: how intervals and lists of values are written."""
+"""Words that sentences, tables, reports and figures share: how figures, intervals and probabilities are written."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 # Kinds of intervals, by the values of `ci_kind`.
 INTERVAL_KINDS = {"hdi": "highest-density", "eti": "equal-tailed"}
+
+# The least probability of each word; below one half the word is that of the opposite, and "not". These are the bounds of
+# Mastrandrea et al. (2010), Guidance note for lead authors of the IPCC fifth assessment report, table 1.
+LIKELIHOODS = {"almost certainly": 0.99, "very probably": 0.9, "probably": 2 / 3}
+OPEN = "as likely as not"
+
+# Parts of metrics' names that are not written as they are.
+_NAMES = {
+    "auc": "AUC", "cohen": "Cohen's", "corrcoef": "correlation", "fdr": "FDR", "fnr": "FNR", "fpr": "FPR",
+    "matthews": "Matthews", "npv": "NPV", "roc": "ROC",
+}  # fmt: skip
 
 # What figures do not say by themselves if one looks again and again, or chooses the best.
 REPEATED_LOOKS = (
@@ -24,6 +42,124 @@ CHOSEN_ON_THE_SAME = "A threshold looks better than it is by the examples that c
 def percentage(probability: float) -> str:
     """Write a probability as a percentage, such as "95 %"."""
     return f"{100 * probability:g} %"
+
+
+def likelihood(probability: float) -> str:
+    """Return a word for a probability, as "probably" or "very probably not" (see `LIKELIHOODS`).
+
+    Examples
+    --------
+    >>> likelihood(0.69), likelihood(0.52), likelihood(0.004)
+    ('probably', 'as likely as not', 'almost certainly not')
+    """
+    if probability < 0.5 and (opposite := likelihood(1 - probability)) != OPEN:
+        return f"{opposite} not"
+    return next((word for word, least in LIKELIHOODS.items() if probability >= least), OPEN)
+
+
+def chance(probability: float) -> str:
+    """Write a probability that was computed as a percentage for a sentence; none becomes 0 or 100 % by rounding.
+
+    Examples
+    --------
+    >>> chance(0.687), chance(0.9934), chance(0.9999), chance(0.0)
+    ('69 %', '99.3 %', '>99.9 %', '<0.1 %')
+    """
+    if probability > 0.999:
+        return ">99.9 %"
+    if probability < 0.001:
+        return "<0.1 %"
+    return f"{100 * probability:.{0 if 0.01 <= probability <= 0.99 else 1}f} %"
+
+
+def probability_value(probability: float) -> str:
+    """Write a probability that was computed with three decimals for a table; none becomes 0 or 1 by rounding.
+
+    Examples
+    --------
+    >>> probability_value(0.6872), probability_value(0.99999), probability_value(0.0001)
+    ('0.687', '>0.999', '<0.001')
+    """
+    if math.isnan(probability):
+        return "—"
+    return ">0.999" if probability > 0.999 else "<0.001" if probability < 0.001 else f"{probability:.3f}"
+
+
+def format_value(value: float, interval_width: float = 1.0) -> str:
+    """Format a value with three decimals, or more if its interval is narrow; a large value with three digits.
+
+    An undefined value is empty.
+    """
+    if not math.isfinite(value):
+        return "" if math.isnan(value) else "∞"
+    digits = max(3, 1 - math.floor(math.log10(interval_width))) if 0 < interval_width < 1 else 3
+    return f"{value:.{digits}f}" if abs(value) < 10 or digits > 3 else f"{value:.3g}"
+
+
+def signed_value(value: float, interval_width: float = 1.0) -> str:
+    """Format a value as `format_value` does, with a proper minus sign."""
+    return "−" * (value < 0) + format_value(abs(value), interval_width)
+
+
+def estimate(mean: float, lower: float, upper: float, ci_prob: float, ci_kind: str, observed: str = "") -> str:
+    """Write a mean with its interval, and what was observed, for a sentence.
+
+    Examples
+    --------
+    >>> estimate(0.75, 0.436, 0.998, 0.95, "hdi", "4 of 5")
+    '0.750 (95 % HDI 0.436–0.998; observed 4 of 5)'
+    >>> estimate(0.1, -0.05, 0.25, 0.95, "eti")
+    '0.100 (95 % ETI −0.050 to 0.250)'
+    """
+    middle, low, high = (signed_value(value, upper - lower) for value in (mean, lower, upper))
+    between = f"{low}–{high}" if lower >= 0 else f"{low} to {high}"
+    seen = f"; observed {observed}" if observed else ""
+    return f"{middle} ({short_interval_name(ci_prob, ci_kind)} {between}{seen})"
+
+
+def metric_title(name: str) -> str:
+    """Write the name of a metric in words, as it stands within a sentence or beside a figure.
+
+    Examples
+    --------
+    >>> metric_title("balanced_accuracy"), metric_title("f1_macro"), metric_title("matthews_corrcoef")
+    ('balanced accuracy', 'F1 macro', 'Matthews correlation')
+    """
+    parts = [_NAMES.get(part, part) for part in name.split("_")]
+    return " ".join(part.upper() if len(part) > 1 and part[1:].isdigit() else part for part in parts)
+
+
+def sentence(text: str) -> str:
+    """Return words as a sentence, which begins with a capital and ends with a stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+
+
+def enumerated(parts: Sequence[str]) -> str:
+    """Join the parts of a sentence, the last by "and"."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def place_names(leading: xr.DataArray) -> list[str]:
+    """Return a name for each place along leading dims: its coordinates, joined."""
+    return [", ".join(place) for place in product(*(map(str, leading[dim].values.tolist()) for dim in leading.dims))]
+
+
+def over_places(values: Sequence[str], names: Sequence[str], order: Sequence[float], most: int = 4) -> str:
+    """Write what there is of several places: all of them, if they are few, else the two at the ends of an order.
+
+    Examples
+    --------
+    >>> over_places(["0.9", "0.8"], ["a", "b"], [0.9, 0.8])
+    '0.9 for a and 0.8 for b'
+    >>> over_places(["5", "1", "3"], ["a", "b", "c"], [5, 1, 3], most=2)
+    'between 1 for b and 5 for a'
+    """
+    if len(values) == 1 and names == [""]:
+        return values[0]
+    texts = [f"{value} for {printable(name)}" for value, name in zip(values, names, strict=True)]
+    if len(texts) <= most:
+        return enumerated(texts)
+    return f"between {texts[int(np.nanargmin(order))]} and {texts[int(np.nanargmax(order))]}"
 
 
 def interval_name(ci_prob: float, ci_kind: str) -> str:

@@ -13,6 +13,7 @@ import cloudpickle
 import numpy as np
 
 from bayesperf.core.arrays import Numbers
+from bayesperf.core.words import metric_title
 from bayesperf.metrics.exact_forms import ExactForm, TwoProportions
 from bayesperf.metrics.functions_of_rates import FunctionOfRates, function_of_rates
 
@@ -111,8 +112,8 @@ class Metric:
 
     @property
     def title(self) -> str:
-        """The name with spaces for underscores, for tables and plots."""
-        return self.name.replace("_", " ")
+        """The name in words, for sentences, tables and plots."""
+        return metric_title(self.name)
 
     @property
     def description(self) -> str:

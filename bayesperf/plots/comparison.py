@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arrays import Array
-from bayesperf.core.words import BEST_OF_MANY, interval_name
+from bayesperf.core.words import BEST_OF_MANY, interval_name, metric_title, place_names
 from bayesperf.plots.densities import curves, intervals, reach
 from bayesperf.plots.style import (
     BLUE,
@@ -21,9 +21,7 @@ from bayesperf.plots.style import (
     ORANGE,
     SEQUENTIAL,
     closed,
-    metric_words,
     parts_of,
-    place_names,
     remark,
     shorten,
     small_multiples,
@@ -123,7 +121,7 @@ def _draw_difference(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind
         axes.text(at, 1.02, text, color=colour, ha=place, va="bottom", fontsize="small", transform=axes.transAxes)
     axes.set_yticks([])
     axes.set_ylabel("density")
-    axes.set_xlabel("\n".join([f"{metric_words(comparison.metric)}, a − b", *_called(comparison.names)]))
+    axes.set_xlabel("\n".join([f"{metric_title(comparison.metric)}, a − b", *_called(comparison.names)]))
 
 
 def _probabilities(row: Any, rope: float) -> tuple[str, str, str]:
@@ -165,7 +163,7 @@ def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kin
         axes.text(1.02, at, _relation(probability).removeprefix("= "), fontsize="small", **beside)
     axes.set_ylabel(", ".join(map(str, leading.dims)))
     axes.set_xlabel(
-        "\n".join([f"{metric_words(comparison.metric)}, a − b", *(_called(comparison.names) if two else [])])
+        "\n".join([f"{metric_title(comparison.metric)}, a − b", *(_called(comparison.names) if two else [])])
     )
 
 
@@ -248,7 +246,7 @@ def _heat_maps(comparison: Comparison, maps: list[_HeatMap]) -> Figure:
     if _RANKS in maps and count > 2:
         remark(figure, BEST_OF_MANY)
     figure.suptitle(
-        f"{comparison.difference.estimand.partition(':')[0]}: {metric_words(comparison.metric)}", fontsize="medium"
+        f"{comparison.difference.estimand.partition(':')[0]}: {metric_title(comparison.metric)}", fontsize="medium"
     )
     return figure
 

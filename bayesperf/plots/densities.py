@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayesperf.core.arrays import Array
-from bayesperf.plots.style import place_names
+from bayesperf.core.words import place_names
 from bayesperf.posteriors.marginal import Kind, Marginal
 
 # Half the relative width of the axis around a point mass.

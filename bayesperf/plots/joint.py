@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesperf.core import checks
+from bayesperf.core.words import metric_title, place_names
 from bayesperf.metrics.metric import Metric
-from bayesperf.plots.style import BLUE, closed, label_edges, metric_words, place_names, small_multiples, write_title
+from bayesperf.plots.style import BLUE, closed, label_edges, small_multiples, write_title
 from bayesperf.posteriors.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def joint(post: Posterior, first: str | Metric, second: str | Metric, *, draws: 
         found = f"correlation {correlation:.2f}" if np.isfinite(correlation) else "correlation undefined"
         axes.set_title(f"{name}: {found}".removeprefix(": "), fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)
-    label_edges(panels, *(metric_words(metric.name) for metric in metrics))
+    label_edges(panels, *(metric_title(metric.name) for metric in metrics))
     if panels[0].get_legend_handles_labels()[1]:
         panels[0].legend(frameon=False, fontsize="small")
     write_title(figure, f"{post.estimand},", f"{len(shown):,} of {len(x):,} joint draws")

@@ -7,20 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesperf.core.words import interval_name
+from bayesperf.core.words import interval_name, metric_title, place_names
 from bayesperf.plots.densities import Curves, curves, intervals
-from bayesperf.plots.style import (
-    BLUE,
-    GREY,
-    MOST_ROWS,
-    SERIES,
-    closed,
-    metric_words,
-    parts_of,
-    place_names,
-    small_multiples,
-    write_title,
-)
+from bayesperf.plots.style import BLUE, GREY, MOST_ROWS, SERIES, closed, parts_of, small_multiples, write_title
 from bayesperf.posteriors.marginal import Kind, Marginal
 
 if TYPE_CHECKING:
@@ -83,7 +72,7 @@ def panel(
     figure, panels = small_multiples(len(parts), width, height, columns=columns, margin=(0.6, 0.5))
     for position, (axes, (marginal, part)) in enumerate(zip(panels, parts, strict=True)):
         draw(axes, part)
-        axes.set_xlabel(metric_words(marginal.name))
+        axes.set_xlabel(metric_title(marginal.name))
         if apart:
             axes.set_title(part.names[0], fontsize="small")
             axes.set_ylabel("" if position % columns else axes.get_ylabel())

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf import metrics
-from bayesperf.core.words import REPEATED_LOOKS, interval_name
-from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, closed, place_names, remark
+from bayesperf.core.words import REPEATED_LOOKS, interval_name, place_names
+from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, closed, remark
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

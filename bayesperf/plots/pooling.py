@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bayesperf.core.words import interval_name
+from bayesperf.core.words import interval_name, metric_title
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
-from bayesperf.plots.style import BLUE, GREY, ORANGE, closed, metric_words, small_multiples
+from bayesperf.plots.style import BLUE, GREY, ORANGE, closed, small_multiples
 from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def shrinkage(
     for position, (axes, place) in enumerate(zip(panels, places, strict=True)):
         at_place = {name: (mean.isel(place), interval.isel(place)) for name, (mean, interval) in parts.items()}
         _draw(axes, at_place, observed.isel(place), examples.isel(place), pooled.dim)
-        axes.set_xlabel(metric_words(marginals["mean"].name))
+        axes.set_xlabel(metric_title(marginals["mean"].name))
         axes.tick_params(labelbottom=True)
         if not position % 3:
             axes.set_ylabel(f"{pooled.dim} (n: its examples, of both classes)")

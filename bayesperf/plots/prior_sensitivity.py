@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesperf.core.words import interval_name
+from bayesperf.core.words import interval_name, metric_title, place_names
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.plots.densities import Curves, curves
 from bayesperf.plots.marginals import draw_densities
-from bayesperf.plots.style import closed, label_edges, metric_words, place_names, small_multiples, write_title
+from bayesperf.plots.style import closed, label_edges, small_multiples, write_title
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.prior_sensitivity import Priors, posteriors_under
 
@@ -67,7 +67,7 @@ def prior_sensitivity(
         draw_densities(axes, Curves(x, density, mean, interval, list(marginals), drawn[0].logarithmic))
         axes.set_title(name, fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)
-    label_edges(panels, metric_words(one.name), panels[0].get_ylabel())
+    label_edges(panels, metric_title(one.name), panels[0].get_ylabel())
     if drawn[0].logarithmic:
         panels[0].set_xscale("log")
     handles, labels = panels[0].get_legend_handles_labels()

@@ -9,18 +9,8 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.words import INTERVAL_KINDS
-from bayesperf.plots.style import (
-    BLUE,
-    GREY,
-    ORANGE,
-    SERIES,
-    closed,
-    label_edges,
-    place_names,
-    small_multiples,
-    write_title,
-)
+from bayesperf.core.words import INTERVAL_KINDS, place_names
+from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, closed, label_edges, small_multiples, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

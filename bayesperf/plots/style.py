@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from itertools import product
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
-
-import xarray as xr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,16 +103,6 @@ def remark(figure: Figure, text: str) -> None:
     """Write a remark beneath a figure."""
     width, _ = figure.get_size_inches()
     figure.supxlabel(fill(text, int(_CHARACTERS_PER_INCH * width)), fontsize="x-small", color=GREY)
-
-
-def place_names(leading: xr.DataArray) -> list[str]:
-    """Return a name for each place along leading dims: its coordinates, joined."""
-    return [", ".join(place) for place in product(*(map(str, leading[dim].values.tolist()) for dim in leading.dims))]
-
-
-def metric_words(name: str) -> str:
-    """Return the name of a metric as the label of an axis."""
-    return name.replace("_", " ")
 
 
 def shorten(name: Any, most: int = 44) -> str:

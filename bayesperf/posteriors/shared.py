@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arrays import Array
+from bayesperf.core.words import format_value
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.tabulated import Tabulated
@@ -19,7 +20,6 @@ from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.shared_classes import SharedClasses
-from bayesperf.posteriors.summary import format_value
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from html import escape
 from typing import Any
@@ -38,17 +37,6 @@ def caption(attrs: Mapping[Any, Any]) -> str:
     """Return a sentence that describes the intervals of a summary, and its note if there is one."""
     interval = interval_name(attrs["ci_prob"], attrs["ci_kind"])
     return f"{attrs['estimand']}, with its {interval}. Prior: {attrs['prior']}. {attrs.get('note', '')}".strip()
-
-
-def format_value(value: float, interval_width: float = 1.0) -> str:
-    """Format a value with three decimals, or more if its interval is narrow; a large value with three digits.
-
-    An undefined value is empty.
-    """
-    if not math.isfinite(value):
-        return "" if math.isnan(value) else "∞"
-    digits = max(3, 1 - math.floor(math.log10(interval_width))) if 0 < interval_width < 1 else 3
-    return f"{value:.{digits}f}" if abs(value) < 10 or digits > 3 else f"{value:.3g}"
 
 
 def summary_rows(

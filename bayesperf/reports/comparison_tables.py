@@ -17,11 +17,10 @@ from rich.progress import track
 from bayesperf import metrics
 from bayesperf.comparison.compare import compare
 from bayesperf.comparison.result import Comparison
-from bayesperf.core.words import BEST_OF_MANY
+from bayesperf.core.words import BEST_OF_MANY, format_value
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior import DRAWS, Posterior
-from bayesperf.posteriors.summary import format_value
 
 # Trivial classifiers, which any system should beat.
 RULES = ("chance", "majority")

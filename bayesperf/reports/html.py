@@ -14,12 +14,12 @@ from markupsafe import Markup
 from bayesperf import metrics
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.arrays import Array
-from bayesperf.core.words import CHOSEN_ON_THE_SAME, percentage
+from bayesperf.core.words import CHOSEN_ON_THE_SAME, format_value, percentage
 from bayesperf.counts.display import table_html
 from bayesperf.plots.densities import Curves, curves, intervals, reach, without_density
 from bayesperf.plots.style import DIVERGING, SEQUENTIAL
 from bayesperf.posteriors.posterior import Posterior
-from bayesperf.posteriors.summary import caption, format_value
+from bayesperf.posteriors.summary import caption
 from bayesperf.reports import html_scores, svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.comparison_tables import (

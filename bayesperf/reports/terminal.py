@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from bayesperf import metrics
-from bayesperf.core.words import printable, short_interval_name
+from bayesperf.core.words import format_value, printable, short_interval_name
 from bayesperf.counts.count_arrays import SUMMARY_COLUMNS
-from bayesperf.posteriors.summary import caption, format_value
+from bayesperf.posteriors.summary import caption
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.comparison_tables import (
     ABOUT_STANDING,

@@ -6,8 +6,9 @@ import pytest
 import xarray as xr
 from matplotlib import pyplot as plt
 
+from bayesperf.core.words import place_names
 from bayesperf.plots import style
-from bayesperf.plots.style import closed, place_names
+from bayesperf.plots.style import closed
 
 mpl.use("Agg")
 
