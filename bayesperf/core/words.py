@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 # Kinds of intervals, by the values of `ci_kind`.
 INTERVAL_KINDS = {"hdi": "highest-density", "eti": "equal-tailed"}
 
-# The least probability of each word; below one half the word is that of the opposite, and "not". These are the bounds of
+# The least probability of each word; below one half the word is that of the opposite, and "not". The bounds are those of
 # Mastrandrea et al. (2010), Guidance note for lead authors of the IPCC fifth assessment report, table 1.
-LIKELIHOODS = {"almost certainly": 0.99, "very probably": 0.9, "probably": 2 / 3}
+LIKELIHOODS = {"almost certainly": 0.99, "very probably": 0.9, "probably": 0.66}
 OPEN = "as likely as not"
 
 # Parts of metrics' names that are not written as they are.
@@ -25,6 +25,9 @@ _NAMES = {
     "auc": "AUC", "cohen": "Cohen's", "corrcoef": "correlation", "fdr": "FDR", "fnr": "FNR", "fpr": "FPR",
     "matthews": "Matthews", "npv": "NPV", "roc": "ROC",
 }  # fmt: skip
+
+# How the description of a quantity begins that is not the system's own but that of a test set to come.
+PREDICTION = "Prediction of the metric in a new test set of"
 
 # What figures do not say by themselves if one looks again and again, or chooses the best.
 REPEATED_LOOKS = (
@@ -98,7 +101,7 @@ def format_value(value: float, interval_width: float = 1.0) -> str:
 
 def signed_value(value: float, interval_width: float = 1.0) -> str:
     """Format a value as `format_value` does, with a proper minus sign."""
-    return "−" * (value < 0) + format_value(abs(value), interval_width)
+    return f"{"−" if value < 0 else ""}{format_value(abs(value), interval_width)}"
 
 
 def estimate(mean: float, lower: float, upper: float, ci_prob: float, ci_kind: str, observed: str = "") -> str:
@@ -144,6 +147,12 @@ def place_names(leading: xr.DataArray) -> list[str]:
     return [", ".join(place) for place in product(*(map(str, leading[dim].values.tolist()) for dim in leading.dims))]
 
 
+def places_in_words(leading: xr.DataArray) -> list[str]:
+    """Return a name for each place along leading dims for a sentence: coordinates that are no names have their dim's."""
+    each = [[v if isinstance(v, str) else f"{dim} {v}" for v in leading[dim].values.tolist()] for dim in leading.dims]
+    return [printable(", ".join(place)) for place in product(*each)]
+
+
 def over_places(values: Sequence[str], names: Sequence[str], order: Sequence[float], most: int = 4) -> str:
     """Write what there is of several places: all of them, if they are few, else the two at the ends of an order.
 
@@ -156,7 +165,7 @@ def over_places(values: Sequence[str], names: Sequence[str], order: Sequence[flo
     """
     if len(values) == 1 and names == [""]:
         return values[0]
-    texts = [f"{value} for {printable(name)}" for value, name in zip(values, names, strict=True)]
+    texts = [f"{value} for {name}" for value, name in zip(values, names, strict=True)]
     if len(texts) <= most:
         return enumerated(texts)
     return f"between {texts[int(np.nanargmin(order))]} and {texts[int(np.nanargmax(order))]}"

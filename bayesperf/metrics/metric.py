@@ -14,7 +14,7 @@ import numpy as np
 
 from bayesperf.core.arrays import Numbers
 from bayesperf.core.words import metric_title
-from bayesperf.metrics.exact_forms import ExactForm, TwoProportions
+from bayesperf.metrics.exact_forms import ExactForm, Proportion, TwoProportions
 from bayesperf.metrics.functions_of_rates import FunctionOfRates, function_of_rates
 
 Needs = Literal["binary", "classes", "ordered"]
@@ -178,6 +178,29 @@ class Metric:
                 weights = np.where(np.isfinite(values), weights, 0)
                 values = np.where(np.isfinite(values), values, 0)
             return np.asarray((weights * values).sum(-1) / weights.sum(-1))
+
+    def trials(self, cells: Numbers, positive: int | None = None) -> Numbers | None:
+        """Return of how many examples a metric that is a share of them is the share; None if it is none, or an average.
+
+        Parameters
+        ----------
+        cells : numpy.ndarray (..., K, K)
+            Counts.
+        positive : int, optional
+            Position of the positive class.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            With the shape of `evaluate`: (...), or (..., K) for one a class.
+        """
+        form = self.exact_form(cells.shape[-1])
+        if not isinstance(form, Proportion) or self.average not in (None, "per_class"):
+            return None
+        parts = OneVsRest(cells)
+        position = 1 if positive is None else positive
+        sides = (parts[n] if self.average else ARGUMENTS[n](cells, position) for n in (*form.success, *form.failure))
+        return np.asarray(sum(sides))
 
     def _apply(self, arguments: dict[str, Numbers], shape: tuple[int, ...]) -> Numbers:
         """Call the function, and raise unless it returns one value per matrix."""

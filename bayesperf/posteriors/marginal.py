@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.words import PREDICTION, metric_title
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.predicted_proportion import PredictedProportion
+from bayesperf.posteriors.in_words import marginal_in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,6 +55,8 @@ class Marginal:
     examples : xarray.DataArray or None
         Numbers of examples of the test set (…, actual) or (…, actual, predicted), by which two marginals of the same
         test set are recognised; None if they are not known.
+    observe : callable or None
+        Function that returns `observed`; None if nothing was.
 
     Examples
     --------
@@ -83,16 +87,22 @@ class Marginal:
         self.quantity = estimand
         self.greater_is_better: bool | None = None
         self.examples: xr.DataArray | None = None
+        self.observe: Callable[[], xr.DataArray] | None = None
 
     def with_facts(
-        self, *, greater_is_better: bool | None, examples: xr.DataArray | None, quantity: str | None = None
+        self,
+        *,
+        greater_is_better: bool | None,
+        examples: xr.DataArray | None,
+        quantity: str | None = None,
+        observe: Callable[[], xr.DataArray] | None = None,
     ) -> Marginal:
-        """Return the same marginal with the facts by which `bayesperf.compare` judges what it is given.
+        """Return the same marginal with the facts by which it is compared, and set beside what was observed.
 
         Parameters
         ----------
-        greater_is_better, examples, quantity
-            See the attributes; a quantity that is left out stays.
+        greater_is_better, examples, quantity, observe
+            See the attributes; a quantity, or what was observed, that is left out stays.
 
         Examples
         --------
@@ -105,7 +115,18 @@ class Marginal:
         marginal = copy.copy(self)
         marginal.greater_is_better, marginal.examples = greater_is_better, examples
         marginal.quantity = self.quantity if quantity is None else quantity
+        marginal.observe = self.observe if observe is None else observe
         return marginal
+
+    @property
+    def observed(self) -> xr.DataArray:
+        """The observed score, over the leading dims, beside which the posterior stands; NaN where nothing was observed.
+
+        Of a share of examples it has the coordinate ``trials``, the number of those examples.
+        """
+        if self.observe is None:
+            return xr.full_like(self.leading, np.nan).rename(self.name)
+        return self.observe().transpose(*self.dims)
 
     @property
     def dims(self) -> tuple[Any, ...]:
@@ -159,7 +180,12 @@ class Marginal:
         if examples is not None:
             examples = getattr(examples, how)({dim: at for dim, at in indexers.items() if dim in examples.dims})
         selected = at_rows(self, positions.values.ravel(), xr.zeros_like(positions, dtype=float))
-        return selected.with_facts(greater_is_better=self.greater_is_better, examples=examples, quantity=self.quantity)
+        return selected.with_facts(
+            greater_is_better=self.greater_is_better,
+            examples=examples,
+            quantity=self.quantity,
+            observe=self.observe and partial(_selection, self.observe, how, indexers),
+        )
 
     def mean(self) -> xr.DataArray:
         """Return the mean, or inf if it diverges (ratios whose denominator has a Beta parameter of at most 1)."""
@@ -250,19 +276,69 @@ class Marginal:
         return self._at(lambda d, q: d.ppf(q), q, "q")
 
     def prob_above(self, x: ArrayLike) -> xr.DataArray:
-        """Return the probability that the metric is greater than x."""
-        return self.sf(x)
+        """Return the probability that the metric is greater than x, named after the question, as "P(recall ≥ 0.8)".
+
+        Exactly x has a probability only in predictions of a new test set, which are named "P(recall > 0.8)".
+
+        Raises
+        ------
+        ValueError
+            If x is outside the range of the metric.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> recall = bp.posterior_of_rate(4, 5, metric="recall")
+        >>> recall.prob_above(0.8).name, recall.prob_above(0.8).round(3).item()
+        ('P(recall ≥ 0.8)', 0.448)
+        """
+        self._check_bound("prob_above", x)
+        return self.sf(x).rename(self._question(self._above, x))
 
     def prob_below(self, x: ArrayLike) -> xr.DataArray:
-        """Return the probability that the metric is less than x."""
-        below = self.cdf(np.nextafter(np.asarray(x, dtype=float), -np.inf))
+        """Return the probability that the metric is less than x, named after the question, as "P(recall < 0.8)".
+
+        Raises
+        ------
+        ValueError
+            If x is outside the range of the metric.
+        """
+        self._check_bound("prob_below", x)
+        below = self.cdf(np.nextafter(np.asarray(x, dtype=float), -np.inf)).rename(self._question("<", x))
         return below.assign_coords(x=np.asarray(x)) if np.ndim(x) else below
 
     def prob_between(self, lo: float, hi: float) -> xr.DataArray:
-        """Return the probability that the metric is greater than lo and at most hi."""
+        """Return the probability that the metric is greater than lo and at most hi, named after the question.
+
+        Raises
+        ------
+        ValueError
+            If an end is outside the range of the metric, or lo exceeds hi.
+        """
+        self._check_bound("lo", lo)
+        self._check_bound("hi", hi)
         if not lo <= hi:
             raise ValueError(f"lo must not exceed hi; they are {lo} and {hi}.")
-        return self.cdf(hi) - self.cdf(lo)
+        return (self.cdf(hi) - self.cdf(lo)).rename(f"P({lo:g} < {metric_title(self.name)} ≤ {hi:g})")
+
+    def _question(self, relation: str, x: ArrayLike) -> str:
+        bound = "x" if np.ndim(x) else f"{np.asarray(x).item():g}"
+        return f"P({metric_title(self.name)} {relation} {bound})"
+
+    @property
+    def _above(self) -> str:
+        """How a probability of greater values is written: a proportion to come may be the bound exactly."""
+        return ">" if self.estimand.startswith(PREDICTION) else "≥"
+
+    def _check_bound(self, name: str, x: ArrayLike) -> None:
+        """Raise if a bound that somebody asks about cannot be reached: most likely it is in other units."""
+        values, (low, high) = np.asarray(x, dtype=float), self.bounds
+        outside = values[(values < low) | (values > high)]
+        if outside.size:
+            percent = f" Is it {outside[0]:g} %, {outside[0] / 100:g}?" if high == 1 and 1 < outside[0] <= 100 else ""
+            raise ValueError(
+                f"{name}: {outside[0]:g} is outside the range of {metric_title(self.name)}, {low:g} to {high:g}.{percent}"
+            )
 
     def hdi(self, prob: float = 0.95) -> xr.DataArray:
         """Return the highest-density interval: the shortest interval that contains the probability `prob`.
@@ -313,6 +389,45 @@ class Marginal:
         """Return E[max(−metric, 0)]: for a difference a − b, the expected loss of choosing a when b is greater."""
         return self._label(self._each(lambda d: d.shortfall()))
 
+    def in_words(
+        self,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        ci_prob: float = 0.95,
+        ci_kind: Kind = "hdi",
+    ) -> str:
+        """Return one to three sentences: the value, how probably it is within a bound, and a caveat where one belongs.
+
+        Parameters
+        ----------
+        at_least, at_most : float, optional
+            A bound on the metric, whose probability is said.
+        ci_prob : float
+            Probability of the interval.
+        ci_kind : {"hdi", "eti"}
+            Kind of interval.
+
+        Returns
+        -------
+        str
+            The figures are those of the tables, written in the same way. Of more than four places along the leading
+            dims, the least and the greatest are named.
+
+        Raises
+        ------
+        ValueError
+            If a bound is outside the range of the metric.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> recall = bp.posterior_of_rate(24, 30, metric="recall")
+        >>> recall.in_words(at_least=0.8)
+        'Recall is 0.790 (95 % HDI 0.648–0.922; observed 24 of 30). With probability 47 % it is at least 0.8.'
+        """
+        return marginal_in_words(self, at_least, at_most, checks.probability("ci_prob", ci_prob), ci_kind)
+
     def plot(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
         """Plot the density with its interval shaded, or a forest plot of intervals if there are leading dims."""
         from bayesperf import plots
@@ -344,6 +459,11 @@ class Marginal:
         coords = dict(self.leading.coords) | ({dim: coordinate} if dim else {})
         dims = (*self.leading.dims, *([dim] if dim else []))
         return xr.DataArray(values.reshape(shape), coords, dims, name=self.name)
+
+
+def _selection(observe: Callable[[], xr.DataArray], how: str, indexers: Mapping[str, Any]) -> xr.DataArray:
+    selected: xr.DataArray = getattr(observe(), how)(indexers)
+    return selected
 
 
 def at_rows(marginal: Marginal, rows: Codes, leading: xr.DataArray) -> Marginal:

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.words import PREDICTION
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
@@ -26,6 +28,7 @@ from bayesperf.metrics.metric import Metric, evaluated
 from bayesperf.metrics.point_values import evaluate, point_value
 from bayesperf.metrics.registry import applicable, get
 from bayesperf.posteriors.arviz_trees import read_tree, to_tree
+from bayesperf.posteriors.in_words import default_metrics_in_words, posterior_in_words
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.prevalence import UNKNOWN_PREVALENCE, Prevalence, parse_prevalence
 from bayesperf.posteriors.ranks import joint_draws, rank_probabilities
@@ -42,7 +45,7 @@ PREDICTED = "this is a prediction already. Take the prevalence, or the size of t
 def prediction_of(n: int | None) -> str:
     """Return a description of the quantity that is predicted."""
     size = "as many examples as observed" if n is None else f"{n} examples"
-    return f"Prediction of the metric in a new test set of {size}"
+    return f"{PREDICTION} {size}"
 
 
 class Posterior(ABC):
@@ -166,7 +169,23 @@ class Posterior(ABC):
         """
         wanted = self.applicable(metric)
         marginal = self.marginals([wanted])[0]
-        return marginal.with_facts(greater_is_better=wanted.greater_is_better, examples=self.observed)
+        return marginal.with_facts(
+            greater_is_better=wanted.greater_is_better,
+            examples=self.observed,
+            observe=None if self.observed is None else partial(self._observe, wanted),
+        )
+
+    def _observe(self, metric: Metric) -> xr.DataArray:
+        """Return the observed score, with the number of trials of a metric that is a share of them."""
+        score = self.observed_score(metric)
+        if self.observed is None or self._reweighted(metric):
+            return score
+        trials = metric.trials(self.observed.transpose(*self.dims, *CELL_DIMS).values, self.positive)
+        return score if trials is None else score.assign_coords(trials=(score.dims, trials))
+
+    def _reweighted(self, metric: Metric) -> bool:
+        """Whether a metric is at another prevalence than the observed one."""
+        return isinstance(self.prevalence, Prevalence) and metric.depends_on_prevalence(len(self.labels))
 
     def applicable(self, metric: str | Metric) -> Metric:
         """Return the metric specified by a `Metric` or a name, or raise if these cells do not allow it."""
@@ -224,7 +243,7 @@ class Posterior(ABC):
         if self.observed is None:
             return xr.full_like(leading, np.nan).rename(metric.name)
         cells = self.observed
-        if isinstance(self.prevalence, Prevalence) and metric.depends_on_prevalence(len(self.labels)):
+        if self._reweighted(metric):
             cells = cells / cells.sum("predicted") * xr.DataArray(self.prevalence.mean, dims="actual")
         return point_value(metric, cells, self.positive).transpose(*leading.dims)
 
@@ -501,13 +520,42 @@ class Posterior(ABC):
 
         return plots.panel(self.marginals(self._wanted(metrics)), **options)
 
+    def in_words(
+        self,
+        metrics: str | Metric | Sequence[str | Metric] | None = None,
+        *,
+        ci_prob: float = 0.95,
+        ci_kind: Kind = "hdi",
+    ) -> str:
+        """Return sentences on metrics, with the figures of `summary`.
+
+        Parameters
+        ----------
+        metrics : str, Metric or sequence of these, optional
+            By default accuracy, precision and recall, as far as they are available; of several matrices the first.
+        ci_prob : float
+            Probability of the interval.
+        ci_kind : {"hdi", "eti"}
+            Kind of interval.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=24, fn=6, fp=5, tn=65))
+        >>> print(post.in_words(["recall", "f1"]))
+        Of 100 examples: recall is 0.790 (95 % HDI 0.648–0.922; observed 24 of 30) and F1 0.807 (95 % HDI 0.697–0.910; \
+        observed 0.814).
+        """
+        wanted = self._wanted(metrics or default_metrics_in_words(self))
+        return posterior_in_words(self, [self[m] for m in wanted], checks.probability("ci_prob", ci_prob), ci_kind)
+
     def __repr__(self) -> str:
         sizes = ", ".join(f"{dim}: {self.template.sizes[dim]}" for dim in self.dims)
         return f"<bayesperf.Posterior: {self.kind}, {len(self.labels)} classes{', ' * bool(sizes)}{sizes}>"
 
     def _repr_html_(self) -> str:
-        html: str = self.summary()._repr_html_()  # type: ignore[operator]
-        return html
+        table: str = self.summary()._repr_html_()  # type: ignore[operator]
+        return f"<p>{escape(self.in_words())}</p>{table}" if self.default_metrics() else table
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -102,7 +102,14 @@ def posterior_of_rate(
     leading = xr.zeros_like(of_successes, dtype=float)
     sampler = partial(_sample, distribution, leading, checks.seed(random_seed))
     marginal = Marginal(RATE if wanted is None else wanted.name, distribution, leading, sampler, Posterior.estimand)
-    return marginal.with_facts(greater_is_better=wanted.greater_is_better if wanted else None, examples=None)
+    return marginal.with_facts(
+        greater_is_better=wanted.greater_is_better if wanted else None, examples=None, observe=partial(_observed, of_successes, of_trials)
+    )
+
+
+def _observed(successes: xr.DataArray, trials: xr.DataArray) -> xr.DataArray:
+    """Return the observed rate, NaN of no trials."""
+    return (successes / trials.where(trials > 0)).assign_coords(trials=trials)
 
 
 def _weights(prior: str | Prior) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from rich.progress import track
 from bayesperf import metrics
 from bayesperf.comparison.compare import compare
 from bayesperf.comparison.result import Comparison
-from bayesperf.core.words import BEST_OF_MANY, format_value
+from bayesperf.core.words import BEST_OF_MANY, signed_value
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior import DRAWS, Posterior
@@ -137,4 +137,4 @@ def signed_values(row: Mapping[Any, Any]) -> list[str]:
     """Write the mean and the ends of the interval of a difference, with a proper minus sign."""
     width = row["ci_upper"] - row["ci_lower"]
     values = [row[name] for name in ("mean", "ci_lower", "ci_upper")]
-    return ["—" if math.isnan(value) else "−" * (value < 0) + format_value(abs(value), width) for value in values]
+    return ["—" if math.isnan(value) else signed_value(value, width) for value in values]

@@ -1,0 +1,120 @@
+"""Posteriors in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core.words import (
+    PREDICTION,
+    chance,
+    enumerated,
+    estimate,
+    format_value,
+    metric_title,
+    over_places,
+    places_in_words,
+    sentence,
+)
+from bayesperf.distributions.beta import Beta
+
+if TYPE_CHECKING:
+    from bayesperf.posteriors.marginal import Kind, Marginal
+    from bayesperf.posteriors.posterior import Posterior
+
+# From this share of the weight on, it is said that it is the prior's.
+_PRIOR_COUNTS = 0.1
+# From this share of an interval's width on, the Monte Carlo error of its limits is said.
+_ERROR_COUNTS = 0.02
+# What is said of a system, if nothing else is asked for.
+_ABOUT_ONE = ("accuracy", "precision", "recall")
+
+
+def marginal_in_words(
+    marginal: Marginal, at_least: float | None, at_most: float | None, ci_prob: float, ci_kind: Kind
+) -> str:
+    """Return one to three sentences on a marginal: its value, the probability of a bound, and what makes it uncertain.
+
+    See `Marginal.in_words`.
+    """
+    values = _estimates(marginal, ci_prob, ci_kind)
+    names, means = places_in_words(marginal.leading), marginal.mean().values.ravel()
+    sentences = [sentence(f"{_subject(marginal)} {over_places(values, names, means)}")]
+    bounds: dict[str, tuple[float | None, Callable[[float], xr.DataArray]]] = {
+        "at least": (at_least, lambda x: 1 - marginal.prob_below(x)),
+        "at most": (at_most, lambda x: 1 - marginal.prob_above(x)),
+    }
+    for relation, (bound, probability_of) in bounds.items():
+        if bound is not None:
+            met = probability_of(bound).values.ravel()
+            probability = over_places([chance(p) for p in met], names, met)
+            sentences.append(sentence(f"with probability {probability} it is {relation} {bound:g}"))
+    return " ".join([*sentences, *_caveat(marginal, ci_prob, ci_kind)])
+
+
+def posterior_in_words(
+    posterior: Posterior, marginals: Sequence[Marginal], ci_prob: float, ci_kind: Kind
+) -> str:
+    """Return sentences on metrics of a posterior; see `Posterior.in_words`."""
+    if posterior.dims or any(marginal.dims for marginal in marginals):
+        return " ".join(marginal_in_words(marginal, None, None, ci_prob, ci_kind) for marginal in marginals)
+    first, *others = [
+        (_subject(marginal), marginal, *_estimates(marginal, ci_prob, ci_kind)) for marginal in marginals
+    ]
+    parts = [f"{first[0]} {first[2]}", *(f"{metric_title(marginal.name)} {text}" for _, marginal, text in others)]
+    counts = posterior.observed
+    known = "" if counts is None else f"of {int(counts.sum()):,} examples: "
+    caveats = dict.fromkeys(text for marginal in marginals for text in _caveat(marginal, ci_prob, ci_kind))
+    return " ".join([sentence(f"{known}{enumerated(parts)}"), *list(caveats)[:1]])
+
+
+def default_metrics_in_words(posterior: Posterior) -> list[str]:
+    """Return the names of the metrics that are said of a posterior: three of one binary matrix, else the first."""
+    available = posterior.default_metrics()
+    names = [name for name in _ABOUT_ONE if name in available]
+    return names if names and not posterior.dims else (names or available)[:1]
+
+
+def _subject(marginal: Marginal) -> str:
+    """Return the beginning of a sentence, such as "recall is"."""
+    _, predicted, size = marginal.estimand.partition(PREDICTION)
+    name = metric_title(marginal.name)
+    return f"{name} in a new test set of{size} will be" if predicted else f"{name} is"
+
+
+def _estimates(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
+    """Return the estimate of each place."""
+    observed = marginal.observed
+    interval = marginal.interval(ci_prob, ci_kind).values.reshape(-1, 2)
+    trials = observed["trials"].values.ravel() if "trials" in observed.coords else np.full(len(interval), np.nan)
+    each = zip(marginal.mean().values.ravel(), interval, observed.values.ravel(), trials, strict=True)
+    return [
+        estimate(mean, low, high, ci_prob, ci_kind, _observed(score, of, high - low)) for mean, (low, high), score, of in each
+    ]
+
+
+def _observed(score: float, trials: float, interval_width: float) -> str:
+    """Return an observed score: of a share, how many of how many."""
+    if np.isnan(score):
+        return ""
+    return format_value(score, interval_width) if np.isnan(trials) else f"{score * trials:,.0f} of {trials:,.0f}"
+
+
+def _caveat(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
+    """Return a sentence on what the figures owe to the prior, or to chance in the draws, if it is much."""
+    observed, distribution = marginal.observed, marginal.distribution
+    if "trials" in observed.coords and isinstance(distribution, Beta):
+        weight = (distribution.a + distribution.b)[:, 0]
+        prior = float((1 - observed["trials"].values.ravel() / weight).max())
+        if prior >= _PRIOR_COUNTS:
+            places = "" if not marginal.dims else " at most"
+            return [f"Few examples: {chance(prior)} of the weight{places} is the prior's."]
+    if marginal.method == "draws":
+        interval = marginal.interval(ci_prob, ci_kind)
+        error = marginal.mcse(ci_prob, ci_kind)
+        if float((error / (interval[..., 1] - interval[..., 0])).max()) >= _ERROR_COUNTS:
+            return [f"The limits have a Monte Carlo error of up to {float(error.max()):.2g}."]
+    return []
