@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayesperf.comparison.in_words import comparison_in_words
+from bayesperf.core import checks
 from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Kind, Marginal
@@ -212,6 +215,32 @@ class Comparison:
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, **basis}
         return summary
 
+    def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
+        """Return one to three sentences: which system is better, whether that matters, and by how much it is.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the interval.
+        ci_kind : {"hdi", "eti"}
+            Kind of interval.
+
+        Returns
+        -------
+        str
+            "Probably" and the like are words for probabilities, by one table (`bayesperf.core.words.LIKELIHOODS`): from
+            66 % on "probably", from 90 % "very probably", from 99 % "almost certainly"; less is "open".
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> a, b = (bp.posterior_of_rate(found, 100, metric="recall") for found in (84, 81))
+        >>> print(bp.compare(a, b, rope=0.01, names=("A", "B")).in_words())
+        On recall A is probably better than B (71 %), but the difference is within noise: 64 % that it exceeds 0.01. \
+        The difference, A − B, is 0.030 (95 % HDI −0.075 to 0.134).
+        """
+        return comparison_in_words(self, checks.probability("ci_prob", ci_prob), ci_kind)
+
     def plot(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
         """Plot the density of the difference with the rope; for several systems, P(a > b) and the ranks."""
         from bayesperf import plots
@@ -223,8 +252,8 @@ class Comparison:
         return f"<bayesperf.Comparison: {self.metric}, {what} ({self.difference.method})>"
 
     def _repr_html_(self) -> str:
-        html: str = self.summary()._repr_html_()  # type: ignore[operator]
-        return html
+        table: str = self.summary()._repr_html_()  # type: ignore[operator]
+        return f"<p>{escape(self.in_words())}</p>{table}"
 
     # ── Helpers ──
 

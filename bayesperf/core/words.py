@@ -39,6 +39,7 @@ BEST_OF_MANY = (
     "Whichever is the best was chosen for its luck, too, and looks better than it is: of 50 systems of accuracy .80, "
     "judged by 200 examples each, the best has .86 on average, and its 95 % interval covers in 40 %."
 )
+LOOKS_BETTER = "The best of several was chosen for its luck, too, and looks better than it is."
 CHOSEN_ON_THE_SAME = "A threshold looks better than it is by the examples that chose it: let other examples choose"
 
 
@@ -50,11 +51,14 @@ def percentage(probability: float) -> str:
 def likelihood(probability: float) -> str:
     """Return a word for a probability, as "probably" or "very probably not" (see `LIKELIHOODS`).
 
+    It goes by the full percentages that `chance` writes.
+
     Examples
     --------
     >>> likelihood(0.69), likelihood(0.52), likelihood(0.004)
     ('probably', 'as likely as not', 'almost certainly not')
     """
+    probability = round(probability, 2)
     if probability < 0.5 and (opposite := likelihood(1 - probability)) != OPEN:
         return f"{opposite} not"
     return next((word for word, least in LIKELIHOODS.items() if probability >= least), OPEN)

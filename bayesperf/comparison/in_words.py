@@ -1,0 +1,105 @@
+"""Comparisons in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesperf.core.words import (
+    LIKELIHOODS,
+    LOOKS_BETTER,
+    OPEN,
+    chance,
+    estimate,
+    likelihood,
+    metric_title,
+    places_in_words,
+    printable,
+    sentence,
+)
+
+if TYPE_CHECKING:
+    from bayesperf.comparison.result import Comparison
+    from bayesperf.posteriors.marginal import Kind
+
+# Of more places along the leading dims than these, only the first are said.
+_MOST_PLACES = 4
+
+
+def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind) -> str:
+    """Return one to three sentences on a comparison, for each of the first few places along its leading dims.
+
+    See `Comparison.in_words`.
+    """
+    leading = comparison.difference.leading
+    leading = leading.isel(pair=0, drop=True) if comparison.many else leading
+    say = _of_many if len(comparison.names) > 2 else _of_two
+    places = places_in_words(leading)
+    texts = [
+        f"{place}: {say(comparison, at, ci_prob, ci_kind)}" if place else say(comparison, at, ci_prob, ci_kind)
+        for at, place in zip(np.ndindex(leading.shape), places[:_MOST_PLACES], strict=False)
+    ]
+    rest = len(places) - len(texts)
+    chosen = len(comparison.names) > 2 and comparison.greater_is_better is not None
+    return " ".join([*texts, *([f"And {rest} more."] if rest else []), *([LOOKS_BETTER] if chosen else [])])
+
+
+def _of_two(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:
+    """Say which of two systems is better, whether it matters, and what the difference is."""
+    pair = (*at, 0, 1) if comparison.many else at
+    greater = float(comparison.prob_greater.values[pair])
+    below, inside, above = comparison.prob_rope.values[pair]
+    first = greater >= 0.5 if comparison.greater_is_better in (True, None) else greater < 0.5
+    a, b = _names(comparison) if first else _names(comparison)[::-1]
+    probability, beyond = max(greater, 1 - greater), above if greater >= 0.5 else below
+    better = "greater" if comparison.greater_is_better is None else "better"
+    word, on = likelihood(probability), f"on {metric_title(comparison.metric)}"
+    which = f"it is open whether {a} is {better} than {b}" if word == OPEN else f"{a} is {word} {better} than {b}"
+    matters = _matters(comparison.rope, inside, beyond, "and" if word == OPEN else "but") if comparison.rope else ""
+    return f"{sentence(f'{on} {which} ({chance(probability)}){matters}')} {_difference(comparison, (0, 1), at, ci_prob, ci_kind)}"
+
+
+def _matters(rope: float, inside: float, beyond: float, although: str) -> str:
+    """Say whether a difference is beyond the region of practical equivalence, in the better direction."""
+    if likelihood(inside) in LIKELIHOODS:
+        size = f"{likelihood(inside)} too small to matter: {chance(inside)} that it is within ±{rope:g}"
+        return f", {although} the difference is {size}"
+    if likelihood(beyond) not in LIKELIHOODS:
+        return f", {although} the difference is within noise: {chance(beyond)} that it exceeds {rope:g}"
+    return f", and by more than {rope:g} with probability {chance(beyond)}"
+
+
+def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:
+    """Say which of several systems is the best, and what the difference to the next is."""
+    metric, names = metric_title(comparison.metric), _names(comparison)
+    if comparison.greater_is_better is None:
+        return sentence(f"neither more nor less {metric} is better, so that none of {len(names)} is the best")
+    best = comparison.prob_best.values[at]
+    first, second = np.argsort(-best, kind="stable")[:2]
+    word, next_one = likelihood(best[first]), f"{names[second]} ({chance(best[second])})"
+    which = (
+        f"{names[first]} is {word} the best of {len(names)} ({chance(best[first])}), before {next_one}"
+        if word in LIKELIHOODS
+        else f"it is open which of {len(names)} is the best: {names[first]} ({chance(best[first])}) or {next_one}"
+    )
+    pair = (min(first, second), max(first, second))
+    return f"{sentence(f'on {metric} {which}')} {_difference(comparison, pair, at, ci_prob, ci_kind)}"
+
+
+def _difference(
+    comparison: Comparison, pair: tuple[int, int], at: tuple[int, ...], ci_prob: float, ci_kind: Kind
+) -> str:
+    """Say the difference between two systems, in the order of the tables."""
+    names, difference = _names(comparison), comparison.difference
+    if comparison.many:
+        count = len(names)
+        # The number of the pair among those above the diagonal, row by row.
+        place = pair[0] * count - pair[0] * (pair[0] + 1) // 2 + pair[1] - pair[0] - 1
+        difference = difference.isel(pair=place)
+    figures = (difference.mean().values[at], *difference.interval(ci_prob, ci_kind).values[at])
+    return sentence(f"the difference, {names[pair[0]]} − {names[pair[1]]}, is {estimate(*figures, ci_prob, ci_kind)}")
+
+
+def _names(comparison: Comparison) -> list[str]:
+    return [printable(str(name)) for name in comparison.names]
