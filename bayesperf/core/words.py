@@ -105,7 +105,7 @@ def format_value(value: float, interval_width: float = 1.0) -> str:
 
 def signed_value(value: float, interval_width: float = 1.0) -> str:
     """Format a value as `format_value` does, with a proper minus sign."""
-    return f"{"−" if value < 0 else ""}{format_value(abs(value), interval_width)}"
+    return f"{'−' if value < 0 else ''}{format_value(abs(value), interval_width)}"
 
 
 def estimate(mean: float, lower: float, upper: float, ci_prob: float, ci_kind: str, observed: str = "") -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,7 @@ def of_test_set(
     class_totals: Sequence[int] | xr.DataArray,
     greater_is_better: bool | None,
     quantity: str | None = None,
+    observe: Callable[[], xr.DataArray] | None = None,
 ) -> Marginal:
     """Return a marginal of a score by a test set with so many examples of every class (over leading dims, if labelled).
 
@@ -62,6 +63,7 @@ def of_test_set(
         greater_is_better=greater_is_better,
         examples=class_totals,
         quantity=f"The system's {marginal.name}" if quantity is None else quantity,
+        observe=observe,
     )
 
 

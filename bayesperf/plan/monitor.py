@@ -46,11 +46,26 @@ class Monitor:
 
         return plots.monitor(self)
 
+    def in_words(self) -> str:
+        """Return sentences on the last step: the metric, and how probably it meets the requirement.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 4]], [[9, 1], [1, 4]], [[7, 3], [0, 5]]], dims=["step"])
+        >>> bp.monitor(cm, 0.7, "recall").in_words().partition(" A probability")[0]
+        """
+        facts = self.dataset.attrs
+        last = self.posterior[facts["metric"]].isel(**{facts["dim"]: -1})
+        bound = {"at_least" if facts["greater_is_better"] else "at_most": facts["requirement"]}
+        text = last.in_words(**bound, ci_prob=facts["ci_prob"], ci_kind=facts["ci_kind"])
+        return f"After {self.dataset.sizes[facts['dim']]} {facts['dim']}s: {text} {REPEATED_LOOKS}"
+
     def __repr__(self) -> str:
         return f"<bayesperf.Monitor>\n{self.dataset!r}\n{REPEATED_LOOKS}"
 
     def _repr_html_(self) -> str:
-        return f"{self.dataset._repr_html_()}<p><small>{escape(REPEATED_LOOKS)}</small></p>"
+        return f"<p>{escape(self.in_words())}</p>{self.dataset._repr_html_()}"
 
 
 def monitor(

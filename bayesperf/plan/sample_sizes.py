@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import ArrayLike
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.words import chance, percentage
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.metrics.metric import Metric
@@ -148,6 +150,27 @@ class Plan:
         from bayesperf import plots
 
         return plots.plan(self, n)
+
+    def in_words(self) -> str:
+        """Return one or two sentences: how many new examples are needed, for what, and what that rests on.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> print(bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50), prevalence=0.1).in_words())
+        138 new positives, in some 1,380 examples, are enough: with probability 82 % they will show P(recall > 0.7) ≥ \
+        0.95 (80 % was asked for).
+        """
+        within = "" if self.share in (None, 1) else f", in some {self.examples:,} examples,"
+        enough = f"{self.n:,} new {self.counts}{within} are enough"
+        if self.quantity == "width":
+            return f"{enough}: the {self.claim} is then {self.reached:.3f} ({self.target:g} was asked for)."
+        error = f" (Monte Carlo error {self.mcse:.2g})" if self.mcse else ""
+        asked = f"({percentage(self.target)} was asked for)"
+        return f"{enough}: with probability {chance(self.reached)}{error} they will show {self.claim} {asked}."
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.in_words())}</p>"
 
     def __repr__(self) -> str:
         error = f" ± {self.mcse:.2g}" if self.mcse else ""

@@ -17,11 +17,13 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
 from bayesperf.core.warnings import PriorWarning
+from bayesperf.core.words import sentence
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.metrics.metric import Metric
 from bayesperf.pooling.group_draws import PREVALENCE, PooledDraws
+from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 from bayesperf.posteriors.summary import Summary
@@ -178,6 +180,35 @@ class Pooled:
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": estimand, "prior": self._prior_text}
         return summary
 
+    def in_words(self, metric: str | Metric = "recall", *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
+        """Return sentences on a metric: its mean over groups, that of a new group, and the groups at the ends.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            One with a single value, not one a class.
+        ci_prob : float
+            Probability of the interval.
+        ci_kind : {"hdi", "eti"}
+            Kind of interval.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> sites = bp.ConfusionMatrix.from_counts(tp=[8, 19, 30], fn=[2, 1, 10], fp=[1, 0, 2], tn=[9, 20, 28])
+        >>> bp.pool(sites.rename(dim_0="site"), "site", "clusters").in_words("recall")
+        """
+        answers = {
+            f"over {self.cm.counts.sizes[self.dim]} {self.dim}s, the mean of": self.mean,
+            f"of a new {self.dim}": self.new_group,
+            f"of the {self.dim}s themselves": self.groups,
+        }
+        checks.probability("ci_prob", ci_prob)
+        return " ".join(
+            sentence(f"{where} {estimate_in_words(posterior[metric], ci_prob, ci_kind)}")
+            for where, posterior in answers.items()
+        )
+
     def plot(self, metric: str | Metric = "recall", *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
         """Draw how the groups shrink towards the mean: observed and estimated metrics, the mean, and a new group.
 
@@ -204,7 +235,7 @@ class Pooled:
 
     def _repr_html_(self) -> str:
         tables = [self.mean.summary(), self.new_group.summary()]
-        return f"<p>{escape(repr(self))}</p>{''.join(table._repr_html_() for table in tables)}"  # type: ignore[operator]
+        return f"<p>{escape(repr(self))}<br>{escape(self.in_words())}</p>{''.join(table._repr_html_() for table in tables)}"  # type: ignore[operator]
 
     # ── Labels and words ──
 

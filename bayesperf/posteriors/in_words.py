@@ -40,9 +40,8 @@ def marginal_in_words(
 
     See `Marginal.in_words`.
     """
-    values = _estimates(marginal, ci_prob, ci_kind)
-    names, means = places_in_words(marginal.leading), marginal.mean().values.ravel()
-    sentences = [sentence(f"{_subject(marginal)} {over_places(values, names, means)}")]
+    sentences = [sentence(estimate_in_words(marginal, ci_prob, ci_kind))]
+    names = places_in_words(marginal.leading)
     bounds: dict[str, tuple[float | None, Callable[[float], xr.DataArray]]] = {
         "at least": (at_least, lambda x: 1 - marginal.prob_below(x)),
         "at most": (at_most, lambda x: 1 - marginal.prob_above(x)),
@@ -55,15 +54,17 @@ def marginal_in_words(
     return " ".join([*sentences, *_caveat(marginal, ci_prob, ci_kind)])
 
 
-def posterior_in_words(
-    posterior: Posterior, marginals: Sequence[Marginal], ci_prob: float, ci_kind: Kind
-) -> str:
+def estimate_in_words(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> str:
+    """Return a clause with the name of a metric and its estimates, such as "recall is 0.75 (95 % HDI 0.44–1.00)"."""
+    values, means = _estimates(marginal, ci_prob, ci_kind), marginal.mean().values.ravel()
+    return f"{_subject(marginal)} {over_places(values, places_in_words(marginal.leading), means)}"
+
+
+def posterior_in_words(posterior: Posterior, marginals: Sequence[Marginal], ci_prob: float, ci_kind: Kind) -> str:
     """Return sentences on metrics of a posterior; see `Posterior.in_words`."""
     if posterior.dims or any(marginal.dims for marginal in marginals):
         return " ".join(marginal_in_words(marginal, None, None, ci_prob, ci_kind) for marginal in marginals)
-    first, *others = [
-        (_subject(marginal), marginal, *_estimates(marginal, ci_prob, ci_kind)) for marginal in marginals
-    ]
+    first, *others = [(_subject(marginal), marginal, *_estimates(marginal, ci_prob, ci_kind)) for marginal in marginals]
     parts = [f"{first[0]} {first[2]}", *(f"{metric_title(marginal.name)} {text}" for _, marginal, text in others)]
     counts = posterior.observed
     known = "" if counts is None else f"of {int(counts.sum()):,} examples: "
@@ -92,7 +93,8 @@ def _estimates(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
     trials = observed["trials"].values.ravel() if "trials" in observed.coords else np.full(len(interval), np.nan)
     each = zip(marginal.mean().values.ravel(), interval, observed.values.ravel(), trials, strict=True)
     return [
-        estimate(mean, low, high, ci_prob, ci_kind, _observed(score, of, high - low)) for mean, (low, high), score, of in each
+        estimate(mean, low, high, ci_prob, ci_kind, _observed(score, of, high - low))
+        for mean, (low, high), score, of in each
     ]
 
 

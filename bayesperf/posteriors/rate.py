@@ -103,7 +103,9 @@ def posterior_of_rate(
     sampler = partial(_sample, distribution, leading, checks.seed(random_seed))
     marginal = Marginal(RATE if wanted is None else wanted.name, distribution, leading, sampler, Posterior.estimand)
     return marginal.with_facts(
-        greater_is_better=wanted.greater_is_better if wanted else None, examples=None, observe=partial(_observed, of_successes, of_trials)
+        greater_is_better=wanted.greater_is_better if wanted else None,
+        examples=None,
+        observe=partial(_observed, of_successes, of_trials),
     )
 
 

@@ -18,7 +18,7 @@ from bayesperf.core.random_streams import streams
 from bayesperf.core.warnings import DependenceWarning
 from bayesperf.counts.binned_scores import BinnedScores, scores_of
 from bayesperf.counts.classifier_scores import Scores, by_class
-from bayesperf.curves.areas.bayesian_bootstrap import area_draws, area_draws_of_counts, twice_below
+from bayesperf.curves.areas.bayesian_bootstrap import area_draws, area_draws_of_counts, twice_below, twice_below_each
 from bayesperf.curves.areas.delong import Placements, mean_and_sd_of_counts
 from bayesperf.curves.areas.smoothed_areas import separated, smoothed_area_draws
 from bayesperf.curves.curve_marginals import marginal_of_draws, of_test_set
@@ -135,9 +135,19 @@ def roc_auc(
     distribution = AREAS["delong_logit" if transform else method]
     areas = distribution(scores, draws, np.random.default_rng(seed), progressbar)
     auc = area_marginal(areas, seed, _estimand(scores, method))
-    auc = of_test_set(auc, scores.class_totals, greater_is_better=True)
+    auc = of_test_set(auc, scores.class_totals, greater_is_better=True, observe=partial(_observed, scores))
     _warn(auc, scores, method)
     return auc
+
+
+def _observed(scores: Scores | BinnedScores) -> xr.DataArray:
+    """Return the area under the observed curve: the share of pairs in the right order, ties counted half."""
+    negatives, positives = scores.class_totals
+    if isinstance(scores, BinnedScores):
+        twice = scores.counts[0] @ twice_below_each(scores.counts[1])
+    else:
+        twice = twice_below(scores.positive, scores.negative).sum()
+    return xr.DataArray(float(twice) / (2 * positives * negatives), name=NAME)
 
 
 def _estimand(scores: Scores | BinnedScores, method: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,12 +33,17 @@ from bayesperf.curves.roc.threshold_intervals import (
     intervals_at_thresholds,
 )
 from bayesperf.distributions.quadrature import tanh_sinh
-from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.marginal import Kind, Marginal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 METHODS = ("bayesian_bootstrap", "beta", "binormal")
+# What the area under a curve is, and by chance would be.
+_AREAS_IN_WORDS = {
+    "roc": "So often a positive scores above a negative; by chance it would be 0.5.",
+    "precision_recall": "By chance it would be the share of positives, {:.3f}.",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -400,6 +406,31 @@ class Curve:
         from bayesperf import plots
 
         return plots.curve(self, ci_prob=ci_prob, kind=kind, **options)
+
+    def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
+        """Return sentences on the area under the curve; of a DET curve, on that of the ROC curve of the same scores.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the interval.
+        ci_kind : {"hdi", "eti"}
+            Kind of interval.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> curve = bp.roc_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
+        >>> curve.in_words()
+        """
+        curve = replace(self, curve_kind=ROC) if self.name == "det" else self
+        negatives, positives = self.scores.class_totals
+        meaning = _AREAS_IN_WORDS[curve.name].format(positives / (positives + negatives))
+        text = curve.area.in_words(ci_prob=ci_prob, ci_kind=ci_kind)
+        return f"{text} {meaning}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}<br>{escape(self.in_words())}</p>"
 
     def __repr__(self) -> str:
         negatives, positives = self.scores.class_totals

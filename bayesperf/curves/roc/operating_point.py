@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.words import CHOSEN_ON_THE_SAME
+from bayesperf.core.words import CHOSEN_ON_THE_SAME, enumerated, sentence
+from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.summary import Summary, summary_rows
 
@@ -71,13 +73,22 @@ class OperatingPoint:
         }
         return summary
 
+    def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
+        """Return sentences on the threshold and the rates there, with the figures of `summary`."""
+        marginals = {"the threshold": self.threshold, "FPR": self.fpr, "recall": self.recall}
+        estimates = [
+            f"{name} {estimate_in_words(marginal, ci_prob, ci_kind).partition(' is ')[2]}"
+            for name, marginal in marginals.items()
+        ]
+        return f"{sentence(f'{self.target}: {enumerated(estimates)}')} {CHOSEN_ON_THE_SAME}."
+
     def __repr__(self) -> str:
         at = ", ".join(f"{name} {value.item():.3g}" for name, value in self.observed.items())
         return f"<bayesperf.curves.OperatingPoint: {self.target}: {at}>"
 
     def _repr_html_(self) -> str:
-        html: str = self.summary()._repr_html_()  # type: ignore[operator]
-        return html
+        table: str = self.summary()._repr_html_()  # type: ignore[operator]
+        return f"<p>{escape(self.in_words())}</p>{table}"
 
 
 def threshold_choice(fpr: float | None, recall: float | None, cost: Any) -> tuple[str, Choice]:
