@@ -57,7 +57,8 @@ def _of_two(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind
     word, on = likelihood(probability), f"on {metric_title(comparison.metric)}"
     which = f"it is open whether {a} is {better} than {b}" if word == OPEN else f"{a} is {word} {better} than {b}"
     matters = _matters(comparison.rope, inside, beyond, "and" if word == OPEN else "but") if comparison.rope else ""
-    return f"{sentence(f'{on} {which} ({chance(probability)}){matters}')} {_difference(comparison, (0, 1), at, ci_prob, ci_kind)}"
+    better_one = sentence(f"{on} {which} ({chance(probability)}){matters}")
+    return f"{better_one} {_difference(comparison, (0, 1), at, ci_prob, ci_kind)}"
 
 
 def _matters(rope: float, inside: float, beyond: float, although: str) -> str:
@@ -97,8 +98,9 @@ def _difference(
         # The number of the pair among those above the diagonal, row by row.
         place = pair[0] * count - pair[0] * (pair[0] + 1) // 2 + pair[1] - pair[0] - 1
         difference = difference.isel(pair=place)
-    figures = (difference.mean().values[at], *difference.interval(ci_prob, ci_kind).values[at])
-    return sentence(f"the difference, {names[pair[0]]} − {names[pair[1]]}, is {estimate(*figures, ci_prob, ci_kind)}")
+    lower, upper = difference.interval(ci_prob, ci_kind).values[at]
+    figures = estimate(difference.mean().values[at], lower, upper, ci_prob, ci_kind)
+    return sentence(f"the difference, {names[pair[0]]} − {names[pair[1]]}, is {figures}")
 
 
 def _names(comparison: Comparison) -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # Kinds of intervals, by the values of `ci_kind`.
 INTERVAL_KINDS = {"hdi": "highest-density", "eti": "equal-tailed"}
 
-# The least probability of each word; below one half the word is that of the opposite, and "not". The bounds are those of
+# The least probability of each word; below one half the word is that of the opposite, and "not". They are the bounds of
 # Mastrandrea et al. (2010), Guidance note for lead authors of the IPCC fifth assessment report, table 1.
 LIKELIHOODS = {"almost certainly": 0.99, "very probably": 0.9, "probably": 0.66}
 OPEN = "as likely as not"
@@ -152,7 +152,7 @@ def place_names(leading: xr.DataArray) -> list[str]:
 
 
 def places_in_words(leading: xr.DataArray) -> list[str]:
-    """Return a name for each place along leading dims for a sentence: coordinates that are no names have their dim's."""
+    """Return a name for each place along leading dims for a sentence; other coordinates than text have the dim's."""
     each = [[v if isinstance(v, str) else f"{dim} {v}" for v in leading[dim].values.tolist()] for dim in leading.dims]
     return [printable(", ".join(place)) for place in product(*each)]
 

@@ -53,13 +53,16 @@ class Monitor:
         --------
         >>> import bayesperf as bp
         >>> cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 4]], [[9, 1], [1, 4]], [[7, 3], [0, 5]]], dims=["step"])
-        >>> bp.monitor(cm, 0.7, "recall").in_words().partition(" A probability")[0]
+        >>> print(bp.monitor(cm, 0.7, "recall").in_words().partition(" A probability")[0])
+        After 3 steps: recall is 0.844 (95 % HDI 0.672–0.987; observed 13 of 15). With probability 93 % it is at \
+        least 0.7.
         """
         facts = self.dataset.attrs
         last = self.posterior[facts["metric"]].isel(**{facts["dim"]: -1})
         bound = {"at_least" if facts["greater_is_better"] else "at_most": facts["requirement"]}
         text = last.in_words(**bound, ci_prob=facts["ci_prob"], ci_kind=facts["ci_kind"])
-        return f"After {self.dataset.sizes[facts['dim']]} {facts['dim']}s: {text} {REPEATED_LOOKS}"
+        steps = f"{self.dataset.sizes[facts['dim']]} {facts['dim']}s"
+        return f"After {steps}: {text[:1].lower()}{text[1:]} {REPEATED_LOOKS}"
 
     def __repr__(self) -> str:
         return f"<bayesperf.Monitor>\n{self.dataset!r}\n{REPEATED_LOOKS}"

@@ -195,8 +195,12 @@ class Pooled:
         Examples
         --------
         >>> import bayesperf as bp
-        >>> sites = bp.ConfusionMatrix.from_counts(tp=[8, 19, 30], fn=[2, 1, 10], fp=[1, 0, 2], tn=[9, 20, 28])
-        >>> bp.pool(sites.rename(dim_0="site"), "site", "clusters").in_words("recall")
+        >>> cells = {"tp": [8, 19, 30], "fn": [2, 1, 10], "fp": [1, 0, 2], "tn": [9, 20, 28]}
+        >>> sites = bp.ConfusionMatrix.from_counts(**cells, dims={"site": ["north", "east", "south"]})
+        >>> print(bp.pool(sites, "site", "clusters").in_words("recall"))
+        Over 3 sites, the mean of recall is 0.793 (95 % HDI 0.632–0.934; observed 57 of 70). Of a new site recall is \
+        0.790 (95 % HDI 0.513–1.000). Of the sites themselves recall is 0.800 (95 % HDI 0.621–0.957; observed 8 of 10) \
+        for north, 0.883 (95 % HDI 0.760–0.992; observed 19 of 20) for east and 0.767 (95 % HDI 0.644–0.882; observed 30 of 40) for south.
         """
         answers = {
             f"over {self.cm.counts.sizes[self.dim]} {self.dim}s, the mean of": self.mean,
@@ -234,8 +238,8 @@ class Pooled:
         return f"<bayesperf.Pooled: {', '.join(facts)}>"
 
     def _repr_html_(self) -> str:
-        tables = [self.mean.summary(), self.new_group.summary()]
-        return f"<p>{escape(repr(self))}<br>{escape(self.in_words())}</p>{''.join(table._repr_html_() for table in tables)}"  # type: ignore[operator]
+        tables = [table.summary()._repr_html_() for table in (self.mean, self.new_group)]  # type: ignore[operator]
+        return f"<p>{escape(repr(self))}<br>{escape(self.in_words())}</p>{''.join(tables)}"
 
     # ── Labels and words ──
 

@@ -48,7 +48,7 @@ def marginal_in_words(
     }
     for relation, (bound, probability_of) in bounds.items():
         if bound is not None:
-            met = probability_of(bound).values.ravel()
+            met = probability_of(bound).values.ravel().tolist()
             probability = over_places([chance(p) for p in met], names, met)
             sentences.append(sentence(f"with probability {probability} it is {relation} {bound:g}"))
     return " ".join([*sentences, *_caveat(marginal, ci_prob, ci_kind)])
@@ -56,7 +56,7 @@ def marginal_in_words(
 
 def estimate_in_words(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> str:
     """Return a clause with the name of a metric and its estimates, such as "recall is 0.75 (95 % HDI 0.44–1.00)"."""
-    values, means = _estimates(marginal, ci_prob, ci_kind), marginal.mean().values.ravel()
+    values, means = _estimates(marginal, ci_prob, ci_kind), marginal.mean().values.ravel().tolist()
     return f"{_subject(marginal)} {over_places(values, places_in_words(marginal.leading), means)}"
 
 
@@ -64,8 +64,9 @@ def posterior_in_words(posterior: Posterior, marginals: Sequence[Marginal], ci_p
     """Return sentences on metrics of a posterior; see `Posterior.in_words`."""
     if posterior.dims or any(marginal.dims for marginal in marginals):
         return " ".join(marginal_in_words(marginal, None, None, ci_prob, ci_kind) for marginal in marginals)
-    first, *others = [(_subject(marginal), marginal, *_estimates(marginal, ci_prob, ci_kind)) for marginal in marginals]
-    parts = [f"{first[0]} {first[2]}", *(f"{metric_title(marginal.name)} {text}" for _, marginal, text in others)]
+    first, *others = marginals
+    others_in_words = [f"{metric_title(each.name)} {_estimates(each, ci_prob, ci_kind)[0]}" for each in others]
+    parts = [estimate_in_words(first, ci_prob, ci_kind), *others_in_words]
     counts = posterior.observed
     known = "" if counts is None else f"of {int(counts.sum()):,} examples: "
     caveats = dict.fromkeys(text for marginal in marginals for text in _caveat(marginal, ci_prob, ci_kind))

@@ -335,10 +335,9 @@ class Marginal:
         values, (low, high) = np.asarray(x, dtype=float), self.bounds
         outside = values[(values < low) | (values > high)]
         if outside.size:
-            percent = f" Is it {outside[0]:g} %, {outside[0] / 100:g}?" if high == 1 and 1 < outside[0] <= 100 else ""
-            raise ValueError(
-                f"{name}: {outside[0]:g} is outside the range of {metric_title(self.name)}, {low:g} to {high:g}.{percent}"
-            )
+            bound, title = outside[0], metric_title(self.name)
+            percent = f" Is it {bound:g} %, {bound / 100:g}?" if high == 1 and 1 < bound <= 100 else ""
+            raise ValueError(f"{name}: {bound:g} is outside the range of {title}, {low:g} to {high:g}.{percent}")
 
     def hdi(self, prob: float = 0.95) -> xr.DataArray:
         """Return the highest-density interval: the shortest interval that contains the probability `prob`.

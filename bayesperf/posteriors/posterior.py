@@ -178,14 +178,15 @@ class Posterior(ABC):
     def _observe(self, metric: Metric) -> xr.DataArray:
         """Return the observed score, with the number of trials of a metric that is a share of them."""
         score = self.observed_score(metric)
-        if self.observed is None or self._reweighted(metric):
+        if self.observed is None or self._other_prevalence(metric) is not None:
             return score
         trials = metric.trials(self.observed.transpose(*self.dims, *CELL_DIMS).values, self.positive)
         return score if trials is None else score.assign_coords(trials=(score.dims, trials))
 
-    def _reweighted(self, metric: Metric) -> bool:
-        """Whether a metric is at another prevalence than the observed one."""
-        return isinstance(self.prevalence, Prevalence) and metric.depends_on_prevalence(len(self.labels))
+    def _other_prevalence(self, metric: Metric) -> Prevalence | None:
+        """Return the prevalence to which a metric is re-weighted; None if it is not."""
+        depends = isinstance(self.prevalence, Prevalence) and metric.depends_on_prevalence(len(self.labels))
+        return self.prevalence if depends and isinstance(self.prevalence, Prevalence) else None
 
     def applicable(self, metric: str | Metric) -> Metric:
         """Return the metric specified by a `Metric` or a name, or raise if these cells do not allow it."""
@@ -243,8 +244,8 @@ class Posterior(ABC):
         if self.observed is None:
             return xr.full_like(leading, np.nan).rename(metric.name)
         cells = self.observed
-        if self._reweighted(metric):
-            cells = cells / cells.sum("predicted") * xr.DataArray(self.prevalence.mean, dims="actual")
+        if (prevalence := self._other_prevalence(metric)) is not None:
+            cells = cells / cells.sum("predicted") * xr.DataArray(prevalence.mean, dims="actual")
         return point_value(metric, cells, self.positive).transpose(*leading.dims)
 
     def summary(
