@@ -235,9 +235,9 @@ class Comparison:
         --------
         >>> import bayesperf as bp
         >>> a, b = (bp.posterior_of_rate(found, 100, metric="recall") for found in (84, 81))
-        >>> print(bp.compare(a, b, rope=0.01, names=("A", "B")).in_words())
-        On recall A is probably better than B (71 %), but the difference is within noise: 64 % that it exceeds 0.01. \
-        The difference, A − B, is 0.030 (95 % HDI −0.075 to 0.134).
+        >>> print(bp.compare(a, b, rope=0.01).in_words())
+        On recall a is probably better than b (71 %), but the difference is within noise: 64 % that it exceeds 0.01. \
+        The difference, a − b, is 0.030 (95 % HDI −0.075 to 0.135).
         """
         return comparison_in_words(self, checks.probability("ci_prob", ci_prob), ci_kind)
 

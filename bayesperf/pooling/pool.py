@@ -200,7 +200,8 @@ class Pooled:
         >>> print(bp.pool(sites, "site", "clusters").in_words("recall"))
         Over 3 sites, the mean of recall is 0.793 (95 % HDI 0.632–0.934; observed 57 of 70). Of a new site recall is \
         0.790 (95 % HDI 0.513–1.000). Of the sites themselves recall is 0.800 (95 % HDI 0.621–0.957; observed 8 of 10) \
-        for north, 0.883 (95 % HDI 0.760–0.992; observed 19 of 20) for east and 0.767 (95 % HDI 0.644–0.882; observed 30 of 40) for south.
+        for north, 0.883 (95 % HDI 0.760–0.992; observed 19 of 20) for east and 0.767 (95 % HDI 0.644–0.882; observed \
+        30 of 40) for south.
         """
         answers = {
             f"over {self.cm.counts.sizes[self.dim]} {self.dim}s, the mean of": self.mean,

@@ -290,7 +290,7 @@ class Marginal:
         >>> import bayesperf as bp
         >>> recall = bp.posterior_of_rate(4, 5, metric="recall")
         >>> recall.prob_above(0.8).name, recall.prob_above(0.8).round(3).item()
-        ('P(recall ≥ 0.8)', 0.448)
+        ('P(recall ≥ 0.8)', 0.451)
         """
         self._check_bound("prob_above", x)
         return self.sf(x).rename(self._question(self._above, x))
@@ -423,7 +423,7 @@ class Marginal:
         >>> import bayesperf as bp
         >>> recall = bp.posterior_of_rate(24, 30, metric="recall")
         >>> recall.in_words(at_least=0.8)
-        'Recall is 0.790 (95 % HDI 0.648–0.922; observed 24 of 30). With probability 47 % it is at least 0.8.'
+        'Recall is 0.790 (95 % HDI 0.648–0.922; observed 24 of 30). With probability 48 % it is at least 0.8.'
         """
         return marginal_in_words(self, at_least, at_most, checks.probability("ci_prob", ci_prob), ci_kind)
 
