@@ -49,26 +49,30 @@ _NEARLY_CERTAIN = 0.0005
 _REGION_COLOURS = (ORANGE, GREY, BLUE)
 
 
-def comparison(comparison: Comparison, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
+def comparison(
+    comparison: Comparison, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Axes | None = None
+) -> Figure:
     """Draw the difference of two systems; of more systems P(a > b) and, if one direction is better, the ranks.
 
     Parameters
     ----------
     comparison : Comparison
         The result of `bayesperf.compare`.
-    ci_prob, ci_kind
-        Probability and kind of the interval of the difference.
+    ci_prob, ci_kind, ax
+        The interval of the difference, and the axes, as in `bayesperf.plots.density`.
     """
     if len(comparison.names) == 2:
-        return difference(comparison, ci_prob=ci_prob, ci_kind=ci_kind)
-    return _heat_maps(comparison, [_GREATER] if comparison.greater_is_better is None else [_GREATER, _RANKS])
+        return difference(comparison, ci_prob=ci_prob, ci_kind=ci_kind, ax=ax)
+    return _heat_maps(comparison, [_GREATER] if comparison.greater_is_better is None else [_GREATER, _RANKS], ax=ax)
 
 
 # ── The difference ──
 
 
 @closed
-def difference(comparison: Comparison, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
+def difference(
+    comparison: Comparison, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Axes | None = None
+) -> Figure:
     """Draw the density of a − b, the region of practical equivalence and the probability on either side of it.
 
     Several differences (leading dims, pairs of many systems) are drawn as means and intervals, a row for each; more
@@ -78,9 +82,10 @@ def difference(comparison: Comparison, *, ci_prob: float = 0.95, ci_kind: Kind =
     ----------
     comparison : Comparison
         The result of `bayesperf.compare`.
-    ci_prob, ci_kind
-        Probability and kind of the intervals.
+    ci_prob, ci_kind, ax
+        The intervals, and the axes, as in `bayesperf.plots.density`.
     """
+    of_interval = default_interval(ci_prob, ci_kind)
     rows = comparison.difference.mean().size
     parts = parts_of(rows, MOST_ROWS)
     height = 3.6 if rows == 1 else 1.6 + 0.26 * parts[0].stop
