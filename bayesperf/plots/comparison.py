@@ -21,10 +21,12 @@ from bayesperf.plots.style import (
     ORANGE,
     SEQUENTIAL,
     closed,
+    default_interval,
     parts_of,
     remark,
     shorten,
     small_multiples,
+    write_title,
 )
 from bayesperf.posteriors.marginal import Kind
 
@@ -60,10 +62,17 @@ def comparison(
         The result of `bayesperf.compare`.
     ci_prob, ci_kind, ax
         The interval of the difference, and the axes, as in `bayesperf.plots.density`.
+
+    Raises
+    ------
+    ValueError
+        If axes are given for more than two systems, which have a heat map with a colour bar.
     """
     if len(comparison.names) == 2:
         return difference(comparison, ci_prob=ci_prob, ci_kind=ci_kind, ax=ax)
-    return _heat_maps(comparison, [_GREATER] if comparison.greater_is_better is None else [_GREATER, _RANKS], ax=ax)
+    if ax is not None:
+        raise ValueError("ax holds one panel: heat maps of several systems have a figure of their own.")
+    return _heat_maps(comparison, [_GREATER] if comparison.greater_is_better is None else [_GREATER, _RANKS])
 
 
 # ── The difference ──
@@ -89,16 +98,15 @@ def difference(
     rows = comparison.difference.mean().size
     parts = parts_of(rows, MOST_ROWS)
     height = 3.6 if rows == 1 else 1.6 + 0.26 * parts[0].stop
-    figure, panels = small_multiples(len(parts), 7.2, height, columns=2, margin=(0, 0))
+    figure, panels = small_multiples(len(parts), 7.2, height, columns=2, margin=(0, 0), ax=ax)
     for axes, part in zip(panels, parts, strict=True):
         if rows == 1:
-            _draw_difference(axes, comparison, ci_prob, ci_kind)
+            _draw_difference(axes, comparison, *of_interval)
         else:
-            _draw_differences(axes, comparison, ci_prob, ci_kind, part)
+            _draw_differences(axes, comparison, *of_interval, part)
         axes.axvline(0, color="black", lw=0.8, zorder=1)
         axes.spines[["top", "right"]].set_visible(False)
-    interval = interval_name(ci_prob, ci_kind)
-    figure.suptitle(f"{comparison.difference.estimand},\nmean and {interval}", fontsize="medium")
+    write_title(figure, f"{comparison.difference.estimand},", f"mean and {interval_name(*of_interval)}", ax=ax)
     return figure
 
 

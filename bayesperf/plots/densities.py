@@ -67,20 +67,28 @@ def curves(marginal: Marginal, ci_prob: float, ci_kind: Kind, points: int = 161)
     # A point mass is drawn as a spike in the middle.
     density[point] = np.arange(points) == points // 2
     interval = marginal.interval(ci_prob, ci_kind).values.reshape(-1, 2)
-    names, mean, observed = place_names(marginal.leading), marginal.mean().values.ravel(), marginal.observed.values.ravel()
+    names, mean, observed = (
+        place_names(marginal.leading),
+        marginal.mean().values.ravel(),
+        marginal.observed.values.ravel(),
+    )
     return Curves(x, density, mean, interval, names, logarithmic, observed)
 
 
 def intervals(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> Curves:
     """Return means and intervals without densities: curves that span the interval."""
     interval = marginal.interval(ci_prob, ci_kind).values.reshape(-1, 2)
-    drawn = without_density(marginal.mean().values.ravel(), interval, place_names(marginal.leading), _is_ratio(marginal))
+    drawn = without_density(
+        marginal.mean().values.ravel(), interval, place_names(marginal.leading), _is_ratio(marginal)
+    )
     return drawn._replace(observed=marginal.observed.values.ravel())
 
 
 def without_density(mean: Array, interval: Array, names: Sequence[str] = (), logarithmic: bool = False) -> Curves:
     """Return means (m,) and intervals (m, 2) as curves that span the intervals."""
-    return Curves(interval, np.ones_like(interval), mean, interval, list(names), logarithmic, np.full(len(mean), np.nan))
+    return Curves(
+        interval, np.ones_like(interval), mean, interval, list(names), logarithmic, np.full(len(mean), np.nan)
+    )
 
 
 def reach(drawn: Curves, rope: float) -> tuple[float, float]:

@@ -103,7 +103,9 @@ def panel(
     interval = default_interval(ci_prob, ci_kind)
     shown = _classes_by_value(marginals)
     most = max(marginal.leading.size for marginal in shown)
-    draw = _density_panels if (kind or ("density" if most <= len(SERIES) else "forest")) == "density" else _forest_panels
+    draw = (
+        _density_panels if (kind or ("density" if most <= len(SERIES) else "forest")) == "density" else _forest_panels
+    )
     figure = draw(shown, interval, ax)
     write_title(figure, f"{shown[0].estimand}:", f"mean and {interval_name(*interval)}", ax=ax)
     return figure

@@ -84,7 +84,7 @@ def test_without_a_rope_there_are_two_sides():
     (axes,) = found.plot().axes
     greater = found.prob_greater.item()
     assert texts(axes) == [f"P(a < b) = {1 - greater:.3f}", "", f"P(a > b) = {greater:.3f}"]
-    assert axes.get_xlabel() == "matthews corrcoef, a − b"
+    assert axes.get_xlabel() == "Matthews correlation, a − b"
 
 
 def _posterior(cells, system):
