@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The strip beneath a density in which its interval and mean are, for each curve, and for what is written there: as shares
-# of the greatest density.
+# The strip beneath a density in which its interval and mean are, for each curve, and for what is written there:
+# as shares of the greatest density.
 _STRIP, _WRITTEN = 0.07, 0.13
 # An interval narrower than this share of the axis has its limits written outside it, where they do not touch.
 _NARROW = 0.3
@@ -63,8 +63,8 @@ def forest(
 ) -> Figure:
     """Draw the mean and interval of a metric, and the observed score, for every leading coordinate in a row of its own.
 
-    With two leading dims or more, the one with the fewest coordinates (up to six) has colours, which are together in the
-    rows of the others. The classes of a metric of each class are sorted by their means.
+    With two leading dims or more, the one with the fewest coordinates (up to six) has colours, which are together in
+    the rows of the others. The classes of a metric of each class are sorted by their means.
 
     Parameters
     ----------
@@ -227,8 +227,8 @@ def _write_figures(axes: Axes, drawn: Curves) -> None:
 class _Rows(NamedTuple):
     """How the places of a marginal are laid out in a forest.
 
-    `places` are their positions (rows, systems), `names` those of the rows, `dims` what they are along, and `systems` the
-    names of what has colours, along the dim `coloured`; one without a name if there are none.
+    `places` are their positions (rows, systems), `names` those of the rows, `dims` what they are along, and `systems`
+    the names of what has colours, along the dim `coloured`; one without a name if there are none.
     """
 
     places: Codes

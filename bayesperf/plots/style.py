@@ -1,5 +1,4 @@
-"""What all figures share: colours, default intervals, the words of axes, titles and legends, and how a finished figure
-is handed over."""
+"""What all figures share: colours, default intervals, words, and how a finished figure is handed over."""
 
 from __future__ import annotations
 
@@ -36,8 +35,8 @@ _FEWEST_CHARACTERS = 6
 def closed[**P](draw: Callable[P, Figure]) -> Callable[P, Figure]:
     """Make a plotting function break texts that would be cropped, and close its figure for pyplot.
 
-    Notebooks would otherwise show it twice. If the caller gave the axes (``ax``), the figure is the caller's: its layout
-    is left alone, and it stays open.
+    Notebooks would otherwise show it twice. If the caller gave the axes (``ax``), the figure is the caller's: its
+    layout is left alone, and it stays open.
     """
 
     @wraps(draw)
@@ -58,8 +57,8 @@ def closed[**P](draw: Callable[P, Figure]) -> Callable[P, Figure]:
 def default_interval(ci_prob: float | None, ci_kind: Kind | None) -> tuple[float, Kind]:
     """Return the probability and kind of the intervals of a figure, where None leaves them to the defaults.
 
-    These are 95 % and highest-density, unless ``arviz_base.rcParams`` was changed: a setting that differs from ArviZ's own
-    default is somebody's choice, and is followed.
+    These are 95 % and highest-density, unless ``arviz_base.rcParams`` was changed: a setting that differs from ArviZ's
+    own default is somebody's choice, and is followed.
 
     Examples
     --------
