@@ -21,6 +21,7 @@ from bayesperf.posteriors.ranks import largest_mcse, rank_probabilities
 from bayesperf.posteriors.summary import Summary, summary_rows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 REGIONS = ("below", "inside", "above")
@@ -241,11 +242,17 @@ class Comparison:
         """
         return comparison_in_words(self, checks.probability("ci_prob", ci_prob), ci_kind)
 
-    def plot(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
-        """Plot the density of the difference with the rope; for several systems, P(a > b) and the ranks."""
+    def plot(self, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Axes | None = None) -> Figure:
+        """Plot the density of the difference with the rope; for several systems, P(a > b) and the ranks.
+
+        Parameters
+        ----------
+        ci_prob, ci_kind, ax
+            The interval, and axes for the difference of two, as in `bayesperf.plots.density`.
+        """
         from bayesperf import plots
 
-        return plots.comparison(self, ci_prob=ci_prob, ci_kind=ci_kind)
+        return plots.comparison(self, ci_prob=ci_prob, ci_kind=ci_kind, ax=ax)
 
     def __repr__(self) -> str:
         what = f"{len(self.names)} systems" if self.many else " − ".join(map(str, self.names))

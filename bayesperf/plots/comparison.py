@@ -21,10 +21,12 @@ from bayesperf.plots.style import (
     ORANGE,
     SEQUENTIAL,
     closed,
+    default_interval,
     parts_of,
     remark,
     shorten,
     small_multiples,
+    write_title,
 )
 from bayesperf.posteriors.marginal import Kind
 
@@ -49,18 +51,27 @@ _NEARLY_CERTAIN = 0.0005
 _REGION_COLOURS = (ORANGE, GREY, BLUE)
 
 
-def comparison(comparison: Comparison, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
+def comparison(
+    comparison: Comparison, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Axes | None = None
+) -> Figure:
     """Draw the difference of two systems; of more systems P(a > b) and, if one direction is better, the ranks.
 
     Parameters
     ----------
     comparison : Comparison
         The result of `bayesperf.compare`.
-    ci_prob, ci_kind
-        Probability and kind of the interval of the difference.
+    ci_prob, ci_kind, ax
+        The interval of the difference, and the axes, as in `bayesperf.plots.density`.
+
+    Raises
+    ------
+    ValueError
+        If axes are given for more than two systems, which have a heat map with a colour bar.
     """
     if len(comparison.names) == 2:
-        return difference(comparison, ci_prob=ci_prob, ci_kind=ci_kind)
+        return difference(comparison, ci_prob=ci_prob, ci_kind=ci_kind, ax=ax)
+    if ax is not None:
+        raise ValueError("ax holds one panel: heat maps of several systems have a figure of their own.")
     return _heat_maps(comparison, [_GREATER] if comparison.greater_is_better is None else [_GREATER, _RANKS])
 
 
@@ -68,7 +79,9 @@ def comparison(comparison: Comparison, *, ci_prob: float = 0.95, ci_kind: Kind =
 
 
 @closed
-def difference(comparison: Comparison, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
+def difference(
+    comparison: Comparison, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Axes | None = None
+) -> Figure:
     """Draw the density of a − b, the region of practical equivalence and the probability on either side of it.
 
     Several differences (leading dims, pairs of many systems) are drawn as means and intervals, a row for each; more
@@ -78,22 +91,22 @@ def difference(comparison: Comparison, *, ci_prob: float = 0.95, ci_kind: Kind =
     ----------
     comparison : Comparison
         The result of `bayesperf.compare`.
-    ci_prob, ci_kind
-        Probability and kind of the intervals.
+    ci_prob, ci_kind, ax
+        The intervals, and the axes, as in `bayesperf.plots.density`.
     """
+    of_interval = default_interval(ci_prob, ci_kind)
     rows = comparison.difference.mean().size
     parts = parts_of(rows, MOST_ROWS)
     height = 3.6 if rows == 1 else 1.6 + 0.26 * parts[0].stop
-    figure, panels = small_multiples(len(parts), 7.2, height, columns=2, margin=(0, 0))
+    figure, panels = small_multiples(len(parts), 7.2, height, columns=2, margin=(0, 0), ax=ax)
     for axes, part in zip(panels, parts, strict=True):
         if rows == 1:
-            _draw_difference(axes, comparison, ci_prob, ci_kind)
+            _draw_difference(axes, comparison, *of_interval)
         else:
-            _draw_differences(axes, comparison, ci_prob, ci_kind, part)
+            _draw_differences(axes, comparison, *of_interval, part)
         axes.axvline(0, color="black", lw=0.8, zorder=1)
         axes.spines[["top", "right"]].set_visible(False)
-    interval = interval_name(ci_prob, ci_kind)
-    figure.suptitle(f"{comparison.difference.estimand},\nmean and {interval}", fontsize="medium")
+    write_title(figure, f"{comparison.difference.estimand},", f"mean and {interval_name(*of_interval)}", ax=ax)
     return figure
 
 

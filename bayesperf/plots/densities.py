@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.words import place_names
 from bayesperf.posteriors.marginal import Kind, Marginal
 
@@ -18,9 +18,10 @@ _FARTHEST_ROPE = 4
 
 
 class Curves(NamedTuple):
-    """Densities of m quantities on grids (m, points) of their own, their means and intervals, and their names.
+    """Densities of m quantities on grids (m, points) of their own, their means, intervals, names and observed scores.
 
-    On a logarithmic scale (ratios without an upper bound) the density is that of the logarithm.
+    On a logarithmic scale (ratios without an upper bound) the density is that of the logarithm. A score that was not
+    observed is NaN.
     """
 
     x: Array
@@ -29,6 +30,19 @@ class Curves(NamedTuple):
     interval: Array
     names: list[str]
     logarithmic: bool
+    observed: Array
+
+    def take(self, rows: Sequence[int] | Codes) -> Curves:
+        """Return some of the quantities, by position."""
+        return Curves(
+            x=self.x[rows],
+            density=self.density[rows],
+            mean=self.mean[rows],
+            interval=self.interval[rows],
+            names=[self.names[row] for row in rows],
+            logarithmic=self.logarithmic,
+            observed=self.observed[rows],
+        )
 
 
 def curves(marginal: Marginal, ci_prob: float, ci_kind: Kind, points: int = 161) -> Curves:
@@ -53,18 +67,28 @@ def curves(marginal: Marginal, ci_prob: float, ci_kind: Kind, points: int = 161)
     # A point mass is drawn as a spike in the middle.
     density[point] = np.arange(points) == points // 2
     interval = marginal.interval(ci_prob, ci_kind).values.reshape(-1, 2)
-    return Curves(x, density, marginal.mean().values.ravel(), interval, place_names(marginal.leading), logarithmic)
+    names, mean, observed = (
+        place_names(marginal.leading),
+        marginal.mean().values.ravel(),
+        marginal.observed.values.ravel(),
+    )
+    return Curves(x, density, mean, interval, names, logarithmic, observed)
 
 
 def intervals(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> Curves:
     """Return means and intervals without densities: curves that span the interval."""
     interval = marginal.interval(ci_prob, ci_kind).values.reshape(-1, 2)
-    return without_density(marginal.mean().values.ravel(), interval, place_names(marginal.leading), _is_ratio(marginal))
+    drawn = without_density(
+        marginal.mean().values.ravel(), interval, place_names(marginal.leading), _is_ratio(marginal)
+    )
+    return drawn._replace(observed=marginal.observed.values.ravel())
 
 
 def without_density(mean: Array, interval: Array, names: Sequence[str] = (), logarithmic: bool = False) -> Curves:
     """Return means (m,) and intervals (m, 2) as curves that span the intervals."""
-    return Curves(interval, np.ones_like(interval), mean, interval, list(names), logarithmic)
+    return Curves(
+        interval, np.ones_like(interval), mean, interval, list(names), logarithmic, np.full(len(mean), np.nan)
+    )
 
 
 def reach(drawn: Curves, rope: float) -> tuple[float, float]:

@@ -3,45 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bayesperf.core.words import interval_name, metric_title, place_names
+from bayesperf.core.arrays import Codes
+from bayesperf.core.words import interval_name, metric_title, place_names, short_interval_name, signed_value
 from bayesperf.plots.densities import Curves, curves, intervals
-from bayesperf.plots.style import BLUE, GREY, MOST_ROWS, SERIES, closed, parts_of, small_multiples, write_title
+from bayesperf.plots.style import (
+    CHARACTER,
+    GREY,
+    MOST_ROWS,
+    SERIES,
+    closed,
+    default_interval,
+    parts_of,
+    shorten,
+    small_multiples,
+    write_legend,
+    write_title,
+)
 from bayesperf.posteriors.marginal import Kind, Marginal
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# The strip beneath a density in which its interval and mean are, for each curve, and for what is written there:
+# as shares of the greatest density.
+_STRIP, _WRITTEN = 0.07, 0.13
+# An interval narrower than this share of the axis has its limits written outside it, where they do not touch.
+_NARROW = 0.3
+# Height of a row of a forest, by itself and for each further system in it, in inches.
+_ROW, _FURTHER = 0.24, 0.1
 
-def density(marginal: Marginal, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
-    """Draw the density of a metric with its interval shaded and its mean marked.
+
+def density(
+    marginal: Marginal, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Axes | None = None
+) -> Figure:
+    """Draw the density of a metric with its interval shaded, its mean and the observed score.
 
     Parameters
     ----------
     marginal : Marginal
-        With leading dims, a curve for each of their coordinates; if there are more than six, a panel for each.
+        With leading dims, a curve for each of their coordinates; if there are more than six, a panel for each. The mean
+        and the limits of the interval are written into a panel of one curve.
     ci_prob, ci_kind
-        The interval.
+        The interval; by default the 95 % highest-density interval, or what ArviZ's ``rcParams`` were changed to
+        (``stats.ci_prob``, ``stats.ci_kind``).
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw in, if there is one panel. Their figure is returned, and stays open.
     """
-    return panel([marginal], ci_prob=ci_prob, ci_kind=ci_kind, kind="density")
+    return panel([marginal], ci_prob=ci_prob, ci_kind=ci_kind, kind="density", ax=ax)
 
 
-def forest(marginal: Marginal, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
-    """Draw the mean and interval of a metric for every leading coordinate, one below the other."""
-    return panel([marginal], ci_prob=ci_prob, ci_kind=ci_kind, kind="forest")
+def forest(
+    marginal: Marginal, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Axes | None = None
+) -> Figure:
+    """Draw the mean and interval of a metric, and the observed score, for every leading coordinate in a row of its own.
+
+    With two leading dims or more, the one with the fewest coordinates (up to six) has colours, which are together in
+    the rows of the others. The classes of a metric of each class are sorted by their means.
+
+    Parameters
+    ----------
+    marginal, ci_prob, ci_kind, ax
+        As in `density`.
+    """
+    return panel([marginal], ci_prob=ci_prob, ci_kind=ci_kind, kind="forest", ax=ax)
 
 
 @closed
 def panel(
     marginals: Sequence[Marginal],
     *,
-    ci_prob: float = 0.95,
-    ci_kind: Kind = "hdi",
+    ci_prob: float | None = None,
+    ci_kind: Kind | None = None,
     kind: str | None = None,
+    ax: Axes | None = None,
 ) -> Figure:
     """Draw several metrics side by side.
 
@@ -49,63 +89,73 @@ def panel(
     ----------
     marginals : sequence of Marginal
         As ``[posterior["recall"], posterior["precision"]]``.
-    ci_prob, ci_kind
-        The interval.
+    ci_prob, ci_kind, ax
+        As in `density`.
     kind : {"density", "forest"}, optional
         By default densities if metrics have up to six quantities each, forests if they have more. More than six
         densities have a panel each, and forests of more than forty rows are continued beside.
+
+    Raises
+    ------
+    ValueError
+        If axes are given, and there is more than one panel.
     """
-    most = max(len(place_names(marginal.leading)) for marginal in marginals)
-    kind = kind or ("density" if most <= len(SERIES) else "forest")
-    draw, compute = (draw_densities, curves) if kind == "density" else (_draw_forest, intervals)
-    drawn = [compute(marginal, ci_prob, ci_kind) for marginal in marginals]
-    # More densities than there are colours have panels of their own; more rows than fit a page are continued.
-    apart = kind == "density" and most > len(SERIES)
+    interval = default_interval(ci_prob, ci_kind)
+    shown = _classes_by_value(marginals)
+    most = max(marginal.leading.size for marginal in shown)
+    draw = (
+        _density_panels if (kind or ("density" if most <= len(SERIES) else "forest")) == "density" else _forest_panels
+    )
+    figure = draw(shown, interval, ax)
+    write_title(figure, f"{shown[0].estimand}:", f"mean and {interval_name(*interval)}", ax=ax)
+    return figure
+
+
+def _classes_by_value(marginals: Sequence[Marginal]) -> list[Marginal]:
+    """Return marginals with their classes in the order of the first that has any: the greatest mean first."""
+    first = next((marginal for marginal in marginals if "label" in marginal.dims), None)
+    if first is None:
+        return list(marginals)
+    means = first.mean()
+    order = np.argsort(-means.mean([dim for dim in means.dims if dim != "label"]).values, kind="stable")
+    return [marginal.isel(label=order) if "label" in marginal.dims else marginal for marginal in marginals]
+
+
+# ── Densities ──
+
+
+def _density_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], ax: Axes | None) -> Figure:
+    """Draw densities: a panel a metric, or if it has more quantities than there are colours, one for each of them."""
+    drawn = [curves(marginal, *interval) for marginal in marginals]
+    most = max(len(each.names) for each in drawn)
+    apart = most > len(SERIES)
     parts = [
         (marginal, part)
         for marginal, whole in zip(marginals, drawn, strict=True)
-        for part in _split(whole, 1 if apart else MOST_ROWS)
+        for part in ([whole.take([i]) for i in range(len(whole.names))] if apart else [whole])
     ]
-    longest = max(len(part.names) for _, part in parts)
-    height = 1.1 + 0.24 * longest if kind == "forest" else 2.0 if apart else 2.6
-    columns, width = (4, 2.9) if apart else (3, 3.4 if len(parts) > 1 else 4.0)
-    figure, panels = small_multiples(len(parts), width, height, columns=columns, margin=(0.6, 0.5))
+    columns, width = (4, 2.9) if apart else (3, 3.4 if len(parts) > 1 else 4.4)
+    figure, panels = small_multiples(
+        len(parts), width, 2.2 if apart else 2.6, columns=columns, margin=(0.6, 0.9), ax=ax
+    )
     for position, (axes, (marginal, part)) in enumerate(zip(panels, parts, strict=True)):
-        draw(axes, part)
+        draw_densities(axes, part)
         axes.set_xlabel(metric_title(marginal.name))
         if apart:
-            axes.set_title(part.names[0], fontsize="small")
+            axes.set_title(shorten(part.names[0]), fontsize="small")
             axes.set_ylabel("" if position % columns else axes.get_ylabel())
         if part.logarithmic:
             axes.set_xscale("log")
         axes.spines[["top", "right"]].set_visible(False)
-        if kind == "forest" and position % columns and part.names == parts[0][1].names:
-            axes.tick_params(labelleft=False)
-        elif kind == "forest":
-            axes.set_ylabel(", ".join(map(str, marginal.dims)))
     for marginal in marginals:
         _share_x([axes for axes, (shown, _) in zip(panels, parts, strict=True) if shown is marginal])
-    if kind == "density" and most > 1 and not apart:
-        # Some metrics have a curve for each class, others a single one: the fullest legend serves all.
-        fullest = max(range(len(drawn)), key=lambda i: len(drawn[i].names))
-        panels[fullest].legend(title=", ".join(map(str, marginals[fullest].dims)), frameon=False, fontsize="small")
-    write_title(figure, f"{marginals[0].estimand}:", f"mean and {interval_name(ci_prob, ci_kind)}")
+    marks = mark_handles(interval, any(np.isfinite(part.observed).any() for _, part in parts))
+    # Some metrics have a curve for each class, others a single one: the fullest legend serves all.
+    fullest = max(range(len(parts)), key=lambda i: len(parts[i][1].names))
+    handles, labels = panels[fullest].get_legend_handles_labels()
+    dims = "" if apart else ", ".join(map(str, parts[fullest][0].dims))
+    write_legend(figure, [*handles, *marks.values()], [*labels, *marks], dims, ax)
     return figure
-
-
-def _split(drawn: Curves, most: int) -> list[Curves]:
-    """Return what is drawn in parts of at most so many quantities."""
-    return [
-        Curves(
-            x=drawn.x[part],
-            density=drawn.density[part],
-            mean=drawn.mean[part],
-            interval=drawn.interval[part],
-            names=drawn.names[part],
-            logarithmic=drawn.logarithmic,
-        )
-        for part in parts_of(len(drawn.names), most)
-    ]
 
 
 def _share_x(panels: Sequence[Axes]) -> None:
@@ -116,26 +166,148 @@ def _share_x(panels: Sequence[Axes]) -> None:
 
 
 def draw_densities(axes: Axes, drawn: Curves) -> None:
-    """Draw densities with their intervals shaded and their means dashed."""
-    single = len(drawn.names) == 1
+    """Draw densities with their intervals shaded, and in a strip beneath them intervals, means and observed scores.
+
+    Of a single one the mean and the limits of the interval are written.
+    """
+    single, peak = len(drawn.names) == 1, drawn.density.max()
     for i, name in enumerate(drawn.names):
-        colour = SERIES[i % len(SERIES)]
-        x, y, (low, high) = drawn.x[i], drawn.density[i], drawn.interval[i]
-        axes.plot(x, y, color=colour, lw=1.5, label=name or None)
+        colour, x, y, (low, high) = SERIES[i % len(SERIES)], drawn.x[i], drawn.density[i], drawn.interval[i]
+        axes.plot(x, y, color=colour, lw=1.5, label=shorten(name) if name else None)
         inside = (x >= low) & (x <= high)
-        axes.fill_between(x[inside], y[inside], color=colour, alpha=0.35 if single else 0.2, lw=0)
-        if np.isfinite(drawn.mean[i]):
-            axes.plot([drawn.mean[i]] * 2, [0, np.interp(drawn.mean[i], x, y)], color=colour, lw=1, ls="--")
-    axes.set_ylim(bottom=0)
+        axes.fill_between(x[inside], y[inside], color=colour, alpha=0.3 if single else 0.15, lw=0)
+        draw_row(axes, drawn.interval[i], drawn.mean[i], drawn.observed[i], -_STRIP * (i + 1) * peak, colour)
+    beneath = _STRIP * (len(drawn.names) + 0.7) + (_WRITTEN if single else 0)
+    axes.set_ylim(-beneath * peak, (1.16 if single else 1.05) * peak)
+    axes.axhline(0, color=GREY, lw=0.5, zorder=0.5)
+    if single:
+        _write_figures(axes, drawn)
     axes.set_yticks([])
     axes.set_ylabel("density of the logarithm" if drawn.logarithmic else "density")
 
 
-def _draw_forest(axes: Axes, drawn: Curves) -> None:
-    """Draw means and intervals, a row for each."""
-    y = np.arange(len(drawn.names))[::-1]
-    axes.hlines(y, *drawn.interval.T, color=BLUE, lw=2)
-    axes.plot(drawn.mean, y, "o", color=BLUE, ms=5)
-    axes.set_yticks(y, drawn.names)
-    axes.set_ylim(-0.6, len(y) - 0.4)
+def draw_row(axes: Axes, interval: Any, mean: Any, observed: Any, y: Any, colour: str) -> None:
+    """Draw intervals (m, 2) or one as bars, means as dots and observed scores as strokes across them, at heights y."""
+    axes.hlines(y, *np.transpose(interval), color=colour, lw=2)
+    axes.plot(mean, y, "o", color=colour, ms=4.5)
+    axes.plot(np.where(np.isfinite(observed), observed, np.nan), y, "|", color="black", ms=9, mew=1.4, zorder=4)
+
+
+def mark_handles(interval: tuple[float, Kind], observed: bool) -> dict[str, Artist]:
+    """Return what the marks of `draw_row` mean, for a legend."""
+    from matplotlib.lines import Line2D
+
+    marks: dict[str, Artist] = {
+        "mean": Line2D([], [], color=GREY, marker="o", ms=4.5, ls=""),
+        short_interval_name(*interval): Line2D([], [], color=GREY, lw=2),
+    }
+    if observed:
+        marks["observed"] = Line2D([], [], color="black", marker="|", ms=9, mew=1.4, ls="")
+    return marks
+
+
+def _write_figures(axes: Axes, drawn: Curves) -> None:
+    """Write the mean above a density, and the limits of the interval beneath its ends."""
+    (low, high), mean, peak = drawn.interval[0], drawn.mean[0], drawn.density.max()
+    ends = np.log(drawn.x[0, [0, -1]]) if drawn.logarithmic else drawn.x[0, [0, -1]]
+    width = np.log(high / low) if drawn.logarithmic and low > 0 else high - low
+    sides = ("right", "left") if width < _NARROW * np.ptp(ends) else ("center", "center")
+    for limit, side in zip((low, high), sides, strict=True):
+        if np.isfinite(limit):
+            axes.annotate(signed_value(limit, high - low), (limit, -1.45 * _STRIP * peak), ha=side, va="top",
+                          fontsize="small")  # fmt: skip
+    if np.isfinite(mean):
+        axes.annotate(f"mean {signed_value(mean, high - low)}", (mean, 1.03 * peak), ha="center", va="bottom",
+                      fontsize="small")  # fmt: skip
+
+
+# ── Forests ──
+
+
+class _Rows(NamedTuple):
+    """How the places of a marginal are laid out in a forest.
+
+    `places` are their positions (rows, systems), `names` those of the rows, `dims` what they are along, and `systems`
+    the names of what has colours, along the dim `coloured`; one without a name if there are none.
+    """
+
+    places: Codes
+    names: list[str]
+    dims: str
+    systems: list[str]
+    coloured: str
+
+
+def _rows(marginal: Marginal) -> _Rows:
+    """Return the rows of a forest: the dim of the fewest coordinates has colours, unless it is the only one."""
+    positions = marginal.leading.copy(data=np.arange(marginal.leading.size).reshape(marginal.leading.shape))
+    few = [dim for dim in positions.dims if dim != "label" and 1 < positions.sizes[dim] <= len(SERIES)]
+    if positions.ndim < 2 or not few:
+        return _Rows(positions.values.reshape(-1, 1), place_names(positions), _joined(positions.dims), [""], "")
+    coloured = min(few, key=lambda dim: positions.sizes[dim])
+    rows = positions.isel({coloured: 0}, drop=True)
+    places = positions.transpose(..., coloured).values.reshape(-1, positions.sizes[coloured])
+    systems = [str(system) for system in positions[coloured].values.tolist()]
+    return _Rows(places, place_names(rows), _joined(rows.dims), systems, str(coloured))
+
+
+def _joined(dims: Sequence[Any]) -> str:
+    return ", ".join(map(str, dims))
+
+
+def _forest_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], ax: Axes | None) -> Figure:
+    """Draw a forest a metric, continued beside if it has more rows than fit a page."""
+    rows = [_rows(marginal) for marginal in marginals]
+    height = _ROW + _FURTHER * (max(len(each.systems) for each in rows) - 1)
+    most = int(MOST_ROWS * _ROW / height)
+    parts = [(i, part) for i, each in enumerate(rows) for part in parts_of(len(each.names), most)]
+    drawn = [intervals(marginal, *interval) for marginal in marginals]
+    names = [[shorten(name) for name in rows[i].names[part]] for i, part in parts]
+    margin = CHARACTER * max(len(name) for each in names for name in each)
+    alike = all(each == names[0] for each in names)
+    columns, width = 3, 3.2 + (0 if alike else margin)
+    figure, panels = small_multiples(
+        len(parts),
+        width,
+        0.8 + height * max(map(len, names)),
+        columns=columns,
+        margin=(0.6 + (margin if alike else 0), 0.9),
+        ax=ax,
+    )
+    for position, (axes, (i, part)) in enumerate(zip(panels, parts, strict=True)):
+        _draw_forest(axes, drawn[i], rows[i].places[part])
+        axes.set_xlabel(metric_title(marginals[i].name))
+        axes.set_yticks(range(len(names[position]))[::-1], names[position])
+        axes.spines[["top", "right"]].set_visible(False)
+        if drawn[i].logarithmic:
+            axes.set_xscale("log")
+        if position % columns and alike:
+            axes.tick_params(labelleft=False)
+        else:
+            axes.set_ylabel(rows[i].dims)
+    for i in range(len(marginals)):
+        _share_x([axes for axes, (of, _) in zip(panels, parts, strict=True) if of == i])
+    marks = mark_handles(interval, any(np.isfinite(each.observed).any() for each in drawn))
+    fullest = max(rows, key=lambda each: len(each.systems))
+    systems = [shorten(name) for name in fullest.systems] if fullest.coloured else []
+    swatches = [_swatch(i) for i in range(len(systems))]
+    write_legend(figure, [*swatches, *marks.values()], [*systems, *marks], fullest.coloured, ax)
+    return figure
+
+
+def _swatch(i: int) -> Artist:
+    """Return what stands in a legend for the colour of a system."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=SERIES[i], lw=2, marker="o", ms=4.5)
+
+
+def _draw_forest(axes: Axes, drawn: Curves, places: Codes) -> None:
+    """Draw means, intervals and observed scores of places (rows, systems), from the top."""
+    count, systems = places.shape
+    y = np.arange(count)[::-1]
+    for i in range(systems):
+        part = drawn.take(places[:, i])
+        draw_row(axes, part.interval, part.mean, part.observed, y - 0.7 * ((i + 0.5) / systems - 0.5), SERIES[i])
+    axes.set_ylim(-0.6, count - 0.4)
     axes.grid(axis="x", color=GREY, alpha=0.25, lw=0.6)

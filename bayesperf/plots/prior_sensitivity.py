@@ -10,12 +10,21 @@ from bayesperf.core.words import interval_name, metric_title, place_names
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.plots.densities import Curves, curves
-from bayesperf.plots.marginals import draw_densities
-from bayesperf.plots.style import closed, label_edges, small_multiples, write_title
+from bayesperf.plots.marginals import draw_densities, mark_handles
+from bayesperf.plots.style import (
+    closed,
+    default_interval,
+    label_edges,
+    shorten,
+    small_multiples,
+    write_legend,
+    write_title,
+)
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.prior_sensitivity import Priors, posteriors_under
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -25,8 +34,9 @@ def prior_sensitivity(
     metric: str | Metric,
     priors: Priors | None = None,
     *,
-    ci_prob: float = 0.95,
-    ci_kind: Kind = "hdi",
+    ci_prob: float | None = None,
+    ci_kind: Kind | None = None,
+    ax: Axes | None = None,
 ) -> Figure:
     """Draw the posteriors of a metric under several priors, one over the other.
 
@@ -38,8 +48,8 @@ def prior_sensitivity(
         The metric.
     priors : sequence or mapping of str to str or Prior, optional
         As in `bayesperf.prior_sensitivity`: by default the preset priors.
-    ci_prob, ci_kind
-        The interval, which is shaded.
+    ci_prob, ci_kind, ax
+        As in `bayesperf.plots.density`; the interval is shaded.
 
     References
     ----------
@@ -53,24 +63,28 @@ def prior_sensitivity(
     >>> priors = {f"weight {m}": bp.prior.elicited(**belief, weight=m) for m in (72.5, 725)}
     >>> figure = bp.plots.prior_sensitivity(cm, "mcc", {"none": "haldane", **priors})
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
-    ['none', 'weight 72.5', 'weight 725']
+    ['none', 'weight 72.5', 'weight 725', 'mean', '95 % HDI', 'observed']
     """
     marginals = {name: post[metric] for name, post in posteriors_under(cm, priors).items()}
-    drawn = [curves(marginal, ci_prob, ci_kind) for marginal in marginals.values()]
+    interval = default_interval(ci_prob, ci_kind)
+    drawn = [curves(marginal, *interval) for marginal in marginals.values()]
     one = next(iter(marginals.values()))
     names = place_names(one.leading)
-    figure, panels = small_multiples(len(names), 3.4 if len(names) > 1 else 5.6, 2.4, margin=(0.6, 1.1), sharex=True)
+    width = 3.4 if len(names) > 1 else 5.6
+    figure, panels = small_multiples(len(names), width, 2.4, margin=(0.6, 1.1), ax=ax, sharex=True)
     for place, (axes, name) in enumerate(zip(panels, names, strict=True)):
-        x, density, mean, interval = (
-            np.stack([part[place] for part in parts]) for parts in list(zip(*drawn, strict=True))[:4]
+        x, density, mean, limits, observed = (
+            np.stack([getattr(each, part)[place] for each in drawn])
+            for part in ("x", "density", "mean", "interval", "observed")
         )
-        draw_densities(axes, Curves(x, density, mean, interval, list(marginals), drawn[0].logarithmic))
-        axes.set_title(name, fontsize="small")
+        draw_densities(axes, Curves(x, density, mean, limits, list(marginals), drawn[0].logarithmic, observed))
+        axes.set_title(shorten(name), fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)
     label_edges(panels, metric_title(one.name), panels[0].get_ylabel())
     if drawn[0].logarithmic:
         panels[0].set_xscale("log")
+    marks = mark_handles(interval, any(np.isfinite(each.observed).any() for each in drawn))
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, title="prior", frameon=False, fontsize="small")
-    write_title(figure, f"{one.estimand}:", f"mean and {interval_name(ci_prob, ci_kind)}")
+    write_legend(figure, [*handles, *marks.values()], [*labels, *marks], "prior", ax)
+    write_title(figure, f"{one.estimand}:", f"mean and {interval_name(*interval)}", ax=ax)
     return figure

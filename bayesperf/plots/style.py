@@ -1,15 +1,22 @@
-"""What all figures share: colours, the words of axes and titles, and how a finished figure is handed over."""
+"""What all figures share: colours, default intervals, words, and how a finished figure is handed over."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from bayesperf.core import checks
+from bayesperf.core.words import INTERVAL_KINDS
+from bayesperf.posteriors.marginal import Kind
+
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 # Okabe & Ito's palette, whose colours readers with colour vision deficiency can tell apart.
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#666666"
@@ -18,23 +25,62 @@ SERIES = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9")
 DIVERGING, SEQUENTIAL = (ORANGE, "#ffffff", BLUE), ("#ffffff", BLUE)
 # Rows of a forest that fit a page; more are continued in another panel.
 MOST_ROWS = 40
-# How many characters of a remark fit into an inch.
-_CHARACTERS_PER_INCH = 17
-_CHARACTERS_OF_TITLE_PER_INCH = 13
+# What a legend needs besides its words, and a place's name in a forest needs a character, in inches.
+_BESIDE_WORDS = 0.6
+CHARACTER = 0.082
+# Texts are not broken into less than this many characters a line.
+_FEWEST_CHARACTERS = 6
 
 
 def closed[**P](draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Make a plotting function close its figure for pyplot; notebooks would otherwise show it twice."""
+    """Make a plotting function break texts that would be cropped, and close its figure for pyplot.
+
+    Notebooks would otherwise show it twice. If the caller gave the axes (``ax``), the figure is the caller's: its
+    layout is left alone, and it stays open.
+    """
 
     @wraps(draw)
     def draw_and_close(*args: P.args, **kwargs: P.kwargs) -> Figure:
         from matplotlib import pyplot as plt
 
-        figure = draw(*args, **kwargs)
-        plt.close(figure)
+        figure, given = draw(*args, **kwargs), kwargs.get("ax")
+        if given is None:
+            figure.draw_without_rendering()
+            plt.close(figure)
+        for axes in figure.axes if given is None else [given]:
+            _fit_texts(axes)  # type: ignore[arg-type]
         return figure
 
     return draw_and_close
+
+
+def default_interval(ci_prob: float | None, ci_kind: Kind | None) -> tuple[float, Kind]:
+    """Return the probability and kind of the intervals of a figure, where None leaves them to the defaults.
+
+    These are 95 % and highest-density, unless ``arviz_base.rcParams`` was changed: a setting that differs from ArviZ's
+    own default is somebody's choice, and is followed.
+
+    Examples
+    --------
+    >>> default_interval(None, "eti")
+    (0.95, 'eti')
+    >>> import arviz_base
+    >>> with arviz_base.rc_context({"stats.ci_prob": 0.8}):
+    ...     default_interval(None, None)
+    (0.8, 'hdi')
+    """
+    prob = _arviz_setting("stats.ci_prob", 0.95) if ci_prob is None else ci_prob
+    kind = _arviz_setting("stats.ci_kind", "hdi") if ci_kind is None else ci_kind
+    return checks.probability("ci_prob", prob), checks.one_of("ci_kind", kind, tuple(INTERVAL_KINDS))  # type: ignore[return-value]
+
+
+def _arviz_setting(name: str, ours: Any) -> Any:
+    """Return a setting of ArviZ that was changed, or ours; ArviZ that was not imported was not set."""
+    arviz = sys.modules.get("arviz_base")
+    if arviz is None:
+        return ours
+    setting, (default, _) = arviz.rcParams[name], arviz.rcparams.defaultParams[name]
+    return ours if setting == default else setting
 
 
 def small_multiples(
@@ -44,6 +90,7 @@ def small_multiples(
     *,
     columns: int = 4,
     margin: tuple[float, float] = (0.6, 0.6),
+    ax: Axes | None = None,
     **options: Any,
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure and its panels, row by row: never more beside each other than fit a page, the rest below.
@@ -58,10 +105,22 @@ def small_multiples(
         How many there are beside each other at most.
     margin : tuple of two float
         What the figure has besides, in inches.
+    ax : matplotlib.axes.Axes, optional
+        Axes in hand, which are then the only panel.
     **options
         Of ``matplotlib.pyplot.subplots``.
+
+    Raises
+    ------
+    ValueError
+        If axes are given, and there is more than one panel.
     """
     from matplotlib import pyplot as plt
+
+    if ax is not None:
+        if count > 1:
+            raise ValueError(f"ax holds one panel, and this figure has {count}: leave ax out, or select one place.")
+        return ax.get_figure(root=True), [ax]  # type: ignore[return-value]
 
     columns = min(columns, count)
     rows = -(-count // columns)
@@ -91,22 +150,68 @@ def label_edges(panels: Sequence[Axes], x: str, y: str) -> None:
         axes.set_ylabel("" if position % columns else y)
 
 
-def write_title(figure: Figure, *lines: str) -> None:
-    """Write lines of a title above a figure, broken where they do not fit its width."""
-    width, _ = figure.get_size_inches()
-    figure.suptitle(
-        "\n".join(fill(line, int(_CHARACTERS_OF_TITLE_PER_INCH * width)) for line in lines), fontsize="medium"
-    )
+def write_title(figure: Figure, *lines: str, ax: Axes | None = None) -> None:
+    """Write lines of a title above a figure, or above the axes that the caller gave."""
+    text = "\n".join(line for line in lines if line)
+    if ax is not None:
+        ax.set_title(text, fontsize="medium")
+    else:
+        wrap(figure.suptitle(text, fontsize="medium"), 0.97 * figure.bbox.width)
 
 
 def remark(figure: Figure, text: str) -> None:
     """Write a remark beneath a figure."""
-    width, _ = figure.get_size_inches()
-    figure.supxlabel(fill(text, int(_CHARACTERS_PER_INCH * width)), fontsize="x-small", color=GREY)
+    wrap(figure.supxlabel(text, fontsize="x-small", color=GREY), 0.97 * figure.bbox.width)
+
+
+def write_legend(
+    figure: Figure, handles: Sequence[Artist], labels: Sequence[str], title: str = "", ax: Axes | None = None
+) -> None:
+    """Write a legend beneath a figure, in as many columns as fit; within the axes that the caller gave."""
+    if not labels:
+        return
+    style: dict[str, Any] = {"title": title or None, "fontsize": "small", "title_fontsize": "small"}
+    if ax is not None:
+        ax.legend(handles, labels, framealpha=0.7, edgecolor="none", **style)
+        return
+    width = figure.get_size_inches()[0]
+    widest = _BESIDE_WORDS + CHARACTER * max(map(len, labels))
+    columns = min(len(labels), max(int(width // widest), 1))
+    legend = figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, **style)
+    for text in legend.get_texts():
+        wrap(text, (width / columns - _BESIDE_WORDS) * figure.dpi)
+
+
+def wrap(text: Text, length: float, *, upright: bool = False) -> None:
+    """Break the lines of a text so that each is at most so many pixels long; an upright one is read from below."""
+    lines = text.get_text().split("\n")
+    characters = max(map(len, lines))
+    while characters > _FEWEST_CHARACTERS:
+        extent = text.get_window_extent()
+        reach = extent.height if upright else extent.width
+        if reach <= length:
+            return
+        characters = max(min(characters - 1, int(characters * length / reach)), _FEWEST_CHARACTERS)
+        text.set_text("\n".join(fill(line, characters) for line in lines))
+
+
+def _fit_texts(axes: Axes) -> None:
+    """Break the title, the labels and the legend of axes where they are longer than these are wide or high."""
+    width, height = axes.bbox.size
+    wrap(axes.title, width)
+    wrap(axes.xaxis.label, width)
+    wrap(axes.yaxis.label, height, upright=True)
+    if (legend := axes.get_legend()) is not None:
+        for text in legend.get_texts():
+            wrap(text, width - _BESIDE_WORDS * text.get_figure(root=True).dpi)  # type: ignore[union-attr]
 
 
 def shorten(name: Any, most: int = 44) -> str:
-    """Return a name as text, its middle left out if it is long: names often differ at their ends."""
-    text = str(name)
+    """Return a name as text for a figure, its middle left out if it is long: names often differ at their ends.
+
+    A dollar sign is escaped, because between two of them Matplotlib reads mathematics.
+    """
+    text = " ".join(str(name).split())
     half = (most - 1) // 2
-    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
+    short = text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
+    return short.replace("$", r"\$")

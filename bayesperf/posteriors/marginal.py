@@ -19,6 +19,7 @@ from bayesperf.distributions.predicted_proportion import PredictedProportion
 from bayesperf.posteriors.in_words import marginal_in_words
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Kind = Literal["hdi", "eti"]
@@ -427,12 +428,18 @@ class Marginal:
         """
         return marginal_in_words(self, at_least, at_most, checks.probability("ci_prob", ci_prob), ci_kind)
 
-    def plot(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
-        """Plot the density with its interval shaded, or a forest plot of intervals if there are leading dims."""
+    def plot(self, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Axes | None = None) -> Figure:
+        """Plot the density with its interval shaded, or a forest plot of intervals if there are leading dims.
+
+        Parameters
+        ----------
+        ci_prob, ci_kind, ax
+            The interval, and axes to draw in, as in `bayesperf.plots.density`.
+        """
         from bayesperf import plots
 
         draw = plots.forest if self.dims else plots.density
-        return draw(self, ci_prob=ci_prob, ci_kind=ci_kind)
+        return draw(self, ci_prob=ci_prob, ci_kind=ci_kind, ax=ax)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{dim}: {self.leading.sizes[dim]}" for dim in self.dims)

@@ -515,7 +515,7 @@ class Posterior(ABC):
         metrics : sequence of str, optional
             Metrics to plot; by default those of `summary`.
         **options
-            The options ``ci_prob`` and ``ci_kind``.
+            The options ``ci_prob``, ``ci_kind`` and ``ax``, as in `bayesperf.plots.density`.
         """
         from bayesperf import plots
 

@@ -84,7 +84,7 @@ def test_without_a_rope_there_are_two_sides():
     (axes,) = found.plot().axes
     greater = found.prob_greater.item()
     assert texts(axes) == [f"P(a < b) = {1 - greater:.3f}", "", f"P(a > b) = {greater:.3f}"]
-    assert axes.get_xlabel() == "matthews corrcoef, a − b"
+    assert axes.get_xlabel() == "Matthews correlation, a − b"
 
 
 def _posterior(cells, system):
@@ -144,7 +144,7 @@ def test_the_differences_of_many_systems_are_a_row_a_pair():
     found = bp.compare(FIVE, metric="f1", rope=0.02, independent=True)
     (axes,) = plots.difference(found).axes
     assert ticks(axes)[:5] == ["v − w", "v − x", "v − y", "v − z", "w − x"]
-    assert axes.get_xlabel() == "f1, a − b"
+    assert axes.get_xlabel() == "F1, a − b"
     assert axes.get_legend().get_texts()[0].get_text() == "within ±0.02"
 
 
@@ -166,7 +166,7 @@ def test_many_systems_are_shown_best_first(metric):
     assert [text.get_text() for text in matrix.texts] == [f"{value:.2f}" for value in shown.ravel()]
     assert matrix.images[0].get_clim() == (0, 1)
     np.testing.assert_allclose(matrix.images[0].cmap(0.5)[:3], 1, atol=0.01)
-    assert figure.get_suptitle() == f"Posterior of the system's metric: {metric}"
+    assert figure.get_suptitle() == f"Posterior of the system's metric: {metric.upper()}"
 
 
 def test_a_metric_that_has_no_better_direction_has_no_ranks():

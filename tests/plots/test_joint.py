@@ -50,7 +50,7 @@ def test_there_is_a_panel_a_system_and_no_more_than_four_beside_each_other():
     for i, axes in enumerate(panels):
         np.testing.assert_allclose(axes.lines[1].get_xdata(), bp.score(SYSTEMS, "precision")[i])
         assert axes.get_xlabel() == ("precision" if i >= 6 else "")
-        assert axes.get_ylabel() == ("" if i % 4 else "matthews corrcoef")
+        assert axes.get_ylabel() == ("" if i % 4 else "Matthews correlation")
 
 
 def test_what_has_no_joint_draws_is_refused():

@@ -1,8 +1,10 @@
 """Figures: what is drawn is what the marginal says."""
 
+import arviz_base
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 
 import bayesperf as bp
 from bayesperf import plots
@@ -93,8 +95,26 @@ def test_many_densities_have_a_panel_each():
 
 
 def test_few_densities_share_a_panel():
-    (axes,) = plots.density(FOLDS["recall"].isel(fold=slice(6))).axes
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [str(i) for i in range(6)]
+    (legend,) = plots.density(FOLDS["recall"].isel(fold=slice(6))).legends
+    shown = [text.get_text() for text in legend.get_texts()]
+    assert shown == [*(str(i) for i in range(6)), "mean", "95 % HDI", "observed"]
+
+
+def test_axes_in_hand_are_drawn_in_and_stay_open():
+    figure, (left, right) = plt.subplots(1, 2)
+    assert ONE["recall"].plot(ax=right) is figure
+    assert right.lines
+    assert not left.lines
+    assert plt.fignum_exists(figure.number)
+    plt.close(figure)
+    with pytest.raises(ValueError, match="ax holds one panel, and this figure has 12"):
+        plots.density(SYSTEMS["recall"], ax=right)
+
+
+def test_a_changed_setting_of_arviz_is_the_default():
+    with arviz_base.rc_context({"stats.ci_prob": 0.8, "stats.ci_kind": "hdi"}):
+        assert "80 % highest-density interval" in ONE["recall"].plot().get_suptitle()
+    assert "95 % highest-density interval" in ONE["recall"].plot().get_suptitle()
 
 
 def test_long_forests_are_continued_beside():
