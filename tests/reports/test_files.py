@@ -50,7 +50,7 @@ def test_a_column_is_typed_by_all_of_its_fields(tmp_path, fields, expected, name
     source = pd.DataFrame({"id": range(3), "actual": fields, "other": "x", "predicted": fields[::-1]})
     separator = "\t" if name == "p.tsv" else ","
     text = source.to_csv(index=False, sep=separator)
-    frame, rows, _ = of_text(tmp_path, text, name=name)
+    frame, rows, *_ = of_text(tmp_path, text, name=name)
     assert rows is None
     assert frame.set_index("id")["actual"].tolist() == expected
     assert [type(value) for value in frame["actual"]] == [type(value) for value in expected]
@@ -66,7 +66,7 @@ def test_whole_numbers_too_great_stay_apart(tmp_path):
 
 def test_rows_are_counted_where_they_lie_unless_examples_matter(tmp_path):
     text = "actual,predicted,id,model\n" + "1,1,7,a\n0,1,8,b\n" * 500
-    frame, rows, _ = of_text(tmp_path, text, Settings(by=("model",)))
+    frame, rows, *_ = of_text(tmp_path, text, Settings(by=("model",)))
     assert sorted(zip(*(frame[name] for name in ("model", "actual", "predicted")), rows, strict=True)) == [
         ("a", 1, 1, 500),
         ("b", 0, 1, 500),
@@ -140,7 +140,7 @@ def test_parquet_keeps_its_types_and_the_order_of_categories(tmp_path):
         }
     )
     source.to_parquet(tmp_path / "p.parquet")
-    frame, rows, _ = read([tmp_path / "p.parquet"], Settings(by=("text", "flag")))
+    frame, rows, *_ = read([tmp_path / "p.parquet"], Settings(by=("text", "flag")))
     assert frame["actual"].cat.categories.tolist() == ["low", "middle", "high"]
     assert sorted(frame["text"]) == ["01", "1"]
     assert frame["flag"].dtype == bool
@@ -233,7 +233,9 @@ def test_files_that_are_none_are_named(tmp_path, name):
         (tmp_path / name).mkdir()
     elif name.startswith("p."):
         (tmp_path / name).write_bytes(b"PK")
-    words = "unpack it" if name.startswith("p.") else "cannot be read: (No such file|Is a directory)"
+    words = (
+        "unpack it" if name.startswith("p.") else "(cannot be read: No such file|the folder holds no Parquet or CSV)"
+    )
     with pytest.raises(ValueError, match=f"{name}: {words}"):
         read([tmp_path / name], Settings())
 
