@@ -33,7 +33,7 @@ app = typer.Typer(
 
 
 def _existing(named: list[Path]) -> list[Path]:
-    """Return the files of patterns, as a shell would; refuse one that is not there before anything heavy is imported."""
+    """Return the files of patterns; refuse one that is not there before anything is imported that takes long."""
     files = [file for path in named for file in _expanded(path)]
     for file in files:
         try:
@@ -44,7 +44,7 @@ def _existing(named: list[Path]) -> list[Path]:
 
 
 def _expanded(path: Path) -> list[Path]:
-    """Return the files that a pattern stands for, in order; a path that is there is no pattern, whatever it is called."""
+    """Return the files that a pattern stands for, in order; a path that is there is none, whatever it is called."""
     if os.path.lexists(path):
         return [path]
     pattern = os.path.expanduser(path)
@@ -126,8 +126,8 @@ def summary(
 ) -> None:
     """Print each metric's posterior mean and highest-density interval; of scores, areas under curves."""
     settings = _settings(
-        files, by, parts, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label, prior=prior,
-        ci_prob=ci_prob, metrics=metrics, require=require, top=top, seed=seed,
+        files, by, parts, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label,
+        prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, top=top, seed=seed,
     )  # fmt: skip
     analysis = _analyse(files, settings)
     from rich.console import Console
@@ -208,8 +208,8 @@ def report(
 
     refuse_input(output, files)
     settings = _settings(
-        files, by, parts, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label, prior=prior,
-        ci_prob=ci_prob, metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
+        files, by, parts, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label,
+        prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
     )  # fmt: skip
     analysis = _analyse(files, settings)
     refuse_many(analysis.counts, settings)

@@ -308,7 +308,8 @@ def _repeats(
             for source in sources
         ]
         with faults_of(sources[0].named):
-            groups = f"SELECT count(*) AS n FROM ({' UNION ALL '.join(selected)}) GROUP BY ALL"
+            keys = ", ".join(f"k{i}" for i in range(1 + len(systems)))
+            groups = f"SELECT count(*) AS n FROM ({' UNION ALL '.join(selected)}) GROUP BY {keys}"
             again, total = connection.execute(f"SELECT sum(n - 1), sum(n) FROM ({groups})").fetchall()[0]
         if again:
             return _about_repeats(column, int(again), int(total))
