@@ -189,6 +189,31 @@ class BinnedScores:
         """Return these counts added to the 0 with which `sum` starts."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
+    def coarsened(self, parts: int) -> BinnedScores:
+        """Return the counts of fewer bins: neighbours are put together until they hold 1 in `parts` of either class.
+
+        Parameters
+        ----------
+        parts : int
+            Into how many parts, at least, each class is divided; a bin of more than a part stays by itself.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> values = bp.BinnedScores.from_counts([0, 1, 1, 2], [2, 1, 1, 0], values=[1, 2, 3, 4])
+        >>> values.coarsened(2).positives
+        array([1, 3])
+        """
+        number = checks.count("parts", parts)
+        below = np.stack([np.cumsum(of_class) - of_class for of_class in (self.positives, self.negatives)])
+        totals = np.maximum(below[:, -1:] + np.stack([self.positives, self.negatives])[:, -1:], 1)
+        first = np.flatnonzero(np.diff(below * number // totals, prepend=-1).any(0))
+        if len(first) == len(self.values):
+            return self
+        last = np.inf if self.edges is None else self.edges[-1]
+        true, false = (np.add.reduceat(of_class, first) for of_class in (self.positives, self.negatives))
+        return BinnedScores(self.values[first], true, false, np.append(self.values[first], last))
+
     # ── What curves and areas ask ──
 
     @property

@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf import metrics
-from bayesperf.core.arrays import Counts
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.warnings import LabelWarning
 from bayesperf.counts.frames import tabulate
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -118,7 +118,13 @@ class Analysis:
         return self.pooled.prob_joint(strictest)
 
 
-def analyse(frame: pd.DataFrame, settings: Settings, rows: Counts | None = None, repeats: str = "") -> Analysis:
+def analyse(
+    frame: pd.DataFrame,
+    settings: Settings,
+    rows: Counts | None = None,
+    repeats: str = "",
+    edges: Array | None = None,
+) -> Analysis:
     """Count predictions and take the posteriors that a report shows.
 
     Parameters
@@ -131,6 +137,8 @@ def analyse(frame: pd.DataFrame, settings: Settings, rows: Counts | None = None,
         How many examples each row stands for.
     repeats : str
         A sentence on rows that repeat an example, to be shown with the results.
+    edges : numpy.ndarray, optional
+        Edges of the bins whose lower ones stand for the scores in them.
 
     Raises
     ------
@@ -138,6 +146,7 @@ def analyse(frame: pd.DataFrame, settings: Settings, rows: Counts | None = None,
         If a column is missing or has missing values, or a label or metric is unknown.
     """
     frame = _as_one_kind(frame, [name for name in (settings.actual, settings.predicted) if name in frame])
+    every = frame.index
     frame, dev = split_rows(frame, settings)
     requirements = tuple(Requirement.parse(text) for text in settings.require)
     counts, selection = _count(frame, settings, rows), ""
@@ -150,7 +159,9 @@ def analyse(frame: pd.DataFrame, settings: Settings, rows: Counts | None = None,
     if settings.id is not None or settings.rope:
         check_systems(counts, settings)
     paired = _paired(frame, pooled, settings) if settings.id is not None else None
-    scores = scored_systems(frame, dev, [name for name in settings.by if name != FOLD], counts, settings)
+    stand_for = None if rows is None else pd.Series(rows, every)
+    dims = [name for name in settings.by if name != FOLD]
+    scores = scored_systems(frame, dev, dims, counts, settings, stand_for, edges)
     return Analysis(
         counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, selection, repeats
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import shlex
 import sys
 import time
@@ -30,22 +32,39 @@ app = typer.Typer(
 )
 
 
-def _existing(files: list[Path]) -> list[Path]:
-    """Refuse a file that is not there before anything is imported that takes long."""
+def _existing(named: list[Path]) -> list[Path]:
+    """Return the files of patterns; refuse one that is not there before anything is imported that takes long."""
+    files = [file for path in named for file in _expanded(path)]
     for file in files:
         try:
             file.stat()
         except OSError as error:
             raise ValueError(f"{file}: cannot be read: {error.strerror}.") from None
-    return files
+    return list(dict.fromkeys(files))
+
+
+def _expanded(path: Path) -> list[Path]:
+    """Return the files that a pattern stands for, in order; a path that is there is none, whatever it is called."""
+    if os.path.lexists(path):
+        return [path]
+    pattern = os.path.expanduser(path)
+    if not glob.has_magic(pattern):
+        return [Path(pattern)]
+    found = [Path(file) for file in sorted(glob.glob(pattern, recursive=True))]
+    if not found:
+        raise ValueError(f"{path}: no file has a name of this pattern.")
+    return found
 
 
 Files = Annotated[
     list[Path],
     typer.Argument(
-        help="CSV, TSV (or .gz) or Parquet, a row an example; several become a dim 'file'.", callback=_existing
+        help="CSV, TSV (or .gz) or Parquet, a row an example; patterns, or folders of such files. Several become a dim "
+        "'file'.",
+        callback=_existing,
     ),
 ]
+Parts = Annotated[bool, typer.Option("--parts", help="Files are parts of one data set, not told apart.")]
 Actual = Annotated[str, typer.Option(help="Column of actual labels.")]
 Predicted = Annotated[str, typer.Option(help="Column of predicted labels.")]
 Score = Annotated[str | None, typer.Option(help="Column of scores, greater for the positive class.")]
@@ -90,6 +109,7 @@ def _options(shown: Version = False) -> None:
 @app.command()
 def summary(
     files: Files,
+    parts: Parts = False,
     actual: Actual = "actual",
     predicted: Predicted = "predicted",
     score: Score = None,
@@ -106,8 +126,8 @@ def summary(
 ) -> None:
     """Print each metric's posterior mean and highest-density interval; of scores, areas under curves."""
     settings = _settings(
-        files, by, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label, prior=prior,
-        ci_prob=ci_prob, metrics=metrics, require=require, top=top, seed=seed,
+        files, by, parts, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label,
+        prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, top=top, seed=seed,
     )  # fmt: skip
     analysis = _analyse(files, settings)
     from rich.console import Console
@@ -124,6 +144,7 @@ def summary(
 @app.command()
 def compare(
     files: Files,
+    parts: Parts = False,
     actual: Actual = "actual",
     predicted: Predicted = "predicted",
     by: By = None,
@@ -146,7 +167,7 @@ def compare(
     from bayesperf.reports.terminal import print_comparison
 
     settings = _settings(
-        files, by, actual=actual, predicted=predicted, id=id_, rope=rope, pos_label=pos_label, prior=prior,
+        files, by, parts, actual=actual, predicted=predicted, id=id_, rope=rope, pos_label=pos_label, prior=prior,
         ci_prob=ci_prob, metrics=metric, top=top, seed=seed,
     )  # fmt: skip
     analysis = _analyse(files, settings)
@@ -162,6 +183,7 @@ def compare(
 def report(
     files: Files,
     output: Output = Path("report.html"),
+    parts: Parts = False,
     actual: Actual = "actual",
     predicted: Predicted = "predicted",
     score: Score = None,
@@ -186,8 +208,8 @@ def report(
 
     refuse_input(output, files)
     settings = _settings(
-        files, by, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label, prior=prior,
-        ci_prob=ci_prob, metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
+        files, by, parts, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label,
+        prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
     )  # fmt: skip
     analysis = _analyse(files, settings)
     refuse_many(analysis.counts, settings)
@@ -244,6 +266,7 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
 def _settings(
     files: list[Path],
     by: list[str] | None,
+    parts: bool,
     *,
     ci_prob: float,
     metrics: list[str] | None,
@@ -256,8 +279,11 @@ def _settings(
 
     if not 0 <= rope < float("inf"):
         raise ValueError(f"--rope must be at least 0; it is {rope:g}.")
+    if parts and len(files) > 1 and FILE in (by or ()):
+        raise ValueError(f"--parts: parts of one data set are not told apart. Leave out --by {FILE}.")
+    apart = len(files) > 1 and not parts and FILE not in (by or ())
     return Settings(
-        by=(*(by or ()), *([FILE] if len(files) > 1 and FILE not in (by or ()) else [])),
+        by=(*(by or ()), *([FILE] if apart else [])),
         ci_prob=probability("--ci-prob", ci_prob),
         metrics=tuple(name.strip() for entry in metrics or () for name in entry.split(",")),
         require=tuple(require or ()),
@@ -274,7 +300,7 @@ def _analyse(files: list[Path], settings: Settings) -> Analysis:
 
     with _shown_while("Reading"):
         predictions = read(files, settings)
-    analysis = analyse(predictions.frame, settings, predictions.rows, predictions.repeats)
+    analysis = analyse(predictions.frame, settings, *predictions[1:])
     if much := announcement(analysis.counts, settings):
         _say(much)
         with _shown_while("Summarising"):

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from bayesperf.comparison.result import Comparison
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Counts
+from bayesperf.counts.binned_scores import BinnedScores
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.compare_areas import compare_auc
@@ -72,6 +73,8 @@ class ScoredSystem:
         The positive class.
     prior, random_seed
         As in `bayesperf.posterior`.
+    counted : BinnedScores or None
+        The examples by which the system is judged, counted by bins of the score, if they are many.
     """
 
     names: tuple[str, ...]
@@ -80,16 +83,17 @@ class ScoredSystem:
     pos_label: Any
     prior: str | None
     random_seed: int
+    counted: BinnedScores | None = None
 
     @cached_property
     def roc(self) -> Curve:
         """The ROC curve."""
-        return roc_curve(*self.test, **self._options)
+        return roc_curve(*self._curve_data, **self._curve_options)
 
     @cached_property
     def precision_recall(self) -> Curve:
         """The precision–recall curve."""
-        return precision_recall_curve(*self.test, **self._options)
+        return precision_recall_curve(*self._curve_data, **self._curve_options)
 
     @cached_property
     def areas(self) -> dict[str, Marginal]:
@@ -97,7 +101,10 @@ class ScoredSystem:
         with warnings.catch_warnings():
             # An interval without width, and too few positives, are remarked on where they are shown.
             warnings.filterwarnings("ignore", message="y_score: (the scores|there)", category=UserWarning)
-            return {"roc_auc": roc_auc(*self.test, **self._options), "average_precision": self.precision_recall.area}
+            return {
+                "roc_auc": roc_auc(*self._curve_data, **self._curve_options),
+                "average_precision": self.precision_recall.area,
+            }
 
     @cached_property
     def expected(self) -> ExpectedPerformanceCurve:
@@ -108,6 +115,33 @@ class ScoredSystem:
     def threshold(self) -> float:
         """The threshold of least half total error rate on the development examples."""
         return float(self.expected.dataset["threshold"].sel(alpha=ALPHA))
+
+    @property
+    def _curve_data(self) -> tuple[Any, ...]:
+        return self.test if self.counted is None else (self.counted,)
+
+    @property
+    def _curve_options(self) -> dict[str, Any]:
+        return self._options if self.counted is None else {"random_seed": self.random_seed}
+
+    def at_thresholds(self, thresholds: Array) -> ConfusionMatrix:
+        """Return the counts at thresholds, or at the edges of bins next below them."""
+        if self.counted is None:
+            return ConfusionMatrix.from_scores(*self.test, thresholds=thresholds, pos_label=self.pos_label)
+        values = self.counted.values
+        edges = np.unique(values[np.searchsorted(values, thresholds, side="right").clip(1) - 1])
+        tp, fp = self.counted.called(edges)
+        negatives, positives = self.counted.class_totals
+        return ConfusionMatrix.from_counts(
+            tp=tp, fn=positives - tp, fp=fp, tn=negatives - fp, dims={"threshold": edges.tolist()}
+        )
+
+    @property
+    def scores(self) -> tuple[Array, Counts]:
+        """The scores, and how many examples have each."""
+        if self.counted is None:
+            return self.test.y_score, np.ones(len(self.test.y_score), np.int64)
+        return self.counted.values, self.counted.positives + self.counted.negatives
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -185,17 +219,15 @@ class ScoredSystems:
     @cached_property
     def over_thresholds(self) -> dict[str, Posterior]:
         """The posterior of each system over thresholds from the 1st to the 99th percentile of all scores."""
-        every = np.concatenate([system.test.y_score for system in self.systems])
-        low, high = np.quantile(every, [0.01, 0.99])
+        scores, examples = map(np.concatenate, zip(*(system.scores for system in self.systems), strict=True))
+        low, high = np.quantile(scores, [0.01, 0.99], weights=examples, method="inverted_cdf")
         if not low < high:
-            low, high = every.min(), every.max()
+            low, high = scores.min(), scores.max()
         if not low < high:
             return {}
         return {
             ", ".join(system.names): posterior(
-                ConfusionMatrix.from_scores(
-                    *system.test, thresholds=np.linspace(low, high, _N_THRESHOLDS), pos_label=system.pos_label
-                ),
+                system.at_thresholds(np.linspace(low, high, _N_THRESHOLDS)),
                 system.prior,
                 random_seed=system.random_seed,
             )

@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesperf.core.arrays import Array
 from bayesperf.core.words import listed
+from bayesperf.counts.binned_scores import BinnedScores
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.reports.scores import LabelledScores, ScoredSystem, ScoredSystems, Split
 from bayesperf.reports.settings import Settings
 
+# Of more scores than this curves are drawn from counts in bins, each of at most one in so many of either class.
+_MANY, _BINS = 10_000, 2_048
 # Value of the --split column for the rows that systems are judged by.
 TEST = "test"
 
@@ -70,7 +74,13 @@ def _is_test(value: str) -> bool:
 
 
 def scored_systems(
-    test: pd.DataFrame, dev: pd.DataFrame | None, dims: list[str], counts: ConfusionMatrix, settings: Settings
+    test: pd.DataFrame,
+    dev: pd.DataFrame | None,
+    dims: list[str],
+    counts: ConfusionMatrix,
+    settings: Settings,
+    rows: pd.Series[Any] | None = None,
+    edges: Array | None = None,
 ) -> ScoredSystems | None:
     """Return the scores of all systems, if a column of scores was named.
 
@@ -84,6 +94,10 @@ def scored_systems(
         Counts of the test rows.
     settings : Settings
         Options of the command line.
+    rows : pandas.Series, optional
+        How many examples each row stands for.
+    edges : numpy.ndarray, optional
+        Edges of the bins whose lower ones stand for the scores in them.
 
     Raises
     ------
@@ -103,10 +117,36 @@ def scored_systems(
     if dev is not None:
         _check_parts(test_scores, dev_scores, f"--split {settings.split}")
     systems = [
-        ScoredSystem(names, scores, dev_scores.get(names), counts.pos_label, settings.prior, settings.seed)
+        ScoredSystem(
+            names,
+            scores,
+            dev_scores.get(names),
+            counts.pos_label,
+            settings.prior,
+            settings.seed,
+            _counted(scores, counts.pos_label, rows, edges),
+        )
         for names, scores in test_scores.items()
     ]
     return ScoredSystems(systems, dims, _split(test, dev, settings), settings.id is not None, settings)
+
+
+def _counted(
+    scores: LabelledScores, pos_label: Any, rows: pd.Series[Any] | None, edges: Array | None
+) -> BinnedScores | None:
+    """Return scores counted by bin, or by score, if they are many; of bins that hold many few are made."""
+    y_true, y_score = scores
+    if rows is None and len(y_score) <= _MANY:
+        return None
+    numbers = np.ones(len(y_score), np.int64) if rows is None else rows.loc[y_true.index].to_numpy(np.int64)
+    values, place = np.unique(y_score, return_inverse=True)
+    negatives, positives = np.zeros((2, len(values)), np.int64)
+    is_positive = (y_true == pos_label).to_numpy(bool)
+    np.add.at(positives, place[is_positive], numbers[is_positive])
+    np.add.at(negatives, place[~is_positive], numbers[~is_positive])
+    # The upper edge of a bin without scores above is the next score.
+    limits = None if edges is None else np.append(values, edges[-1])
+    return BinnedScores(values, positives, negatives, limits).coarsened(_BINS)
 
 
 def _check_parts(

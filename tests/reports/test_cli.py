@@ -186,7 +186,8 @@ def assert_one_line(done, words):
 def test_unreadable_files_end_with_code_2_and_one_line(tmp_path, call, name):
     (tmp_path / "p.parquet").write_bytes(b"not parquet")
     (tmp_path / "p.csv").write_bytes(b"\xff\xfe\x00binary\x81")
-    assert_one_line(call("report", name, cwd=tmp_path), "cannot be read")
+    words = "the folder holds Parquet files and CSV files" if name == "." else "cannot be read"
+    assert_one_line(call("report", name, cwd=tmp_path), words)
 
 
 FAULTY = {
@@ -643,3 +644,17 @@ def test_scores_that_leave_no_doubt_are_answered(tmp_path, call, command, scores
     frame["part"] = ["dev"] * 4 + ["test"] * 4
     done = call(command, "p.csv", *SPLIT, "--metrics", "recall", cwd=saved(tmp_path, frame))
     assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_a_pattern_is_the_files_that_a_shell_makes_of_it(folder, call):
+    files, options = ["decision_tree.csv", "naive_bayes.csv"], ["--pos-label", "malignant", "--json"]
+    for more in ([], ["--parts"]):
+        by_list, by_pattern = (
+            call("summary", *named, *options, *more, cwd=folder) for named in (files, ["*_[tb]*.csv"])
+        )
+        assert by_pattern.stdout == by_list.stdout
+        assert json.loads(by_list.stdout)["counts"]["dims"] == (["actual", "predicted"] if more else
+                                                                 ["file", "actual", "predicted"])  # fmt: skip
+    assert_one_line(call("summary", "no*.csv", cwd=folder), "no*.csv: no file has a name of this pattern.")
+    contradiction = call("summary", *files, "--parts", "--by", "file", cwd=folder)
+    assert_one_line(contradiction, "--parts: parts of one data set are not told apart.")

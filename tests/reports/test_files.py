@@ -50,7 +50,7 @@ def test_a_column_is_typed_by_all_of_its_fields(tmp_path, fields, expected, name
     source = pd.DataFrame({"id": range(3), "actual": fields, "other": "x", "predicted": fields[::-1]})
     separator = "\t" if name == "p.tsv" else ","
     text = source.to_csv(index=False, sep=separator)
-    frame, rows, _ = of_text(tmp_path, text, name=name)
+    frame, rows, *_ = of_text(tmp_path, text, name=name)
     assert rows is None
     assert frame.set_index("id")["actual"].tolist() == expected
     assert [type(value) for value in frame["actual"]] == [type(value) for value in expected]
@@ -66,7 +66,7 @@ def test_whole_numbers_too_great_stay_apart(tmp_path):
 
 def test_rows_are_counted_where_they_lie_unless_examples_matter(tmp_path):
     text = "actual,predicted,id,model\n" + "1,1,7,a\n0,1,8,b\n" * 500
-    frame, rows, _ = of_text(tmp_path, text, Settings(by=("model",)))
+    frame, rows, *_ = of_text(tmp_path, text, Settings(by=("model",)))
     assert sorted(zip(*(frame[name] for name in ("model", "actual", "predicted")), rows, strict=True)) == [
         ("a", 1, 1, 500),
         ("b", 0, 1, 500),
@@ -140,7 +140,7 @@ def test_parquet_keeps_its_types_and_the_order_of_categories(tmp_path):
         }
     )
     source.to_parquet(tmp_path / "p.parquet")
-    frame, rows, _ = read([tmp_path / "p.parquet"], Settings(by=("text", "flag")))
+    frame, rows, *_ = read([tmp_path / "p.parquet"], Settings(by=("text", "flag")))
     assert frame["actual"].cat.categories.tolist() == ["low", "middle", "high"]
     assert sorted(frame["text"]) == ["01", "1"]
     assert frame["flag"].dtype == bool
@@ -233,7 +233,9 @@ def test_files_that_are_none_are_named(tmp_path, name):
         (tmp_path / name).mkdir()
     elif name.startswith("p."):
         (tmp_path / name).write_bytes(b"PK")
-    words = "unpack it" if name.startswith("p.") else "cannot be read: (No such file|Is a directory)"
+    words = (
+        "unpack it" if name.startswith("p.") else "(cannot be read: No such file|the folder holds no Parquet or CSV)"
+    )
     with pytest.raises(ValueError, match=f"{name}: {words}"):
         read([tmp_path / name], Settings())
 
@@ -270,3 +272,57 @@ def test_rows_are_the_same_with_pyarrow_and_without(tmp_path, monkeypatch):
     assert looked_for == ["pyarrow"]
     assert with_it["id"].iloc[2] == "c,1"
     assert with_it["actual"].isna().tolist() == [False, True, False, False]
+
+
+# ── Many files, many rows ──
+
+
+def test_a_folder_is_its_parts_and_what_its_folders_say(tmp_path):
+    for model, fold in (("old", 1), ("new", 2)):
+        (tmp_path / f"model={model}" / f"fold={fold}").mkdir(parents=True)
+        frame = pd.DataFrame({"actual": [0, 1], "predicted": [1, fold % 2]})
+        frame.to_parquet(tmp_path / f"model={model}" / f"fold={fold}" / "part-0.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    frame, rows, *_ = read([tmp_path], Settings(by=("model", "fold")))
+    found = frame[["model", "fold", "actual", "predicted"]].assign(rows=rows)
+    assert sorted(found.itertuples(index=False, name=None)) == [
+        ("new", 2, 0, 1, 1), ("new", 2, 1, 0, 1), ("old", 1, 0, 1, 1), ("old", 1, 1, 1, 1),
+    ]  # fmt: skip
+
+
+def test_parts_of_different_kinds_are_refused_by_name(tmp_path):
+    pd.DataFrame({"actual": [0, 1], "predicted": [1, 0]}).to_parquet(tmp_path / "a.parquet")
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    pd.DataFrame({"actual": ["0", "1"], "predicted": [1, 0]}).to_parquet(paths[1])
+    with pytest.raises(ValueError, match=r"b\.parquet: column 'actual' holds strings, and numbers in .*a\.parquet"):
+        read(paths, Settings())
+    pd.DataFrame({"actual": [0, 1], "guess": [1, 0]}).to_parquet(paths[1])
+    with pytest.raises(ValueError, match=r"b\.parquet: no column 'predicted'"):
+        read(paths, Settings())
+
+
+def test_an_example_that_several_parts_hold_is_remarked_on(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text("actual,predicted,id\n1,0,1\n0,1,2\n")
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    assert "2 of 4 rows" in read(paths, Settings()).repeats
+    assert read(paths, Settings(by=("file",))).repeats == ""
+
+
+@pytest.mark.parametrize("digits", [1, 9])
+def test_many_scores_are_counted_without_loss_of_any(tmp_path, monkeypatch, digits):
+    rng = np.random.default_rng(0)
+    actual = rng.integers(2, size=200_000)
+    frame = pd.DataFrame({"actual": actual, "predicted": 1 - actual, "model": rng.choice(["a", "b"], actual.size)})
+    frame["score"] = np.round(rng.normal(actual), digits)
+    frame.to_parquet(tmp_path / "p.parquet")
+    monkeypatch.setattr(files, "_MOST_SCORED", 1_000)
+    found, rows, _, edges = read([tmp_path / "p.parquet"], Settings(score="score", by=("model",)))
+    limits = np.append(np.unique(frame["score"]), np.inf) if digits == 1 else edges
+    assert (edges is None) == (digits == 1)
+    assert len(found) < 50_000
+    for (model, label), of_one in frame.groupby(["model", "actual"]):
+        counted = found.assign(rows=rows).query("model == @model and actual == @label").groupby("score")["rows"].sum()
+        counts, _ = np.histogram(of_one["score"], limits)
+        assert counted.to_dict() == {limits[i]: counts[i] for i in np.flatnonzero(counts)}
+        assert digits == 1 or counts.max() < len(of_one) / 1_000
