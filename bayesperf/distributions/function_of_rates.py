@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from itertools import pairwise
+from functools import cached_property, partial
 from typing import ClassVar, Self
 
 import numpy as np
@@ -13,10 +12,12 @@ import numpy as np
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
+from bayesperf.distributions.beta_tables import BetaTables
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
+from bayesperf.distributions.highest_density import highest_density
+from bayesperf.distributions.normal_scores import NormalScores, logit_between
 from bayesperf.distributions.quadrature import beta_nodes, gauss_jacobi
-from bayesperf.distributions.quantiles import invert, weighted_quantile
-from bayesperf.distributions.tabulated import Tabulated
+from bayesperf.distributions.quantiles import invert
 from bayesperf.metrics.functions_of_rates import FunctionOfRates, cells_of_rates
 
 # Number of nodes of the prevalence, if its uncertainty contributes no more than half as much to the metric's as the
@@ -27,6 +28,8 @@ _MOST = 64
 # Number of nodes of each rate for the moments: with Jacobi polynomials, of which metrics need few, even for rates near
 # 0 or 1, where densities are infinite.
 _NODES_OF_RATES = 20
+# Number of nodes of a rate for rough distribution functions, and for a rough view of the metric.
+_ROUGH_NODES, _FEW_NODES = 12, 5
 # Number of components that are evaluated at once.
 _BLOCK = 2048
 
@@ -48,6 +51,7 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
     prevalence: Array
     rates: FunctionOfRates
     of_cells: Callable[[Array, Array, Array, Array], Array]
+    nodes: ClassVar[int] = 32
 
     @classmethod
     def of(
@@ -73,38 +77,54 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
 
     def mean_variance(self) -> tuple[Array, Array]:
         """Return means and variances, (m,)."""
-        x, rest_x, weights_x = (part[:, :, None] for part in _rate_nodes(self.inner))
-        w, rest_w, weights_w = (part[:, None, :] for part in _rate_nodes(self.outer))
-        values = np.clip(self.value(*np.broadcast_arrays(x, rest_x, w, rest_w)), *self.bounds)
-        weights = weights_x * weights_w
-        mean = (weights * values).sum((1, 2))
-        return mean, (weights * (values - mean[:, None, None]) ** 2).sum((1, 2))
+        return _mean_variance(*self.grid(_NODES_OF_RATES))
+
+    def logit_mean_variance(self) -> tuple[Array, Array]:
+        """Return means and variances (m,) of the logits of the positions between the bounds, roughly."""
+        values, weights = self.grid(_FEW_NODES)
+        return _mean_variance(logit_between(values, self.bounds), weights)
 
     def inner_mass(self, threshold: Array, below: bool) -> Array:
-        # The components of a mixture share their Betas, of which a table takes less time.
-        betas, row = np.unique(np.hstack([self.inner.a, self.inner.b]), axis=0, return_inverse=True)
-        mass = np.empty(threshold.shape)
-        for i, (a, b) in enumerate(betas.tolist()):
-            x = np.nan_to_num(threshold[row == i])
-            mass[row == i] = _table(a, b).cdf(x.reshape(1, -1)).reshape(x.shape)
-        # Where there is no threshold there is no mass.
-        mass[np.isnan(threshold)] = np.nan
+        # The components of a mixture share their Betas.
+        betas, rows = _distinct(self.inner)
+        mass = BetaTables.of(betas).cdf(rows, threshold.reshape(len(rows), -1)).reshape(threshold.shape)
         return mass if below else 1 - mass
 
+    def rough_cdf(self, x: Array) -> Array:
+        """Return the distribution functions at x (m, n), with few nodes of the rate that matters less."""
+        values = self.grid(_FEW_NODES)[0]
+        cdf, swap = np.empty(x.shape), values.mean(1).std(-1) > values.mean(2).std(-1)
+        for exchanged in (False, True):
+            rows = np.flatnonzero(swap == exchanged)
+            part = self.take(rows).swapped() if exchanged else self.take(rows)
+            w, rest, weights = (each[:, None, :] for each in _rate_nodes(part.outer, _ROUGH_NODES))
+            threshold = np.clip(part.form.inner_at(x[rows, :, None], w, rest), 0, 1)
+            cdf[rows] = (weights * part.inner_mass(threshold, part.form.increasing)).sum(-1)
+        return cdf
 
-@lru_cache(maxsize=256)
-def _table(a: float, b: float) -> Tabulated:
-    """Return a Beta, of which searches ask for the same one many times: by itself, so that others change no digit."""
-    return Tabulated.beta(np.array([[a]]), np.array([[b]]))
+    def grid(self, nodes: int) -> tuple[Array, Array]:
+        """Return values and weights (m, nodes, nodes) of the metric at nodes of the fnr and the fpr."""
+        x, rest_x, weights_x = (part[:, :, None] for part in _rate_nodes(self.inner, nodes))
+        w, rest_w, weights_w = (part[:, None, :] for part in _rate_nodes(self.outer, nodes))
+        values = np.clip(self.value(*np.broadcast_arrays(x, rest_x, w, rest_w)), *self.bounds)
+        return values, weights_x * weights_w
 
 
-def _rate_nodes(rate: Beta) -> tuple[Array, ...]:
-    """Return nodes x, 1 − x and weights (m, nodes) of the moments; many components have the same Beta."""
-    betas, row = np.unique(np.hstack([rate.a, rate.b]), axis=0, return_inverse=True)
-    a, b = betas[:, :1], betas[:, 1:]
-    x, weights = gauss_jacobi(a, b, _NODES_OF_RATES)
-    rest = gauss_jacobi(b, a, _NODES_OF_RATES)[0][:, ::-1]
-    return np.clip(x, 0, 1)[row], np.clip(rest, 0, 1)[row], weights[row]
+def _mean_variance(values: Array, weights: Array) -> tuple[Array, Array]:
+    mean = (weights * values).sum((1, 2))
+    return mean, (weights * (values - mean[:, None, None]) ** 2).sum((1, 2))
+
+
+def _distinct(betas: Beta) -> tuple[Beta, Codes]:
+    """Return the distinct ones of some Betas, and which of them each is."""
+    pairs, rows = np.unique(betas.a[:, 0] + 1j * betas.b[:, 0], return_inverse=True)
+    return Beta(pairs.real[:, None], pairs.imag[:, None]), rows
+
+
+def _rate_nodes(rate: Beta, nodes: int) -> tuple[Array, ...]:
+    """Return nodes x, 1 − x and weights (m, nodes) of polynomials; many components have the same Beta."""
+    betas, rows = _distinct(rate)
+    return tuple(part[rows] for part in gauss_jacobi(betas.a, betas.b, nodes))
 
 
 def _value(of_cells: Callable[..., Array], prevalence: Array, *rates: Array) -> Array:
@@ -192,18 +212,26 @@ class Mixture(Distribution):
         return np.where(q <= 0, self.bounds[0], np.where(q >= 1, self.bounds[1], x))
 
     def guess(self, q: Array) -> Array:
-        q = np.broadcast_to(q, (self.size, q.shape[-1]))
-        values, weights = self.components.points(11)
-        weights = weights * self.weights[:, None]
-        return np.concatenate(
-            [
-                weighted_quantile(values[a:b].reshape(1, -1), weights[a:b].reshape(1, -1), q[i : i + 1])
-                for i, (a, b) in enumerate(pairwise(self.starts))
-            ]
-        )
+        return self.rough.ppf(np.broadcast_to(q, (self.size, q.shape[-1])))
+
+    def hdi(self, prob: float) -> Array:
+        return highest_density(self, prob, self.rough.hdi(prob))
+
+    @cached_property
+    def rough(self) -> NormalScores:
+        """The same distributions roughly, from which searches start."""
+
+        def cdf(x: Array) -> Array:
+            return self._mean(lambda part, x: [part.rough_cdf(x)], x)[0]
+
+        return NormalScores.of(cdf, *self._moments(RatesAtPrevalence.logit_mean_variance), self.bounds)
 
     def mean_sd(self) -> tuple[Array, Array]:
-        moments = [part.mean_variance() for _, part in self._blocks()]
+        return self._moments(RatesAtPrevalence.mean_variance)
+
+    def _moments(self, function: Callable[[RatesAtPrevalence], tuple[Array, Array]]) -> tuple[Array, Array]:
+        """Return means and standard deviations of a quantity from the means and variances of the components."""
+        moments = [function(part) for _, part in self._blocks()]
         means, variances = (np.concatenate(each) for each in zip(*moments, strict=True))
         mean = np.add.reduceat(self.weights * means, self.starts[:-1])
         apart = (means - np.repeat(mean, np.diff(self.starts))) ** 2
@@ -223,22 +251,16 @@ def over_prevalence(prevalence: Beta, at_prevalence: Callable[[Array, Codes], Ra
     rows = np.arange(prevalence.size)
     nodes, _, weights = beta_nodes(prevalence.a, prevalence.b, 17)
     rough = at_prevalence(nodes.reshape(-1, 1), np.repeat(rows, nodes.shape[-1]))
-    mean, sd = (each.reshape(nodes.shape) for each in _moments(rough))
+    mean, variance = (each.reshape(nodes.shape) for each in _mean_variance(*rough.grid(_FEW_NODES)))
     apart = np.sqrt((weights * (mean - (weights * mean).sum(-1, keepdims=True)) ** 2).sum(-1))
-    ratio = apart / np.maximum((weights * sd).sum(-1), 1e-300)
+    ratio = apart / np.maximum((weights * np.sqrt(variance)).sum(-1), 1e-300)
     base = np.where(np.minimum(prevalence.a, prevalence.b)[:, 0] < _FEW, _NODES_OF_FEW, _NODES)
     counts = base * 2 ** np.ceil(np.log2(np.clip(2 * ratio, 1, _MOST))).astype(int)
     every: list[tuple[Array, Array]] = [(nodes, weights)] * len(rows)
     for count in np.unique(counts):
         same = np.flatnonzero(counts == count)
-        found = gauss_jacobi(prevalence.a[same], prevalence.b[same], int(count))
-        for row, x, weight in zip(same.tolist(), *found, strict=True):
+        x_of, _, weights_of = gauss_jacobi(prevalence.a[same], prevalence.b[same], int(count))
+        for row, x, weight in zip(same.tolist(), x_of, weights_of, strict=True):
             every[row] = x, weight
     x, weights = (np.concatenate([parts[i] for parts in every]) for i in (0, 1))
     return Mixture(at_prevalence(x[:, None], np.repeat(rows, counts)), weights, np.cumsum([0, *counts]))
-
-
-def _moments(part: RatesAtPrevalence) -> tuple[Array, Array]:
-    values, weights = part.points(9)
-    mean = (weights * values).sum(-1)
-    return mean, np.sqrt((weights * (values - mean[:, None]) ** 2).sum(-1))

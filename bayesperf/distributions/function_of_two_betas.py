@@ -73,6 +73,7 @@ class FunctionOfTwoBetas(Distribution):
     bounds: tuple[float, float]
     method: ClassVar[str] = "quadrature"
     chunk: ClassVar[int] = 256
+    nodes: ClassVar[int] = 48
 
     @property
     def size(self) -> int:
@@ -226,7 +227,7 @@ class FunctionOfTwoBetas(Distribution):
         before, after = self.outer.cdf(first), self.outer.sf(last)
         first, last = np.clip(first, low, high), np.clip(last, low, high)
         smooth = all(min(beta.a.min(), beta.b.min()) >= _SMOOTH for beta in (self.inner, self.outer))
-        node, rest_node, weight = gauss_legendre() if smooth else tanh_sinh(97, 3.8)
+        node, rest_node, weight = gauss_legendre(self.nodes) if smooth else tanh_sinh(97, 3.8)
         length = (last - first)[..., None]
         w, rest = first[..., None] + length * node, rest_last + length * rest_node
         log_density = special.xlogy(self.outer.a[..., None] - 1, w) + special.xlogy(self.outer.b[..., None] - 1, rest)

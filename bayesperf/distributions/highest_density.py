@@ -51,21 +51,24 @@ class Continuous(Protocol):
         """Return a subset of the m distributions."""
 
 
-def highest_density(distribution: Continuous, prob: float) -> Array:
+def highest_density(distribution: Continuous, prob: float, start: Array | None = None) -> Array:
     """Return the shortest intervals of probability `prob`, (m, 2).
 
     Newton's method solves for both ends, with equal densities and the required probability. If it does not converge
     (the density is highest at a bound, or far from smooth), or the density may have several peaks, the shortest of many
-    intervals is refined: it ends at a bound where the density is highest there, or is found by bisection.
+    intervals is refined: it ends at a bound where the density is highest there, or is found by bisection. The first
+    ends are `start`, (m, 2), where they are known roughly, else the approximate quantiles of equal tails.
     """
-    ends, converged = _newton(distribution, distribution.guess(np.array([[(1 - prob) / 2, (1 + prob) / 2]])), prob)
+    if start is None:
+        start = distribution.guess(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
+    ends, converged = newton(distribution, start, prob)
     rest = np.flatnonzero(~(converged & distribution.one_peak()))
     if len(rest):
         ends[rest] = _shortest(distribution.take(rest), prob)
     return ends
 
 
-def _newton(distribution: Continuous, ends: Array, prob: float, most: int = 12) -> tuple[Array, Booleans]:
+def newton(distribution: Continuous, ends: Array, prob: float, most: int = 12) -> tuple[Array, Booleans]:
     """Iterate from initial ends; return the final ends and which of them converged."""
     ends = ends.copy()
     active = np.arange(len(ends))
@@ -188,7 +191,7 @@ def _refined(distribution: Continuous, prob: float, tail: Array, ends: Array) ->
     for turn in range(40):
         current = distribution.take(active)
         if turn % 4 == 0:
-            refined, converged = _newton(current, ends[active], prob, most=6)
+            refined, converged = newton(current, ends[active], prob, most=6)
             converged &= np.diff(refined)[:, 0] <= 1.01 * np.diff(ends[active])[:, 0]
             ends[active[converged]] = refined[converged]
             settled = np.ptp(outer, axis=1).max(-1) <= _SAME * np.diff(ends[active])[:, 0]

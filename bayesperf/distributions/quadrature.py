@@ -40,14 +40,14 @@ def beta_nodes(a: Array, b: Array, nodes: int = 129) -> tuple[Array, Array, Arra
 
 
 @cache
-def gauss_legendre(nodes: int = 48) -> tuple[Array, Array, Array]:
+def gauss_legendre(nodes: int) -> tuple[Array, Array, Array]:
     """Return nodes in (0, 1), their distances from 1, and weights, for integrands that are smooth up to both ends."""
     x, weights = np.polynomial.legendre.leggauss(nodes)
     return (1 + x) / 2, (1 - x) / 2, weights / 2
 
 
-def gauss_jacobi(a: Array, b: Array, nodes: int = 12) -> tuple[Array, Array]:
-    """Return nodes and weights (m, nodes) with E[f(X)] = Σ weights·f(x) for X ~ Beta(a, b) and polynomials f.
+def gauss_jacobi(a: Array, b: Array, nodes: int) -> tuple[Array, Array, Array]:
+    """Return nodes x, 1 − x and weights (m, nodes) with E[f(X)] = Σ weights·f(x) for X ~ Beta(a, b) and polynomials f.
 
     Exact up to degree 2·nodes − 1. The nodes are the eigenvalues of the matrix of the recurrence of Jacobi's
     polynomials (Golub & Welsch 1969), here less the mean, for nodes that are accurate relative to their distances.
@@ -63,4 +63,4 @@ def gauss_jacobi(a: Array, b: Array, nodes: int = 12) -> tuple[Array, Array]:
     matrix[:, at[1:], at[1:]] = centre - mean
     matrix[:, at[1:], at[:-1]] = np.sqrt(square)
     distance, vectors = np.linalg.eigh(matrix)
-    return mean + distance, vectors[:, 0] ** 2
+    return np.clip(mean + distance, 0, 1), np.clip(b / total - distance, 0, 1), vectors[:, 0] ** 2

@@ -368,8 +368,9 @@ def matthews_corrcoef(cells):
     """Correlation of actual and predicted classes (of K classes: Gorodkin's R_K)."""
     if cells.shape[-1] == 2:
         # Without the differences of nearly equal numbers that occur if one class is hardly ever predicted.
-        determinant = cells[..., 0, 0] * cells[..., 1, 1] - cells[..., 0, 1] * cells[..., 1, 0]
-        actual, predicted = (np.prod(cells.sum(axis), -1) for axis in (-1, -2))
+        tn, fp, fn, tp = (cells[..., i, j] for i in (0, 1) for j in (0, 1))
+        determinant = tn * tp - fp * fn
+        actual, predicted = (tn + fp) * (fn + tp), (tn + fn) * (fp + tp)
         # A product of two rounded roots would miss 1 if all predictions are right.
         return determinant / actual * np.sqrt(actual / predicted)
     actual, predicted, total = (np.einsum(f"...ij->...{kept}", cells) for kept in ("i", "j", ""))

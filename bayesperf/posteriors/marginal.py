@@ -447,9 +447,13 @@ class Marginal:
 
     def _each(self, function: Callable[[Distribution], Array]) -> Array:
         """Apply a function to the distributions in chunks."""
+        return np.concatenate([function(chunk) for chunk in self._chunks])
+
+    @cached_property
+    def _chunks(self) -> list[Distribution]:
+        """The distributions in chunks, kept because some remember what several figures need."""
         step = self.distribution.chunk
-        starts = range(0, max(self.leading.size, 1), step)
-        return np.concatenate([function(self.distribution.take(slice(i, i + step))) for i in starts])
+        return [self.distribution.take(slice(i, i + step)) for i in range(0, max(self.leading.size, 1), step)]
 
     def _at(self, function: Callable[[Distribution, Array], Array], x: ArrayLike, dim: str) -> xr.DataArray:
         if isinstance(x, xr.DataArray) and x.dims:

@@ -1,0 +1,95 @@
+"""Approximate distributions by their normal scores, from which searches for quantiles and intervals start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Self
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from scipy import special
+
+from bayesperf.core.arrays import Array, Codes
+from bayesperf.distributions.highest_density import newton
+from bayesperf.distributions.quantiles import invert
+
+# Number of points of the interpolation, and how many standard deviations of the logit they reach to either side.
+_POINTS, _REACH = 11, 3.5
+# The least probability that has a score, and the least distance from the bounds, relative to that between them.
+_LEAST, _INSIDE = 1e-9, 1e-15
+
+
+@cache
+def _interpolation() -> tuple[Array, Array]:
+    """Return points in [−1, 1], and the matrix from values at them to coefficients of Chebyshev's polynomials."""
+    points = chebyshev.chebpts2(_POINTS)
+    return points, np.linalg.inv(chebyshev.chebvander(points, _POINTS - 1)).T
+
+
+def logit_between(x: Array, bounds: tuple[float, float]) -> Array:
+    """Return the logit of the position of x between the bounds, finite at them too."""
+    low, high = bounds
+    return np.asarray(special.logit(np.clip((x - low) / (high - low), _INSIDE, 1 - _INSIDE)))
+
+
+@dataclass(frozen=True)
+class NormalScores:
+    """Distributions between finite bounds whose normal scores Φ⁻¹(cdf) are polynomials of the logit.
+
+    The logit is that of the position between the bounds. The scores of a metric are nearly linear in it, so that few
+    points have them to several digits; beyond the points they are continued as straight lines.
+
+    Attributes
+    ----------
+    centre, scale : Array (m, 1)
+        The points are at logits from centre − scale to centre + scale.
+    coefficients : Array (m, points)
+        Of Chebyshev's polynomials in (logit − centre)/scale.
+    bounds : tuple of float
+        Ends of the support.
+    """
+
+    centre: Array
+    scale: Array
+    coefficients: Array
+    bounds: tuple[float, float]
+
+    @classmethod
+    def of(cls, cdf: Callable[[Array], Array], mean: Array, sd: Array, bounds: tuple[float, float]) -> Self:
+        """Return those of distribution functions of (m, n), given mean and standard deviation (m,) of the logits."""
+        points, matrix = _interpolation()
+        rough = cls(mean[:, None], _REACH * sd[:, None], np.zeros((len(mean), _POINTS)), bounds)
+        scores = special.ndtri(np.clip(cdf(rough._at(points)), _LEAST, 1 - _LEAST))
+        return replace(rough, coefficients=np.einsum("mi,ij->mj", scores, matrix))
+
+    def take(self, index: Codes | slice) -> Self:
+        """Return a subset of the m distributions."""
+        return type(self)(self.centre[index], self.scale[index], self.coefficients[index], self.bounds)
+
+    def cdf_logpdf(self, x: Array) -> tuple[Array, Array]:
+        """Return the distribution function and the log density at x, (m, n)."""
+        low, high = self.bounds
+        logit = logit_between(x, self.bounds)
+        u = (logit - self.centre) / self.scale
+        inside = np.clip(u, -1, 1)
+        first, second = chebyshev.chebder(self.coefficients.T), self.coefficients.T
+        slope, score = (chebyshev.chebval(inside, part[..., None], tensor=False) for part in (first, second))
+        score = score + slope * (u - inside)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            steepness = np.log(slope / (self.scale * (high - low))) - special.log_expit(logit) - special.log_expit(-logit)
+        return special.ndtr(score), steepness - score**2 / 2 - np.log(2 * np.pi) / 2
+
+    def ppf(self, q: Array) -> Array:
+        """Return quantiles, (m, n)."""
+        return invert(self, q, self._at(special.ndtri(np.clip(q, _LEAST, 1 - _LEAST)) / _REACH), most=20)
+
+    def hdi(self, prob: float) -> Array:
+        """Return the shortest intervals of a given probability, (m, 2)."""
+        tails = np.broadcast_to([[(1 - prob) / 2, (1 + prob) / 2]], (len(self.centre), 2))
+        return newton(self, self.ppf(tails), prob)[0]
+
+    def _at(self, u: Array) -> Array:
+        low, high = self.bounds
+        return low + (high - low) * np.clip(special.expit(self.centre + self.scale * u), _INSIDE, 1 - _INSIDE)
