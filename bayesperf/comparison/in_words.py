@@ -50,7 +50,9 @@ def _of_two(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind
     pair = (*at, 0, 1) if comparison.many else at
     greater = float(comparison.prob_greater.values[pair])
     below, inside, above = comparison.prob_rope.values[pair]
-    first = greater >= 0.5 if comparison.greater_is_better in (True, None) else greater < 0.5
+    # Of two that are equal the first comes first, whatever the rounding.
+    tied = np.isclose(greater, 0.5, rtol=0, atol=1e-9)
+    first = tied or (greater > 0.5) == (comparison.greater_is_better is not False)
     a, b = _names(comparison) if first else _names(comparison)[::-1]
     probability, beyond = max(greater, 1 - greater), above if greater >= 0.5 else below
     better = "greater" if comparison.greater_is_better is None else "better"

@@ -1,0 +1,285 @@
+"""Answers in sentences: their words, their caveats, and that their figures are those of the tables."""
+
+import re
+
+import numpy as np
+import pytest
+
+import bayesperf as bp
+from bayesperf.core.words import (
+    LIKELIHOODS,
+    OPEN,
+    chance,
+    enumerated,
+    estimate,
+    format_value,
+    likelihood,
+    metric_title,
+    over_places,
+    probability_value,
+)
+
+FEW = bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=0, tn=5)
+MANY = bp.ConfusionMatrix.from_counts(tp=400, fn=100, fp=30, tn=470)
+
+
+@pytest.mark.parametrize(
+    ("probability", "word"),
+    [
+        (1.0, "almost certainly"),
+        (0.99, "almost certainly"),
+        (0.9849, "very probably"),
+        (0.9, "very probably"),
+        (0.894, "probably"),
+        (0.66, "probably"),
+        (0.654, OPEN),
+        (0.5, OPEN),
+        (0.346, OPEN),
+        (0.34, "probably not"),
+        (0.106, "probably not"),
+        (0.1, "very probably not"),
+        (0.0151, "very probably not"),
+        (0.01, "almost certainly not"),
+        (0.0, "almost certainly not"),
+    ],
+)
+def test_words_change_at_the_bounds_of_the_table(probability, word):
+    assert likelihood(probability) == word
+
+
+def test_words_go_by_the_percentages_that_are_written():
+    for probability in np.linspace(0.001, 0.999, 5000):
+        written = float(chance(probability).rstrip(" %")) / 100
+        assert likelihood(written) == likelihood(probability)
+
+
+@pytest.mark.parametrize(
+    ("probability", "percent", "decimals"),
+    [
+        (1.0, ">99.9 %", ">0.999"),
+        (0.9996, ">99.9 %", ">0.999"),
+        (0.999, "99.9 %", "0.999"),
+        (0.9904, "99.0 %", "0.990"),
+        (0.99, "99 %", "0.990"),
+        (0.687, "69 %", "0.687"),
+        (0.004, "0.4 %", "0.004"),
+        (0.0009, "<0.1 %", "<0.001"),
+        (0.0, "<0.1 %", "<0.001"),
+    ],
+)
+def test_no_probability_becomes_certain_by_rounding(probability, percent, decimals):
+    assert chance(probability) == percent
+    assert probability_value(probability) == decimals
+
+
+def test_undefined_probabilities_are_dashes():
+    assert probability_value(np.nan) == "—"
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("recall", "recall"),
+        ("f1", "F1"),
+        ("f1_macro", "F1 macro"),
+        ("npv", "NPV"),
+        ("p4", "P4"),
+        ("matthews_corrcoef", "Matthews correlation"),
+        ("cohen_kappa", "Cohen's kappa"),
+        ("roc_auc", "ROC AUC"),
+        ("half_total_error_rate", "half total error rate"),
+    ],
+)
+def test_metrics_have_titles_in_words(name, title):
+    assert metric_title(name) == title
+
+
+def test_parts_of_a_sentence():
+    assert enumerated(["a"]) == "a"
+    assert enumerated(["a", "b", "c"]) == "a, b and c"
+    assert over_places(["1"], [""], [1]) == "1"
+    assert over_places(["1", "2"], ["a", "b"], [1, 2]) == "1 for a and 2 for b"
+    assert over_places(list("31425"), list("abcde"), [3, 1, 4, 2, 5]) == "between 1 for b and 5 for e"
+    assert estimate(-0.02, -0.05, 0.01, 0.9, "eti") == "−0.020 (90 % ETI −0.050 to 0.010)"
+
+
+@pytest.mark.parametrize("metric", ["recall", "f1", "matthews_corrcoef", "diagnostic_odds_ratio"])
+def test_figures_in_a_sentence_are_those_of_the_table(metric):
+    post = bp.posterior(MANY)
+    (row,) = post.summary(metric).to_dict("records")
+    width = row["ci_upper"] - row["ci_lower"]
+    mean, low, high, seen = (format_value(row[n], width) for n in ("mean", "ci_lower", "ci_upper", "observed"))
+    text = post[metric].in_words()
+    assert f"is {mean} (95 % HDI {low}–{high}; observed " in text
+    assert ("400 of 500" if metric == "recall" else seen) in text
+
+
+def test_a_bound_has_its_probability():
+    recall = bp.posterior(FEW)["recall"]
+    text = recall.in_words(at_least=0.8, at_most=0.9)
+    assert f"With probability {chance(recall.prob_above(0.8).item())} it is at least 0.8." in text
+    assert f"With probability {chance(recall.prob_below(0.9).item())} it is at most 0.9." in text
+
+
+def test_at_least_counts_the_bound_itself_in_predictions():
+    new = bp.posterior(FEW).predict(10)["accuracy"]
+    at_least = 1 - new.prob_below(0.8).item()
+    assert at_least > new.prob_above(0.8).item() + 0.05
+    assert f"With probability {chance(at_least)} it is at least 0.8." in new.in_words(at_least=0.8)
+    assert new.in_words().startswith("Accuracy in a new test set of 10 examples will be ")
+    assert new.prob_above(0.8).name == "P(accuracy > 0.8)"
+
+
+def test_probabilities_are_named_after_their_question():
+    recall = bp.posterior(FEW)["recall"]
+    assert recall.prob_above(0.8).name == "P(recall ≥ 0.8)"
+    assert recall.prob_below(0.8).name == "P(recall < 0.8)"
+    assert recall.prob_between(0.5, 0.8).name == "P(0.5 < recall ≤ 0.8)"
+    assert recall.prob_above([0.5, 0.8]).name == "P(recall ≥ x)"
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda m: m.prob_above(80), r"prob_above: 80 is outside the range of recall, 0 to 1. Is it 80 %, 0.8\?"),
+        (lambda m: m.prob_below(-0.1), "prob_below: -0.1 is outside the range of recall, 0 to 1"),
+        (lambda m: m.prob_between(0.2, 1.5), "hi: 1.5 is outside the range of recall"),
+        (lambda m: m.in_words(at_least=80), "80 is outside the range of recall"),
+        (lambda m: m.in_words(ci_prob=95), "ci_prob"),
+    ],
+)
+def test_bounds_in_other_units_are_refused(ask, message):
+    with pytest.raises(ValueError, match=message):
+        ask(bp.posterior(FEW)["recall"])
+
+
+def test_few_examples_are_said_to_owe_to_the_prior():
+    # Jeffreys' half a pseudo-example a cell is 1 of 6, and 1 of 501.
+    assert bp.posterior(FEW)["recall"].in_words().endswith("Few examples: 17 % of the weight is the prior's.")
+    assert "prior" not in bp.posterior(MANY)["recall"].in_words()
+
+
+def test_monte_carlo_error_is_said_where_it_is_large():
+    labels = np.repeat([0, 1, 2], 20)
+    predicted = labels.copy()
+    predicted[::4] = 0
+    cm = bp.ConfusionMatrix.from_predictions(labels, predicted)
+    assert "Monte Carlo error" in bp.posterior(cm, draws=100)["f1_macro"].in_words()
+    assert "Monte Carlo error" not in bp.posterior(cm, draws=200_000)["f1_macro"].in_words()
+
+
+def test_several_places_are_named_or_their_ends():
+    found = [7, 9, 5, 8, 6]
+    rates = bp.posterior_of_rate(found, 10, metric="recall", dims={"site": list("abcde")})
+    assert re.match(r"Recall is between 0\.500 .*5 of 10\) for c and 0\.864 .*9 of 10\) for b\.", rates.in_words())
+    few = rates.isel(site=[0, 1])
+    assert re.match(r"Recall is .*7 of 10\) for a and .*9 of 10\) for b\.", few.in_words(at_least=0.5))
+    assert "for a and " in few.in_words(at_least=0.5).partition("With probability")[2]
+    numbered = bp.posterior_of_rate([7, 9], 10, metric="recall", dims={"fold": [0, 1]})
+    assert "for fold 0 and" in numbered.in_words()
+
+
+def test_a_posterior_says_its_main_metrics():
+    text = bp.posterior(FEW).in_words()
+    assert text.startswith("Of 10 examples: accuracy is 0.833 ")
+    assert "precision 0.900" in text
+    assert "recall 0.750" in text
+    assert "observed 4 of 4" in text
+    assert "observed 4 of 5" in text
+    assert text in bp.posterior(FEW)._repr_html_().replace("&#x27;", "'")
+    assert bp.posterior(FEW, design="by_actual").in_words("recall").startswith("Of 10 examples: recall is")
+
+
+def rate(found, trials=100):
+    return bp.posterior_of_rate(found, trials, metric="recall")
+
+
+def test_comparisons_say_which_is_better_and_whether_it_matters():
+    noise = bp.compare(rate(84), rate(81), rope=0.01)
+    greater, (_, inside, above) = noise.prob_greater.item(), noise.prob_rope.values
+    assert inside < min(LIKELIHOODS.values())
+    expected = f"On recall a is probably better than b ({chance(greater)}), but the difference is within noise: "
+    assert noise.in_words().startswith(f"{expected}{chance(above)} that it exceeds 0.01.")
+    small = bp.compare(rate(8400, 10_000), rate(8380, 10_000), rope=0.03).in_words()
+    assert "almost certainly too small to matter: >99.9 % that it is within ±0.03" in small
+    assert ", and by more than 0.01 with probability >99.9 %." in bp.compare(rate(95), rate(70), rope=0.01).in_words()
+    open_question = bp.compare(rate(80), rate(80)).in_words()
+    assert open_question.startswith(
+        "On recall it is open whether a is better than b (50 %). The difference, a − b, is "
+    )
+
+
+def test_of_errors_the_smaller_is_better():
+    a, b = (bp.posterior_of_rate(wrong, 100, metric="fpr") for wrong in (30, 5))
+    text = bp.compare(a, b).in_words()
+    assert text.startswith("On FPR b is almost certainly better than a (>99.9 %). The difference, a − b, is 0.2")
+
+
+def test_the_best_of_several_is_said_to_look_better_than_it_is():
+    cm = bp.ConfusionMatrix.from_counts(tp=[90, 80, 60], fn=[10, 20, 40], fp=5, tn=95, dims={"model": ["A", "B", "C"]})
+    comparison = bp.compare(bp.posterior(cm), metric="recall", independent=True)
+    best = comparison.prob_best
+    text = comparison.in_words()
+    assert text.startswith(
+        f"On recall A is very probably the best of 3 ({chance(best.sel(model='A').item())}), before B"
+    )
+    row = comparison.summary().query("a == 'A' and b == 'B'").iloc[0]
+    assert f"The difference, A − B, is {format_value(row['mean'], row['ci_upper'] - row['ci_lower'])} " in text
+    assert text.endswith("looks better than it is.")
+    alike = bp.ConfusionMatrix.from_counts(tp=[80, 80, 80], fn=20, fp=5, tn=95, dims=["model"])
+    undecided = bp.compare(bp.posterior(alike), metric="recall", independent=True).in_words()
+    assert undecided.startswith("On recall it is open which of 3 is the best: ")
+    prevalence = bp.compare(bp.posterior(cm), metric="prevalence", independent=True).in_words()
+    assert prevalence == "Neither more nor less prevalence is better, so that none of 3 is the best."
+
+
+def test_names_are_written_as_they_are_but_cannot_steer_a_terminal():
+    cm = bp.ConfusionMatrix.from_counts(tp=[9, 1], fn=[1, 9], fp=1, tn=9, dims={"model": ["deep_net", "x\x1b[31m"]})
+    text = bp.compare(bp.posterior(cm), metric="recall", independent=True).in_words()
+    assert "deep_net is almost certainly better than x\\x1b[31m" in text
+
+
+def test_areas_say_what_was_observed_and_what_chance_is():
+    y, score = [0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7]
+    # 12 of the 16 pairs are in the right order.
+    assert bp.roc_auc(y, score).observed.item() == 0.75
+    # Three pairs are tied, and 5 of the others right.
+    assert bp.roc_auc([0, 0, 0, 1, 1, 1], [1, 2, 3, 1, 2, 5]).observed.item() == (4 + 2 / 2) / 9
+    binned = bp.BinnedScores.from_counts([0, 2, 2], [2, 2, 0], values=[1, 2, 3])
+    # Pairs in one bin count half: (2·2·½ + 2·2 + 2·2 + 2·2)/16.
+    assert bp.roc_auc(binned).observed.item() == 14 / 16
+    text = bp.roc_curve(y, score).in_words()
+    assert "observed 0.750" in text
+    assert text.endswith("by chance it would be 0.5.")
+    assert bp.det_curve(y, score).in_words() == text
+    with pytest.warns(UserWarning, match="average precision"):
+        assert (
+            bp.precision_recall_curve(y, score)
+            .in_words()
+            .endswith("By chance it would be the share of positives, 0.500.")
+        )
+
+
+def test_plans_and_monitors_in_words():
+    plan = bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50), prevalence=0.1)
+    assert plan.in_words().startswith(f"{plan.n} new positives, in some {plan.examples:,} examples, are enough")
+    assert (
+        f"with probability {chance(plan.reached)} they will show {plan.claim} (80 % was asked for)" in plan.in_words()
+    )
+    assert "in some" not in bp.plan.precision(0.1, metric="accuracy", evidence=(40, 50)).in_words()
+    cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 4]], [[9, 1], [1, 4]]], dims=["step"])
+    monitor = bp.monitor(cm, 0.7, "recall")
+    assert (
+        f"With probability {chance(monitor.dataset['prob_met'][-1].item())} it is at least 0.7." in monitor.in_words()
+    )
+
+
+def test_observed_follows_a_selection():
+    rates = bp.posterior_of_rate([7, 9], [10, 12], metric="recall", dims={"site": ["a", "b"]})
+    one = rates.sel(site="b")
+    assert one.observed.item() == 0.75
+    assert one.observed["trials"].item() == 12
+    per_class = bp.posterior(bp.ConfusionMatrix.from_table([[7, 3], [1, 9]]))["recall_per_class"]
+    np.testing.assert_array_equal(per_class.observed["trials"], [10, 10])
+    assert np.isnan(bp.posterior(FEW).predict(5)["recall"].observed)
+    assert "trials" not in bp.posterior(FEW).at_prevalence(0.2)["precision"].observed.coords
