@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import ClassVar, Self
 
 import numpy as np
 
 from bayesperf.core.arrays import Array, Booleans, Codes
-from bayesperf.distributions.base import Distribution
-from bayesperf.distributions.beta import Beta
+from bayesperf.distributions.beta import Beta, weighted_mean_sd
 from bayesperf.distributions.beta_tables import BetaTables
-from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
-from bayesperf.distributions.highest_density import highest_density
-from bayesperf.distributions.normal_scores import NormalScores, logit_between
+from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas, distinct, mean_variance_of
+from bayesperf.distributions.normal_scores import NormalScores, RoughlyKnown
 from bayesperf.distributions.quadrature import beta_nodes, gauss_jacobi
-from bayesperf.distributions.quantiles import invert
+from bayesperf.distributions.quantiles import invert, weighted_quantile
 from bayesperf.metrics.functions_of_rates import FunctionOfRates, cells_of_rates
 
 # Number of nodes of the prevalence, if its uncertainty contributes no more than half as much to the metric's as the
@@ -26,10 +25,8 @@ _NODES, _NODES_OF_FEW, _FEW = 10, 24, 10
 # The greatest multiple of them that is used if it contributes more.
 _MOST = 64
 # Number of nodes of each rate for the moments: with Jacobi polynomials, of which metrics need few, even for rates near
-# 0 or 1, where densities are infinite.
-_NODES_OF_RATES = 20
-# Number of nodes of a rate for rough distribution functions, and for a rough view of the metric.
-_ROUGH_NODES, _FEW_NODES = 12, 5
+# 0 or 1, where densities are infinite; and that for Betas whose parameters are at least `_MANY`, which need fewer.
+_NODES_OF_RATES, _NODES_OF_MANY, _MANY = 20, 14, 10
 # Number of components that are evaluated at once.
 _BLOCK = 2048
 
@@ -51,7 +48,6 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
     prevalence: Array
     rates: FunctionOfRates
     of_cells: Callable[[Array, Array, Array, Array], Array]
-    nodes: ClassVar[int] = 32
 
     @classmethod
     def of(
@@ -75,56 +71,23 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
         better = not self.form.increasing
         return self.of(errors, self.prevalence[index], self.rates, self.of_cells, self.bounds, better)
 
+    @property
+    def nodes(self) -> int:
+        return 32
+
     def mean_variance(self) -> tuple[Array, Array]:
         """Return means and variances, (m,)."""
-        return _mean_variance(*self.grid(_NODES_OF_RATES))
-
-    def logit_mean_variance(self) -> tuple[Array, Array]:
-        """Return means and variances (m,) of the logits of the positions between the bounds, roughly."""
-        values, weights = self.grid(_FEW_NODES)
-        return _mean_variance(logit_between(values, self.bounds), weights)
+        moments = np.empty((2, self.size))
+        many = self.least >= _MANY
+        for nodes, rows in ((_NODES_OF_MANY, many), (_NODES_OF_RATES, ~many)):
+            moments[:, rows] = mean_variance_of(*self.take(np.flatnonzero(rows)).grid(nodes))
+        return moments[0], moments[1]
 
     def inner_mass(self, threshold: Array, below: bool) -> Array:
         # The components of a mixture share their Betas.
-        betas, rows = _distinct(self.inner)
+        betas, rows = distinct(self.inner)
         mass = BetaTables.of(betas).cdf(rows, threshold.reshape(len(rows), -1)).reshape(threshold.shape)
         return mass if below else 1 - mass
-
-    def rough_cdf(self, x: Array) -> Array:
-        """Return the distribution functions at x (m, n), with few nodes of the rate that matters less."""
-        values = self.grid(_FEW_NODES)[0]
-        cdf, swap = np.empty(x.shape), values.mean(1).std(-1) > values.mean(2).std(-1)
-        for exchanged in (False, True):
-            rows = np.flatnonzero(swap == exchanged)
-            part = self.take(rows).swapped() if exchanged else self.take(rows)
-            w, rest, weights = (each[:, None, :] for each in _rate_nodes(part.outer, _ROUGH_NODES))
-            threshold = np.clip(part.form.inner_at(x[rows, :, None], w, rest), 0, 1)
-            cdf[rows] = (weights * part.inner_mass(threshold, part.form.increasing)).sum(-1)
-        return cdf
-
-    def grid(self, nodes: int) -> tuple[Array, Array]:
-        """Return values and weights (m, nodes, nodes) of the metric at nodes of the fnr and the fpr."""
-        x, rest_x, weights_x = (part[:, :, None] for part in _rate_nodes(self.inner, nodes))
-        w, rest_w, weights_w = (part[:, None, :] for part in _rate_nodes(self.outer, nodes))
-        values = np.clip(self.value(*np.broadcast_arrays(x, rest_x, w, rest_w)), *self.bounds)
-        return values, weights_x * weights_w
-
-
-def _mean_variance(values: Array, weights: Array) -> tuple[Array, Array]:
-    mean = (weights * values).sum((1, 2))
-    return mean, (weights * (values - mean[:, None, None]) ** 2).sum((1, 2))
-
-
-def _distinct(betas: Beta) -> tuple[Beta, Codes]:
-    """Return the distinct ones of some Betas, and which of them each is."""
-    pairs, rows = np.unique(betas.a[:, 0] + 1j * betas.b[:, 0], return_inverse=True)
-    return Beta(pairs.real[:, None], pairs.imag[:, None]), rows
-
-
-def _rate_nodes(rate: Beta, nodes: int) -> tuple[Array, ...]:
-    """Return nodes x, 1 − x and weights (m, nodes) of polynomials; many components have the same Beta."""
-    betas, rows = _distinct(rate)
-    return tuple(part[rows] for part in gauss_jacobi(betas.a, betas.b, nodes))
 
 
 def _value(of_cells: Callable[..., Array], prevalence: Array, *rates: Array) -> Array:
@@ -132,7 +95,7 @@ def _value(of_cells: Callable[..., Array], prevalence: Array, *rates: Array) -> 
 
 
 @dataclass(frozen=True)
-class Mixture(Distribution):
+class Mixture(RoughlyKnown):
     """Mixtures over the prevalence of the distributions at fixed prevalences.
 
     Attributes
@@ -211,20 +174,21 @@ class Mixture(Distribution):
         x = invert(self, q, self.guess(q))
         return np.where(q <= 0, self.bounds[0], np.where(q >= 1, self.bounds[1], x))
 
-    def guess(self, q: Array) -> Array:
-        return self.rough.ppf(np.broadcast_to(q, (self.size, q.shape[-1])))
-
-    def hdi(self, prob: float) -> Array:
-        return highest_density(self, prob, self.rough.hdi(prob))
+    def quantiles_of_few(self, q: Array) -> Array:
+        values, weights = self.components.points(11)
+        weights = weights * self.weights[:, None]
+        return np.concatenate([
+            weighted_quantile(values[a:b].reshape(1, -1), weights[a:b].reshape(1, -1), q[i : i + 1])
+            for i, (a, b) in enumerate(pairwise(self.starts))
+        ])  # fmt: skip
 
     @cached_property
     def rough(self) -> NormalScores:
-        """The same distributions roughly, from which searches start."""
 
         def cdf(x: Array) -> Array:
             return self._mean(lambda part, x: [part.rough_cdf(x)], x)[0]
 
-        return NormalScores.of(cdf, *self._moments(RatesAtPrevalence.logit_mean_variance), self.bounds)
+        return NormalScores.of(cdf, *self._moments(FunctionOfTwoBetas.logit_mean_variance), self.bounds)
 
     def mean_sd(self) -> tuple[Array, Array]:
         return self._moments(RatesAtPrevalence.mean_variance)
@@ -251,9 +215,9 @@ def over_prevalence(prevalence: Beta, at_prevalence: Callable[[Array, Codes], Ra
     rows = np.arange(prevalence.size)
     nodes, _, weights = beta_nodes(prevalence.a, prevalence.b, 17)
     rough = at_prevalence(nodes.reshape(-1, 1), np.repeat(rows, nodes.shape[-1]))
-    mean, variance = (each.reshape(nodes.shape) for each in _mean_variance(*rough.grid(_FEW_NODES)))
+    mean, sd = (each.reshape(nodes.shape) for each in weighted_mean_sd(*rough.points(9)))
     apart = np.sqrt((weights * (mean - (weights * mean).sum(-1, keepdims=True)) ** 2).sum(-1))
-    ratio = apart / np.maximum((weights * np.sqrt(variance)).sum(-1), 1e-300)
+    ratio = apart / np.maximum((weights * sd).sum(-1), 1e-300)
     base = np.where(np.minimum(prevalence.a, prevalence.b)[:, 0] < _FEW, _NODES_OF_FEW, _NODES)
     counts = base * 2 ** np.ceil(np.log2(np.clip(2 * ratio, 1, _MOST))).astype(int)
     every: list[tuple[Array, Array]] = [(nodes, weights)] * len(rows)

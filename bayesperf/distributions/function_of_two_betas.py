@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -11,9 +12,9 @@ from scipy import special
 
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.complex_step import complex_step
-from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta, skewness_of_product, weighted_mean_sd
-from bayesperf.distributions.quadrature import beta_nodes, gauss_legendre, tanh_sinh
+from bayesperf.distributions.normal_scores import NormalScores, RoughlyKnown, logit_between
+from bayesperf.distributions.quadrature import beta_nodes, gauss_jacobi, gauss_legendre, tanh_sinh
 from bayesperf.distributions.quantiles import invert, weighted_quantile
 from bayesperf.metrics.exact_forms import LevelSets
 
@@ -21,6 +22,8 @@ from bayesperf.metrics.exact_forms import LevelSets
 _SPREAD = 0.5
 # Least parameter of Betas for which the integrand is smooth, up to negligible kinks and endpoint singularities.
 _SMOOTH = 5.0
+# Number of nodes of a Beta for rough distribution functions, and for a rough view of the function.
+_ROUGH_NODES, _FEW_NODES = 12, 5
 # Probabilities of X at whose quantiles the integral is split where the threshold bends.
 _BENDS = np.array([[0.001, 0.5, 0.999]])
 
@@ -48,7 +51,7 @@ class Panel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FunctionOfTwoBetas(Distribution):
+class FunctionOfTwoBetas(RoughlyKnown):
     """The distribution of a function of two independent Betas X and W that is monotone in X.
 
     Its cdf is E_W[cdf of X at the threshold given W]. The expectation is an integral over W, or over u = cdf of W, on
@@ -73,7 +76,6 @@ class FunctionOfTwoBetas(Distribution):
     bounds: tuple[float, float]
     method: ClassVar[str] = "quadrature"
     chunk: ClassVar[int] = 256
-    nodes: ClassVar[int] = 48
 
     @property
     def size(self) -> int:
@@ -82,8 +84,23 @@ class FunctionOfTwoBetas(Distribution):
     def take(self, index: Codes | slice) -> Self:
         return replace(self, inner=self.inner.take(index), outer=self.outer.take(index))
 
+    @property
+    def exchangeable(self) -> bool:
+        """Whether X and W may exchange their roles."""
+        return self.form.outer_at is not None and self.form.increasing_outer is not None
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes of a smooth integrand, for errors of about 1e-10: that of a sum needs fewer."""
+        return 48 if self.form.multiple is None else 32
+
+    @property
+    def least(self) -> Array:
+        """The least parameter of both Betas, (m,)."""
+        return np.hstack([self.inner.a, self.inner.b, self.outer.a, self.outer.b]).min(-1)
+
     def one_peak(self) -> Booleans:
-        return np.hstack([self.inner.a, self.inner.b, self.outer.a, self.outer.b]).min(-1) >= 1
+        return self.least >= 1
 
     def cdf(self, x: Array) -> Array:
         return self.oriented(lambda part, t: [part.mass(t, part.panel(t), part.form.increasing)], x)[0]
@@ -112,13 +129,12 @@ class FunctionOfTwoBetas(Distribution):
         x = np.broadcast_to(x, (self.size, x.shape[-1]))
         x = np.where(x <= low, -np.inf, np.where(x >= high, np.inf, x))
         milder = np.minimum(self.outer.a, self.outer.b) > np.minimum(self.inner.a, self.inner.b)
-        swap = milder[:, 0] & (self.form.outer_at is not None) & (self.form.increasing_outer is not None)
+        swap = milder[:, 0] & self.exchangeable
         # Rows of one rule are computed together: the rule of one does not depend on the others.
         outer = np.where(
             swap[:, None], np.hstack([self.inner.a, self.inner.b]), np.hstack([self.outer.a, self.outer.b])
         )
-        least = np.hstack([self.inner.a, self.inner.b, self.outer.a, self.outer.b]).min(-1)
-        rule = np.stack([swap, outer.min(-1) >= _SPREAD, least >= _SMOOTH])
+        rule = np.stack([swap, outer.min(-1) >= _SPREAD, self.least >= _SMOOTH])
         results = [np.empty(x.shape), np.empty(x.shape)]
         for exchanged, *rest in np.unique(rule, axis=1).T.tolist():
             rows = (rule == np.array([[exchanged], *([each] for each in rest)])).all(0)
@@ -226,8 +242,7 @@ class FunctionOfTwoBetas(Distribution):
         # Of the values before they are clipped: beyond the nodes there is no mass if t is far from all of it.
         before, after = self.outer.cdf(first), self.outer.sf(last)
         first, last = np.clip(first, low, high), np.clip(last, low, high)
-        smooth = all(min(beta.a.min(), beta.b.min()) >= _SMOOTH for beta in (self.inner, self.outer))
-        node, rest_node, weight = gauss_legendre(self.nodes) if smooth else tanh_sinh(97, 3.8)
+        node, rest_node, weight = gauss_legendre(self.nodes) if self.least.min() >= _SMOOTH else tanh_sinh(97, 3.8)
         length = (last - first)[..., None]
         w, rest = first[..., None] + length * node, rest_last + length * rest_node
         log_density = special.xlogy(self.outer.a[..., None] - 1, w) + special.xlogy(self.outer.b[..., None] - 1, rest)
@@ -241,7 +256,7 @@ class FunctionOfTwoBetas(Distribution):
         x = invert(self, q, self.guess(q))
         return np.where(q <= 0, self.bounds[0], np.where(q >= 1, self.bounds[1], x))
 
-    def guess(self, q: Array) -> Array:
+    def quantiles_of_few(self, q: Array) -> Array:
         if self.form.multiple is None:
             return weighted_quantile(*self.points(17), q)
         # The Beta on the bounds with the same mean and standard deviation.
@@ -250,6 +265,38 @@ class FunctionOfTwoBetas(Distribution):
         share = mean - low / (high - low)
         total = share * (1 - share) / sd**2 - 1
         return low + (high - low) * Beta(share * total, (1 - share) * total).guess(q)
+
+    @cached_property
+    def rough(self) -> NormalScores:
+        mean, variance = self.logit_mean_variance()
+        return NormalScores.of(self.rough_cdf, mean, np.sqrt(variance), self.bounds)
+
+    def logit_mean_variance(self) -> tuple[Array, Array]:
+        """Return means and variances (m,) of the logits of the positions between the bounds, roughly."""
+        values, weights = self.grid(_FEW_NODES)
+        return mean_variance_of(logit_between(values, self.bounds), weights)
+
+    def rough_cdf(self, x: Array) -> Array:
+        """Return the distribution functions at x (m, n), with few nodes of the Beta that matters less, if that may be.
+
+        The threshold is then nowhere so steep that few nodes miss it.
+        """
+        values = self.grid(_FEW_NODES)[0]
+        cdf, swap = np.empty(x.shape), self.exchangeable & (values.mean(1).std(-1) > values.mean(2).std(-1))
+        for exchanged in np.unique(swap):
+            rows = np.flatnonzero(swap == exchanged)
+            part = self.take(rows).swapped() if exchanged else self.take(rows)
+            w, rest, weights = (each[:, None, :] for each in _jacobi_nodes(part.outer, _ROUGH_NODES))
+            threshold = np.clip(part.form.inner_at(x[rows, :, None], w, rest), 0, 1)
+            cdf[rows] = (weights * part.inner_mass(threshold, part.form.increasing)).sum(-1)
+        return cdf
+
+    def grid(self, nodes: int) -> tuple[Array, Array]:
+        """Return values and weights (m, nodes, nodes) of the function at Jacobi nodes of X and W."""
+        x, rest_x, weights_x = (part[:, :, None] for part in _jacobi_nodes(self.inner, nodes))
+        w, rest_w, weights_w = (part[:, None, :] for part in _jacobi_nodes(self.outer, nodes))
+        values = np.clip(self.value(*np.broadcast_arrays(x, rest_x, w, rest_w)), *self.bounds)
+        return values, weights_x * weights_w
 
     def points(self, nodes: int) -> tuple[Array, Array]:
         """Return values and weights (m, nodes²) of the metric on the product of both Betas' nodes."""
@@ -280,3 +327,21 @@ class FunctionOfTwoBetas(Distribution):
         first, second = (beta.factor(kind)[1] for beta, kind in pairs)
         of_first, of_second = (beta.factor_skewness(kind) for beta, kind in pairs)
         return skewness_of_product((first, second), (of_first, of_second))
+
+
+def mean_variance_of(values: Array, weights: Array) -> tuple[Array, Array]:
+    """Return means and variances (m,) of weighted values (m, nodes, nodes)."""
+    mean = (weights * values).sum((1, 2))
+    return mean, (weights * (values - mean[:, None, None]) ** 2).sum((1, 2))
+
+
+def distinct(betas: Beta) -> tuple[Beta, Codes]:
+    """Return the distinct ones of some Betas, and which of them each is."""
+    pairs, rows = np.unique(betas.a[:, 0] + 1j * betas.b[:, 0], return_inverse=True)
+    return Beta(pairs.real[:, None], pairs.imag[:, None]), rows
+
+
+def _jacobi_nodes(beta: Beta, nodes: int) -> tuple[Array, ...]:
+    """Return nodes x, 1 − x and weights (m, nodes) of polynomials; of one Beta once."""
+    betas, rows = distinct(beta)
+    return tuple(part[rows] for part in gauss_jacobi(betas.a, betas.b, nodes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -12,7 +13,8 @@ from numpy.polynomial import chebyshev
 from scipy import special
 
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.distributions.highest_density import newton
+from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.highest_density import highest_density, newton
 from bayesperf.distributions.quantiles import invert
 
 # Number of points of the interpolation, and how many standard deviations of the logit they reach to either side.
@@ -78,7 +80,8 @@ class NormalScores:
         slope, score = (chebyshev.chebval(inside, part[..., None], tensor=False) for part in (first, second))
         score = score + slope * (u - inside)
         with np.errstate(invalid="ignore", divide="ignore"):
-            steepness = np.log(slope / (self.scale * (high - low))) - special.log_expit(logit) - special.log_expit(-logit)
+            log_slope = np.log(slope / (self.scale * (high - low)))
+        steepness = log_slope - special.log_expit(logit) - special.log_expit(-logit)
         return special.ndtr(score), steepness - score**2 / 2 - np.log(2 * np.pi) / 2
 
     def ppf(self, q: Array) -> Array:
@@ -93,3 +96,34 @@ class NormalScores:
     def _at(self, u: Array) -> Array:
         low, high = self.bounds
         return low + (high - low) * np.clip(special.expit(self.centre + self.scale * u), _INSIDE, 1 - _INSIDE)
+
+
+class RoughlyKnown(Distribution):
+    """Distributions whose searches start from their normal scores, where these are smooth and the bounds finite."""
+
+    @property
+    @abstractmethod
+    def rough(self) -> NormalScores:
+        """The same distributions roughly."""
+
+    @abstractmethod
+    def quantiles_of_few(self, q: Array) -> Array:
+        """Return quantiles (m, n) of a few weighted values, strictly inside the bounds."""
+
+    def guess(self, q: Array) -> Array:
+        return self._started(lambda rough, q: rough.ppf(q), np.broadcast_to(q, (self.size, q.shape[-1])))
+
+    def hdi(self, prob: float) -> Array:
+        tails = np.broadcast_to([[(1 - prob) / 2, (1 + prob) / 2]], (self.size, 2))
+        return highest_density(self, prob, self._started(lambda rough, _: rough.hdi(prob), tails))
+
+    def _started(self, function: Callable[[NormalScores, Array], Array], q: Array) -> Array:
+        """Return a figure of the scores, or quantiles q (m, n) where a density may have several peaks."""
+        smooth = self.one_peak() & np.isfinite(self.bounds).all()
+        if smooth.all():
+            return function(self.rough, q)
+        start, rest = np.empty(q.shape), np.flatnonzero(~smooth)
+        start[rest] = self.take(rest).quantiles_of_few(q[rest])
+        if smooth.any():
+            start[smooth] = function(self.take(np.flatnonzero(smooth)).rough, q[smooth])
+        return start

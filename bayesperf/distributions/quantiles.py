@@ -12,6 +12,8 @@ from bayesperf.core.arrays import Array, Codes
 WIDEST = 1e300
 # A Newton step this short, or its relative length, is the last one.
 _SHORT, _RELATIVE = 1e-15, 1e-13
+# So is the one after an error that is smaller, relative to the tail: the next is about its square.
+_CLOSE = 1e-8
 
 
 class Invertible(Protocol):
@@ -63,6 +65,7 @@ def invert(
         split = np.where(newton, step, _between(least, greatest, turn % 3 > 0))
         x[active] = np.where(found, at, np.where(adjacent, greatest, split))
         low[active], high[active], worst[active] = least, greatest, np.abs(miss)
+        found |= newton & (np.abs(miss) <= _CLOSE * np.minimum(wanted, 1 - wanted))
         active = active[~(found | adjacent).all(-1)]
         if not len(active):
             break
