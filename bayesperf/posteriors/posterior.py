@@ -19,6 +19,8 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.recipes import remembered
+from bayesperf.core.saving import Saved
 from bayesperf.core.words import PREDICTION
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -48,7 +50,7 @@ def prediction_of(n: int | None) -> str:
     return f"{PREDICTION} {size}"
 
 
-class Posterior(ABC):
+class Posterior(Saved, ABC):
     """Distribution of cell probabilities over leading dims. Made by `posterior`, or by `Posterior.from_datatree`."""
 
     pos_label: Any
@@ -158,6 +160,7 @@ class Posterior(ABC):
         leading = self.leading
         return leading.expand_dims(label=self.labels, axis=-1) if metric.average == "per_class" else leading
 
+    @remembered("posterior[metric]")
     def __getitem__(self, metric: str | Metric) -> Marginal:
         """Return the distribution of one metric.
 
