@@ -153,7 +153,7 @@ def remembered[**P, R](name: str, *, final: bool = False) -> Callable[[Callable[
 def _arguments(bound: inspect.BoundArguments) -> dict[str, Any]:
     """Return all arguments of a call by name, those left out with their default."""
     bound.apply_defaults()
-    arguments = {}
+    arguments: dict[str, Any] = {}
     for name, value in bound.arguments.items():
         variadic = bound.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
         arguments.update(value if variadic else {name: value})
@@ -212,16 +212,12 @@ def call_of(thing: Any) -> Call:
         return Call(*thing.call_to_make())
     name = type(thing).__name__
     if name in MAKERS and maker(name) is type(thing):
-        values = thing._asdict() if isinstance(thing, tuple) else _fields(thing)
-        return Call(name, dict(values))
+        names = thing._fields if isinstance(thing, tuple) else [each.name for each in fields(thing) if each.init]
+        return Call(name, {each: getattr(thing, each) for each in names})
     raise UnsavableError(
         f"this {name} was not made by a public function alone, so a file cannot say how to make it again. Save what "
         "it was taken from."
     )
-
-
-def _fields(thing: Any) -> dict[str, Any]:
-    return {field.name: getattr(thing, field.name) for field in fields(thing) if field.init}
 
 
 @dataclass

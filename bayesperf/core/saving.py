@@ -236,14 +236,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     if not source.exists():
         raise FileNotFoundError(f"load: there is no file {str(path)!r}.")
     tree = _opened(source, engine)
-    facts = tree.attrs
+    facts = {str(name): fact for name, fact in tree.attrs.items()}
     if "bayesperf_format" not in facts:
         raise ValueError(f"load: {str(path)!r} was not written by bayesperf's save. {_advice(tree)}")
     _check_format(facts, str(path))
     damaged = f"load: {str(path)!r} is damaged: it does not hold what was written. Take a copy of it, or save it again."
     try:
         arrays = {str(name): array.values for name, array in tree["arrays"].data_vars.items()}
-        recipe = Recipe(json.loads(tree["recipe"].values.astype(np.uint8).tobytes()), arrays)
+        recipe = Recipe(json.loads(tree.dataset["recipe"].values.astype(np.uint8).tobytes()), arrays)
         intact = _checksum(recipe) == facts["checksum"]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(damaged) from error
@@ -264,7 +264,7 @@ def _opened(source: Path, engine: str) -> xr.DataTree:
     """Return all that a file holds, as it is stored."""
     options: dict[str, Any] = {"consolidated": False} if engine == "zarr" else {}
     try:
-        with xr.open_datatree(source, engine=engine, decode_cf=False, **options) as tree:  # type: ignore[arg-type]
+        with xr.open_datatree(source, engine=engine, decode_cf=False, **options) as tree:
             return tree.load()
     except PermissionError:
         raise

@@ -472,7 +472,8 @@ class Posterior(Saved, ABC):
         Parameters
         ----------
         metrics : sequence of str, optional
-            Metrics to include; by default those of `summary`.
+            Metrics to include, as variables of the names that are asked for, aliases as well; by default those of
+            `summary`.
         draws, chains : int
             For an exact posterior, the number of independent draws per chain (default 1000) and of chains (default 4).
         random_seed : int or Generator, optional
@@ -481,7 +482,8 @@ class Posterior(Saved, ABC):
         Returns
         -------
         xarray.DataTree
-            `Posterior.from_datatree` converts it back; ``to_netcdf`` saves it.
+            `Posterior.from_datatree` makes a posterior of its draws; ``to_netcdf`` writes it. (`save` keeps an exact
+            posterior exact.)
         """
         facts = {
             "positive": -1 if self.positive is None else self.positive,
@@ -493,7 +495,10 @@ class Posterior(Saved, ABC):
         if isinstance(self.prevalence, Prevalence):
             facts["prevalence"] = self.prevalence.mean
         cells = self.cells_by_chain(draws, chains, random_seed)
-        return to_tree(cells, self._wanted(metrics), self.positive, facts, self.observed)
+        asked = [metrics] if isinstance(metrics, str | Metric) else metrics or self.default_metrics()
+        named = [metric if isinstance(metric, str) else metric.name for metric in asked]
+        wanted = list(zip(named, self._wanted(metrics), strict=True))
+        return to_tree(cells, wanted, self.positive, facts, self.observed)
 
     @staticmethod
     def from_datatree(tree: xr.DataTree, pos_label: Any = None) -> Posterior:
