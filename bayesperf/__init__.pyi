@@ -17,6 +17,7 @@ from .comparison.several_datasets import compare_scores as compare_scores
 from .comparison.sign_and_rank_tests import DatasetTest as DatasetTest
 from .comparison.sign_and_rank_tests import sign_test as sign_test
 from .comparison.sign_and_rank_tests import signed_rank_test as signed_rank_test
+from .core.saving import load as load
 from .core.warnings import ConvergenceWarning as ConvergenceWarning
 from .core.warnings import DependenceWarning as DependenceWarning
 from .core.warnings import LabelWarning as LabelWarning

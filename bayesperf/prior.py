@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.checks import number
+from bayesperf.core.recipes import Remembered, UnsavableError, remembered
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 
@@ -28,7 +29,7 @@ def __dir__() -> list[str]:
 
 
 @dataclass(frozen=True)
-class Prior:
+class Prior(Remembered):
     """A prior of a confusion matrix, made by the functions of this module.
 
     Attributes
@@ -47,6 +48,13 @@ class Prior:
     pseudo_counts: Callable[[int, int | None], Any]
     rates: tuple[float, float] | None = None
     shared_by_classes: bool = False
+
+    def call_to_make(self) -> tuple[str, dict[str, Any]]:
+        """Raise: a prior that the functions of this module did not make is a function that no file holds."""
+        raise UnsavableError(
+            f"prior {self.name!r} is a function of your own, which no file holds. Take a function of bp.prior, as "
+            "bp.prior.dirichlet(alpha) with its pseudo-counts."
+        )
 
     def concentration(self, cm: ConfusionMatrix) -> xr.DataArray:
         """Return the pseudo-counts for a matrix, in a shape that broadcasts against its counts."""
@@ -76,11 +84,13 @@ class Prior:
         return f"{_POSSESSIVES.get(self.name, self.name)} Dirichlet ({each}total weight {total})"
 
 
+@remembered("prior.flat")
 def flat() -> Prior:
     """Return the flat prior: one pseudo-example in every cell, uniform over matrices of cell probabilities."""
     return Prior("flat", partial(_in_every_cell, 1.0))
 
 
+@remembered("prior.jeffreys")
 def jeffreys() -> Prior:
     """Return Jeffreys' prior: half a pseudo-example in every cell.
 
@@ -89,6 +99,7 @@ def jeffreys() -> Prior:
     return Prior("jeffreys", partial(_in_every_cell, 0.5))
 
 
+@remembered("prior.perks")
 def perks() -> Prior:
     """Return Perks' prior: one pseudo-example in total, spread evenly over the K² cells.
 
@@ -98,6 +109,7 @@ def perks() -> Prior:
     return Prior("perks", _one_in_all)
 
 
+@remembered("prior.haldane")
 def haldane() -> Prior:
     """Return Haldane's prior, which has no pseudo-examples.
 
@@ -106,6 +118,7 @@ def haldane() -> Prior:
     return Prior("haldane", partial(_in_every_cell, 0.0))
 
 
+@remembered("prior.shared")
 def shared() -> Prior:
     """Return the prior that the classes share: how well they are recognised on average, and how much they differ.
 
@@ -132,6 +145,7 @@ def shared() -> Prior:
     return Prior("shared", _not_dirichlet, shared_by_classes=True)
 
 
+@remembered("prior.dirichlet")
 def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
     """Return a Dirichlet prior with the given pseudo-counts.
 
@@ -167,6 +181,7 @@ def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
     return Prior("your", partial(_in_every_cell, weights))
 
 
+@remembered("prior.elicited")
 def elicited(*, precision: float, recall: float, accuracy: float, weight: float) -> Prior:
     """Return the prior that has the given expected precision, recall and accuracy.
 
@@ -210,6 +225,7 @@ def elicited(*, precision: float, recall: float, accuracy: float, weight: float)
     return Prior("elicited", partial(_binary_table, np.array([[tn, fp], [fn, tp]])))
 
 
+@remembered("prior.rate")
 def rate(a: float, b: float) -> Prior:
     """Return a Beta(a, b) prior on each rate directly, whichever cells the rate is computed from.
 

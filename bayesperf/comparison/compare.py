@@ -26,7 +26,8 @@ from bayesperf.comparison.system_pair import (
 )
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.warnings import DependenceWarning
+from bayesperf.core.recipes import remembered
+from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.counts.joint_outcomes import JointOutcomes, same_examples
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
@@ -44,6 +45,7 @@ __all__ = ["Comparison", "compare", "compare_predictions"]
 _RESERVED = ("pair", "rope", "rank", "a", "b")
 
 
+@remembered("compare")
 def compare(
     a: Any,
     b: Any = None,
@@ -177,6 +179,7 @@ def compare(
     return _apart(first, _posterior("b", b), metric, dim, rope, draws, seed, independent)
 
 
+@remembered("compare_predictions")
 def compare_predictions(
     a: Any,
     b: Any = None,
@@ -298,7 +301,7 @@ def _along(
             f"the systems along {dim!r} were judged on the same examples, and these posteriors take them for "
             f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",
             DependenceWarning,
-            stacklevel=3,
+            skip_file_prefixes=(PACKAGE,),
         )
     elif not independent and _share_totals(_class_totals(post, dim)):
         _warn_of_same_totals(
@@ -398,7 +401,7 @@ def _warn_of_same_totals(systems: str, joint: str) -> None:
         f"If they were, compare the joint counts, which say more: compare({joint}, metric=...). If their examples "
         "differ, say so: compare(..., independent=True).",
         DependenceWarning,
-        stacklevel=4,
+        skip_file_prefixes=(PACKAGE,),
     )
 
 

@@ -37,7 +37,8 @@ from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_differences import differences
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.warnings import DependenceWarning, PriorWarning
+from bayesperf.core.recipes import remembered
+from bayesperf.core.warnings import PACKAGE, DependenceWarning, PriorWarning
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
@@ -55,6 +56,7 @@ _MOVED = 0.25
 _MANY_FOLDS = 20
 
 
+@remembered("average_folds")
 def average_folds(
     post: Posterior,
     metric: str | Metric,
@@ -188,7 +190,7 @@ def _warn_of_shared_examples(post: Posterior, dim: str) -> None:
         f"{which}, and an average over them that counts an example each time is too certain. Give repeats=, how often "
         "each example is tested (of random splits: their number times the fraction tested); repeats=1 if it is once.",
         DependenceWarning,
-        stacklevel=3,
+        skip_file_prefixes=(PACKAGE,),
     )
 
 
@@ -243,10 +245,11 @@ def _warn_of_prior(post: DirichletPosterior, folds: Marginal, metric: str | Metr
         f"{reference.isel(at).item():.3g} to {average.isel(at).item():.3g}, by {moved.isel(at).item():.2g} of its "
         f"standard deviations. Use bp.pool(cm, dim={dim!r}), or the sum of the counts, which spend it once.",
         PriorWarning,
-        stacklevel=3,
+        skip_file_prefixes=(PACKAGE,),
     )
 
 
+@remembered("correlated_ttest")
 def correlated_ttest(
     scores_a: Any,
     scores_b: Any,

@@ -14,6 +14,7 @@ import xarray as xr
 
 from bayesperf.comparison.in_words import comparison_in_words
 from bayesperf.core import checks
+from bayesperf.core.saving import Saved
 from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Kind, Marginal
@@ -28,7 +29,7 @@ REGIONS = ("below", "inside", "above")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Comparison:
+class Comparison(Saved):
     """The difference of a metric between systems, a − b. Made by `bayesperf.compare`.
 
     For two systems, results have the leading dims (0-d for one matrix per system). For several systems along a dim,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.system_pair import SystemPair, check_same_leading, system_name, without_own_coordinates
-from bayesperf.core.warnings import DependenceWarning
+from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
 
@@ -47,7 +47,7 @@ def compare_marginals(
             "compare(counts of the same examples, metric=...) of predictions. If their examples differ, say so: "
             "compare(..., independent=True).",
             DependenceWarning,
-            stacklevel=3,
+            skip_file_prefixes=(PACKAGE,),
         )
     first, alike = without_own_coordinates(a, b, dim), a.estimand == b.estimand
     first.estimand = a.estimand if alike else a.quantity

@@ -21,6 +21,7 @@ from bayesperf.comparison.sign_and_rank_tests import (
     region_table,
 )
 from bayesperf.core import checks
+from bayesperf.core.recipes import remembered
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
 from bayesperf.posteriors.marginal import Marginal
@@ -131,10 +132,11 @@ def compare_scores(
     width, fraction = checks.rope(rope), _fraction(test_fraction)
     data = _checked(scores, dim)
     tree = fit(data, "datasets", options={"test_fraction": fraction}, random_seed=random_seed, **fit_options)
-    return _comparison(tree, data, width, fraction, greater_is_better)
+    return comparison_of_fit(tree, data, width, fraction, greater_is_better)
 
 
-def _comparison(
+@remembered("comparison_of_fit", final=True)
+def comparison_of_fit(
     tree: xr.DataTree, data: xr.DataArray, rope: float, test_fraction: float | None, greater_is_better: bool | None
 ) -> DatasetComparison:
     """Return the comparison derived from a fit to scores (dataset, model, fold)."""

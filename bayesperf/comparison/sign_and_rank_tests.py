@@ -19,6 +19,8 @@ from bayesperf.comparison.result import REGIONS
 from bayesperf.comparison.score_differences import differences
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.recipes import remembered
+from bayesperf.core.saving import Saved
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.distributions.quadrature import tanh_sinh
@@ -33,7 +35,7 @@ LARGEST = "most probable for the next data set"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class NextDataset:
+class NextDataset(Saved):
     """Base class of results about the difference a − b on a data set not yet seen."""
 
     names: tuple[Any, ...]
@@ -87,6 +89,7 @@ class DatasetTest(NextDataset):
         return f"<bayesperf.DatasetTest: {self.test}, {first} − {second} on the {NEXT}: {shown}>"
 
 
+@remembered("sign_test")
 def sign_test(
     scores_a: Any,
     scores_b: Any,
@@ -162,6 +165,7 @@ def sign_test(
     )
 
 
+@remembered("signed_rank_test")
 def signed_rank_test(
     scores_a: Any,
     scores_b: Any,

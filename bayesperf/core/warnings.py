@@ -1,4 +1,9 @@
-"""Warnings of the package."""
+"""Warnings of the package, which point at the line of the caller outside of it."""
+
+from pathlib import Path
+
+# What `warnings.warn(skip_file_prefixes=)` skips to get there.
+PACKAGE = str(Path(__file__).parents[1])
 
 
 class DependenceWarning(UserWarning):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.saving import Saved
 from bayesperf.core.words import listed
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.counts.frames import count_rows, refuse_missing_rows
@@ -20,7 +21,7 @@ from bayesperf.counts.score_bins import MISSING, bins_of, checked_edges
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BinnedScores:
+class BinnedScores(Saved):
     """How many positives and negatives have a score in each bin; it stands in the place of ``y_true, y_score``.
 
     `bayesperf.roc_curve`, `precision_recall_curve`, `det_curve`, `roc_auc` and `weighted_score` ("average_precision")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from collections.abc import Iterable, Sequence, Set
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesperf.core.arrays import Codes
-from bayesperf.core.warnings import LabelWarning
+from bayesperf.core.warnings import PACKAGE, LabelWarning
 from bayesperf.core.words import listed
 
 # Integer labels that span less than this are indexed by value; others are hashed.
 _DIRECT_SPAN = 1_000_000
 # A warning points at the caller's line, not at one in here.
-_PACKAGE = str(Path(__file__).parents[1])
 
 
 class Column(NamedTuple):
@@ -126,7 +124,7 @@ def warn_of_lookalikes(labels: NDArray[Any], name: str) -> None:
             f"{name}: {first!r} and {label!r} differ by blanks only, and count as two{more}. If they are one, strip "
             "the blanks before counting.",
             LabelWarning,
-            skip_file_prefixes=(_PACKAGE,),
+            skip_file_prefixes=(PACKAGE,),
         )
 
 

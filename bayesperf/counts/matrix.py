@@ -16,6 +16,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.saving import Saved
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.counts.count_arrays import (
     CELL_DIMS,
@@ -34,7 +35,7 @@ from bayesperf.counts.label_encoding import encode, positive_label
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConfusionMatrix:
+class ConfusionMatrix(Saved):
     """Counts of (actual, predicted) label pairs, with any leading dims.
 
     Immutable. Make one with a constructor below: `from_predictions`, `from_counts`, `from_table`, `from_scores`,

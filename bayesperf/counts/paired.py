@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.saving import Saved
 from bayesperf.counts.count_arrays import checked_counts
 from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns
 from bayesperf.counts.joint_outcomes import JointOutcomes, of_pair
@@ -21,7 +22,7 @@ _DIMS = ("actual", "predicted_a", "predicted_b")
 
 
 @dataclass(frozen=True, eq=False)
-class PairedConfusionMatrix:
+class PairedConfusionMatrix(Saved):
     """Joint counts of what two systems predicted for the same examples.
 
     Parameters

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf.core.arrays import Numbers
+from bayesperf.core.recipes import remembered
 from bayesperf.metrics.exact_forms import (
     FALSE_ALARMS,
     HITS,
@@ -422,6 +423,7 @@ def off_by_one(within_one, beyond_one):
     return within_one / (within_one + beyond_one)
 
 
+@remembered("metrics.cost")
 def cost(cost_matrix: ArrayLike, name: str = "cost") -> Metric:
     """Return a metric that is the mean cost per example.
 

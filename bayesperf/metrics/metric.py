@@ -13,6 +13,7 @@ import cloudpickle
 import numpy as np
 
 from bayesperf.core.arrays import Numbers
+from bayesperf.core.recipes import Remembered
 from bayesperf.core.words import metric_title
 from bayesperf.metrics.exact_forms import ExactForm, Proportion, TwoProportions
 from bayesperf.metrics.functions_of_rates import FunctionOfRates, function_of_rates
@@ -47,7 +48,7 @@ BINARY_ARGUMENTS = {"tp", "fn", "fp", "tn"}
 
 
 @dataclass(frozen=True)
-class Metric:
+class Metric(Remembered):
     """A metric of a confusion matrix.
 
     Attributes
@@ -91,6 +92,10 @@ class Metric:
     def arguments(self) -> tuple[str, ...]:
         """Names of the cells that the function takes."""
         return tuple(inspect.signature(self.function).parameters)
+
+    def call_to_make(self) -> tuple[str, dict[str, Any]]:
+        """Return how a metric of the table is made again from a file: by its name."""
+        return "metric", {"name": self.name}
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state with the function as bytes, so that any function, even a lambda, can be pickled.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesperf.core.recipes import UnsavableError
 from bayesperf.metrics.metric import ARGUMENTS, AVERAGES, BINARY_ARGUMENTS, Metric, Needs
 
 _TABLE: dict[str, Metric] = {}
@@ -96,6 +97,27 @@ def get(name: str | Metric) -> Metric:
     )
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "bayesperf.metrics.names() lists them."
     raise ValueError(f"no metric named {name!r}: {hint}")
+
+
+def refuse_to_save(metric: str | Metric) -> None:
+    """Raise if a metric is one of the caller's own, of which a file would hold the name without the function."""
+    name = metric if isinstance(metric, str) else metric.name
+    base = name
+    for average in AVERAGES:
+        base = base.removesuffix(f"_{average}")
+    own = _ALIASES.get(base) in _OWN
+    if own or (isinstance(metric, Metric) and not _is_known(metric)):
+        raise UnsavableError(
+            f"metric {name!r} is a function of your own, which no file holds. Save what it is applied to, as the "
+            "posterior; after loading, register the metric and ask for it again."
+        )
+
+
+def _is_known(metric: Metric) -> bool:
+    try:
+        return get(metric.name) == metric
+    except ValueError:
+        return False
 
 
 def applicable(

@@ -11,6 +11,8 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.recipes import remembered
+from bayesperf.core.saving import Saved
 from bayesperf.core.words import REPEATED_LOOKS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Monitor:
+class Monitor(Saved):
     """A metric as evidence comes in. Made by `monitor`.
 
     Attributes
@@ -71,6 +73,7 @@ class Monitor:
         return f"<p>{escape(self.in_words())}</p>{self.dataset._repr_html_()}"
 
 
+@remembered("monitor")
 def monitor(
     cm: ConfusionMatrix,
     requirement: float,

@@ -20,6 +20,8 @@ from numpy.typing import ArrayLike
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.recipes import remembered
+from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, percentage
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
@@ -64,7 +66,7 @@ class UnreachableError(ValueError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan:
+class Plan(Saved):
     """How many new examples are needed. Made by `sample_size`, `comparison` and `precision`.
 
     Attributes
@@ -178,6 +180,7 @@ class Plan:
         return f"<bayesperf.Plan: {self.n} {self.counts}; {asked} of {self.claim}>"
 
 
+@remembered("plan.sample_size")
 def sample_size(
     requirement: float,
     confidence: float = 0.95,
@@ -288,6 +291,7 @@ def sample_size(
     return smallest_plan(model, assurance, question, text)
 
 
+@remembered("plan.comparison")
 def comparison(
     a: Posterior | ConfusionMatrix | PairedConfusionMatrix | tuple[int, int],
     b: Posterior | ConfusionMatrix | tuple[int, int] | None = None,
@@ -363,6 +367,7 @@ def comparison(
     return smallest_plan(model, assurance, question, text)
 
 
+@remembered("plan.precision")
 def precision(
     width: float,
     confidence: float = 0.95,

@@ -16,7 +16,9 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
-from bayesperf.core.warnings import PriorWarning
+from bayesperf.core.recipes import remembered
+from bayesperf.core.saving import Saved
+from bayesperf.core.warnings import PACKAGE, PriorWarning
 from bayesperf.core.words import sentence
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -40,7 +42,7 @@ _SAME_AS_PRIOR = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pooled:
+class Pooled(Saved):
     """Binary matrices pooled over groups, by `pool`.
 
     Attributes
@@ -112,12 +114,14 @@ class Pooled:
     # ── The dispersion ──
 
     @cached_property
+    @remembered("Pooled.dispersion")
     def dispersion(self) -> Marginal:
         """Posterior of the dispersion ρ, over the other leading dims and ``actual``."""
         estimand = f"Posterior of the dispersion between {self.dim}s"
         return Marginal("dispersion", self._draws.rates.model.dispersion, self._rows, self._dispersion_draws, estimand)
 
     @property
+    @remembered("Pooled.dispersion_prior")
     def dispersion_prior(self) -> Marginal:
         """Prior of the dispersion."""
         estimand = f"Prior of the dispersion between {self.dim}s"
@@ -453,5 +457,5 @@ def _warn_of_prior(pooled: Pooled) -> None:
         f"interval of a new one is the prior's, ρ ~ {pooled.dispersion_text}. Give more of them, or what is known of "
         "ρ, as dispersion=(a, b).",
         PriorWarning,
-        stacklevel=3,
+        skip_file_prefixes=(PACKAGE,),
     )

@@ -18,21 +18,22 @@ from bayesperf.posteriors.prevalence import Prevalence
 
 def to_tree(
     cells: xr.DataArray,
-    metrics: Sequence[Metric],
+    metrics: Sequence[tuple[str, Metric]],
     positive: int | None,
     facts: Mapping[str, Any],
     observed: xr.DataArray | None,
 ) -> xr.DataTree:
     """Return draws of cells (…, chain, draw, actual, predicted) and metrics computed from them as a tree.
 
-    `positive` is the position of the positive class; `facts` become attributes of the group ``posterior``.
+    `metrics` are pairs of the name of a variable and its metric; `positive` is the position of the positive class; `facts` become attributes of the group ``posterior``.
     """
-    if len({m.name for m in metrics}) < len(set(metrics)):
+    named = dict(metrics)
+    if len(named) < len(set(metrics)):
         raise ValueError("metrics: two have the same name; a tree needs a name a variable.")
     dims = [dim for dim in cells.dims if dim not in ("chain", "draw", *CELL_DIMS)]
-    if clash := {m.name for m in metrics} & set(map(str, dims)):
+    if clash := set(named) & set(map(str, dims)):
         raise ValueError(f"metrics: {clash.pop()!r} is the name of a dim, too. Rename that dim.")
-    variables = {"cells": cells} | {m.name: evaluate(m, cells, positive) for m in metrics}
+    variables = {"cells": cells} | {name: evaluate(metric, cells, positive) for name, metric in named.items()}
     dataset = xr.Dataset({name: value.transpose("chain", "draw", *dims, ...) for name, value in variables.items()})
     dataset.attrs = {**facts, "bayesperf_version": version("bayesperf")}
     groups = {"posterior": dataset}

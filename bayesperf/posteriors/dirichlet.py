@@ -13,6 +13,7 @@ import xarray as xr
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
+from bayesperf.core.recipes import remembered
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.base import Distribution
@@ -360,6 +361,7 @@ class DirichletPosterior(CountedPosterior):
         each = distribution.size // len(rngs)
         return distribution.ppf(np.concatenate([rng.random((each, n)) for rng in rngs]))
 
+    @remembered("DirichletPosterior.predict")
     def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
         if self.rates:
             self.refuse_without_matrix("predict")

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.recipes import remembered
+from bayesperf.core.saving import Saved
 from bayesperf.core.words import PREDICTION, metric_title
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.predicted_proportion import PredictedProportion
@@ -26,7 +28,7 @@ Kind = Literal["hdi", "eti"]
 Sampler = Callable[[int, int | None], Array]
 
 
-class Marginal:
+class Marginal(Saved):
     """The distribution of one metric over leading dims.
 
     Instances are made by ``posterior[metric]``. Each method returns a `xarray.DataArray` over the leading dims (0-d for
@@ -90,6 +92,7 @@ class Marginal:
         self.examples: xr.DataArray | None = None
         self.observe: Callable[[], xr.DataArray] | None = None
 
+    @remembered("Marginal.with_facts")
     def with_facts(
         self,
         *,
@@ -114,6 +117,7 @@ class Marginal:
         0.968
         """
         marginal = copy.copy(self)
+        marginal.made_by = None
         marginal.greater_is_better, marginal.examples = greater_is_better, examples
         marginal.quantity = self.quantity if quantity is None else quantity
         marginal.observe = self.observe if observe is None else observe
@@ -134,6 +138,7 @@ class Marginal:
         """Names of the leading dims."""
         return self.leading.dims
 
+    @remembered("Marginal.sel")
     def sel(self, **indexers: Any) -> Marginal:
         """Return the distribution at some coordinates of the leading dims, as `xarray.DataArray.sel` selects them.
 
@@ -157,6 +162,7 @@ class Marginal:
         """
         return self._selected("sel", indexers)
 
+    @remembered("Marginal.isel")
     def isel(self, **indexers: Any) -> Marginal:
         """Return the distribution at some positions along the leading dims, as `sel` does at coordinates.
 

@@ -19,6 +19,8 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.recipes import remembered
+from bayesperf.core.saving import Saved
 from bayesperf.core.words import PREDICTION
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -48,7 +50,7 @@ def prediction_of(n: int | None) -> str:
     return f"{PREDICTION} {size}"
 
 
-class Posterior(ABC):
+class Posterior(Saved, ABC):
     """Distribution of cell probabilities over leading dims. Made by `posterior`, or by `Posterior.from_datatree`."""
 
     pos_label: Any
@@ -158,6 +160,7 @@ class Posterior(ABC):
         leading = self.leading
         return leading.expand_dims(label=self.labels, axis=-1) if metric.average == "per_class" else leading
 
+    @remembered("posterior[metric]")
     def __getitem__(self, metric: str | Metric) -> Marginal:
         """Return the distribution of one metric.
 
@@ -470,7 +473,8 @@ class Posterior(ABC):
         Parameters
         ----------
         metrics : sequence of str, optional
-            Metrics to include; by default those of `summary`.
+            Metrics to include, as variables of the names that are asked for, aliases as well; by default those of
+            `summary`.
         draws, chains : int
             For an exact posterior, the number of independent draws per chain (default 1000) and of chains (default 4).
         random_seed : int or Generator, optional
@@ -479,7 +483,8 @@ class Posterior(ABC):
         Returns
         -------
         xarray.DataTree
-            `Posterior.from_datatree` converts it back; ``to_netcdf`` saves it.
+            `Posterior.from_datatree` makes a posterior of its draws; ``to_netcdf`` writes it. (`save` keeps an exact
+            posterior exact.)
         """
         facts = {
             "positive": -1 if self.positive is None else self.positive,
@@ -491,7 +496,10 @@ class Posterior(ABC):
         if isinstance(self.prevalence, Prevalence):
             facts["prevalence"] = self.prevalence.mean
         cells = self.cells_by_chain(draws, chains, random_seed)
-        return to_tree(cells, self._wanted(metrics), self.positive, facts, self.observed)
+        asked = [metrics] if isinstance(metrics, str | Metric) else metrics or self.default_metrics()
+        named = [metric if isinstance(metric, str) else metric.name for metric in asked]
+        wanted = list(zip(named, self._wanted(metrics), strict=True))
+        return to_tree(cells, wanted, self.positive, facts, self.observed)
 
     @staticmethod
     def from_datatree(tree: xr.DataTree, pos_label: Any = None) -> Posterior:

@@ -14,6 +14,7 @@ from bayesperf import metrics
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
+from bayesperf.core.recipes import remembered
 from bayesperf.counts.count_arrays import labelled_arrays
 from bayesperf.distributions.beta import Beta
 from bayesperf.intervals.proportion import check_counts
@@ -29,6 +30,7 @@ RATE = "rate"
 PRIORS = {"jeffreys": 0.5, "flat": 1.0, "haldane": 0.0}
 
 
+@remembered("posterior_of_rate")
 def posterior_of_rate(
     successes: ArrayLike | xr.DataArray,
     trials: ArrayLike | xr.DataArray,

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arrays import Array
+from bayesperf.core.recipes import remembered
 from bayesperf.core.words import format_value
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
@@ -76,11 +77,13 @@ class SharedPosterior(CountedPosterior):
     # ── What the classes share ──
 
     @property
+    @remembered("SharedPosterior.mean_recall")
     def mean_recall(self) -> Marginal:
         """Posterior of m, the mean of the distribution from which the recalls of the classes come."""
         return self._of_classes("mean_recall", self._classes.recall.mean)
 
     @property
+    @remembered("SharedPosterior.dispersion")
     def dispersion(self) -> Marginal:
         """Posterior of ρ, the dispersion of the recalls: 0 if they are equal, 1 if each is 0 or 1."""
         return self._of_classes("dispersion", self._classes.recall.dispersion)

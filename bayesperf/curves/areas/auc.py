@@ -15,7 +15,8 @@ from scipy import special
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
-from bayesperf.core.warnings import DependenceWarning
+from bayesperf.core.recipes import remembered
+from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.counts.binned_scores import BinnedScores, scores_of
 from bayesperf.counts.classifier_scores import Scores, by_class
 from bayesperf.curves.areas.bayesian_bootstrap import area_draws, area_draws_of_counts, twice_below, twice_below_each
@@ -41,6 +42,7 @@ ESTIMANDS = {
 }
 
 
+@remembered("roc_auc")
 def roc_auc(
     y_true: Any,
     y_score: ArrayLike | None = None,
@@ -189,7 +191,7 @@ def _warn(auc: Marginal, scores: Scores | BinnedScores, method: str) -> None:
             "method='pairs': pairs that share an example depend on each other, so this posterior is far too narrow: "
             "95 % intervals cover in 40 % of data sets or fewer. Take method='bayesian_bootstrap'.",
             DependenceWarning,
-            stacklevel=3,
+            skip_file_prefixes=(PACKAGE,),
         )
     if auc.sd() == 0:
         what, advice = (
@@ -200,7 +202,7 @@ def _warn(auc: Marginal, scores: Scores | BinnedScores, method: str) -> None:
         warnings.warn(
             f"y_score: the scores {what}, so the interval by method={method!r} has no width. That is no certainty: "
             f"{advice}.",
-            stacklevel=3,
+            skip_file_prefixes=(PACKAGE,),
         )
     if method == "binormal" and _mean_and_sd(scores)[1] > 0:
         # On the scale of log-odds: near 1 the plain interval is too short to judge by.
@@ -210,7 +212,7 @@ def _warn(auc: Marginal, scores: Scores | BinnedScores, method: str) -> None:
                 f"method='binormal': the median, {median:.3f}, is outside DeLong's 95 % interval from {lower:.3f} to "
                 f"{upper:.3f}, so the scores are not normal in both classes. Transform them (probabilities to their "
                 "log-odds), or take method='bayesian_bootstrap'.",
-                stacklevel=3,
+                skip_file_prefixes=(PACKAGE,),
             )
 
 

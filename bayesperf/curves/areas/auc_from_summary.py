@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.warnings import DependenceWarning
+from bayesperf.core.recipes import remembered
+from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.counts.count_arrays import labelled_arrays
 from bayesperf.curves.areas.auc import ESTIMANDS, area_marginal, own_seed
 from bayesperf.curves.curve_marginals import of_test_set
@@ -25,6 +26,7 @@ from bayesperf.posteriors.marginal import Marginal
 __all__ = ["auc_from_summary"]
 
 
+@remembered("auc_from_summary")
 def auc_from_summary(
     auc: ArrayLike | xr.DataArray,
     n_pos: ArrayLike | xr.DataArray,
@@ -124,13 +126,13 @@ def _warn(distribution: Distribution, method: str) -> None:
             "method='pairs': pairs that share an example depend on each other, so this posterior is far too narrow: "
             "95 % intervals cover in 40 % of data sets or fewer. Take method='newcombe'.",
             DependenceWarning,
-            stacklevel=3,
+            skip_file_prefixes=(PACKAGE,),
         )
     if isinstance(distribution, Normal) and not distribution.scale.all():
         warnings.warn(
             "auc: by method='hanley_mcneil' an area of 0 or 1 has a variance of 0. That is no certainty: more examples "
             "may overlap. Take method='newcombe'.",
-            stacklevel=3,
+            skip_file_prefixes=(PACKAGE,),
         )
 
 

@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike
 from bayesperf.comparison.result import Comparison
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.recipes import remembered
+from bayesperf.core.warnings import PACKAGE
 from bayesperf.core.words import listed
 from bayesperf.counts.classifier_scores import positives
 from bayesperf.curves.areas import auc
@@ -43,6 +45,7 @@ from bayesperf.posteriors.ranks import rounded
 __all__ = ["compare_auc"]
 
 
+@remembered("compare_auc")
 def compare_auc(
     y_true: Any,
     score_a: ArrayLike | Mapping[Any, ArrayLike] | pd.DataFrame,
@@ -191,7 +194,7 @@ def _warn_of_separated(systems: Sequence[Any], positive: Array, negative: Array)
         warnings.warn(
             f"method='delong': scores that separate the classes, of {listed(separating)}, have an area with a variance "
             "of 0. That is no certainty: more examples may overlap. Take method='bayesian_bootstrap'.",
-            stacklevel=3,
+            skip_file_prefixes=(PACKAGE,),
         )
 
 

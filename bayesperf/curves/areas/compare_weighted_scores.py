@@ -9,6 +9,7 @@ import pandas as pd
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.core import checks
+from bayesperf.core.recipes import remembered
 from bayesperf.curves.areas.systems_on_one_set import compared, over_systems, scores_by_system
 from bayesperf.curves.areas.weighted_score import ESTIMAND, ExampleScore, drawn_scores
 from bayesperf.curves.curve_marginals import marginal_of_draws
@@ -16,6 +17,7 @@ from bayesperf.curves.curve_marginals import marginal_of_draws
 __all__ = ["compare_weighted_scores"]
 
 
+@remembered("compare_weighted_scores")
 def compare_weighted_scores(
     score_function: str | Callable[..., float],
     y_true: Any,

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.warnings import PACKAGE
 from bayesperf.metrics.registry import applicable
 
 # From weights of the examples (draws, n) to values of the score (draws,).
@@ -101,7 +102,7 @@ def warn_of_few_positives(count: int) -> None:
             f"y_score: there {'is 1 positive' if count == 1 else f'are {count} positives'}, and by fewer than "
             f"{ENOUGH_POSITIVES} the average precision is hardly known: its mean may be far off, and its 95 % "
             "intervals cover in as few as 90 % of data sets.",
-            stacklevel=4,
+            skip_file_prefixes=(PACKAGE,),
         )
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.recipes import remembered
 from bayesperf.counts.binned_scores import BinnedScores, scores_of
 from bayesperf.counts.classifier_scores import labelled_scores
 from bayesperf.counts.label_encoding import encode
@@ -26,6 +27,7 @@ __all__ = ["weighted_score"]
 ESTIMAND = "Bayesian bootstrap of the system's score"
 
 
+@remembered("weighted_score")
 def weighted_score(
     score_function: str | Callable[..., float],
     y_true: Any,

@@ -17,6 +17,7 @@ import xarray as xr
 from bayesperf.comparison.result import Comparison
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.recipes import remembered
 from bayesperf.curves.bands import band_of_marginal
 from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
@@ -230,6 +231,7 @@ class ExpectedPerformanceComparison(Comparison):
                 "question": self.question}  # fmt: skip
 
 
+@remembered("epc_compare")
 def epc_compare(
     a: ExpectedPerformanceCurve,
     b: ExpectedPerformanceCurve,

@@ -11,6 +11,8 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arrays import Array
+from bayesperf.core.recipes import remembered
+from bayesperf.core.saving import Saved
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.bands import band_of_marginal
@@ -32,7 +34,7 @@ LABELS = [0, 1]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExpectedPerformanceCurve:
+class ExpectedPerformanceCurve(Saved):
     """A metric on a test set along α, at thresholds chosen on a development set. Made by `bayesperf.epc`.
 
     That of `bayesperf.epc_a_posteriori` has its thresholds chosen on the test set itself.
@@ -130,6 +132,7 @@ class ExpectedPerformanceCurve:
         return xr.Dataset(bands, attrs={**self._facts, "ci_prob": ci_prob, "ci_kind": "eti", "kind": kind})
 
     @property
+    @remembered("ExpectedPerformanceCurve.area")
     def area(self) -> Marginal:
         """Distribution of the metric's integral over the given values of α (trapezoids)."""
         if len(self.alphas) < 2:
@@ -182,6 +185,7 @@ class ExpectedPerformanceCurve:
         result = xr.Dataset(dict(zip(QUANTITIES, values, strict=True)) | {"interval": interval})
         return result.assign_attrs(**self._facts, low=low, high=high, ci_prob=ci_prob, ci_kind="eti")
 
+    @remembered("ExpectedPerformanceCurve.expected_performance_marginal")
     def expected_performance_marginal(self, low: float = 0.0, high: float = 1.0) -> Marginal:
         """Return the distribution of E_V1, E_V2 and G (see `expected_performance`), over ``quantity``.
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.recipes import remembered
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.expected_performance.criteria import CriterionFunction, criterion_of, grid
 from bayesperf.curves.expected_performance.curve import LABELS, ExpectedPerformanceCurve
@@ -23,6 +24,7 @@ __all__ = ["ExpectedPerformanceCurve", "epc", "epc_a_posteriori"]
 METHODS, RESAMPLED = ("bayesian_bootstrap", "bootstrap"), ("test", "both")
 
 
+@remembered("epc")
 def epc(
     dev: tuple[Any, ArrayLike] | None = None,
     test: tuple[Any, ArrayLike] | None = None,
@@ -144,6 +146,7 @@ def epc(
     )
 
 
+@remembered("epc_a_posteriori")
 def epc_a_posteriori(
     test: tuple[Any, ArrayLike],
     *,

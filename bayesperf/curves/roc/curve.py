@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.recipes import remembered
+from bayesperf.core.saving import Saved
 from bayesperf.counts.binned_scores import BinnedScores, scores_of
 from bayesperf.counts.classifier_scores import Scores, clusters_of, labelled_scores
 from bayesperf.curves.areas.auc import roc_auc
@@ -47,7 +49,7 @@ _AREAS_IN_WORDS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Curve:
+class Curve(Saved):
     """A curve over thresholds. Made by `roc_curve`, `precision_recall_curve` and `det_curve`.
 
     Attributes
@@ -254,6 +256,7 @@ class Curve:
     # ── Areas ──
 
     @cached_property
+    @remembered("Curve.area")
     def area(self) -> Marginal:
         """Distribution of the area under the curve: AUC, or average precision.
 
@@ -290,6 +293,7 @@ class Curve:
         y_score = np.concatenate([self.scores.positive, self.scores.negative])
         return np.arange(len(y_score)) < len(self.scores.positive), y_score
 
+    @remembered("Curve.partial_area")
     def partial_area(self, low: float, high: float) -> Marginal:
         """Return the distribution of the area under a ROC curve between two false positive rates.
 
@@ -321,6 +325,7 @@ class Curve:
 
     # ── Operating points ──
 
+    @remembered("Curve.operating_point")
     def operating_point(
         self, *, fpr: float | None = None, recall: float | None = None, cost: tuple[float, ...] | None = None
     ) -> OperatingPoint:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -46,6 +47,10 @@ class CurveKind:
     grid: Callable[[Scores | BinnedScores], Array]
     along: Callable[[RocDraws, Array], Array]
     kept: Callable[[Counts, Counts], slice] = _every_point
+
+    def call_to_make(self) -> tuple[str, dict[str, Any]]:
+        """Return what a file says of this kind: its name."""
+        return "Curve.kind", {"name": self.name}
 
     def points(self, tp: Counts, fn: Counts, fp: Counts, tn: Counts) -> tuple[Array, Array]:
         """Return both metrics of counts; precision is 1 where nothing is called positive, as in scikit-learn."""
@@ -100,3 +105,8 @@ def _between_no_errors(fp: Counts, fn: Counts) -> slice:
 ROC = CurveKind("roc", "fpr", "recall", _even_grid, _recall)
 PRECISION_RECALL = CurveKind("precision_recall", "recall", "precision", _positive_grid, _precision)
 DET = CurveKind("det", "fpr", "fnr", _grid_in_normal_deviates, _fnr, _between_no_errors)
+
+
+def kind_named(name: str) -> CurveKind:
+    """Return a kind of curve by its name."""
+    return {kind.name: kind for kind in (ROC, PRECISION_RECALL, DET)}[name]

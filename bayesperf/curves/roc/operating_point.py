@@ -13,6 +13,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.saving import Saved
 from bayesperf.core.words import CHOSEN_ON_THE_SAME, enumerated, sentence
 from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.marginal import Kind, Marginal
@@ -24,7 +25,7 @@ Choice = Callable[[Array, Array, Array], Codes]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OperatingPoint:
+class OperatingPoint(Saved):
     """The threshold that meets a target, and the rates at it. Made by `Curve.operating_point`.
 
     Attributes

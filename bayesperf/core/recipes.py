@@ -1,0 +1,415 @@
+"""Recipes: what an object was made of and by which function, as plain data from which the same object is made again.
+
+A recipe holds numbers, texts and arrays, and names what makes objects of them. Only what stands in `MAKERS` can be
+named, so that reading a recipe runs nothing else, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+import inspect
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property, wraps
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.core import checks
+
+# What can be made again, by its name in files: a class from its fields, else a function (or method, or property) from
+# its arguments. Names are kept for good, wherever the code moves.
+MAKERS = {
+    "ConfusionMatrix": "bayesperf.counts.matrix:ConfusionMatrix",
+    "PairedConfusionMatrix": "bayesperf.counts.paired:PairedConfusionMatrix",
+    "JointOutcomes": "bayesperf.counts.joint_outcomes:JointOutcomes",
+    "BinnedScores": "bayesperf.counts.binned_scores:BinnedScores",
+    "Scores": "bayesperf.counts.classifier_scores:Scores",
+    "metric": "bayesperf.metrics.registry:get",
+    "metrics.cost": "bayesperf.metrics.formulas:cost",
+    "prior.flat": "bayesperf.prior:flat",
+    "prior.jeffreys": "bayesperf.prior:jeffreys",
+    "prior.perks": "bayesperf.prior:perks",
+    "prior.haldane": "bayesperf.prior:haldane",
+    "prior.shared": "bayesperf.prior:shared",
+    "prior.dirichlet": "bayesperf.prior:dirichlet",
+    "prior.elicited": "bayesperf.prior:elicited",
+    "prior.rate": "bayesperf.prior:rate",
+    "DirichletPosterior": "bayesperf.posteriors.dirichlet:DirichletPosterior",
+    "DirichletPosterior.predict": "bayesperf.posteriors.dirichlet:DirichletPosterior.predict",
+    "SharedPosterior": "bayesperf.posteriors.shared:SharedPosterior",
+    "SharedPosterior.mean_recall": "bayesperf.posteriors.shared:SharedPosterior.mean_recall",
+    "SharedPosterior.dispersion": "bayesperf.posteriors.shared:SharedPosterior.dispersion",
+    "SampledPosterior": "bayesperf.posteriors.posterior:SampledPosterior",
+    "JointPosterior": "bayesperf.posteriors.joint_systems:JointPosterior",
+    "MarkovPosterior": "bayesperf.sequences.posterior:MarkovPosterior",
+    "MarkovChain": "bayesperf.sequences.chain:MarkovChain",
+    "Prevalence": "bayesperf.posteriors.prevalence:Prevalence",
+    "posterior[metric]": "bayesperf.posteriors.posterior:Posterior.__getitem__",
+    "posterior_of_rate": "bayesperf.posteriors.rate:posterior_of_rate",
+    "Marginal.sel": "bayesperf.posteriors.marginal:Marginal.sel",
+    "Marginal.isel": "bayesperf.posteriors.marginal:Marginal.isel",
+    "Marginal.with_facts": "bayesperf.posteriors.marginal:Marginal.with_facts",
+    "Pooled": "bayesperf.pooling.pool:Pooled",
+    "Pooled.dispersion": "bayesperf.pooling.pool:Pooled.dispersion",
+    "Pooled.dispersion_prior": "bayesperf.pooling.pool:Pooled.dispersion_prior",
+    "compare": "bayesperf.comparison.compare:compare",
+    "compare_predictions": "bayesperf.comparison.compare:compare_predictions",
+    "comparison_of_fit": "bayesperf.comparison.several_datasets:comparison_of_fit",
+    "average_folds": "bayesperf.comparison.folds:average_folds",
+    "correlated_ttest": "bayesperf.comparison.folds:correlated_ttest",
+    "sign_test": "bayesperf.comparison.sign_and_rank_tests:sign_test",
+    "signed_rank_test": "bayesperf.comparison.sign_and_rank_tests:signed_rank_test",
+    "roc_auc": "bayesperf.curves.areas.auc:roc_auc",
+    "auc_from_summary": "bayesperf.curves.areas.auc_from_summary:auc_from_summary",
+    "weighted_score": "bayesperf.curves.areas.weighted_score:weighted_score",
+    "compare_auc": "bayesperf.curves.areas.compare_areas:compare_auc",
+    "compare_weighted_scores": "bayesperf.curves.areas.compare_weighted_scores:compare_weighted_scores",
+    "Curve": "bayesperf.curves.roc.curve:Curve",
+    "Curve.kind": "bayesperf.curves.roc.curve_kinds:kind_named",
+    "Curve.area": "bayesperf.curves.roc.curve:Curve.area",
+    "Curve.partial_area": "bayesperf.curves.roc.curve:Curve.partial_area",
+    "Curve.operating_point": "bayesperf.curves.roc.curve:Curve.operating_point",
+    "epc": "bayesperf.curves.expected_performance.epc:epc",
+    "epc_a_posteriori": "bayesperf.curves.expected_performance.epc:epc_a_posteriori",
+    "epc_compare": "bayesperf.curves.expected_performance.comparison:epc_compare",
+    "ExpectedPerformanceCurve.area": "bayesperf.curves.expected_performance.curve:ExpectedPerformanceCurve.area",
+    "ExpectedPerformanceCurve.expected_performance_marginal": (
+        "bayesperf.curves.expected_performance.curve:ExpectedPerformanceCurve.expected_performance_marginal"
+    ),
+    "plan.sample_size": "bayesperf.plan.sample_sizes:sample_size",
+    "plan.comparison": "bayesperf.plan.sample_sizes:comparison",
+    "plan.precision": "bayesperf.plan.sample_sizes:precision",
+    "monitor": "bayesperf.plan.monitor:monitor",
+}
+_TIMES: dict[str, Any] = {
+    kind.__name__: kind for kind in (datetime.date, datetime.time, datetime.datetime, pd.Timestamp)
+}
+# The key that marks what plain JSON has no word for.
+_KIND = "kind"
+
+
+def maker(name: str) -> Callable[..., Any]:
+    """Return what makes objects, by its name in `MAKERS`."""
+    module, _, path = MAKERS[name].partition(":")
+    owner, found = None, importlib.import_module(module)
+    for part in path.split("."):
+        owner, found = found, inspect.getattr_static(found, part)
+    if isinstance(found, property | cached_property):
+        return lambda self: operator.attrgetter(path.rpartition(".")[2])(self)
+    return getattr(owner, path.rpartition(".")[2])  # type: ignore[no-any-return]
+
+
+# ── Calls ──
+
+
+class Call(NamedTuple):
+    """The call that made an object: the name of its function in `MAKERS`, and all arguments.
+
+    If `final`, calls of functions around it do not take its place: it holds draws, which they would make anew.
+    """
+
+    name: str
+    arguments: dict[str, Any]
+    final: bool = False
+
+
+class Remembered:
+    """Base class of objects that remember the call that made them, if it can be made again."""
+
+    made_by: Call | None = None
+
+
+def remembered[**P, R](name: str, *, final: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator of a function whose results remember their call, under a name in `MAKERS`.
+
+    Arguments are copied, so that arrays that change afterwards change no recipe; a Generator given as `random_seed` is
+    asked for the seed here.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            if isinstance(kwargs.get("random_seed"), np.random.Generator):
+                kwargs["random_seed"] = checks.seed(kwargs["random_seed"])
+            made = function(*args, **kwargs)
+            earlier = getattr(made, "made_by", None)
+            if isinstance(made, Remembered) and not (earlier and earlier.final):
+                object.__setattr__(made, "made_by", Call(name, _arguments(signature.bind(*args, **kwargs)), final))
+            return made
+
+        return call
+
+    return decorate
+
+
+def _arguments(bound: inspect.BoundArguments) -> dict[str, Any]:
+    """Return all arguments of a call by name, those left out with their default."""
+    bound.apply_defaults()
+    arguments: dict[str, Any] = {}
+    for name, value in bound.arguments.items():
+        variadic = bound.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+        arguments.update(value if variadic else {name: value})
+    return {name: _kept(value) for name, value in arguments.items()}
+
+
+def _kept(value: Any) -> Any:
+    """Return an argument as it is now, whatever becomes of the caller's array."""
+    if isinstance(value, Mapping | pd.DataFrame):
+        return {key: _kept(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_kept(each) for each in value] if value and isinstance(value[0], list | np.ndarray) else list(value)
+    if type(value) is tuple:
+        return tuple(_kept(each) for each in value)
+    if isinstance(getattr(value, "dtype", None), pd.CategoricalDtype):
+        return pd.Categorical(value)
+    if isinstance(value, np.ma.MaskedArray):
+        return value.copy()
+    if isinstance(value, xr.DataArray | xr.DataTree):
+        return value.copy(deep=True)
+    return np.array(value) if hasattr(value, "__array__") and np.ndim(value) else value
+
+
+# ── From objects to recipes ──
+
+
+class Recipe(NamedTuple):
+    """Plain data (`parts`, in an order in which each needs earlier ones only), and the arrays that they name."""
+
+    parts: list[Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+class UnsavableError(TypeError):
+    """Something cannot be saved."""
+
+
+def recipe_of(thing: Any) -> Recipe:
+    """Return the recipe of an object.
+
+    Raises
+    ------
+    UnsavableError
+        If it, or something that it was made of, is nothing that a recipe can hold; the message says what to do.
+    """
+    writer = _Writer()
+    writer.write(thing, "object")
+    return Recipe(writer.parts, writer.arrays)
+
+
+def call_of(thing: Any) -> Call:
+    """Return the call that makes an object again."""
+    if call := getattr(thing, "made_by", None):
+        return Call(*call)
+    if hasattr(thing, "call_to_make"):
+        return Call(*thing.call_to_make())
+    name = type(thing).__name__
+    if name in MAKERS and maker(name) is type(thing):
+        names = thing._fields if isinstance(thing, tuple) else [each.name for each in fields(thing) if each.init]
+        return Call(name, {each: getattr(thing, each) for each in names})
+    raise UnsavableError(
+        f"this {name} was not made by a public function alone, so a file cannot say how to make it again. Save what "
+        "it was taken from."
+    )
+
+
+@dataclass
+class _Writer:
+    """Writes objects into the parts and arrays of a recipe, each object once."""
+
+    def __post_init__(self) -> None:
+        self.parts: list[Any] = []
+        self.arrays: dict[str, NDArray[Any]] = {}
+        # The place of each object that is written, and the object itself, so that its id stays its own.
+        self.places: dict[int, tuple[int, Any]] = {}
+
+    def write(self, value: Any, name: str) -> Any:
+        """Return a value as JSON; `name` is what it is called, in files and in errors."""
+        if value is None or type(value) in (bool, int, float, str):
+            return value
+        for kind, write in _WRITERS.items():
+            if isinstance(value, kind) and not hasattr(value, "_fields"):
+                return write(self, value, name)
+        if isinstance(value, Remembered) or is_dataclass(value) or hasattr(value, "_fields"):
+            return self._object(value)
+        if callable(value):
+            raise UnsavableError(
+                f"{name}: {value!r} is a function of your own, which a file does not hold. Take one that bayesperf has "
+                f"a name for, or keep the data that it was applied to and call it again."
+            )
+        raise UnsavableError(f"{name}: a {type(value).__name__} cannot be saved. Give NumPy arrays, numbers or texts.")
+
+    def _object(self, value: Any) -> Any:
+        if id(value) not in self.places:
+            name, arguments, _ = call_of(value)
+            if name == "metric":
+                refuse_own_metric(value)
+            elif isinstance(arguments.get("metric"), str):
+                refuse_own_metric(arguments["metric"])
+            part = {"call": name, "with": {key: self.write(each, key) for key, each in arguments.items()}}
+            self.parts.append(part)
+            self.places[id(value)] = len(self.parts) - 1, value
+        return {_KIND: "object", "part": self.places[id(value)][0]}
+
+    def array(self, value: Any, name: str) -> Any:
+        """Return an array as JSON: the name of it in `arrays`, or of texts and objects (and of nothing) its values."""
+        array = np.ma.getdata(value)
+        shape, dtype = list(array.shape), array.dtype
+        if dtype.kind in "OUT" or not array.size:
+            values = self.list(array.astype(object).ravel().tolist(), name)
+            return {_KIND: "values", "values": values, "shape": shape, "dtype": "T" if dtype.kind == "T" else dtype.str}
+        if dtype.kind not in "biufmM" or dtype.itemsize > 8:
+            raise UnsavableError(f"{name}: an array of {dtype} cannot be saved. Convert it to numbers or texts.")
+        # In the order in which it lies in memory, on which the rounding of sums depends.
+        order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+        stored = np.ascontiguousarray(array.transpose(order)).reshape([array.shape[axis] for axis in order])
+        stored = stored.astype(dtype.newbyteorder("="))
+        if dtype.kind in "bmM" or (dtype.itemsize < 4 and dtype.kind == "f"):
+            stored = stored.view(f"u{dtype.itemsize}")
+        key = f"{name if name.isidentifier() and name.isascii() else 'array'}_{len(self.arrays)}"
+        self.arrays[key] = stored
+        return {_KIND: "array", "name": key, "order": order, "dtype": dtype.newbyteorder("=").str}
+
+    def list(self, values: Any, name: str) -> list[Any]:
+        return [self.write(value, name) for value in values]
+
+    def tuple(self, value: Any, name: str) -> Any:
+        return {_KIND: "tuple", "values": self.list(value, name)}
+
+    def mapping(self, value: Any, name: str) -> Any:
+        pairs = [[self.write(key, name), self.write(each, str(key))] for key, each in value.items()]
+        return {_KIND: "mapping", "values": pairs}
+
+    def scalar(self, value: Any, name: str) -> Any:
+        return {_KIND: "scalar", "of": self.array(np.asarray(value), name)}
+
+    def categorical(self, value: Any, name: str) -> Any:
+        parts = {"codes": value.codes, "categories": np.asarray(value.categories)}
+        return {_KIND: "categorical", "ordered": bool(value.ordered)} | {
+            key: self.array(each, name) for key, each in parts.items()
+        }
+
+    def time(self, value: Any, name: str) -> Any:
+        return {_KIND: "time", "of": type(value).__name__, "text": value.isoformat()}
+
+    def slice(self, value: Any, name: str) -> Any:
+        return {_KIND: "slice", "values": self.list((value.start, value.stop, value.step), name)}
+
+    def variable(self, variable: xr.Variable, name: str) -> Any:
+        return {
+            "dims": self.list(variable.dims, name),
+            "values": self.array(variable.values, name),
+            "attrs": self.mapping(variable.attrs, name),
+        }
+
+    def coords(self, value: Any, name: str) -> Any:
+        if any(isinstance(index, pd.MultiIndex) for index in value.indexes.values()):
+            raise UnsavableError(f"{name}: a dim has several levels (a MultiIndex), which no file holds: reset_index.")
+        return [[self.write(key, name), self.variable(each.variable, str(key))] for key, each in value.coords.items()]
+
+    def data_array(self, value: xr.DataArray, name: str) -> Any:
+        return {
+            _KIND: "DataArray",
+            "variable": self.variable(value.variable, name),
+            "coords": self.coords(value, name),
+            "name": self.write(value.name, name),
+        }
+
+    def dataset(self, value: xr.Dataset, name: str) -> Any:
+        variables = [[self.write(key, name), self.variable(value[key].variable, str(key))] for key in value.data_vars]
+        attrs = self.mapping(value.attrs, name)
+        return {_KIND: "Dataset", "variables": variables, "coords": self.coords(value, name), "attrs": attrs}
+
+    def tree(self, value: xr.DataTree, name: str) -> Any:
+        groups = [[node.path, self.dataset(node.to_dataset(inherit=False), name)] for node in value.subtree]
+        return {_KIND: "DataTree", "groups": groups}
+
+
+_WRITERS: dict[Any, Callable[[_Writer, Any, str], Any]] = {
+    list: _Writer.list,
+    tuple: _Writer.tuple,
+    Mapping: _Writer.mapping,
+    np.ndarray: _Writer.array,
+    np.generic: _Writer.scalar,
+    pd.Categorical: _Writer.categorical,
+    datetime.date | datetime.time: _Writer.time,
+    slice: _Writer.slice,
+    xr.DataArray: _Writer.data_array,
+    xr.Dataset: _Writer.dataset,
+    xr.DataTree: _Writer.tree,
+}
+
+
+def refuse_own_metric(metric: Any) -> None:
+    """Refuse a metric of the caller's own, whose name alone would not bring it back."""
+    importlib.import_module("bayesperf.metrics.registry").refuse_to_save(metric)
+
+
+# ── From recipes to objects ──
+
+
+def made_of(recipe: Recipe) -> Any:
+    """Return the object that a recipe makes."""
+    objects: list[Any] = []
+    for part in recipe.parts:
+        arguments = {name: _read(value, recipe.arrays, objects) for name, value in part["with"].items()}
+        objects.append(maker(part["call"])(**arguments))
+    return objects[-1]
+
+
+def _read(value: Any, arrays: Mapping[str, NDArray[Any]], objects: list[Any]) -> Any:
+    """Return a value from JSON."""
+
+    def read(value: Any) -> Any:
+        return _read(value, arrays, objects)
+
+    def variable(value: Any) -> xr.Variable:
+        return xr.Variable(read(value["dims"]), read(value["values"]), read(value["attrs"]))
+
+    def variables(pairs: Any) -> dict[Any, xr.Variable]:
+        return {read(key): variable(each) for key, each in pairs}
+
+    if isinstance(value, list):
+        return [read(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    match value[_KIND]:
+        case "object":
+            return objects[value["part"]]
+        case "array":
+            dtype, stored = np.dtype(value["dtype"]), arrays[value["name"]]
+            if stored.dtype != dtype:
+                stored = stored.view(dtype)
+            return stored.transpose(np.argsort(value["order"]))
+        case "values":
+            values = np.fromiter(read(value["values"]), object, len(value["values"]))
+            return values.astype(value["dtype"]).reshape(value["shape"])
+        case "tuple":
+            return tuple(read(value["values"]))
+        case "mapping":
+            return {read(key): read(each) for key, each in value["values"]}
+        case "scalar":
+            return read(value["of"])[()]
+        case "categorical":
+            categories = pd.Index(read(value["categories"]))
+            return pd.Categorical.from_codes(read(value["codes"]), categories, ordered=value["ordered"])
+        case "time":
+            return _TIMES[value["of"]].fromisoformat(value["text"])
+        case "slice":
+            return slice(*read(value["values"]))
+        case "DataArray":
+            array = variable(value["variable"])
+            return xr.DataArray(array, variables(value["coords"]), name=read(value["name"]))
+        case "Dataset":
+            return xr.Dataset(variables(value["variables"]), variables(value["coords"]), read(value["attrs"]))
+        case "DataTree":
+            return xr.DataTree.from_dict({path: read(group) for path, group in value["groups"]})
+        case kind:
+            raise ValueError(f"there is no {kind!r} in this format")

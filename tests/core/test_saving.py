@@ -1,0 +1,495 @@
+"""What is saved comes back the same, to the last digit; what cannot be is refused in words."""
+
+import inspect
+import json
+import pathlib
+import subprocess
+import sys
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bayesperf as bp
+from bayesperf.core import recipes, saving
+from bayesperf.core.recipes import MAKERS, Recipe, made_of, maker, recipe_of
+from tests.comparison.test_several_datasets import tree_of
+from tests.shared.sequences import of_frames
+from tests.test_pickle import BATCHES, CM, FOLDS, KINDS, PAIR, SCORES, SYSTEMS, epc, flat
+
+POST = bp.posterior(CM)
+SAVED = {name: case for name, case in KINDS.items() if hasattr(case[0](), "save")}
+RNG = np.random.default_rng(5)
+
+
+def again(thing, folder, name="file.nc"):
+    thing.save(folder / name)
+    return bp.load(folder / name)
+
+
+# ── Round trips ──
+
+
+@pytest.mark.filterwarnings("ignore::bayesperf.PriorWarning", "ignore::bayesperf.DependenceWarning")
+@pytest.mark.parametrize("name", SAVED)
+def test_what_is_saved_comes_back_the_same(name, tmp_path):
+    make, figures = SAVED[name]
+    original = make()
+    loaded = again(original, tmp_path)
+    assert type(loaded) is type(original)
+    assert repr(loaded) == repr(original)
+    for found, figure in zip(flat(figures(loaded)), flat(figures(original)), strict=True):
+        xr.testing.assert_identical(found, figure)
+    # Once more: what is loaded is as good as what was saved.
+    assert repr(again(loaded, tmp_path)) == repr(original)
+
+
+@pytest.mark.filterwarnings("ignore::bayesperf.PriorWarning")
+@pytest.mark.parametrize("name", [name for name in SAVED if hasattr(SAVED[name][0](), "summary")])
+def test_tables_are_the_same(name, tmp_path):
+    original = SAVED[name][0]()
+    pd.testing.assert_frame_equal(again(original, tmp_path).summary(), original.summary(), check_exact=True)
+
+
+def test_all_kinds_are_tried():
+    classes = {type(make()).__name__ for make, _ in SAVED.values()}
+    assert classes >= {
+        "ConfusionMatrix", "PairedConfusionMatrix", "BinnedScores", "DirichletPosterior", "SharedPosterior",
+        "SampledPosterior", "PredictedPosterior", "MarkovPosterior", "Marginal", "Comparison", "DatasetTest", "Pooled",
+        "Curve", "OperatingPoint", "ExpectedPerformanceCurve", "ExpectedPerformanceComparison", "Plan", "Monitor",
+    }  # fmt: skip
+
+
+def test_an_exact_posterior_is_exact_again(tmp_path):
+    post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=0, tn=5), "flat")
+    loaded = again(post, tmp_path)
+    assert loaded["recall"].mean().item() == 5 / 7
+    assert loaded["recall"].method == "exact"
+    more = bp.ConfusionMatrix.from_counts(tp=1, fn=1, fp=1, tn=1)
+    assert loaded.update(more)["recall"].mean().item() == post.update(more)["recall"].mean().item() == 6 / 9
+
+
+def test_draws_are_those_of_the_same_seed(tmp_path):
+    post = bp.posterior(CM, random_seed=np.random.default_rng(8))
+    for seed in None, 3:
+        xr.testing.assert_identical(again(post, tmp_path).draws(7, seed), post.draws(7, seed))
+
+
+def test_generators_are_asked_once(tmp_path):
+    def make(rng):
+        return bp.roc_auc(*SCORES, draws=50, random_seed=rng)
+
+    first, rng = make(np.random.default_rng(4)), np.random.default_rng(4)
+    second, third = make(rng), make(rng)
+    assert first.mean() == second.mean() != third.mean()
+    assert again(third, tmp_path).mean() == third.mean()
+
+
+def test_a_posterior_of_a_tree_keeps_its_draws(tmp_path):
+    post = bp.Posterior.from_datatree(POST.to_datatree(draws=50))
+    xr.testing.assert_identical(again(post, tmp_path).cells, post.cells)
+
+
+def test_a_comparison_of_trees_keeps_their_draws(tmp_path):
+    trees = [bp.posterior(CM, seed).to_datatree("f1", draws=50) for seed in ("flat", "jeffreys")]
+    comparison = bp.compare(*trees, "f1", independent=True)
+    xr.testing.assert_identical(again(comparison, tmp_path).prob_greater, comparison.prob_greater)
+
+
+def test_a_fit_to_scores_is_not_fitted_again(tmp_path, monkeypatch):
+    from bayesperf.comparison import several_datasets
+
+    tree = tree_of(RNG.normal(0.01, 0.005, (2, 50)), np.full((2, 50), 0.02), np.full((2, 50), 20.0))
+    monkeypatch.setattr(several_datasets, "fit", lambda *args, **kwargs: tree)
+    dims = {"dataset": ["é", "b", "c"], "model": ["new", "old"], "fold": range(4)}
+    scores = xr.DataArray(RNG.uniform(size=(3, 2, 4)), dims, list(dims))
+    comparison = bp.compare(scores, dim="dataset", rope=0.01)
+    monkeypatch.setattr(several_datasets, "fit", lambda *args, **kwargs: pytest.fail("it is fitted again"))
+    loaded = again(comparison, tmp_path)
+    pd.testing.assert_frame_equal(loaded.regions(), comparison.regions())
+    xr.testing.assert_identical(loaded.shares, comparison.shares)
+    xr.testing.assert_identical(loaded.tree, comparison.tree)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: POST["recall"].with_facts(greater_is_better=False, examples=None),
+        lambda: bp.posterior(SYSTEMS)["f1"].sel(model="b").with_facts(greater_is_better=True, examples=None),
+        lambda: bp.posterior(SYSTEMS)["recall_per_class"].isel(label=slice(1), model=[1]),
+        lambda: bp.posterior(bp.ConfusionMatrix.from_table([[5, 1, 0], [2, 7, 1], [0, 2, 8]])).dispersion,
+        lambda: bp.roc_curve(*SCORES, draws=50).area,
+        lambda: epc().area,
+        lambda: POST[bp.metrics.cost([[0, 1], [5, 0]])],
+        lambda: POST[bp.metrics.get("f2")],
+        lambda: POST.predict(20, draws=50)["recall"],
+    ],
+)
+def test_marginals(make, tmp_path):
+    original = make()
+    loaded = again(original, tmp_path)
+    for figure in ("mean", "hdi", "observed"):
+        found, expected = (getattr(each, figure) for each in (loaded, original))
+        xr.testing.assert_identical(*(each() if callable(each) else each for each in (found, expected)))
+    assert loaded.greater_is_better == original.greater_is_better
+
+
+PRIORS = [
+    None, "perks", bp.prior.flat(), bp.prior.jeffreys(), bp.prior.perks(), bp.prior.shared(), bp.prior.rate(1, 2),
+    bp.prior.dirichlet([[2, 1], [1, 3]]), bp.prior.elicited(precision=0.6, recall=0.65, accuracy=0.6, weight=2),
+    bp.prior.dirichlet(xr.DataArray([[[2, 1], [1, 3]], [[1, 1], [1, 1]]], {"model": ["a", "b"]},
+                                    ["model", "actual", "predicted"])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_posteriors_of_all_priors(prior, tmp_path):
+    post = bp.posterior(SYSTEMS, prior, random_seed=3, draws=50)
+    loaded = again(post, tmp_path)
+    pd.testing.assert_frame_equal(loaded.summary("recall"), post.summary("recall"), check_exact=True)
+    assert loaded.prior_text == post.prior_text
+
+
+@pytest.mark.parametrize("prior", [p for p in PRIORS[:-1] if not isinstance(p, bp.prior.Prior) or not p.rates])
+def test_comparisons_remember_their_prior(prior, tmp_path):
+    if isinstance(prior, bp.prior.Prior) and prior.shared_by_classes:
+        return
+    comparison = bp.compare(PAIR, metric="f1", prior=prior, draws=50)
+    xr.testing.assert_identical(again(comparison, tmp_path).prob_greater, comparison.prob_greater)
+
+
+def test_arrays_that_change_afterwards_change_no_file(tmp_path):
+    y, score = np.array([0, 0, 1, 1] * 5), RNG.normal(size=20)
+    area = bp.roc_auc(y, score, draws=50)
+    mean = area.mean()
+    score[:] = 0
+    assert again(area, tmp_path).mean() == mean
+
+
+@pytest.mark.parametrize("of", [list, tuple, np.array, pd.Series, pd.Categorical])
+def test_labels_and_scores_of_any_column(of, tmp_path):
+    y, score = ["no", "yes", "no", "yes", "yes", "no"], [0.1, 0.5, 0.6, 0.7, 0.2, 0.3]
+    area = bp.roc_auc(of(y), pd.Series(score), pos_label="yes", draws=50)
+    assert again(area, tmp_path).mean() == area.mean()
+
+
+# ── Labels and coordinates ──
+
+TEXTS = st.text(min_size=1, max_size=8).filter(lambda text: "\0" not in text)
+LABELS = st.one_of(
+    st.lists(TEXTS, min_size=2, max_size=4, unique=True),
+    st.lists(st.integers(-(2**53), 2**53), min_size=2, max_size=4, unique=True),
+    st.just([False, True]),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("labels")
+
+
+@settings(max_examples=40, deadline=None)
+@given(labels=LABELS, names=st.lists(TEXTS, min_size=2, max_size=2, unique=True), data=st.data())
+@pytest.mark.filterwarnings("ignore::bayesperf.LabelWarning")
+def test_labels_keep_their_type(labels, names, data, folder):
+    classes = len(labels)
+    cells = st.lists(st.integers(0, 2**53), min_size=2 * classes**2, max_size=2 * classes**2)
+    counts = np.reshape(data.draw(cells), (2, classes, classes))
+    pos_label = data.draw(st.sampled_from(labels)) if classes == 2 else None
+    cm = bp.ConfusionMatrix(
+        xr.DataArray(counts, {"model": names, "actual": labels, "predicted": labels}, ["model", "actual", "predicted"]),
+        pos_label,
+    )
+    loaded = again(cm, folder)
+    xr.testing.assert_identical(loaded.counts, cm.counts)
+    assert [(type(a), a) for a in loaded.labels] == [(type(a), a) for a in cm.labels]
+    assert (type(loaded.pos_label), loaded.pos_label) == (type(cm.pos_label), cm.pos_label)
+    assert loaded.counts["actual"].dtype == cm.counts["actual"].dtype
+
+
+COORDINATES = [
+    np.array(["2026-01-01", "2026-01-02"], "M8[ns]"), np.array([1, 2], "m8[s]"), [1, 2], [0.1, np.inf], [True, False],
+    ["été", "冬"], np.array([1, "a"], object), np.array([None, "a"], object), np.array([1, 2], np.int8),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", COORDINATES, ids=lambda values: str(np.asarray(values).dtype))
+def test_coordinates_keep_their_type(values, tmp_path):
+    counts = SYSTEMS.counts.drop_vars("model").rename(model="größe").assign_coords({"größe": ("größe", values)})
+    counts = counts.assign_coords({"beside it": ("größe", ["x", "y"]), "single": pd.Timestamp("2026-03-01")})
+    cm = bp.ConfusionMatrix(counts)
+    loaded = again(cm, tmp_path)
+    xr.testing.assert_identical(loaded.counts, cm.counts)
+    assert {name: c.dtype for name, c in loaded.counts.coords.items()} == {
+        name: c.dtype for name, c in cm.counts.coords.items()
+    }
+    marginal = bp.posterior(cm)["recall"]
+    xr.testing.assert_identical(again(marginal, tmp_path).hdi(), marginal.hdi())
+
+
+VALUES = [
+    None, True, 3, 0.1, -np.inf, "ü\ud800", (1, ("a",)), {"a": (1,), 2: None}, [[1], []], np.float64(0.1), np.bool_(True),
+    np.str_("é"), np.datetime64("2026-01-01"), pd.Timestamp("2026-01-01 10:00", tz="UTC"), slice(1, None),
+    np.arange(6.0).reshape(2, 3).T, np.arange(24).reshape(2, 3, 4).transpose(1, 2, 0), np.zeros((0, 3)),
+    np.array([0.5], np.float16), np.array([1, 2], ">i4"), np.array([[True], [False]]), np.array(["é", "b"]),
+    np.array(["é"], "T"), pd.Categorical(["b", "a"], categories=["b", "a"], ordered=True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=str)
+def test_values_of_arguments(value):
+    call = recipes.Remembered()
+    call.made_by = recipes.Call("prior.dirichlet", {"alpha": value})
+    found = recipe_of(call)
+    parts = json.loads(json.dumps(found.parts))
+    loaded = recipes._read(parts[0]["with"]["alpha"], found.arrays, [])
+    assert type(loaded) is type(value)
+    if isinstance(value, np.ndarray):
+        np.testing.assert_array_equal(loaded, value, strict=value.dtype.isnative)
+        assert not value.size or np.array_equal(np.argsort(loaded.strides), np.argsort(value.strides))
+    else:
+        assert repr(loaded) == repr(value)
+
+
+# ── Files ──
+
+
+def test_zarr(tmp_path):
+    pytest.importorskip("zarr")
+    for thing in (POST, SYSTEMS, bp.pool(FOLDS, draws=50)):  # The second and third replace what is there.
+        assert repr(again(thing, tmp_path, "file.zarr")) == repr(thing)
+    assert [path.name for path in tmp_path.iterdir()] == ["file.zarr"]
+
+
+def test_without_zarr(tmp_path, monkeypatch):
+    monkeypatch.setattr(saving, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="needs the package zarr: pip install zarr"):
+        POST.save(tmp_path / "file.zarr")
+
+
+def test_paths_of_either_type(tmp_path):
+    POST.save(str(tmp_path / "Größe 1.nc"))
+    assert repr(bp.load(tmp_path / "Größe 1.nc")) == repr(POST)
+
+
+def test_a_file_says_what_it_is(tmp_path):
+    bp.posterior(CM, random_seed=7).save(tmp_path / "file.nc")
+    facts = xr.open_datatree(tmp_path / "file.nc", engine="h5netcdf").attrs
+    assert facts["kind"] == "DirichletPosterior"
+    assert facts["bayesperf_version"] == bp.__version__
+    assert facts["bayesperf_format"] == saving.FORMAT
+    assert "Jeffreys" in facts["prior"]
+    assert facts["random_seed"] == 7
+    assert facts["call"].startswith("DirichletPosterior(")
+    assert pd.Timestamp(facts["date"]).tzinfo
+    bp.compare(PAIR, metric="f1", draws=50, prior=bp.prior.flat(), random_seed=2).save(tmp_path / "file.nc")
+    facts = xr.open_datatree(tmp_path / "file.nc", engine="h5netcdf").attrs
+    assert facts["call"].startswith("compare(a=<PairedConfusionMatrix>, b=None, metric='f1'")
+    assert (facts["random_seed"], "flat" in facts["prior"]) == (2, True)
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
+    POST.save(tmp_path / "file.nc")
+    before = (tmp_path / "file.nc").read_bytes()
+
+    def fails(tree, path, **options):
+        pathlib.Path(path).write_bytes(b"half")
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(xr.DataTree, "to_netcdf", fails)
+    with pytest.raises(OSError, match="the disk is full"):
+        SYSTEMS.save(tmp_path / "file.nc")
+    assert (tmp_path / "file.nc").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["file.nc"]
+
+
+@pytest.mark.parametrize("verb", ["save", "load"])
+def test_other_names_are_refused(verb, tmp_path):
+    act = POST.save if verb == "save" else bp.load
+    for name in ("file", "file.pkl", "file.nc.gz"):
+        with pytest.raises(ValueError, match=r"must end in .nc \(NetCDF\) or .zarr \(Zarr\)"):
+            act(tmp_path / name)
+    for path in (3, b"file.nc", None):
+        with pytest.raises(TypeError, match=r"path must be a str or os.PathLike"):
+            act(path)
+
+
+def test_places_that_cannot_be_written(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        POST.save(tmp_path / "none" / "file.nc")
+    (tmp_path / "folder.nc").mkdir()
+    (tmp_path / "other.zarr").mkdir()
+    (tmp_path / "other.zarr" / "precious").touch()
+    for name in ("folder.nc", "other.zarr"):
+        with pytest.raises(FileExistsError, match="is not a file to be replaced"):
+            POST.save(tmp_path / name)
+    assert (tmp_path / "other.zarr" / "precious").exists()
+
+
+def test_files_that_are_not_ours(tmp_path):
+    path = tmp_path / "file.nc"
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        bp.load(path)
+    xr.Dataset({"x": ("y", [1.0])}).to_netcdf(path, engine="h5netcdf")
+    with pytest.raises(ValueError, match="was not written by bayesperf's save"):
+        bp.load(path)
+    az.from_dict({"posterior": {"x": np.zeros((2, 5))}}).to_netcdf(path, engine="h5netcdf")
+    with pytest.raises(ValueError, match=r"Posterior.from_datatree"):
+        bp.load(path)
+    path.write_text("tp,fn\n1,2\n")
+    with pytest.raises(ValueError, match="is damaged, or no NetCDF file"):
+        bp.load(path)
+    (tmp_path / "file.zarr").mkdir()
+    with pytest.raises(ValueError, match="is damaged, or no Zarr file"):
+        bp.load(tmp_path / "file.zarr")
+
+
+def test_damaged_files(tmp_path):
+    path = tmp_path / "file.nc"
+    POST.save(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match="damaged"):
+        bp.load(path)
+    count = np.array([40.5]).tobytes()
+    assert count in whole
+    path.write_bytes(whole.replace(count, np.array([41.5]).tobytes()))
+    with pytest.raises(ValueError, match="is damaged: it does not hold what was written"):
+        bp.load(path)
+
+
+def rewritten(path, **facts):
+    """Write other facts into a file, or take some (None) out."""
+    tree = xr.open_datatree(path, engine="h5netcdf", decode_cf=False).load()
+    tree.close()
+    tree.attrs = {name: fact for name, fact in (tree.attrs | facts).items() if fact is not None}
+    tree.to_netcdf(path, engine="h5netcdf")
+
+
+def test_formats_of_other_versions(tmp_path, monkeypatch):
+    path = tmp_path / "file.nc"
+    POST.save(path)
+    rewritten(path, bayesperf_format=saving.FORMAT + 1, bayesperf_version="9.0")
+    with pytest.raises(ValueError, match=r"is of format 2, written by bayesperf 9.0; .* Update bayesperf"):
+        bp.load(path)
+    rewritten(path, bayesperf_format=0, bayesperf_version="0.0.1")
+    with pytest.raises(ValueError, match=r"is of format 0, which is no longer read. Load it with bayesperf 0.0.1"):
+        bp.load(path)
+    monkeypatch.setattr(saving, "UPDATES", {0: lambda recipe: recipe})
+    assert repr(bp.load(path)) == repr(POST)
+    rewritten(path, checksum=None)
+    with pytest.raises(ValueError, match="is damaged"):
+        bp.load(path)
+
+
+OLD = pathlib.Path(__file__).parent / "format_1"
+
+
+def test_files_of_the_first_format_stay_readable():
+    post = bp.load(OLD / "posterior.nc")
+    assert post["recall"].mean().item() == 5 / 7
+    comparison = bp.load(OLD / "comparison.nc")
+    assert comparison.names == ("new", "old")
+    # P(Beta(4, 2) > Beta(3, 3)) of independent recalls, a sum of Beta functions.
+    assert comparison.prob_greater.item() == pytest.approx(0.7380952380952381, abs=1e-9)
+
+
+def test_nothing_but_makers_is_called(tmp_path):
+    with pytest.raises(KeyError):
+        made_of(Recipe([{"call": "os.system", "with": {"command": "true"}}], {}))
+    for part in ({"call": "compare", "with": {"a": {"kind": "pickle"}}}, {"call": "prior.rate", "with": {"a": -1, "b": 1}}):
+        with pytest.raises(ValueError, match=r"no 'pickle'|must be finite and not negative"):
+            made_of(Recipe([part], {}))
+
+
+def test_what_cannot_be_made_again_says_so(tmp_path, monkeypatch):
+    POST.save(tmp_path / "file.nc")
+    monkeypatch.setitem(MAKERS, "DirichletPosterior", "bayesperf.prior:rate")
+    with pytest.raises(ValueError, match="the DirichletPosterior in .* cannot be made again by this version"):
+        bp.load(tmp_path / "file.nc")
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_makers_are_there_and_remember_under_their_name(name):
+    found = maker(name)
+    assert callable(found)
+    function = inspect.unwrap(found)
+    if found is not function:
+        assert inspect.getclosurevars(found).nonlocals["name"] == name
+
+
+def test_loading_an_exact_posterior_needs_no_sampler(tmp_path):
+    POST.save(tmp_path / "file.nc")
+    code = (
+        "import sys, bayesperf as bp; "
+        f"bp.load({str(tmp_path / 'file.nc')!r}).summary(); "
+        "assert not {'pymc', 'arviz', 'matplotlib', 'sklearn'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ── What cannot be saved ──
+
+
+@pytest.fixture
+def own():
+    yield bp.metrics.register("net", lambda tp, fp: tp - fp)
+    bp.metrics.unregister("net")
+
+
+def test_metrics_of_ones_own(own, tmp_path):
+    for metric in ("net", own, "net_macro"):
+        with pytest.raises(TypeError, match=r"metric 'net\w*' is a function of your own.*register the metric"):
+            POST[metric].save(tmp_path / "file.nc")
+    with pytest.raises(TypeError, match="metric 'net'"):
+        bp.compare(PAIR, metric="net", draws=50).save(tmp_path / "file.nc")
+    with pytest.raises(TypeError, match="metric 'other'"):
+        POST[bp.metrics.Metric("other", lambda tp: tp)].save(tmp_path / "file.nc")
+    assert again(POST, tmp_path)["net"].mean() == POST["net"].mean()
+
+
+def test_priors_of_ones_own(tmp_path):
+    own = bp.prior.Prior("mine", lambda classes, positive: 1.0)
+    # A posterior holds the weights, not the function.
+    assert again(bp.posterior(CM, own), tmp_path)["recall"].mean() == bp.posterior(CM, "flat")["recall"].mean()
+    (tmp_path / "file.nc").unlink()
+    with pytest.raises(TypeError, match=r"prior 'mine' is a function of your own.*bp.prior.dirichlet"):
+        bp.monitor(BATCHES, 0.7, prior=own).save(tmp_path / "file.nc")
+    assert not list(tmp_path.iterdir())
+
+
+def test_criteria_of_ones_own(tmp_path):
+    def criterion(first, second, alpha):
+        return alpha * first + (1 - alpha) * second
+
+    with pytest.raises(TypeError, match="criterion: .* is a function of your own"):
+        epc(criterion=criterion, criterion_metrics=("fpr", "fnr")).save(tmp_path / "file.nc")
+
+
+def test_parts_are_saved_with_the_whole(tmp_path):
+    difference = bp.compare(PAIR, metric="accuracy").difference
+    with pytest.raises(TypeError, match="Save what it was taken from"):
+        difference.save(tmp_path / "file.nc")
+
+
+def test_several_levels(tmp_path):
+    counts = FOLDS.counts.assign_coords(fold=pd.MultiIndex.from_tuples([(1, 1), (1, 2), (2, 1)], names=["a", "b"]))
+    with pytest.raises(TypeError, match="several levels .a MultiIndex."):
+        bp.ConfusionMatrix(counts).save(tmp_path / "file.nc")
+
+
+def test_values_of_other_types():
+    call = recipes.Remembered()
+    for value in (object(), b"bytes", 1j * np.ones(2)):
+        call.made_by = recipes.Call("prior.dirichlet", {"alpha": value})
+        with pytest.raises(TypeError, match=r"alpha: an? .* cannot be saved"):
+            recipe_of(call)
+
+
+def test_chains(tmp_path):
+    post = of_frames(bp.sequences.posterior, draws=50)
+    xr.testing.assert_identical(again(post, tmp_path).predict(20, draws=30).cells, post.predict(20, draws=30).cells)
