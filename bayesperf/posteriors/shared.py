@@ -21,6 +21,9 @@ from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.shared_classes import SharedClasses
 from bayesperf.posteriors.summary import format_value
 
+# The greatest number of classes for which every cell is drawn to compute a metric.
+_FEW_CLASSES = 30
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SharedPosterior(CountedPosterior):
@@ -53,9 +56,24 @@ class SharedPosterior(CountedPosterior):
     def _classes(self) -> SharedClasses:
         return SharedClasses(self.flat)
 
+    @property
+    def _given_prevalence(self) -> Prevalence | None:
+        return self.prevalence if isinstance(self.prevalence, Prevalence) else None
+
     def draw_blocks(self, index: int, n: int, rng: np.random.Generator) -> Iterator[Array]:
-        prevalence = self.prevalence if isinstance(self.prevalence, Prevalence) else None
-        return self._classes.cells(index, n, rng, prevalence)
+        return self._classes.cells(index, n, rng, self._given_prevalence)
+
+    def metric_blocks(
+        self, metrics: Sequence[Metric], index: int, n: int, rng: np.random.Generator
+    ) -> Iterator[dict[Metric, Array]]:
+        if len(self.labels) <= _FEW_CLASSES:
+            yield from super().metric_blocks(metrics, index, n, rng)
+            return
+        for rows in self._classes.sparse_cells(index, n, rng, self._given_prevalence):
+            drawn, sums = {}, rows.class_sums()
+            for metric in metrics:
+                drawn[metric] = metric.evaluate(rows.cells()) if metric.needs_cells else metric.of_class_sums(sums)
+            yield drawn
 
     def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
         drawn = self._metric_draws(metrics, self.n_draws, None)
