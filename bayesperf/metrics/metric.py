@@ -233,16 +233,11 @@ def evaluated(metrics: Iterable[Metric], cells: Numbers, positive: int | None = 
 
 
 class ClassSums:
-    """The arguments tp, fn, fp and tn of each class against the rest, (..., K), of matrices whose cells are not known.
+    """The arguments tp, fn, fp and tn of each class against the rest, (..., K), of matrices (..., K, K).
 
-    Parameters
-    ----------
-    tp, fn, fp : array (..., K)
-        Examples of each class that were predicted right, that were missed, and those of others taken for it.
+    Subclasses have the first three as attributes: examples of each class that were predicted right, that were missed,
+    and those of others taken for it.
     """
-
-    def __init__(self, tp: Numbers, fn: Numbers, fp: Numbers):
-        self.tp, self.fn, self.fp = tp, fn, fp
 
     def __getitem__(self, argument: str) -> Numbers:
         """Return an argument, (..., K)."""
@@ -251,8 +246,8 @@ class ClassSums:
     @cached_property
     def tn(self) -> Numbers:
         """Cells of other classes that others were predicted for."""
-        errors = np.maximum(sums_of_others(self.fn) - self.fp, 0)
-        return np.asarray(sums_of_others(self.tp) + errors)
+        errors = np.maximum(sums_of_others(self["fn"]) - self["fp"], 0)
+        return np.asarray(sums_of_others(self["tp"]) + errors)
 
 
 class OneVsRest(ClassSums):

@@ -165,7 +165,8 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
 
 
 def _default_draws(classes: int) -> int:
-    return min(int(np.clip(_DRAWN_CELLS // classes**2, DRAWS, _MOST_DRAWS)), max(_DRAWN_CLASSES // classes, _LEAST_DRAWS))
+    of_cells = int(np.clip(_DRAWN_CELLS // classes**2, DRAWS, _MOST_DRAWS))
+    return min(of_cells, max(_DRAWN_CLASSES // classes, _LEAST_DRAWS))
 
 
 def _after_matrix(second: Any, prior: Any, design: Any, random_seed: Any) -> tuple[Any, Any, Any]:

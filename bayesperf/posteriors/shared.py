@@ -13,7 +13,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.tabulated import Tabulated
-from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.metric import Metric, evaluated
 from bayesperf.posteriors.counted import CountedPosterior
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
@@ -31,6 +31,9 @@ class SharedPosterior(CountedPosterior):
 
     All figures of metrics come from one set of independent joint draws. What the classes share is known by quadrature:
     `mean_recall` and `dispersion`.
+
+    Of more than 30 classes nearly all cells are empty, and metrics come from draws of their own, of the cells with
+    examples and of the largest parts of the others (`bayesperf.posteriors.sparse_rows`); `draws` are of all cells.
 
     Examples
     --------
@@ -70,9 +73,10 @@ class SharedPosterior(CountedPosterior):
             yield from super().metric_blocks(metrics, index, n, rng)
             return
         for rows in self._classes.sparse_cells(index, n, rng, self._given_prevalence):
-            drawn, sums = {}, rows.class_sums()
-            for metric in metrics:
-                drawn[metric] = metric.evaluate(rows.cells()) if metric.needs_cells else metric.of_class_sums(sums)
+            drawn = {metric: metric.of_class_sums(rows) for metric in metrics if not metric.needs_cells}
+            if of_cells := [metric for metric in metrics if metric.needs_cells]:
+                blocks = [evaluated(of_cells, cells) for cells in rows.cells()]
+                drawn |= {metric: np.concatenate([block[metric] for block in blocks]) for metric in of_cells}
             yield drawn
 
     def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:

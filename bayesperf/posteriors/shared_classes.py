@@ -26,7 +26,7 @@ from bayesperf.distributions import beta_binomial
 from bayesperf.distributions.beta_binomial import BetaBinomial
 from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
 from bayesperf.posteriors.prevalence import Prevalence
-from bayesperf.posteriors.sparse_rows import ATOMS, SparseRows, sparse_rows
+from bayesperf.posteriors.sparse_rows import ATOMS, SparseRows
 
 # Weights of the Betas of the mean recall and its dispersion, and of a class in the Dirichlets of g and of the shares.
 MEAN, DISPERSION, POPULARITY, SHARES = (1.0, 1.0), (1.0, 3.0), 1.0, 1.0
@@ -106,15 +106,14 @@ class SharedClasses:
     def sparse_cells(
         self, index: int, n: int, rng: np.random.Generator, prevalence: Prevalence | None = None
     ) -> Iterator[SparseRows]:
-        """Yield n draws as `cells` does, in blocks of which only cells with examples and some of the others are drawn.
-
-        A block of matrices with all of their cells has at most 2²¹ of them, or is one matrix.
-        """
+        """Yield n draws as `cells` does, in blocks of which only cells with examples and some of the others are drawn."""
         counts = self.counts[index]
         shares, shared = self._shares_and_shared(index, n, rng, prevalence)
         for block in blocks(n, max(ATOMS * len(counts), int((counts > 0).sum())), _BLOCK):
             right, wrong = np.moveaxis(_outcomes(counts, shared.take(block), rng), -1, 0)
-            yield sparse_rows(counts, shares[block] * right, shares[block] * wrong, shared.popularity[block], rng)
+            yield SparseRows(
+                counts, shares[block] * right, shares[block] * wrong, shared.popularity[block], rng.spawn(1)[0]
+            )
 
     def _shares_and_shared(
         self, index: int, n: int, rng: np.random.Generator, prevalence: Prevalence | None

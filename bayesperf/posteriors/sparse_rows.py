@@ -13,12 +13,14 @@ themselves with s pieces, 2e-5 with `STICKS`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.distributions.gamma import LEAST_MASS, gamma_of_counts
 from bayesperf.metrics.metric import ClassSums
 
@@ -27,14 +29,67 @@ STICKS = 7
 ATOMS = STICKS + 2
 
 
-@dataclass(frozen=True)
-class SparseRows:
-    """n draws of matrices of K classes.
+class SparseRows(ClassSums):
+    """n draws of matrices of K classes whose diagonals and numbers of errors in each row are known.
+
+    Parameters
+    ----------
+    counts : array (K, K)
+        Examples by actual and predicted class.
+    tp, fn : array (n, K)
+        Draws of the cells on the diagonal and of the sums of the others in each row.
+    popularity : array (n, K)
+        Draws of the popularity of each class among errors.
+    rng : numpy.random.Generator
+        Source of random numbers for these draws alone: errors are drawn when they are needed.
+    """
+
+    def __init__(self, counts: Array, tp: Array, fn: Array, popularity: Array, rng: np.random.Generator):
+        self.counts, self.tp, self.fn, self.popularity, self.rng = counts, tp, fn, popularity, rng
+
+    @cached_property
+    def errors(self) -> SparseErrors:
+        """The cells off the diagonal that are drawn."""
+        n, classes = self.tp.shape
+        actual, predicted = np.nonzero(self.counts * ~np.eye(classes, dtype=bool))
+        seen = gamma_of_counts(self.rng, self.counts[actual, predicted], n)
+        prior = self.rng.standard_exponential((n, classes))
+        scale = self.fn / (prior + seen @ _indicators(actual, classes))
+        seen *= scale[:, actual]
+        prior *= scale
+        atoms = _atoms(self.popularity, self.rng)
+        return SparseErrors(actual, predicted, seen, atoms, prior[..., None] * _pieces(n, classes, self.rng))
+
+    @cached_property
+    def fp(self) -> Array:
+        """Cells of other classes that the class was predicted for."""
+        n, classes = self.tp.shape
+        errors = self.errors
+        cell = errors.atoms.reshape(n, -1) + classes * np.arange(n)[:, None]
+        of_prior = np.bincount(cell.ravel(), errors.prior.ravel(), n * classes).reshape(n, classes)
+        # A class that no atom fell on is not predicted by mistake at all.
+        of_seen = errors.seen @ _indicators(errors.predicted, classes)
+        return np.asarray(np.maximum(of_prior + of_seen, LEAST_MASS))
+
+    def cells(self) -> Iterator[Array]:
+        """Yield the matrices in blocks (…, K, K)."""
+        n, classes = self.tp.shape
+        errors = self.errors
+        for block in blocks(n, classes**2):
+            hits = self.tp[block]
+            row = classes * np.arange(hits.size).reshape(*hits.shape, 1)
+            place, mass = (row + errors.atoms[block]).ravel(), errors.prior[block].ravel()
+            matrices = np.bincount(place, mass, hits.size * classes).reshape(*hits.shape, classes)
+            matrices[:, errors.actual, errors.predicted] += errors.seen[block]
+            np.einsum("nii->ni", matrices)[...] = hits
+            yield np.maximum(matrices, LEAST_MASS, out=matrices)
+
+
+class SparseErrors(NamedTuple):
+    """Draws of errors of classes.
 
     Attributes
     ----------
-    hits, misses : array (n, K)
-        Cells on the diagonal, and sums of the others in each row.
     actual, predicted : array (cells,)
         Places of the errors observed.
     seen : array (n, cells)
@@ -43,56 +98,11 @@ class SparseRows:
         Predicted classes of the atoms of each row, and their masses.
     """
 
-    hits: Array
-    misses: Array
     actual: Codes
     predicted: Codes
     seen: Array
     atoms: Codes
     prior: Array
-
-    def class_sums(self) -> ClassSums:
-        """Return the sums of each class."""
-        n, classes = self.hits.shape
-        cell = self.atoms.reshape(n, -1) + classes * np.arange(n)[:, None]
-        false_alarms = np.bincount(cell.ravel(), self.prior.ravel(), n * classes).reshape(n, classes)
-        false_alarms += self.seen @ _indicators(self.predicted, classes)
-        # A class that no atom fell on is not predicted by mistake at all.
-        return ClassSums(self.hits, self.misses, np.maximum(false_alarms, LEAST_MASS))
-
-    def cells(self) -> Array:
-        """Return the matrices, (n, K, K)."""
-        n, classes = self.hits.shape
-        row = classes * np.arange(n * classes).reshape(n, classes, 1)
-        cells = np.bincount((row + self.atoms).ravel(), self.prior.ravel(), n * classes**2)
-        cells = cells.reshape(n, classes, classes)
-        cells[:, self.actual, self.predicted] += self.seen
-        np.einsum("nii->ni", cells)[...] = self.hits
-        return np.maximum(cells, LEAST_MASS, out=cells)
-
-
-def sparse_rows(counts: Array, hits: Array, misses: Array, popularity: Array, rng: np.random.Generator) -> SparseRows:
-    """Return draws of matrices of which the diagonals and the errors of each class are known.
-
-    Parameters
-    ----------
-    counts : array (K, K)
-        Examples by actual and predicted class.
-    hits, misses : array (n, K)
-        Draws of the cells on the diagonal and of the sums of the others in each row.
-    popularity : array (n, K)
-        Draws of the popularity of each class among errors.
-    rng : numpy.random.Generator
-        Source of random numbers.
-    """
-    n, classes = hits.shape
-    actual, predicted = np.nonzero(counts * ~np.eye(classes, dtype=bool))
-    seen = gamma_of_counts(rng, counts[actual, predicted], n)
-    prior = rng.standard_exponential((n, classes))
-    scale = misses / (prior + seen @ _indicators(actual, classes))
-    seen *= scale[:, actual]
-    atoms = _atoms(popularity, rng)
-    return SparseRows(hits, misses, actual, predicted, seen, atoms, (prior * scale)[..., None] * _pieces(n, classes, rng))
 
 
 def _indicators(of_class: Codes, classes: int) -> csr_array:
