@@ -106,7 +106,7 @@ class SharedClasses:
     def sparse_cells(
         self, index: int, n: int, rng: np.random.Generator, prevalence: Prevalence | None = None
     ) -> Iterator[SparseRows]:
-        """Yield n draws as `cells` does, in blocks of which only cells with examples and some of the others are drawn."""
+        """Yield n draws as `cells` does, in blocks, of the cells with examples and some of the others."""
         counts = self.counts[index]
         shares, shared = self._shares_and_shared(index, n, rng, prevalence)
         for block in blocks(n, max(ATOMS * len(counts), int((counts > 0).sum())), _BLOCK):
