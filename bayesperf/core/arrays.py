@@ -14,6 +14,22 @@ Booleans = NDArray[np.bool_]
 Numbers = NDArray[Any]
 
 
+def sums_of_others(values: Numbers) -> Numbers:
+    """Return the sum of all other elements along the last axis, by addition only.
+
+    Differences from the total would keep few digits where one element is nearly all of it.
+
+    Examples
+    --------
+    >>> sums_of_others(np.array([1.0, 2, 4]))
+    array([6., 5., 3.])
+    """
+    others = np.zeros_like(values)
+    others[..., 1:] += np.cumsum(values[..., :-1], -1)
+    others[..., :-1] += np.cumsum(values[..., :0:-1], -1)[..., ::-1]
+    return others
+
+
 def blocks(n: int, width: int, most: int = 2**21) -> Iterator[slice]:
     """Yield slices of n draws of which arrays of the given width have no more elements than `most`."""
     size = max(1, most // width)

@@ -11,6 +11,19 @@ from bayesperf.core.arrays import Array
 LEAST_MASS = 1e-280
 
 
+def gamma_of_counts(rng: np.random.Generator, counts: Array, n: int) -> Array:
+    """Return n Gamma draws for each count above 0, (n, len(counts)).
+
+    All of one shape are drawn together, which is several times as fast as drawing each of its own shape.
+    """
+    masses = np.empty((n, len(counts)))
+    distinct, which = np.unique(counts, return_inverse=True)
+    for place, count in enumerate(distinct):
+        same = np.flatnonzero(which == place)
+        masses[:, same] = rng.standard_gamma(count, (n, len(same)))
+    return masses
+
+
 def gamma_masses(rng: np.random.Generator, concentration: Array, shape: tuple[int, ...]) -> Array:
     """Return Gamma draws for Dirichlet draws, at least `LEAST_MASS` where the concentration is above 0."""
     gamma = rng.standard_gamma(concentration, shape)

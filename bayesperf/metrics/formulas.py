@@ -8,6 +8,8 @@ The arguments that a metric may have:
 
 =================================  ====================================================================
 ``tp``, ``fn``, ``fp``, ``tn``     cells of a binary matrix; of each class against the rest for averages
+``hits``                           examples of each class that were predicted right, ``(..., K)``
+``misses``, ``false_alarms``       those of each class taken for others, and of others taken for it
 ``correct``, ``wrong``             sums on and off the diagonal
 ``within_one``, ``beyond_one``     sums up to one class off the diagonal and farther (ordered classes)
 ``cells``                          the whole matrix ``(..., actual, predicted)``
@@ -22,8 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayesperf.core.arrays import Numbers
-from bayesperf.core.recipes import remembered
+from bayesperf.core.arrays import Numbers, sums_of_others
 from bayesperf.metrics.exact_forms import (
     FALSE_ALARMS,
     HITS,
@@ -365,25 +366,19 @@ def _dot(u: Numbers, v: Numbers) -> Numbers:
 
 
 @row(aliases=("mcc", "phi"), bounds=(-1.0, 1.0), needs="classes", of_rates=Correlation())
-def matthews_corrcoef(cells):
+def matthews_corrcoef(hits, misses, false_alarms):
     """Correlation of actual and predicted classes (of K classes: Gorodkin's R_K)."""
-    if cells.shape[-1] == 2:
+    actual, predicted = hits + misses, hits + false_alarms
+    if hits.shape[-1] == 2:
         # Without the differences of nearly equal numbers that occur if one class is hardly ever predicted.
-        tn, fp, fn, tp = (cells[..., i, j] for i in (0, 1) for j in (0, 1))
-        determinant = tn * tp - fp * fn
-        actual, predicted = (tn + fp) * (fn + tp), (tn + fn) * (fp + tp)
+        determinant = np.prod(hits, -1) - np.prod(misses, -1)
+        actual, predicted = np.prod(actual, -1), np.prod(predicted, -1)
         # A product of two rounded roots would miss 1 if all predictions are right.
         return determinant / actual * np.sqrt(actual / predicted)
-    actual, predicted, total = (np.einsum(f"...ij->...{kept}", cells) for kept in ("i", "j", ""))
-    covariance = np.einsum("...ii->...", cells) * total - _dot(actual, predicted)
+    total = actual.sum(-1)
+    covariance = hits.sum(-1) * total - _dot(actual, predicted)
     variances = (total**2 - _dot(actual, actual)) * (total**2 - _dot(predicted, predicted))
     return covariance / np.sqrt(variances)
-
-
-def _kappa(cells: Numbers, disagreement: Numbers) -> Numbers:
-    chance = _dot(cells.sum(-1) @ disagreement, cells.sum(-2))
-    observed = masked_sum(cells, disagreement) * cells.sum((-2, -1))
-    return np.asarray(1 - observed / chance)
 
 
 def _kappa_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
@@ -391,22 +386,25 @@ def _kappa_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers)
 
 
 @row(aliases=("kappa",), bounds=(-1.0, 1.0), needs="classes", of_rates=Level(_kappa_level))
-def cohen_kappa(cells):
+def cohen_kappa(hits, misses, false_alarms):
     """Agreement beyond chance."""
-    return _kappa(cells, 1.0 * (distance(cells.shape[-1]) > 0))
+    actual = hits + misses
+    by_chance = _dot(actual, sums_of_others(hits + false_alarms))
+    return 1 - misses.sum(-1) * actual.sum(-1) / by_chance
 
 
 @row(aliases=("quadratic_weighted_kappa", "qwk"), bounds=(-1.0, 1.0), needs="ordered", of_rates=Level(_kappa_level))
 def weighted_kappa(cells):
     """Agreement beyond chance, errors weighted by the square of their distance in classes."""
-    return _kappa(cells, 1.0 * distance(cells.shape[-1]) ** 2)
+    disagreement = 1.0 * distance(cells.shape[-1]) ** 2
+    by_chance = _dot(cells.sum(-1) @ disagreement, cells.sum(-2))
+    return 1 - masked_sum(cells, disagreement) * cells.sum((-2, -1)) / by_chance
 
 
 @row(aliases=("macro_f1_star",), needs="classes")
-def f1_of_averages(cells):
+def f1_of_averages(hits, misses, false_alarms):
     """Harmonic mean of macro precision and macro recall (F1*; the macro average of F1 is ``f1_macro``)."""
-    right = np.einsum("...ii->...i", cells)
-    precision, recall = ((right / cells.sum(axis)).mean(-1) for axis in (-2, -1))
+    precision, recall = ((hits / (hits + errors)).mean(-1) for errors in (false_alarms, misses))
     total = precision + recall
     return 2 * precision * recall / np.where(total == 0, 1, total)
 

@@ -6,13 +6,13 @@ import inspect
 import pickle
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import cloudpickle
 import numpy as np
 
-from bayesperf.core.arrays import Numbers
+from bayesperf.core.arrays import Numbers, sums_of_others
 from bayesperf.core.recipes import Remembered
 from bayesperf.core.words import metric_title
 from bayesperf.metrics.exact_forms import ExactForm, Proportion, TwoProportions
@@ -32,14 +32,27 @@ def masked_sum(cells: Numbers, mask: Numbers) -> Numbers:
     return np.asarray((cells * mask).sum((-2, -1)))
 
 
+# Arguments for which the hits, misses and false alarms of each class are enough.
+OF_CLASS_SUMS: dict[str, Callable[[ClassSums], Numbers]] = {
+    "hits": lambda sums: sums["tp"],
+    "misses": lambda sums: sums["fn"],
+    "false_alarms": lambda sums: sums["fp"],
+    "correct": lambda sums: sums["tp"].sum(-1),
+    "wrong": lambda sums: sums["fn"].sum(-1),
+}
+
+
+def _of_cells(function: Callable[[ClassSums], Numbers], cells: Numbers, _: int) -> Numbers:
+    return function(OneVsRest(cells))
+
+
 # How each argument is computed from a matrix, given the position of its positive class.
 ARGUMENTS: dict[str, Callable[[Numbers, int], Numbers]] = {
     "tp": lambda cells, positive: cells[..., positive, positive],
     "fn": lambda cells, positive: cells[..., positive, 1 - positive],
     "fp": lambda cells, positive: cells[..., 1 - positive, positive],
     "tn": lambda cells, positive: cells[..., 1 - positive, 1 - positive],
-    "correct": lambda cells, _: np.einsum("...ii->...", cells),
-    "wrong": lambda cells, _: without_diagonal(cells).sum((-2, -1)),
+    **{name: partial(_of_cells, function) for name, function in OF_CLASS_SUMS.items()},
     "within_one": lambda cells, _: masked_sum(cells, distance(cells.shape[-1]) <= 1),
     "beyond_one": lambda cells, _: masked_sum(cells, distance(cells.shape[-1]) > 1),
     "cells": lambda cells, _: cells,
@@ -96,6 +109,11 @@ class Metric(Remembered):
     def call_to_make(self) -> tuple[str, dict[str, Any]]:
         """Return how a metric of the table is made again from a file: by its name."""
         return "metric", {"name": self.name}
+
+    @property
+    def needs_cells(self) -> bool:
+        """Whether single cells determine the metric, and not the sums of each class alone (`ClassSums`)."""
+        return self.average is None and not set(self.arguments) <= set(OF_CLASS_SUMS)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state with the function as bytes, so that any function, even a lambda, can be pickled.
@@ -158,7 +176,7 @@ class Metric(Remembered):
         cells: Numbers,
         positive: int | None = None,
         skip_undefined: bool = False,
-        parts: OneVsRest | None = None,
+        parts: ClassSums | None = None,
     ) -> Numbers:
         """Return the metric of matrices ``(..., K, K)``, with a last axis K if `average` is "per_class".
 
@@ -167,15 +185,21 @@ class Metric(Remembered):
         """
         cells = np.asarray(cells)
         cells = cells if cells.dtype.kind in "fc" else cells.astype(float)
+        if not self.needs_cells:
+            return self.of_class_sums(parts or OneVsRest(cells), skip_undefined)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            leading = cells.shape[:-2]
+            position = 1 if positive is None else positive
+            return self._apply({a: ARGUMENTS[a](cells, position) for a in self.arguments}, cells.shape[:-2])
+
+    def of_class_sums(self, parts: ClassSums, skip_undefined: bool = False) -> Numbers:
+        """Return the metric as `evaluate` does, from the sums of each class of matrices; it must not need cells."""
+        *leading, classes = parts["tp"].shape
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             if self.average is None:
-                position = 1 if positive is None else positive
-                return self._apply({a: ARGUMENTS[a](cells, position) for a in self.arguments}, leading)
-            parts = parts or OneVsRest(cells)
+                return self._apply({a: OF_CLASS_SUMS[a](parts) for a in self.arguments}, tuple(leading))
             if self.average == "micro":
-                return self._apply({a: parts[a].sum(-1) for a in self.arguments}, leading)
-            values = self._apply({a: parts[a] for a in self.arguments}, (*leading, cells.shape[-1]))
+                return self._apply({a: parts[a].sum(-1) for a in self.arguments}, tuple(leading))
+            values = self._apply({a: parts[a] for a in self.arguments}, (*leading, classes))
             if self.average == "per_class":
                 return values
             weights = parts["tp"] + parts["fn"] if self.average == "weighted" else np.ones_like(values)
@@ -237,7 +261,25 @@ def evaluated(metrics: Iterable[Metric], cells: Numbers, positive: int | None = 
     return {metric: metric.evaluate(cells, positive, parts=parts) for metric in metrics}
 
 
-class OneVsRest:
+class ClassSums:
+    """The arguments tp, fn, fp and tn of each class against the rest, (..., K), of matrices (..., K, K).
+
+    Subclasses have the first three as attributes: examples of each class that were predicted right, that were missed,
+    and those of others taken for it.
+    """
+
+    def __getitem__(self, argument: str) -> Numbers:
+        """Return an argument, (..., K)."""
+        return np.asarray(getattr(self, argument))
+
+    @cached_property
+    def tn(self) -> Numbers:
+        """Cells of other classes that others were predicted for."""
+        errors = np.maximum(sums_of_others(self["fn"]) - self["fp"], 0)
+        return np.asarray(sums_of_others(self["tp"]) + errors)
+
+
+class OneVsRest(ClassSums):
     """The arguments tp, fn, fp and tn of each class against the rest, for matrices (..., K, K), computed once each.
 
     They are sums, not differences of totals, of which few errors among many examples would keep few digits.
@@ -245,10 +287,6 @@ class OneVsRest:
 
     def __init__(self, cells: Numbers):
         self.cells = cells
-
-    def __getitem__(self, argument: str) -> Numbers:
-        """Return an argument, (..., K)."""
-        return np.asarray(getattr(self, argument))
 
     @cached_property
     def tp(self) -> Numbers:
@@ -272,10 +310,7 @@ class OneVsRest:
     @cached_property
     def tn(self) -> Numbers:
         """Cells of other classes that others were predicted for."""
-        others = np.zeros_like(self.cells)
-        others[..., 1:] += np.cumsum(self.cells[..., :-1], -1)
-        others[..., :-1] += np.cumsum(self.cells[..., :0:-1], -1)[..., ::-1]
-        return np.asarray(without_diagonal(others).sum(-2))
+        return np.asarray(without_diagonal(sums_of_others(self.cells)).sum(-2))
 
 
 def without_diagonal(cells: Numbers) -> Numbers:

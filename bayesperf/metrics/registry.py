@@ -176,8 +176,9 @@ def register(
         Name of the metric, which must not be taken.
     function : callable
         A function of any of the cells ``tp, fn, fp, tn`` (of a binary matrix; suffixes then give averages),
-        ``correct``, ``wrong``, or ``cells`` (..., actual, predicted) that returns values of the leading shape. It is
-        called with counts, probabilities and posterior draws, so it should use NumPy operations only.
+        ``correct``, ``wrong``, ``hits``, ``misses`` and ``false_alarms`` of each class (..., K), or ``cells`` (...,
+        actual, predicted) that returns values of the leading shape. It is called with counts, probabilities and
+        posterior draws, so it should use NumPy operations only. With a thousand classes ``cells`` is slow.
     aliases : sequence of str
         Other names.
     bounds : tuple of float

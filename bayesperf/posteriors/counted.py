@@ -50,6 +50,12 @@ class CountedPosterior(Posterior):
     def draw_blocks(self, index: int, n: int, rng: np.random.Generator) -> Iterator[Array]:
         """Yield n draws of the cells of one matrix, in blocks (…, K, K)."""
 
+    def metric_blocks(
+        self, metrics: Sequence[Metric], index: int, n: int, rng: np.random.Generator
+    ) -> Iterator[dict[Metric, Array]]:
+        """Yield n joint draws of the metrics of one matrix, (…,) or (…, K) each, in blocks."""
+        return (evaluated(metrics, cells, self.positive) for cells in self.draw_blocks(index, n, rng))
+
     # ── What is available ──
 
     def refuse_without_matrix(self, what: str) -> None:
@@ -75,10 +81,7 @@ class CountedPosterior(Posterior):
         self.refuse_unavailable(metrics)
         known = self if self.prevalence is not None else self._with_any_prevalence()
         for index, rng in enumerate(self.generators(random_seed)):
-            blocks = [
-                evaluated(metrics, cells, self.positive)
-                for cells in known.draw_blocks(index, self.n_draws if n is None else n, rng)
-            ]
+            blocks = list(known.metric_blocks(metrics, index, self.n_draws if n is None else n, rng))
             yield {metric: np.concatenate([block[metric] for block in blocks]) for metric in metrics}
 
     def _metric_draws(self, wanted: Sequence[Metric], n: int, random_seed: Any) -> dict[Metric, Array]:

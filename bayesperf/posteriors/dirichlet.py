@@ -37,8 +37,9 @@ _DESIGNS = ("joint", "by_actual")
 _JOINT_DRAWS = 100_000
 # Prior weight of a cell below which the distribution of a metric of two classes is not integrated.
 _TINY = 0.1
-# Greatest default number of draws, and the number of cells in all of them that lowers it.
-_MOST_DRAWS, _DRAWN_CELLS = 40_000, 4_000_000
+# Greatest default number of draws, and the number of cells in all of them that lowers it to `DRAWS`; the number of
+# classes in all of them that lowers it further, and the least.
+_MOST_DRAWS, _DRAWN_CELLS, _DRAWN_CLASSES, _LEAST_DRAWS = 40_000, 4_000_000, 5_000_000, 1000
 # Relative rounding error of sums of weights.
 _ROUNDING = 1e-9
 # Proportions of these cells are better when smaller, so a rate prior is mirrored for them.
@@ -104,8 +105,8 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
         Seed of Monte Carlo results; exact results do not depend on it.
     draws : int, optional
         Number of draws for Monte Carlo results (metrics with `Marginal.method` "draws"). By default 40,000 for up to
-        ten classes, for which the standard error of an interval's limits is about half a percent of its width, and
-        fewer for more classes, but at least 10,000.
+        ten classes, for which the standard error of an interval's limits is about half a percent of its width; 10,000
+        for 20 to 500 classes; and fewer for more (5,000 for a thousand), but at least 1,000.
     labels, pos_label, by
         As in `ConfusionMatrix.from_predictions`, if actual and predicted labels are given.
     y_true : array-like (n,), optional
@@ -165,7 +166,8 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
 
 
 def _default_draws(classes: int) -> int:
-    return int(np.clip(_DRAWN_CELLS // classes**2, DRAWS, _MOST_DRAWS))
+    of_cells = int(np.clip(_DRAWN_CELLS // classes**2, DRAWS, _MOST_DRAWS))
+    return min(of_cells, max(_DRAWN_CLASSES // classes, _LEAST_DRAWS))
 
 
 def _after_matrix(second: Any, prior: Any, design: Any, random_seed: Any) -> tuple[Any, Any, Any]:

@@ -15,12 +15,15 @@ from bayesperf.core.words import format_value
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.tabulated import Tabulated
-from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.metric import Metric, evaluated
 from bayesperf.posteriors.counted import CountedPosterior
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.shared_classes import SharedClasses
+
+# The greatest number of classes for which every cell is drawn to compute a metric.
+_FEW_CLASSES = 30
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -29,6 +32,9 @@ class SharedPosterior(CountedPosterior):
 
     All figures of metrics come from one set of independent joint draws. What the classes share is known by quadrature:
     `mean_recall` and `dispersion`.
+
+    Of more than 30 classes nearly all cells are empty, and metrics come from draws of their own, of the cells with
+    examples and of the largest parts of the others (`bayesperf.posteriors.sparse_rows`); `draws` are of all cells.
 
     Examples
     --------
@@ -54,9 +60,25 @@ class SharedPosterior(CountedPosterior):
     def _classes(self) -> SharedClasses:
         return SharedClasses(self.flat)
 
+    @property
+    def _given_prevalence(self) -> Prevalence | None:
+        return self.prevalence if isinstance(self.prevalence, Prevalence) else None
+
     def draw_blocks(self, index: int, n: int, rng: np.random.Generator) -> Iterator[Array]:
-        prevalence = self.prevalence if isinstance(self.prevalence, Prevalence) else None
-        return self._classes.cells(index, n, rng, prevalence)
+        return self._classes.cells(index, n, rng, self._given_prevalence)
+
+    def metric_blocks(
+        self, metrics: Sequence[Metric], index: int, n: int, rng: np.random.Generator
+    ) -> Iterator[dict[Metric, Array]]:
+        if len(self.labels) <= _FEW_CLASSES:
+            yield from super().metric_blocks(metrics, index, n, rng)
+            return
+        for rows in self._classes.sparse_cells(index, n, rng, self._given_prevalence):
+            drawn = {metric: metric.of_class_sums(rows) for metric in metrics if not metric.needs_cells}
+            if of_cells := [metric for metric in metrics if metric.needs_cells]:
+                blocks = [evaluated(of_cells, cells) for cells in rows.cells()]
+                drawn |= {metric: np.concatenate([block[metric] for block in blocks]) for metric in of_cells}
+            yield drawn
 
     def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
         drawn = self._metric_draws(metrics, self.n_draws, None)

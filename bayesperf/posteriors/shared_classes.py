@@ -21,14 +21,18 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
-from bayesperf.core.arrays import Array, blocks
+from bayesperf.core.arrays import Array, blocks, sums_of_others
 from bayesperf.distributions import beta_binomial
 from bayesperf.distributions.beta_binomial import BetaBinomial
 from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
 from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.sparse_rows import ATOMS, SparseRows
 
 # Weights of the Betas of the mean recall and its dispersion, and of a class in the Dirichlets of g and of the shares.
 MEAN, DISPERSION, POPULARITY, SHARES = (1.0, 1.0), (1.0, 3.0), 1.0, 1.0
+
+# Maximum size of temporary arrays of sparse draws: they stay in the processor's cache.
+_BLOCK = 2**19
 
 
 class Shared(NamedTuple):
@@ -45,6 +49,10 @@ class Shared(NamedTuple):
     logit_mean: Array
     logit_dispersion: Array
     popularity: Array
+
+    def take(self, block: slice) -> Shared:
+        """Return some of the draws."""
+        return Shared(*(part[block] for part in self))
 
 
 @dataclass(frozen=True)
@@ -91,28 +99,51 @@ class SharedClasses:
         The proportions are those of the counts, or of `prevalence`.
         """
         counts = self.counts[index]
+        shares, shared = self._shares_and_shared(index, n, rng, prevalence)
+        for block in blocks(n, counts.size):
+            yield shares[block, :, None] * _rows(counts, shared.take(block), rng)
+
+    def sparse_cells(
+        self, index: int, n: int, rng: np.random.Generator, prevalence: Prevalence | None = None
+    ) -> Iterator[SparseRows]:
+        """Yield n draws as `cells` does, in blocks, of the cells with examples and some of the others."""
+        counts = self.counts[index]
+        shares, shared = self._shares_and_shared(index, n, rng, prevalence)
+        for block in blocks(n, max(ATOMS * len(counts), int((counts > 0).sum())), _BLOCK):
+            right, wrong = np.moveaxis(_outcomes(counts, shared.take(block), rng), -1, 0)
+            yield SparseRows(
+                counts, shares[block] * right, shares[block] * wrong, shared.popularity[block], rng.spawn(1)[0]
+            )
+
+    def _shares_and_shared(
+        self, index: int, n: int, rng: np.random.Generator, prevalence: Prevalence | None
+    ) -> tuple[Array, Shared]:
+        """Return n draws of the proportions of the classes, and of what they share."""
         # By a generator of their own, so that recalls are the same at any prevalence.
         of_shares = rng.spawn(1)[0]
         if prevalence is None:
-            shares = gamma_masses(of_shares, self.shares + counts.sum(-1), (n, len(counts)))
+            totals = self.counts[index].sum(-1)
+            shares = gamma_masses(of_shares, self.shares + totals, (n, len(totals)))
             shares /= shares.sum(-1, keepdims=True)
         else:
             shares = prevalence.draw(of_shares, n)
-        shared = self.shared(index, n, rng)
-        for block in blocks(n, counts.size):
-            yield shares[block, :, None] * _rows(counts, Shared(*(part[block] for part in shared)), rng)
+        return shares, self.shared(index, n, rng)
 
 
-def _rows(counts: Array, shared: Shared, rng: np.random.Generator) -> Array:
-    """Return draws of the predictions of each actual class, (n, K, K), given what the classes share."""
-    n, classes = shared.popularity.shape
+def _outcomes(counts: Array, shared: Shared, rng: np.random.Generator) -> Array:
+    """Return draws of the probabilities that an example of each class is predicted right and wrong, (n, K, 2)."""
     right = counts.diagonal()
     kappa = np.exp(-shared.logit_dispersion)[:, None]
     weights = [special.expit(sign * shared.logit_mean)[:, None] * kappa for sign in (1, -1)]
     outcomes = np.stack([weights[0] + right, weights[1] + counts.sum(-1) - right], -1)
     outcomes = gamma_masses(rng, outcomes, outcomes.shape)
-    outcomes /= outcomes.sum(-1, keepdims=True)
+    return np.asarray(outcomes / outcomes.sum(-1, keepdims=True))
 
+
+def _rows(counts: Array, shared: Shared, rng: np.random.Generator) -> Array:
+    """Return draws of the predictions of each actual class, (n, K, K), given what the classes share."""
+    n, classes = shared.popularity.shape
+    outcomes = _outcomes(counts, shared, rng)
     others = ~np.eye(classes, dtype=bool)
     spread = shared.popularity[:, None, :] * others
     spread /= spread.sum(-1, keepdims=True)
@@ -157,7 +188,7 @@ def popularity_draws(errors: Array, weights: Array, n: int, rng: np.random.Gener
 def log_likelihood(errors: Array, popularity: Array) -> Array:
     """Return the log-likelihood of Dirichlet–multinomial errors at popularities (n, K), up to a constant."""
     # Summed, not subtracted from 1: the most popular class may have all but a tiny part.
-    others = popularity @ (1 - np.eye(len(errors)))
+    others = sums_of_others(popularity)
     # Of weight w, k errors in a cell have the likelihood w (w + 1) … (w + k − 1), whose first factor is a ratio.
     seen = errors > 0
     total = np.log(popularity) @ seen.sum(0) - np.log(others) @ seen.sum(1)
@@ -176,10 +207,13 @@ def _expected_first(errors: Array, weights: Array) -> Array:
     new ones (Antoniak 1974, Mixtures of Dirichlet processes).
     """
     first = np.zeros(len(errors))
+    actual, predicted = np.nonzero(errors)
+    seen = errors[actual, predicted]
     for _ in range(20):
         popularity = (weights + first) / (weights + first).sum()
-        weight = popularity / (1 - popularity)[:, None]
-        first = (weight * (special.digamma(weight + errors) - special.digamma(weight))).sum(0)
+        weight = popularity[predicted] / (1 - popularity)[actual]
+        new = weight * (special.digamma(weight + seen) - special.digamma(weight))
+        first = np.bincount(predicted, new, len(errors))
     return first
 
 

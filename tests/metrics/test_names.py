@@ -189,7 +189,7 @@ REFUSED = {
     "alias twice": ("mine", net_benefit, {"aliases": ["me", "me"]}, "'me'"),
     "alias of itself": ("mine", net_benefit, {"aliases": ["mine"]}, "'mine'"),
     "kept for averages": ("mine_macro", net_benefit, {}, "'mine_macro': .* kept for averages"),
-    "unknown argument": ("mine", lambda tp, hits: tp, {}, "'mine': .* among tp, .* takes tp, hits"),
+    "unknown argument": ("mine", lambda tp, found: tp, {}, "'mine': .* among tp, .* takes tp, found"),
     "any arguments": ("mine", lambda *cells: 1, {}, "'mine'"),
     "no text": (3, net_benefit, {}, "name must be a str.* 3"),
     "text as aliases": ("mine", net_benefit, {"aliases": "me"}, "aliases a sequence.* 'me'"),

@@ -10,8 +10,10 @@ from scipy import special, stats
 
 import bayesperf as bp
 from bayesperf.core.arrays import blocks
+from bayesperf.metrics.metric import OneVsRest, evaluated
 from bayesperf.posteriors import shared_classes
-from bayesperf.posteriors.shared_classes import popularity_draws
+from bayesperf.posteriors.shared_classes import SharedClasses, popularity_draws
+from bayesperf.posteriors.sparse_rows import SparseRows
 
 TABLE = np.array([[18, 2, 5], [4, 9, 1], [0, 1, 3]])
 CM = bp.ConfusionMatrix.from_table(TABLE, labels=["a", "b", "c"])
@@ -327,3 +329,113 @@ def test_blocks_of_draws_are_one_draw(monkeypatch):
     cells = POST.draws(20_000)
     assert cells.shape == DRAWS.shape
     within((cells - DRAWS).transpose("actual", "predicted", "draw").values, 0)
+
+
+# ── Many classes ──
+
+
+def simulated(classes, examples, seed):
+    """A table of classes with recalls around 0.8, whose errors prefer some classes, and the recalls."""
+    rng = np.random.default_rng(seed)
+    recall, popularity = rng.beta(7.2, 1.8, classes), rng.dirichlet(np.ones(classes))
+    table = np.zeros((classes, classes), int)
+    for i, weights in enumerate(popularity * ~np.eye(classes, dtype=bool)):
+        right = rng.binomial(examples, recall[i])
+        shares = rng.gamma(weights / weights.sum()) + 1e-12 * weights
+        table[i] = rng.multinomial(examples - right, shares / shares.sum())
+        table[i, i] = right
+    return table, recall
+
+
+MANY, _ = simulated(40, 12, 0)
+NAMES = ("recall_per_class", "precision_per_class", "f1_per_class", "recall_macro", "precision_macro", "f1_macro",
+         "accuracy", "matthews_corrcoef", "cohen_kappa", "f1_of_averages", "specificity_weighted")  # fmt: skip
+
+
+def test_errors_have_the_moments_of_a_dirichlet():
+    """Means and covariances of the shares of errors are exact, however few sticks are broken."""
+    g, n = np.array([0.5, 0.3, 0.15, 0.05]), 200_000
+    counts = np.array([[7.0, 0, 0, 0], [1, 0, 2, 0], [0, 0, 0, 9], [0, 0, 0, 0]])
+    rows = SparseRows(counts, np.full((n, 4), 1.0), np.ones((n, 4)), np.tile(g, (n, 1)), np.random.default_rng(3))
+    cells = np.concatenate(list(rows.cells()))
+    for i in range(4):
+        others = np.arange(4) != i
+        alpha = g[others] / g[others].sum() + counts[i, others]
+        share = cells[:, i, others]
+        np.testing.assert_allclose(share.sum(1), 1)
+        mean = alpha / alpha.sum()
+        within(share.T, mean)
+        deviations = share - mean
+        products = np.einsum("nj,nk->jkn", deviations, deviations)
+        within(products, (np.diag(mean) - np.outer(mean, mean)) / (1 + alpha.sum()))
+
+
+def test_sums_of_classes_are_those_of_the_cells():
+    blocks_of_both = [
+        (rows, np.concatenate(list(rows.cells())))
+        for rows in SharedClasses(MANY[None].astype(float)).sparse_cells(0, 50, np.random.default_rng(0))
+    ]
+    for rows, cells in blocks_of_both:
+        np.testing.assert_allclose(cells.sum((1, 2)), 1)
+        of_cells = OneVsRest(cells)
+        for argument in ("tp", "fn", "fp", "tn"):
+            np.testing.assert_allclose(rows[argument], of_cells[argument], rtol=1e-9, atol=1e-200)
+
+
+def test_metrics_of_many_classes_are_those_of_all_cells():
+    """The two ways of drawing differ by their Monte Carlo errors: means, spreads and quantiles."""
+    n, levels = 10_000, np.array([0.025, 0.25, 0.5, 0.75, 0.975])
+    post = bp.posterior(bp.ConfusionMatrix.from_table(MANY), draws=n)
+    metrics = [bp.metrics.get(name) for name in NAMES]
+    found = next(iter(post.joint_draws(metrics)))
+    every = [evaluated(metrics, cells) for cells in post.draw_blocks(0, n, np.random.default_rng(7))]
+    # A maximum over 40 classes, each with as many levels.
+    most = stats.norm.isf(0.001 / (2 * 40 * len(levels) * len(NAMES)))
+    for metric in metrics:
+        a, b = found[metric].T, np.concatenate([block[metric] for block in every]).T
+        a, b = np.atleast_2d(a), np.atleast_2d(b)
+        # The popularity is resampled, and worth half as many draws.
+        error = np.sqrt(4 / n)
+        np.testing.assert_array_less(abs(a.mean(1) - b.mean(1)), most * error * b.std(1))
+        kurtosis = stats.kurtosis(b, axis=1, fisher=False)
+        np.testing.assert_array_less(abs(a.std(1) / b.std(1) - 1), most * error * np.sqrt(kurtosis - 1) / 2)
+        # Precisions next to 1 are the same to 1 % of the spread, and as ranks they are not.
+        limits, slack = np.quantile(b, levels, axis=1).T, 0.01 * b.std(1)
+        for i, (draws, places) in enumerate(zip(a, limits, strict=True)):
+            allowed = most * error * np.sqrt(levels * (1 - levels))
+            assert ((draws[:, None] <= places - slack[i]).mean(0) <= levels + allowed).all()
+            assert ((draws[:, None] <= places + slack[i]).mean(0) >= levels - allowed).all()
+
+
+def test_recalls_of_many_classes_are_those_of_a_grid():
+    a, b, weight = grid_of_recalls(MANY)
+    recall = bp.posterior(bp.ConfusionMatrix.from_table(MANY))["recall_per_class"]
+    for i in (0, 17, 39):
+        x, n, drawn = MANY[i, i], MANY[i].sum(), recall.draws(10_000).isel(label=i).values
+        within(drawn, (weight * (a + x) / (a + b + n)).sum())
+        within(drawn < 0.8, (weight * special.betainc(a + x, b + n - x, 0.8)).sum())
+
+
+def test_no_figure_of_many_classes_depends_on_other_metrics():
+    post = bp.posterior(bp.ConfusionMatrix.from_table(MANY), draws=300)
+    names = ["accuracy", "mean_absolute_error", "f1_macro", "recall_per_class"]
+    together = post.summary(names).drop(columns="label")
+    for name in names:
+        alone = post.summary(name).drop(columns="label", errors="ignore")
+        same = together.query("metric == @name").reset_index(drop=True)
+        assert same.equals(alone.reset_index(drop=True))
+
+
+def test_intervals_of_many_recalls_cover_the_truth():
+    covered = []
+    for seed in range(4):
+        table, recall = simulated(100, 10, seed)
+        low, high = bp.posterior(bp.ConfusionMatrix.from_table(table), draws=4000)["recall_per_class"].eti().values.T
+        covered += [(low <= recall) & (recall <= high)]
+    within(np.concatenate(covered), 0.95, errors=4)
+
+
+def test_a_thousand_classes_have_fewer_draws():
+    table = np.eye(1000, dtype=int) * 3
+    assert bp.posterior(bp.ConfusionMatrix.from_table(table)).n_draws == 5000
+    assert bp.posterior(bp.ConfusionMatrix.from_table(MANY)).n_draws == 10_000

@@ -1,0 +1,143 @@
+"""Draws of the cells of many classes, of which nearly all are 0: the sums of each class, and cells from the same draws.
+
+Given the popularity g of the classes among errors, the shares of the errors of class i are q_i ~ Dirichlet(g without i,
+rescaled to sum to 1, plus the counts). Split by their origin, these are a Gamma mass for each cell with examples, and a
+mass for the prior, of shape 1, that a Dirichlet process spreads over atoms from g without i: a unit stick is broken at
+uniform places, and each piece falls on an atom (Sethuraman 1994, A constructive definition of Dirichlet priors).
+
+Only the first pieces are drawn. What is left is the whole again, of weight 1, and stands on two atoms in halves. The
+squares of the pieces of such a stick sum to 1/2 on average, as do those of the halves: the means, variances and
+covariances of all shares are those of the Dirichlet distribution, exactly. The third moments are off by 4^−s/4 of
+themselves with s pieces, 2e-5 with `STICKS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bayesperf.core.arrays import Array, Codes, blocks
+from bayesperf.distributions.gamma import LEAST_MASS, gamma_of_counts
+from bayesperf.metrics.metric import ClassSums
+
+# Pieces broken from a stick before what is left falls on two atoms.
+STICKS = 7
+ATOMS = STICKS + 2
+
+
+class SparseRows(ClassSums):
+    """n draws of matrices of K classes whose diagonals and numbers of errors in each row are known.
+
+    Parameters
+    ----------
+    counts : array (K, K)
+        Examples by actual and predicted class.
+    tp, fn : array (n, K)
+        Draws of the cells on the diagonal and of the sums of the others in each row.
+    popularity : array (n, K)
+        Draws of the popularity of each class among errors.
+    rng : numpy.random.Generator
+        Source of random numbers for these draws alone: errors are drawn when they are needed.
+    """
+
+    def __init__(self, counts: Array, tp: Array, fn: Array, popularity: Array, rng: np.random.Generator):
+        self.counts, self.tp, self.fn, self.popularity, self.rng = counts, tp, fn, popularity, rng
+
+    @cached_property
+    def errors(self) -> SparseErrors:
+        """The cells off the diagonal that are drawn."""
+        n, classes = self.tp.shape
+        actual, predicted = np.nonzero(self.counts * ~np.eye(classes, dtype=bool))
+        seen = gamma_of_counts(self.rng, self.counts[actual, predicted], n)
+        prior = self.rng.standard_exponential((n, classes))
+        scale = self.fn / (prior + seen @ _indicators(actual, classes))
+        seen *= scale[:, actual]
+        prior *= scale
+        atoms = _atoms(self.popularity, self.rng)
+        return SparseErrors(actual, predicted, seen, atoms, prior[..., None] * _pieces(n, classes, self.rng))
+
+    @cached_property
+    def fp(self) -> Array:
+        """Cells of other classes that the class was predicted for."""
+        n, classes = self.tp.shape
+        errors = self.errors
+        cell = errors.atoms.reshape(n, -1) + classes * np.arange(n)[:, None]
+        of_prior = np.bincount(cell.ravel(), errors.prior.ravel(), n * classes).reshape(n, classes)
+        # A class that no atom fell on is not predicted by mistake at all.
+        of_seen = errors.seen @ _indicators(errors.predicted, classes)
+        return np.asarray(np.maximum(of_prior + of_seen, LEAST_MASS))
+
+    def cells(self) -> Iterator[Array]:
+        """Yield the matrices in blocks (…, K, K)."""
+        n, classes = self.tp.shape
+        errors = self.errors
+        for block in blocks(n, classes**2):
+            hits = self.tp[block]
+            row = classes * np.arange(hits.size).reshape(*hits.shape, 1)
+            place, mass = (row + errors.atoms[block]).ravel(), errors.prior[block].ravel()
+            matrices = np.bincount(place, mass, hits.size * classes).reshape(*hits.shape, classes)
+            matrices[:, errors.actual, errors.predicted] += errors.seen[block]
+            np.einsum("nii->ni", matrices)[...] = hits
+            yield np.maximum(matrices, LEAST_MASS, out=matrices)
+
+
+class SparseErrors(NamedTuple):
+    """Draws of errors of classes.
+
+    Attributes
+    ----------
+    actual, predicted : array (cells,)
+        Places of the errors observed.
+    seen : array (n, cells)
+        Masses of these errors.
+    atoms, prior : array (n, K, ATOMS)
+        Predicted classes of the atoms of each row, and their masses.
+    """
+
+    actual: Codes
+    predicted: Codes
+    seen: Array
+    atoms: Codes
+    prior: Array
+
+
+def _indicators(of_class: Codes, classes: int) -> csr_array:
+    """Return the matrix (cells, K) that sums cells by class."""
+    each = np.arange(len(of_class))
+    return csr_array((np.ones(len(of_class)), (each, of_class)), shape=(len(of_class), classes))
+
+
+def _pieces(n: int, classes: int, rng: np.random.Generator) -> Array:
+    """Return the pieces of unit sticks, (n, K, ATOMS)."""
+    left = np.cumprod(rng.random((n, classes, STICKS)), -1)
+    pieces = np.empty((n, classes, ATOMS))
+    pieces[..., 0] = 1 - left[..., 0]
+    np.subtract(left[..., :-1], left[..., 1:], out=pieces[..., 1:STICKS])
+    pieces[..., STICKS:] = left[..., -1:] / 2
+    return pieces
+
+
+def _atoms(popularity: Array, rng: np.random.Generator) -> Codes:
+    """Return draws of predicted classes from the popularity (n, K), other than the actual one, (n, K, ATOMS)."""
+    n, classes = popularity.shape
+    cumulative = popularity.cumsum(-1)
+    # Shuffling the classes, each as often as it is drawn, is several times as fast as a search for each draw.
+    often = rng.multinomial(classes * ATOMS, popularity / cumulative[:, -1:])
+    drawn = np.repeat(np.tile(np.arange(classes), n), often.ravel()).reshape(n, -1)
+    atoms = rng.permuted(drawn, axis=1).reshape(n, classes, ATOMS)
+    same = np.flatnonzero(atoms == np.arange(classes)[:, None])
+    if len(same):
+        draw, actual = np.divmod(same // ATOMS, classes)
+        # Again, in what is left without the actual class.
+        own, before = popularity[draw, actual], cumulative[draw, actual] - popularity[draw, actual]
+        place = rng.random(len(draw)) * (cumulative[draw, -1] - own)
+        place += np.where(place < before, 0, own)
+        # One search serves all draws: the probabilities of the i-th, shifted, lie between i and i + 1.
+        edges = (cumulative[:, :-1] / cumulative[:, -1:] + np.arange(n)[:, None]).ravel()
+        again = np.searchsorted(edges, place / cumulative[draw, -1] + draw) - draw * (classes - 1)
+        np.put(atoms, same, again)
+    return atoms
