@@ -14,7 +14,7 @@ from markupsafe import Markup
 from bayesperf import metrics
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.arrays import Array
-from bayesperf.core.words import CHOSEN_ON_THE_SAME, format_value, percentage
+from bayesperf.core.words import CHOSEN_ON_THE_SAME, format_value, percentage, probability_value
 from bayesperf.counts.display import table_html
 from bayesperf.plots.densities import Curves, curves, intervals, reach, without_density
 from bayesperf.plots.style import DIVERGING, SEQUENTIAL
@@ -30,6 +30,7 @@ from bayesperf.reports.comparison_tables import (
     better_direction,
     signed_values,
 )
+from bayesperf.reports.in_words import in_short, what_was_read
 from bayesperf.reports.scores import AREAS, ScoredSystems, about_split
 from bayesperf.reports.settings import FOLD, Settings
 
@@ -55,6 +56,8 @@ def render(analysis: Analysis, command: str) -> str:
     settings, scores = analysis.settings, analysis.scores
     return environment.get_template("report.html.j2").render(
         title="How good is it?",
+        read=what_was_read(analysis),
+        in_short=in_short(analysis),
         examples=int(analysis.counts.counts.sum()),
         classes=[str(label) for label in analysis.counts.labels],
         pos_label=analysis.counts.pos_label,
@@ -158,7 +161,9 @@ def _pairs(comparison: Comparison, settings: Settings) -> dict[str, Any]:
             "a": row["a"],
             "b": row["b"],
             "figures": signed_values(row),
-            "probabilities": {name: f"{row[name]:.3f}" for name in ("prob_greater", "below", "inside", "above")},
+            "probabilities": {
+                name: probability_value(row[name]) for name in ("prob_greater", "below", "inside", "above")
+            },
             "picture": svg.strip(drawn, i, scale, beneath),
         }
         for i, row in enumerate(summary.to_dict("records"))
@@ -193,7 +198,7 @@ def _standing(compared: MetricComparison, few: bool) -> dict[str, Any] | None:
     columns = [*ranked, "beats_chance", "beats_majority"]
     cells = [
         (", ".join(str(row[name]) for name in names),
-         ["—" if np.isnan(row[name]) else f"{row[name]:.3f}" for name in columns])
+         [probability_value(row[name]) for name in columns])
         for row in rows
     ]  # fmt: skip
     return {"dims": names, "columns": [STANDING[name] for name in columns], "rows": cells, "numbered": numbered}
@@ -205,7 +210,7 @@ def _requirements(analysis: Analysis) -> dict[str, Any] | None:
     columns = {str(r): analysis.met(r).values for r in analysis.requirements}
     if (jointly := analysis.met_jointly()) is not None:
         columns["all at once"] = jointly.values
-    rows = [(", ".join(names), [f"{values[index]:.3f}" for values in columns.values()])
+    rows = [(", ".join(names), [probability_value(values[index]) for values in columns.values()])
             for index, names in analysis.systems]  # fmt: skip
     return {"columns": list(columns), "rows": rows}
 

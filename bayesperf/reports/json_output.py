@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.in_words import comparisons_in_words, in_short, what_was_read
 from bayesperf.reports.scores import ScoredSystems
 
 
@@ -21,6 +22,7 @@ def report_as_json(analysis: Analysis, with_comparison: bool = False) -> str:
     jointly = analysis.met_jointly()
     document = {
         **_settings_and_counts(analysis),
+        "in_words": in_short(analysis),
         "interpretation": analysis.summary.attrs,
         "summary": _records(analysis.summary.to_dict("records")),
         "systems": [names for _, names in analysis.systems],
@@ -35,7 +37,14 @@ def report_as_json(analysis: Analysis, with_comparison: bool = False) -> str:
 def comparison_as_json(analysis: Analysis) -> str:
     """Return all figures of a comparison as JSON, with a record for each pair and for each system."""
     return json.dumps(
-        {**_settings_and_counts(analysis), **_comparison(analysis)}, indent=2, allow_nan=False, default=str
+        {
+            **_settings_and_counts(analysis),
+            "in_words": comparisons_in_words(analysis),
+            **_comparison(analysis),
+        },
+        indent=2,
+        allow_nan=False,
+        default=str,
     )
 
 
@@ -68,6 +77,7 @@ def _settings_and_counts(analysis: Analysis) -> dict[str, Any]:
     """Return the settings, the labels and the counts."""
     counts = analysis.counts.counts
     return {
+        "read": what_was_read(analysis),
         "settings": asdict(analysis.settings),
         "labels": [str(label) for label in analysis.counts.labels],
         **({"selection": analysis.selection} if analysis.selection else {}),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -12,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bayesperf import metrics
-from bayesperf.core.words import format_value, printable, short_interval_name
+from bayesperf.core.words import format_value, printable, probability_value, short_interval_name
 from bayesperf.counts.count_arrays import SUMMARY_COLUMNS
 from bayesperf.posteriors.summary import caption
 from bayesperf.reports.analysis import Analysis
@@ -24,6 +23,7 @@ from bayesperf.reports.comparison_tables import (
     better_direction,
     signed_values,
 )
+from bayesperf.reports.in_words import comparisons_in_words, in_short, what_was_read
 from bayesperf.reports.scores import (
     ABOUT_EXPECTED,
     AREAS,
@@ -37,7 +37,8 @@ from bayesperf.reports.settings import Settings
 
 
 def print_tables(analysis: Analysis, console: Console) -> None:
-    """Print the summary, with a row for each metric and system, and the requirements."""
+    """Print what was read, what it comes to in words, a row for each metric and system, and the requirements."""
+    _print_words([what_was_read(analysis), *in_short(analysis)], console)
     summary = analysis.summary
     leading = [name for name in summary if name not in SUMMARY_COLUMNS]
     table = Table(title="How good is it?", title_justify="left")
@@ -69,6 +70,12 @@ def print_tables(analysis: Analysis, console: Console) -> None:
         console.print(Text("Posterior probability that the system's metric meets the bound."))
     if analysis.scores is not None:
         print_scores(analysis.scores, console)
+
+
+def _print_words(sentences: Sequence[str], console: Console) -> None:
+    for text in sentences:
+        console.print(_text(text))
+    console.print()
 
 
 def print_scores(scores: ScoredSystems, console: Console) -> None:
@@ -152,13 +159,14 @@ def _requirements(analysis: Analysis) -> Table:
         table.add_column("all at once", justify="right")
         columns.append(jointly)
     for index, names in analysis.systems:
-        table.add_row(*map(_text, [*names, *(f"{column.values[index]:.3f}" for column in columns)]))
+        table.add_row(*map(_text, [*names, *(probability_value(column.values[index]) for column in columns)]))
     return table
 
 
 def print_comparison(analysis: Analysis, console: Console) -> None:
-    """Print the differences of the systems, a row for each pair, and the standing of each system."""
+    """Print in words which system is better, their differences, a row for each pair, and the standing of each."""
     settings = analysis.settings
+    _print_words([what_was_read(analysis), *comparisons_in_words(analysis)], console)
     comparisons = analysis.comparisons
     summaries = [each.comparison.summary(settings.ci_prob) for each in comparisons]
     for each, summary in zip(comparisons, summaries, strict=True):
@@ -186,7 +194,7 @@ def _differences(compared: MetricComparison, summary: pd.DataFrame, settings: Se
         table.add_column(name, justify="right", min_width=5)
     for row in summary.to_dict("records"):
         mean, lower, upper = signed_values(row)
-        cells = [f"{row[name]:.3f}" for name in probabilities]
+        cells = [probability_value(row[name]) for name in probabilities]
         # A line each: what breaks lines in names is escaped first.
         pair = Text("\n− ").join([_text(row["a"]), _text(row["b"])])
         names = [*(_text(row[name]) for name in leading), pair]
@@ -208,6 +216,6 @@ def _standing(rows: list[dict[Any, Any]], several: bool) -> Table:
         if new and previous:
             table.add_section()
         title = metrics.get(row["metric"]).title if new else ""
-        figures = ["—" if math.isnan(row[name]) else f"{row[name]:.3f}" for name in columns]
+        figures = [probability_value(row[name]) for name in columns]
         table.add_row(*map(_text, [title, *(row.get(name, "") for name in names[1:]), *figures]))
     return table

@@ -401,7 +401,10 @@ def test_files_of_the_first_format_stay_readable():
 def test_nothing_but_makers_is_called(tmp_path):
     with pytest.raises(KeyError):
         made_of(Recipe([{"call": "os.system", "with": {"command": "true"}}], {}))
-    for part in ({"call": "compare", "with": {"a": {"kind": "pickle"}}}, {"call": "prior.rate", "with": {"a": -1, "b": 1}}):
+    for part in (
+        {"call": "compare", "with": {"a": {"kind": "pickle"}}},
+        {"call": "prior.rate", "with": {"a": -1, "b": 1}},
+    ):
         with pytest.raises(ValueError, match=r"no 'pickle'|must be finite and not negative"):
             made_of(Recipe([part], {}))
 
