@@ -212,7 +212,11 @@ def call_of(thing: Any) -> Call:
         return Call(*thing.call_to_make())
     name = type(thing).__name__
     if name in MAKERS and maker(name) is type(thing):
-        names = thing._fields if isinstance(thing, tuple) else [each.name for each in fields(thing) if each.init]
+        names = (
+            type(thing)._fields
+            if hasattr(type(thing), "_fields")
+            else [each.name for each in fields(thing) if each.init]
+        )
         return Call(name, {each: getattr(thing, each) for each in names})
     raise UnsavableError(
         f"this {name} was not made by a public function alone, so a file cannot say how to make it again. Save what "

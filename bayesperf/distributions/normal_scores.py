@@ -27,7 +27,7 @@ _LEAST, _INSIDE = 1e-9, 1e-15
 def _interpolation() -> tuple[Array, Array]:
     """Return points in [−1, 1], and the matrix from values at them to coefficients of Chebyshev's polynomials."""
     points = chebyshev.chebpts2(_POINTS)
-    return points, np.linalg.inv(chebyshev.chebvander(points, _POINTS - 1)).T
+    return np.asarray(points), np.asarray(np.linalg.inv(chebyshev.chebvander(points, _POINTS - 1)).T)
 
 
 def logit_between(x: Array, bounds: tuple[float, float]) -> Array:

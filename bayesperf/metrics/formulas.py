@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf.core.arrays import Numbers, sums_of_others
+from bayesperf.core.recipes import remembered
 from bayesperf.metrics.exact_forms import (
     FALSE_ALARMS,
     HITS,

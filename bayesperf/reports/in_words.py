@@ -56,8 +56,6 @@ def _requirement(analysis: Analysis, requirement: Requirement) -> str:
     """Return a sentence on the probability that a requirement is met."""
     met = analysis.met(requirement)
     probabilities = met.values.ravel().tolist()
-    relation = (
-        f"{metric_title(requirement.metric)} is at {'least' if requirement.at_least else 'most'} {requirement.bound:g}"
-    )
+    relation = f"is at {'least' if requirement.at_least else 'most'} {requirement.bound:g}"
     said = over_places([chance(p) for p in probabilities], places_in_words(analysis.pooled.leading), probabilities)
-    return sentence(f"{relation} with probability {said}")
+    return sentence(f"{metric_title(requirement.metric)} {relation} with probability {said}")

@@ -210,7 +210,9 @@ class ExpectedPerformanceComparison(Comparison):
              "random_seed": seed},
         )  # fmt: skip
 
-    def plot(self, *, ci_prob: float = 0.95, ci_kind: Kind = "eti", kind: str = "pointwise") -> Figure:
+    def plot(  # type: ignore[override]
+        self, *, ci_prob: float = 0.95, ci_kind: Kind = "eti", kind: str = "pointwise"
+    ) -> Figure:
         """Draw both curves and their difference with bands, and shade where the difference is significant.
 
         Bands are equal-tailed: `ci_kind` can be nothing else.
