@@ -11,6 +11,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import batched
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -186,7 +187,7 @@ def _profile(
             for figure in _figures(f"k{place}", name in labels, first, counted, typed)
         ]
         found = connection.execute(f"SELECT {', '.join(figures)} FROM {rows}").fetchall()[0]
-        return [Profile(*found[at : at + len(Profile._fields)]) for at in range(0, len(found), len(Profile._fields))]
+        return [Profile(*of_one) for of_one in batched(found, len(found) // len(columns))]
 
     from_the_narrowest = [0] * len(columns)
     if counted or typed:

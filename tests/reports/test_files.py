@@ -321,8 +321,9 @@ def test_many_scores_are_counted_without_loss_of_any(tmp_path, monkeypatch, digi
     limits = np.append(np.unique(frame["score"]), np.inf) if digits == 1 else edges
     assert (edges is None) == (digits == 1)
     assert len(found) < 50_000
-    for (model, label), of_one in frame.groupby(["model", "actual"]):  # noqa: B007 (the query reads them)
-        counted = found.assign(rows=rows).query("model == @model and actual == @label").groupby("score")["rows"].sum()
+    for (model, label), of_one in frame.groupby(["model", "actual"]):
+        of_both = found.assign(rows=rows)[(found["model"] == model) & (found["actual"] == label)]
+        counted = of_both.groupby("score")["rows"].sum()
         counts, _ = np.histogram(of_one["score"], limits)
         assert counted.to_dict() == {limits[i]: counts[i] for i in np.flatnonzero(counts)}
         assert digits == 1 or counts.max() < len(of_one) / 1_000
