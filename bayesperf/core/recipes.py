@@ -162,6 +162,8 @@ def _arguments(bound: inspect.BoundArguments) -> dict[str, Any]:
 
 def _kept(value: Any) -> Any:
     """Return an argument as it is now, whatever becomes of the caller's array."""
+    if isinstance(value, xr.DataArray | xr.Dataset | xr.DataTree):
+        return value.copy(deep=True)
     if isinstance(value, Mapping | pd.DataFrame):
         return {key: _kept(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -172,8 +174,6 @@ def _kept(value: Any) -> Any:
         return pd.Categorical(value)
     if isinstance(value, np.ma.MaskedArray):
         return value.copy()
-    if isinstance(value, xr.DataArray | xr.DataTree):
-        return value.copy(deep=True)
     return np.array(value) if hasattr(value, "__array__") and np.ndim(value) else value
 
 
@@ -339,7 +339,6 @@ class _Writer:
 _WRITERS: dict[Any, Callable[[_Writer, Any, str], Any]] = {
     list: _Writer.list,
     tuple: _Writer.tuple,
-    Mapping: _Writer.mapping,
     np.ndarray: _Writer.array,
     np.generic: _Writer.scalar,
     pd.Categorical: _Writer.categorical,
@@ -348,6 +347,8 @@ _WRITERS: dict[Any, Callable[[_Writer, Any, str], Any]] = {
     xr.DataArray: _Writer.data_array,
     xr.Dataset: _Writer.dataset,
     xr.DataTree: _Writer.tree,
+    # After those of xarray, which are mappings, too.
+    Mapping: _Writer.mapping,
 }
 
 

@@ -189,9 +189,7 @@ def _checked_path(verb: str, path: Any) -> tuple[Path, str]:
         raise ValueError(f"{verb}: the name of the file must end in .nc (NetCDF) or .zarr (Zarr); it is {str(path)!r}.")
     engine = _ENGINES[target.suffix]
     if engine == "zarr" and find_spec("zarr") is None:
-        raise ImportError(
-            f"{verb}: .zarr needs the package zarr, which is not installed: pip install zarr. Or take .nc."
-        )
+        raise ImportError(f"{verb}: .zarr needs the package zarr: pip install zarr. Or take .nc.")
     return target, engine
 
 

@@ -84,6 +84,7 @@ Require = Annotated[list[str] | None, typer.Option(help="A requirement, as 'reca
 Seed = Annotated[int, typer.Option(help="Seed of Monte Carlo figures.")]
 Id = Annotated[str | None, typer.Option("--id", help="Column that says which rows are the same example.")]
 Top = Annotated[int | None, typer.Option(min=1, help="Show the best so many systems alone, by the first metric.")]
+All = Annotated[bool, typer.Option("--all", help="Print all pairs of more than eight systems, not the best alone.")]
 Rope = Annotated[float, typer.Option(help="Differences up to this, on the metric's scale, do not matter.")]
 Models = Annotated[list[str] | None, typer.Argument(help="Names of models. [all]")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
@@ -155,6 +156,7 @@ def compare(
     ci_prob: CiProb = 0.95,
     metric: Metric = None,
     top: Top = None,
+    all_: All = False,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -168,7 +170,7 @@ def compare(
 
     settings = _settings(
         files, by, parts, actual=actual, predicted=predicted, id=id_, rope=rope, pos_label=pos_label, prior=prior,
-        ci_prob=ci_prob, metrics=metric, top=top, seed=seed,
+        ci_prob=ci_prob, metrics=metric, top=top, all=all_, seed=seed,
     )  # fmt: skip
     analysis = _analyse(files, settings)
     check_systems(analysis.counts, settings)

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from rich.console import Console
 from rich.progress import track
@@ -31,6 +32,10 @@ STANDING = {
     "beats_chance": "P(beats chance)",
     "beats_majority": "P(beats majority)",
 }
+# Up to this many systems are compared pair by pair; of more, those are shown that are not worse than the best with this
+# probability.
+MOST_IN_PAIRS = 8
+CLEARLY = 0.95
 ABOUT_STANDING = (
     f"By Monte Carlo, standard error of a probability at most {0.5 / DRAWS**0.5:.1g}. Chance calls each class as often "
     "as it occurs, at random; majority always calls the most frequent one. —: of it the metric is undefined (0/0)."
@@ -58,6 +63,22 @@ class MetricComparison:
         """The metric."""
         return metrics.get(self.comparison.metric)
 
+    @property
+    def contenders(self) -> list[Any]:
+        """Of many systems the best and those not clearly worse, by expected rank; empty if all are to be shown.
+
+        All are shown of few systems, of systems in several places, and where neither direction of the metric is better.
+        """
+        comparison = self.comparison
+        if len(comparison.names) <= MOST_IN_PAIRS or comparison.greater_is_better is None:
+            return []
+        order = comparison.rank_order
+        if order.ndim > 1:
+            return []
+        best, *others = order.values.tolist()
+        beaten = comparison.prob_better.values[best]
+        return [comparison.names[i] for i in (best, *(other for other in others if beaten[other] < CLEARLY))]
+
     @cached_property
     def standing(self) -> list[dict[Any, Any]]:
         """A row for each system: its dims, and the columns of `STANDING`; no rows if neither direction is better."""
@@ -71,6 +92,14 @@ class MetricComparison:
         order = [*(dim for dim in columns["prob_best"].dims if dim != system), system]
         table = xr.Dataset(columns).to_dataframe(dim_order=order).reset_index()
         return [{"metric": self.comparison.metric, **row} for row in table.to_dict("records")]
+
+
+def of_best(summary: pd.DataFrame, contenders: Sequence[Any]) -> pd.DataFrame:
+    """Return the differences between the first contender and the others; all, if there are no contenders."""
+    if not contenders:
+        return summary
+    of = summary[["a", "b"]].isin(contenders).all(axis=1) & (summary[["a", "b"]] == contenders[0]).any(axis=1)
+    return summary[of]
 
 
 def compare_systems(
@@ -110,6 +139,16 @@ def _compare_by(
 
 
 # ── In words ──
+
+
+def about_contenders(contenders: Sequence[Any], systems: int) -> str:
+    """Return which of many systems are shown, and how to see the others."""
+    rest = systems - len(contenders)
+    not_worse = f"the {len(contenders) - 1} that are not" if len(contenders) > 1 else "none that is not"
+    return (
+        f"Of {systems:,} systems: {contenders[0]}, of the best expected rank, and {not_worse} worse with probability "
+        f"{CLEARLY} or more; {rest:,} {'others are' if rest != 1 else 'other is'} left out. --all shows all pairs."
+    )
 
 
 def about_standing(compared: Sequence[MetricComparison]) -> str:

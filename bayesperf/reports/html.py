@@ -23,6 +23,7 @@ from bayesperf.posteriors.summary import caption
 from bayesperf.reports import html_scores, svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.comparison_tables import (
+    MOST_IN_PAIRS,
     STANDING,
     MetricComparison,
     about_pairing,
@@ -35,8 +36,6 @@ from bayesperf.reports.scores import AREAS, ScoredSystems, about_split
 from bayesperf.reports.settings import FOLD, Settings
 
 _PACKAGES = ("bayesperf", "numpy", "scipy", "xarray")
-# Up to this many systems are compared pair by pair.
-_MOST_IN_PAIRS = 8
 
 
 def render(analysis: Analysis, command: str) -> str:
@@ -146,7 +145,7 @@ def _comparison(compared: MetricComparison, settings: Settings) -> dict[str, Any
 
 
 def _few(comparison: Comparison) -> bool:
-    return len(comparison.names) <= _MOST_IN_PAIRS
+    return len(comparison.names) <= MOST_IN_PAIRS
 
 
 def _pairs(comparison: Comparison, settings: Settings) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def _classes(analysis: Analysis) -> str:
         ends = int(np.argmin(sizes)), int(np.argmax(sizes))
         small, large = (f"{labels[i]} ({int(sizes[i]):,})" for i in ends)
         return sentence(f"{len(labels)} classes{where}, from {small} to {large}")
-    parts = [f"{int(n):,} {label}" for n, label in zip(sizes, labels, strict=True)]
+    parts = [f"{label} ({int(n):,})" for n, label in zip(sizes, labels, strict=True)]
     taken = "" if positive is None else f"; positive is {printable(str(positive))}"
     return sentence(f"actual classes{where}: {enumerated(parts)}{taken}")
 

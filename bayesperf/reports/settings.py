@@ -38,6 +38,7 @@ class Settings:
     id: str | None = None
     rope: float = 0.0
     top: int | None = None
+    all: bool = False
 
     @property
     def system(self) -> str | None:

@@ -19,8 +19,10 @@ from bayesperf.reports.comparison_tables import (
     ABOUT_STANDING,
     STANDING,
     MetricComparison,
+    about_contenders,
     about_pairing,
     better_direction,
+    of_best,
     signed_values,
 )
 from bayesperf.reports.in_words import comparisons_in_words, in_short, what_was_read
@@ -169,13 +171,19 @@ def print_comparison(analysis: Analysis, console: Console) -> None:
     _print_words([what_was_read(analysis), *comparisons_in_words(analysis)], console)
     comparisons = analysis.comparisons
     summaries = [each.comparison.summary(settings.ci_prob) for each in comparisons]
-    for each, summary in zip(comparisons, summaries, strict=True):
-        console.print(_differences(each, summary, settings))
+    contenders = [[] if settings.all else each.contenders for each in comparisons]
+    for each, summary, names in zip(comparisons, summaries, contenders, strict=True):
+        console.print(_differences(each, of_best(summary, names), settings))
+        if names:
+            console.print(_text(about_contenders(names, len(each.comparison.names))))
     errors, pairing = _monte_carlo(pd.concat(summaries)), about_pairing(settings.id)
     console.print(_text(f"{caption(summaries[0].attrs)}{errors} {pairing}"))
     if analysis.selection:
         console.print(_text(analysis.selection))
-    if rows := [row for each in comparisons for row in each.standing]:
+    shown = zip(comparisons, contenders, strict=True)
+    if rows := [
+        row for each, names in shown for row in each.standing if not names or row[each.comparison.dim] in names
+    ]:
         console.print()
         console.print(_standing(rows, several=len(comparisons[0].comparison.names) > 2))
         console.print(Text(ABOUT_STANDING))
