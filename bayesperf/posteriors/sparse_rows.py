@@ -58,7 +58,7 @@ class SparseRows(ClassSums):
         seen *= scale[:, actual]
         prior *= scale
         atoms = _atoms(self.popularity, self.rng)
-        return SparseErrors(actual, predicted, seen, atoms, prior[..., None] * _pieces(n, classes, self.rng))
+        return SparseErrors(actual, predicted, seen, atoms, _pieces(prior, self.rng))
 
     @cached_property
     def fp(self) -> Array:
@@ -77,7 +77,7 @@ class SparseRows(ClassSums):
         errors = self.errors
         for block in blocks(n, classes**2):
             hits = self.tp[block]
-            row = classes * np.arange(hits.size).reshape(*hits.shape, 1)
+            row = classes * np.arange(hits.size).reshape(-1, 1, classes)
             place, mass = (row + errors.atoms[block]).ravel(), errors.prior[block].ravel()
             matrices = np.bincount(place, mass, hits.size * classes).reshape(*hits.shape, classes)
             matrices[:, errors.actual, errors.predicted] += errors.seen[block]
@@ -94,7 +94,7 @@ class SparseErrors(NamedTuple):
         Places of the errors observed.
     seen : array (n, cells)
         Masses of these errors.
-    atoms, prior : array (n, K, ATOMS)
+    atoms, prior : array (n, ATOMS, K)
         Predicted classes of the atoms of each row, and their masses.
     """
 
@@ -111,27 +111,29 @@ def _indicators(of_class: Codes, classes: int) -> csr_array:
     return csr_array((np.ones(len(of_class)), (each, of_class)), shape=(len(of_class), classes))
 
 
-def _pieces(n: int, classes: int, rng: np.random.Generator) -> Array:
-    """Return the pieces of unit sticks, (n, K, ATOMS)."""
-    left = np.cumprod(rng.random((n, classes, STICKS)), -1)
-    pieces = np.empty((n, classes, ATOMS))
-    pieces[..., 0] = 1 - left[..., 0]
-    np.subtract(left[..., :-1], left[..., 1:], out=pieces[..., 1:STICKS])
-    pieces[..., STICKS:] = left[..., -1:] / 2
+def _pieces(length: Array, rng: np.random.Generator) -> Array:
+    """Return the pieces of sticks of some length (n, K), (n, ATOMS, K)."""
+    n, classes = length.shape
+    fraction = rng.random((n, STICKS, classes))
+    pieces = np.empty((n, ATOMS, classes))
+    for stick in range(STICKS):
+        np.multiply(length, fraction[:, stick], out=pieces[:, stick])
+        length = length - pieces[:, stick]
+    pieces[:, STICKS:] = length[:, None] / 2
     return pieces
 
 
 def _atoms(popularity: Array, rng: np.random.Generator) -> Codes:
-    """Return draws of predicted classes from the popularity (n, K), other than the actual one, (n, K, ATOMS)."""
+    """Return draws of predicted classes from the popularity (n, K), other than the actual one, (n, ATOMS, K)."""
     n, classes = popularity.shape
     cumulative = popularity.cumsum(-1)
     # Shuffling the classes, each as often as it is drawn, is several times as fast as a search for each draw.
     often = rng.multinomial(classes * ATOMS, popularity / cumulative[:, -1:])
     drawn = np.repeat(np.tile(np.arange(classes), n), often.ravel()).reshape(n, -1)
-    atoms = rng.permuted(drawn, axis=1).reshape(n, classes, ATOMS)
-    same = np.flatnonzero(atoms == np.arange(classes)[:, None])
+    atoms = rng.permuted(drawn, axis=1).reshape(n, ATOMS, classes)
+    same = np.flatnonzero(atoms == np.arange(classes))
     if len(same):
-        draw, actual = np.divmod(same // ATOMS, classes)
+        draw, actual = same // (ATOMS * classes), same % classes
         # Again, in what is left without the actual class.
         own, before = popularity[draw, actual], cumulative[draw, actual] - popularity[draw, actual]
         place = rng.random(len(draw)) * (cumulative[draw, -1] - own)
