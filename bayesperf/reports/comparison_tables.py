@@ -98,8 +98,9 @@ def of_best(summary: pd.DataFrame, contenders: Sequence[Any]) -> pd.DataFrame:
     """Return the differences between the first contender and the others; all, if there are no contenders."""
     if not contenders:
         return summary
-    of = summary[["a", "b"]].isin(contenders).all(axis=1) & (summary[["a", "b"]] == contenders[0]).any(axis=1)
-    return summary[of]
+    pairs = summary[["a", "b"]]
+    shown: pd.DataFrame = summary[pairs.isin(contenders).all(axis=1) & (pairs == contenders[0]).any(axis=1)]
+    return shown
 
 
 def compare_systems(

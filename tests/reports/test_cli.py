@@ -657,3 +657,17 @@ def test_a_pattern_is_the_files_that_a_shell_makes_of_it(tmp_path, call):
     assert_one_line(call("summary", "no*.csv", cwd=tmp_path), "no*.csv: no file has a name of this pattern.")
     contradiction = call("summary", *files, "--parts", "--by", "file", cwd=tmp_path)
     assert_one_line(contradiction, "--parts: parts of one data set are not told apart.")
+
+
+def test_of_many_systems_the_best_and_those_not_clearly_worse_are_printed(tmp_path):
+    path = tmp_path / "many.csv"
+    # Of ten systems with 60, 61, … right of 100, and one with 95.
+    right = {f"m{k}": 60 + k for k in range(10)} | {"good": 95}
+    rows = [f"1,{int(i < k)},{name}" for name, k in right.items() for i in range(100)]
+    path.write_text("\n".join(["actual,predicted,model", *rows, "0,0,good"]))
+    shown = run("compare", path, "--by", "model", "--metric", "recall", cwd=tmp_path).stdout
+    assert "good, of the best expected rank, and none that is not worse" in " ".join(shown.split())
+    assert "10 others are left out" in " ".join(shown.split())
+    every = run("compare", path, "--by", "model", "--metric", "recall", "--all", cwd=tmp_path).stdout
+    assert "left out" not in every
+    assert every.count("m9") > 5
