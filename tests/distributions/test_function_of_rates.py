@@ -149,10 +149,12 @@ def test_quadrature_agrees_with_ten_million_draws(table, prior):
 
 @pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (3, 1), (0.3, 7), (1e3, 0.1), (1e9, 1e15)])
 def test_gauss_jacobi_is_exact_for_moments(a, b):
-    x, weights = gauss_jacobi(np.array([[a]]), np.array([[b]]), 12)
+    x, rest, weights = gauss_jacobi(np.array([[a]]), np.array([[b]]), 12)
+    np.testing.assert_allclose(x + rest, 1, rtol=1e-15)
     mean, variance = a / (a + b), a * b / (a + b) ** 2 / (a + b + 1)
     assert weights.sum() == pytest.approx(1, rel=1e-12)
     assert (weights * x).sum() == pytest.approx(mean, rel=1e-12)
+    assert (weights * rest).sum() == pytest.approx(b / (a + b), rel=1e-12)
     assert (weights * (x - mean) ** 2).sum() == pytest.approx(variance, rel=1e-9)
     if b < 1e9:
         assert (weights * x**9).sum() == pytest.approx(
