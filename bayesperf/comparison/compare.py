@@ -436,8 +436,8 @@ def _of_counts(
     if weights is None:
         difference = joint.pairs().difference()
     else:
-        side = pairs_along(each[metric], dim, False, many).first
-        difference = exact_difference(side, discordant(*weights), seed)
+        pairs = pairs_along(each[metric], dim, False, many)
+        difference = exact_difference(pairs, discordant(*weights), seed)
     return Comparison(
         difference=difference,
         names=tuple(each.leading[dim].values.tolist()),

@@ -16,7 +16,7 @@ from bayesperf.comparison.in_words import comparison_in_words
 from bayesperf.core import checks
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import BEST_OF_MANY
-from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.draws import Sampled
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.ranks import largest_mcse, rank_probabilities
 from bayesperf.posteriors.summary import Summary, summary_rows
@@ -108,9 +108,9 @@ class Comparison(Saved):
         """Expected loss, in units of the metric, of choosing a when b may be better: E[max(b − a, 0)]."""
         below = self.difference.shortfall()
         above = (self.difference.mean() + below).clip(0)
-        if isinstance(draws := self.difference.distribution, Draws):
-            error = np.max([largest_mcse(draws, np.maximum(side, 0)) for side in (draws.values, -draws.values)])
-            below, above = (side.assign_attrs(mcse=float(error)) for side in (below, above))
+        if isinstance(draws := self.difference.distribution, Sampled):
+            error = max(largest_mcse(draws, lambda x, sign=sign: np.maximum(sign * x, 0)) for sign in (1, -1))
+            below, above = (side.assign_attrs(mcse=error) for side in (below, above))
         loss, reverse = (below, above) if self._greater("expected_loss") else (above, below)
         return self._square(loss, 0.0, reverse).rename("expected_loss")
 
@@ -130,16 +130,27 @@ class Comparison(Saved):
     def _beyond(self, distance: float) -> tuple[xr.DataArray, xr.DataArray]:
         """Return P(a − b > distance) and P(a − b < −distance)."""
         draws = self.difference.distribution
+<<<<<<< HEAD
         if not isinstance(draws, Draws):
             above = self.difference.sf(distance)
+=======
+        if not isinstance(draws, Sampled):
+            above = self.difference.prob_above(distance)
+>>>>>>> h-moments
             # A continuous difference is either above or below 0.
             split = distance == 0 and self.difference.method == "quadrature"
             return above, 1 - above if split else self.difference.cdf(np.nextafter(-distance, -np.inf))
         # A difference of whole examples that lies on the edge may miss it by a rounding error.
         edge = distance * (1 + 1e-9)
+<<<<<<< HEAD
         above, below = self.difference.sf(edge), self.difference.cdf(np.nextafter(-edge, -np.inf))
         error = max(largest_mcse(draws, side) for side in (draws.values > edge, draws.values < -edge))
         return above.assign_attrs(mcse=error, undefined=float(draws.undefined().max())), below
+=======
+        above, below = self.difference.prob_above(edge), self.difference.prob_below(-edge)
+        error = max(largest_mcse(draws, lambda x, sign=sign: sign * x > edge) for sign in (1, -1))
+        return above.assign_attrs(mcse=error, undefined=self.difference.undefined().values.max().item()), below
+>>>>>>> h-moments
 
     # ── Several systems ──
 

@@ -12,15 +12,15 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.random_streams import streams
 from bayesperf.distributions import differences, normal
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.differences import Discordant, ExactDistribution
-from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.draws import Draws, DrawsOfPairs, Sampled
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
-from bayesperf.posteriors.marginal import Marginal, at_rows
+from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 from bayesperf.posteriors.ranks import rounded
 
@@ -32,7 +32,7 @@ class SystemPair:
     Attributes
     ----------
     first, second : Marginal
-        The metric of each system.
+        The metric of each system, or twice that of all systems, of which `rows` are paired.
     independent : bool
         Whether the two are independent; if not, their draws are joint.
     apart : bool
@@ -40,6 +40,10 @@ class SystemPair:
         shifted against those of the first.
     n_draws, random_seed : int
         Number of draws taken from exact distributions, and their seed.
+    rows : tuple of two Codes, optional
+        Which of all systems are the first and the second of each pair.
+    over_pairs : xarray.DataArray, optional
+        An array with the leading dims of the pairs, if there are `rows`.
     """
 
     first: Marginal
@@ -48,6 +52,13 @@ class SystemPair:
     apart: bool = False
     n_draws: int = DRAWS
     random_seed: int = 0
+    rows: tuple[Codes, Codes] | None = None
+    over_pairs: xr.DataArray | None = None
+
+    @property
+    def leading(self) -> xr.DataArray:
+        """The leading dims of the pairs."""
+        return self.first.leading if self.over_pairs is None else self.over_pairs
 
     def difference(self) -> Marginal:
         """Return first − second."""
@@ -71,18 +82,32 @@ class SystemPair:
         self, exact: Callable[..., Distribution | None], operation: Any, bounds: tuple[float, float], what: str
     ) -> Marginal:
         estimand = f"{self.first.estimand}: {what} of two systems"
-        name, leading = self.first.name, self.first.leading
-        closed = exact(self.first.distribution, self.second.distribution) if self.independent else None
+        name, leading = self.first.name, self.leading
+        closed = exact(*self._sides()) if self.independent else None
         if closed is not None:
             return Marginal(name, closed, leading, partial(self._sample, operation), estimand)
-        values, others = self._values()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            drawn = Draws.of(name, operation(values, others), bounds, self._unrelated())
+        drawn = self._draws(operation, bounds).checked(name)
         return Marginal(name, drawn, leading, estimand=estimand, random_seed=self.random_seed)
 
+    def _sides(self) -> tuple[Distribution, Distribution]:
+        """Return the distributions of the first and of the second systems; draws of all systems as they are."""
+        sides = self.first.distribution, self.second.distribution
+        if self.rows is None or any(isinstance(side, Sampled) for side in sides):
+            return sides
+        return sides[0].take(self.rows[0]), sides[1].take(self.rows[1])
+
     def _sample(self, operation: Any, n: int, random_seed: int | None) -> Array:
-        drawn = (self._drawn(side, n, i, random_seed) for i, side in enumerate((self.first, self.second)))
+        drawn = [self._drawn(side, n, i, random_seed) for i, side in enumerate((self.first, self.second))]
+        if self.rows is not None:
+            drawn = [values[rows] for values, rows in zip(drawn, self.rows, strict=True)]
         return np.asarray(operation(*drawn))
+
+    def _draws(self, operation: Any, bounds: tuple[float, float]) -> Sampled:
+        values = self._values()
+        if self.rows is not None:
+            return DrawsOfPairs(values, self.rows, operation, bounds, self._unrelated())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return Draws(operation(*values), bounds, self._unrelated())
 
     def _unrelated(self) -> bool:
         """Whether the draws of each system are independent of each other."""
@@ -141,10 +166,8 @@ def pairs_along(marginal: Marginal, dim: str, independent: bool, many: bool, dra
     rest = order.isel({dim: 0}, drop=True)
     labels = [f"{names[i]} − {names[j]}" for i, j in places]
     over_pairs = (rest * 0.0).expand_dims(pair=labels, axis=-1) if many else rest * 0.0
-    first, second = (
-        at_rows(marginal, order.values[..., [place[side] for place in places]].ravel(), over_pairs) for side in (0, 1)
-    )
-    return SystemPair(first, second, independent, n_draws=draws)
+    first, second = (order.values[..., [place[side] for place in places]].ravel() for side in (0, 1))
+    return SystemPair(marginal, marginal, independent, n_draws=draws, rows=(first, second), over_pairs=over_pairs)
 
 
 def check_same_leading(a: Marginal, b: Marginal) -> None:
@@ -180,11 +203,12 @@ def _rounded_difference(bounds: tuple[float, float], first: Array, second: Array
 # ── Systems evaluated on the same examples ──
 
 
-def exact_difference(side: Marginal, distribution: Discordant, random_seed: int) -> Marginal:
-    """Return the difference of two proportions of the same examples, labelled by the leading dims of `side`."""
+def exact_difference(pairs: SystemPair, distribution: Discordant, random_seed: int) -> Marginal:
+    """Return the differences of two proportions of the same examples, labelled as those of the pairs."""
     weights = np.hstack([distribution.inner.a, distribution.inner.b, distribution.outer.b])
-    sampler = partial(_sample_differences, weights, side.leading, random_seed)
-    return Marginal(side.name, distribution, side.leading, sampler, f"{side.estimand}: difference of two systems")
+    sampler = partial(_sample_differences, weights, pairs.leading, random_seed)
+    estimand = f"{pairs.first.estimand}: difference of two systems"
+    return Marginal(pairs.first.name, distribution, pairs.leading, sampler, estimand)
 
 
 def _sample_differences(weights: Array, leading: xr.DataArray, own_seed: int, n: int, random_seed: int | None) -> Array:

@@ -27,12 +27,15 @@ class Distribution(ABC):
         How results are computed; see `bayesperf.Marginal`.
     chunk : int
         Maximum number of distributions to evaluate at once, to limit the memory of those that need many nodes.
+    remembers : bool
+        Whether instances keep something small that several figures need.
     bounds : tuple of float
         Ends of the support.
     """
 
     method: ClassVar[str]
     chunk: ClassVar[int] = 1_000_000
+    remembers: ClassVar[bool] = False
     bounds: tuple[float, float]
 
     @property

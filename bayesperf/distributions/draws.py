@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Literal, Self
@@ -23,34 +23,31 @@ _PLACES = 1024
 _LEAST_SPAN = 1e-290
 
 
-@dataclass(frozen=True)
-class Draws(Distribution):
+class Sampled(Distribution):
     """Draws (m, chains, n) of a quantity, which are NaN where it is undefined; all methods ignore NaN.
 
     Attributes
     ----------
+    values : Array (m, chains, n)
+        The draws.
     independent : bool
         Whether the draws are independent; if not, the Monte Carlo error takes their autocorrelation into account.
     """
 
     values: Array
-    bounds: tuple[float, float]
-    independent: bool = True
+    independent: bool
     method: ClassVar[str] = "draws"
 
-    @classmethod
-    def of(cls, name: str, values: Array, bounds: tuple[float, float], independent: bool = True) -> Draws:
-        """Return the distribution given by draws of a metric, and raise if all of them are undefined."""
-        if np.isnan(values).all((-2, -1)).any():
+    def blocks(self) -> Iterator[Self]:
+        """Return the distributions in as many parts as their draws are made at once."""
+        for start in range(0, self.size, self.chunk):
+            yield self.take(slice(start, start + self.chunk))
+
+    def checked(self, name: str) -> Self:
+        """Return the same, and raise if all draws of a metric are undefined."""
+        if any(np.isnan(part.values).all((-2, -1)).any() for part in self.blocks()):
             raise ValueError(f"metric {name!r} is undefined (0/0) in every draw.")
-        return cls(values, bounds, independent)
-
-    @property
-    def size(self) -> int:
-        return len(self.values)
-
-    def take(self, index: Codes | slice) -> Self:
-        return replace(self, values=self.values[index])
+        return self
 
     def cdf(self, x: Array) -> Array:
         return self._each(lambda v, x: np.searchsorted(v, x, side="right") / len(v), x)
@@ -81,14 +78,14 @@ class Draws(Distribution):
 
     def _each(self, function: Callable[[Array, Array], Array], x: Array) -> Array:
         """Apply a function to the sorted defined draws of each quantity; NaN if there are none."""
-        x = np.broadcast_to(x, (len(self.values), x.shape[-1]))
+        x = np.broadcast_to(x, (self.size, x.shape[-1]))
         missing = np.full(x.shape[-1], np.nan)
         return np.stack([function(v, x[i]) if len(v) else missing for i, v in enumerate(self._defined)])
 
     @cached_property
     def _defined(self) -> list[Array]:
         """The defined draws of each quantity, sorted."""
-        flat = np.sort(self.values.reshape(len(self.values), -1), axis=-1)
+        flat = np.sort(self.values.reshape(self.size, -1), axis=-1)
         return [v[: len(v) - np.isnan(v).sum()] for v in flat]
 
     def mean_sd(self) -> tuple[Array, Array]:
@@ -135,14 +132,15 @@ class Draws(Distribution):
 
     def mcse(self) -> Array:
         mean, sd = self._moments
-        defined = ~np.isnan(self.values)
+        values = self.values
+        defined = ~np.isnan(values)
         some = np.maximum(defined.sum((1, 2)), 1)
         if self.independent:
             return np.asarray(sd / np.sqrt(some))
         from arviz_stats.base import array_stats
 
         # The mean over the defined draws is a ratio of two means over all draws: of the values and of the indicator.
-        deviations = np.where(defined & np.isfinite(mean)[:, None, None], self.values - mean[:, None, None], 0)
+        deviations = np.where(defined & np.isfinite(mean)[:, None, None], values - mean[:, None, None], 0)
         errors = [array_stats.mcse(v, chain_axis=0, draw_axis=1) for v in deviations]
         error = np.asarray(errors) * defined[0].size / some
         return np.where(np.isinf(mean), np.inf, np.where(np.isnan(mean), np.nan, error))
@@ -157,6 +155,65 @@ class Draws(Distribution):
         """Return n of the draws, the same for each quantity, (m, n), with replacement if there are fewer than n."""
         flat = self.values.reshape(self.size, -1)
         return np.asarray(flat[:, rng.choice(flat.shape[-1], n, replace=n > flat.shape[-1])])
+
+
+@dataclass(frozen=True)
+class Draws(Sampled):
+    """Distributions given by all of their draws."""
+
+    values: Array
+    bounds: tuple[float, float]
+    independent: bool = True
+
+    @classmethod
+    def of(cls, name: str, values: Array, bounds: tuple[float, float], independent: bool = True) -> Draws:
+        """Return the distribution given by draws of a metric, and raise if all of them are undefined."""
+        return cls(values, bounds, independent).checked(name)
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    def take(self, index: Codes | slice) -> Self:
+        return replace(self, values=self.values[index])
+
+
+@dataclass(frozen=True)
+class DrawsOfPairs(Sampled):
+    """Draws of a function of two systems, made of those of every system when they are asked for.
+
+    Of a hundred systems there are five thousand pairs, whose draws would fill the memory.
+
+    Attributes
+    ----------
+    systems : tuple of two Array (systems, chains, n)
+        Draws of the first and of the second systems.
+    rows : tuple of two Codes (m,)
+        Which of the systems each pair is of.
+    operation : callable
+        The function of draws of both.
+    """
+
+    systems: tuple[Array, Array]
+    rows: tuple[Codes, Codes]
+    operation: Callable[[Array, Array], Array]
+    bounds: tuple[float, float]
+    independent: bool = True
+    chunk: ClassVar[int] = 64
+
+    @property
+    def values(self) -> Array:  # type: ignore[override]
+        """The draws, (m, chains, n), made anew."""
+        first, second = (values[rows] for values, rows in zip(self.systems, self.rows, strict=True))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.operation(first, second)
+
+    @property
+    def size(self) -> int:
+        return len(self.rows[0])
+
+    def take(self, index: Codes | slice) -> Self:
+        return replace(self, rows=(self.rows[0][index], self.rows[1][index]))
 
 
 def _mean_sd(defined: Array) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -100,6 +100,8 @@ class NormalScores:
 
 class RoughlyKnown(Distribution):
     """Distributions whose searches start from their normal scores, where these are smooth and the bounds finite."""
+
+    remembers: ClassVar[bool] = True
 
     @property
     @abstractmethod

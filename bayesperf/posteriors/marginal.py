@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -453,13 +453,17 @@ class Marginal(Saved):
 
     def _each(self, function: Callable[[Distribution], Array]) -> Array:
         """Apply a function to the distributions in chunks."""
-        return np.concatenate([function(chunk) for chunk in self._chunks])
+        chunks = self._kept_chunks if self.distribution.remembers else self._chunks()
+        return np.concatenate([function(chunk) for chunk in chunks])
 
     @cached_property
-    def _chunks(self) -> list[Distribution]:
-        """The distributions in chunks, kept because some remember what several figures need."""
+    def _kept_chunks(self) -> list[Distribution]:
+        return list(self._chunks())
+
+    def _chunks(self) -> Iterator[Distribution]:
         step = self.distribution.chunk
-        return [self.distribution.take(slice(i, i + step)) for i in range(0, max(self.leading.size, 1), step)]
+        for start in range(0, max(self.leading.size, 1), step):
+            yield self.distribution.take(slice(start, start + step))
 
     def _at(self, function: Callable[[Distribution, Array], Array], x: ArrayLike, dim: str) -> xr.DataArray:
         if isinstance(x, xr.DataArray) and x.dims:

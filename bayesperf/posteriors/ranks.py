@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core.arrays import Array
-from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.draws import Draws, Sampled
 from bayesperf.posteriors.marginal import Marginal
 
 
@@ -37,10 +38,14 @@ def rounded(values: Array, bounds: tuple[float, float]) -> Array:
     return np.asarray(np.ldexp(np.round(mantissa, 13), exponent))
 
 
-def largest_mcse(draws: Draws, values: NDArray[Any]) -> float:
-    """Return the largest Monte Carlo error of the means of values computed from draws."""
-    defined = np.where(np.isnan(draws.values), np.nan, values)
-    return float(np.nanmax(Draws(defined, (0, 1), draws.independent).mcse(), initial=0))
+def largest_mcse(draws: Sampled, function: Callable[[Array], NDArray[Any]]) -> float:
+    """Return the largest Monte Carlo error of the means of a function of draws."""
+    return max(float(np.nanmax(_errors(part, function), initial=0)) for part in draws.blocks())
+
+
+def _errors(draws: Sampled, function: Callable[[Array], NDArray[Any]]) -> Array:
+    values = draws.values
+    return Draws(np.where(np.isnan(values), np.nan, function(values)), (0, 1), draws.independent).mcse()
 
 
 def rank_probabilities(values: xr.DataArray, dim: str) -> xr.DataArray:
@@ -64,7 +69,7 @@ def rank_probabilities(values: xr.DataArray, dim: str) -> xr.DataArray:
             errors.append(np.sqrt(probability * (1 - probability) / len(cell)).max())
         else:
             defined = Draws(np.where(missing, np.nan, 0.0)[None], (0, 1), independent=False)
-            errors += [largest_mcse(defined, np.moveaxis(rank == place, -1, 0)) for place in systems]
+            errors += [largest_mcse(defined, lambda _, at=rank == place: np.moveaxis(at, -1, 0)) for place in systems]
     result = values.isel(chain=0, draw=0, drop=True).expand_dims(rank=systems + 1, axis=-1)
     attrs = {"mcse": float(np.max(errors)), "undefined": float(np.max(undefined))}
     return result.copy(data=np.reshape(probabilities, result.shape)).assign_attrs(attrs).rename("ranks")
