@@ -130,27 +130,16 @@ class Comparison(Saved):
     def _beyond(self, distance: float) -> tuple[xr.DataArray, xr.DataArray]:
         """Return P(a − b > distance) and P(a − b < −distance)."""
         draws = self.difference.distribution
-<<<<<<< HEAD
-        if not isinstance(draws, Draws):
-            above = self.difference.sf(distance)
-=======
         if not isinstance(draws, Sampled):
-            above = self.difference.prob_above(distance)
->>>>>>> h-moments
+            above = self.difference.sf(distance)
             # A continuous difference is either above or below 0.
             split = distance == 0 and self.difference.method == "quadrature"
             return above, 1 - above if split else self.difference.cdf(np.nextafter(-distance, -np.inf))
         # A difference of whole examples that lies on the edge may miss it by a rounding error.
         edge = distance * (1 + 1e-9)
-<<<<<<< HEAD
         above, below = self.difference.sf(edge), self.difference.cdf(np.nextafter(-edge, -np.inf))
-        error = max(largest_mcse(draws, side) for side in (draws.values > edge, draws.values < -edge))
-        return above.assign_attrs(mcse=error, undefined=float(draws.undefined().max())), below
-=======
-        above, below = self.difference.prob_above(edge), self.difference.prob_below(-edge)
         error = max(largest_mcse(draws, lambda x, sign=sign: sign * x > edge) for sign in (1, -1))
         return above.assign_attrs(mcse=error, undefined=self.difference.undefined().values.max().item()), below
->>>>>>> h-moments
 
     # ── Several systems ──
 
