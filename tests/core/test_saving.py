@@ -232,8 +232,8 @@ def test_coordinates_keep_their_type(values, tmp_path):
 
 
 VALUES = [
-    None, True, 3, 0.1, -np.inf, "ü\ud800", (1, ("a",)), {"a": (1,), 2: None}, [[1], []], np.float64(0.1), np.bool_(True),
-    np.str_("é"), np.datetime64("2026-01-01"), pd.Timestamp("2026-01-01 10:00", tz="UTC"), slice(1, None),
+    None, True, 3, 0.1, -np.inf, "ü\ud800", (1, ("a",)), {"a": (1,), 2: None}, [[1], []], np.float64(0.1),
+    np.bool_(True), np.str_("é"), np.datetime64("2026-01-01"), pd.Timestamp("2026-01-01", tz="UTC"), slice(1, None),
     np.arange(6.0).reshape(2, 3).T, np.arange(24).reshape(2, 3, 4).transpose(1, 2, 0), np.zeros((0, 3)),
     np.array([0.5], np.float16), np.array([1, 2], ">i4"), np.array([[True], [False]]), np.array(["é", "b"]),
     np.array(["é"], "T"), pd.Categorical(["b", "a"], categories=["b", "a"], ordered=True),
@@ -412,7 +412,7 @@ def test_nothing_but_makers_is_called(tmp_path):
 def test_what_cannot_be_made_again_says_so(tmp_path, monkeypatch):
     POST.save(tmp_path / "file.nc")
     monkeypatch.setitem(MAKERS, "DirichletPosterior", "bayesperf.prior:rate")
-    with pytest.raises(ValueError, match="the DirichletPosterior in .* cannot be made again by this version"):
+    with pytest.raises(ValueError, match=r"the DirichletPosterior in .* cannot be made again by this version"):
         bp.load(tmp_path / "file.nc")
 
 
@@ -469,7 +469,7 @@ def test_criteria_of_ones_own(tmp_path):
     def criterion(first, second, alpha):
         return alpha * first + (1 - alpha) * second
 
-    with pytest.raises(TypeError, match="criterion: .* is a function of your own"):
+    with pytest.raises(TypeError, match=r"criterion: .* is a function of your own"):
         epc(criterion=criterion, criterion_metrics=("fpr", "fnr")).save(tmp_path / "file.nc")
 
 
@@ -482,7 +482,7 @@ def test_parts_are_saved_with_the_whole(tmp_path):
 def test_several_levels(tmp_path):
     levels = pd.MultiIndex.from_tuples([(1, 1), (1, 2), (2, 1)], names=["a", "b"])
     counts = FOLDS.counts.assign_coords(xr.Coordinates.from_pandas_multiindex(levels, "fold"))
-    with pytest.raises(TypeError, match="several levels .a MultiIndex."):
+    with pytest.raises(TypeError, match=r"several levels \(a MultiIndex\)"):
         bp.ConfusionMatrix(counts).save(tmp_path / "file.nc")
 
 
