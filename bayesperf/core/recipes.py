@@ -11,7 +11,7 @@ import importlib
 import inspect
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cached_property, wraps
 from typing import Any, NamedTuple
 
@@ -119,6 +119,12 @@ class Call(NamedTuple):
     final: bool = False
 
 
+class OwnFunction(NamedTuple):
+    """What a call remembers of a function of the caller's own, which no recipe can hold, nor every pickle."""
+
+    shown: str
+
+
 class Remembered:
     """Base class of objects that remember the call that made them, if it can be made again."""
 
@@ -174,6 +180,8 @@ def _kept(value: Any) -> Any:
         return pd.Categorical(value)
     if isinstance(value, np.ma.MaskedArray):
         return value.copy()
+    if callable(value):
+        return OwnFunction(repr(value))
     return np.array(value) if hasattr(value, "__array__") and np.ndim(value) else value
 
 
@@ -212,11 +220,7 @@ def call_of(thing: Any) -> Call:
         return Call(*thing.call_to_make())
     name = type(thing).__name__
     if name in MAKERS and maker(name) is type(thing):
-        names = (
-            type(thing)._fields
-            if hasattr(type(thing), "_fields")
-            else [each.name for each in fields(thing) if each.init]
-        )
+        names = getattr(thing, "_fields", None) or [each.name for each in fields(thing) if each.init]
         return Call(name, {each: getattr(thing, each) for each in names})
     raise UnsavableError(
         f"this {name} was not made by a public function alone, so a file cannot say how to make it again. Save what "
@@ -224,11 +228,10 @@ def call_of(thing: Any) -> Call:
     )
 
 
-@dataclass
 class _Writer:
     """Writes objects into the parts and arrays of a recipe, each object once."""
 
-    def __post_init__(self) -> None:
+    def __init__(self) -> None:
         self.parts: list[Any] = []
         self.arrays: dict[str, NDArray[Any]] = {}
         # The place of each object that is written, and the object itself, so that its id stays its own.
@@ -241,13 +244,14 @@ class _Writer:
         for kind, write in _WRITERS.items():
             if isinstance(value, kind) and not hasattr(value, "_fields"):
                 return write(self, value, name)
+        if callable(value) or isinstance(value, OwnFunction):
+            shown = value.shown if isinstance(value, OwnFunction) else repr(value)
+            raise UnsavableError(
+                f"{name}: {shown} is a function of your own, which a file does not hold. Take one that bayesperf has "
+                "a name for, or keep the data that it was applied to and call it again."
+            )
         if isinstance(value, Remembered) or is_dataclass(value) or hasattr(value, "_fields"):
             return self._object(value)
-        if callable(value):
-            raise UnsavableError(
-                f"{name}: {value!r} is a function of your own, which a file does not hold. Take one that bayesperf has "
-                f"a name for, or keep the data that it was applied to and call it again."
-            )
         raise UnsavableError(f"{name}: a {type(value).__name__} cannot be saved. Give NumPy arrays, numbers or texts.")
 
     def _object(self, value: Any) -> Any:
@@ -267,7 +271,7 @@ class _Writer:
         array = np.ma.getdata(value)
         shape, dtype = list(array.shape), array.dtype
         if dtype.kind in "OUT" or not array.size:
-            values = self.list(array.astype(object).ravel().tolist(), name)
+            values = self.sequence(array.astype(object).ravel().tolist(), name)
             return {_KIND: "values", "values": values, "shape": shape, "dtype": "T" if dtype.kind == "T" else dtype.str}
         if dtype.kind not in "biufmM" or dtype.itemsize > 8:
             raise UnsavableError(f"{name}: an array of {dtype} cannot be saved. Convert it to numbers or texts.")
@@ -281,11 +285,11 @@ class _Writer:
         self.arrays[key] = stored
         return {_KIND: "array", "name": key, "order": order, "dtype": dtype.newbyteorder("=").str}
 
-    def list(self, values: Any, name: str) -> list[Any]:
+    def sequence(self, values: Any, name: str) -> list[Any]:
         return [self.write(value, name) for value in values]
 
-    def tuple(self, value: Any, name: str) -> Any:
-        return {_KIND: "tuple", "values": self.list(value, name)}
+    def tuple_of(self, value: Any, name: str) -> Any:
+        return {_KIND: "tuple", "values": self.sequence(value, name)}
 
     def mapping(self, value: Any, name: str) -> Any:
         pairs = [[self.write(key, name), self.write(each, str(key))] for key, each in value.items()]
@@ -303,12 +307,12 @@ class _Writer:
     def time(self, value: Any, name: str) -> Any:
         return {_KIND: "time", "of": type(value).__name__, "text": value.isoformat()}
 
-    def slice(self, value: Any, name: str) -> Any:
-        return {_KIND: "slice", "values": self.list((value.start, value.stop, value.step), name)}
+    def slice_of(self, value: Any, name: str) -> Any:
+        return {_KIND: "slice", "values": self.sequence((value.start, value.stop, value.step), name)}
 
     def variable(self, variable: xr.Variable, name: str) -> Any:
         return {
-            "dims": self.list(variable.dims, name),
+            "dims": self.sequence(variable.dims, name),
             "values": self.array(variable.values, name),
             "attrs": self.mapping(variable.attrs, name),
         }
@@ -337,13 +341,13 @@ class _Writer:
 
 
 _WRITERS: dict[Any, Callable[[_Writer, Any, str], Any]] = {
-    list: _Writer.list,
-    tuple: _Writer.tuple,
+    list: _Writer.sequence,
+    tuple: _Writer.tuple_of,
     np.ndarray: _Writer.array,
     np.generic: _Writer.scalar,
     pd.Categorical: _Writer.categorical,
     datetime.date | datetime.time: _Writer.time,
-    slice: _Writer.slice,
+    slice: _Writer.slice_of,
     xr.DataArray: _Writer.data_array,
     xr.Dataset: _Writer.dataset,
     xr.DataTree: _Writer.tree,

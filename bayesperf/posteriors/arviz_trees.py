@@ -25,8 +25,8 @@ def to_tree(
 ) -> xr.DataTree:
     """Return draws of cells (…, chain, draw, actual, predicted) and metrics computed from them as a tree.
 
-    `metrics` are pairs of the name of a variable and its metric; `positive` is the position of the positive class;
-    `facts` become attributes of the group ``posterior``.
+    `metrics` are pairs of the name of a variable and its metric; `positive` is the position of the positive
+    class; `facts` become attributes of the group ``posterior``.
     """
     named = dict(metrics)
     if len(named) < len(set(metrics)):

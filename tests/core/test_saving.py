@@ -233,8 +233,7 @@ def test_coordinates_keep_their_type(values, tmp_path):
 
 VALUES = [
     None, True, 3, 0.1, -np.inf, "ü\ud800", (1, ("a",)), {"a": (1,), 2: None}, [[1], []], np.float64(0.1),
-    np.bool_(True), np.str_("é"), np.datetime64("2026-01-01"), pd.Timestamp("2026-01-01 10:00", tz="UTC"),
-    slice(1, None),
+    np.bool_(True), np.str_("é"), np.datetime64("2026-01-01"), pd.Timestamp("2026-01-01", tz="UTC"), slice(1, None),
     np.arange(6.0).reshape(2, 3).T, np.arange(24).reshape(2, 3, 4).transpose(1, 2, 0), np.zeros((0, 3)),
     np.array([0.5], np.float16), np.array([1, 2], ">i4"), np.array([[True], [False]]), np.array(["é", "b"]),
     np.array(["é"], "T"), pd.Categorical(["b", "a"], categories=["b", "a"], ordered=True),
@@ -483,7 +482,7 @@ def test_parts_are_saved_with_the_whole(tmp_path):
 def test_several_levels(tmp_path):
     levels = pd.MultiIndex.from_tuples([(1, 1), (1, 2), (2, 1)], names=["a", "b"])
     counts = FOLDS.counts.assign_coords(xr.Coordinates.from_pandas_multiindex(levels, "fold"))
-    with pytest.raises(TypeError, match=r"several levels .a MultiIndex."):
+    with pytest.raises(TypeError, match=r"several levels \(a MultiIndex\)"):
         bp.ConfusionMatrix(counts).save(tmp_path / "file.nc")
 
 

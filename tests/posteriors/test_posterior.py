@@ -401,11 +401,11 @@ def test_trees_go_to_arviz_and_back(tmp_path):
     tree = post.to_datatree(["recall", "mcc"], draws=500, chains=4)
     assert tree["posterior"]["cells"].dims == ("chain", "draw", "model", "actual", "predicted")
     np.testing.assert_array_equal(tree["observed_data"]["counts"], cm.counts)
-    summary = az.summary(tree, var_names=["recall", "matthews_corrcoef"])
+    summary = az.summary(tree, var_names=["recall", "mcc"])
     # ArviZ 1.1 writes the figures as text.
     assert float(summary.loc["recall[A]", "mean"]) == pytest.approx(65.5 / 81, abs=0.01)
     az.plot_forest(tree, var_names=["recall"])
-    az.plot_dist(tree, var_names=["matthews_corrcoef"])
+    az.plot_dist(tree, var_names=["mcc"])
     tree.to_netcdf(tmp_path / "posterior.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "posterior.nc", engine="h5netcdf") as saved:
         back = bp.Posterior.from_datatree(saved.load())
@@ -731,3 +731,11 @@ def test_correlation_has_the_leading_dims_and_leaves_undefined_draws_out():
 def test_correlation_is_of_single_values():
     with pytest.raises(ValueError, match="correlation: recall_per_class has a value for each class"):
         bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=1, tn=4)).correlation("f1", "recall_per_class")
+
+
+def test_variables_of_a_tree_have_the_names_asked_for():
+    post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45))
+    drawn = post.to_datatree(["mcc", "matthews_corrcoef", bp.metrics.get("sensitivity")], draws=20)["posterior"]
+    assert set(drawn.data_vars) == {"cells", "mcc", "matthews_corrcoef", "recall"}
+    assert (drawn["mcc"] == drawn["matthews_corrcoef"]).all()
+    assert drawn["mcc"].name == "mcc"
