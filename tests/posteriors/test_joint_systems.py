@@ -194,7 +194,7 @@ def test_what_an_improper_prior_leaves_out_is_refused_by_metric():
     # System a misses no positive: with no weight there, recall and MCC are improper; accuracy and npv of b are not.
     cm = judged([1, 1, 1, 0, 0, 0], {"a": [1, 1, 1, 0, 0, 1], "b": [1, 0, 1, 0, 1, 1]})
     post = joint_posterior(cm.outcomes, "haldane", draws=4000)
-    for metric, needed in {"recall": "fn", "f2": "fn", "matthews_corrcoef": "cells"}.items():
+    for metric, needed in {"recall": "fn", "f2": "fn", "matthews_corrcoef": "misses"}.items():
         with pytest.raises(ValueError, match=f"metric '{metric}' at model=a: no example has been seen in {needed}"):
             post[metric]
     with pytest.raises(ValueError, match="model=a: no example has been seen in fn"):
