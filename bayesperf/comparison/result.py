@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import xarray as xr
 
 from bayesperf.comparison.in_words import comparison_in_words
 from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Booleans
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.draws import Sampled
@@ -109,7 +110,7 @@ class Comparison(Saved):
         below = self.difference.shortfall()
         above = (self.difference.mean() + below).clip(0)
         if isinstance(draws := self.difference.distribution, Sampled):
-            error = max(largest_mcse(draws, lambda x, sign=sign: np.maximum(sign * x, 0)) for sign in (1, -1))
+            error = max(largest_mcse(draws, partial(_excess, sign)) for sign in (1, -1))
             below, above = (side.assign_attrs(mcse=error) for side in (below, above))
         loss, reverse = (below, above) if self._greater("expected_loss") else (above, below)
         return self._square(loss, 0.0, reverse).rename("expected_loss")
@@ -138,7 +139,7 @@ class Comparison(Saved):
         # A difference of whole examples that lies on the edge may miss it by a rounding error.
         edge = distance * (1 + 1e-9)
         above, below = self.difference.sf(edge), self.difference.cdf(np.nextafter(-edge, -np.inf))
-        error = max(largest_mcse(draws, lambda x, sign=sign: sign * x > edge) for sign in (1, -1))
+        error = max(largest_mcse(draws, partial(_exceeds, sign, edge)) for sign in (1, -1))
         return above.assign_attrs(mcse=error, undefined=self.difference.undefined().values.max().item()), below
 
     # ── Several systems ──
@@ -297,6 +298,14 @@ class Comparison(Saved):
         coords |= {str(index.name): index for index in names}
         dims = (*upper.dims[:-1], *(index.name for index in names))
         return xr.DataArray(values, coords, dims, attrs=upper.attrs)
+
+
+def _excess(sign: int, x: Array) -> Array:
+    return np.maximum(sign * x, 0)
+
+
+def _exceeds(sign: int, edge: float, x: Array) -> Booleans:
+    return np.asarray(sign * x > edge)
 
 
 def _stacked(
