@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -172,7 +170,9 @@ def over_places(values: Sequence[str], names: Sequence[str], order: Sequence[flo
     texts = [f"{value} for {name}" for value, name in zip(values, names, strict=True)]
     if len(texts) <= most:
         return enumerated(texts)
-    return f"between {texts[int(np.nanargmin(order))]} and {texts[int(np.nanargmax(order))]}"
+    known = [i for i, value in enumerate(order) if not math.isnan(value)]
+    least, greatest = min(known, key=lambda i: order[i]), max(known, key=lambda i: order[i])
+    return f"between {texts[least]} and {texts[greatest]}"
 
 
 def interval_name(ci_prob: float, ci_kind: str) -> str:

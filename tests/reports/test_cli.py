@@ -116,7 +116,7 @@ def test_undefined_observed_scores_are_empty_in_tables_and_null_in_json(tmp_path
 def test_many_classes_and_several_files(folder, call):
     done = call("summary", "digits.csv", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "f1 macro" in done.stdout
+    assert "F1 macro" in done.stdout
     both = call("summary", "cancer.csv", "cancer.parquet", "--pos-label", "benign", cwd=folder)
     assert (both.returncode, "called 'cancer'" in both.stderr) == (2, True)
     (folder / "again.csv").write_text((folder / "cancer.csv").read_text())
@@ -134,7 +134,7 @@ def test_demo_prints_the_table_and_says_where_the_report_is(tmp_path):
     done = run("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Does it meet the requirements?" in done.stdout
-    assert "Is one better? f1 (more is better)" in done.stdout
+    assert "Is one better? F1 (more is better)" in done.stdout
     assert "Paired: rows alike in 'example' are the same example" in done.stdout
     assert str(tmp_path / "bayesperf-demo.html") in done.stdout
     assert (tmp_path / "bayesperf-demo.html").read_text().startswith("<!doctype html>")
@@ -376,7 +376,7 @@ def test_compare_prints_a_row_a_pair_and_how_each_system_stands(folder, call):
     by_precision = bp.compare(bp.posterior(cancer()), metric="precision", independent=True)
     precise = by_precision.prob_best.sel(model="decision_tree").item()
     for words in (
-        "Is one better? f1 (more is better)",
+        "Is one better? F1 (more is better)",
         row,
         f"│ − naive_bayes │ [−{-low:.3f}, {high:.3f}] │",
         f"│ │ naive_bayes │ {best:.3f} │ 1.000 │ 1.000 │",

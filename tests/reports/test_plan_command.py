@@ -62,7 +62,7 @@ def test_json_holds_the_librarys_figures(call):
     assert document["probability_met"] == pytest.approx(plan.limit)
     assert document["curve"]["assurance"] == pytest.approx(plan.curve().values)
     assert document["settles"] is None
-    assert (document["requirement"], document["evidence"], document["question"]) == ("fnr ≤ 0.3", [2, 10], "meet")
+    assert (document["requirement"], document["evidence"], document["question"]) == ("FNR ≤ 0.3", [2, 10], "meet")
 
 
 def test_out_of_reach_in_json(call):
