@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.words import INTERVAL_KINDS, place_names
+from bayesperf.core.words import INTERVAL_KINDS, metric_title, place_names
 from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, closed, label_edges, small_multiples, write_title
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def predictive_spread(study: xr.Dataset) -> Figure:
     for name, colour, style, width in styles:
         left.plot(study["n"], study["iqr"].sel(distribution=name), color=colour, ls=style, lw=width, label=name)
     left.set_yscale("log")
-    left.set_ylabel(f"interquartile range of {study.attrs['metric'].replace('_', ' ')}")
+    left.set_ylabel(f"interquartile range of {metric_title(study.attrs['metric'])}")
     left.legend(frameon=False, fontsize="small")
     right.axhline(np.sqrt(2), color=GREY, lw=0.8)
     right.annotate("√2", (study["n"].values[-1], np.sqrt(2)), (-12, 4), textcoords="offset points", color=GREY)
@@ -151,7 +151,7 @@ def repeated_splits(study: xr.Dataset) -> Figure:
                     np.arange(len(metrics))[::-1] + 0.2 * (1 - i), i, name)  # fmt: skip
         axes.set_title(f"{100 * level:g} % intervals", fontsize="medium")
     label_edges(panels, "proportion of second scores inside", "")
-    panels[0].set_yticks(np.arange(len(metrics))[::-1], [metric.replace("_", " ") for metric in metrics])
+    panels[0].set_yticks(np.arange(len(metrics))[::-1], [metric_title(metric) for metric in metrics])
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize="small")
     kind = INTERVAL_KINDS[study.attrs["ci_kind"]].capitalize()
@@ -199,7 +199,7 @@ def split_scores(study: xr.Dataset) -> Figure:
             drawn = _densities(draws.sel(distribution=name).values, edges)
             axes.stairs(drawn, edges, color=colour, ls=style, lw=width, label=name)
         axes.set_yticks([])
-        axes.set_xlabel(metric.replace("_", " "))
+        axes.set_xlabel(metric_title(metric))
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("density")
     handles, labels = panels[0].get_legend_handles_labels()
@@ -254,7 +254,7 @@ def sequential(study: xr.Dataset, *, ci_kind: str = "eti", simulation: int = 0) 
             label = f"{name}, {100 * level:g} %"
             right.plot(step, values, style, marker=marker, ms=4, color=colour, lw=1.2, label=label)
     left.axhline(study["true"].values[simulation], color="black", lw=1, label="true")
-    left.set_ylabel(study.attrs["metric"].replace("_", " "))
+    left.set_ylabel(metric_title(study.attrs["metric"]))
     left.set_title(f"one run: {100 * levels[0]:g} % intervals", fontsize="medium")
     for level in levels:
         right.axhline(level, color=GREY, lw=0.6)
@@ -306,7 +306,7 @@ def coverage(study: xr.Dataset, *, lowest: float = 0.7) -> Figure:
         title = ", ".join(str(dim) for dim in values.dims[2:])
         figure.legend(handles, labels, loc="outside right center", title=title, frameon=False, fontsize="small")
     figure.suptitle(f"Coverage of {100 * study.attrs['confidence']:g} % intervals of "
-                    f"{study.attrs['metric'].replace('_', ' ')}", fontsize="medium")  # fmt: skip
+                    f"{metric_title(study.attrs['metric'])}", fontsize="medium")  # fmt: skip
     return figure
 
 

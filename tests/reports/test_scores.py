@@ -9,6 +9,7 @@ import pytest
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 import bayesperf as bp
+from bayesperf.core.words import probability_value
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import analyse
 from bayesperf.reports.html import render
@@ -93,7 +94,7 @@ def test_areas_of_the_same_examples_are_compared(frame, analysis, page):
     row = found.summary().iloc[0]
     (compared,) = analysis.scores.compared_areas.values()
     assert compared.summary().iloc[0].drop(["a", "b"]).to_dict() == pytest.approx(row.drop(["a", "b"]).to_dict())
-    shares = " ".join(f"{row[name]:.3f}" for name in ("prob_greater", "below", "inside", "above"))
+    shares = " ".join(probability_value(row[name]) for name in ("prob_greater", "below", "inside", "above"))
     figures = f"new − old {row['mean']:.3f} {row['ci_lower']:.3f} to {row['ci_upper']:.3f} {shares}"
     assert figures in text_of(section(page, "How well do the scores rank?"))
 
