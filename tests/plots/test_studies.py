@@ -51,7 +51,7 @@ def test_spread_is_drawn_over_the_number_of_examples():
         np.testing.assert_array_equal(line.get_ydata(), study["iqr"].sel(distribution=name))
         assert line.get_label() == name
     np.testing.assert_array_equal(right.lines[1].get_ydata(), study["iqr_ratio"])
-    assert left.get_ylabel().split() == "interquartile range of Matthews correlation".split()
+    assert " ".join(left.get_ylabel().split()) == "interquartile range of Matthews correlation"
 
 
 def test_repeated_splits_have_a_panel_a_probability():
