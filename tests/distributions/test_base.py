@@ -92,7 +92,9 @@ def test_every_kind_is_here():
 
     concrete = {kind for kind in kinds(Distribution) if kind.__module__.startswith("bayesperf")}
     # Differences and ratios are contrasts; a contrast alone is neither, and rough knowledge is of several kinds.
-    assert concrete - {Distribution, IndependentContrast, RoughlyKnown} == {type(distribution) for distribution in KINDS.values()}
+    assert concrete - {Distribution, IndependentContrast, RoughlyKnown} == {
+        type(distribution) for distribution in KINDS.values()
+    }
 
 
 @pytest.mark.parametrize("name", KINDS)
