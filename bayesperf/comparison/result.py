@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayesperf.core.arrays import Array, Booleans
 from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.draws import Sampled
 from bayesperf.posteriors.marginal import Kind, Marginal
@@ -105,7 +106,7 @@ class Comparison:
         below = self.difference.shortfall()
         above = (self.difference.mean() + below).clip(0)
         if isinstance(draws := self.difference.distribution, Sampled):
-            error = max(largest_mcse(draws, lambda x, sign=sign: np.maximum(sign * x, 0)) for sign in (1, -1))
+            error = max(largest_mcse(draws, partial(_positive_part, sign)) for sign in (1, -1))
             below, above = (side.assign_attrs(mcse=error) for side in (below, above))
         loss, reverse = (below, above) if self._greater("expected_loss") else (above, below)
         return self._square(loss, 0.0, reverse).rename("expected_loss")
@@ -134,7 +135,7 @@ class Comparison:
         # A difference of whole examples that lies on the edge may miss it by a rounding error.
         edge = distance * (1 + 1e-9)
         above, below = self.difference.prob_above(edge), self.difference.prob_below(-edge)
-        error = max(largest_mcse(draws, lambda x, sign=sign: sign * x > edge) for sign in (1, -1))
+        error = max(largest_mcse(draws, partial(_is_beyond, edge, sign)) for sign in (1, -1))
         return above.assign_attrs(mcse=error, undefined=self.difference.undefined().values.max().item()), below
 
     # ── Several systems ──
@@ -262,6 +263,14 @@ class Comparison:
         coords |= {str(index.name): index for index in names}
         dims = (*upper.dims[:-1], *(index.name for index in names))
         return xr.DataArray(values, coords, dims, attrs=upper.attrs)
+
+
+def _positive_part(sign: int, draws: Array) -> Array:
+    return np.maximum(sign * draws, 0)
+
+
+def _is_beyond(edge: float, sign: int, draws: Array) -> Booleans:
+    return sign * draws > edge
 
 
 def _stacked(

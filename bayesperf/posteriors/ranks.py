@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,13 @@ def rank_probabilities(values: xr.DataArray, dim: str) -> xr.DataArray:
             errors.append(np.sqrt(probability * (1 - probability) / len(cell)).max())
         else:
             defined = Draws(np.where(missing, np.nan, 0.0)[None], (0, 1), independent=False)
-            errors += [largest_mcse(defined, lambda _, at=rank == place: np.moveaxis(at, -1, 0)) for place in systems]
+            errors += [
+                largest_mcse(defined, partial(_as_they_are, np.moveaxis(rank == place, -1, 0))) for place in systems
+            ]
     result = values.isel(chain=0, draw=0, drop=True).expand_dims(rank=systems + 1, axis=-1)
     attrs = {"mcse": float(np.max(errors)), "undefined": float(np.max(undefined))}
     return result.copy(data=np.reshape(probabilities, result.shape)).assign_attrs(attrs).rename("ranks")
+
+
+def _as_they_are(values: NDArray[Any], _: Array) -> NDArray[Any]:
+    return values
