@@ -178,6 +178,12 @@ def balanced_accuracies() -> Verdict:
     return f"{time:.2f} s", time <= 1
 
 
+def default_summaries() -> Verdict:
+    cm = bp.ConfusionMatrix.from_table(np.random.default_rng(0).integers(1, 200, (1000, 2, 2)), dims=["model"])
+    (time,) = in_turns(lambda: bp.posterior(cm).summary(), repeats=3)
+    return f"{time:.2f} s", time <= 2
+
+
 # ── Quadrature, one matrix ──
 
 # tp, fn, fp, tn: ordinary, tiny and huge.
@@ -325,6 +331,11 @@ def compare_systems() -> Verdict:
     return f"{found['seconds']:.1f} s, {gigabytes:.2f} GB", found["seconds"] <= 10 and gigabytes <= 1
 
 
+def compare_drawn() -> Verdict:
+    megabytes = apart("compare_drawn.py")["bytes"] / 1e6
+    return f"{megabytes:.0f} MB", megabytes <= 500
+
+
 def pairs_on_the_same_examples(systems: int = 200, examples: int = 1000) -> Verdict:
     rng = np.random.default_rng(0)
     actual = np.tile(rng.integers(2, size=examples), systems)
@@ -468,10 +479,12 @@ ROWS: list[Row] = [
     ("balanced accuracy by quadrature: cdf, HDI", "≤ 20 ms each, error ≤ 1e-7", balanced_accuracy),
     ("HTER by quadrature: cdf, HDI", "≤ 20 ms each, error ≤ 1e-7", hter),
     ("1,000 balanced accuracies: mean, sd, HDI", "≤ 1 s", balanced_accuracies),
+    ("1,000 binary matrices: default summary", "≤ 2 s", default_summaries),
     ("10⁶ draws of MCC, summarised", "≤ 2× NumPy alone", mcc_draws),
     ("100 classes: summary; HDIs of F1 of each", "≤ 1 s CPU each, ≤ 2 GB", partial(many_classes, 100, 1)),
     ("1,000 classes: summary; HDIs of F1 of each", "≤ 10 s CPU each, ≤ 2 GB", partial(many_classes, 1000, 10)),
     ("50 systems × 6 metrics in pairs: P(a > b), ROPE, ranks", "≤ 10 s, ≤ 1 GB", compare_systems),
+    ("100 systems by MCC in pairs: P(a > b), ROPE, loss, summary", "≤ 500 MB", compare_drawn),
     ("200 systems on the same examples in pairs: ROPE", "≤ 2 s", pairs_on_the_same_examples),
     ("exact coverage: 5 intervals, n = 100, 1,000 rates", "≤ 0.5 s", exact_coverage),
     ("BCa bootstrap of F1, N = 10⁴, 9,999 resamples", "≥ 100× resampling labels", bca_bootstrap),

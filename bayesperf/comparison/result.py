@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 REGIONS = ("below", "inside", "above")
+_ROPE = xr.Coordinates({"rope": list(REGIONS)})
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -102,7 +103,7 @@ class Comparison(Saved):
         parts = [
             self._square(below, 0.0, above), self._square(inside, 1.0, inside), self._square(above, 0.0, below)
         ]  # fmt: skip
-        return _stacked(parts, "rope", REGIONS, {**above.attrs, "rope": self.rope}).rename("prob_rope")
+        return _stacked(parts, _ROPE, {**above.attrs, "rope": self.rope}, "prob_rope")
 
     @cached_property
     def expected_loss(self) -> xr.DataArray:
@@ -125,8 +126,8 @@ class Comparison(Saved):
     def _regions(self) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
         """Probabilities below, inside and above the rope for each difference."""
         above, below = self._beyond(self.rope)
-        inside = 1 - above - below
-        return below, inside.copy(data=inside.values.clip(0)), above
+        inside = above.copy(data=(1 - above.values - below.values).clip(0)).drop_attrs(deep=False)
+        return below, inside, above
 
     def _beyond(self, distance: float) -> tuple[xr.DataArray, xr.DataArray]:
         """Return P(a − b > distance) and P(a − b < −distance)."""
@@ -154,8 +155,9 @@ class Comparison(Saved):
         greater = self._greater("ranks")
         if self.make_draws is None:
             better = self.prob_better
-            rows = [_stacked(row, "rank", [1, 2]) for row in ([better, 1 - better], [1 - better, better])]
-            ranks = _stacked(rows, self.dim, self.names, better.attrs)
+            of_rank, of_system = xr.Coordinates({"rank": [1, 2]}), xr.Coordinates({self.dim: list(self.names)})
+            rows = [_stacked(row, of_rank) for row in ([better, 1 - better], [1 - better, better])]
+            ranks = _stacked(rows, of_system, better.attrs)
             return ranks.transpose(..., self.dim, "rank").rename("ranks")
         values = self.make_draws().transpose(..., "draw", self.dim)
         return rank_probabilities(values if greater else -values, self.dim).assign_attrs(self._note)
@@ -309,12 +311,12 @@ def _exceeds(sign: int, edge: float, x: Array) -> Booleans:
 
 
 def _stacked(
-    parts: Sequence[xr.DataArray], dim: str, labels: Sequence[Any], attrs: Mapping[Any, Any] | None = None
+    parts: Sequence[xr.DataArray], last: xr.Coordinates, attrs: Mapping[Any, Any] | None = None, name: str | None = None
 ) -> xr.DataArray:
     """Stack arrays of the same dims along a new last one, in a tenth of the time of `xarray.concat`."""
     first = parts[0]
     values = np.stack([part.transpose(*first.dims).values for part in parts], -1)
-    return xr.DataArray(values, {**first.coords, dim: list(labels)}, (*first.dims, dim), attrs=attrs)
+    return xr.DataArray(values, first.coords | last, (*first.dims, *last), name=name, attrs=attrs)
 
 
 def _coordinate(name: str, values: Sequence[Any]) -> xr.DataArray:

@@ -11,7 +11,7 @@ from bayesperf.core.arrays import Array, Codes
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.tabulated import Axis
 
-# Number of cells of a table, for which the error of the interpolation is below 1e-10.
+# Number of cells of a table, for which their error is about 1e-10.
 _CELLS = 192
 # The range to which arguments are clipped, so that their logits are finite.
 _LEAST, _MOST = np.finfo(float).tiny, 1 - 2.0**-53

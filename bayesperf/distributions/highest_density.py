@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol, Self
+from typing import Protocol
 
 import numpy as np
 
-from bayesperf.core.arrays import Array, Booleans, Codes
-from bayesperf.distributions.quantiles import WIDEST, invert
+from bayesperf.core.arrays import Array, Booleans
+from bayesperf.distributions.quantiles import WIDEST, Invertible, invert
 
 # A Newton step shorter than this fraction of the interval is the last one: the error it leaves is its square, or the
 # rounding error of the density.
@@ -22,22 +22,8 @@ _AROUND = 1 / 6
 _LEAST = 1e-12
 
 
-class Differentiable(Protocol):
-    """Protocol of m distributions with common bounds for whose intervals Newton's method searches."""
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Ends of the support, the same for all m."""
-
-    def cdf_logpdf(self, x: Array) -> tuple[Array, Array]:
-        """Return the distribution function and the log density at x, (m, n)."""
-
-    def take(self, index: Codes) -> Self:
-        """Return a subset of the m distributions."""
-
-
-class Continuous(Differentiable, Protocol):
-    """Protocol of the m distributions for which intervals are computed, whatever their shape."""
+class Continuous(Invertible, Protocol):
+    """Protocol of the m distributions with common bounds for which intervals are computed."""
 
     def cdf(self, x: Array) -> Array:
         """Return the distribution function at x, (m, n)."""
@@ -72,7 +58,7 @@ def highest_density(distribution: Continuous, prob: float, start: Array | None =
     return ends
 
 
-def newton(distribution: Differentiable, ends: Array, prob: float, most: int = 12) -> tuple[Array, Booleans]:
+def newton(distribution: Invertible, ends: Array, prob: float, most: int = 12) -> tuple[Array, Booleans]:
     """Iterate from initial ends; return the final ends and which of them converged."""
     ends = ends.copy()
     active = np.arange(len(ends))
@@ -86,7 +72,7 @@ def newton(distribution: Differentiable, ends: Array, prob: float, most: int = 1
     return ends, converged
 
 
-def _newton_step(distribution: Differentiable, ends: Array, prob: float) -> tuple[Array, Array]:
+def _newton_step(distribution: Invertible, ends: Array, prob: float) -> tuple[Array, Array]:
     """Move both ends by one Newton step; return them and their relative movement (inf if the step was clipped).
 
     The movement is relative to the interval and to the distances from the bounds. If there is no upper bound, the step

@@ -63,7 +63,7 @@ class NormalScores:
         """Return those of distribution functions of (m, n), given mean and standard deviation (m,) of the logits."""
         points, matrix = _interpolation()
         rough = cls(mean[:, None], _REACH * sd[:, None], np.zeros((len(mean), _POINTS)), bounds)
-        scores = special.ndtri(np.clip(cdf(rough._at(points)), _LEAST, 1 - _LEAST))
+        scores = special.ndtri(np.clip(cdf(rough.at(points)), _LEAST, 1 - _LEAST))
         return replace(rough, coefficients=np.einsum("mi,ij->mj", scores, matrix))
 
     def take(self, index: Codes | slice) -> Self:
@@ -86,14 +86,15 @@ class NormalScores:
 
     def ppf(self, q: Array) -> Array:
         """Return quantiles, (m, n)."""
-        return invert(self, q, self._at(special.ndtri(np.clip(q, _LEAST, 1 - _LEAST)) / _REACH), most=20)
+        return invert(self, q, self.at(special.ndtri(np.clip(q, _LEAST, 1 - _LEAST)) / _REACH), most=20)
 
     def hdi(self, prob: float) -> Array:
         """Return the shortest intervals of a given probability, (m, 2)."""
         tails = np.broadcast_to([[(1 - prob) / 2, (1 + prob) / 2]], (len(self.centre), 2))
         return newton(self, self.ppf(tails), prob)[0]
 
-    def _at(self, u: Array) -> Array:
+    def at(self, u: Array) -> Array:
+        """Return the quantity where (logit − centre)/scale is u."""
         low, high = self.bounds
         return low + (high - low) * np.clip(special.expit(self.centre + self.scale * u), _INSIDE, 1 - _INSIDE)
 

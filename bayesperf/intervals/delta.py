@@ -17,7 +17,7 @@ from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.intervals.limits import ADVICE, labelled, normal_quantile, warn_of_no_width
 from bayesperf.intervals.proportion import wilson
 from bayesperf.intervals.statistic import Statistic, place, strata
-from bayesperf.metrics.metric import ARGUMENTS, Metric
+from bayesperf.metrics.metric import ARGUMENTS, BINARY_ARGUMENTS, Metric, OneVsRest
 
 # How many complex cells are held at once.
 _AT_ONCE = 2**20
@@ -223,7 +223,48 @@ def _gradient(statistic: Statistic, shares: Array) -> Array:
 
 
 def gradient_of(metric: Metric, positive: int | None, shares: Array) -> Array:
-    """Return the gradient (K, K, …) of a metric at proportions (…, K, K); 0 for empty cells, which have no weight."""
+    """Return the gradient (K, K, …) of a metric at proportions (…, K, K).
+
+    Cells that are empty have no weight, and may have 0 in place of theirs.
+    """
+    averaged = metric.average in ("macro", "weighted") and BINARY_ARGUMENTS.issuperset(metric.arguments)
+    gradient = _of_average(metric, shares) if averaged else _by_cell(metric, positive, shares)
+    _check(metric, positive, shares, gradient)
+    return gradient
+
+
+def _of_average(metric: Metric, shares: Array) -> Array:
+    """Return the gradient of an average over classes, by the chain rule: K values have a derivative by each argument.
+
+    A cell adds to tp of its class, or to fn of its row and fp of its column, and to tn of all other classes.
+    """
+    classes, parts = shares.shape[-1], OneVsRest(shares)
+    arguments = {name: parts[name] for name in ("tp", "fn", "fp", "tn")}
+
+    def terms(weighted: bool, by: str, step: Array) -> Array:
+        moved = arguments | {by: step}
+        weight = moved["tp"] + moved["fn"] if metric.average == "weighted" else np.ones_like(step)
+        value = metric.function(**{name: moved[name] for name in metric.arguments}) if weighted else 1.0
+        return np.asarray(weight * value)
+
+    with np.errstate(all="ignore"):
+        above, below = (terms(weighted, "tp", parts["tp"]) for weighted in (True, False))
+        value, total = above.sum(-1, keepdims=True) / below.sum(-1, keepdims=True), below.sum(-1, keepdims=True)
+        of = {}
+        for name, at in arguments.items():
+            slopes = (complex_step(partial(terms, weighted, name), at, 1.0, _STEP) for weighted in (True, False))
+            slope, of_weight = slopes
+            # Nothing has the derivative by what is empty, which may be infinite.
+            of[name] = np.where(at > 0, (slope - value * of_weight) / total, 0)
+    others = of["tn"].sum(-1)[..., None, None] - of["tn"][..., None] - of["tn"][..., None, :]
+    gradient = others + of["fn"][..., None] + of["fp"][..., None, :]
+    diagonal = np.arange(classes)
+    gradient[..., diagonal, diagonal] = of["tn"].sum(-1, keepdims=True) - of["tn"] + of["tp"]
+    return np.moveaxis(gradient, (-2, -1), (0, 1))
+
+
+def _by_cell(metric: Metric, positive: int | None, shares: Array) -> Array:
+    """Return the gradient of any metric, by a step of each cell."""
     *leading, _, classes = shares.shape
     filled = np.flatnonzero(shares.reshape(-1, classes**2).any(0))
     directions = np.zeros((len(filled), *np.ones_like(leading), classes**2))
@@ -236,9 +277,7 @@ def gradient_of(metric: Metric, positive: int | None, shares: Array) -> Array:
     ])  # fmt: skip
     gradient = np.zeros((classes**2, *derivatives.shape[1:]))
     gradient[filled] = derivatives
-    gradient = gradient.reshape(classes, classes, *derivatives.shape[1:])
-    _check(metric, positive, shares, gradient)
-    return gradient
+    return gradient.reshape(classes, classes, *derivatives.shape[1:])
 
 
 def _check(metric: Metric, positive: int | None, shares: Array, gradient: Array) -> None:

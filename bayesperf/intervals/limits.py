@@ -10,8 +10,8 @@ from scipy.special import ndtri
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.coordinates import CI_BOUND
 
-BOUNDS = ["lower", "upper"]
 # What to do instead, for a metric.
 ADVICE = "take bayesperf.intervals.proportion of a rate, wilson_f1, or bayesperf.posterior(cm)."
 
@@ -28,9 +28,9 @@ def labelled(
 
     The standard error (…) is a coordinate, if there is one.
     """
-    coords = {**leading.coords, "ci_bound": BOUNDS}
+    coords = leading.coords | CI_BOUND
     if standard_error is not None:
-        coords["standard_error"] = (leading.dims, standard_error)
+        coords |= xr.Coordinates({"standard_error": (leading.dims, standard_error)}, indexes={})
     return xr.DataArray(limits, coords, (*leading.dims, "ci_bound"), name=name, attrs=facts)
 
 

@@ -66,6 +66,8 @@ class Statistic:
     @cached_property
     def of_matrices(self) -> xr.DataArray:
         """The leading dims, as zeros."""
+        if self.counts.ndim == len(self.cell_dims) and set(self.counts.coords) <= set(self.cell_dims):
+            return xr.DataArray(0.0)
         first = self.counts.isel(dict.fromkeys(self.cell_dims, 0), drop=True)
         return xr.zeros_like(first, dtype=float).rename(None).drop_attrs()
 

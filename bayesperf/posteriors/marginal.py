@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.coordinates import CI_BOUND
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import PREDICTION, metric_title
@@ -374,8 +375,7 @@ class Marginal(Saved):
         prob = checks.probability("prob", prob)
         checks.one_of("kind", kind, ("hdi", "eti"))
         values = self._each(lambda d: d.hdi(prob) if kind == "hdi" else d.eti(prob))
-        result = self._label(values, "ci_bound", ["lower", "upper"])
-        return result.assign_attrs(ci_kind=kind, ci_prob=prob)
+        return self._label(values, CI_BOUND, {"ci_kind": kind, "ci_prob": prob})
 
     def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
         """Return n independent draws, with a last dim ``draw``.
@@ -385,7 +385,7 @@ class Marginal(Saved):
         """
         seed = None if random_seed is None else checks.seed(random_seed)
         values = self.sampler(checks.count("n", n), seed)
-        return self._label(values, "draw", np.arange(values.shape[-1]))
+        return self._label(values, xr.Coordinates({"draw": np.arange(values.shape[-1])}))
 
     def undefined(self) -> xr.DataArray:
         """Return the fraction of draws in which the metric is undefined (0/0); other results ignore these draws."""
@@ -472,13 +472,16 @@ class Marginal(Saved):
         if points.ndim > 1 or np.isnan(points).any():
             raise ValueError(f"{dim} must be a number or a one-dimensional array of numbers, none missing.")
         values = self._each(lambda d: function(d, np.atleast_1d(points)[None, :]))
-        return self._label(values, dim, points) if points.ndim else self._label(values[:, 0])
+        return self._label(values, xr.Coordinates({dim: points})) if points.ndim else self._label(values[:, 0])
 
-    def _label(self, values: Array, dim: str | None = None, coordinate: Any = None) -> xr.DataArray:
+    def _label(
+        self, values: Array, last: xr.Coordinates | None = None, attrs: Mapping[str, Any] | None = None
+    ) -> xr.DataArray:
+        """Return values (m, …) with the leading dims and those of further coordinates."""
         shape = (*self.leading.shape, *values.shape[1:])
-        coords = dict(self.leading.coords) | ({dim: coordinate} if dim else {})
-        dims = (*self.leading.dims, *([dim] if dim else []))
-        return xr.DataArray(values.reshape(shape), coords, dims, name=self.name)
+        coords = self.leading.coords if last is None else self.leading.coords | last
+        dims = (*self.leading.dims, *(last or ()))
+        return xr.DataArray(values.reshape(shape), coords, dims, name=self.name, attrs=attrs)
 
 
 def _selection(observe: Callable[[], xr.DataArray], how: str, indexers: Mapping[str, Any]) -> xr.DataArray:

@@ -8,7 +8,7 @@ from scipy import integrate, optimize, special, stats
 import bayesperf as bp
 from bayesperf import metrics
 from bayesperf.distributions.beta import Beta, TransformedBeta
-from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.draws import Draws, DrawsOfPairs
 from bayesperf.metrics.exact_forms import IncreasingFunction, TwoProportions
 
 QUADRATURE = [name for name in [*metrics.names(), "f2", "f0.5"] if isinstance(metrics.get(name).exact, TwoProportions)]
@@ -351,3 +351,18 @@ def test_hdi_of_many_draws_of_a_skewed_distribution_has_hardly_a_bias(law, true)
     drawn = (Draws(law.rvs((1, 1, 40_000), random_state=rng), law.support()) for _ in range(60))
     error = np.array([draws.hdi(0.95)[0, 0] for draws in drawn]) - true[0]
     assert abs(error.mean()) < 0.0035 * (true[1] - true[0])
+
+
+def test_draws_of_pairs_are_those_of_all_pairs_at_once():
+    systems = np.random.default_rng(3).normal(size=(2, 12, 1, 500))
+    systems[1, 4, 0, 7] = np.nan
+    rows = np.triu_indices(12, 1)
+    pairs = DrawsOfPairs((systems[0], systems[1]), rows, np.subtract, (-np.inf, np.inf))
+    whole = Draws(systems[0][rows[0]] - systems[1][rows[1]], (-np.inf, np.inf))
+    assert (pairs.size, len(list(pairs.blocks()))) == (66, 2)
+    np.testing.assert_array_equal(np.concatenate([part.values for part in pairs.blocks()]), whole.values)
+    np.testing.assert_array_equal(pairs.take(slice(5, 9)).hdi(0.9), whole.hdi(0.9)[5:9])
+    np.testing.assert_array_equal(pairs.undefined(), whole.undefined())
+    never = np.full_like(systems[0], np.nan)
+    with pytest.raises(ValueError, match="undefined"):
+        DrawsOfPairs((never, systems[1]), rows, np.subtract, (-1, 1)).checked("metric")

@@ -8,6 +8,7 @@ import pytest
 
 import bayesperf as bp
 from bayesperf.intervals import delta
+from bayesperf.intervals.statistic import Statistic
 from tests.shared.golden import golden
 
 GOLDEN = golden("intervals")
@@ -368,3 +369,14 @@ def test_f1_of_averages_of_takahashi(case):
     assert bp.score(matrix_of(case), "f1_of_averages").item() == pytest.approx(reference["value"], abs=1e-12)
     assert found["standard_error"].item() == pytest.approx(reference["se"], abs=1e-12)
     assert found.values == clipped(reference)
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted"])
+@pytest.mark.parametrize("name", ["f1", "specificity", "g_mean", "p4", "informedness"])
+def test_the_gradient_of_an_average_is_that_by_cells(name, average):
+    table = np.random.default_rng(0).integers(0, 9, (4, 5, 5)) + np.eye(5, dtype=int)
+    statistic = Statistic.of(bp.ConfusionMatrix.from_table(table, dims=["model"]), f"{name}_{average}")
+    shares, module = table / table.sum((1, 2), keepdims=True), sys.modules[delta.__module__]
+    of_average, by_cell = module._of_average(statistic.metric, shares), module._by_cell(statistic.metric, None, shares)
+    filled = np.moveaxis(table, 0, -1) > 0
+    np.testing.assert_allclose(of_average[filled], by_cell[filled], rtol=1e-12, atol=1e-14)

@@ -64,7 +64,7 @@ def test_examples_and_words():
     plan = precision(0.05, metric="f1", evidence=CM)
     assert plan.counts == "examples that are or are called positive"
     assert plan.examples == int(np.ceil(plan.n * 113 / 52.5))
-    assert plan.claim == "expected width of the 95 % highest-density interval of f1"
+    assert plan.claim == "expected width of the 95 % highest-density interval of F1"
     assert plan.limit == 0
     assert precision(0.1, metric="accuracy", evidence=CM, assurance=0.9).claim.endswith("interval of accuracy ≤ 0.1")
 
