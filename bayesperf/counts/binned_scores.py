@@ -203,7 +203,7 @@ class BinnedScores(Saved):
         >>> import bayesperf as bp
         >>> values = bp.BinnedScores.from_counts([0, 1, 1, 2], [2, 1, 1, 0], values=[1, 2, 3, 4])
         >>> values.coarsened(2).positives
-        array([1, 3])
+        array([0, 2, 2])
         """
         number = checks.count("parts", parts)
         below = np.stack([np.cumsum(of_class) - of_class for of_class in (self.positives, self.negatives)])

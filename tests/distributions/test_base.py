@@ -9,7 +9,7 @@ from bayesperf.distributions.area_by_score import AreaByScore
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.differences import IndependentContrast, difference, discordant, ratio
-from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.draws import Draws, DrawsOfPairs, Sampled
 from bayesperf.distributions.normal import LogitNormal, Normal
 from bayesperf.distributions.normal_scores import RoughlyKnown
 from bayesperf.distributions.student_t import StudentT
@@ -37,9 +37,15 @@ KINDS = {
     "student-t": StudentT.of(A - 3, B, [[3], [4], [5]]),
     "predicted proportion": bp.posterior(COUNTS, "flat").predict(12)["recall"].distribution,
     "draws": Draws(np.random.default_rng(0).normal(size=(3, 2, 500)), (-np.inf, np.inf)),
+    "draws of pairs": DrawsOfPairs(
+        tuple(np.random.default_rng(1).normal(size=(2, 3, 2, 500))),
+        (np.array([0, 0, 1]), np.array([1, 2, 2])),
+        np.subtract,
+        (-np.inf, np.inf),
+    ),
 }
 # Their distribution functions have steps.
-DISCRETE = {"draws", "predicted proportion"}
+DISCRETE = {"draws", "draws of pairs", "predicted proportion"}
 X = np.array([[-0.3, 0.1, 0.6]])
 
 
@@ -91,8 +97,8 @@ def test_every_kind_is_here():
         return {base, *(kind for sub in base.__subclasses__() for kind in kinds(sub))}
 
     concrete = {kind for kind in kinds(Distribution) if kind.__module__.startswith("bayesperf")}
-    # Differences and ratios are contrasts; a contrast alone is neither, and rough knowledge is of several kinds.
-    assert concrete - {Distribution, IndependentContrast, RoughlyKnown} == {
+    # Differences and ratios are contrasts; a contrast alone is neither, and rough knowledge and draws are of several kinds.
+    assert concrete - {Distribution, IndependentContrast, RoughlyKnown, Sampled} == {
         type(distribution) for distribution in KINDS.values()
     }
 
