@@ -97,7 +97,7 @@ def test_every_kind_is_here():
         return {base, *(kind for sub in base.__subclasses__() for kind in kinds(sub))}
 
     concrete = {kind for kind in kinds(Distribution) if kind.__module__.startswith("bayesperf")}
-    # Differences and ratios are contrasts; a contrast alone is neither, and rough knowledge and draws are of several kinds.
+    # Differences and ratios are contrasts; a contrast alone is neither. Rough knowledge and draws are of several kinds.
     assert concrete - {Distribution, IndependentContrast, RoughlyKnown, Sampled} == {
         type(distribution) for distribution in KINDS.values()
     }

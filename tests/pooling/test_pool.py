@@ -661,7 +661,7 @@ def test_shrinkage_figure_shows_the_model():
     figure = POOLED.plot("f1", ci_prob=0.9, ci_kind="eti")
     (axes,) = figure.axes
     assert axes.get_xlabel() == "F1"
-    assert axes.get_ylabel() == "fold (n: its examples, of both classes)"
+    assert " ".join(axes.get_ylabel().split()) == "fold (n: its examples, of both classes)"
     assert figure.get_suptitle() == "Means and 90 % equal-tailed intervals"
     assert [label.get_text() for label in axes.get_yticklabels()] == [*(f"{i} (n = 31)" for i in range(5)), "new fold"]
     groups, observed, new = axes.collections
