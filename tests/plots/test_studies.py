@@ -62,14 +62,14 @@ def test_repeated_splits_have_a_panel_a_probability():
     assert "5 splits, ± 2 standard errors" in figure.get_suptitle()
     points = [bar.lines[0].get_xdata() for bar in figure.axes[1].containers]
     np.testing.assert_allclose(points, study["coverage"].sel(prob=0.9))
-    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["accuracy", "f1"]
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["accuracy", "F1"]
 
 
 def test_scores_of_splits_are_beside_the_pooled_draws():
     X, y = np.random.default_rng(0).normal(size=(90, 1)), np.repeat([0, 1], 45)
     study = studies.repeated_splits(GaussianNB(), X, y, ["accuracy", "f1"], simulations=12, draws=50, keep_draws=40)
     figure = plots.split_scores(study)
-    assert [axes.get_xlabel() for axes in figure.axes] == ["accuracy", "f1"]
+    assert [axes.get_xlabel() for axes in figure.axes] == ["accuracy", "F1"]
     for axes, metric in zip(figure.axes, ("accuracy", "f1"), strict=True):
         scores, *drawn = (patch.get_data() for patch in axes.patches)
         assert [patch.get_label() for patch in axes.patches[1:]] == study["distribution"].values.tolist()
@@ -112,7 +112,7 @@ def test_coverage_has_a_panel_a_size_and_a_colour_a_system():
     study = studies.coverage(cells, "f1", [10, 60], ["flat_hdi", "wald"], simulations=300)
     figure = plots.coverage(study, lowest=0.85)
     assert [axes.get_title() for axes in figure.axes] == ["n = 10", "n = 60"]
-    assert figure.get_suptitle() == "Coverage of 95 % intervals of f1"
+    assert figure.get_suptitle() == "Coverage of 95 % intervals of F1"
     assert figure.legends[0].get_title().get_text() == "prevalence"
     rates = study["coverage"].sel(n=10)
     for i, container in enumerate(figure.axes[0].containers):

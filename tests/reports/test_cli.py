@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bayesperf as bp
-from bayesperf.core.words import BEST_OF_MANY
+from bayesperf.core.words import BEST_OF_MANY, probability_value
 from bayesperf.reports import cli
 
 HEADER = "actual,predicted,model,fold"
@@ -379,9 +379,9 @@ def test_compare_prints_a_row_a_pair_and_how_each_system_stands(folder, call):
         "Is one better? F1 (more is better)",
         row,
         f"│ − naive_bayes │ [−{-low:.3f}, {high:.3f}] │",
-        f"│ │ naive_bayes │ {best:.3f} │ 1.000 │ 1.000 │",
+        f"│ │ naive_bayes │ {probability_value(best)} │ >0.999 │ >0.999 │",
         # Precision of the rule that calls nothing malignant is 0/0.
-        f"│ precision │ decision_tree │ {precise:.3f} │ 1.000 │ — │",
+        f"│ precision │ decision_tree │ {probability_value(precise)} │ >0.999 │ — │",
         "(region of practical equivalence ±0.01), with its 95 % highest-density interval. Prior: Jeffreys' Dirichlet",
         "Independent: the systems are taken as judged on different examples.",
         "name the column that identifies the examples, as --id example.",
