@@ -283,3 +283,13 @@ def test_observed_follows_a_selection():
     np.testing.assert_array_equal(per_class.observed["trials"], [10, 10])
     assert np.isnan(bp.posterior(FEW).predict(5)["recall"].observed)
     assert "trials" not in bp.posterior(FEW).at_prevalence(0.2)["precision"].observed.coords
+
+
+def test_differences_and_ratios_are_called_what_they_are():
+    compared = bp.compare(rate(84), rate(81))
+    assert compared.difference.in_words().startswith("Difference of recall is 0.030 ")
+    assert compared.difference.prob_above(0.01).name == "P(difference of recall ≥ 0.01)"
+    assert compared.ratio.in_words().startswith("Ratio of recall is 1.0")
+    cm = bp.ConfusionMatrix.from_counts(tp=[8, 9], fn=[2, 1], fp=1, tn=9, dims=["model"])
+    new = bp.compare(bp.posterior(cm).predict(20), metric="recall", independent=True).difference
+    assert new.in_words().startswith("Difference of recall in a new test set of 20 examples will be ")

@@ -65,7 +65,7 @@ def posterior_in_words(posterior: Posterior, marginals: Sequence[Marginal], ci_p
     if posterior.dims or any(marginal.dims for marginal in marginals):
         return " ".join(marginal_in_words(marginal, None, None, ci_prob, ci_kind) for marginal in marginals)
     first, *others = marginals
-    others_in_words = [f"{metric_title(each.name)} {_estimates(each, ci_prob, ci_kind)[0]}" for each in others]
+    others_in_words = [f"{title_of(each)} {_estimates(each, ci_prob, ci_kind)[0]}" for each in others]
     parts = [estimate_in_words(first, ci_prob, ci_kind), *others_in_words]
     counts = posterior.observed
     known = "" if counts is None else f"of {int(counts.sum()):,} examples: "
@@ -80,10 +80,17 @@ def default_metrics_in_words(posterior: Posterior) -> list[str]:
     return names if names and not posterior.dims else (names or available)[:1]
 
 
+def title_of(marginal: Marginal) -> str:
+    """Return what a marginal is of, such as "recall" or "difference of recall", for a sentence."""
+    words = marginal.estimand.replace(":", "").split()
+    contrast = next((f"{word} of " for word in ("difference", "ratio") if word in words), "")
+    return f"{contrast}{metric_title(marginal.name)}"
+
+
 def _subject(marginal: Marginal) -> str:
     """Return the beginning of a sentence, such as "recall is"."""
-    _, predicted, size = marginal.estimand.partition(PREDICTION)
-    name = metric_title(marginal.name)
+    _, predicted, size = marginal.estimand.partition(":")[0].partition(PREDICTION)
+    name = title_of(marginal)
     return f"{name} in a new test set of{size} will be" if predicted else f"{name} is"
 
 

@@ -16,10 +16,10 @@ from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.coordinates import CI_BOUND
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
-from bayesperf.core.words import PREDICTION, metric_title
+from bayesperf.core.words import PREDICTION
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.predicted_proportion import PredictedProportion
-from bayesperf.posteriors.in_words import marginal_in_words
+from bayesperf.posteriors.in_words import marginal_in_words, title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -327,11 +327,11 @@ class Marginal(Saved):
         self._check_bound("hi", hi)
         if not lo <= hi:
             raise ValueError(f"lo must not exceed hi; they are {lo} and {hi}.")
-        return (self.cdf(hi) - self.cdf(lo)).rename(f"P({lo:g} < {metric_title(self.name)} ≤ {hi:g})")
+        return (self.cdf(hi) - self.cdf(lo)).rename(f"P({lo:g} < {title_of(self)} ≤ {hi:g})")
 
     def _question(self, relation: str, x: ArrayLike) -> str:
         bound = "x" if np.ndim(x) else f"{np.asarray(x).item():g}"
-        return f"P({metric_title(self.name)} {relation} {bound})"
+        return f"P({title_of(self)} {relation} {bound})"
 
     @property
     def _above(self) -> str:
@@ -343,7 +343,7 @@ class Marginal(Saved):
         values, (low, high) = np.asarray(x, dtype=float), self.bounds
         outside = values[(values < low) | (values > high)]
         if outside.size:
-            bound, title = outside[0], metric_title(self.name)
+            bound, title = outside[0], title_of(self)
             percent = f" Is it {bound:g} %, {bound / 100:g}?" if high == 1 and 1 < bound <= 100 else ""
             raise ValueError(f"{name}: {bound:g} is outside the range of {title}, {low:g} to {high:g}.{percent}")
 
