@@ -28,6 +28,7 @@ def interrupts():
 
 # A process that says when a phase of a fit has begun, waits there, and is then asked for another fit.
 CHILD = """
+import itertools
 import sys
 import time
 
@@ -58,13 +59,14 @@ def slowly(module, name):
 
 def counted(*arguments):
     model = whole(*arguments)
-    density, calls = model.density, [0]
+    # Each number is given to one chain alone, whichever of the threads ask for it at the same time.
+    density, calls = model.density, itertools.count(1)
 
     def slow(*point):
-        calls[0] += 1
+        call = next(calls)
         if waiting:
             time.sleep(0.005)
-        if calls[0] == begun_after:
+        if call == begun_after:
             say()
         return density(*point)
 
