@@ -302,6 +302,15 @@ class ClassSums:
         return np.asarray(sums_of_others(self["tp"]) + errors)
 
 
+@dataclass(frozen=True)
+class GivenSums(ClassSums):
+    """Sums of each class that were found otherwise than from matrices."""
+
+    tp: Numbers
+    fn: Numbers
+    fp: Numbers
+
+
 class OneVsRest(ClassSums):
     """The arguments tp, fn, fp and tn of each class against the rest, for matrices (..., K, K), computed once each.
 

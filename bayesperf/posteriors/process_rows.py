@@ -12,14 +12,13 @@ exactly.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
 from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses, gamma_of_counts
-from bayesperf.metrics.metric import ClassSums
+from bayesperf.metrics.metric import GivenSums
 
 # The greatest number of classes for which every cell is drawn to compute a metric.
 FEW_CLASSES = 30
@@ -34,19 +33,10 @@ def is_sparse(alpha: Array) -> bool:
     return alpha.shape[-1] > FEW_CLASSES and bool(alpha.sum(-1).max() <= MOST_WEIGHT * (1 + 1e-9))
 
 
-@dataclass(frozen=True)
-class ProcessSums(ClassSums):
-    """Draws of the sums of each class, (M, n, K)."""
-
-    tp: Array
-    fn: Array
-    fp: Array
-
-
 def class_sums(
     rng: np.random.Generator, alpha: Array, counts: Counts, actual: Codes, predicted: Codes, n: int
-) -> Iterator[ProcessSums]:
-    """Yield n joint draws of the class sums of all systems, in blocks.
+) -> Iterator[GivenSums]:
+    """Yield n joint draws of the class sums of all systems, (M, n, K), in blocks.
 
     Parameters
     ----------
@@ -85,7 +75,7 @@ def class_sums(
             fp = np.bincount(cell, prior[wrong], size * classes).reshape(size, classes)
             sums[:, system] = tp, mass - tp, fp + seen @ false_alarms[system]
         # A class that no piece fell on has the least mass that ratios of are still normal numbers.
-        yield ProcessSums(*np.maximum(sums / total, LEAST_MASS))
+        yield GivenSums(*np.maximum(sums / total, LEAST_MASS))
 
 
 def _indicators(of_class: Codes, classes: int, kept: Array | None = None) -> csr_array:
