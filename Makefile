@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info[:2] < (3, 12))
 
-.PHONY: demo test test-slow test-lowest lint bench bench-peers sbc notebooks datasets clean
+.PHONY: demo test test-slow test-lowest lint bench bench-peers sbc notebooks docs datasets clean
 
 demo: $(VENV)/installed
 	@$(BIN)/bayesperf demo
@@ -48,6 +48,12 @@ sbc: $(VENV)/installed-test
 # Executes every notebook into a scratch folder, two at a time: a cell that raises fails the target.
 notebooks: $(VENV)/installed-test
 	@printf '%s\0' notebooks/*.ipynb notebooks/replications/*.ipynb | xargs -0 -n 1 -P 2 $(BIN)/jupyter nbconvert --to notebook --execute --output-dir $(VENV)/notebooks
+
+# The site, in .venv/site: its pages and the notebooks as just executed. Whatever Sphinx warns of fails the target.
+docs: notebooks $(VENV)/installed-docs
+	@rm -rf $(VENV)/site-source && cp -r docs $(VENV)/site-source && cp -r $(VENV)/notebooks $(VENV)/site-source/notebooks
+	@$(BIN)/python -m sphinx -W --keep-going -q -d $(VENV)/site-doctrees $(VENV)/site-source $(VENV)/site
+	@echo "The site is $(VENV)/site/index.html"
 
 datasets: $(VENV)/installed-test
 	@$(BIN)/python -m bayesperf.datasets.make

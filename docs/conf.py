@@ -1,0 +1,53 @@
+"""How Sphinx builds the site: ``make docs``, into ``.venv/docs``."""
+
+import bayesperf
+
+project = "bayesperf"
+author = "The bayesperf developers"
+project_copyright = f"2026, {author}"
+version = release = bayesperf.__version__
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+
+# ── Pages and notebooks ──
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+# Code in pages runs, and an error fails the build. `make notebooks` has run the notebooks, two at a time.
+nb_execution_mode = "force"
+nb_execution_excludepatterns = ["notebooks/*"]
+nb_execution_timeout = 600
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+# Nothing is fetched at reading time, and there are no widgets.
+nb_ipywidgets_js = {}
+
+# ── Reference ──
+
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_default_options = {"members": True, "inherited-members": True}
+numpydoc_show_class_members = False
+templates_path = ["_templates"]
+
+# ── The look ──
+
+html_theme = "pydata_sphinx_theme"
+html_title = "bayesperf"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
