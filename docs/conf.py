@@ -44,6 +44,8 @@ html_title = "bayesperf"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+# Pages without pages below them have no list of them at their side.
+html_sidebars = {page: [] for page in ("index", "start", "gallery")}
 html_theme_options = {
     "navbar_align": "left",
     "show_toc_level": 2,

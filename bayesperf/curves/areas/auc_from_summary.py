@@ -76,7 +76,7 @@ def auc_from_summary(
     With A the area, n and m the numbers of examples, Q1 = A/(2 − A) and Q2 = 2A²/(1 + A), the variance of Hanley &
     McNeil is (A(1 − A) + (n − 1)(Q1 − A²) + (m − 1)(Q2 − A²))/(nm). Q1 and Q2 are those of exponential scores, a
     convention: no report of an area says how the scores are distributed. Newcombe's method 5 has (n + m)/2 in the place
-    of n and m in its numerator, and solves |A − observed| = z s(A) for A, with the standard error at A.
+    of n and m in its numerator, and solves ``|A − observed| = z s(A)`` for A, with the standard error at A.
 
     Of normal scores, areas of .7 to .99, and 15 to 100 examples of either class, 95 % equal-tailed intervals covered in
     95 to 99 % of 4,000 data sets by "newcombe", in 79 to 96 % by "hanley_mcneil", and in 19 to 48 % by "pairs".
