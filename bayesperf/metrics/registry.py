@@ -134,6 +134,12 @@ def applicable(
     metric = get(name)
     if metric.average == "per_class" and "label" in dims:
         raise ValueError(f"metric {metric.name!r} adds a dim label, and there is one already. Rename it.")
+    if metric.average is not None and "label" in dims:
+        of_one = metric.name.removesuffix(f"_{metric.average}")
+        raise ValueError(
+            f"metric {metric.name!r} averages over classes, and each matrix along the dim label has two, in or not. "
+            f"Ask for {of_one!r}; its average over labels is average_labels(y_true, y_pred, {of_one!r})."
+        )
     if metric.needs == "binary" and metric.average is None:
         if len(labels) > 2:
             options = ", ".join(f"{metric.name}_{average}" for average in AVERAGES)

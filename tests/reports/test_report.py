@@ -11,9 +11,10 @@ import pytest
 
 import bayesperf as bp
 from bayesperf.core.words import BEST_OF_MANY, probability_value
+from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import analyse
 from bayesperf.reports.html import render
-from bayesperf.reports.settings import Requirement, Settings
+from bayesperf.reports.settings import Settings
 from bayesperf.reports.svg import Scale, heat_map
 
 HOSTILE = '<script>document.title="owned"</script>'
