@@ -45,7 +45,7 @@ def held_out_predictions(
     return HeldOutPredictions(y_true, np.concatenate(predictions), fold)
 
 
-def test_folds(y: Any, cv: Any, groups: Any) -> Codes:
+def fold_of_each(y: Any, cv: Any, groups: Any) -> Codes:
     """Return in which fold each example is tested, by what ``cross_val_predict`` was given.
 
     Raises

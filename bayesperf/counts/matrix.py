@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -27,12 +27,17 @@ from bayesperf.counts.count_arrays import (
     with_labels,
 )
 from bayesperf.counts.cross_tabulation import cross_tabulate, encode_predictions
-from bayesperf.counts.cross_validation import held_out_predictions, test_folds
+from bayesperf.counts.cross_validation import fold_of_each, held_out_predictions
 from bayesperf.counts.display import matrix_html, matrix_text
 from bayesperf.counts.frames import count_rows, tabulate
 from bayesperf.counts.joint_outcomes import JointOutcomes, mark_same_examples, of_examples, unmark_same_examples
 from bayesperf.counts.label_encoding import encode, merge_labels, positive_label
 from bayesperf.counts.label_indicators import LABEL, Indicators, are_indicators
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bayesperf.plots.style import Panels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -431,7 +436,7 @@ class ConfusionMatrix(Saved):
         >>> cm.total.values
         array([190, 190, 189])
         """
-        by = {"fold": test_folds(y, cv, groups)}
+        by = {"fold": fold_of_each(y, cv, groups)}
         return cls.from_predictions(y, y_pred, labels=_classes(y), pos_label=pos_label, by=by)
 
     @classmethod
@@ -557,6 +562,12 @@ class ConfusionMatrix(Saved):
         if unknown:
             raise ValueError(f"dim: {unknown[0]!r} is not a leading dim; they are {list(self.dims)}.")
         return dims
+
+    def plot(self, *, ax: Panels | None = None) -> Figure:
+        """Draw the counts as a heat map, rows actual; see `bayesperf.plots.confusion_matrix`."""
+        from bayesperf import plots
+
+        return plots.confusion_matrix(self, ax=ax)
 
     def __repr__(self) -> str:
         return matrix_text(self.counts, self.pos_label)

@@ -250,7 +250,7 @@ def test_heavy_tails_and_perfect_scores_are_drawn():
 
 @pytest.mark.parametrize(("low", "high"), [(0.91, 0.99), (0, 1), (-0.2, 0.4), (0.5, 0.5004)])
 def test_ticks_are_few_and_round(low, high):
-    from bayesperf.plots.densities import Curves
+    from bayesperf.posteriors.densities import Curves
 
     span = np.array([[low, high]])
     ticks = Scale(Curves(span, span, np.array([low]), span, [""], False, np.array([np.nan]))).ticks()
