@@ -261,6 +261,8 @@ def _heat_maps(comparison: Comparison, maps: list[_HeatMap], *, ax: Panels | Non
         margin=(longest * beside, 0.6),
         ax=ax,
     )
+    if ax is None:
+        figure.set_layout_engine("compressed")
     for number, place in enumerate(places):
         rows, row = order.isel(place).values, panels[number * len(maps) : (number + 1) * len(maps)]
         for position, (axes, heat_map) in enumerate(zip(row, maps, strict=True)):

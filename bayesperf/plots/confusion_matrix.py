@@ -59,6 +59,8 @@ def confusion_matrix(cm: ConfusionMatrix, *, ax: Panels | None = None) -> Figure
     figure, panels = small_multiples(
         len(places), side + room + 1.4, side + beneath + 0.7, columns=columns, margin=(0.2, 0.5), ax=ax
     )
+    if ax is None:
+        figure.set_layout_engine("compressed")
     for axes, place, title in zip(panels, places, place_names(cm.counts[..., 0, 0]), strict=True):
         _draw(axes, cm.counts.values[place], names, side)
         axes.tick_params(axis="x", rotation=90 if upright else 0)

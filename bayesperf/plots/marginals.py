@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # as shares of the greatest density.
 _STRIP, _WRITTEN = 0.07, 0.13
 # An interval narrower than this share of the axis has its limits written outside it, where they do not touch.
-_NARROW = 0.3
+_NARROW = 0.25
 # Height of a row of a forest, by itself and for each further system in it, in inches.
 _ROW, _FURTHER = 0.24, 0.1
 
@@ -151,6 +151,8 @@ def _density_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind],
     for marginal in marginals:
         of_metric = [(axes, part) for axes, (shown, part) in zip(panels, parts, strict=True) if shown is marginal]
         _share_x([axes for axes, _ in of_metric], of_metric[0][1].logarithmic)
+        for axes, part in of_metric:
+            write_figures(axes, part)
     marks = mark_handles(interval, any(np.isfinite(part.observed).any() for _, part in parts))
     # Some metrics have a curve for each class, others a single one: the fullest legend serves all. A panel of one curve
     # is titled by its name.
@@ -176,7 +178,7 @@ def _share_x(panels: Sequence[Axes], logarithmic: bool) -> None:
 def draw_densities(axes: Axes, drawn: Curves) -> None:
     """Draw densities with their intervals shaded, and in a strip beneath them intervals, means and observed scores.
 
-    Of a single one the mean and the limits of the interval are written.
+    Of a single one there is room for what `write_figures` writes.
     """
     single, peak = len(drawn.names) == 1, drawn.density.max()
     for i, name in enumerate(drawn.names):
@@ -188,8 +190,6 @@ def draw_densities(axes: Axes, drawn: Curves) -> None:
     beneath = _STRIP * (len(drawn.names) + 0.7) + (_WRITTEN if single else 0)
     axes.set_ylim(-beneath * peak, (1.16 if single else 1.05) * peak)
     axes.axhline(0, color=GREY, lw=0.5, zorder=0.5)
-    if single:
-        _write_figures(axes, drawn)
     axes.set_yticks([])
     axes.set_ylabel("density of the logarithm" if drawn.logarithmic else "density")
 
@@ -214,16 +214,18 @@ def mark_handles(interval: tuple[float, Kind], observed: bool) -> dict[str, Arti
     return marks
 
 
-def _write_figures(axes: Axes, drawn: Curves) -> None:
-    """Write the mean above a density, and the limits of the interval beneath its ends."""
+def write_figures(axes: Axes, drawn: Curves) -> None:
+    """Write the mean above a density, and the limits of the interval beneath its ends; of several densities nothing."""
+    if len(drawn.names) > 1:
+        return
     (low, high), mean, peak = drawn.interval[0], drawn.mean[0], drawn.density.max()
-    ends = np.log(drawn.x[0, [0, -1]]) if drawn.logarithmic else drawn.x[0, [0, -1]]
+    ends = np.log(axes.get_xlim()) if drawn.logarithmic else np.array(axes.get_xlim())
     width = np.log(high / low) if drawn.logarithmic and low > 0 else high - low
     beneath = -1.45 * _STRIP * peak
     limits = [signed_value(limit, high - low) for limit in (low, high)]
     if width < _NARROW * np.ptp(ends) and np.isfinite(low) and np.isfinite(high):
         # Where both do not fit beneath their ends, they are written as one, which reaches away from the nearer edge.
-        to_the_right = low + high < drawn.x[0, 0] + drawn.x[0, -1]
+        to_the_right = (np.log([low, high]) if drawn.logarithmic else np.array([low, high])).mean() < ends.mean()
         at, side = (low, "left") if to_the_right else (high, "right")
         axes.annotate(" to ".join(limits), (at, beneath), ha=side, va="top", fontsize="small")
     else:

@@ -9,7 +9,7 @@ import numpy as np
 from bayesperf.core.words import interval_name, metric_title, place_names
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
-from bayesperf.plots.marginals import draw_densities, mark_handles
+from bayesperf.plots.marginals import draw_densities, mark_handles, write_figures
 from bayesperf.plots.style import (
     closed,
     default_interval,
@@ -86,6 +86,9 @@ def prior_sensitivity(
     if drawn[0].logarithmic:
         for axes in panels:
             log_scale(axes)
+    if len(marginals) == 1:
+        for place, axes in enumerate(panels):
+            write_figures(axes, drawn[0].take([place]))
     marks = mark_handles(interval, any(np.isfinite(each.observed).any() for each in drawn))
     handles, labels = panels[0].get_legend_handles_labels()
     write_legend(figure, [*handles, *marks.values()], [*labels, *marks], "prior", ax)

@@ -32,7 +32,7 @@ def simulation_based_calibration(study: xr.Dataset, *, ax: Panels | None = None)
     deviation = (study["ecdf"] - study["level"]).transpose("parameter", "level").values
     lower, upper = (study["band"] - study["level"]).transpose("ci_bound", "level").values
     figure, panels = small_multiples(
-        len(parameters), 2.1, 1.5, columns=6, margin=(0.4, 1.3), ax=ax, sharex=True, sharey=True
+        len(parameters), 2.1, 1.7, columns=6, margin=(0.4, 1.3), ax=ax, sharex=True, sharey=True
     )
     band = f"{percentage(study.attrs['prob'])} simultaneous band (Bonferroni over {len(parameters)} parameters)"
     for axes, parameter, curve in zip(panels, parameters, deviation, strict=True):
@@ -40,6 +40,7 @@ def simulation_based_calibration(study: xr.Dataset, *, ax: Panels | None = None)
         axes.plot(levels, curve, color=BLUE, lw=1.2)
         axes.axhline(0, color=GREY, lw=0.6)
         axes.set_title(shorten(parameter, 28), fontsize="x-small")
+        axes.xaxis.label.set_fontsize("x-small")
         axes.tick_params(labelsize="x-small")
         axes.spines[["top", "right"]].set_visible(False)
     label_around(figure, panels, "share of draws below the truth", "distribution function minus uniform", ax)

@@ -102,6 +102,7 @@ def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05, ax
                                       edgecolor=GREY)  # fmt: skip
             axes.set_zlim(confidence - reach, min(confidence + reach, 1.0))
             axes.view_init(28, 35)  # good systems in front
+            axes.set_box_aspect(None, zoom=0.85)  # room for its labels
             axes.tick_params(labelsize="x-small")
             axes.locator_params(nbins=4)
         axes.set_xlabel("precision")
