@@ -479,8 +479,8 @@ class ConfusionMatrix(Saved):
         predicted   0   1   2
         actual
         0          25   0   0
-        1           0  22   3
-        2           0   1  24
+        1           0  24   1
+        2           0   2  23
         """
         if not callable(getattr(estimator, "predict", None)):
             raise TypeError(f"estimator must be a fitted classifier, with predict; it is {type(estimator).__name__}.")

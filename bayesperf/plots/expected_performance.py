@@ -73,29 +73,12 @@ def epc(
     ((formula, title, estimand, chosen_on),) = shown
     prob, _ = default_interval(ci_prob, None)
     # More curves than there are colours have a panel each.
-    if apart := comparison is None and len(named) > len(SERIES):
-        figure, panels = small_multiples(len(named), 2.9, 2.3, margin=(0.6, 1.3), ax=ax, sharex=True, sharey=True)
-    else:
-        rows = 1 if comparison is None else 2
-        figure, panels = small_multiples(
-            rows,
-            7.2,
-            (4.2 + 1.9 * (rows - 1)) / rows,
-            columns=1,
-            margin=(0, 0),
-            ax=ax,
-            sharex=True,
-            height_ratios=[2, 1][:rows],
-        )
+    apart = comparison is None and len(named) > len(SERIES)
+    figure, panels = _panels(len(named) if apart else 1, comparison is not None, ax)
     for i, (name, curve) in enumerate(named.items()):
         axes, colour = (panels[i], SERIES[0]) if apart else (panels[0], SERIES[i % len(SERIES)])
-        _draw(
-            axes,
-            curve.dataset[curve.metric.name],
-            curve.band(prob, kind)[curve.metric.name],
-            colour,
-            "" if apart else name,
-        )
+        points, band = (of[curve.metric.name] for of in (curve.dataset, curve.band(prob, kind)))
+        _draw(axes, points, band, colour, "" if apart else name)
         axes.set_title(shorten(name) if apart else "", fontsize="small")
     y = f"{title} on the test set"
     if apart:
@@ -111,6 +94,16 @@ def epc(
         axes.grid(axis="y", color=GREY, alpha=0.25, lw=0.6)
     write_title(figure, f"{estimand},", f"{percentage(prob)} {kind} equal-tailed band", ax=ax)
     return figure
+
+
+def _panels(curves: int, compared: bool, ax: Panels | None) -> tuple[Figure, list[Axes]]:
+    """Return a figure with a small panel for each of several curves, or a large one, and one below for a difference."""
+    if curves > 1:
+        return small_multiples(curves, 2.9, 2.3, margin=(0.6, 1.3), ax=ax, sharex=True, sharey=True)
+    heights = [3.9, 2.1] if compared else [4.2]
+    mean = sum(heights) / len(heights)
+    shape = {"sharex": True, "height_ratios": heights}
+    return small_multiples(len(heights), 7.2, mean, columns=1, margin=(0, 0), ax=ax, **shape)
 
 
 def _write_legend(figure: Figure, axes: Axes, names: list[str], band: str, title: str, ax: Panels | None) -> None:

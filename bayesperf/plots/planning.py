@@ -81,12 +81,14 @@ def monitor(monitor: Monitor, *, ax: Sequence[Axes] | None = None) -> Figure:
     dim, bound = data.attrs["dim"], data.attrs["requirement"]
     sign = "≥" if data.attrs["greater_is_better"] else "≤"
     title = metrics.get(data.attrs["metric"]).title
-    figure, panels = small_multiples(2, 7.2, 2.5, columns=1, margin=(0, 0), ax=ax, sharex=True, height_ratios=[3, 2])
+    figure, panels = small_multiples(
+        2, 7.2, 2.7, columns=1, margin=(0, 0.2 * len(names)), ax=ax, sharex=True, height_ratios=[3, 2]
+    )
     top, bottom = panels
     top.axhline(bound, color=GREY, lw=1.2, ls="--", label=f"required: {sign} {bound:g}")
     rest = [other for other in data["prob_met"].dims if other != dim]
     flat = data.transpose(dim, *rest, ...).stack(system=rest) if rest else data.expand_dims(system=[""])
-    for i, name in enumerate(place_names(data["prob_met"].isel({dim: 0}))):
+    for i, name in enumerate(names):
         system, colour = flat.isel(system=i), SERIES[i % len(SERIES)]
         x = system["examples"].values
         lower, upper = system["interval"].transpose("ci_bound", dim).values

@@ -160,11 +160,11 @@ class Marginal(Saved):
         Examples
         --------
         >>> import bayesperf as bp
-        >>> recall = bp.posterior(bp.ConfusionMatrix.from_table([[7, 3], [1, 9]]), "flat")["recall_per_class"]
+        >>> recall = bp.posterior(bp.ConfusionMatrix.from_table([[70, 30], [10, 90]]), "flat")["recall_per_class"]
         >>> recall.sel(label=1)
         <bayesperf.Marginal: recall_per_class (exact)>
-        Recall per class is 0.833 (95 % HDI 0.621–0.984; observed 9 of 10).
-        >>> recall.sel(label=1).mean().item() == 10 / 12
+        Recall per class is 0.892 (95 % HDI 0.831–0.949; observed 90 of 100).
+        >>> recall.sel(label=1).mean().item() == 91 / 102
         True
         """
         return self._selected("sel", indexers)

@@ -34,7 +34,7 @@ def marginal_html(first: Marginal, title: str, sentence: str, more: int) -> str:
         How many places are left out.
     """
     drawn = curves(first, _CI_PROB, "hdi", points=_POINTS)
-    head = f"<p><b>{escape(title)}</b>{f'<br>{escape(sentence)}' if sentence else ''}</p>"
+    head = f"<p><b>{escape(title)}</b>{f'<br/>{escape(sentence)}' if sentence else ''}</p>"
     pictures = [_density(drawn, i) for i in range(len(drawn.names))]
     if not first.dims:
         return f"<div>{head}{pictures[0]}</div>"
@@ -67,7 +67,7 @@ def _density(drawn: Curves, i: int) -> str:
     mean = f'<path d="M{across(drawn.mean[i]):.1f},4 V{_HEIGHT}" stroke-dasharray="3 2"/>'
     written = "".join(
         f'<text x="{at}" y="{_HEIGHT + _WRITTEN - 3}" text-anchor="{anchor}" font-size="10" fill="currentColor" '
-        f'stroke="none">{signed_value(end, high - low)}</text>'
+        f'stroke="none">{_end(end, high - low)}</text>'
         for at, anchor, end in ((0, "start", low), (_WIDTH, "end", high))
     )
     return (
@@ -76,6 +76,11 @@ def _density(drawn: Curves, i: int) -> str:
         f'<path d="{area}" fill="currentColor" fill-opacity=".25" stroke="none"/><path d="M{_points(x, y)}"/>'
         f"{mean if np.isfinite(drawn.mean[i]) else ''}{written}</svg>"
     )
+
+
+def _end(value: float, span: float) -> str:
+    """Return an end of an axis; one of thousands as a whole number."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else signed_value(value, span)
 
 
 def _points(x: Array, y: Array) -> str:

@@ -243,6 +243,9 @@ class ExpectedPerformanceCurve(Saved):
         >>> y = np.repeat([0, 1], 200)
         >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
         >>> print(curve.in_words())
+        Half total error rate on the test set is between 0.167 (95 % ETI 0.136–0.208) at α = 0.61 and 0.485 (95 % ETI \
+        0.471–0.496) at α = 0. The thresholds minimise α·FAR + (1 − α)·FRR on the development set. Over all operating \
+        points the mean of FPR and FNR, G, is 0.287 (95 % ETI 0.268–0.308).
         """
         prob, metric = checks.probability("ci_prob", ci_prob), self.metric
         values, bounds = self.dataset[metric.name].values, self.posterior[metric].eti(prob).values
