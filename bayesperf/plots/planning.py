@@ -81,6 +81,7 @@ def monitor(monitor: Monitor, *, ax: Sequence[Axes] | None = None) -> Figure:
     dim, bound = data.attrs["dim"], data.attrs["requirement"]
     sign = "≥" if data.attrs["greater_is_better"] else "≤"
     title = metrics.get(data.attrs["metric"]).title
+    names = place_names(data["prob_met"].isel({dim: 0}))
     figure, panels = small_multiples(
         2, 7.2, 2.7, columns=1, margin=(0, 0.2 * len(names)), ax=ax, sharex=True, height_ratios=[3, 2]
     )

@@ -483,7 +483,7 @@ def test_a_figure_of_two_systems_shades_where_they_differ():
     a, b = (epc(*data) for data in correlated((2.5, 1.0)))
     found = epc_compare(a, b, names=("new", "old"))
     figure = found.plot()
-    top, bottom = figure.axes
+    _, bottom = figure.axes
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == ["new", "old", "these two models differ", "95 % band, pointwise, of each, equal-tailed"]
     spans = [patch for patch in bottom.patches if patch.get_width() > 0]
