@@ -58,7 +58,7 @@ class Indicators(NamedTuple):
         repeated = {name: Column(np.repeat(c.codes, count), c.labels, c.declared) for name, c in leading.items()}
         repeated[LABEL] = Column(np.tile(np.arange(count), examples), self.labels, declared=True)
         cells = dict(zip(CELL_DIMS, (self.y_true.ravel(), self.y_pred.ravel()), strict=True))
-        return EncodedColumns(repeated, cells, np.array([0, 1]))
+        return EncodedColumns(repeated, cells, np.array([0, 1]), "y_true, y_pred")
 
 
 def are_indicators(y_true: Any, y_pred: Any) -> bool:
