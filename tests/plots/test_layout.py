@@ -12,20 +12,25 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import bayesperf as bp
-from bayesperf import plots
+from bayesperf import plots, studies
 from tests.shared.figures import (
     BINARY,
     FIGURES,
     FOLDS,
+    GRID,
     LONG,
     MANY,
     SMALL,
     SYSTEMS,
+    autocorrelated,
+    calibrated,
     compared,
+    covered,
     epc,
     monitored,
     pooled,
     roc,
+    splits,
 )
 
 mpl.use("Agg")
@@ -178,6 +183,43 @@ def test_several_panels_are_drawn_in_as_many_axes():
     assert [each.get_xlabel() for each in axes.flat] == ["recall", "F1", "precision", "Matthews correlation"]
     assert SYSTEMS.plot(ax=list(axes.flat[:3])) is figure
     assert monitored().plot(ax=axes[:, 1]) is figure
+    plt.close(figure)
+
+
+RATES = studies.rate_coverage(20, ["wald", "wilson"], GRID)
+SEVERAL = {
+    "rate_coverage": (2, lambda ax: plots.rate_coverage(RATES, ax=ax)),
+    "f1_coverage": (1, lambda ax: plots.f1_coverage(studies.f1_coverage(5, ["wilson"], GRID, GRID), ax=ax)),
+    "predictive_spread": (
+        2,
+        lambda ax: plots.predictive_spread(studies.predictive_spread(BINARY, scale=[1, 3], draws=50), ax=ax),
+    ),
+    "repeated_splits": (2, lambda ax: plots.repeated_splits(splits(), ax=ax)),
+    "split_scores": (3, lambda ax: plots.split_scores(splits(), ax=ax)),
+    "coverage": (2, lambda ax: plots.coverage(covered(), ax=ax)),
+    "simulation_based_calibration": (7, lambda ax: plots.simulation_based_calibration(calibrated(), ax=ax)),
+    "autocorrelation": (1, lambda ax: plots.autocorrelation(autocorrelated(), ax=ax)),
+    "ranks": (1, lambda ax: plots.ranks(compared(MANY), ax=ax)),
+    "comparison": (2, lambda ax: compared(SYSTEMS).plot(ax=ax)),
+    "epc comparison": (2, lambda ax: bp.epc_compare(epc(0), epc(1), draws=20).plot(ax=ax)),
+    "curves": (7, lambda ax: plots.curve({f"s{i}": roc(i) for i in range(7)}, ax=ax)),
+    "epcs": (7, lambda ax: plots.epc({f"s{i}": epc(i) for i in range(7)}, ax=ax)),
+    "pooled": (3, lambda ax: pooled(FOLDS).plot("f1", ax=ax)),
+    "joint": (3, lambda ax: plots.joint(bp.posterior(SYSTEMS, draws=50), "precision", "recall", ax=ax)),
+    "prior_sensitivity": (3, lambda ax: plots.prior_sensitivity(SYSTEMS, "lr+", ax=ax)),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_all_panels_are_drawn_in_axes_in_hand(name):
+    count, draw = SEVERAL[name]
+    figure, axes = plt.subplots(count, figsize=(6, 3 * count), squeeze=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert draw(axes) is figure
+    assert all(each.has_data() for each in axes.flat)
+    assert figure.get_suptitle() == figure.get_supxlabel() == figure.get_supylabel() == ""
+    assert not figure.legends
     plt.close(figure)
 
 

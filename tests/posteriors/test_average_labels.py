@@ -69,6 +69,22 @@ def test_two_systems_share_no_random_numbers():
     assert abs(np.corrcoef(a, b)[0, 1]) < 5 / 4000**0.5
 
 
+def test_an_average_of_labels_as_if_of_folds_is_warned_of():
+    with pytest.warns(bp.DependenceWarning, match=r"the labels are of the same examples.* Take average_labels\("):
+        bp.average_folds(bp.posterior(Y, P, prior="haldane"), "recall", dim="label")
+
+
+def test_each_label_has_the_figures_of_any_matrix():
+    post = bp.posterior(Y, P)
+    table = post.summary()
+    assert set(table["label"]) == {0, 1, 2, 3}
+    assert "balanced_accuracy" in set(table["metric"])
+    alone = bp.posterior(Y[:, 2], P[:, 2])["balanced_accuracy"]
+    assert post["balanced_accuracy"].mean().sel(label=2).item() == pytest.approx(alone.mean().item(), rel=1e-9)
+    rest = bp.ConfusionMatrix.from_table(5 * np.eye(3, dtype=int)).one_vs_rest()
+    assert bp.score(rest, "balanced_accuracy").values.tolist() == [1, 1, 1]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
