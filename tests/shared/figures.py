@@ -21,14 +21,16 @@ SMALL = bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=1, tn=4)
 
 def tables(count, dim, names, classes=2, labels=None):
     """Return as many matrices, mostly of right predictions."""
-    table = RNG.integers(1, 6, (count, classes, classes)) + RNG.integers(10, 30, (count, classes, 1)) * np.eye(
+    rng = np.random.default_rng(0)
+    table = rng.integers(1, 6, (count, classes, classes)) + rng.integers(10, 30, (count, classes, 1)) * np.eye(
         classes, dtype=int
     )
     return bp.ConfusionMatrix.from_table(table, labels=labels, dims={dim: names})
 
 
 def classes(count, names=None, size=20):
-    table = RNG.poisson(0.8, (count, count)) + np.diag(RNG.integers(1, size, count))
+    rng = np.random.default_rng(0)
+    table = rng.poisson(0.8, (count, count)) + np.diag(rng.integers(1, size, count))
     return bp.ConfusionMatrix.from_table(table, labels=names)
 
 
@@ -38,6 +40,7 @@ MANY = tables(14, "model", [f"system {i}" for i in range(14)])
 DOGS = classes(16, BREEDS)
 SYSTEMS_OF_DOGS = tables(3, "model", LONG, 16, BREEDS)
 Y = np.repeat([0, 1], 150)
+SHARES = xr.DataArray(RNG.dirichlet([2, 3, 4], 500), {"rope": ["below", "inside", "above"]}, ["draw", "rope"])
 GRID = np.linspace(0.1, 0.9, 5)
 SCORES = [RNG.normal(1.5 * Y) for _ in range(8)]
 
@@ -78,7 +81,8 @@ def covered():
 
 
 def monitored(names=None):
-    table = RNG.integers(3, 12, (6, 2, 2)) if names is None else RNG.integers(3, 12, (6, len(names), 2, 2))
+    rng = np.random.default_rng(0)
+    table = rng.integers(3, 12, (6, 2, 2)) if names is None else rng.integers(3, 12, (6, len(names), 2, 2))
     return bp.monitor(
         bp.ConfusionMatrix.from_table(table, dims={"step": range(6)} | ({"model": names} if names else {})),
         0.7,
@@ -91,12 +95,13 @@ def autocorrelated():
 
 
 def calibrated():
+    rng = np.random.default_rng(0)
     levels, parameters = (
         np.linspace(0, 1, 21),
         ["recall", "specificity", "prevalence", "dispersion of recall", "new group", "x", "y"],
     )
     ecdf = xr.DataArray(
-        np.clip(levels + RNG.normal(0, 0.02, (7, 21)), 0, 1), {"parameter": parameters, "level": levels}
+        np.clip(levels + rng.normal(0, 0.02, (7, 21)), 0, 1), {"parameter": parameters, "level": levels}
     )
     band = xr.DataArray(np.stack([levels - 0.1, levels + 0.1]), {"ci_bound": ["lower", "upper"], "level": levels})
     facts = {"model": "groups", "prob": 0.95}
@@ -129,8 +134,7 @@ FIGURES = {
     "prob_matrix": lambda: plots.prob_matrix(compared(MANY)),
     "ranks": lambda: plots.ranks(compared(MANY)),
     "simplex": lambda: plots.simplex(
-        xr.DataArray(RNG.dirichlet([2, 3, 4], 500), {"rope": ["below", "inside", "above"]}, ["draw", "rope"]),
-        names=LONG[:2], rope=0.01,
+        SHARES, names=LONG[:2], rope=0.01,
     ),
     "curve": lambda: roc().plot(thresholds=[0.5, roc().operating_point(fpr=0.1)], break_even=True),
     "curves": lambda: plots.curve(dict(zip(LONG, map(roc, range(3)), strict=True)), kind="simultaneous"),
