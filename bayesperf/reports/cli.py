@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import glob
 import os
+import re
 import shlex
 import sys
 import time
@@ -59,15 +61,31 @@ def _expanded(path: Path) -> list[Path]:
 Files = Annotated[
     list[Path],
     typer.Argument(
-        help="CSV, TSV (or .gz) or Parquet, a row an example; patterns, or folders of such files. Several become a dim "
-        "'file'.",
+        help="CSV (separated by comma, semicolon or tab), JSON lines, or either packed by gzip, or Parquet, a row an "
+        "example; patterns, or folders of such files. Several become a dim 'file'.",
         callback=_existing,
     ),
 ]
 Parts = Annotated[bool, typer.Option("--parts", help="Files are parts of one data set, not told apart.")]
 Actual = Annotated[str, typer.Option(help="Column of actual labels.")]
-Predicted = Annotated[str, typer.Option(help="Column of predicted labels.")]
-Score = Annotated[str | None, typer.Option(help="Column of scores, greater for the positive class.")]
+Predicted = Annotated[
+    list[str] | None,
+    typer.Option(help="Column of predicted labels [predicted]. Repeated: each is a system, paired by row."),
+]
+Score = Annotated[
+    list[str] | None,
+    typer.Option(help="Column of scores, greater for the positive class. Repeated: one for each --predicted."),
+]
+Threshold = Annotated[
+    float | None, typer.Option(help="Predictions are positive where --score is at least this, without --predicted.")
+]
+Labels = Annotated[
+    list[str] | None, typer.Option(help="All classes, in order, comma-separated or repeated. [those that occur]")
+]
+DropMissing = Annotated[
+    bool, typer.Option("--drop-missing", help="Leave out rows with missing values; with --id, such examples.")
+]
+Title = Annotated[str | None, typer.Option(help="Title of the page.")]
 Split = Annotated[str | None, typer.Option(help="Column that says 'test' of what judges, else what sets thresholds.")]
 By = Annotated[list[str] | None, typer.Option(help="Column to tell systems apart; 'fold' is also pooled. Repeatable.")]
 PosLabel = Annotated[str | None, typer.Option(help="The positive class of a binary problem.")]
@@ -112,11 +130,14 @@ def summary(
     files: Files,
     parts: Parts = False,
     actual: Actual = "actual",
-    predicted: Predicted = "predicted",
+    predicted: Predicted = None,
     score: Score = None,
+    threshold: Threshold = None,
     split: Split = None,
     by: By = None,
+    labels: Labels = None,
     pos_label: PosLabel = None,
+    drop_missing: DropMissing = False,
     prior: Prior = None,
     ci_prob: CiProb = 0.95,
     metrics: Metrics = None,
@@ -127,8 +148,8 @@ def summary(
 ) -> None:
     """Print each metric's posterior mean and highest-density interval; of scores, areas under curves."""
     settings = _settings(
-        files, by, parts, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label,
-        prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, top=top, seed=seed,
+        files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold, split=split, labels=labels,
+        pos_label=pos_label, drop_missing=drop_missing, prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, top=top, seed=seed,
     )  # fmt: skip
     analysis = _analyse(files, settings)
     from rich.console import Console
@@ -147,11 +168,15 @@ def compare(
     files: Files,
     parts: Parts = False,
     actual: Actual = "actual",
-    predicted: Predicted = "predicted",
+    predicted: Predicted = None,
+    score: Score = None,
+    threshold: Threshold = None,
     by: By = None,
     id_: Id = None,
     rope: Rope = 0.0,
+    labels: Labels = None,
     pos_label: PosLabel = None,
+    drop_missing: DropMissing = False,
     prior: Prior = None,
     ci_prob: CiProb = 0.95,
     metric: Metric = None,
@@ -168,9 +193,12 @@ def compare(
     from bayesperf.reports.many_systems import refuse_many
     from bayesperf.reports.terminal import print_comparison
 
+    if score and threshold is None:
+        raise ValueError("--score: say from which score on a system calls an example positive, as --threshold 0.5.")
     settings = _settings(
-        files, by, parts, actual=actual, predicted=predicted, id=id_, rope=rope, pos_label=pos_label, prior=prior,
-        ci_prob=ci_prob, metrics=metric, top=top, all=all_, seed=seed,
+        files, by, parts, paired=True, actual=actual, predicted=predicted, score=score, threshold=threshold, id=id_,
+        rope=rope, labels=labels, pos_label=pos_label, drop_missing=drop_missing, prior=prior, ci_prob=ci_prob,
+        metrics=metric, top=top, all=all_, seed=seed,
     )  # fmt: skip
     analysis = _analyse(files, settings)
     check_systems(analysis.counts, settings)
@@ -185,13 +213,17 @@ def compare(
 def report(
     files: Files,
     output: Output = Path("report.html"),
+    title: Title = None,
     parts: Parts = False,
     actual: Actual = "actual",
-    predicted: Predicted = "predicted",
+    predicted: Predicted = None,
     score: Score = None,
+    threshold: Threshold = None,
     split: Split = None,
     by: By = None,
+    labels: Labels = None,
     pos_label: PosLabel = None,
+    drop_missing: DropMissing = False,
     prior: Prior = None,
     ci_prob: CiProb = 0.95,
     metrics: Metrics = None,
@@ -206,12 +238,13 @@ def report(
     from bayesperf.reports.html import render
     from bayesperf.reports.json_output import report_as_json
     from bayesperf.reports.many_systems import refuse_many
-    from bayesperf.reports.writing import refuse_input, write_whole
+    from bayesperf.reports.writing import refuse_input, refuse_unwritable, write_whole
 
     refuse_input(output, files)
+    refuse_unwritable(output)
     settings = _settings(
-        files, by, parts, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label,
-        prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
+        files, by, parts, paired=True, title=title, actual=actual, predicted=predicted, score=score, threshold=threshold, split=split, labels=labels,
+        pos_label=pos_label, drop_missing=drop_missing, prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
     )  # fmt: skip
     analysis = _analyse(files, settings)
     refuse_many(analysis.counts, settings)
@@ -251,8 +284,9 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     from bayesperf.reports.html import render
     from bayesperf.reports.settings import Settings
     from bayesperf.reports.terminal import print_comparison, print_tables
-    from bayesperf.reports.writing import write_whole
+    from bayesperf.reports.writing import refuse_unwritable, write_whole
 
+    refuse_unwritable(output)
     settings = Settings(
         by=("model",), pos_label="malignant", require=("recall>=0.9", "precision>=0.9"), id="example", rope=0.01
     )
@@ -272,26 +306,41 @@ def _settings(
     *,
     ci_prob: float,
     metrics: list[str] | None,
+    predicted: list[str] | None,
+    score: list[str] | None,
+    threshold: float | None,
+    labels: list[str] | None,
+    paired: bool = False,
     require: list[str] | None = None,
     rope: float = 0.0,
     **others: Any,
 ) -> Settings:
+    """Return the options as settings; with a column for each system, rows say what is the same example if `paired`."""
     from bayesperf.core.checks import probability
     from bayesperf.reports.settings import FILE, Settings
+    from bayesperf.reports.wide import named_systems
 
     if not 0 <= rope < float("inf"):
         raise ValueError(f"--rope must be at least 0; it is {rope:g}.")
     if parts and len(files) > 1 and FILE in (by or ()):
         raise ValueError(f"--parts: parts of one data set are not told apart. Leave out --by {FILE}.")
     apart = len(files) > 1 and not parts and FILE not in (by or ())
-    return Settings(
+    settings = Settings(
         by=(*(by or ()), *([FILE] if apart else [])),
         ci_prob=probability("--ci-prob", ci_prob),
-        metrics=tuple(name.strip() for entry in metrics or () for name in entry.split(",")),
+        metrics=_entries(metrics),
         require=tuple(require or ()),
         rope=rope,
+        threshold=threshold,
+        labels=_entries(labels),
         **others,
     )
+    return named_systems(settings, tuple(predicted or ()), tuple(score or ()), paired)
+
+
+def _entries(options: list[str] | None) -> tuple[str, ...]:
+    """Return what an option names, repeated or separated by commas; a field in quotes can hold them."""
+    return tuple(name.strip() for option in options or () for name in next(csv.reader([option], skipinitialspace=True)))
 
 
 def _analyse(files: list[Path], settings: Settings) -> Analysis:
@@ -303,6 +352,8 @@ def _analyse(files: list[Path], settings: Settings) -> Analysis:
     with _shown_while("Reading"):
         predictions = read(files, settings)
     analysis = analyse(predictions.frame, settings, *predictions[1:])
+    for text in analysis.warnings:
+        _say(f"warning: {text}")
     if much := announcement(analysis.counts, settings):
         _say(much)
         with _shown_while("Summarising"):
@@ -317,6 +368,26 @@ def _shown_while(work: str) -> AbstractContextManager[Any]:
     from rich.console import Console
 
     return Console(stderr=True).status(work)
+
+
+# What errors advise in Python, and how it is typed in a shell.
+_SHELL_WORDS = {
+    r"pos_label=('[^']*'|\S+?)([.,;]|$)": r"--pos-label \1\2",
+    r"labels=\[\.\.\.\]": "--labels a,b",
+    r"add them to labels\b": "add them to --labels",
+    r"^labels: ": "--labels: ",
+    r"^prior must": "--prior must",
+    r"For scores, use ConfusionMatrix\.from_scores": "If they are scores, name them by --score, and a --threshold",
+    r"by\['([^']*)'\]": r"--by \1",
+    r"^dims: ": "--by: ",
+}
+
+
+def in_shell_words(text: str) -> str:
+    """Return an error with the options to type in place of arguments of Python."""
+    for pattern, words in _SHELL_WORDS.items():
+        text = re.sub(pattern, words, text)
+    return text
 
 
 def _say(text: str) -> None:
@@ -353,7 +424,7 @@ def main() -> None:
         _say(f"memory is not enough. {error}")
         sys.exit(2)
     except (ValueError, TypeError, OSError, ImportError) as error:
-        _say(str(error))
+        _say(in_shell_words(str(error)))
         sys.exit(2)
 
 
