@@ -224,8 +224,8 @@ def _refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None
             total = len(frame) if rows is None else int(rows.sum())
             what = "such rows, and their examples in all systems," if settings.id else "such rows"
             raise ValueError(
-                f"column {name!r} has {missing:,} missing value{'s' * (missing > 1)} in {total:,} rows. Leave {what} out "
-                "by --drop-missing, or give them a name of their own."
+                f"column {name!r} has {missing:,} missing value{'s' * (missing > 1)} in {total:,} rows. "
+                f"Leave {what} out by --drop-missing, or give them a name of their own."
             )
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 # What columns are called that say which example a row is of, which system, and which part of the data.
 _EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
 _SYSTEM_COLUMNS = (
-    "algorithm", "annotator", "classifier", "estimator", "method", "model", "model_id", "model_name", "network", "rater",
-    "run", "seed", "system", "variant",
+    "algorithm", "annotator", "classifier", "estimator", "method", "model", "model_id", "model_name", "network",
+    "rater", "run", "seed", "system", "variant",
 )  # fmt: skip
 _PART_COLUMNS = ("part", "partition", "set", "split", "subset")
 # More different values than this are not systems.
@@ -92,8 +92,8 @@ def about_unnamed(
             continue
         if is_system:
             said.append(
-                f"Column {name!r} holds {len(values)} values ({listed(values)}) and is not used: if they are systems, their "
-                f"rows count here as one system's. To tell them apart: --by {shlex.quote(name)}."
+                f"Column {name!r} holds {len(values)} values ({listed(values)}) and is not used: if they are systems, "
+                f"their rows count here as one system's. To tell them apart: --by {shlex.quote(name)}."
             )
         elif "test" in {value.strip().lower() for value in values}:
             said.append(
@@ -156,7 +156,7 @@ def _repeated(column: str, again: int, total: int) -> str:
 
 
 def about_labels(labels: Iterable[Any]) -> list[str]:
-    """Return warnings of labels that are probably one: by capitals, in several codings; or that mean a missing value."""
+    """Return warnings of labels that are probably one, by capitals or several codings, or mean a missing value."""
     texts = [label for label in labels if isinstance(label, str)]
     said = []
     by_case: dict[str, list[str]] = {}
@@ -164,16 +164,19 @@ def about_labels(labels: Iterable[Any]) -> list[str]:
         by_case.setdefault(text.casefold(), []).append(text)
     if twins := [of_one for of_one in by_case.values() if len(of_one) > 1]:
         more = f" (and {len(twins) - 1} more)" if len(twins) > 1 else ""
-        said.append(
-            f"Labels {enumerated([repr(t) for t in twins[0]])} differ by capitals only, and count as {len(twins[0])}{more}."
-        )
+        said.append(f"Labels {_quoted(twins[0])} differ by capitals only, and count as {len(twins[0])}{more}.")
     for words in _SAME.values():
         same = [of_one[0] for key, of_one in by_case.items() if key.strip() in words.split()]
         if len(same) > 1:
-            said.append(f"Labels {enumerated([repr(t) for t in same])} may mean the same, and count as {len(same)}.")
+            said.append(f"Labels {_quoted(same)} may mean the same, and count as {len(same)}.")
     if gaps := [text for text in texts if text.strip().lower() in _MISSING]:
         said.append(
-            f"{'Label' if len(gaps) == 1 else 'Labels'} {enumerated([repr(t) for t in gaps])} may stand for a missing value, "
-            "and count as a class. If so, leave the field empty, and such rows out by --drop-missing."
+            f"{'Label' if len(gaps) == 1 else 'Labels'} {_quoted(gaps)} may stand for a missing value, and "
+            f"{'counts as a class' if len(gaps) == 1 else 'count as classes'}. If so, leave the field empty, and such rows "
+            "out by --drop-missing."
         )
     return said
+
+
+def _quoted(texts: Sequence[str]) -> str:
+    return enumerated([repr(text) for text in texts])

@@ -169,9 +169,10 @@ def _header(path: Path, asked: Sequence[str], separators: Sequence[str]) -> tupl
             found.append((*_names(path, separator), separator))
         except FileFaultError as fault:
             faults.append(fault)
-    if not found:
+    found.sort(key=lambda header: (-len({*asked} & {*header[0]}), -len(header[0])))
+    if not found or (faults and len(found[0][0]) < 2):
         raise faults[0]
-    names, line, separator = max(found, key=lambda header: (len({*asked} & {*header[0]}), len(header[0])))
+    names, line, separator = found[0]
     if any("\udc80" <= char <= "\udcff" for char in "".join(names)):
         raise FileFaultError(f"line {line}: cannot be read: {NOT_UTF8}.")
     names = [name or f"Unnamed: {place}" for place, name in enumerate(names)]

@@ -17,7 +17,7 @@ _MOST_CLASSES = 6
 
 
 def what_was_read(analysis: Analysis) -> str:
-    """Return sentences on the data: rows, classes with their sizes, the positive class, systems, folds, what was left out.
+    """Return sentences on the data: rows, systems, folds, classes with their sizes, what was left out.
 
     Of a file with a column for each system a row is counted once.
     """

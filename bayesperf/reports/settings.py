@@ -29,8 +29,8 @@ _REQUIREMENT = re.compile(r"\s*([^<>=\s]+)\s*(>=?|<=?)\s*([^<>=\s]+)\s*")
 class Settings:
     """The options of the command line, one field each.
 
-    Of a file with a column for each system, `predictions` and `scores` are these columns, in the same order, and `predicted`
-    and `score` what they become one below the other.
+    Of a file with a column for each system, `predictions` and `scores` are these columns, in the same order, and
+    `predicted` and `score` what they become one below the other.
     """
 
     actual: str = "actual"

@@ -1,4 +1,4 @@
-"""Files of predictions, and folders of them: what they are, whether they fit each other, and what is wrong with them."""
+"""Files of predictions, and folders of them: which they are, whether they fit, and what is wrong with them."""
 
 from __future__ import annotations
 

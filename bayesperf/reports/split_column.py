@@ -45,7 +45,8 @@ def split_rows(frame: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, p
         raise ValueError(f"--split {name}: it tells systems apart already, as --by {name}.")
     if missing := int(frame[name].isna().sum()):
         raise ValueError(
-            f"--split {name}: {missing} missing. Each row must say which part it is of, or be left out by --drop-missing."
+            f"--split {name}: {missing} missing. Each row must say which part it is of, or be left out by "
+            "--drop-missing."
         )
     values = frame[name].map(str)
     parts = sorted(values.unique())

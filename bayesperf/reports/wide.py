@@ -43,12 +43,12 @@ def named_systems(settings: Settings, predictions: tuple[str, ...], scores: tupl
             raise ValueError(f"{option} {twice}: it is named twice.")
     if scores and not calls and len(scores) != max(1, len(predictions)):
         raise ValueError(
-            f"--score: {len(scores)} of scores, and {max(1, len(predictions))} of --predicted. Name one for each, in the same "
-            "order; or none of --predicted, and the --threshold that makes predictions of scores."
+            f"--score: {len(scores)} of scores, and {max(1, len(predictions))} of --predicted. Name one for each, in "
+            "the same order; or none of --predicted, and the --threshold that makes predictions of scores."
         )
     if len(predictions) < 2 and len(scores) < 2:
-        one = {"predicted": predictions[0]} if predictions else {}
-        return replace(settings, **one, score=scores[0] if scores else None)
+        (predicted,) = predictions or (settings.predicted,)
+        return replace(settings, predicted=predicted, score=scores[0] if scores else None)
     others = {settings.actual, settings.id, settings.split, *settings.by}
     if taken := {SYSTEM, ROW, *STACKED.values()} & others:
         raise ValueError(
@@ -67,13 +67,10 @@ def named_systems(settings: Settings, predictions: tuple[str, ...], scores: tupl
 
 def asked_columns(settings: Settings) -> dict[str, str]:
     """Return the columns that files must have, and the option that asks for each."""
-    named = {
-        settings.actual: "--actual",
-        **dict.fromkeys(name for name in settings.by if name != SYSTEM or not settings.systems),
-    }
-    named |= {name: "--by" for name in named if name != settings.actual}
-    if settings.id not in (None, ROW):
-        named[str(settings.id)] = "--id"
+    by = [name for name in settings.by if not (name == SYSTEM and settings.systems)]
+    named = {settings.actual: "--actual"} | dict.fromkeys(by, "--by")
+    if settings.id is not None and settings.id != ROW:
+        named[settings.id] = "--id"
     if settings.split is not None:
         named[settings.split] = "--split"
     predictions = settings.predictions or ((settings.predicted,) if settings.threshold is None else ())
