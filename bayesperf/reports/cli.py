@@ -141,7 +141,7 @@ def compare(
     if score and threshold is None:
         raise ValueError("--score: say from which score on a system calls an example positive, as --threshold 0.5.")
     settings = settings_of(
-        files, by, parts, paired=True, actual=actual, predicted=predicted, score=score, threshold=threshold,
+        files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold,
         id=id_, rope=rope, labels=labels, pos_label=pos_label, drop_missing=drop_missing, prior=prior,
         ci_prob=ci_prob, metrics=metric, top=top, all=all_, seed=seed,
     )  # fmt: skip
@@ -189,7 +189,7 @@ def report(
     refuse_input(output, files)
     refuse_unwritable(output)
     settings = settings_of(
-        files, by, parts, paired=True, title=title, actual=actual, predicted=predicted, score=score,
+        files, by, parts, title=title, actual=actual, predicted=predicted, score=score,
         threshold=threshold, split=split, labels=labels, pos_label=pos_label, drop_missing=drop_missing,
         prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
     )  # fmt: skip

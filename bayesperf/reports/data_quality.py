@@ -172,8 +172,8 @@ def about_labels(labels: Iterable[Any]) -> list[str]:
     if gaps := [text for text in texts if text.strip().lower() in _MISSING]:
         said.append(
             f"{'Label' if len(gaps) == 1 else 'Labels'} {_quoted(gaps)} may stand for a missing value, and "
-            f"{'counts as a class' if len(gaps) == 1 else 'count as classes'}. If so, leave the field empty, and such rows "
-            "out by --drop-missing."
+            f"{'counts as a class' if len(gaps) == 1 else 'count as classes'}. If so, leave the field empty, and "
+            "such rows out by --drop-missing."
         )
     return said
 

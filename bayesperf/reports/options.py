@@ -100,12 +100,11 @@ def settings_of(
     score: list[str] | None,
     threshold: float | None,
     labels: list[str] | None,
-    paired: bool = False,
     require: list[str] | None = None,
     rope: float = 0.0,
     **others: Any,
 ) -> Settings:
-    """Return the options as settings; with a column for each system, rows say what is the same example if `paired`."""
+    """Return the options as settings."""
     from bayesperf.core.checks import probability
     from bayesperf.reports.settings import FILE, Settings
     from bayesperf.reports.wide import named_systems
@@ -125,7 +124,7 @@ def settings_of(
         labels=_entries(labels),
         **others,
     )
-    return named_systems(settings, tuple(predicted or ()), tuple(score or ()), paired)
+    return named_systems(settings, tuple(predicted or ()), tuple(score or ()))
 
 
 def _entries(options: list[str] | None) -> tuple[str, ...]:

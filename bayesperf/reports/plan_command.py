@@ -39,7 +39,7 @@ _MULTIPLES = (0.125, 0.25, 0.5, 1, 2, 4)
 
 Files = Annotated[
     list[Path] | None,
-    typer.Argument(help="Files of predictions, as evidence so far; as for summary.", callback=existing),
+    typer.Argument(help="Files of predictions so far, as for summary.", callback=existing),
 ]
 Require = Annotated[str | None, typer.Option(help="What is required, as 'recall>=0.7'.")]
 Metric = Annotated[str | None, typer.Option(help="The metric, which --require names already.")]
@@ -91,8 +91,8 @@ def plan(
 ) -> None:
     """Print how many new examples will show that a requirement is met, or settle whether it is.
 
-    What is known so far are two counts, or the predictions of a file, of each system by itself. That no number of examples
-    is enough is an answer, and ends with code 0 like any other.
+    What is known so far are two counts, or the predictions of a file, of each system by itself. That no number of
+    examples is enough is an answer, and ends with code 0 like any other.
     """
     from bayesperf import metrics
     from bayesperf.reports.settings import Requirement

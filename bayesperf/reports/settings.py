@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 FOLD = "fold"
 # The column that tells the rows of several files apart.
 FILE = "file"
-# The column that tells systems apart whose predictions, or scores, are each a column of a file; those of their labels
+# The column that tells apart systems whose predictions, or scores, are each a column of a file; those of their labels
 # and scores one below the other; and the number of the row.
-SYSTEM = "system"
+SYSTEM = "model"
 STACKED = {"predicted": "predicted", "score": "score"}
 ROW = "row"
 _REQUIREMENT = re.compile(r"\s*([^<>=\s]+)\s*(>=?|<=?)\s*([^<>=\s]+)\s*")

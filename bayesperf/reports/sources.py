@@ -40,6 +40,7 @@ _HELD = {
 }
 # What columns hold that an option names, by the words of their names; and what no column of labels is called.
 _ROLES = {"--actual": "actual", "--predicted": "predicted"}
+_SYSTEM = re.compile(r"(model|system|classifier|clf|method|rater|annotator)[ _.-]?\w+$", re.IGNORECASE)
 _PROBABILITY = re.compile("prob|score|conf|logit", re.IGNORECASE)
 # What DuckDB says of a file, and what is said of it here.
 _FAULTS = {
@@ -166,6 +167,8 @@ def _offer(absent: str, there: Sequence[str], asked: Mapping[str, str]) -> str:
         if name in there or (option not in _ROLES and name != absent):
             continue
         looking = [other for other in free if _ROLES.get(option) == axis_role(other) and not _PROBABILITY.search(other)]
+        if option == "--predicted":
+            looking = looking or [other for other in free if _SYSTEM.match(other)]
         alike = get_close_matches(name, free, 1)
         offered[option] = alike or (looking if option == "--predicted" else looking[:1])
     typed = [f"{option} {shlex.quote(name)}" for option, names in sorted(offered.items()) for name in names]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _ROWS = 1 << 40
 
 
-def named_systems(settings: Settings, predictions: tuple[str, ...], scores: tuple[str, ...], paired: bool) -> Settings:
+def named_systems(settings: Settings, predictions: tuple[str, ...], scores: tuple[str, ...]) -> Settings:
     """Return settings with the columns of predictions and scores that were named; if several, each is a system.
 
     Parameters
@@ -24,8 +24,6 @@ def named_systems(settings: Settings, predictions: tuple[str, ...], scores: tupl
         All other options.
     predictions, scores : tuple of str
         The columns, in the order in which they were named.
-    paired : bool
-        Whether systems are compared, on the same row if nothing else says what the same example is.
 
     Raises
     ------
@@ -61,7 +59,7 @@ def named_systems(settings: Settings, predictions: tuple[str, ...], scores: tupl
         score=STACKED["score"] if scores else None,
         predictions=predictions,
         scores=scores,
-        id=ROW if settings.id is None and (paired or settings.drop_missing) else settings.id,
+        id=ROW if settings.id is None else settings.id,
     )
 
 
