@@ -169,7 +169,7 @@ def _offer(absent: str, there: Sequence[str], asked: Mapping[str, str]) -> str:
         looking = [other for other in free if _ROLES.get(option) == axis_role(other) and not _PROBABILITY.search(other)]
         if option == "--predicted":
             looking = looking or [other for other in free if _SYSTEM.match(other)]
-        alike = get_close_matches(name, free, 1)
+        alike = get_close_matches(name, free, 1, 0.8 if option in _ROLES else 0.6)
         offered[option] = alike or (looking if option == "--predicted" else looking[:1])
     typed = [f"{option} {shlex.quote(name)}" for option, names in sorted(offered.items()) for name in names]
     return f" Perhaps it is {' '.join(typed)}." if typed else ""

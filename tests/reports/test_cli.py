@@ -585,7 +585,7 @@ SCORED = """actual,predicted,s,part,model,id
 SPLIT = ["--score", "s", "--split", "part"]
 BAD_SCORES = {
     "missing column": (SCORED, ["--score", "x"], "p.csv: no column 'x', for --score; its columns are"),
-    "missing": (SCORED.replace("0.9", ""), ["--score", "s"], "--score s: 1 of 8 missing. Leave those rows out by --drop-missing."),
+    "missing": (SCORED.replace("0.9", ""), ["--score", "s"], "1 of 8 missing. Leave those rows out by --drop"),
     "missing where thresholds are chosen": (SCORED.replace("0.3", ""), SPLIT, "--score s: 1 of 4 missing."),
     "infinite": (SCORED.replace("0.9", "inf"), ["--score", "s"], "--score s: 1 of 8 infinite. Put numbers beyond"),
     "text": (SCORED.replace("0.9", "high"), ["--score", "s"], "--score s: it must hold numbers; it holds 'high'."),

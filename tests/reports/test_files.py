@@ -234,7 +234,9 @@ def test_files_that_are_none_are_named(tmp_path, name):
     elif name.startswith("p."):
         (tmp_path / name).write_bytes(b"PK")
     words = (
-        "unpack it" if name.startswith("p.") else "(cannot be read: No such file|the folder holds no Parquet, CSV or JSON)"
+        "unpack it"
+        if name.startswith("p.")
+        else "(cannot be read: No such file|the folder holds no Parquet, CSV or JSON)"
     )
     with pytest.raises(ValueError, match=f"{name}: {words}"):
         read([tmp_path / name], Settings())
