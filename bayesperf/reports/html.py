@@ -38,7 +38,7 @@ from bayesperf.reports.settings import FOLD, Settings
 _PACKAGES = ("bayesperf", "numpy", "scipy", "xarray")
 
 
-def render(analysis: Analysis, command: str) -> str:
+def render(analysis: Analysis, command: str, *, title: str | None = None) -> str:
     """Return an analysis as a self-contained HTML page.
 
     Parameters
@@ -47,6 +47,8 @@ def render(analysis: Analysis, command: str) -> str:
         The analysis to show.
     command : str
         The command that makes the page, for the reader to repeat.
+    title : str, optional
+        The heading of the page.
     """
     environment = Environment(
         loader=PackageLoader("bayesperf.reports"), autoescape=True, trim_blocks=True, lstrip_blocks=True
@@ -54,7 +56,7 @@ def render(analysis: Analysis, command: str) -> str:
     environment.globals.update(format_value=format_value)
     settings, scores = analysis.settings, analysis.scores
     return environment.get_template("report.html.j2").render(
-        title="How good is it?",
+        title=title or "How good is it?",
         read=what_was_read(analysis),
         in_short=in_short(analysis),
         examples=int(analysis.counts.counts.sum()),
@@ -79,7 +81,7 @@ def render(analysis: Analysis, command: str) -> str:
         expected=html_scores.expected(scores) if scores and scores.split else None,
         probability=percentage(settings.ci_prob),
         caption=caption(analysis.summary.attrs),
-        repeats=analysis.repeats,
+        repeats=" ".join(analysis.warnings),
         prior=analysis.pooled.prior_text,
         command=command,
         versions={"Python": python_version()} | {name: version(name) for name in _PACKAGES},
