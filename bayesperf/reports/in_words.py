@@ -37,7 +37,9 @@ def _classes(analysis: Analysis) -> str:
     by_class = counts.sum([dim for dim in counts.dims if dim in ("predicted", FOLD)])
     flat = by_class.transpose(..., "actual").values.reshape(-1, by_class.sizes["actual"])
     same, sizes = bool((flat == flat[0]).all()), flat[0] if (flat == flat[0]).all() else flat.sum(0)
-    labels = [printable(str(label)) for label in analysis.counts.labels]
+    texts = map(str, analysis.counts.labels)
+    # Blanks at the ends would not be seen.
+    labels = [printable(text if text == text.strip() else repr(text)) for text in texts]
     where = "" if len(flat) == 1 else ", in each" if same else ", in all together"
     if len(labels) > _MOST_CLASSES:
         ends = int(np.argmin(sizes)), int(np.argmax(sizes))
@@ -55,7 +57,7 @@ def _positive(analysis: Analysis, labels: Sequence[str]) -> str:
         return f"; positive is {printable(str(positive))}, {why}"
     if len(labels) > 2:
         return ""
-    named = shlex.quote(labels[-1])
+    named = printable(shlex.quote(str(analysis.counts.labels[-1])))
     return (
         f". Neither is named as positive, so that figures are averages over both; for those of one: --pos-label {named}"
     )

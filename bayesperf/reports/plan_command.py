@@ -232,14 +232,16 @@ def _sentences(goal: Goal, answer: Answer) -> list[str]:
         "meet": f"show that it is met (P ≥ {confidence:g})",
         "settle": f"settle whether it is met (P ≥ {confidence:g} or ≤ {1 - confidence:g})",
     }
-    prob_met = answer.prob_met
-    now = f"Required: {requirement}. So far {answer.seen}: it is met with probability {prob_met:.3f}."
+    from bayesperf.core.words import probability_value
+
+    prob_met = probability_value(answer.prob_met)
+    now = f"Required: {requirement}. So far {answer.seen}: it is met with probability {prob_met}."
     if answer.plan is not None:
         return [now, f"To {goals[question]} with assurance {assurance:g}: {_number(answer.plan)}."]
     return [
         now,
         f"To {goals['meet']} with assurance {assurance:g}: no number of examples is enough. With ever more, the "
-        f"assurance tends to {prob_met:.3f}, for they may as well show that it is not met.",
+        f"assurance tends to {prob_met}, for they may as well show that it is not met.",
         f"To {goals['settle']} with the same assurance: {_number(answer.settling)}.",
     ]
 

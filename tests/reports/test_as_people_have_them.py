@@ -237,6 +237,7 @@ def test_a_plan_starts_from_files(tmp_path, call, of_files):
     text = call("plan", "p.csv", *of_files, "--require", "recall>0.7").stdout
     hits, positives = int(((B == "spam") & (ACTUAL == "spam")).sum()), int((ACTUAL == "spam").sum())
     assert f"So far {hits} of {positives}: it is met with probability" in text
+    assert ">0.999" in call("plan", "p.csv", *of_files, "--require", "accuracy>0.01").stdout
     assert "So far 0." in call("plan", "p.csv", *of_files, "--require", "mcc>0.7").stdout
     assert "Leave one of both out" in refusal(call("plan", "p.csv", "--evidence", "4/5", "--require", "recall>0.7"))
 
@@ -401,7 +402,9 @@ def test_what_is_probably_a_mistake_is_warned_of(tmp_path, call, content, words)
     done = call("summary", "p.csv", "--json")
     assert done.stderr.startswith("bayesperf: warning: ")
     assert done.stderr.count("\n") == 1
-    (said,) = json.loads(done.stdout)["warnings"]
+    document = json.loads(done.stdout)
+    assert words.startswith("differ by blanks") == ("'spam ' (" in document["read"])
+    (said,) = document["warnings"]
     assert words in said
     assert said in done.stderr
 
