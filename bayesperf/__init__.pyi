@@ -51,6 +51,8 @@ from .posteriors.marginal import Marginal as Marginal
 from .posteriors.posterior import Posterior as Posterior
 from .posteriors.prior_sensitivity import prior_sensitivity as prior_sensitivity
 from .posteriors.rate import posterior_of_rate as posterior_of_rate
+from .reports.report import Report as Report
+from .reports.report import report as report
 from .sampling.fit import fit as fit
 
 __version__: str

@@ -170,13 +170,27 @@ class Posterior(Saved, ABC):
             If there is no such metric (the message suggests similar names), or it is not available: a binary metric
             for more than two classes, a cell that an improper prior leaves empty, or an unknown prevalence.
         """
-        wanted = self.applicable(metric)
-        marginal = self.marginals([wanted])[0]
-        return marginal.with_facts(
-            greater_is_better=wanted.greater_is_better,
-            examples=self.observed,
-            observe=None if self.observed is None else partial(self._observe, wanted),
-        )
+        return self.several([metric])[0]
+
+    def several(self, metrics: Sequence[str | Metric]) -> list[Marginal]:
+        """Return the distributions of several metrics; what is drawn for them is drawn once.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=1, tn=4))
+        >>> [marginal.mean().item() for marginal in post.several(["recall", "precision"])]
+        [0.75, 0.75]
+        """
+        wanted = [self.applicable(metric) for metric in metrics]
+        return [
+            marginal.with_facts(
+                greater_is_better=metric.greater_is_better,
+                examples=self.observed,
+                observe=None if self.observed is None else partial(self._observe, metric),
+            )
+            for metric, marginal in zip(wanted, self.marginals(wanted), strict=True)
+        ]
 
     def _observe(self, metric: Metric) -> xr.DataArray:
         """Return the observed score, with the number of trials of a metric that is a share of them."""

@@ -27,6 +27,7 @@ from bayesperf.reports.settings import FOLD, Requirement, Settings
 from bayesperf.reports.split_column import scored_systems, split_rows
 from bayesperf.reports.ways_in import SHELL, WayIn
 
+_OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_class", "F1": "f1_per_class"}
 # So many systems at most are shown class by class, and of up to so many classes other priors are tried.
 MOST_SHOWN, _MOST_CLASSES = 6, 40
 
@@ -79,7 +80,20 @@ class Analysis:
     @cached_property
     def marginals(self) -> dict[str, Marginal]:
         """The metrics shown, by name."""
-        return {name: self.pooled[name] for name in self.metric_names}
+        return dict(zip(self.metric_names, self.pooled.several(self.metric_names), strict=True))
+
+    @cached_property
+    def first_of_foremost(self) -> Marginal:
+        """The first metric of the foremost systems."""
+        name = self.metric_names[0]
+        return self.marginals[name] if self.foremost is self.pooled else self.foremost[name]
+
+    @cached_property
+    def class_by_class(self) -> dict[str, Marginal]:
+        """Recall, precision and F1 of every class of the foremost systems, by their titles; none of two classes."""
+        if len(self.counts.labels) == 2:
+            return {}
+        return dict(zip(_OF_EACH_CLASS, self.foremost.several(list(_OF_EACH_CLASS.values())), strict=True))
 
     @cached_property
     def foremost(self) -> Posterior:
@@ -95,6 +109,11 @@ class Analysis:
         best = order[: max(1, MOST_SHOWN // others)].tolist()
         counts = self.pooled_counts.isel(**{system: best})
         return posterior(counts, self.settings.prior, random_seed=self.settings.seed)
+
+    @cached_property
+    def prob_worst(self) -> xr.DataArray:
+        """The probability that each class is the least recognised, of the foremost systems."""
+        return self.foremost.prob_worst("recall_per_class")
 
     @cached_property
     def under_other_priors(self) -> dict[str, Marginal]:

@@ -42,7 +42,7 @@ def _classes(analysis: Analysis) -> str:
 def in_short(analysis: Analysis) -> list[str]:
     """Return sentences on the first metric, the requirements and the comparison of the systems."""
     prob = analysis.settings.ci_prob
-    sentences = [sentence(estimate_in_words(analysis.pooled[analysis.metric_names[0]], prob, "hdi"))]
+    sentences = [sentence(estimate_in_words(analysis.marginals[analysis.metric_names[0]], prob, "hdi"))]
     sentences += [_requirement(analysis, requirement) for requirement in analysis.requirements]
     return [*sentences, *comparisons_in_words(analysis)[:1]]
 

@@ -123,18 +123,18 @@ def strip(drawn: Curves, i: int, scale: Scale, title: str, *beneath: str) -> Mar
 
 def overlay(drawn: Curves, scale: Scale, label: str, bounds: Sequence[tuple[float, bool]] = ()) -> Markup:
     """Return densities over each other, each with its interval shaded, and an axis; bounds to meet lie beneath."""
-    floor = TALL - 20
+    floor, width = TALL - 20, 2 * WIDTH
     parts = [bound(value, at_least, scale, floor) for value, at_least in bounds]
-    parts.append(f'<path class="g" d="M0,{floor} H{WIDTH}"/>')
+    parts = [f'<g transform="scale(2 1)">{"".join(parts)}</g>', f'<path class="g" d="M0,{floor} H{width}"/>']
     for i, (grid, heights, (low, high)) in enumerate(zip(drawn.x, drawn.density, drawn.interval, strict=True)):
-        x, y = scale(grid), floor - (floor - 8) * heights / drawn.density.max()
+        x, y = 2 * scale(grid), floor - (floor - 8) * heights / drawn.density.max()
         inside = (grid >= low) & (grid <= high)
         if inside.any():
             outline = f"M{x[inside][0]:.1f},{floor} L{path(x[inside], y[inside])} L{x[inside][-1]:.1f},{floor} Z"
             parts.append(f'<path class="b {colour(i)}" d="{outline}"/>')
         parts.append(f'<path class="l {colour(i)}" d="M{path(x, y)}"/>')
-    ticks = [text(float(scale(tick)), TALL - 5, minus(tick)) for tick in scale.ticks() if 12 < scale(tick) < WIDTH - 12]
-    return frame(TALL, label, *parts, *ticks)
+    ticks = [text(float(2 * scale(tick)), TALL - 5, minus(tick)) for tick in scale.ticks()]
+    return frame(TALL, label, *parts, *ticks, width=width)
 
 
 def _named(title: str, name: str) -> str:

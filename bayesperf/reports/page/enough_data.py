@@ -44,10 +44,10 @@ def in_words(analysis: Analysis) -> list[str]:
     if not rows:
         return []
     requirement, name, _, more = rows[0]
-    of = f" of {printable(name)}" if name else ""
-    others = f"; {len(rows) - 1} more {'is' if len(rows) == 2 else 'are'} open" if len(rows) > 1 else ""
-    about = "more than a million more examples" if more is None else f"about {_rounded(more):,} more examples"
-    return [sentence(f"whether {requirement}{of} is not settled: it takes {about}{others}")]
+    who = f"{printable(name)} meets {requirement}" if name else f"{requirement} is met"
+    others = f", and {len(rows) - 1} more {'question is' if len(rows) == 2 else 'questions are'} open"
+    it_takes = f"it takes {_examples(more)} more examples to settle it{others if len(rows) > 1 else ''}"
+    return [sentence(f"whether {who} is open: {it_takes}")]
 
 
 def _open(analysis: Analysis) -> list[tuple[Requirement, str, float, int | None]]:

@@ -7,21 +7,18 @@ from typing import Any
 import numpy as np
 
 from bayesperf.plots.densities import without_density
-from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.summary import caption
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.page.blocks import metric_block
 from bayesperf.reports.page.places import place_of
 
-_OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_class", "F1": "f1_per_class"}
-
 
 def facts(analysis: Analysis) -> dict[str, Any]:
     """Return the tables of classes and the blocks of metrics."""
     ci_prob = analysis.settings.ci_prob
     return {
-        "per_class": _per_class(analysis.foremost, ci_prob) if len(analysis.counts.labels) > 2 else [],
+        "per_class": _per_class(analysis) if analysis.class_by_class else [],
         "blocks": [metric_block(name, analysis.marginals[name], ci_prob) for name in analysis.metric_names],
         "many": len(analysis.systems),
         "caption": caption(analysis.summary.attrs),
@@ -29,9 +26,9 @@ def facts(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def _per_class(posterior: Posterior, ci_prob: float) -> list[dict[str, Any]]:
+def _per_class(analysis: Analysis) -> list[dict[str, Any]]:
     """Return a table for each system: of each class how many examples it has, and its recall, precision and F1."""
-    found = {title: posterior[name] for title, name in _OF_EACH_CLASS.items()}
+    posterior, found, ci_prob = analysis.foremost, analysis.class_by_class, analysis.settings.ci_prob
     assert posterior.observed is not None
     support = posterior.observed.sum("predicted")
     tables = []

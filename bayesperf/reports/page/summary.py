@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from bayesperf import metrics
+from bayesperf.core.arrays import Array
 from bayesperf.plots.densities import curves
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
@@ -21,20 +24,24 @@ def facts(analysis: Analysis) -> dict[str, Any]:
 
 def sentences(analysis: Analysis) -> list[str]:
     """Return what the page comes to: how good, whether good enough, which is better, where it fails, what to mind."""
-    first = in_short(analysis)
-    last = [
-        *where_it_fails.in_words(analysis)[:1],
-        *enough_data.in_words(analysis)[:1],
-        *trust.cautions(analysis)[:1],
-    ]
-    return [*first[: MOST_SENTENCES - len(last)], *last]
+    best = int(np.argmax(_goodness(analysis)))
+    own = [*in_short(analysis), where_it_fails.in_words(analysis)[best], *enough_data.in_words(analysis)]
+    return [*own, *trust.cautions(analysis)[:1]][:MOST_SENTENCES]
+
+
+def _goodness(analysis: Analysis) -> Array:
+    """Return the mean of the first metric of each of the foremost systems, or less it, if less is better."""
+    marginal = analysis.first_of_foremost
+    means = marginal.mean()
+    means = means.mean("label") if "label" in marginal.dims and "label" not in analysis.pooled.dims else means
+    return means.values.ravel() * (-1 if marginal.greater_is_better is False else 1)
 
 
 def _figure(analysis: Analysis) -> dict[str, Any]:
     """Return the densities of the first metric over each other, with the bound that it is to meet."""
-    name, foremost = analysis.metric_names[0], analysis.foremost
+    name = analysis.metric_names[0]
     metric = metrics.get(name)
-    marginal = foremost[name]
+    marginal = analysis.first_of_foremost
     if metric.average == "per_class":
         marginal = marginal.isel(label=0)
     drawn = curves(marginal, analysis.settings.ci_prob, "hdi")

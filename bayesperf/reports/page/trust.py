@@ -89,7 +89,7 @@ def _sensitivity(analysis: Analysis) -> dict[str, Any]:
     if not under:
         return {}
     name, prob = analysis.metric_names[0], analysis.settings.ci_prob
-    title, own = metrics.get(name).title, analysis.foremost[name]
+    title, own = metrics.get(name).title, analysis.first_of_foremost
     intervals = own.hdi(prob).values
     width = float((intervals[..., 1] - intervals[..., 0]).max())
     means = {prior: marginal.mean().values for prior, marginal in under.items()}

@@ -45,17 +45,20 @@ def in_words(analysis: Analysis) -> list[str]:
     shown = analysis.foremost
     assert shown.observed is not None
     counts = shown.observed.transpose(..., "actual", "predicted")
-    of_one = _misses if len(shown.labels) == 2 else _worst_class
-    said = [of_one(shown, counts[at], at) for at, _ in place_of(shown.leading)]
-    names = [name for _, name in place_of(shown.leading)]
-    return [sentence(f"{printable(name)}: {text}" if name else text) for name, text in zip(names, said, strict=True)]
+    places = place_of(shown.leading)
+    if len(shown.labels) == 2:
+        said = [_misses(shown, counts[at].values) for at, _ in places]
+    else:
+        said = [_worst_class(analysis, counts[at].values, at) for at, _ in places]
+    return [
+        sentence(f"{printable(name)}: {text}" if name else text) for (_, name), text in zip(places, said, strict=True)
+    ]
 
 
-def _misses(posterior: Posterior, counts: xr.DataArray, _: tuple[int, ...]) -> str:
+def _misses(posterior: Posterior, table: Counts) -> str:
     """Return how many examples of each of two classes are taken for the other."""
     labels = [printable(str(label)) for label in posterior.labels]
     order = [0, 1] if posterior.positive is None else [posterior.positive, 1 - posterior.positive]
-    table = counts.values
     return " and ".join(
         f"{table[i, 1 - i]:,} of {table[i].sum():,} {labels[i]} {'is' if table[i, 1 - i] == 1 else 'are'} taken for "
         f"{labels[1 - i]}"
@@ -63,15 +66,14 @@ def _misses(posterior: Posterior, counts: xr.DataArray, _: tuple[int, ...]) -> s
     )
 
 
-def _worst_class(posterior: Posterior, counts: xr.DataArray, at: tuple[int, ...]) -> str:
+def _worst_class(analysis: Analysis, table: Counts, at: tuple[int, ...]) -> str:
     """Return the class that is most probably the least recognised, and what it is taken for."""
-    probability = posterior.prob_worst("recall_per_class").values[at]
-    worst, table = int(np.argmax(probability)), counts.values
-    recall = posterior["recall_per_class"]
-    lower, upper = recall.hdi().values[at][worst]
+    probability, prob = analysis.prob_worst.values[at], analysis.settings.ci_prob
+    worst, recall = int(np.argmax(probability)), analysis.class_by_class["recall"]
+    lower, upper = recall.hdi(prob).values[at][worst]
     seen = f"{table[worst, worst]:,} of {table[worst].sum():,}"
-    value = estimate(float(recall.mean().values[at][worst]), lower, upper, 0.95, "hdi", seen)
-    labels = [printable(str(label)) for label in posterior.labels]
+    value = estimate(float(recall.mean().values[at][worst]), lower, upper, prob, "hdi", seen)
+    labels = [printable(str(label)) for label in analysis.counts.labels]
     text = f"least recognised is {labels[worst]}, with recall {value}; that it is the worst has probability "
     pairs = _confused(table)
     taken = "" if not pairs else f", and most often {labels[pairs[0][0]]} is taken for {labels[pairs[0][1]]}"
