@@ -16,6 +16,9 @@ from bayesperf.reports.comparison_tables import RULES
 from bayesperf.reports.page.blocks import MOST_DENSITIES, Picture, block_rows
 from bayesperf.reports.settings import Requirement
 
+# Of more classes trivial rules are left out: their draws take longer than all else.
+_MOST_CLASSES = 20
+
 
 def facts(analysis: Analysis) -> dict[str, Any]:
     """Return a table of all requirements, and a block for each; without requirements what any system should beat."""
@@ -57,6 +60,8 @@ def _block(analysis: Analysis, requirement: Requirement) -> dict[str, Any]:
 def _beaten(analysis: Analysis) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return the probabilities that each system is better than each trivial rule, by the first metric that allows it."""
     name = analysis.metric_names[0]
+    if len(analysis.counts.labels) > _MOST_CLASSES:
+        return []
     found = {}
     for rule in RULES:
         try:

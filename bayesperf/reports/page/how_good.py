@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from bayesperf.plots.densities import without_density
 from bayesperf.posteriors.summary import caption
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.page.blocks import metric_block
 from bayesperf.reports.page.places import place_of
+
+# Of more classes than the first number the table is folded, and so many of the least recognised stand open.
+_MOST_OPEN, _WORST = 30, 10
 
 
 def facts(analysis: Analysis) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def _per_class(analysis: Analysis) -> list[dict[str, Any]]:
         }
         means, ends = estimates["recall"]
         drawn = without_density(means, ends, [str(label) for label in posterior.labels])
-        scale = svg.Scale(drawn._replace(x=np.array([[0.0, 1.0]])))
+        scale = svg.Scale(drawn)
         rows = [
             {
                 "number": i + 1,
@@ -49,5 +50,8 @@ def _per_class(analysis: Analysis) -> list[dict[str, Any]]:
             }
             for i, label in enumerate(drawn.names)
         ]
-        tables.append({"name": name, "columns": list(found), "rows": rows, "axis": svg.axis(scale)})
+        worst = sorted(rows, key=lambda row: row["figures"][0][0])[:_WORST] if len(rows) > _MOST_OPEN else []
+        tables.append(
+            {"name": name, "columns": list(found), "rows": rows, "worst": worst, "axis": svg.axis(scale)}
+        )
     return tables

@@ -23,7 +23,7 @@ def facts(analysis: Analysis) -> dict[str, Any]:
     return {
         "cautions": cautions(analysis),
         "independence": _independence(analysis),
-        "prior": analysis.pooled.prior_text,
+        "prior": sentence(analysis.pooled.prior_text),
         "sensitivity": _sensitivity(analysis),
         "computed": _computed(analysis),
         "seed": analysis.settings.seed,
@@ -80,7 +80,7 @@ def _prior_decides(analysis: Analysis) -> str:
     table = _sensitivity(analysis)
     if not table or table["moves"] < _SENSITIVE:
         return ""
-    return sentence(f"{table['said']}: these figures depend on the prior")
+    return f"{table['said']}: these figures depend on it."
 
 
 def _sensitivity(analysis: Analysis) -> dict[str, Any]:
@@ -101,10 +101,10 @@ def _sensitivity(analysis: Analysis) -> dict[str, Any]:
         for prior, marginal in under.items()
     ]
     said = (
-        f"under other priors the mean of {title} moves by at most {moved:.2g}, {percentage(round(100 * share) / 100)} of "
+        f"Under other priors the mean of {title} moves by at most {moved:.2g}, {percentage(round(100 * share) / 100)} of "
         "the interval's width"
     )
-    return {"title": title, "columns": [name for _, name in places], "rows": rows, "said": said, "moves": share}
+    return {"columns": [name for _, name in places], "rows": rows, "said": said, "moves": share}
 
 
 def _figure(mean: float, lower: float, upper: float) -> str:

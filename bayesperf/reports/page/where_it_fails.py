@@ -51,7 +51,8 @@ def in_words(analysis: Analysis) -> list[str]:
     else:
         said = [_worst_class(analysis, counts[at].values, at) for at, _ in places]
     return [
-        sentence(f"{printable(name)}: {text}" if name else text) for (_, name), text in zip(places, said, strict=True)
+        sentence(f"of {printable(name)}, {text}" if name else text)
+        for (_, name), text in zip(places, said, strict=True)
     ]
 
 
@@ -84,7 +85,7 @@ def _matrix(counts: xr.DataArray, name: str) -> dict[str, Any]:
     """Return a matrix as a table or a heat map, and of more than two classes the most confused pairs."""
     table, labels = counts.values, [str(label) for label in counts["actual"].values.tolist()]
     pairs = [
-        (labels[i], labels[j], int(table[i, j]), int(table[i].sum()), f"{table[i, j] / table[i].sum():.0%}")
+        (labels[i], labels[j], int(table[i, j]), int(table[i].sum()), f"{100 * table[i, j] / table[i].sum():.0f} %")
         for i, j in (_confused(table) if len(labels) > 2 else [])
     ]
     if len(labels) <= _MOST_IN_TABLE:

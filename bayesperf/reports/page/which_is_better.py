@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from bayesperf.comparison.result import Comparison
-from bayesperf.core.words import metric_title, probability_value
+from bayesperf.core.words import LOOKS_BETTER, metric_title, probability_value
 from bayesperf.plots.densities import reach, without_density
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
@@ -41,12 +41,13 @@ def facts(analysis: Analysis) -> dict[str, Any] | None:
 
 def _block(compared: MetricComparison, place: int, settings: Settings) -> dict[str, Any]:
     """Return a metric's differences, a row for each pair; for many systems, pictures of all pairs and ranks instead."""
-    few = is_few(compared.comparison)
+    few, said = is_few(compared.comparison), compared.comparison.in_words(ci_prob=settings.ci_prob)
     pictured = len(compared.comparison.names) <= _MOST_PICTURED or place < _FIRST_METRICS
     shown = pairs(compared.comparison, settings) if few else {"pictures": pictures(compared.comparison, pictured)}
     return {
         **about(compared.metric),
-        "said": compared.comparison.in_words(ci_prob=settings.ci_prob),
+        # What goes for the best by any metric is said of the first.
+        "said": said if place == 0 else said.removesuffix(LOOKS_BETTER),
         "standing": _standing(compared, few),
         **shown,
     }
