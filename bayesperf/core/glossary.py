@@ -25,7 +25,9 @@ GLOSSARY = (
         r"\b[Aa]ccuracy\b",
     ),
     Term("α", "The weight of one kind of error against the other, from 0 to 1, for which a threshold is chosen."),
-    Term("area under the ROC curve", "The probability that a positive example has a greater score than a negative one."),
+    Term(
+        "area under the ROC curve", "The probability that a positive example has a greater score than a negative one."
+    ),
     Term(
         "average precision",
         "The area under the precision–recall curve in steps: the precision at each positive example found, averaged.",
@@ -36,13 +38,21 @@ GLOSSARY = (
         "A region in which the whole curve lies with the probability stated, not each point by itself.",
         r"\bband\b",
     ),
-    Term("chance", "A classifier that calls each class as often as it occurs, at random.", r"beats chance|[Cc]hance calls"),
+    Term(
+        "chance",
+        "A classifier that calls each class as often as it occurs, at random.",
+        r"beats chance|[Cc]hance calls",
+    ),
     Term(
         "confusion matrix",
         "How many examples of each actual class were called each class; the diagonal is right.",
         r"[Cc]onfusion matri",
     ),
-    Term("E_V1, E_V2", "The mean HTER on the test rows, over thresholds chosen elsewhere for every FAR or FRR.", r"E_V[12]"),
+    Term(
+        "E_V1, E_V2",
+        "The mean HTER on the test rows, over thresholds chosen elsewhere for every FAR or FRR.",
+        r"E_V[12]",
+    ),
     Term("ETI", "Equal-tailed interval: as probable to be below as above it.", r"\bETI\b|equal-tailed"),
     Term("expected rank", "The mean of the ranks of a system, each by its probability; 1 is the best."),
     Term("F1", "The harmonic mean of precision and recall, 2 TP / (2 TP + FP + FN).", r"\bF1\b"),

@@ -78,7 +78,7 @@ def render(analysis: Analysis, command: str, *, title: str | None = None, source
     top = _fill("summary", shared | summary.facts(analysis))
     text = unescape(re.sub("<[^>]+>", " ", " ".join([top, *(body["body"] for body in bodies)])))
     scored = analysis.scores
-    page: str = _fill(
+    return _filled(
         "page",
         {
             "title": title or TITLE,
@@ -90,15 +90,16 @@ def render(analysis: Analysis, command: str, *, title: str | None = None, source
             "terms": terms_of(text),
         },
     )
-    return page
 
 
 def _fill(template: str, facts: dict[str, Any]) -> Markup:
-    return Markup(_environment().get_template(f"{template}.html.j2").render(facts))
+    return Markup(_filled(template, facts))
+
+
+def _filled(template: str, facts: dict[str, Any]) -> str:
+    return _environment().get_template(f"{template}.html.j2").render(facts)
 
 
 @cache
 def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("bayesperf.reports"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
+    return Environment(loader=PackageLoader("bayesperf.reports"), autoescape=True, trim_blocks=True, lstrip_blocks=True)

@@ -124,7 +124,7 @@ def report(
     whole = counts.sum(FOLD) if folds is not None else counts
     settings = Settings(
         by=tuple(map(str, counts.dims)),
-        prior=prior,
+        prior=prior,  # type: ignore[arg-type]  # the shell has names alone; either is resolved where it is used
         ci_prob=checks.probability("ci_prob", ci_prob),
         metrics=tuple(metrics),
         rope=checks.number("rope", rope),
@@ -146,10 +146,14 @@ def report(
 def _as_texts(requirements: Sequence[str] | Mapping[str, float]) -> Sequence[str]:
     """Return requirements as texts, each in the better direction of its metric."""
     if isinstance(requirements, str):
-        raise TypeError(f"requirements must be a sequence or a mapping; it is {requirements!r}. Write [{requirements!r}].")
+        raise TypeError(
+            f"requirements must be a sequence or a mapping; it is {requirements!r}. Write [{requirements!r}]."
+        )
     if not isinstance(requirements, Mapping):
         return requirements
-    return [f"{name}{'<=' if table.get(name).greater_is_better is False else '>='}{b}" for name, b in requirements.items()]
+    return [
+        f"{name}{'<=' if table.get(name).greater_is_better is False else '>='}{b}" for name, b in requirements.items()
+    ]
 
 
 def _counts_and_posterior(
@@ -159,7 +163,9 @@ def _counts_and_posterior(
     is_counted = isinstance(data, ConfusionMatrix | PairedConfusionMatrix | Posterior)
     given = [name for name, value in {"y_pred": y_pred, **of_labels}.items() if value is not None]
     if is_counted and given:
-        raise TypeError(f"{given[0]} goes with labels; data is a {type(data).__name__}, which has been counted. Leave it out.")
+        raise TypeError(
+            f"{given[0]} goes with labels; data is a {type(data).__name__}, which has been counted. Leave it out."
+        )
     if isinstance(data, PairedConfusionMatrix):
         return data.margins(), None
     if isinstance(data, ConfusionMatrix):
@@ -168,8 +174,12 @@ def _counts_and_posterior(
         if prior is not None:
             raise TypeError("prior: data is a posterior, which has one already. Leave it out.")
         if data.observed is None:
-            raise ValueError("data: this posterior knows of no counts, as a prediction does not. Give the matrix itself.")
+            raise ValueError(
+                "data: this posterior knows of no counts, as a prediction does not. Give the matrix itself."
+            )
         return ConfusionMatrix(data.observed.astype("int64"), data.pos_label), data
     if y_pred is None:
-        raise TypeError(f"data must be a matrix, a posterior, or actual labels beside y_pred; it is {type(data).__name__}.")
+        raise TypeError(
+            f"data must be a matrix, a posterior, or actual labels beside y_pred; it is {type(data).__name__}."
+        )
     return ConfusionMatrix.from_predictions(data, y_pred, **of_labels), None

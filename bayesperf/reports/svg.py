@@ -69,9 +69,7 @@ def colour(i: int) -> str:
 
 def text(x: float, y: float, words: str, anchor: str = "middle", size: float = 11) -> str:
     """Return words, which are escaped, at a place."""
-    return (
-        f'<text class="t" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size:g}">{escape(words)}</text>'
-    )
+    return f'<text class="t" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size:g}">{escape(words)}</text>'
 
 
 def minus(value: float) -> str:
@@ -85,7 +83,7 @@ def path(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
 
 
 def density(drawn: Curves, i: int, scale: Scale, title: str, *beneath: str) -> Markup:
-    """Return a density with its interval shaded, its mean and the observed score marked, over parts that lie beneath."""
+    """Return a density with its interval shaded, its mean and the observed score marked, over what lies beneath."""
     low, high = drawn.interval[i]
     grid = np.unique(np.concatenate([drawn.x[i], np.clip([low, high], drawn.x[i].min(), drawn.x[i].max())]))
     heights = np.interp(grid, drawn.x[i], drawn.density[i])
@@ -275,7 +273,9 @@ def bands(
     for i in range(len(centre)):
         line, low, high = (bottom - (bottom - 8) * y for y in (centre[i], interval[i, :, 0], interval[i, :, 1]))
         outline = path(np.concatenate([at, at[::-1]]), np.concatenate([high, low[::-1]]))
-        parts.append(f'<path class="b {colour(i)}" d="M{outline} Z"/><path class="l {colour(i)}" d="M{path(at, line)}"/>')
+        parts.append(
+            f'<path class="b {colour(i)}" d="M{outline} Z"/><path class="l {colour(i)}" d="M{path(at, line)}"/>'
+        )
     if x[0] <= mark <= x[-1]:
         place = left + (WIDTH - left - 8) * (mark - x[0]) / (x[-1] - x[0])
         parts.append(f'<path class="z dash" d="M{place:.1f},8 V{bottom}"/>')

@@ -33,7 +33,7 @@ def facts(analysis: Analysis) -> dict[str, Any]:
         "confidence": CONFIDENCE,
         "assurance": ASSURANCE,
         "examples": int(analysis.pooled.observed.sum()) // max(len(analysis.systems), 1),  # type: ignore[union-attr]
-        "width": _width(analysis),
+        "width": width_in_words(analysis),
         "ask": analysis.way_in.require,
     }
 
@@ -61,7 +61,9 @@ def _open(analysis: Analysis) -> list[tuple[Requirement, str, float, int | None]
         for at, name in place_of(analysis.pooled.leading):
             if 1 - CONFIDENCE < met[at] < CONFIDENCE:
                 dims = dict(zip(analysis.pooled.dims, at, strict=True))
-                more = examples_to_settle(marginal.isel(**dims) if dims else marginal, requirement.bound, int(sizes[at]))
+                more = examples_to_settle(
+                    marginal.isel(**dims) if dims else marginal, requirement.bound, int(sizes[at])
+                )
                 found.append((requirement, name, float(met[at]), more))
     return sorted(found, key=lambda row: math.inf if row[3] is None else row[3])
 
@@ -99,7 +101,7 @@ def examples_to_settle(marginal: Marginal, bound: float, examples: int) -> int |
     return None if n is None else math.ceil(n * examples / trials)
 
 
-def _width(analysis: Analysis) -> str:
+def width_in_words(analysis: Analysis) -> str:
     """Return a sentence on the width of the interval of the first metric."""
     name, prob = analysis.metric_names[0], analysis.settings.ci_prob
     interval = analysis.marginals[name].hdi(prob).values.reshape(-1, 2)
@@ -111,7 +113,8 @@ def _width(analysis: Analysis) -> str:
 def _rounded(number: int) -> int:
     """Return a number with two digits: it is a plan."""
     digits = max(len(str(number)) - 2, 0)
-    return math.ceil(number / 10**digits) * 10**digits
+    unit: int = 10**digits
+    return math.ceil(number / unit) * unit
 
 
 def _examples(more: int | None) -> str:

@@ -58,7 +58,7 @@ def _block(analysis: Analysis, requirement: Requirement) -> dict[str, Any]:
 
 
 def _beaten(analysis: Analysis) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the probabilities that each system is better than each trivial rule, by the first metric that allows it."""
+    """Return the probabilities that each system is better than each trivial rule by the first metric, if it allows it."""
     name = analysis.metric_names[0]
     if len(analysis.counts.labels) > _MOST_CLASSES:
         return []
@@ -70,7 +70,10 @@ def _beaten(analysis: Analysis) -> list[tuple[str, list[tuple[str, str]]]]:
             # Of the rule the metric is undefined (0/0), or neither direction is better.
             continue
     return [
-        (", ".join(names), [(rule, probability_value(float(np.asarray(values[index])))) for rule, values in found.items()])
+        (
+            ", ".join(names),
+            [(rule, probability_value(float(np.asarray(values[index])))) for rule, values in found.items()],
+        )
         for index, names in analysis.systems
         if found
     ]

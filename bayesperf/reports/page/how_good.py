@@ -40,7 +40,7 @@ def _per_class(analysis: Analysis) -> list[dict[str, Any]]:
         means, ends = estimates["recall"]
         drawn = without_density(means, ends, [str(label) for label in posterior.labels])
         scale = svg.Scale(drawn)
-        rows = [
+        rows: list[dict[str, Any]] = [
             {
                 "number": i + 1,
                 "name": label,
@@ -51,7 +51,5 @@ def _per_class(analysis: Analysis) -> list[dict[str, Any]]:
             for i, label in enumerate(drawn.names)
         ]
         worst = sorted(rows, key=lambda row: row["figures"][0][0])[:_WORST] if len(rows) > _MOST_OPEN else []
-        tables.append(
-            {"name": name, "columns": list(found), "rows": rows, "worst": worst, "axis": svg.axis(scale)}
-        )
+        tables.append({"name": name, "columns": list(found), "rows": rows, "worst": worst, "axis": svg.axis(scale)})
     return tables

@@ -168,7 +168,9 @@ def _roc(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup:
     for curve in (system.roc for system in systems):
         points, band = curve.dataset, curve.band(ci_prob, BAND)
         lines.append(svg.Line(points["fpr"].values, points["recall"].values, band["fpr"].values, band["recall"].values))
-    return svg.plane(lines, ("false positive rate", "recall"), f"ROC curves{_of(systems)}, with bands", beneath=[((0, 1), (0, 1))])
+    return svg.plane(
+        lines, ("false positive rate", "recall"), f"ROC curves{_of(systems)}, with bands", beneath=[((0, 1), (0, 1))]
+    )
 
 
 def _precision_recall(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup:

@@ -8,13 +8,14 @@ import numpy as np
 
 from bayesperf import metrics
 from bayesperf.core.arrays import Array
+from bayesperf.core.words import sentence
 from bayesperf.plots.densities import curves
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.in_words import in_short, what_was_read
 from bayesperf.reports.page import enough_data, trust, where_it_fails
 
-MOST_SENTENCES = 6
+FEWEST_SENTENCES, MOST_SENTENCES = 3, 6
 
 
 def facts(analysis: Analysis) -> dict[str, Any]:
@@ -26,7 +27,9 @@ def sentences(analysis: Analysis) -> list[str]:
     """Return what the page comes to: how good, whether good enough, which is better, where it fails, what to mind."""
     best = int(np.argmax(_goodness(analysis)))
     own = [*in_short(analysis), where_it_fails.in_words(analysis)[best], *enough_data.in_words(analysis)]
-    return [*own, *trust.cautions(analysis)[:1]][:MOST_SENTENCES]
+    to_mind = trust.cautions(analysis)[:1] or [text for text in (trust.about_priors(analysis),) if text]
+    said = [*own, *to_mind][:MOST_SENTENCES]
+    return said if len(said) >= FEWEST_SENTENCES else [*said, sentence(enough_data.width_in_words(analysis))]
 
 
 def _goodness(analysis: Analysis) -> Array:

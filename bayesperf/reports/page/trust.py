@@ -8,6 +8,7 @@ import numpy as np
 
 from bayesperf import metrics
 from bayesperf.core.words import LOOKS_BETTER, enumerated, format_value, percentage, printable, sentence
+from bayesperf.posteriors.in_words import caveats
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.page.places import place_of
 from bayesperf.reports.settings import FOLD
@@ -32,7 +33,24 @@ def facts(analysis: Analysis) -> dict[str, Any]:
 
 def cautions(analysis: Analysis) -> list[str]:
     """Return what there is to mind, the gravest first."""
-    return [text for text in (analysis.repeats, _tiny_classes(analysis), _prior_decides(analysis), _chosen(analysis)) if text]
+    found = (
+        analysis.repeats,
+        _tiny_classes(analysis),
+        *_few_trials(analysis),
+        _prior_decides(analysis),
+        _chosen(analysis),
+    )
+    return [text for text in found if text]
+
+
+def _few_trials(analysis: Analysis) -> list[str]:
+    """Return sentences on the first metric and those required, where the prior or the draws count for much."""
+    asked = dict.fromkeys([analysis.metric_names[0], *(requirement.metric for requirement in analysis.requirements)])
+    return [
+        f"{sentence(metrics.get(name).title).removesuffix('.')}: {text[:1].lower()}{text[1:]}"
+        for name in asked
+        for text in caveats(analysis.marginals[name], analysis.settings.ci_prob, "hdi")
+    ]
 
 
 def _tiny_classes(analysis: Analysis) -> str:
@@ -48,7 +66,9 @@ def _tiny_classes(analysis: Analysis) -> str:
         return ""
     rest = len(tiny) - _MOST_NAMED
     named = enumerated(tiny if rest <= 0 else [*tiny[:_MOST_NAMED], f"{rest} more"])
-    return f"Few examples of {named}: what is said of {'this class' if len(tiny) == 1 else 'these classes'} is uncertain."
+    return (
+        f"Few examples of {named}: what is said of {'this class' if len(tiny) == 1 else 'these classes'} is uncertain."
+    )
 
 
 def _chosen(analysis: Analysis) -> str:
@@ -75,6 +95,12 @@ def _independence(analysis: Analysis) -> list[str]:
 # ── The prior ──
 
 
+def about_priors(analysis: Analysis) -> str:
+    """Return a sentence on what the first metric would be under other priors; empty if that was not computed."""
+    table = _sensitivity(analysis)
+    return f"{table['said']}." if table else ""
+
+
 def _prior_decides(analysis: Analysis) -> str:
     """Return a sentence if the first metric depends on the prior."""
     table = _sensitivity(analysis)
@@ -92,8 +118,10 @@ def _sensitivity(analysis: Analysis) -> dict[str, Any]:
     title, own = metrics.get(name).title, analysis.first_of_foremost
     intervals = own.hdi(prob).values
     width = float((intervals[..., 1] - intervals[..., 0]).max())
-    means = {prior: marginal.mean().values for prior, marginal in under.items()}
-    moved = max(float(np.abs(mean - own.mean().values).max()) for mean in means.values())
+    means = [marginal.mean().values for marginal in (own, *under.values())]
+    if not np.isfinite(means).all():
+        return {}
+    moved = float(np.abs(np.stack(means) - means[0]).max())
     share = moved / width if width else 0.0
     places = place_of(own.leading)
     rows = [
@@ -101,8 +129,8 @@ def _sensitivity(analysis: Analysis) -> dict[str, Any]:
         for prior, marginal in under.items()
     ]
     said = (
-        f"Under other priors the mean of {title} moves by at most {moved:.2g}, {percentage(round(100 * share) / 100)} of "
-        "the interval's width"
+        f"Under other priors the mean of {title} moves by at most {moved:.2g}, "
+        f"{percentage(round(share, 2))} of the interval's width"
     )
     return {"columns": [name for _, name in places], "rows": rows, "said": said, "moves": share}
 
@@ -133,5 +161,7 @@ def _computed(analysis: Analysis) -> list[str]:
     ]
     said = [sentence(f"{how}: {enumerated(names)}") for how, names in ways.items()]
     if compared:
-        said.append(sentence(f"of differences, by Monte Carlo, standard error of the mean at most: {enumerated(compared)}"))
+        said.append(
+            sentence(f"of differences, by Monte Carlo, standard error of the mean at most: {enumerated(compared)}")
+        )
     return said

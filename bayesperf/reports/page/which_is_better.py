@@ -102,7 +102,7 @@ def pictures(comparison: Comparison, pictured: bool = True) -> list[tuple[str, M
     )
     return [
         ("P(a > b): rows a, columns b, numbered as in the table", matrix),
-        (f"P(rank), by number: darkest, {ranks.max():.2f}", pictured_ranks),
+        (f"P(rank): darkest, {ranks.max():.2f}", pictured_ranks),
     ]
 
 
