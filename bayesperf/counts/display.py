@@ -56,7 +56,7 @@ def table_html(counts: xr.DataArray, title: str) -> str:
     head = "".join(f"<th scope='col'>{label}</th>" for label in labels)
     values = counts.transpose("actual", "predicted").values
     rows = "".join(
-        f"<tr><th scope='row'>{label}</th>{''.join(f'<td>{value}</td>' for value in row)}<td><i>{row.sum()}</i></td></tr>"
+        f"<tr><th scope='row'>{label}</th>{''.join(f'<td>{n}</td>' for n in row)}<td><i>{row.sum()}</i></td></tr>"
         for label, row in zip(labels, values, strict=True)
     )
     caption = f"<caption>{escape(title)}</caption>" if title else ""

@@ -127,7 +127,7 @@ def report(
         prior=prior,  # type: ignore[arg-type]  # the shell has names alone; either is resolved where it is used
         ci_prob=checks.probability("ci_prob", ci_prob),
         metrics=tuple(metrics),
-        rope=checks.number("rope", rope),
+        rope=checks.rope(rope),
         seed=random_seed,
     )
     analysis = Analysis(

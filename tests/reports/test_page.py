@@ -135,7 +135,8 @@ def test_axe_finds_nothing(tmp_path, analysis, scheme):
         "document.querySelectorAll('details').forEach(each => each.open = true);"
         "axe.run().then(found => { const root = document.documentElement;"
         "root.dataset.passed = found.passes.length;"
-        "root.dataset.found = JSON.stringify(found.violations.map(each => [each.impact, each.id, each.nodes[0].html])); });"
+        "const said = each => [each.impact, each.id, each.nodes[0].html];"
+        "root.dataset.found = JSON.stringify(found.violations.map(said)); });"
     )
     page = render(analysis, "bayesperf report").replace(
         "</body>", f"<script>{axe}</script><script>{probe}</script></body>"
@@ -160,13 +161,26 @@ def test_the_digest_is_of_the_data_whatever_their_order():
     same = head.digest(analyse(CANCER, settings))
     assert re.fullmatch("[0-9a-f]{16}", same)
     assert head.digest(analyse(CANCER.sample(frac=1, random_state=0), settings)) == same
+    found = CANCER["predicted"][3] == "malignant"
     others = [
         CANCER.assign(score=CANCER["score"].where(CANCER.index != 3, 0.123)),
-        CANCER.assign(predicted=CANCER["predicted"].where(CANCER.index != 3, CANCER["predicted"][0])),
+        CANCER.assign(predicted=CANCER["predicted"].where(CANCER.index != 3, "benign" if found else "malignant")),
         CANCER.replace({"model": {"naive_bayes": "bayes"}}),
         CANCER[1:],
     ]
     assert len({same, *(head.digest(analyse(frame, settings)) for frame in others)}) == 5
+
+
+def test_the_digest_tells_pairings_of_the_same_counts_apart():
+    settings = Settings(by=("model",), pos_label="malignant", id="example")
+    paired = analyse(CANCER, settings)
+    assert head.digest(analyse(CANCER.sample(frac=1, random_state=0), settings)) == head.digest(paired)
+    flipped = CANCER.copy()
+    rows = flipped.query("model == 'naive_bayes' and actual == 'benign'").index
+    flipped.loc[rows, "predicted"] = flipped.loc[rows, "predicted"].to_numpy()[::-1]
+    again = analyse(flipped, settings)
+    assert (again.counts.counts == paired.counts.counts).all()
+    assert head.digest(again) != head.digest(paired)
 
 
 def test_the_head_names_files_rows_systems_and_classes(systems):
@@ -188,8 +202,8 @@ def test_the_summary_is_three_to_six_sentences(analysis):
 def test_the_summary_speaks_of_the_best_system(systems):
     said = summary.sentences(systems)
     assert said[4] == (
-        "Of logistic_regression, 9 of 212 examples of malignant are taken for benign and 4 of 357 examples of benign are "
-        "taken for malignant."
+        "Of logistic_regression, 9 of 212 examples of malignant are taken for benign and 4 of 357 examples of benign "
+        "are taken for malignant."
     )
     assert said[5].startswith("Whether decision_tree meets precision ≥ 0.9 is open: it takes about 2,")
 
@@ -228,7 +242,7 @@ def test_folds_are_grouped_by_system():
 
 
 def test_the_best_of_many_systems_are_shown_class_by_class():
-    frame = pd.concat([classes(3, 200, seed).assign(model=f"m{seed}") for seed in range(8)])
+    frame = pd.concat([classes(3, 200, seed).assign(model=f"m{seed}") for seed in range(8)], ignore_index=True)
     frame.loc[frame["model"] == "m5", "predicted"] = frame["actual"]
     analysis = analyse(frame, Settings(by=("model",), metrics=("accuracy",)))
     assert analysis.foremost.leading.size == 6

@@ -58,7 +58,7 @@ def _block(analysis: Analysis, requirement: Requirement) -> dict[str, Any]:
 
 
 def _beaten(analysis: Analysis) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the probabilities that each system is better than each trivial rule by the first metric, if it allows it."""
+    """Return the probabilities that each system is better than each trivial rule, by the first metric."""
     name = analysis.metric_names[0]
     if len(analysis.counts.labels) > _MOST_CLASSES:
         return []

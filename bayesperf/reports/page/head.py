@@ -9,6 +9,7 @@ from datetime import date
 import numpy as np
 
 from bayesperf.core.words import enumerated, printable
+from bayesperf.counts.joint_outcomes import JointOutcomes
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.settings import FOLD
 
@@ -40,7 +41,7 @@ def systems_by_name(analysis: Analysis) -> list[str]:
 
 
 def digest(analysis: Analysis) -> str:
-    """Return the beginning of the SHA-256 of the data: of the counts, and of the scores of each system, sorted.
+    """Return the beginning of the SHA-256 of the data: of the counts, of those matched by example, and of the scores.
 
     It is the same whatever the order of the rows and the format of the file.
     """
@@ -49,11 +50,23 @@ def digest(analysis: Analysis) -> str:
     coords = [(str(dim), list(map(str, counts[dim].values.tolist()))) for dim in counts.dims]
     hashed = hashlib.sha256(repr((coords, str(analysis.counts.pos_label))).encode())
     hashed.update(np.ascontiguousarray(counts.values, "<i8").tobytes())
+    if analysis.paired is not None and analysis.paired.outcomes is not None:
+        hashed.update(repr(_matched(analysis.paired.outcomes)).encode())
     for system in analysis.scores.systems if analysis.scores else []:
         for part in filter(None, (system.test, system.dev)):
             rows = sorted(zip(map(str, part.y_true), part.y_score.tolist(), strict=True))
             hashed.update(repr((system.names, rows)).encode())
     return hashed.hexdigest()[:_DIGITS]
+
+
+def _matched(outcomes: JointOutcomes) -> list[tuple[tuple[int, ...], list[int]]]:
+    """Return each outcome, the classes called in the order of the systems' names, and how often it occurred, sorted."""
+    columns = sorted(range(len(outcomes.names)), key=lambda i: str(outcomes.names[i]))
+    called = outcomes.predicted[:, columns].tolist()
+    numbers = outcomes.counts.values.reshape(-1, len(called)).T.tolist()
+    return sorted(
+        ((int(actual), *each), n) for actual, each, n in zip(outcomes.actual, called, numbers, strict=True)
+    )
 
 
 def _listed(names: Sequence[str], what: str) -> str:
