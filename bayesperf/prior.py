@@ -65,7 +65,7 @@ class Prior(Remembered):
             return _aligned(alpha, cm)
         if np.ndim(alpha) and np.shape(alpha) != template.shape:
             raise ValueError(f"prior: its pseudo-counts have shape {np.shape(alpha)}; the matrix {template.shape}.")
-        return template.copy(data=np.broadcast_to(np.asarray(alpha, dtype=float), template.shape))
+        return template.copy(deep=False, data=np.broadcast_to(np.asarray(alpha, dtype=float), template.shape))
 
     def describe(self, cm: ConfusionMatrix) -> str:
         """Return a description of the prior, with its total weight."""

@@ -21,6 +21,7 @@ from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -336,14 +337,39 @@ def compare_drawn() -> Verdict:
     return f"{megabytes:.0f} MB", megabytes <= 500
 
 
-def pairs_on_the_same_examples(systems: int = 200, examples: int = 1000) -> Verdict:
+def judged_together(systems: int, examples: int) -> bp.ConfusionMatrix:
+    """Return counts of systems that err independently on the same examples."""
     rng = np.random.default_rng(0)
     actual = np.tile(rng.integers(2, size=examples), systems)
     predicted = np.where(rng.random(actual.size) < 0.15, 1 - actual, actual)
     by, example = {"model": np.repeat(np.arange(systems), examples)}, np.tile(np.arange(examples), systems)
-    cm = bp.ConfusionMatrix.from_predictions(actual, predicted, by=by, example=example)
+    return bp.ConfusionMatrix.from_predictions(actual, predicted, by=by, example=example)
+
+
+def pairs_on_the_same_examples() -> Verdict:
+    cm = judged_together(200, 1000)
     (time,) = in_turns(lambda: bp.compare(cm, metric="accuracy", rope=0.01).prob_rope, repeats=3)
     return f"{time:.2f} s", time <= 2
+
+
+def few_pairs_on_the_same_examples() -> Verdict:
+    cm = judged_together(20, 1000)
+    (time,) = in_turns(lambda: bp.compare(cm, metric="accuracy", rope=0.01).prob_rope, clock=process_time)
+    return f"{1000 * time:.0f} ms", time <= 0.02
+
+
+def many_classes_on_the_same_examples() -> Verdict:
+    found = apart("paired_classes.py")
+    gigabytes = found["bytes"] / 1e9
+    measured = f"{found['accuracy']:.1f} s; {found['macro']:.1f} s, {gigabytes:.2f} GB"
+    return measured, max(found["accuracy"], found["macro"]) <= 10 and gigabytes <= 2
+
+
+def t_test() -> Verdict:
+    a, b = np.random.default_rng(0).normal([[0.82], [0.81]], 0.03, (2, 100))
+    work = lambda: bp.correlated_ttest(a, b, test_fraction=0.1, rope=0.01).prob_rope  # noqa: E731
+    (time,) = in_turns(work, repeats=300, clock=process_time)
+    return f"{1000 * time:.2f} ms", time <= 3e-4
 
 
 # ── Curves ──
@@ -421,6 +447,15 @@ def apart(script: str, *arguments: str, **environment: str) -> dict[str, float]:
     return figures
 
 
+# ── The command line ──
+
+
+def command(rows: int, kind: str, words: str, most_seconds: float, most_bytes: float = 1e9) -> Verdict:
+    found = apart("command_line.py", str(rows), kind, words)
+    measured = f"{found['seconds']:.2f} s, {found['bytes'] / 1e9:.2f} GB"
+    return measured, found["seconds"] <= most_seconds and found["bytes"] <= most_bytes
+
+
 # ── Pooling ──
 
 # Right predictions in ten folds of a class, the folds' size, and logits of the mean rate between which its mass lies:
@@ -486,12 +521,21 @@ ROWS: list[Row] = [
     ("50 systems × 6 metrics in pairs: P(a > b), ROPE, ranks", "≤ 10 s, ≤ 1 GB", compare_systems),
     ("100 systems by MCC in pairs: P(a > b), ROPE, loss, summary", "≤ 500 MB", compare_drawn),
     ("200 systems on the same examples in pairs: ROPE", "≤ 2 s", pairs_on_the_same_examples),
+    ("20 systems on the same examples in pairs: ROPE", "≤ 20 ms CPU", few_pairs_on_the_same_examples),
+    ("2 systems × 1,000 classes, same examples: accuracy; F1", "≤ 10 s CPU, ≤ 2 GB", many_classes_on_the_same_examples),
+    ("correlated t-test of 100 splits with a ROPE", "≤ 0.3 ms CPU", t_test),
     ("exact coverage: 5 intervals, n = 100, 1,000 rates", "≤ 0.5 s", exact_coverage),
     ("BCa bootstrap of F1, N = 10⁴, 9,999 resamples", "≥ 100× resampling labels", bca_bootstrap),
     ("ROC of 10⁵ scores with a 95 % band, 1,000 draws", "≤ 10 s, ≤ 1 GB", roc_band),
     ("area of 10⁵ scores, 10,000 draws", "≤ 3 s", area_of_many),
     ("ROC of 10⁷ scores: points; DeLong", "≤ 15 s each", roc_points),
     ("10⁷ scores in 1,000 bins: counted; band; area", "≤ 5 s each", binned_scores),
+    ("bayesperf --help", "≤ 0.3 s CPU", partial(command, 0, "labels", "--help", 0.3)),
+    ("bayesperf summary, 1,000 rows", "≤ 3 s CPU", partial(command, 1000, "labels", "summary", 3)),
+    ("bayesperf summary, 10⁷ rows of Parquet", "≤ 1 GB", partial(command, 10_000_000, "labels", "summary", np.inf)),
+    ("bayesperf report, 10⁷ rows of Parquet", "≤ 1 GB", partial(command, 10_000_000, "labels", "report", np.inf)),
+    ("bayesperf report, 10⁵ scores", "≤ 8 s CPU", partial(command, 100_000, "scores", "report", 8)),
+    ("bayesperf report, 10⁷ scores", "≤ 1 GB", partial(command, 10_000_000, "scores", "report", np.inf)),
     ("Markov posterior + recall, n = 500, 10,000 draws", "≤ 10 ms", markov),
     ("pool: one binary row over 10 folds", "≤ 25 ms, error ≤ 1e-3", pool),
     *(

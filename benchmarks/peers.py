@@ -172,8 +172,8 @@ Left out: {left_out}
 ## Growth
 
 CPU times in milliseconds at three sizes, and the exponent between the last two: 1 is proportional to the size, 0 does
-not depend on it. Below 1, a fixed cost is still in it. Two need words: more classes are drawn fewer times by default,
-so that time does not grow at first; and the delta method differentiates by each of K² cells, at K² operations each.
+not depend on it. Below 1, a fixed cost is still in it. More classes are drawn fewer times by default, so that time does
+not grow at first.
 
 {growth}
 """

@@ -34,7 +34,7 @@ from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.differences import discordant
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, discordant_weights, joint_posterior
+from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, discordant_weights, joint_marginal
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 from bayesperf.posteriors.ranks import joint_draws
@@ -464,7 +464,7 @@ class _JointMetric:
 
     @cached_property
     def marginal(self) -> Marginal:
-        return joint_posterior(self.outcomes, self.prior, self.n_draws, self.random_seed)[self.metric]
+        return joint_marginal(self.outcomes, self.metric, self.prior, self.n_draws, self.random_seed)
 
     def pairs(self) -> SystemPair:
         return pairs_along(self.marginal, self.outcomes.dim, False, self.many)

@@ -162,7 +162,7 @@ def pairs_along(marginal: Marginal, dim: str, independent: bool, many: bool, dra
     names = marginal.leading[dim].values.tolist()
     places = list(combinations(range(len(names)), 2))
     leading = marginal.leading
-    order = leading.copy(data=np.arange(leading.size).reshape(leading.shape)).transpose(..., dim)
+    order = leading.copy(deep=False, data=np.arange(leading.size).reshape(leading.shape)).transpose(..., dim)
     rest = order.isel({dim: 0}, drop=True)
     labels = [f"{names[i]} − {names[j]}" for i, j in places]
     over_pairs = (rest * 0.0).expand_dims(pair=labels, axis=-1) if many else rest * 0.0

@@ -65,7 +65,7 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
     values = checks.whole_numbers("counts", counts.values).astype(np.int64)
     values.setflags(write=False)
     missing = {dim: np.arange(size) for dim, size in counts.sizes.items() if dim not in counts.coords}
-    counts = counts.copy(data=values).assign_coords(missing)
+    counts = counts.copy(deep=False, data=values).assign_coords(missing)
     for dim in counts.dims[: -len(cell_dims)]:
         if not counts.sizes[dim] or counts.indexes[dim].has_duplicates:
             raise ValueError(f"dims: {dim!r} must have coordinates, each of them once.")

@@ -28,12 +28,13 @@ class EncodedColumns(NamedTuple):
     """Columns of one length as codes.
 
     `leading` are those that become leading dims, by name; `cells` the columns of class labels, by cell dim, as
-    positions in `classes`.
+    positions in `classes`. `named` is what their caller calls those of class labels.
     """
 
     leading: dict[str, Column]
     cells: dict[str, Codes]
     classes: NDArray[Any]
+    named: str
 
 
 def encode_columns(
@@ -67,9 +68,7 @@ def encode_columns(
     for name, column in leading.items():
         warn_of_lookalikes(column.labels, f"by[{name!r}]")
     codes = [codes_for_labels(column, classes, name) for name, column in columns.items()]
-    sizes = [len(column.labels) for column in leading.values()] + [len(classes)] * len(columns)
-    check_size("by" if leading else ", ".join(columns), sizes, len(classes))
-    return EncodedColumns(leading, dict(zip(dims, codes, strict=True)), classes)
+    return EncodedColumns(leading, dict(zip(dims, codes, strict=True)), classes, ", ".join(columns))
 
 
 def encode_predictions(y_true: Any, y_pred: Any, by: Mapping[str, Any], labels: Iterable[Any] | None) -> EncodedColumns:
@@ -80,9 +79,10 @@ def encode_predictions(y_true: Any, y_pred: Any, by: Mapping[str, Any], labels: 
 
 def cross_tabulate(columns: EncodedColumns, weights: Counts | None = None) -> xr.DataArray:
     """Count the combinations of all columns, leading dims first; `weights` are rows that each entry stands for."""
-    leading, cells, classes = columns
+    leading, cells, classes, named = columns
     coords = {name: column.labels for name, column in leading.items()} | dict.fromkeys(cells, classes)
     shape = tuple(len(labels) for labels in coords.values())
+    check_size("by" if leading else named, shape, len(classes))
     codes = [*[column.codes for column in leading.values()], *cells.values()]
     return xr.DataArray(count_combinations(codes, shape, weights), coords, list(coords))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import narwhals as nw
@@ -12,7 +13,9 @@ import xarray as xr
 
 from bayesperf.core.arrays import Counts
 from bayesperf.core.words import listed
-from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns
+from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.cross_tabulation import EncodedColumns, cross_tabulate, encode_columns
+from bayesperf.counts.joint_outcomes import JointOutcomes, of_columns
 from bayesperf.counts.label_encoding import encode
 
 # How an engine is asked for the totals, where that is not as Narwhals asks by itself. The in-memory engine of Polars
@@ -55,42 +58,66 @@ def count_rows(
     ValueError
         If a column is absent or named twice, or the engine fails.
     """
+    numbered = numbered or {}
+    lazy = lazy_frame(frame, columns)
+    schema = lazy.collect_schema()
+    for name in columns:
+        if name in numbered and not schema[name].is_numeric():
+            raise TypeError(f"column {name!r} must hold numbers; it holds {schema[name]}.")
+        if name not in numbered:
+            _refuse_type(name, schema[name])
+    roles = {f"key_{position}": name for position, name in enumerate(columns)}
+    made = {role: numbered[name] for role, name in roles.items() if name in numbered}
+    with engine_errors():
+        counted = collect(select(lazy, roles, made).group_by(*roles).agg(nw.len().alias("rows")))
+    return {name: counted[role].to_native() for role, name in roles.items()}, counted["rows"].to_numpy()
+
+
+def lazy_frame(frame: Any, columns: list[str]) -> nw.LazyFrame[Any]:
+    """Return a frame of any engine as a lazy one of Narwhals that has the columns named, each for one role."""
     try:
-        lazy = nw.from_native(frame).lazy()
+        lazy: nw.LazyFrame[Any] = nw.from_native(frame).lazy()
     except TypeError:
         raise TypeError(
             f"frame is {type(frame).__name__}: give a pandas, Polars or PyArrow frame, a DuckDB relation, or a frame "
             "of Dask, Ibis, PySpark or another engine that Narwhals supports."
         ) from None
-    schema = lazy.collect_schema()
-    absent = [name for name in columns if name not in schema]
+    names = lazy.collect_schema().names()
+    absent = [name for name in columns if name not in names]
     if absent:
-        raise ValueError(f"no column {absent[0]!r} in the frame; its columns are {listed(schema.names(), 12)}.")
+        raise ValueError(f"no column {absent[0]!r} in the frame; its columns are {listed(names, 12)}.")
     check_roles(columns)
-    numbered = numbered or {}
-    for name in columns:
-        if name in numbered and not schema[name].is_numeric():
-            raise TypeError(f"column {name!r} must hold numbers; it holds {schema[name]}.")
-        if name not in numbered and isinstance(schema[name], _NO_LABELS):
-            raise TypeError(f"column {name!r} holds {schema[name]}: labels must be strings, whole numbers or booleans.")
-    roles = {f"key_{position}": name for position, name in enumerate(columns)}
-    made = {role: numbered[name] for role, name in roles.items() if name in numbered}
+    return lazy
+
+
+def _refuse_type(name: str, dtype: Any) -> None:
+    """Refuse a column of a type that labels cannot have."""
+    if isinstance(dtype, _NO_LABELS):
+        raise TypeError(f"column {name!r} holds {dtype}: labels must be strings, whole numbers or booleans.")
+
+
+@contextmanager
+def engine_errors() -> Iterator[None]:
+    """Raise what an engine raises while it counts, in its own words, as an error of one kind and one line."""
     try:
-        totals = _select(lazy, roles, made).group_by(*roles).agg(nw.len().alias("rows"))
-        counted = totals.collect(**_COLLECTING.get(lazy.implementation, {}))
+        yield
     except (ImportError, MemoryError):
         raise
     except Exception as error:
-        # Every engine raises errors of its own, in its own words. A TypeError is of objects that cannot be grouped.
+        # A TypeError is of objects that cannot be grouped.
         said = f"frame: its engine could not count the rows: {str(error).split('\n')[0]}"
         if isinstance(error, TypeError):
             raise TypeError(f"{said}. Labels must be strings, whole numbers or booleans.") from error
         raise ValueError(said) from error
-    return {name: counted[role].to_native() for role, name in roles.items()}, counted["rows"].to_numpy()
 
 
-def _select(
-    lazy: nw.LazyFrame[Any], roles: Mapping[str, str], made: Mapping[str, Callable[[nw.Expr], nw.Expr]]
+def collect(totals: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """Have the engine compute a table of totals, and return it."""
+    return totals.collect(**_COLLECTING.get(totals.implementation, {}))
+
+
+def select(
+    lazy: nw.LazyFrame[Any], roles: Mapping[str, str], made: Mapping[str, Callable[[nw.Expr], nw.Expr]] | None = None
 ) -> nw.LazyFrame[Any]:
     """Return columns, or what is made of them, under names of our own, so that the caller's names cannot clash."""
     if lazy.implementation.is_spark_like():
@@ -98,6 +125,7 @@ def _select(
         places = {name: f"column_{place}" for place, name in enumerate(lazy.collect_schema().names())}
         lazy = nw.from_native(lazy.to_native().toDF(*places.values()))
         roles = {role: places[name] for role, name in roles.items()}
+    made = made or {}
     kept = {role: made.get(role, _as_it_is)(nw.col(name)) for role, name in roles.items()}
     return lazy.select(*[expression.alias(role) for role, expression in kept.items()])
 
@@ -136,13 +164,38 @@ def tabulate(
     ValueError
         If there are no rows, or values are missing.
     """
+    return cross_tabulate(encode_totals(values, rows, [actual, predicted], by, labels), rows)
+
+
+def tabulate_systems(
+    values: Mapping[str, Any],
+    rows: Counts,
+    actual: str,
+    predicted: Sequence[str],
+    by: Sequence[str],
+    labels: Iterable[Any] | None = None,
+    pos_label: Any = None,
+) -> JointOutcomes:
+    """Return the joint outcomes of systems whose predictions are columns of one frame; arguments as of `tabulate`."""
+    encoded = encode_totals(values, rows, [actual, *predicted], by, labels, (actual, *predicted))
+    return of_columns(encoded, "model", predicted, pos_label, rows)
+
+
+def encode_totals(
+    values: Mapping[str, Any],
+    rows: Counts,
+    columns: Sequence[str],
+    by: Sequence[str],
+    labels: Iterable[Any] | None = None,
+    dims: tuple[str, ...] = CELL_DIMS,
+) -> EncodedColumns:
+    """Encode the columns of a table of totals: class labels, as cell dims, and those of leading dims."""
     if not len(rows):
         raise ValueError("frame has no rows: there is nothing to count.")
-    for name in (actual, predicted, *by):
+    for name in (*columns, *by):
         refuse_missing_rows(name, values[name], rows)
-    columns = {f"column {name!r}": encode(values[name], f"column {name!r}") for name in (actual, predicted)}
-    encoded = encode_columns(columns, {name: values[name] for name in by}, labels)
-    return cross_tabulate(encoded, rows)
+    of_labels = {f"column {name!r}": encode(values[name], f"column {name!r}") for name in columns}
+    return encode_columns(of_labels, {name: values[name] for name in by}, labels, dims)
 
 
 def refuse_missing_rows(name: str, values: Any, rows: Counts) -> None:

@@ -180,7 +180,7 @@ def of_examples(columns: EncodedColumns, example: Any, pos_label: Any) -> JointO
     pos_label : label, optional
         The positive class.
     """
-    dim = _dim_of_systems(list(columns.leading))
+    dim = dim_of_systems(list(columns.leading))
     check_dims(list(columns.leading), ("outcome",))
     ids = encode_ids(example, "example")
     actual, predicted = columns.cells["actual"], columns.cells["predicted"]
@@ -192,15 +192,40 @@ def of_examples(columns: EncodedColumns, example: Any, pos_label: Any) -> JointO
     facts |= {f"by[{name!r}]": (column.codes, column.labels.tolist()) for name, column in others.items()}
     for name, (codes, values) in facts.items():
         _check_same(name, codes[rows], values, ids.labels, dim, names)
-    by_system = predicted[rows]
-    first, outcome = _distinct(actual[rows[:, 0]], by_system, len(labels))
-    coords = {name: column.labels for name, column in others.items()}
+    by_example = {name: column._replace(codes=column.codes[rows[:, 0]]) for name, column in others.items()}
+    cells = {"actual": actual[rows[:, 0]]} | {f"predicted_{i}": of_one for i, of_one in enumerate(predicted[rows].T)}
+    return of_columns(columns._replace(leading=by_example, cells=cells), dim, names, pos_label)
+
+
+def of_columns(
+    columns: EncodedColumns, dim: str, names: Sequence[Any], pos_label: Any, weights: Counts | None = None
+) -> JointOutcomes:
+    """Count the outcomes of rows that hold the actual class and the prediction of every system.
+
+    Parameters
+    ----------
+    columns : EncodedColumns
+        Leading columns but that of the systems; the label columns are the actual class, then each system's prediction.
+    dim : str
+        Name of the systems' leading dim.
+    names : sequence (M,)
+        Names of the systems, in the order of their columns.
+    pos_label : label, optional
+        The positive class.
+    weights : numpy.ndarray, optional
+        How many examples each row stands for.
+    """
+    actual, *predicted = columns.cells.values()
+    by_system, labels = np.stack(predicted, -1), columns.classes.tolist()
+    first, outcome = _distinct(actual, by_system, len(labels))
+    coords = {name: column.labels for name, column in columns.leading.items()}
     shape = (*(len(values) for values in coords.values()), len(first))
+    check_dims([*coords, dim], ("outcome",))
     check_size("by", shape)
-    counts = count_combinations([*(column.codes[rows[:, 0]] for column in others.values()), outcome], shape)
+    counts = count_combinations([*(column.codes for column in columns.leading.values()), outcome], shape, weights)
     return JointOutcomes(
         counts=xr.DataArray(counts, coords, (*coords, "outcome")),
-        actual=actual[rows[first, 0]],
+        actual=actual[first],
         predicted=by_system[first],
         names=tuple(names),
         dim=dim,
@@ -209,7 +234,7 @@ def of_examples(columns: EncodedColumns, example: Any, pos_label: Any) -> JointO
     )
 
 
-def _dim_of_systems(dims: Sequence[str]) -> str:
+def dim_of_systems(dims: Sequence[str]) -> str:
     """Return the dim of the systems that were judged on the examples: ``model``, or the only one."""
     if not dims:
         raise ValueError("example: name the systems that judged the examples, as by={'model': names}.")

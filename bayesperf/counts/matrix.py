@@ -29,9 +29,10 @@ from bayesperf.counts.count_arrays import (
 from bayesperf.counts.cross_tabulation import cross_tabulate, encode_predictions
 from bayesperf.counts.cross_validation import held_out_predictions
 from bayesperf.counts.display import matrix_html, matrix_text
-from bayesperf.counts.frames import count_rows, tabulate
+from bayesperf.counts.frames import count_rows, tabulate, tabulate_systems
 from bayesperf.counts.joint_outcomes import JointOutcomes, mark_same_examples, of_examples, unmark_same_examples
 from bayesperf.counts.label_encoding import encode, positive_label
+from bayesperf.counts.matched_rows import match_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -278,8 +279,9 @@ class ConfusionMatrix(Saved):
         frame: Any,
         *,
         actual: str,
-        predicted: str,
+        predicted: str | Sequence[str],
         by: str | Sequence[str] = (),
+        example: str | None = None,
         labels: Iterable[Any] | None = None,
         pos_label: Any = None,
     ) -> ConfusionMatrix:
@@ -293,10 +295,16 @@ class ConfusionMatrix(Saved):
         frame : native frame
             One row an example: pandas, Polars (`DataFrame` or `LazyFrame`), PyArrow table, DuckDB relation, Dask, Ibis
             or PySpark; each gives the same counts. Other frames that Narwhals supports are taken and are not tested.
-        actual, predicted : str
-            Columns of labels.
+        actual : str
+            Column of the actual labels.
+        predicted : str or sequence of str
+            Column of the predicted labels. Several are of systems judged on the same examples, a row an example: they
+            become the dim ``model``, named by their columns, and are compared example by example.
         by : str or sequence of str
             Columns that become leading dims.
+        example : str, optional
+            Column of ids where each system has a row of its own for every example, as `example` of `from_predictions`.
+            The rows are matched by the engine, which reads the frame once more for each system.
         labels, pos_label
             As in `from_predictions`. A type that lists its values fixes the labels and their order: a categorical of
             pandas or Dask, an Enum of Polars, an ENUM of DuckDB.
@@ -307,7 +315,8 @@ class ConfusionMatrix(Saved):
             If the frame is of a kind that is not supported, a column is of a type that labels cannot have (dates,
             decimals, lists), or one column holds strings and the other numbers.
         ValueError
-            If a column is absent, named twice or has missing values, the frame has no rows, or its engine fails.
+            If a column is absent, named twice or has missing values, the frame has no rows, or its engine fails; if by
+            `example` some system has an example twice or not at all, or the rows of an example disagree.
 
         Examples
         --------
@@ -323,10 +332,28 @@ class ConfusionMatrix(Saved):
         >>> relation = duckdb.sql("SELECT i % 2 AS actual, i % 3 % 2 AS predicted FROM range(1_000_000) AS rows(i)")
         >>> bp.ConfusionMatrix.from_frame(relation, actual="actual", predicted="predicted").counts.values
         array([[333334, 166666], [333333, 166667]])
+
+        A column a system:
+
+        >>> relation = duckdb.sql("SELECT i % 2 AS actual, i % 3 % 2 AS old, i % 2 AS new FROM range(6) AS rows(i)")
+        >>> cm = bp.ConfusionMatrix.from_frame(relation, actual="actual", predicted=["old", "new"])
+        >>> cm.sel(model="new").counts.values
+        array([[3, 0], [0, 3]])
         """
         keys = [by] if isinstance(by, str) else list(by)
-        values, rows = count_rows(frame, [actual, predicted, *keys])
-        return cls(tabulate(values, rows, actual, predicted, keys, labels), pos_label)
+        systems = [predicted] if isinstance(predicted, str) else list(predicted)
+        if not systems or (example is not None and len(systems) > 1):
+            raise ValueError(
+                "predicted: name a column; or one for each system, and then no `example`: a row is an example."
+            )
+        values, rows = count_rows(frame, [actual, *systems, *keys])
+        if len(systems) > 1:
+            outcomes = tabulate_systems(values, rows, actual, systems, keys, labels, pos_label)
+            return cls(outcomes.margins(), pos_label, outcomes)
+        counts = tabulate(values, rows, actual, systems[0], keys, labels)
+        if example is None:
+            return cls(counts, pos_label)
+        return cls(counts, pos_label, match_rows(frame, actual, systems[0], keys, example, counts, pos_label))
 
     @classmethod
     def from_cross_validation(

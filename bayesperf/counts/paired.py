@@ -14,6 +14,7 @@ from bayesperf.core import checks
 from bayesperf.core.saving import Saved
 from bayesperf.counts.count_arrays import checked_counts
 from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns
+from bayesperf.counts.frames import count_rows, encode_totals
 from bayesperf.counts.joint_outcomes import JointOutcomes, of_pair
 from bayesperf.counts.label_encoding import encode, positive_label
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -75,6 +76,46 @@ class PairedConfusionMatrix(Saved):
         columns = {"y_true": y_true, "y_pred_a": y_pred_a, "y_pred_b": y_pred_b}
         encoded = {name: encode(values, name) for name, values in columns.items()}
         return cls(cross_tabulate(encode_columns(encoded, {}, labels, _DIMS)), names, pos_label)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        actual: str,
+        predicted_a: str,
+        predicted_b: str,
+        names: tuple[str, str] | None = None,
+        labels: Iterable[Any] | None = None,
+        pos_label: Any = None,
+    ) -> PairedConfusionMatrix:
+        """Count triples of labels in a data frame, a row an example, in its own engine.
+
+        Parameters
+        ----------
+        frame : native frame
+            As of `ConfusionMatrix.from_frame`.
+        actual, predicted_a, predicted_b : str
+            Columns of labels.
+        names : tuple of two str, optional
+            What the systems are called; by default as their columns.
+        labels, pos_label
+            As of `ConfusionMatrix.from_frame`.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> import pandas as pd
+        >>> frame = {"truth": [1, 1, 0], "old": [1, 0, 0], "new": [1, 1, 1]}
+        >>> pair = bp.PairedConfusionMatrix.from_frame(pd.DataFrame(frame), actual="truth", predicted_a="old",
+        ...                                            predicted_b="new")
+        >>> pair.margins().sel(model="new").counts.values
+        array([[0, 1], [0, 2]])
+        """
+        columns = [actual, predicted_a, predicted_b]
+        values, rows = count_rows(frame, columns)
+        counts = cross_tabulate(encode_totals(values, rows, columns, (), labels, _DIMS), rows)
+        return cls(counts, (predicted_a, predicted_b) if names is None else names, pos_label)
 
     @property
     def labels(self) -> list[Any]:

@@ -59,6 +59,29 @@ ARGUMENTS: dict[str, Callable[[Numbers, int], Numbers]] = {
 }
 BINARY_ARGUMENTS = {"tp", "fn", "fp", "tn"}
 
+# Which cells an argument sums, given whether a cell is in the row and in the column of the positive class.
+_OF_CLASS: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
+    "tp": lambda row, column: row & column,
+    "fn": lambda row, column: row & ~column,
+    "fp": lambda row, column: ~row & column,
+    "tn": lambda row, column: ~row & ~column,
+}
+# The same of arguments that know no positive class, given the distances of the cells from the diagonal.
+_OF_DISTANCE: dict[str, Callable[[Numbers], Numbers]] = {
+    "correct": lambda away: away == 0,
+    "wrong": lambda away: away > 0,
+    "within_one": lambda away: away <= 1,
+    "beyond_one": lambda away: away > 1,
+}
+
+
+def cells_of(argument: str, classes: int, positive: int) -> Numbers:
+    """Return which cells an argument of a proportion sums, (K, K) of bool, given the position of its positive class."""
+    if argument in _OF_DISTANCE:
+        return _OF_DISTANCE[argument](distance(classes))
+    of_class = np.arange(classes) == positive
+    return _OF_CLASS[argument](of_class[:, None], of_class)
+
 
 @dataclass(frozen=True)
 class Metric(Remembered):
@@ -277,6 +300,15 @@ class ClassSums:
         """Cells of other classes that others were predicted for."""
         errors = np.maximum(sums_of_others(self["fn"]) - self["fp"], 0)
         return np.asarray(sums_of_others(self["tp"]) + errors)
+
+
+@dataclass(frozen=True)
+class GivenSums(ClassSums):
+    """Sums of each class that were found otherwise than from matrices."""
+
+    tp: Numbers
+    fn: Numbers
+    fp: Numbers
 
 
 class OneVsRest(ClassSums):

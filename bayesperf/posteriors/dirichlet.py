@@ -30,6 +30,7 @@ from bayesperf.posteriors.marginal import Marginal, Sampler
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.predicted import PredictedPosterior, ProportionWeights
 from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.process_rows import class_sums, is_sparse
 from bayesperf.posteriors.shared import SharedPosterior
 
 _DESIGNS = ("joint", "by_actual")
@@ -241,7 +242,7 @@ class DirichletPosterior(CountedPosterior):
         drawn = self._metric_draws([m for m in metrics if m not in distributions], self.n_draws, None)
         distributions |= {m: Draws(values[:, None, :], m.bounds) for m, values in drawn.items()}
         return [
-            Marginal(m.name, distributions[m], self._leading_of(m), self._sampler(m, distributions[m]), self.estimand)
+            Marginal(m.name, distributions[m], self.leading_of(m), self._sampler(m, distributions[m]), self.estimand)
             for m in metrics
         ]
 
@@ -303,7 +304,7 @@ class DirichletPosterior(CountedPosterior):
 
     def refuse_improper(self, metric: Metric, weights: Mapping[str, Array]) -> None:
         """Raise if neither the data nor the prior puts weight on cells that the metric needs."""
-        leading = self._leading_of(metric)
+        leading = self.leading_of(metric)
         for name, weight in weights.items():
             empty = np.flatnonzero(weight.reshape(leading.size, -1).min(-1) <= 0)
             if len(empty):
@@ -328,6 +329,19 @@ class DirichletPosterior(CountedPosterior):
                 assert self.prevalence is not None
                 gamma *= (self.prevalence.draw(rng, size) / gamma.sum(-1))[..., None]
             yield gamma
+
+    def metric_blocks(
+        self, metrics: Sequence[Metric], index: int, n: int, rng: np.random.Generator
+    ) -> Iterator[dict[Metric, Array]]:
+        counts = self.observed.values.reshape(self.flat.shape)[index]
+        alpha = self.flat[index] - counts
+        needs_cells = self.prevalence != "observed" or any(metric.needs_cells for metric in metrics)
+        if needs_cells or not is_sparse(alpha):
+            yield from super().metric_blocks(metrics, index, n, rng)
+            return
+        actual, predicted = np.nonzero(counts)
+        for sums in class_sums(rng, alpha[None], counts[actual, predicted], actual, predicted[:, None], n):
+            yield {metric: metric.of_class_sums(sums)[0] for metric in metrics}
 
     def refuse_without_matrix(self, what: str) -> None:
         if self.rates:
@@ -383,7 +397,7 @@ class DirichletPosterior(CountedPosterior):
         proportion = form if isinstance(form, Proportion) else form.proportion
         by_class = metric.average == "per_class"
         counted = replace(self, concentration=self.observed).argument_weights(by_class)
-        argument, of_all = self.argument_weights(by_class), np.ones(self._leading_of(metric).size)
+        argument, of_all = self.argument_weights(by_class), np.ones(self.leading_of(metric).size)
         success, failure = (
             np.sum([argument(name) for name in names], 0).ravel() for names in (proportion.success, proportion.failure)
         )

@@ -9,8 +9,9 @@ an outcome is α/K^(M−1).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -26,12 +27,15 @@ from bayesperf.core.random_streams import streams
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.joint_outcomes import JointOutcomes
 from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
 from bayesperf.metrics.exact_forms import Proportion
-from bayesperf.metrics.metric import ARGUMENTS, Metric, OneVsRest
+from bayesperf.metrics.metric import Metric, cells_of
 from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors.dirichlet import DirichletPosterior, posterior
+from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, SampledPosterior
+from bayesperf.posteriors.process_rows import class_sums, is_sparse
 
 __all__ = ["JointOutcomes", "JointPosterior", "discordant_weights", "joint_posterior"]
 
@@ -58,12 +62,17 @@ class JointPosterior(SampledPosterior):
 
     def applicable(self, metric: str | Metric) -> Metric:
         metric = super().applicable(metric)
-        if self.margins.is_exact(metric):
-            self.margins.exact_distribution(metric)
-        else:
-            argument = self.margins.argument_weights(metric.average is not None)
-            self.margins.refuse_improper(metric, {name: argument(name) for name in metric.arguments})
+        _refuse_undefined(self.margins, metric)
         return metric
+
+
+def _refuse_undefined(margins: DirichletPosterior, metric: Metric) -> None:
+    """Raise if the metric of a system is undefined because the prior is improper."""
+    if margins.is_exact(metric):
+        margins.exact_distribution(metric)
+    else:
+        argument = margins.argument_weights(metric.average is not None)
+        margins.refuse_improper(metric, {name: argument(name) for name in metric.arguments})
 
 
 def joint_posterior(
@@ -132,6 +141,40 @@ def joint_posterior(
         observed=cm.counts,
         refusal=_REFUSAL,
         margins=margins,
+    )
+
+
+def joint_marginal(
+    outcomes: JointOutcomes,
+    metric: str | Metric,
+    prior: str | priors.Prior | None = None,
+    draws: int = DRAWS,
+    random_seed: Any = 0,
+) -> Marginal:
+    """Return joint draws of a metric of systems evaluated on the same examples.
+
+    It is ``joint_posterior(...)[metric]``. Of more than thirty classes, each with a prior weight of at most 1 (as
+    Perks'), only the sums of the classes are drawn where the metric needs no more: the cells of a thousand classes
+    would not fit in memory. The arguments are those of `joint_posterior`.
+    """
+    draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
+    prior = priors.resolve_dirichlet(prior, len(outcomes.labels), SAME_EXAMPLES)
+    cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
+    margins = posterior(cm, prior, random_seed=seed, draws=draws)
+    assert isinstance(margins, DirichletPosterior)
+    metric, alpha = margins.applicable(metric), _pseudo_counts(cm, prior)
+    if metric.needs_cells or not is_sparse(alpha):
+        return joint_posterior(outcomes, prior, draws, seed)[metric]
+    _refuse_undefined(margins, metric)
+    values = []
+    for weights, counts, rng in zip(alpha, _by_place(outcomes), _streams(outcomes, alpha, seed), strict=True):
+        seen = counts > 0
+        sums = class_sums(rng, weights, counts[seen], outcomes.actual[seen], outcomes.predicted[seen], draws)
+        values.append(np.concatenate([metric.of_class_sums(block) for block in sums], axis=1))
+    by_draw = np.moveaxis(np.stack(values), 2, -1).reshape(-1, 1, draws)
+    leading = margins.leading_of(metric)
+    return Marginal(
+        metric.name, Draws(by_draw, metric.bounds, True), leading, estimand=margins.estimand, random_seed=seed
     )
 
 
@@ -266,35 +309,43 @@ def discordant_weights(
     """
     positive = None if outcomes.pos_label is None else outcomes.labels.index(outcomes.pos_label)
     metric = applicable(metric, outcomes.labels, positive, outcomes.counts.dims[:-1])
-    judged = _judged(metric, len(outcomes.labels), positive)
-    if judged is None:
+    classes = len(outcomes.labels)
+    each = range(classes) if metric.average == "per_class" else [1 if positive is None else positive]
+    if not _splits_rows(metric, classes, each[0]):
         return None
-    prior = priors.resolve_dirichlet(prior, len(outcomes.labels), SAME_EXAMPLES)
+    prior = priors.resolve_dirichlet(prior, classes, SAME_EXAMPLES)
     cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
     alpha = _pseudo_counts(cm, prior)
+    by_class = [_discordant(outcomes, alpha, _judged(metric, classes, position)) for position in each]
+    # (side, p, label, pair), without the labels where the metric is one figure.
+    weights = np.stack(by_class, -2) if metric.average == "per_class" else by_class[0]
+    leading = outcomes.counts.shape[:-1]
+    first, second, rest = (side.reshape(*leading, *side.shape[1:]) for side in weights)
+    _refuse_improper(metric, outcomes, {"one": first, "other": second, "rest": rest}, partial(prior.describe, cm))
+    return first, second, rest
+
+
+def _discordant(outcomes: JointOutcomes, alpha: Array, judged: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Array:
+    """Return the weights of success by one system alone, by the other alone, and of all else, (3, p, pair)."""
     of_class = alpha[:, 0].sum(-1)
     spread = np.divide(1, of_class, out=np.zeros_like(of_class), where=of_class > 0)
-    seen = [cells[outcomes.actual[:, None], outcomes.predicted] for cells in judged]
-    believed = [np.einsum("pmij,ij...->pmi...", alpha, cells) for cells in judged]
+    seen = [cells[outcomes.actual[:, None], outcomes.predicted].astype(float) for cells in judged]
+    believed = [(alpha * cells).sum(-1) for cells in judged]
 
     def together(one: int, other: int) -> Array:
-        """Return the weight of examples with success (0) or failure (1) of each of two systems, (p, …, M, M)."""
-        counted = np.einsum("po,om...,on...->p...mn", _by_place(outcomes), seen[one], seen[other], optimize=True)
-        expected = np.einsum("pi,pmi...,pni...->p...mn", spread, believed[one], believed[other], optimize=True)
+        """Return the weight of examples with success (0) or failure (1) of each of two systems, (p, M, M)."""
+        counted = np.einsum("po,om,on->pmn", _by_place(outcomes), seen[one], seen[other], optimize=True)
+        expected = np.einsum("pi,pmi,pni->pmn", spread, believed[one], believed[other], optimize=True)
         return np.asarray(counted + expected)
 
     apart, alike = together(0, 1), together(0, 0) + together(1, 1)
     i, j = np.triu_indices(len(outcomes.names), 1)
-    leading = outcomes.counts.shape[:-1]
-    first, second, rest = (
-        weights.reshape(*leading, *weights.shape[1:])
-        for weights in (apart[..., i, j], apart[..., j, i], alike[..., i, j])
-    )
-    _refuse_improper(metric, outcomes, {"one": first, "other": second, "rest": rest}, prior.describe(cm))
-    return first, second, rest
+    return np.stack([apart[..., i, j], apart[..., j, i], alike[..., i, j]])
 
 
-def _refuse_improper(metric: Metric, outcomes: JointOutcomes, parts: Mapping[str, Array], prior: str) -> None:
+def _refuse_improper(
+    metric: Metric, outcomes: JointOutcomes, parts: Mapping[str, Array], describe: Callable[[], str]
+) -> None:
     """Raise if neither the data nor the prior puts weight on examples that the difference needs."""
     form, pairs = metric.exact_form(len(outcomes.labels)), list(combinations(outcomes.names, 2))
     assert isinstance(form, Proportion)
@@ -308,26 +359,27 @@ def _refuse_improper(metric: Metric, outcomes: JointOutcomes, parts: Mapping[str
             where += [f"label={outcomes.labels[i]!s}" for i in at[len(dims) : -1]]
             raise ValueError(
                 f"metric {metric.name!r}, {a} against {b}{f' at {", ".join(where)}' if where else ''}: no example has "
-                f"been seen that is {what[part]}, and the prior ({prior}) puts no weight there, so the posterior of "
-                "the difference is improper. Use a proper prior, as 'flat' or 'jeffreys'."
+                f"been seen that is {what[part]}, and the prior ({describe()}) puts no weight there, so the posterior "
+                "of the difference is improper. Use a proper prior, as 'flat' or 'jeffreys'."
             )
 
 
-def _judged(metric: Metric, classes: int, positive: int | None) -> tuple[Array, Array] | None:
-    """Return the cells (K, K) or (K, K, label) of success and of failure, or None if they do not form whole rows."""
+def _judged(metric: Metric, classes: int, positive: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the cells (K, K) of success and of failure of a proportion."""
     form = metric.exact_form(classes)
-    if not isinstance(form, Proportion):
-        return None
-    each = np.eye(classes**2).reshape(-1, classes, classes)
-    of_classes = OneVsRest(each)
+    assert isinstance(form, Proportion)
+    success, failure = (
+        np.any([cells_of(name, classes, positive) for name in names], 0) for names in (form.success, form.failure)
+    )
+    return success, failure
 
-    def cells(names: tuple[str, ...]) -> Array:
-        by_class = metric.average == "per_class"
-        parts = [of_classes[n] if by_class else ARGUMENTS[n](each, 1 if positive is None else positive) for n in names]
-        return np.asarray(np.sum(parts, 0).reshape(classes, classes, *parts[0].shape[1:]))
 
-    success, failure = cells(form.success), cells(form.failure)
-    judged = success + failure
+def _splits_rows(metric: Metric, classes: int, positive: int) -> bool:
+    """Whether a metric is a proportion of the examples of certain actual classes, told by what was predicted."""
+    if not isinstance(metric.exact_form(classes), Proportion):
+        return False
+    success, failure = _judged(metric, classes, positive)
+    judged = success | failure
     rows_are_whole = (judged == judged[:, :1]).all()
     rows_are_split = (success.any(1) & failure.any(1)).any()
-    return (success, failure) if rows_are_whole and rows_are_split else None
+    return bool(rows_are_whole and rows_are_split)

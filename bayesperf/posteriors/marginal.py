@@ -180,7 +180,7 @@ class Marginal(Saved):
         if missing := [dim for dim in indexers if dim not in self.dims]:
             raise ValueError(f"{how}: {missing[0]!r} is not a leading dim; they are {list(self.dims)}.")
         # Which of the distributions each place of the leading dims has.
-        positions = self.leading.copy(data=np.arange(self.leading.size).reshape(self.leading.shape))
+        positions = self.leading.copy(deep=False, data=np.arange(self.leading.size).reshape(self.leading.shape))
         positions = getattr(positions, how)(indexers)
         if not positions.size:
             raise ValueError(f"{how}: nothing is left of {', '.join(map(str, self.dims))}.")

@@ -155,7 +155,7 @@ class Posterior(Saved, ABC):
         cells = self.template.isel(actual=0, predicted=0, drop=True)
         return xr.zeros_like(cells, dtype=float).rename(None)
 
-    def _leading_of(self, metric: Metric) -> xr.DataArray:
+    def leading_of(self, metric: Metric) -> xr.DataArray:
         """An array of zeros with the dims of a metric's values: the leading ones, and ``label`` for one a class."""
         leading = self.leading
         return leading.expand_dims(label=self.labels, axis=-1) if metric.average == "per_class" else leading
@@ -257,7 +257,7 @@ class Posterior(Saved, ABC):
         (0.8, 0.5)
         """
         metric = self.applicable(metric)
-        leading = self._leading_of(metric)
+        leading = self.leading_of(metric)
         if self.observed is None:
             return xr.full_like(leading, np.nan).rename(metric.name)
         cells = self.observed
@@ -409,7 +409,7 @@ class Posterior(Saved, ABC):
             probabilities.append(float(met.sum()) / max(int(defined.sum()), 1))
             drawn = Draws(np.where(defined, met, np.nan).reshape(1, self.chains, -1), (0.0, 1.0), self.independent)
             errors.append(np.nan_to_num(drawn.mcse()[0]))
-        joint = self.leading.copy(data=np.reshape(probabilities, self.leading.shape)).rename("prob_joint")
+        joint = self.leading.copy(deep=False, data=np.reshape(probabilities, self.leading.shape)).rename("prob_joint")
         # The joint probability cannot exceed that of a single requirement, which may be known exactly.
         for marginal, metric, bound in zip(self.marginals(wanted), wanted, bounds, strict=True):
             if marginal.method != "draws":
@@ -462,7 +462,7 @@ class Posterior(Saved, ABC):
                 moments = deviations @ deviations.T
                 correlations.append(moments[0, 1] / np.sqrt(moments[0, 0] * moments[1, 1]))
         values = np.reshape(correlations, self.leading.shape).clip(-1, 1)
-        return self.leading.copy(data=values).rename("correlation").assign_attrs(undefined=max(undefined))
+        return self.leading.copy(deep=False, data=values).rename("correlation").assign_attrs(undefined=max(undefined))
 
     @abstractmethod
     def joint_draws(self, metrics: Sequence[Metric]) -> Iterator[dict[Metric, Array]]:

@@ -20,10 +20,8 @@ from bayesperf.posteriors.counted import CountedPosterior
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.process_rows import FEW_CLASSES
 from bayesperf.posteriors.shared_classes import SharedClasses
-
-# The greatest number of classes for which every cell is drawn to compute a metric.
-_FEW_CLASSES = 30
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -70,7 +68,7 @@ class SharedPosterior(CountedPosterior):
     def metric_blocks(
         self, metrics: Sequence[Metric], index: int, n: int, rng: np.random.Generator
     ) -> Iterator[dict[Metric, Array]]:
-        if len(self.labels) <= _FEW_CLASSES:
+        if len(self.labels) <= FEW_CLASSES:
             yield from super().metric_blocks(metrics, index, n, rng)
             return
         for rows in self._classes.sparse_cells(index, n, rng, self._given_prevalence):
@@ -86,7 +84,7 @@ class SharedPosterior(CountedPosterior):
             Marginal(
                 metric.name,
                 Draws(drawn[metric][:, None, :], metric.bounds),
-                self._leading_of(metric),
+                self.leading_of(metric),
                 partial(self._sample, metric),
                 self.estimand,
             )

@@ -120,6 +120,83 @@ def test_types_that_list_their_values_declare_labels(frame):
     assert cm.counts.values.tolist() == [[1, 0, 0], [1, 1, 0], [0, 0, 0]]
 
 
+# ── Systems on the same examples ──────────────────────────────────────────────────────────────────
+
+# Five examples, by a row each and a column a system: the same by a row for each system, shuffled.
+WIDE = {
+    "y": ["a", "b", "b", "a", "b"],
+    "old": ["a", "a", "b", "b", "b"],
+    "new": ["a", "b", "b", "b", "a"],
+    "site": [1, 1, 2, 2, 2],
+}
+ORDER = [7, 2, 9, 4, 0, 5, 3, 8, 1, 6]
+LONG = {
+    "y": WIDE["y"] * 2,
+    "p": WIDE["old"] + WIDE["new"],
+    "system": ["old"] * 5 + ["new"] * 5,
+    "site": WIDE["site"] * 2,
+    "id": [f"e{i}" for i in range(5)] * 2,
+}
+LONG = {name: [column[i] for i in ORDER] for name, column in LONG.items()}
+# How often each (actual, old, new) occurs at each site.
+OUTCOMES = {
+    1: {("a", "a", "a"): 1, ("b", "a", "b"): 1},
+    2: {("b", "b", "b"): 1, ("a", "b", "b"): 1, ("b", "b", "a"): 1},
+}
+
+
+def outcomes_of(cm):
+    """Return how often each outcome occurs, by the labels of the actual class and of the systems old and new."""
+    outcomes = cm.outcomes
+    columns = [outcomes.names.index(name) for name in ("old", "new")]
+    names = [
+        (outcomes.labels[actual], *(outcomes.labels[calls[i]] for i in columns))
+        for actual, calls in zip(outcomes.actual, outcomes.predicted, strict=True)
+    ]
+    counts = outcomes.counts
+    return {
+        site: {name: int(n) for name, n in zip(names, counts.sel(site=site).values, strict=True) if n}
+        for site in counts["site"].values.tolist()
+    }
+
+
+def test_a_column_a_system_and_a_row_a_system_give_the_same_outcomes(engine):
+    wide = from_frame(engine(pa.table(WIDE)), actual="y", predicted=["old", "new"], by="site")
+    rows = pa.table(LONG).rename_columns(["y", "p", "model", "site", "id"])
+    long = from_frame(engine(rows), actual="y", predicted="p", by=["site", "model"], example="id")
+    for cm in (wide, long):
+        assert cm.dims == ("site", "model")
+        assert cm.counts.attrs == {"same_examples": "model"}
+        assert outcomes_of(cm) == OUTCOMES
+    assert wide.sel(model="new", site=2).counts.values.tolist() == [[0, 1], [1, 1]]
+    assert wide.counts.sel(model=["new", "old"]).equals(long.counts)
+
+
+def test_pairs_are_counted_in_every_engine(engine):
+    pair = bp.PairedConfusionMatrix.from_frame(engine(pa.table(WIDE)), actual="y", predicted_a="old", predicted_b="new")
+    assert pair.names == ("old", "new")
+    assert pair.counts.values.tolist() == [[[1, 0], [0, 1]], [[0, 1], [1, 1]]]
+
+
+# What is done to the rows of LONG, and the words it is refused in.
+UNMATCHED = {
+    "an example twice": ({"id": ["e0"] * 10}, "example: system 'new' has 5 rows of 1 different examples"),
+    "no id": ({"id": [None, *LONG["id"][1:]]}, "example: column 'id' has 1 missing value for system 'new'"),
+    "other examples": ({"id": ["e9", *LONG["id"][1:]]}, "system 'new' was judged on 5, of which all were on 4"),
+    "another truth": (
+        {"y": ["ab"["ab".index(LONG["y"][0]) - 1], *LONG["y"][1:]]},
+        "column 'y' differs between system 'new' and 'old' for 1 example. Rows of one example must agree",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNMATCHED)
+def test_rows_that_do_not_match_are_refused_in_the_same_words(engine, case):
+    changed, words = UNMATCHED[case]
+    with pytest.raises(ValueError, match=words):
+        from_frame(engine(pa.table(LONG | changed)), actual="y", predicted="p", by="system", example="id")
+
+
 # ── The same errors ──────────────────────────────────────────────────────────────────────────────
 
 DAYS = [date(2020, 1, 1), date(2020, 1, 2)]

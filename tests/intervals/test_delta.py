@@ -380,3 +380,14 @@ def test_the_gradient_of_an_average_is_that_by_cells(name, average):
     of_average, by_cell = module._of_average(statistic.metric, shares), module._by_cell(statistic.metric, None, shares)
     filled = np.moveaxis(table, 0, -1) > 0
     np.testing.assert_allclose(of_average[filled], by_cell[filled], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "cohen_kappa", "mcc"])
+def test_the_gradient_by_sums_of_classes_is_that_by_cells(name):
+    table = np.random.default_rng(0).integers(0, 3, (4, 5, 5)) + np.eye(5, dtype=int)
+    table[1, 2], table[2, :, 3] = 0, 0  # A class without examples, and one that is never predicted.
+    metric, module = bp.metrics.get(name), sys.modules[delta.__module__]
+    shares = table / table.sum((1, 2), keepdims=True)
+    by_sums, by_cell = module._of_class_sums(metric, shares), module._by_cell(metric, None, shares)
+    filled = np.moveaxis(table, 0, -1) > 0
+    np.testing.assert_allclose(by_sums[filled], by_cell[filled], rtol=1e-12, atol=1e-14)

@@ -11,7 +11,7 @@ import sklearn.metrics as sk
 
 import bayesperf as bp
 from bayesperf import metrics
-from bayesperf.metrics.metric import OneVsRest
+from bayesperf.metrics.metric import ARGUMENTS, OneVsRest, cells_of
 from tests.shared.metrics import AVERAGES, BINARY, BINARY_NAMES, EVERY, NAMES, THREE
 
 
@@ -351,3 +351,21 @@ def test_few_errors_among_many_examples_keep_their_digits():
     cells = np.array([[10**9, 1], [1, 10**9]]) / (2 * 10**9 + 2)
     error = metrics.get("fdr_per_class").evaluate(cells, 1)
     np.testing.assert_allclose(error, 1 / (10**9 + 1), rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("argument", "classes", "positive"),
+    [(name, 2, positive) for name in ("tp", "fn", "fp", "tn") for positive in (0, 1)]
+    + [(name, 4, 0) for name in ("correct", "wrong", "within_one", "beyond_one")],
+)
+def test_cells_of_an_argument_are_those_that_it_sums(argument, classes, positive):
+    cells = np.random.default_rng(1).random((classes, classes))
+    summed = cells[cells_of(argument, classes, positive)].sum()
+    assert summed == pytest.approx(ARGUMENTS[argument](cells, positive), rel=1e-14)
+
+
+@pytest.mark.parametrize("argument", ["tp", "fn", "fp", "tn"])
+def test_cells_of_a_class_against_the_rest(argument):
+    cells = np.random.default_rng(1).random((4, 4))
+    summed = [cells[cells_of(argument, 4, position)].sum() for position in range(4)]
+    np.testing.assert_allclose(summed, OneVsRest(cells)[argument], rtol=1e-14)

@@ -1,0 +1,117 @@
+"""Draws of the class sums of many classes under Dirichlet priors of little weight, for any number of systems at once.
+
+The row of actual class i is a Dirichlet process on the joint predictions of all systems (one system: on its predicted
+classes), of prior weight w = α_i·. A Gamma mass of shape w is spread by stick-breaking over atoms from the base
+measure, in which the predictions of the systems are independent (Sethuraman 1994, A constructive definition of
+Dirichlet priors). With w of at most 1 a few pieces hold nearly all of it. What is left is the whole again, and stands
+on two atoms with shares p and 1 − p such that p² + (1 − p)² = 1/(1 + w), which is the expected sum of the squares of
+the pieces: means, variances and covariances of all cells, within and between systems, are those of the process,
+exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bayesperf.core.arrays import Array, Codes, Counts, blocks
+from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses, gamma_of_counts
+from bayesperf.metrics.metric import GivenSums
+
+# The greatest number of classes for which every cell is drawn to compute a metric.
+FEW_CLASSES = 30
+# The greatest prior weight of a class whose mass two atoms can stand for, and pieces broken from it before.
+MOST_WEIGHT, STICKS = 1.0, 7
+# Maximum size of temporary arrays: they stay in the processor's cache.
+_BLOCK = 2**19
+
+
+def is_sparse(alpha: Array) -> bool:
+    """Whether class sums are to be drawn without the cells, given α (…, K, K)."""
+    return alpha.shape[-1] > FEW_CLASSES and bool(alpha.sum(-1).max() <= MOST_WEIGHT * (1 + 1e-9))
+
+
+def class_sums(
+    rng: np.random.Generator, alpha: Array, counts: Counts, actual: Codes, predicted: Codes, n: int
+) -> Iterator[GivenSums]:
+    """Yield n joint draws of the class sums of all systems, (M, n, K), in blocks.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of random numbers.
+    alpha : array (M, K, K)
+        Pseudo-counts of each system; those of a class sum to the same, at most `MOST_WEIGHT`, for all of them.
+    counts : array (outcomes,)
+        How often each outcome occurred, at least once.
+    actual : array (outcomes,)
+        Actual class of each outcome.
+    predicted : array (outcomes, M)
+        What each system predicted.
+    n : int
+        Number of draws.
+    """
+    systems, classes, _ = alpha.shape
+    weight = alpha[0].sum(-1)
+    rows = _indicators(actual, classes)
+    hits = [_indicators(actual, classes, right) for right in actual == predicted.T]
+    false_alarms = [_indicators(of_one, classes, of_one != actual) for of_one in predicted.T]
+    places = [_Places(of_one) for of_one in alpha]
+    for block in blocks(n, max((STICKS + 2) * classes, len(counts)), _BLOCK):
+        size = block.stop - block.start
+        seen = gamma_of_counts(rng, counts.astype(float), size)
+        prior = _pieces(rng, weight, size)
+        mass = seen @ rows + prior.sum(1)
+        total = mass.sum(-1, keepdims=True)
+        sums = np.empty((3, systems, size, classes))
+        for system in range(systems):
+            atoms = places[system].draw(rng, prior.shape)
+            right = atoms == np.arange(classes)
+            tp = seen @ hits[system] + (prior * right).sum(1)
+            wrong = ~right
+            cell = (atoms + classes * np.arange(size)[:, None, None])[wrong]
+            fp = np.bincount(cell, prior[wrong], size * classes).reshape(size, classes)
+            sums[:, system] = tp, mass - tp, fp + seen @ false_alarms[system]
+        # A class that no piece fell on has the least mass that ratios of are still normal numbers.
+        yield GivenSums(*np.maximum(sums / total, LEAST_MASS))
+
+
+def _indicators(of_class: Codes, classes: int, kept: Array | None = None) -> csr_array:
+    """Return the matrix (outcomes, K) that sums the outcomes, or those kept, by class."""
+    ones = np.ones(len(of_class)) if kept is None else kept.astype(float)
+    return csr_array((ones, (np.arange(len(of_class)), of_class)), shape=(len(of_class), classes))
+
+
+def _pieces(rng: np.random.Generator, weight: Array, n: int) -> Array:
+    """Return the pieces of the prior's mass of each class, (n, STICKS + 2, K)."""
+    pieces = np.empty((n, STICKS + 2, len(weight)))
+    left = gamma_masses(rng, weight, (n, len(weight)))
+    for stick in range(STICKS):
+        # 1 − Beta(1, w), which is U^(1/w).
+        rest = left * np.exp(-rng.standard_exponential(left.shape) / np.maximum(weight, LEAST_MASS))
+        pieces[:, stick] = left - rest
+        left = rest
+    share = (1 + np.sqrt(np.maximum(2 / (1 + weight) - 1, 0))) / 2
+    pieces[:, STICKS], pieces[:, STICKS + 1] = left * share, left * (1 - share)
+    return pieces
+
+
+class _Places:
+    """Predicted classes of the atoms of every row, drawn in proportion to its pseudo-counts (K, K)."""
+
+    def __init__(self, alpha: Array):
+        self.classes = len(alpha)
+        self.uniform = np.allclose(alpha, alpha[:, :1], rtol=1e-9, atol=1e-12)
+        # One search serves all rows: the probabilities of row i, shifted, lie between i and i + 1.
+        cumulative = alpha.cumsum(-1)
+        totals = np.maximum(cumulative[:, -1:], LEAST_MASS)
+        self.edges = (cumulative[:, :-1] / totals + np.arange(self.classes)[:, None]).ravel()
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Codes:
+        """Return draws of predicted classes, (…, K)."""
+        if self.uniform:
+            return rng.integers(self.classes, size=shape)
+        row = np.arange(self.classes)
+        return np.asarray(np.searchsorted(self.edges, rng.random(shape) + row) - row * (self.classes - 1))
