@@ -90,7 +90,7 @@ def test_paired_matrices_are_compared_example_by_example():
         ((CM,), {"requirements": "recall>=0.8"}, TypeError, "Write ['recall>=0.8']"),
         ((CM,), {"requirements": ["recall<=0.8"]}, ValueError, "greater is better: use >="),
         ((CM,), {"ci_prob": 2}, ValueError, "ci_prob"),
-        ((CM,), {"rope": -1}, ValueError, "rope must be at least 0"),
+        ((CM,), {"rope": -1}, ValueError, "rope must be the half-width of a region, at least 0"),
         ((CM,), {"metrics": ["recal"]}, ValueError, "recall"),
     ],
 )
