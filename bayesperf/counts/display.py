@@ -62,7 +62,7 @@ def table_html(counts: xr.DataArray, title: str) -> str:
     caption = f"<caption>{escape(title)}</caption>" if title else ""
     foot = "".join(f"<td><i>{total}</i></td>" for total in values.sum(0))
     return (
-        f"<table class='counts'>{caption}<thead><tr>"
+        f"<table>{caption}<thead><tr>"
         f"<th scope='col'>actual \\ predicted</th>{head}<th scope='col'>total</th></tr>"
         f"</thead><tbody>{rows}<tr><th scope='row'>total</th>{foot}<td><i>{values.sum()}</i></td></tr></tbody></table>"
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesperf import metrics
 from bayesperf.core.words import LOOKS_BETTER, enumerated, format_value, percentage, printable, sentence
-from bayesperf.posteriors.in_words import caveats
+from bayesperf.posteriors.in_words import caveats_of
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.page.places import place_of
 from bayesperf.reports.settings import FOLD
@@ -49,7 +49,7 @@ def _few_trials(analysis: Analysis) -> list[str]:
     return [
         f"{sentence(metrics.get(name).title).removesuffix('.')}: {text[:1].lower()}{text[1:]}"
         for name in asked
-        for text in caveats(analysis.marginals[name], analysis.settings.ci_prob, "hdi")
+        for text in caveats_of(analysis.marginals[name], analysis.settings.ci_prob, "hdi")
     ]
 
 
