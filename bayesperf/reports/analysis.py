@@ -14,6 +14,7 @@ import xarray as xr
 from bayesperf import metrics
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.warnings import LabelWarning
+from bayesperf.core.words import listed
 from bayesperf.counts.frames import tabulate
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
@@ -21,15 +22,17 @@ from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.prior_sensitivity import posteriors_under
 from bayesperf.reports.comparison_tables import MetricComparison, compare_systems
+from bayesperf.reports.data_quality import about_labels
 from bayesperf.reports.many_systems import best_systems
 from bayesperf.reports.scores import ScoredSystems
 from bayesperf.reports.settings import FOLD, Requirement, Settings
-from bayesperf.reports.split_column import scored_systems, split_rows
+from bayesperf.reports.split_column import scored_systems, split_rows, with_calls
 from bayesperf.reports.ways_in import SHELL, WayIn
 
 _OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_class", "F1": "f1_per_class"}
 # So many systems at most are shown class by class, and of up to so many classes other priors are tried.
 MOST_SHOWN, _MOST_CLASSES = 6, 40
+_BOOLEANS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,10 @@ class Analysis:
         How the systems shown were chosen from all, in words; empty if they are all.
     repeats : str
         A sentence on rows of one system that repeat an example; empty if none is known to.
+    notes : tuple of str
+        Sentences on rows left out and columns not used.
+    warnings : tuple of str
+        Sentences on what is probably a mistake in the data, repeats among them.
     way_in : WayIn
         How a user asks for more: by options of the shell, or by arguments.
     handed_in : bool
@@ -69,6 +76,8 @@ class Analysis:
     paired: ConfusionMatrix | None = None
     selection: str = ""
     repeats: str = ""
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     way_in: WayIn = SHELL
     handed_in: bool = False
 
@@ -194,6 +203,8 @@ def analyse(
     rows: Counts | None = None,
     repeats: str = "",
     edges: Array | None = None,
+    notes: tuple[str, ...] = (),
+    warned: tuple[str, ...] = (),
 ) -> Analysis:
     """Count predictions and take the posteriors that a report shows.
 
@@ -209,17 +220,25 @@ def analyse(
         A sentence on rows that repeat an example, to be shown with the results.
     edges : numpy.ndarray, optional
         Edges of the bins whose lower ones stand for the scores in them.
+    notes, warned : tuple of str
+        Sentences on what was left out, and on what is probably a mistake, to be shown with the results.
 
     Raises
     ------
     ValueError
         If a column is missing or has missing values, or a label or metric is unknown.
     """
+    requirements = tuple(Requirement.parse(text) for text in settings.require)
+    if settings.threshold is not None:
+        frame = with_calls(frame, settings)
     frame = _as_one_kind(frame, [name for name in (settings.actual, settings.predicted) if name in frame])
+    _refuse_missing(frame, settings, rows)
     every = frame.index
     frame, dev = split_rows(frame, settings)
-    requirements = tuple(Requirement.parse(text) for text in settings.require)
-    counts, selection = _count(frame, settings, rows), ""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LabelWarning)
+        counts, selection = _count(frame, settings, rows), ""
+    warned += (*map(str, dict.fromkeys(str(each.message) for each in caught)), *about_labels(counts.labels))
     if settings.top is not None:
         counts, selection = best_systems(counts, settings)
         frame, dev = _selected(frame, counts, settings), None if dev is None else _selected(dev, counts, settings)
@@ -233,21 +252,50 @@ def analyse(
     dims = [name for name in settings.by if name != FOLD]
     scores = scored_systems(frame, dev, dims, counts, settings, stand_for, edges)
     return Analysis(
-        counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, selection, repeats
-    )
+        counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, selection, repeats, notes,
+        tuple(filter(None, (repeats, *warned))),
+    )  # fmt: skip
 
 
 def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> ConfusionMatrix:
     """Return the counts of predictions, with the positive class that was named."""
     actual, predicted, by = settings.actual, settings.predicted, settings.by
+    values = {name: frame[name] for name in (actual, predicted, *by)}
+    labels = _labels(frame, settings) if settings.labels else None
     if rows is None:
-        counts = ConfusionMatrix.from_frame(frame, actual=actual, predicted=predicted, by=by)
+        counts = ConfusionMatrix.from_frame(frame, actual=actual, predicted=predicted, by=by, labels=labels)
     else:
-        columns = {name: frame[name] for name in (actual, predicted, *by)}
-        counts = ConfusionMatrix(tabulate(columns, rows, actual, predicted, by))
+        counts = ConfusionMatrix(tabulate(values, rows, actual, predicted, by, labels))
     if settings.pos_label is None:
         return counts
     return ConfusionMatrix(counts.counts, _label(counts.labels, settings.pos_label))
+
+
+def _labels(frame: pd.DataFrame, settings: Settings) -> list[Any]:
+    """Return the labels that were named, as values of the kind that the columns hold."""
+    columns = [frame[name] for name in (settings.actual, settings.predicted)]
+    if not all(pd.api.types.is_numeric_dtype(column) for column in columns):
+        return list(settings.labels)
+    try:
+        return [_BOOLEANS[text.lower()] if text.lower() in _BOOLEANS else float(text) for text in settings.labels]
+    except ValueError:
+        held = listed(sorted({label for column in columns for label in column.dropna().unique().tolist()}))
+        raise ValueError(f"--labels {','.join(settings.labels)}: the labels of the file are {held}.") from None
+
+
+def _refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
+    """Refuse missing labels, names of systems and ids, in the words of the shell."""
+    for name in (settings.actual, settings.predicted, *settings.by, settings.id):
+        if name not in frame:
+            continue
+        empty = frame[name].isna().to_numpy()
+        if missing := int(empty.sum() if rows is None else rows[empty].sum()):
+            total = len(frame) if rows is None else int(rows.sum())
+            what = "such rows, and their examples in all systems," if settings.id else "such rows"
+            raise ValueError(
+                f"column {name!r} has {missing:,} missing value{'s' * (missing > 1)} in {total:,} rows. "
+                f"Leave {what} out by --drop-missing, or give them a name of their own."
+            )
 
 
 def _selected(frame: pd.DataFrame, counts: ConfusionMatrix, settings: Settings) -> pd.DataFrame:
@@ -264,7 +312,10 @@ def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:
         If no column tells systems apart, or it holds one system.
     """
     if settings.system is None:
-        raise ValueError("--by: to compare systems, name the column that tells them apart.")
+        raise ValueError(
+            "--by: to compare systems, name the column that tells them apart. Or their columns of predictions, as "
+            "--predicted model_a --predicted model_b."
+        )
     systems = counts.counts[settings.system].values.tolist()
     if len(systems) < 2:
         raise ValueError(f"--by {settings.system}: there is one system, {systems[0]}, and nothing to compare it with.")

@@ -22,6 +22,7 @@ from bayesperf.core.words import BEST_OF_MANY, signed_value
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.reports.settings import ROW
 from bayesperf.reports.ways_in import SHELL
 
 # Trivial classifiers, which any system should beat.
@@ -161,6 +162,8 @@ def about_standing(compared: Sequence[MetricComparison]) -> str:
 
 def about_pairing(example_column: str | None, paired: bool = False, how: str = SHELL.pair) -> str:
     """Return whether systems are compared example by example, or else how they could be."""
+    if example_column == ROW:
+        return "Paired: every row is an example, on which the systems are compared."
     if example_column is not None:
         return f"Paired: rows alike in {example_column!r} are the same example, on which the systems are compared."
     if paired:

@@ -11,6 +11,7 @@ import numpy as np
 from bayesperf.core.words import enumerated, printable
 from bayesperf.counts.joint_outcomes import JointOutcomes
 from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.in_words import rows_read
 from bayesperf.reports.settings import FOLD
 
 # Of more systems or files than these only the number is said.
@@ -25,7 +26,7 @@ def facts(analysis: Analysis, sources: Sequence[str], on: date) -> list[tuple[st
     positive = "" if counts.pos_label is None else f"; positive is {printable(str(counts.pos_label))}"
     said = {
         "Data": _listed(sources, "files"),
-        "Rows": f"{int(counts.counts.sum()):,}",
+        "Rows": f"{rows_read(analysis):,}",
         "Systems": _listed(systems_by_name(analysis), "systems"),
         "Folds": str(counts.counts.sizes.get(FOLD, "")),
         "Classes": f"{_listed(list(map(str, counts.labels)), 'classes')}{positive}",
@@ -64,9 +65,7 @@ def _matched(outcomes: JointOutcomes) -> list[tuple[tuple[int, ...], list[int]]]
     columns = sorted(range(len(outcomes.names)), key=lambda i: str(outcomes.names[i]))
     called = outcomes.predicted[:, columns].tolist()
     numbers = outcomes.counts.values.reshape(-1, len(called)).T.tolist()
-    return sorted(
-        ((int(actual), *each), n) for actual, each, n in zip(outcomes.actual, called, numbers, strict=True)
-    )
+    return sorted(((int(actual), *each), n) for actual, each, n in zip(outcomes.actual, called, numbers, strict=True))
 
 
 def _listed(names: Sequence[str], what: str) -> str:

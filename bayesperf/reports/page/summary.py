@@ -20,14 +20,22 @@ FEWEST_SENTENCES, MOST_SENTENCES = 3, 6
 
 def facts(analysis: Analysis) -> dict[str, Any]:
     """Return sentences and the main figure."""
-    return {"read": what_was_read(analysis), "sentences": sentences(analysis), "figure": _figure(analysis)}
+    return {
+        "read": what_was_read(analysis),
+        "warnings": analysis.warnings,
+        "sentences": sentences(analysis),
+        "figure": _figure(analysis),
+    }
 
 
 def sentences(analysis: Analysis) -> list[str]:
     """Return what the page comes to: how good, whether good enough, which is better, where it fails, what to mind."""
     best = int(np.argmax(_goodness(analysis)))
     own = [*in_short(analysis), where_it_fails.in_words(analysis)[best], *enough_data.in_words(analysis)]
-    to_mind = trust.cautions(analysis)[:1] or [text for text in (trust.about_priors(analysis),) if text]
+    # Warnings stand above them.
+    to_mind = [text for text in trust.cautions(analysis) if text not in analysis.warnings][:1] or [
+        text for text in (trust.about_priors(analysis),) if text
+    ]
     said = [*own, *to_mind][:MOST_SENTENCES]
     return said if len(said) >= FEWEST_SENTENCES else [*said, sentence(enough_data.width_in_words(analysis))]
 

@@ -11,7 +11,7 @@ from bayesperf.core.words import LOOKS_BETTER, enumerated, format_value, percent
 from bayesperf.posteriors.in_words import caveats_of
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.page.places import place_of
-from bayesperf.reports.settings import FOLD
+from bayesperf.reports.settings import FOLD, ROW
 
 # Classes of fewer examples are remarked on, so many of them by name.
 _FEW_EXAMPLES, _MOST_NAMED = 10, 5
@@ -34,7 +34,7 @@ def facts(analysis: Analysis) -> dict[str, Any]:
 def cautions(analysis: Analysis) -> list[str]:
     """Return what there is to mind, the gravest first."""
     found = (
-        analysis.repeats,
+        *analysis.warnings,
         _tiny_classes(analysis),
         *_few_trials(analysis),
         _prior_decides(analysis),
@@ -87,7 +87,7 @@ def _independence(analysis: Analysis) -> list[str]:
             "Folds are pooled: each model was trained on nearly the same data, so that their differences are not how "
             "much the figure would vary with another training set."
         )
-    if not analysis.repeats and analysis.settings.id is not None:
+    if not analysis.repeats and analysis.settings.id not in (None, ROW):
         said.append(f"No row repeats an example of the same system, by {printable(analysis.settings.id)}.")
     return said
 
