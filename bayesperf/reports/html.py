@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from bayesperf.core.glossary import terms_of
-from bayesperf.core.words import format_value, percentage
+from bayesperf.core.words import percentage, signed_value
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.page import (
     enough_data,
@@ -66,7 +66,7 @@ def render(analysis: Analysis, command: str, *, title: str | None = None, source
         "probability": percentage(settings.ci_prob),
         "dims": [str(dim) for dim in analysis.pooled.dims],
         "labels": [str(label) for label in analysis.counts.labels],
-        "format_value": format_value,
+        "format_value": signed_value,
     }
     found = {name: facts for name, (_, section) in SECTIONS.items() if (facts := section(analysis)) is not None}
     bodies = [

@@ -45,9 +45,11 @@ class Report:
         write_whole(Path(path), self.html)
 
     def _repr_html_(self) -> str:
-        # In a frame, the notebook's styles and the page's leave each other alone.
+        # In a frame, the notebook's styles and the page's leave each other alone. Without the base, links of the
+        # contents would lead to places of the notebook.
+        page = self.html.replace("<head>", '<head><base href="about:srcdoc">', 1)
         return (
-            f'<iframe title="bayesperf report" srcdoc="{escape(self.html)}" style="width:100%;height:{_HEIGHT}px;'
+            f'<iframe title="bayesperf report" srcdoc="{escape(page)}" style="width:100%;height:{_HEIGHT}px;'
             'border:1px solid #ccc"></iframe>'
         )
 

@@ -12,6 +12,7 @@ from bayesperf.posteriors.in_words import caveats_of
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.page.places import place_of
 from bayesperf.reports.settings import FOLD, ROW
+from bayesperf.reports.ways_in import SHELL
 
 # Classes of fewer examples are remarked on, so many of them by name.
 _FEW_EXAMPLES, _MOST_NAMED = 10, 5
@@ -77,10 +78,13 @@ def _chosen(analysis: Analysis) -> str:
 
 def _independence(analysis: Analysis) -> list[str]:
     """Return what is supposed of the rows, and what of the systems and the folds."""
+    complete = analysis.way_in is SHELL and not analysis.settings.drop_missing
     said = [
+        *analysis.notes,
+        *(["No value is missing in the columns that are used."] if complete else []),
         "Rows are taken to be independent draws of one population. Those that come in groups (patients, documents, "
         "neighbouring pixels, frames of a video) say less than their number; nothing in these columns tells whether "
-        "they do."
+        "they do.",
     ]
     if FOLD in analysis.counts.dims:
         said.append(
