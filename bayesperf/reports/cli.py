@@ -189,7 +189,7 @@ def report(
     refuse_input(output, files)
     refuse_unwritable(output)
     settings = settings_of(
-        files, by, parts, title=title, actual=actual, predicted=predicted, score=score,
+        files, by, parts, actual=actual, predicted=predicted, score=score,
         threshold=threshold, split=split, labels=labels, pos_label=pos_label, drop_missing=drop_missing,
         prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
     )  # fmt: skip
@@ -198,7 +198,7 @@ def report(
     say_warnings(analysis)
     write_whole(
         output,
-        render(analysis, shlex.join(["bayesperf", *sys.argv[1:]]), title=settings.title, sources=[*map(str, files)]),
+        render(analysis, shlex.join(["bayesperf", *sys.argv[1:]]), title=title, sources=[*map(str, files)]),
     )
     print(report_as_json(analysis, with_comparison=True) if json else f"The report is in {output}")
 

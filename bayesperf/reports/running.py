@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SHELL_WORDS = {
     r"pos_label=('[^']*'|\S+?)([.,;]|$)": r"--pos-label \1\2",
     " as pos_label when making the ConfusionMatrix, as --pos-label": ", as --pos-label",
-    r"^pos_label is for two classes; there are (\d+)\..*": r"--pos-label is for two classes; there are \1. Leave it out.",
+    r"^pos_label (is for two classes; there are \d+\.).*": r"--pos-label \1 Leave it out.",
     r"labels=\[\.\.\.\]": "--labels a,b",
     r"add them to labels\b": "add them to --labels",
     r"^labels: ": "--labels: ",

@@ -51,7 +51,6 @@ class Settings:
     labels: tuple[str, ...] = ()
     threshold: float | None = None
     drop_missing: bool = False
-    title: str | None = None
     predictions: tuple[str, ...] = ()
     scores: tuple[str, ...] = ()
 

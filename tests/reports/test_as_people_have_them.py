@@ -416,6 +416,14 @@ def test_what_is_not_is_not(tmp_path, call, columns):
     assert call("summary", "p.csv").stderr == ""
 
 
+def test_a_page_has_the_title_that_was_asked_for_and_the_warnings(tmp_path, call):
+    (tmp_path / "p.csv").write_text(CSV.replace("spam\n", "Spam\n", 1))
+    assert call("report", "p.csv", "--title", "Spam <3>", "-o", "page.html").returncode == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<h1>Spam &lt;3&gt;</h1>" in page
+    assert "differ by capitals only" in page
+
+
 @pytest.mark.parametrize("output", ["absent/page.html", "folder"])
 def test_nothing_is_read_for_a_page_that_cannot_be_written(tmp_path, call, monkeypatch, output):
     monkeypatch.setattr("bayesperf.reports.files.read", lambda *_: pytest.fail("read"))
