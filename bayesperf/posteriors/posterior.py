@@ -184,13 +184,15 @@ class Posterior(Saved, ABC):
         """
         wanted = [self.applicable(metric) for metric in metrics]
         return [
-            marginal.with_facts(
-                greater_is_better=metric.greater_is_better,
-                examples=self.observed,
-                observe=None if self.observed is None else partial(self._observe, metric),
-            )
-            for metric, marginal in zip(wanted, self.marginals(wanted), strict=True)
+            self._with_facts(metric, marginal) for metric, marginal in zip(wanted, self.marginals(wanted), strict=True)
         ]
+
+    def _with_facts(self, metric: Metric, marginal: Marginal) -> Marginal:
+        return marginal.with_facts(
+            greater_is_better=metric.greater_is_better,
+            examples=self.observed,
+            observe=None if self.observed is None else partial(self._observe, metric),
+        )
 
     def _observe(self, metric: Metric) -> xr.DataArray:
         """Return the observed score, with the number of trials of a metric that is a share of them."""
@@ -541,7 +543,8 @@ class Posterior(Saved, ABC):
         """
         from bayesperf import plots
 
-        return plots.panel(self.marginals(self._wanted(metrics)), **options)
+        wanted = self._wanted(metrics)
+        return plots.panel(self.several(wanted), **options)
 
     def in_words(
         self,

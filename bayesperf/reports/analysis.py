@@ -21,11 +21,12 @@ from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.prior_sensitivity import posteriors_under
+from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.comparison_tables import MetricComparison, compare_systems
 from bayesperf.reports.data_quality import about_labels
 from bayesperf.reports.many_systems import best_systems
 from bayesperf.reports.scores import ScoredSystems
-from bayesperf.reports.settings import FOLD, Requirement, Settings
+from bayesperf.reports.settings import FOLD, Settings
 from bayesperf.reports.split_column import scored_systems, split_rows, with_calls
 from bayesperf.reports.ways_in import SHELL, WayIn
 

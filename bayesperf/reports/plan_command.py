@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from bayesperf.counts.matrix import ConfusionMatrix
     from bayesperf.plan.sample_sizes import Plan
+    from bayesperf.posteriors.requirement import Requirement
     from bayesperf.reports.analysis import Analysis
-    from bayesperf.reports.settings import Requirement
 
 # Numbers of examples in the table of assurances, as multiples of the answer.
 _MULTIPLES = (0.125, 0.25, 0.5, 1, 2, 4)
@@ -95,7 +95,7 @@ def plan(
     examples is enough is an answer, and ends with code 0 like any other.
     """
     from bayesperf import metrics
-    from bayesperf.reports.settings import Requirement
+    from bayesperf.posteriors.requirement import Requirement
 
     if require is None:
         raise ValueError("--require: say what is required, as --require 'recall>=0.7'.")

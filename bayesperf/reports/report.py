@@ -16,9 +16,10 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.html import render
-from bayesperf.reports.settings import FOLD, Requirement, Settings
+from bayesperf.reports.settings import FOLD, Settings
 from bayesperf.reports.ways_in import PYTHON
 from bayesperf.reports.writing import write_whole
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from bayesperf import metrics
 from bayesperf.core.arrays import Array
 from bayesperf.metrics.metric import Metric
-from bayesperf.plots.densities import Curves, curves, intervals
+from bayesperf.posteriors.densities import Curves, curves, intervals
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.reports import svg
 from bayesperf.reports.comparison_tables import better_direction

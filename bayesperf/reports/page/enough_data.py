@@ -9,9 +9,9 @@ from bayesperf.core.words import chance, metric_title, printable, sentence
 from bayesperf.distributions.beta import Beta
 from bayesperf.plan.one_count import OneCount
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.page.places import place_of
-from bayesperf.reports.settings import Requirement
 
 # A requirement is settled if it is met with this probability, or with one less this; and settled data are to be had
 # with this assurance.

@@ -9,12 +9,12 @@ import numpy as np
 from bayesperf import metrics
 from bayesperf.comparison.compare import compare
 from bayesperf.core.words import likelihood, probability_value
-from bayesperf.plots.densities import curves, intervals
+from bayesperf.posteriors.densities import curves, intervals
+from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.comparison_tables import RULES
 from bayesperf.reports.page.blocks import MOST_DENSITIES, Picture, block_rows
-from bayesperf.reports.settings import Requirement
 
 # Of more classes trivial rules are left out: their draws take longer than all else.
 _MOST_CLASSES = 20

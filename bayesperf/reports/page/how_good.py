@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayesperf.plots.densities import without_density
+from bayesperf.posteriors.densities import without_density
 from bayesperf.posteriors.summary import caption
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis

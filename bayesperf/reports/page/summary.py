@@ -9,7 +9,7 @@ import numpy as np
 from bayesperf import metrics
 from bayesperf.core.arrays import Array
 from bayesperf.core.words import sentence
-from bayesperf.plots.densities import curves
+from bayesperf.posteriors.densities import curves
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.in_words import in_short, what_was_read

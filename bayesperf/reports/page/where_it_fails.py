@@ -13,7 +13,7 @@ from bayesperf import metrics
 from bayesperf.core.arrays import Counts
 from bayesperf.core.words import chance, estimate, printable, sentence
 from bayesperf.counts.display import table_html
-from bayesperf.plots.densities import intervals
+from bayesperf.posteriors.densities import intervals
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.words import LOOKS_BETTER, metric_title, probability_value
-from bayesperf.plots.densities import reach, without_density
+from bayesperf.posteriors.densities import reach, without_density
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.comparison_tables import (
