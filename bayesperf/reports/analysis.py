@@ -18,7 +18,9 @@ from bayesperf.core.words import listed
 from bayesperf.counts.frames import tabulate
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.prior_sensitivity import posteriors_under
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.comparison_tables import MetricComparison, compare_systems
 from bayesperf.reports.data_quality import about_labels
@@ -26,7 +28,11 @@ from bayesperf.reports.many_systems import best_systems
 from bayesperf.reports.scores import ScoredSystems
 from bayesperf.reports.settings import FOLD, Settings
 from bayesperf.reports.split_column import scored_systems, split_rows, with_calls
+from bayesperf.reports.ways_in import SHELL, WayIn
 
+_OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_class", "F1": "f1_per_class"}
+# So many systems at most are shown class by class, and of up to so many classes other priors are tried.
+MOST_SHOWN, _MOST_CLASSES = 6, 40
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -56,6 +62,10 @@ class Analysis:
         Sentences on rows left out and columns not used.
     warnings : tuple of str
         Sentences on what is probably a mistake in the data, repeats among them.
+    way_in : WayIn
+        How a user asks for more: by options of the shell, or by arguments.
+    handed_in : bool
+        Whether the posterior was handed in, so that its prior is not known by name.
     """
 
     counts: ConfusionMatrix
@@ -69,6 +79,65 @@ class Analysis:
     repeats: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    way_in: WayIn = SHELL
+    handed_in: bool = False
+
+    @property
+    def pooled_counts(self) -> ConfusionMatrix:
+        """The counts of each system, folds pooled."""
+        return self.counts.sum(FOLD) if FOLD in self.counts.dims else self.counts
+
+    @cached_property
+    def marginals(self) -> dict[str, Marginal]:
+        """The metrics shown, by name."""
+        return dict(zip(self.metric_names, self.pooled.several(self.metric_names), strict=True))
+
+    @cached_property
+    def first_of_foremost(self) -> Marginal:
+        """The first metric of the foremost systems."""
+        name = self.metric_names[0]
+        return self.marginals[name] if self.foremost is self.pooled else self.foremost[name]
+
+    @cached_property
+    def class_by_class(self) -> dict[str, Marginal]:
+        """Recall, precision and F1 of every class of the foremost systems, by their titles; none of two classes."""
+        if len(self.counts.labels) == 2:
+            return {}
+        return dict(zip(_OF_EACH_CLASS, self.foremost.several(list(_OF_EACH_CLASS.values())), strict=True))
+
+    @cached_property
+    def foremost(self) -> Posterior:
+        """The posterior of the systems that are shown class by class: all of few, else the best by the first metric."""
+        system, size = self.settings.system, self.pooled.leading.size
+        if size <= MOST_SHOWN or self.handed_in or system is None:
+            return self.pooled
+        metric = metrics.get(self.metric_names[0])
+        mean = self.marginals[metric.name].mean()
+        mean = mean.mean([dim for dim in mean.dims if dim != system])
+        order = np.argsort(mean.values * (1 if metric.greater_is_better is False else -1), kind="stable")
+        others = size // len(order)
+        best = order[: max(1, MOST_SHOWN // others)].tolist()
+        counts = self.pooled_counts.isel(**{system: best})
+        return posterior(counts, self.settings.prior, random_seed=self.settings.seed)
+
+    @cached_property
+    def prob_worst(self) -> xr.DataArray:
+        """The probability that each class is the least recognised, of the foremost systems."""
+        return self.foremost.prob_worst("recall_per_class")
+
+    @cached_property
+    def under_other_priors(self) -> dict[str, Marginal]:
+        """The first metric of the foremost systems under the usual priors; none of many classes, which take long.
+
+        Of more than two classes flat and Jeffreys' priors are left out: they put weight on every pair of classes, and
+        say beforehand that a system with many classes is a bad one.
+        """
+        name, counts, classes = self.metric_names[0], self.foremost.observed, len(self.counts.labels)
+        if counts is None or classes > _MOST_CLASSES or metrics.get(name).average == "per_class":
+            return {}
+        priors = ["flat", "jeffreys", "perks"] if classes == 2 else ["shared", "perks"]
+        under = posteriors_under(ConfusionMatrix(counts, self.counts.pos_label), priors)
+        return {prior: post[name] for prior, post in under.items()}
 
     @cached_property
     def metric_names(self) -> list[str]:
@@ -117,7 +186,7 @@ class Analysis:
 
     def met(self, requirement: Requirement) -> xr.DataArray:
         """Return the probability that each system meets a requirement."""
-        return requirement.met(self.pooled[requirement.metric])
+        return requirement.met(self.marginals[requirement.metric])
 
     def met_jointly(self) -> xr.DataArray | None:
         """Return the probability that each system meets all requirements at once, if there are at least two."""

@@ -196,7 +196,10 @@ def report(
     analysis = analysed(files, settings)
     refuse_many(analysis.counts, settings)
     say_warnings(analysis)
-    write_whole(output, render(analysis, shlex.join(["bayesperf", *sys.argv[1:]]), title=title))
+    write_whole(
+        output,
+        render(analysis, shlex.join(["bayesperf", *sys.argv[1:]]), title=title, sources=[*map(str, files)]),
+    )
     print(report_as_json(analysis, with_comparison=True) if json else f"The report is in {output}")
 
 
@@ -243,7 +246,7 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     console.print()
     print_comparison(analyse(predictions, replace(settings, metrics=("f1",), require=())), console)
     folds = analyse(predictions, replace(settings, by=("model", "fold"), score="score"))
-    write_whole(output, render(folds, "bayesperf demo"))
+    write_whole(output, render(folds, "bayesperf demo", title="Three classifiers of breast cancer"))
     print(f"The report, with densities and folds, is in {output.resolve()}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,11 +24,16 @@ def what_was_read(analysis: Analysis) -> str:
     counts = analysis.counts.counts
     names = {str(dim): size for dim, size in zip(counts.dims[:-2], counts.shape[:-2], strict=True)}
     along = [f"{size:,} {printable(dim)}{'s' if size > 1 else ''}" for dim, size in names.items()]
-    columns = len(analysis.settings.systems)
-    n = int(counts.sum()) // (names[SYSTEM] if columns else 1)
+    columns, n = len(analysis.settings.systems), rows_read(analysis)
     judged = ", each with predictions of" if columns else ", of"
     rows = f"{n:,} row{'s' if n > 1 else ''}" + (f"{judged} {enumerated(along)}" if along else "")
     return " ".join([sentence(rows), _classes(analysis), *map(printable, analysis.notes)])
+
+
+def rows_read(analysis: Analysis) -> int:
+    """Return the number of rows; of a file with a column for each system a row is counted once."""
+    counts = analysis.counts.counts
+    return int(counts.sum()) // (counts.sizes[SYSTEM] if analysis.settings.systems else 1)
 
 
 def _classes(analysis: Analysis) -> str:
@@ -58,16 +62,14 @@ def _positive(analysis: Analysis, labels: Sequence[str]) -> str:
         return f"; positive is {printable(str(positive))}, {why}"
     if len(labels) > 2:
         return ""
-    named = printable(shlex.quote(str(analysis.counts.labels[-1])))
-    return (
-        f". Neither is named as positive, so that figures are averages over both; for those of one: --pos-label {named}"
-    )
+    how = analysis.way_in.positive(analysis.counts.labels[-1])
+    return f". Neither is named as positive, so that figures are averages over both; for those of one: {how}"
 
 
 def in_short(analysis: Analysis) -> list[str]:
     """Return sentences on the first metric, the requirements and the comparison of the systems."""
     prob = analysis.settings.ci_prob
-    sentences = [sentence(estimate_in_words(analysis.pooled[analysis.metric_names[0]], prob, "hdi"))]
+    sentences = [sentence(estimate_in_words(analysis.marginals[analysis.metric_names[0]], prob, "hdi"))]
     sentences += [_requirement(analysis, requirement) for requirement in analysis.requirements]
     return [*sentences, *comparisons_in_words(analysis)[:1]]
 

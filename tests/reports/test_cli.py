@@ -437,7 +437,7 @@ def test_the_reports_json_holds_its_comparisons(folder, call):
     assert {row["metric"] for row in document["summary"]} == {"recall"}
     found = bp.compare(bp.posterior(cancer()), metric="recall", rope=0.01, independent=True).summary()
     assert [row["inside"] for row in document["differences"]] == pytest.approx(list(found["inside"]))
-    assert "Is one better than another?" in (folder / "page.html").read_text()
+    assert "Which is better?" in (folder / "page.html").read_text()
 
 
 def test_two_systems_and_every_class(folder, call):
