@@ -53,6 +53,8 @@ from .posteriors.posterior import Posterior as Posterior
 from .posteriors.prior_sensitivity import prior_sensitivity as prior_sensitivity
 from .posteriors.rate import posterior_of_rate as posterior_of_rate
 from .posteriors.requirement import scorer as scorer
+from .reports.report import Report as Report
+from .reports.report import report as report
 from .sampling.fit import fit as fit
 
 __version__: str

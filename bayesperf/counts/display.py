@@ -53,14 +53,16 @@ def _headline(counts: xr.DataArray, pos_label: Any) -> str:
 def table_html(counts: xr.DataArray, title: str) -> str:
     """Return one matrix as an HTML table with totals; labels and title are escaped."""
     labels = [escape(str(label)) for label in counts["actual"].values.tolist()]
-    head = "".join(f"<th>{label}</th>" for label in labels)
+    head = "".join(f"<th scope='col'>{label}</th>" for label in labels)
     values = counts.transpose("actual", "predicted").values
     rows = "".join(
-        f"<tr><th>{label}</th>{''.join(f'<td>{value}</td>' for value in row)}<td><i>{row.sum()}</i></td></tr>"
+        f"<tr><th scope='row'>{label}</th>{''.join(f'<td>{n}</td>' for n in row)}<td><i>{row.sum()}</i></td></tr>"
         for label, row in zip(labels, values, strict=True)
     )
+    caption = f"<caption>{escape(title)}</caption>" if title else ""
     foot = "".join(f"<td><i>{total}</i></td>" for total in values.sum(0))
     return (
-        f"<table><caption>{escape(title)}</caption><thead><tr><th>actual \\ predicted</th>{head}<th>total</th></tr>"
-        f"</thead><tbody>{rows}<tr><th>total</th>{foot}<td><i>{values.sum()}</i></td></tr></tbody></table>"
+        f"<table>{caption}<thead><tr>"
+        f"<th scope='col'>actual \\ predicted</th>{head}<th scope='col'>total</th></tr>"
+        f"</thead><tbody>{rows}<tr><th scope='row'>total</th>{foot}<td><i>{values.sum()}</i></td></tr></tbody></table>"
     )

@@ -14,6 +14,7 @@ from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.recipes import remembered
+from bayesperf.counts.given_tables import matrix_of
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.base import Distribution
@@ -91,7 +92,9 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
     Parameters
     ----------
     cm : ConfusionMatrix or array-like (n,)
-        Counts; or the actual labels, in which case the next argument must be the predicted labels.
+        Counts; or the actual labels, in which case the next argument must be the predicted labels. A cross-tabulation
+        whose axes are called by what they are (`pandas.crosstab`, a DataArray), or scikit-learn's
+        ``classification_report`` of two classes, is taken in place of counts.
     y_pred : array-like (n,), optional
         Predicted labels: ``posterior(y_true, y_pred)`` is short for
         ``posterior(ConfusionMatrix.from_predictions(y_true, y_pred))``. If the first argument is a matrix, the second
@@ -144,6 +147,11 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
         if unused := [name for name, value in {"labels": labels, "pos_label": pos_label, "by": by}.items()
                       if value is not None]:  # fmt: skip
             raise TypeError(f"{unused[0]}: the ConfusionMatrix has its own; leave it out.")
+        prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
+    elif cm is not None and y_true is None and (y_pred is None or isinstance(y_pred, str | priors.Prior)):
+        if by is not None:
+            raise TypeError("by: the counts have dims of their own; leave it out.")
+        cm = matrix_of(cm, labels, pos_label)
         prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
     else:
         actual = y_true if cm is None else cm

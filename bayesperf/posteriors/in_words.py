@@ -51,7 +51,7 @@ def marginal_in_words(
             met = probability_of(bound).values.ravel().tolist()
             probability = over_places([chance(p) for p in met], names, met)
             sentences.append(sentence(f"with probability {probability} it is {relation} {bound:g}"))
-    return " ".join([*sentences, *_caveat(marginal, ci_prob, ci_kind)])
+    return " ".join([*sentences, *caveats_of(marginal, ci_prob, ci_kind)])
 
 
 def estimate_in_words(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> str:
@@ -69,7 +69,7 @@ def posterior_in_words(posterior: Posterior, marginals: Sequence[Marginal], ci_p
     parts = [estimate_in_words(first, ci_prob, ci_kind), *others_in_words]
     counts = posterior.observed
     known = "" if counts is None else f"of {int(counts.sum()):,} examples: "
-    caveats = dict.fromkeys(text for marginal in marginals for text in _caveat(marginal, ci_prob, ci_kind))
+    caveats = dict.fromkeys(text for marginal in marginals for text in caveats_of(marginal, ci_prob, ci_kind))
     return " ".join([sentence(f"{known}{enumerated(parts)}"), *list(caveats)[:1]])
 
 
@@ -113,7 +113,7 @@ def _observed(score: float, trials: float, interval_width: float) -> str:
     return format_value(score, interval_width) if np.isnan(trials) else f"{score * trials:,.0f} of {trials:,.0f}"
 
 
-def _caveat(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
+def caveats_of(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
     """Return a sentence on what the figures owe to the prior, or to chance in the draws, if it is much."""
     observed, distribution = marginal.observed, marginal.distribution
     if "trials" in observed.coords and isinstance(distribution, Beta):

@@ -170,8 +170,22 @@ class Posterior(Saved, ABC):
             If there is no such metric (the message suggests similar names), or it is not available: a binary metric
             for more than two classes, a cell that an improper prior leaves empty, or an unknown prevalence.
         """
-        wanted = self.applicable(metric)
-        return self._with_facts(wanted, self.marginals([wanted])[0])
+        return self.several([metric])[0]
+
+    def several(self, metrics: Sequence[str | Metric]) -> list[Marginal]:
+        """Return the distributions of several metrics; what is drawn for them is drawn once.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=1, tn=4))
+        >>> [marginal.mean().item() for marginal in post.several(["recall", "precision"])]
+        [0.75, 0.75]
+        """
+        wanted = [self.applicable(metric) for metric in metrics]
+        return [
+            self._with_facts(metric, marginal) for metric, marginal in zip(wanted, self.marginals(wanted), strict=True)
+        ]
 
     def _with_facts(self, metric: Metric, marginal: Marginal) -> Marginal:
         return marginal.with_facts(
@@ -530,7 +544,7 @@ class Posterior(Saved, ABC):
         from bayesperf import plots
 
         wanted = self._wanted(metrics)
-        return plots.panel(list(map(self._with_facts, wanted, self.marginals(wanted))), **options)
+        return plots.panel(self.several(wanted), **options)
 
     def in_words(
         self,

@@ -14,16 +14,26 @@ import xarray as xr
 from bayesperf import metrics
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.warnings import LabelWarning
+from bayesperf.core.words import listed
 from bayesperf.counts.frames import tabulate
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.prior_sensitivity import posteriors_under
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.comparison_tables import MetricComparison, compare_systems
+from bayesperf.reports.data_quality import about_labels
 from bayesperf.reports.many_systems import best_systems
 from bayesperf.reports.scores import ScoredSystems
 from bayesperf.reports.settings import FOLD, Settings
-from bayesperf.reports.split_column import scored_systems, split_rows
+from bayesperf.reports.split_column import scored_systems, split_rows, with_calls
+from bayesperf.reports.ways_in import SHELL, WayIn
+
+_OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_class", "F1": "f1_per_class"}
+# So many systems at most are shown class by class, and of up to so many classes other priors are tried.
+MOST_SHOWN, _MOST_CLASSES = 6, 40
+_BOOLEANS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
@@ -48,6 +58,14 @@ class Analysis:
         How the systems shown were chosen from all, in words; empty if they are all.
     repeats : str
         A sentence on rows of one system that repeat an example; empty if none is known to.
+    notes : tuple of str
+        Sentences on rows left out and columns not used.
+    warnings : tuple of str
+        Sentences on what is probably a mistake in the data, repeats among them.
+    way_in : WayIn
+        How a user asks for more: by options of the shell, or by arguments.
+    handed_in : bool
+        Whether the posterior was handed in, so that its prior is not known by name.
     """
 
     counts: ConfusionMatrix
@@ -59,6 +77,67 @@ class Analysis:
     paired: ConfusionMatrix | None = None
     selection: str = ""
     repeats: str = ""
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    way_in: WayIn = SHELL
+    handed_in: bool = False
+
+    @property
+    def pooled_counts(self) -> ConfusionMatrix:
+        """The counts of each system, folds pooled."""
+        return self.counts.sum(FOLD) if FOLD in self.counts.dims else self.counts
+
+    @cached_property
+    def marginals(self) -> dict[str, Marginal]:
+        """The metrics shown, by name."""
+        return dict(zip(self.metric_names, self.pooled.several(self.metric_names), strict=True))
+
+    @cached_property
+    def first_of_foremost(self) -> Marginal:
+        """The first metric of the foremost systems."""
+        name = self.metric_names[0]
+        return self.marginals[name] if self.foremost is self.pooled else self.foremost[name]
+
+    @cached_property
+    def class_by_class(self) -> dict[str, Marginal]:
+        """Recall, precision and F1 of every class of the foremost systems, by their titles; none of two classes."""
+        if len(self.counts.labels) == 2:
+            return {}
+        return dict(zip(_OF_EACH_CLASS, self.foremost.several(list(_OF_EACH_CLASS.values())), strict=True))
+
+    @cached_property
+    def foremost(self) -> Posterior:
+        """The posterior of the systems that are shown class by class: all of few, else the best by the first metric."""
+        system, size = self.settings.system, self.pooled.leading.size
+        if size <= MOST_SHOWN or self.handed_in or system is None:
+            return self.pooled
+        metric = metrics.get(self.metric_names[0])
+        mean = self.marginals[metric.name].mean()
+        mean = mean.mean([dim for dim in mean.dims if dim != system])
+        order = np.argsort(mean.values * (1 if metric.greater_is_better is False else -1), kind="stable")
+        others = size // len(order)
+        best = order[: max(1, MOST_SHOWN // others)].tolist()
+        counts = self.pooled_counts.isel(**{system: best})
+        return posterior(counts, self.settings.prior, random_seed=self.settings.seed)
+
+    @cached_property
+    def prob_worst(self) -> xr.DataArray:
+        """The probability that each class is the least recognised, of the foremost systems."""
+        return self.foremost.prob_worst("recall_per_class")
+
+    @cached_property
+    def under_other_priors(self) -> dict[str, Marginal]:
+        """The first metric of the foremost systems under the usual priors; none of many classes, which take long.
+
+        Of more than two classes flat and Jeffreys' priors are left out: they put weight on every pair of classes, and
+        say beforehand that a system with many classes is a bad one.
+        """
+        name, counts, classes = self.metric_names[0], self.foremost.observed, len(self.counts.labels)
+        if counts is None or classes > _MOST_CLASSES or metrics.get(name).average == "per_class":
+            return {}
+        priors = ["flat", "jeffreys", "perks"] if classes == 2 else ["shared", "perks"]
+        under = posteriors_under(ConfusionMatrix(counts, self.counts.pos_label), priors)
+        return {prior: post[name] for prior, post in under.items()}
 
     @cached_property
     def metric_names(self) -> list[str]:
@@ -107,7 +186,7 @@ class Analysis:
 
     def met(self, requirement: Requirement) -> xr.DataArray:
         """Return the probability that each system meets a requirement."""
-        return requirement.met(self.pooled[requirement.metric])
+        return requirement.met(self.marginals[requirement.metric])
 
     def met_jointly(self) -> xr.DataArray | None:
         """Return the probability that each system meets all requirements at once, if there are at least two."""
@@ -125,6 +204,8 @@ def analyse(
     rows: Counts | None = None,
     repeats: str = "",
     edges: Array | None = None,
+    notes: tuple[str, ...] = (),
+    warned: tuple[str, ...] = (),
 ) -> Analysis:
     """Count predictions and take the posteriors that a report shows.
 
@@ -140,17 +221,25 @@ def analyse(
         A sentence on rows that repeat an example, to be shown with the results.
     edges : numpy.ndarray, optional
         Edges of the bins whose lower ones stand for the scores in them.
+    notes, warned : tuple of str
+        Sentences on what was left out, and on what is probably a mistake, to be shown with the results.
 
     Raises
     ------
     ValueError
         If a column is missing or has missing values, or a label or metric is unknown.
     """
+    requirements = tuple(Requirement.parse(text) for text in settings.require)
+    if settings.threshold is not None:
+        frame = with_calls(frame, settings)
     frame = _as_one_kind(frame, [name for name in (settings.actual, settings.predicted) if name in frame])
+    _refuse_missing(frame, settings, rows)
     every = frame.index
     frame, dev = split_rows(frame, settings)
-    requirements = tuple(Requirement.parse(text) for text in settings.require)
-    counts, selection = _count(frame, settings, rows), ""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LabelWarning)
+        counts, selection = _count(frame, settings, rows), ""
+    warned += (*map(str, dict.fromkeys(str(each.message) for each in caught)), *about_labels(counts.labels))
     if settings.top is not None:
         counts, selection = best_systems(counts, settings)
         frame, dev = _selected(frame, counts, settings), None if dev is None else _selected(dev, counts, settings)
@@ -164,21 +253,50 @@ def analyse(
     dims = [name for name in settings.by if name != FOLD]
     scores = scored_systems(frame, dev, dims, counts, settings, stand_for, edges)
     return Analysis(
-        counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, selection, repeats
-    )
+        counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, selection, repeats, notes,
+        tuple(filter(None, (repeats, *warned))),
+    )  # fmt: skip
 
 
 def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> ConfusionMatrix:
     """Return the counts of predictions, with the positive class that was named."""
     actual, predicted, by = settings.actual, settings.predicted, settings.by
+    values = {name: frame[name] for name in (actual, predicted, *by)}
+    labels = _labels(frame, settings) if settings.labels else None
     if rows is None:
-        counts = ConfusionMatrix.from_frame(frame, actual=actual, predicted=predicted, by=by)
+        counts = ConfusionMatrix.from_frame(frame, actual=actual, predicted=predicted, by=by, labels=labels)
     else:
-        columns = {name: frame[name] for name in (actual, predicted, *by)}
-        counts = ConfusionMatrix(tabulate(columns, rows, actual, predicted, by))
+        counts = ConfusionMatrix(tabulate(values, rows, actual, predicted, by, labels))
     if settings.pos_label is None:
         return counts
     return ConfusionMatrix(counts.counts, _label(counts.labels, settings.pos_label))
+
+
+def _labels(frame: pd.DataFrame, settings: Settings) -> list[Any]:
+    """Return the labels that were named, as values of the kind that the columns hold."""
+    columns = [frame[name] for name in (settings.actual, settings.predicted)]
+    if not all(pd.api.types.is_numeric_dtype(column) for column in columns):
+        return list(settings.labels)
+    try:
+        return [_BOOLEANS[text.lower()] if text.lower() in _BOOLEANS else float(text) for text in settings.labels]
+    except ValueError:
+        held = listed(sorted({label for column in columns for label in column.dropna().unique().tolist()}))
+        raise ValueError(f"--labels {','.join(settings.labels)}: the labels of the file are {held}.") from None
+
+
+def _refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
+    """Refuse missing labels, names of systems and ids, in the words of the shell."""
+    for name in (settings.actual, settings.predicted, *settings.by, settings.id):
+        if name not in frame:
+            continue
+        empty = frame[name].isna().to_numpy()
+        if missing := int(empty.sum() if rows is None else rows[empty].sum()):
+            total = len(frame) if rows is None else int(rows.sum())
+            what = "such rows, and their examples in all systems," if settings.id else "such rows"
+            raise ValueError(
+                f"column {name!r} has {missing:,} missing value{'s' * (missing > 1)} in {total:,} rows. "
+                f"Leave {what} out by --drop-missing, or give them a name of their own."
+            )
 
 
 def _selected(frame: pd.DataFrame, counts: ConfusionMatrix, settings: Settings) -> pd.DataFrame:
@@ -195,7 +313,10 @@ def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:
         If no column tells systems apart, or it holds one system.
     """
     if settings.system is None:
-        raise ValueError("--by: to compare systems, name the column that tells them apart.")
+        raise ValueError(
+            "--by: to compare systems, name the column that tells them apart. Or their columns of predictions, as "
+            "--predicted model_a --predicted model_b."
+        )
     systems = counts.counts[settings.system].values.tolist()
     if len(systems) < 2:
         raise ValueError(f"--by {settings.system}: there is one system, {systems[0]}, and nothing to compare it with.")

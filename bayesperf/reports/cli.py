@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
-import glob
-import os
 import shlex
 import sys
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from bayesperf.reports.options import (
+    Actual,
+    All,
+    By,
+    CiProb,
+    DropMissing,
+    Files,
+    Id,
+    Json,
+    Labels,
+    Metric,
+    Metrics,
+    Models,
+    Output,
+    Parts,
+    PosLabel,
+    Predicted,
+    Prior,
+    Require,
+    Rope,
+    Score,
+    Seed,
+    Split,
+    Threshold,
+    Title,
+    Top,
+    settings_of,
+)
 from bayesperf.reports.plan_command import plan
-
-if TYPE_CHECKING:
-    from bayesperf.reports.analysis import Analysis
-    from bayesperf.reports.settings import Settings
+from bayesperf.reports.running import analysed, in_shell_words, say, say_warnings, warnings_said
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -30,65 +50,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Posterior distributions of the performance metrics of classifiers.",
 )
-
-
-def _existing(named: list[Path]) -> list[Path]:
-    """Return the files of patterns; refuse one that is not there before anything is imported that takes long."""
-    files = [file for path in named for file in _expanded(path)]
-    for file in files:
-        try:
-            file.stat()
-        except OSError as error:
-            raise ValueError(f"{file}: cannot be read: {error.strerror}.") from None
-    return list(dict.fromkeys(files))
-
-
-def _expanded(path: Path) -> list[Path]:
-    """Return the files that a pattern stands for, in order; a path that is there is none, whatever it is called."""
-    if os.path.lexists(path):
-        return [path]
-    pattern = os.path.expanduser(path)
-    if not glob.has_magic(pattern):
-        return [Path(pattern)]
-    found = [Path(file) for file in sorted(glob.glob(pattern, recursive=True))]
-    if not found:
-        raise ValueError(f"{path}: no file has a name of this pattern.")
-    return found
-
-
-Files = Annotated[
-    list[Path],
-    typer.Argument(
-        help="CSV, TSV (or .gz) or Parquet, a row an example; patterns, or folders of such files. Several become a dim "
-        "'file'.",
-        callback=_existing,
-    ),
-]
-Parts = Annotated[bool, typer.Option("--parts", help="Files are parts of one data set, not told apart.")]
-Actual = Annotated[str, typer.Option(help="Column of actual labels.")]
-Predicted = Annotated[str, typer.Option(help="Column of predicted labels.")]
-Score = Annotated[str | None, typer.Option(help="Column of scores, greater for the positive class.")]
-Split = Annotated[str | None, typer.Option(help="Column that says 'test' of what judges, else what sets thresholds.")]
-By = Annotated[list[str] | None, typer.Option(help="Column to tell systems apart; 'fold' is also pooled. Repeatable.")]
-PosLabel = Annotated[str | None, typer.Option(help="The positive class of a binary problem.")]
-Prior = Annotated[
-    str | None, typer.Option(help="flat, jeffreys, perks, haldane or shared. [jeffreys; of 3 or more classes shared]")
-]
-CiProb = Annotated[float, typer.Option(help="Probability of the intervals.")]
-Metrics = Annotated[list[str] | None, typer.Option(help="Metrics, comma-separated or repeated. [the usual ones]")]
-Metric = Annotated[
-    list[str] | None,
-    typer.Option("--metric", "--metrics", help="Metrics, comma-separated or repeated. [the usual ones]"),
-]
-Require = Annotated[list[str] | None, typer.Option(help="A requirement, as 'recall>=0.8'. Repeatable.")]
-Seed = Annotated[int, typer.Option(help="Seed of Monte Carlo figures.")]
-Id = Annotated[str | None, typer.Option("--id", help="Column that says which rows are the same example.")]
-Top = Annotated[int | None, typer.Option(min=1, help="Show the best so many systems alone, by the first metric.")]
-All = Annotated[bool, typer.Option("--all", help="Print all pairs of more than eight systems, not the best alone.")]
-Rope = Annotated[float, typer.Option(help="Differences up to this, on the metric's scale, do not matter.")]
-Models = Annotated[list[str] | None, typer.Argument(help="Names of models. [all]")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")]
 
 
 def _say_version(wanted: bool) -> None:
@@ -112,11 +73,14 @@ def summary(
     files: Files,
     parts: Parts = False,
     actual: Actual = "actual",
-    predicted: Predicted = "predicted",
+    predicted: Predicted = None,
     score: Score = None,
+    threshold: Threshold = None,
     split: Split = None,
     by: By = None,
+    labels: Labels = None,
     pos_label: PosLabel = None,
+    drop_missing: DropMissing = False,
     prior: Prior = None,
     ci_prob: CiProb = 0.95,
     metrics: Metrics = None,
@@ -126,11 +90,13 @@ def summary(
     json: Json = False,
 ) -> None:
     """Print each metric's posterior mean and highest-density interval; of scores, areas under curves."""
-    settings = _settings(
-        files, by, parts, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label,
-        prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, top=top, seed=seed,
+    settings = settings_of(
+        files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold, split=split,
+        labels=labels, pos_label=pos_label, drop_missing=drop_missing, prior=prior, ci_prob=ci_prob,
+        metrics=metrics, require=require, top=top, seed=seed,
     )  # fmt: skip
-    analysis = _analyse(files, settings)
+    analysis = analysed(files, settings)
+    say_warnings(analysis)
     from rich.console import Console
 
     from bayesperf.reports.json_output import report_as_json
@@ -147,11 +113,15 @@ def compare(
     files: Files,
     parts: Parts = False,
     actual: Actual = "actual",
-    predicted: Predicted = "predicted",
+    predicted: Predicted = None,
+    score: Score = None,
+    threshold: Threshold = None,
     by: By = None,
     id_: Id = None,
     rope: Rope = 0.0,
+    labels: Labels = None,
     pos_label: PosLabel = None,
+    drop_missing: DropMissing = False,
     prior: Prior = None,
     ci_prob: CiProb = 0.95,
     metric: Metric = None,
@@ -168,13 +138,17 @@ def compare(
     from bayesperf.reports.many_systems import refuse_many
     from bayesperf.reports.terminal import print_comparison
 
-    settings = _settings(
-        files, by, parts, actual=actual, predicted=predicted, id=id_, rope=rope, pos_label=pos_label, prior=prior,
+    if score and threshold is None:
+        raise ValueError("--score: say from which score on a system calls an example positive, as --threshold 0.5.")
+    settings = settings_of(
+        files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold,
+        id=id_, rope=rope, labels=labels, pos_label=pos_label, drop_missing=drop_missing, prior=prior,
         ci_prob=ci_prob, metrics=metric, top=top, all=all_, seed=seed,
     )  # fmt: skip
-    analysis = _analyse(files, settings)
+    analysis = analysed(files, settings)
     check_systems(analysis.counts, settings)
     refuse_many(analysis.counts, settings)
+    say_warnings(analysis)
     if json:
         print(comparison_as_json(analysis))
     else:
@@ -185,13 +159,17 @@ def compare(
 def report(
     files: Files,
     output: Output = Path("report.html"),
+    title: Title = None,
     parts: Parts = False,
     actual: Actual = "actual",
-    predicted: Predicted = "predicted",
+    predicted: Predicted = None,
     score: Score = None,
+    threshold: Threshold = None,
     split: Split = None,
     by: By = None,
+    labels: Labels = None,
     pos_label: PosLabel = None,
+    drop_missing: DropMissing = False,
     prior: Prior = None,
     ci_prob: CiProb = 0.95,
     metrics: Metrics = None,
@@ -206,16 +184,22 @@ def report(
     from bayesperf.reports.html import render
     from bayesperf.reports.json_output import report_as_json
     from bayesperf.reports.many_systems import refuse_many
-    from bayesperf.reports.writing import refuse_input, write_whole
+    from bayesperf.reports.writing import refuse_input, refuse_unwritable, write_whole
 
     refuse_input(output, files)
-    settings = _settings(
-        files, by, parts, actual=actual, predicted=predicted, score=score, split=split, pos_label=pos_label,
+    refuse_unwritable(output)
+    settings = settings_of(
+        files, by, parts, actual=actual, predicted=predicted, score=score,
+        threshold=threshold, split=split, labels=labels, pos_label=pos_label, drop_missing=drop_missing,
         prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
     )  # fmt: skip
-    analysis = _analyse(files, settings)
+    analysis = analysed(files, settings)
     refuse_many(analysis.counts, settings)
-    write_whole(output, render(analysis, shlex.join(["bayesperf", *sys.argv[1:]])))
+    say_warnings(analysis)
+    write_whole(
+        output,
+        render(analysis, shlex.join(["bayesperf", *sys.argv[1:]]), title=title, sources=[*map(str, files)]),
+    )
     print(report_as_json(analysis, with_comparison=True) if json else f"The report is in {output}")
 
 
@@ -251,8 +235,9 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     from bayesperf.reports.html import render
     from bayesperf.reports.settings import Settings
     from bayesperf.reports.terminal import print_comparison, print_tables
-    from bayesperf.reports.writing import write_whole
+    from bayesperf.reports.writing import refuse_unwritable, write_whole
 
+    refuse_unwritable(output)
     settings = Settings(
         by=("model",), pos_label="malignant", require=("recall>=0.9", "precision>=0.9"), id="example", rope=0.01
     )
@@ -261,99 +246,20 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     console.print()
     print_comparison(analyse(predictions, replace(settings, metrics=("f1",), require=())), console)
     folds = analyse(predictions, replace(settings, by=("model", "fold"), score="score"))
-    write_whole(output, render(folds, "bayesperf demo"))
+    write_whole(output, render(folds, "bayesperf demo", title="Three classifiers of breast cancer"))
     print(f"The report, with densities and folds, is in {output.resolve()}")
-
-
-def _settings(
-    files: list[Path],
-    by: list[str] | None,
-    parts: bool,
-    *,
-    ci_prob: float,
-    metrics: list[str] | None,
-    require: list[str] | None = None,
-    rope: float = 0.0,
-    **others: Any,
-) -> Settings:
-    from bayesperf.core.checks import probability
-    from bayesperf.reports.settings import FILE, Settings
-
-    if not 0 <= rope < float("inf"):
-        raise ValueError(f"--rope must be at least 0; it is {rope:g}.")
-    if parts and len(files) > 1 and FILE in (by or ()):
-        raise ValueError(f"--parts: parts of one data set are not told apart. Leave out --by {FILE}.")
-    apart = len(files) > 1 and not parts and FILE not in (by or ())
-    return Settings(
-        by=(*(by or ()), *([FILE] if apart else [])),
-        ci_prob=probability("--ci-prob", ci_prob),
-        metrics=tuple(name.strip() for entry in metrics or () for name in entry.split(",")),
-        require=tuple(require or ()),
-        rope=rope,
-        **others,
-    )
-
-
-def _analyse(files: list[Path], settings: Settings) -> Analysis:
-    """Read files and analyse them; say first if there is much to print."""
-    from bayesperf.reports.analysis import analyse
-    from bayesperf.reports.files import read
-    from bayesperf.reports.many_systems import announcement
-
-    with _shown_while("Reading"):
-        predictions = read(files, settings)
-    analysis = analyse(predictions.frame, settings, *predictions[1:])
-    if much := announcement(analysis.counts, settings):
-        _say(much)
-        with _shown_while("Summarising"):
-            _ = analysis.summary
-    return analysis
-
-
-def _shown_while(work: str) -> AbstractContextManager[Any]:
-    """Show what is being done for as long as it takes, on a terminal."""
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from rich.console import Console
-
-    return Console(stderr=True).status(work)
-
-
-def _say(text: str) -> None:
-    """Print a line to standard error, in which nothing that a user wrote steers the terminal."""
-    from bayesperf.core.words import printable
-
-    print(f"bayesperf: {printable(' '.join(text.split()))}", file=sys.stderr)
-
-
-@contextmanager
-def _warnings_said() -> Iterator[None]:
-    """Print each warning once, as a line."""
-    from bayesperf.core.warnings import LabelWarning
-
-    said = set()
-
-    def say(message: Warning | str, *_: Any, **__: Any) -> None:
-        if (text := str(message)) not in said:
-            said.add(text)
-            _say(f"warning: {text}")
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", LabelWarning)
-        warnings.showwarning = say
-        yield
 
 
 def main() -> None:
     """Run the command line; bad input ends with code 2 and one line."""
     try:
-        with _warnings_said():
+        with warnings_said():
             app()
     except MemoryError as error:
-        _say(f"memory is not enough. {error}")
+        say(f"memory is not enough. {error}")
         sys.exit(2)
     except (ValueError, TypeError, OSError, ImportError) as error:
-        _say(str(error))
+        say(in_shell_words(str(error)))
         sys.exit(2)
 
 

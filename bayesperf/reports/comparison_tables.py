@@ -22,6 +22,8 @@ from bayesperf.core.words import BEST_OF_MANY, signed_value
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.reports.settings import ROW
+from bayesperf.reports.ways_in import SHELL
 
 # Trivial classifiers, which any system should beat.
 RULES = ("chance", "majority")
@@ -158,13 +160,17 @@ def about_standing(compared: Sequence[MetricComparison]) -> str:
     return f"{ABOUT_STANDING} {BEST_OF_MANY}" if several else ABOUT_STANDING
 
 
-def about_pairing(example_column: str | None) -> str:
+def about_pairing(example_column: str | None, paired: bool = False, how: str = SHELL.pair) -> str:
     """Return whether systems are compared example by example, or else how they could be."""
+    if example_column == ROW:
+        return "Paired: every row is an example, on which the systems are compared."
     if example_column is not None:
         return f"Paired: rows alike in {example_column!r} are the same example, on which the systems are compared."
+    if paired:
+        return "Paired: the systems are compared example by example."
     return (
         "Independent: the systems are taken as judged on different examples. If they judged the same, the differences "
-        "are better known than that: name the column that identifies the examples, as --id example."
+        f"are better known than that: {how}."
     )
 
 

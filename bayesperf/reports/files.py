@@ -6,7 +6,6 @@ together, those of all files. Only an empty field is missing: "NA" and "None" ar
 
 from __future__ import annotations
 
-import gzip
 import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,9 +18,12 @@ import pandas as pd
 
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.counts.frames import check_roles
+from bayesperf.reports.data_quality import about_repeats, about_unnamed, about_unused, without_missing
+from bayesperf.reports.formats import FileFaultError, Source, open_bytes
 from bayesperf.reports.score_counts import count_in_bins
 from bayesperf.reports.settings import FILE, FOLD, Settings
-from bayesperf.reports.sources import FileFaultError, Source, faults_of, open_sources
+from bayesperf.reports.sources import faults_of, open_sources
+from bayesperf.reports.wide import asked_columns, stacked
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -34,8 +36,6 @@ _NEARLY_ALL = 0.9
 _MOST_SCORED = 1_000_000
 # Memory of DuckDB, which keeps on disk what does not fit: in MB for each thread, and at least.
 _MEMORY, _LEAST_MEMORY = 128, 512
-# What columns are called that say which example a row is of.
-_EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
 # What a field of text can be, from the narrowest on, each wider than those before; booleans alone are apart, and beside
 # numbers make a column of text. What DuckDB writes as it reads it needs no pattern, which is slow; it reads more than
 # numbers, such as 1_000 and nan.
@@ -70,12 +70,16 @@ class Predictions(NamedTuple):
         A sentence on rows of one system that repeat an example; empty if no column shows that they do.
     edges : numpy.ndarray or None
         Edges of the bins whose lower ones stand for the scores in them; None if scores are themselves.
+    notes, warnings : tuple of str
+        Sentences on what was left out and what is not used, and on what is probably a mistake.
     """
 
     frame: pd.DataFrame
     rows: Counts | None
     repeats: str
     edges: Array | None = None
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class Profile(NamedTuple):
@@ -114,7 +118,7 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
     """
     import duckdb
 
-    columns = _columns(settings)
+    columns, asked = _columns(settings), asked_columns(settings)
     labels = (settings.actual, settings.predicted)
     counted = settings.id is None and settings.score is None and settings.split is None
     apart = len(paths) > 1 and FILE in settings.by
@@ -122,37 +126,41 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
         memory = max(_LEAST_MEMORY, _MEMORY * (os.cpu_count() or 1))
         config: dict[str, Any] = {"temp_directory": folder, "memory_limit": f"{memory}MB"}
         with duckdb.connect(config=config | {"autoinstall_known_extensions": False}) as connection:
-            sources = open_sources(connection, paths, Path(folder), columns, apart)
-            typed = all(source.has_types for source in sources)
+            files = open_sources(connection, paths, Path(folder), asked, apart)
+            typed = all(source.has_types for source in files)
+            sources: list[Source] = []
+            for place, source in enumerate(files):
+                with faults_of(source.named):
+                    sources += stacked(connection, source, settings, place)
             parts: dict[str, list[Profile]] = {}
             for place, source in enumerate(sources):
                 with faults_of(source.named):
                     part = _make_part(connection, f"part_{place}", source, columns, counted, typed)
-                    parts[part] = _profile(connection, part, list(columns), labels, counted, typed)
-                    _check(parts[part], list(columns), source.path)
+                    parts[part] = _profile(connection, part, columns, labels, counted, typed)
+                    _check(parts[part], columns, source.path)
             rows = _rows_of(parts, counted)
-            binned = _count_scores(connection, rows, parts, list(columns), settings)
+            notes = [about_unused(files, asked)]
+            if settings.drop_missing:
+                rows, dropped = without_missing(connection, rows, columns, settings, counted)
+                notes.insert(0, dropped)
+            binned = _count_scores(connection, rows, parts, columns, settings)
             frame, edges = binned or (_fetch(connection, rows, counted, typed), None)
             frame.columns = pd.Index([*columns, *(["rows"] if counted or binned else [])])
-            repeats = _repeats(connection, sources, settings, frame if settings.id else None)
+            repeats = about_repeats(
+                connection, files if settings.systems else sources, settings, frame if settings.id else None
+            )
+            unnamed = about_unnamed(connection, files, asked, settings)
         numbers = frame.pop("rows").to_numpy("int64") if counted or binned else None
         if typed:
             _declare_categories(frame, [source.path for source in sources])
-    return Predictions(frame, numbers, repeats, edges)
+    return Predictions(frame, numbers, repeats, edges, tuple(filter(None, notes)), unnamed)
 
 
-def _columns(settings: Settings) -> dict[str, str]:
-    """Return the columns that settings name, and the option that names each."""
+def _columns(settings: Settings) -> list[str]:
+    """Return the columns that settings name, as they are once each system has rows of its own."""
     check_roles([settings.actual, settings.predicted, *settings.by])
-    named = {
-        "--actual": settings.actual,
-        "--predicted": settings.predicted,
-        **{f"--by {name}": name for name in settings.by},
-        "--id": settings.id,
-        "--score": settings.score,
-        "--split": settings.split,
-    }
-    return {name: option.split()[0] for option, name in reversed(named.items()) if name is not None}
+    named = (settings.split, settings.score, settings.id, *reversed(settings.by), settings.predicted, settings.actual)
+    return list(dict.fromkeys(name for name in named if name is not None))
 
 
 def _make_part(
@@ -236,8 +244,7 @@ def _check(profile: Sequence[Profile], columns: Sequence[str], path: Path) -> No
 
 
 def _line_of_nul(path: Path) -> int:
-    opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    with opened(path, "rb") as file:
+    with open_bytes(path) as file:
         return next(number for number, line in enumerate(file, 1) if b"\0" in line)
 
 
@@ -287,44 +294,6 @@ def _count_scores(
     others = [key for name, key in keys.items() if name != settings.score]
     counted = count_in_bins(connection, rows, keys[settings.score], others, apart)
     return None if counted is None else (counted[0][[*keys.values(), "rows"]], counted[1])
-
-
-def _repeats(
-    connection: DuckDBPyConnection, sources: Sequence[Source], settings: Settings, frame: pd.DataFrame | None
-) -> str:
-    """Return a sentence on rows of one system that repeat an example; empty if no column shows that they do.
-
-    Examples are told apart by the column of ids, which is in the frame, or else by what is called as ids are.
-    """
-    systems = [name for name in settings.by if name != FOLD]
-    if frame is not None:
-        ids = settings.id
-        return _about_repeats(str(ids), int(frame.duplicated([ids, *systems]).sum()), len(frame))
-    shared = [name for name in sources[0].columns if all(name in source.columns for source in sources)]
-    for column in (name for name in shared if name.lower() in _EXAMPLE_COLUMNS and name not in systems):
-        selected = [
-            "SELECT {} FROM {}".format(
-                ", ".join(f"{source.columns[name]} AS k{i}" for i, name in enumerate((column, *systems))), source.scan
-            )
-            for source in sources
-        ]
-        with faults_of(sources[0].named):
-            keys = ", ".join(f"k{i}" for i in range(1 + len(systems)))
-            groups = f"SELECT count(*) AS n FROM ({' UNION ALL '.join(selected)}) GROUP BY {keys}"
-            again, total = connection.execute(f"SELECT sum(n - 1), sum(n) FROM ({groups})").fetchall()[0]
-        if again:
-            return _about_repeats(column, int(again), int(total))
-    return ""
-
-
-def _about_repeats(column: str, again: int, total: int) -> str:
-    if not again:
-        return ""
-    return (
-        f"Column {column!r} repeats: {again:,} of {total:,} rows are of an example that another row is of, and "
-        "count here as if they were of others, so intervals are too narrow. If several systems judged them, "
-        "name the column that tells these apart: --by COLUMN."
-    )
 
 
 def _declare_categories(frame: pd.DataFrame, paths: Sequence[Path]) -> None:

@@ -2,48 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from bayesperf.core.words import chance, enumerated, metric_title, over_places, places_in_words, printable, sentence
 from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.settings import FOLD
+from bayesperf.reports.settings import FOLD, SYSTEM
 
 # Of more classes than these only the number is said, and the sizes of the smallest and the largest.
 _MOST_CLASSES = 6
 
 
 def what_was_read(analysis: Analysis) -> str:
-    """Return sentences on the data: rows, classes with their sizes, the positive class, systems and folds."""
+    """Return sentences on the data: rows, systems, folds, classes with their sizes, what was left out.
+
+    Of a file with a column for each system a row is counted once.
+    """
     counts = analysis.counts.counts
     names = {str(dim): size for dim, size in zip(counts.dims[:-2], counts.shape[:-2], strict=True)}
     along = [f"{size:,} {printable(dim)}{'s' if size > 1 else ''}" for dim, size in names.items()]
-    rows = f"{int(counts.sum()):,} rows" + (f", of {enumerated(along)}" if along else "")
-    return f"{sentence(rows)} {_classes(analysis)}"
+    columns, n = len(analysis.settings.systems), rows_read(analysis)
+    judged = ", each with predictions of" if columns else ", of"
+    rows = f"{n:,} row{'s' if n > 1 else ''}" + (f"{judged} {enumerated(along)}" if along else "")
+    return " ".join([sentence(rows), _classes(analysis), *map(printable, analysis.notes)])
+
+
+def rows_read(analysis: Analysis) -> int:
+    """Return the number of rows; of a file with a column for each system a row is counted once."""
+    counts = analysis.counts.counts
+    return int(counts.sum()) // (counts.sizes[SYSTEM] if analysis.settings.systems else 1)
 
 
 def _classes(analysis: Analysis) -> str:
     """Return a sentence on the sizes of the classes, of each system if they are the same for all."""
-    counts, positive = analysis.counts.counts, analysis.counts.pos_label
+    counts = analysis.counts.counts
     by_class = counts.sum([dim for dim in counts.dims if dim in ("predicted", FOLD)])
     flat = by_class.transpose(..., "actual").values.reshape(-1, by_class.sizes["actual"])
     same, sizes = bool((flat == flat[0]).all()), flat[0] if (flat == flat[0]).all() else flat.sum(0)
-    labels = [printable(str(label)) for label in analysis.counts.labels]
+    texts = map(str, analysis.counts.labels)
+    # Blanks at the ends would not be seen.
+    labels = [printable(text if text == text.strip() else repr(text)) for text in texts]
     where = "" if len(flat) == 1 else ", in each" if same else ", in all together"
     if len(labels) > _MOST_CLASSES:
         ends = int(np.argmin(sizes)), int(np.argmax(sizes))
         small, large = (f"{labels[i]} ({int(sizes[i]):,})" for i in ends)
         return sentence(f"{len(labels)} classes{where}, from {small} to {large}")
     parts = [f"{label} ({int(n):,})" for n, label in zip(sizes, labels, strict=True)]
-    taken = "" if positive is None else f"; positive is {printable(str(positive))}"
-    return sentence(f"actual classes{where}: {enumerated(parts)}{taken}")
+    return sentence(f"actual classes{where}: {enumerated(parts)}{_positive(analysis, labels)}")
+
+
+def _positive(analysis: Analysis, labels: Sequence[str]) -> str:
+    """Return which class is positive and why, or what it means that none is."""
+    positive = analysis.counts.pos_label
+    if positive is not None:
+        why = "by the labels" if analysis.settings.pos_label is None else "as named"
+        return f"; positive is {printable(str(positive))}, {why}"
+    if len(labels) > 2:
+        return ""
+    how = analysis.way_in.positive(analysis.counts.labels[-1])
+    return f". Neither is named as positive, so that figures are averages over both; for those of one: {how}"
 
 
 def in_short(analysis: Analysis) -> list[str]:
     """Return sentences on the first metric, the requirements and the comparison of the systems."""
     prob = analysis.settings.ci_prob
-    sentences = [sentence(estimate_in_words(analysis.pooled[analysis.metric_names[0]], prob, "hdi"))]
+    sentences = [sentence(estimate_in_words(analysis.marginals[analysis.metric_names[0]], prob, "hdi"))]
     sentences += [_requirement(analysis, requirement) for requirement in analysis.requirements]
     return [*sentences, *comparisons_in_words(analysis)[:1]]
 

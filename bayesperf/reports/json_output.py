@@ -78,6 +78,7 @@ def _settings_and_counts(analysis: Analysis) -> dict[str, Any]:
     counts = analysis.counts.counts
     return {
         "read": what_was_read(analysis),
+        "warnings": list(analysis.warnings),
         "settings": asdict(analysis.settings),
         "labels": [str(label) for label in analysis.counts.labels],
         **({"selection": analysis.selection} if analysis.selection else {}),

@@ -8,11 +8,20 @@ from dataclasses import dataclass
 FOLD = "fold"
 # The column that tells the rows of several files apart.
 FILE = "file"
+# The column that tells apart systems whose predictions, or scores, are each a column of a file; those of their labels
+# and scores one below the other; and the number of the row.
+SYSTEM = "model"
+STACKED = {"predicted": "predicted", "score": "score"}
+ROW = "row"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of the command line, one field each."""
+    """The options of the command line, one field each.
+
+    Of a file with a column for each system, `predictions` and `scores` are these columns, in the same order, and
+    `predicted` and `score` what they become one below the other.
+    """
 
     actual: str = "actual"
     predicted: str = "predicted"
@@ -29,8 +38,18 @@ class Settings:
     rope: float = 0.0
     top: int | None = None
     all: bool = False
+    labels: tuple[str, ...] = ()
+    threshold: float | None = None
+    drop_missing: bool = False
+    predictions: tuple[str, ...] = ()
+    scores: tuple[str, ...] = ()
 
     @property
     def system(self) -> str | None:
         """The column that tells systems apart: the first of `by` other than the folds."""
         return next((name for name in self.by if name != FOLD), None)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The columns of a file that are a system each."""
+        return self.predictions or self.scores

@@ -1,28 +1,35 @@
-"""Files of predictions as DuckDB reads them: CSV, TSV and Parquet files, and folders of them."""
+"""Files of predictions, and folders of them: which they are, whether they fit, and what is wrong with them."""
 
 from __future__ import annotations
 
-import csv
-import gzip
 import re
+import shlex
 import shutil
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from bayesperf.core.words import listed
+from bayesperf.counts.axis_names import axis_role
+from bayesperf.reports.formats import (
+    NOT_UTF8,
+    PARQUET,
+    TEXT,
+    FileFaultError,
+    Source,
+    is_number,
+    open_file,
+    sql_text,
+)
 from bayesperf.reports.settings import FILE
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_PACKED = (".zip", ".bz2", ".xz", ".zst", ".7z")
-_PARQUET = (".parquet", ".pq")
-_TEXT = (".csv", ".tsv", ".tab")
 # A folder whose name says a value that all rows in it have: model=old.
 _PARTITION = re.compile(r"([^=]+)=(.*)")
 # What a type of a Parquet file holds: files whose columns hold the same can be read as one.
@@ -31,48 +38,21 @@ _HELD = {
     "numbers": r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*",
     "booleans": "BOOLEAN",
 }
-# What DuckDB says of a CSV file, and what is said of it here.
+# What columns hold that an option names, by the words of their names; and what no column of labels is called.
+_ROLES = {"--actual": "actual", "--predicted": "predicted"}
+_SYSTEM = re.compile(r"(model|system|classifier|clf|method|rater|annotator)[ _.-]?\w+$", re.IGNORECASE)
+_PROBABILITY = re.compile("prob|score|conf|logit", re.IGNORECASE)
+# What DuckDB says of a file, and what is said of it here.
 _FAULTS = {
     r"Expected Number of Columns: (\d+) Found: (\d+)": "it has {1} fields, and the header has {0}",
     "unterminated quote": "a quote is opened there and not closed, or text follows a closed one",
-    "not utf-8": "it is not UTF-8; save the file as UTF-8",
+    "not utf-8": NOT_UTF8,
+    "invalid UTF-8 encoding": NOT_UTF8,
+    r"Malformed JSON .*: (.*?)\.? *$": "it is no JSON there, {0}",
+    "(field .* holds lists or objects)": "{0}",
     "invalid state": r"its lines end in different ways (\n and \r\n), or it is no CSV file",
     "Maximum line size": "the line is longer than 2 MB",
 }
-
-
-class FileFaultError(ValueError):
-    """What is wrong with a file that is named where this is caught."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """A file as DuckDB reads it.
-
-    Attributes
-    ----------
-    named : Path
-        The file, or the copy of a pipe, by which it is named in errors.
-    path : Path
-        The file that is read.
-    scan : str
-        The SQL that reads it.
-    columns : mapping of str to str
-        The SQL of each column, by name.
-    types : mapping of str to str
-        The type of each column, if the file says it.
-    """
-
-    named: Path
-    path: Path
-    scan: str
-    columns: Mapping[str, str]
-    types: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def has_types(self) -> bool:
-        """Whether the file says itself of what type its columns are."""
-        return bool(self.types)
 
 
 def open_sources(
@@ -112,7 +92,7 @@ def open_sources(
         names.add(path.stem)
         for file, constants in files.items():
             with faults_of(file):
-                source = _open(connection, file, scratch / f"{len(sources)}{file.suffix}")
+                source = _open(connection, file, scratch / str(len(sources)), list(asked))
                 if apart and FILE in source.columns:
                     raise FileFaultError(f"has a column {FILE!r}, the name by which several files are told apart.")
                 _refuse_absent(source, asked, [*constants, *([FILE] if apart else [])])
@@ -124,7 +104,7 @@ def open_sources(
 
 
 def _files_of(folder: Path) -> dict[Path, dict[str, str]]:
-    """Return the Parquet files, or the CSV files, of a folder, in order, and columns that folders in it say.
+    """Return the Parquet files, or those of text, of a folder, in order, and columns that folders in it say.
 
     What begins with "." or "_" is not read: engines that write a folder of parts put notes of their own beside them.
     """
@@ -133,13 +113,13 @@ def _files_of(folder: Path) -> dict[Path, dict[str, str]]:
         for path in folder.rglob("*")
         if path.is_file() and not any(part[0] in "._" for part in path.relative_to(folder).parts)
     )
-    parquet = [path for path in files if path.suffix.lower() in _PARQUET]
-    text = [path for path in files if path.name.lower().removesuffix(".gz").endswith(_TEXT)]
+    parquet = [path for path in files if path.suffix.lower() in PARQUET]
+    text = [path for path in files if path.name.lower().removesuffix(".gz").endswith(TEXT)]
     if not parquet and not text:
-        raise FileFaultError("the folder holds no Parquet or CSV files.")
+        raise FileFaultError("the folder holds no Parquet, CSV or JSON files.")
     if parquet and text:
         raise FileFaultError(
-            f"the folder holds Parquet files and CSV files, as {parquet[0].name} and {text[0].name}. Name those that "
+            f"the folder holds Parquet files and others, as {parquet[0].name} and {text[0].name}. Name those that "
             "are to be read."
         )
     return {path: _constants(path.relative_to(folder).parts[:-1]) for path in parquet or text}
@@ -158,22 +138,41 @@ def _constant(value: str) -> str:
     return value if re.fullmatch("0|-?[1-9][0-9]{0,17}", value) else sql_text(unquote(value))
 
 
-def _open(connection: DuckDBPyConnection, path: Path, copy: Path) -> Source:
+def _open(connection: DuckDBPyConnection, path: Path, copy: Path, asked: Sequence[str]) -> Source:
     """Return a file, a copy of it if it is a pipe, which can be read only once."""
     whole = path
     if path.exists() and not path.is_file():
         whole = copy
         with path.open("rb") as pipe, copy.open("wb") as file:
             shutil.copyfileobj(pipe, file)
-    return _parquet(connection, path, whole) if path.suffix.lower() in _PARQUET else _csv(path, whole)
+    return open_file(connection, path, whole, copy.with_suffix(".txt"), asked)
 
 
 def _refuse_absent(source: Source, asked: Mapping[str, str], more: Sequence[str]) -> None:
     for name, option in asked.items():
         if name not in source.columns and name not in more:
+            there = [*source.columns, *more]
             raise FileFaultError(
-                f"no column {name!r}, for {option}; its columns are {listed([*source.columns, *more], 12)}."
+                f"no column {name!r}, for {option}; its columns are {listed(there, 12)}.{_offer(name, there, asked)}"
             )
+
+
+def _offer(absent: str, there: Sequence[str], asked: Mapping[str, str]) -> str:
+    """Return a sentence with the options to type, if columns are there that look like those asked for."""
+    if all(map(is_number, there)):
+        return " The first line must name the columns."
+    free = [name for name in there if name not in asked]
+    offered: dict[str, list[str]] = {}
+    for name, option in asked.items():
+        if name in there or (option not in _ROLES and name != absent):
+            continue
+        looking = [other for other in free if _ROLES.get(option) == axis_role(other) and not _PROBABILITY.search(other)]
+        if option == "--predicted":
+            looking = looking or [other for other in free if _SYSTEM.match(other)]
+        alike = get_close_matches(name, free, 1, 0.8 if option in _ROLES else 0.6)
+        offered[option] = alike or (looking if option == "--predicted" else looking[:1])
+    typed = [f"{option} {shlex.quote(name)}" for option, names in sorted(offered.items()) for name in names]
+    return f" Perhaps it is {' '.join(typed)}." if typed else ""
 
 
 def _refuse_other_kinds(sources: Sequence[Source], asked: Sequence[str]) -> None:
@@ -192,67 +191,6 @@ def _refuse_other_kinds(sources: Sequence[Source], asked: Sequence[str]) -> None
 def held_by(type_: str) -> str:
     """Return what a type holds, in words."""
     return next((words for words, pattern in _HELD.items() if re.fullmatch(pattern, type_)), type_.lower())
-
-
-def _csv(named: Path, path: Path) -> Source:
-    """Return a CSV or TSV file; its columns are numbered, for DuckDB takes names that differ by case for the same."""
-    if named.suffix.lower() in _PACKED:
-        raise FileFaultError("unpack it, or pack it by gzip (.gz).")
-    is_packed = path.suffix.lower() == ".gz"
-    kind = (path.with_suffix("") if is_packed else path).suffix.lower()
-    delimiter = "\t" if kind in (".tsv", ".tab") else ","
-    names, line = _header(path, is_packed, delimiter)
-    columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(names)))
-    scan = (
-        f"read_csv({_file_name(path)}, columns = {{{columns}}}, auto_detect = false, header = false, skip = {line}, "
-        f"delim = '{delimiter}', quote = '\"', escape = '\"', compression = '{'gzip' if is_packed else 'none'}', "
-        "strict_mode = true, hive_partitioning = false)"
-    )
-    return Source(named, path, scan, {name: f"c{place}" for place, name in enumerate(names)})
-
-
-def _header(path: Path, is_packed: bool, delimiter: str) -> tuple[list[str], int]:
-    """Return the names of the columns, and the number of the line that ends the header."""
-    opened: Any = gzip.open if is_packed else open
-    with opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
-        try:
-            names = next((record for record in reader if record), None)
-        except csv.Error as error:
-            raise FileFaultError(f"line {reader.line_num}: cannot be read: {error}.") from None
-        line = reader.line_num
-    if names is None:
-        raise FileFaultError("cannot be read: the file is empty.")
-    if any("\udc80" <= char <= "\udcff" for char in "".join(names)):
-        raise FileFaultError(f"line {line}: cannot be read: {_FAULTS['not utf-8']}.")
-    names = [name or f"Unnamed: {place}" for place, name in enumerate(names)]
-    for name in names:
-        if names.count(name) > 1:
-            raise FileFaultError(f"line {line}: two columns are called {name!r}. Rename one.")
-    if is_packed:
-        # DuckDB does not compare checksums.
-        with gzip.open(path) as packed:
-            while packed.read(1 << 20):
-                pass
-    return names, line
-
-
-def _parquet(connection: DuckDBPyConnection, named: Path, path: Path) -> Source:
-    """Return a Parquet file."""
-    with path.open("rb"):
-        scan = f"read_parquet({_file_name(path)}, hive_partitioning = false)"
-    types = {row[0]: str(row[1]) for row in connection.execute(f"DESCRIBE FROM {scan}").fetchall()}
-    return Source(named, path, scan, {name: '"{}"'.format(name.replace('"', '""')) for name in types}, types)
-
-
-def _file_name(path: Path) -> str:
-    """Write the name of a file in SQL; none of its characters is a pattern."""
-    return sql_text(re.sub(r"([*?[])", r"[\1]", str(path.absolute())))
-
-
-def sql_text(text: str) -> str:
-    """Write a text in SQL."""
-    return "'{}'".format(text.replace("'", "''"))
 
 
 @contextmanager

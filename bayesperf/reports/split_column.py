@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 from bayesperf.core.arrays import Array
 from bayesperf.core.words import listed
 from bayesperf.counts.binned_scores import BinnedScores
+from bayesperf.counts.label_encoding import positive_label
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.reports.scores import LabelledScores, ScoredSystem, ScoredSystems, Split
 from bayesperf.reports.settings import Settings
@@ -19,6 +21,8 @@ from bayesperf.reports.settings import Settings
 _MANY, _BINS = 10_000, 2_048
 # Value of the --split column for the rows that systems are judged by.
 TEST = "test"
+_NUMBER = re.compile(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", re.IGNORECASE)
+_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
 def split_rows(frame: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, pd.DataFrame | None]:
@@ -40,7 +44,10 @@ def split_rows(frame: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, p
     if name in settings.by:
         raise ValueError(f"--split {name}: it tells systems apart already, as --by {name}.")
     if missing := int(frame[name].isna().sum()):
-        raise ValueError(f"--split {name}: {missing} missing. Each row must say which part it is of.")
+        raise ValueError(
+            f"--split {name}: {missing} missing. Each row must say which part it is of, or be left out by "
+            "--drop-missing."
+        )
     values = frame[name].map(str)
     parts = sorted(values.unique())
     if len(parts) != 2 or sum(map(_is_test, parts)) != 1:
@@ -71,6 +78,28 @@ def _values(frame: pd.DataFrame, column: str | None) -> set[Any]:
 
 def _is_test(value: str) -> bool:
     return value.strip().lower() == TEST
+
+
+def with_calls(frame: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """Return rows with the labels that a threshold gives them: the positive one to scores of at least it.
+
+    Raises
+    ------
+    ValueError
+        If there are not two classes of which one is positive, or scores are missing or no numbers.
+    """
+    _check_numbers(frame[str(settings.score)], str(settings.score))
+    classes = sorted(frame[settings.actual].dropna().unique().tolist())
+    named = [label for label in classes if str(label).lower() == str(settings.pos_label).lower()]
+    positive = named[0] if named else positive_label(classes, None)
+    if len(classes) != 2 or positive is None:
+        raise ValueError(
+            f"--threshold needs two classes and --pos-label; the labels of {settings.actual!r} are {listed(classes)}."
+        )
+    negative = next(label for label in classes if label != positive)
+    is_positive = frame[settings.predicted].to_numpy(bool)
+    calls = pd.Series([negative, positive]).take(is_positive.astype(int))
+    return frame.assign(**{settings.predicted: calls.set_axis(frame.index)})
 
 
 def scored_systems(
@@ -197,9 +226,11 @@ def _by_system(
 def _check_numbers(column: pd.Series[Any], name: str) -> None:
     """Refuse a column that does not hold finite numbers."""
     if missing := int(column.isna().sum()):
-        raise ValueError(f"--score {name}: {missing} of {len(column)} missing. Leave those rows out.")
+        raise ValueError(f"--score {name}: {missing} of {len(column)} missing. Leave those rows out by --drop-missing.")
     if not pd.api.types.is_numeric_dtype(column):
-        raise ValueError(f"--score {name}: it must hold numbers; it holds {column.iloc[0]!r}.")
+        other = next((value for value in column if not _NUMBER.fullmatch(str(value))), column.iloc[0])
+        comma = " Write decimals with a point." if _COMMA.fullmatch(str(other)) else ""
+        raise ValueError(f"--score {name}: it must hold numbers; it holds {other!r}.{comma}")
     if infinite := int(np.isinf(column.to_numpy(float)).sum()):
         raise ValueError(
             f"--score {name}: {infinite} of {len(column)} infinite. Put numbers beyond all others in their place."

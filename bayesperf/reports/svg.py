@@ -1,12 +1,12 @@
-"""The report's pictures as inline SVG, which holds numbers and fixed words but no text of the user's."""
+"""The report's pictures as inline SVG; their colours are classes of the style sheet, which knows light and dark."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
 from bayesperf.core.words import format_value
@@ -14,8 +14,10 @@ from bayesperf.plots.style import SERIES
 from bayesperf.posteriors.densities import Curves
 
 WIDTH, HEIGHT, FLAT, TALL = 320, 46, 18, 164
-# Number of steps between the ends of a heat map's colours.
-_SHADES = 40
+# Number of steps between the ends of a heat map's colours, and up to how many cells a side have room for their values.
+_SHADES, _MOST_WRITTEN = 40, 25
+# Up to this many rows of a heat map are named, each name by so many characters at most; of more, numbers are written.
+_MOST_NAMED, _NAME = 40, 16
 # Number of points of a curve that can be told apart at this size.
 _MOST_POINTS = 500
 
@@ -23,9 +25,9 @@ _MOST_POINTS = 500
 class Scale:
     """A horizontal scale from values to pixels: linear, or logarithmic for ratios without an upper bound."""
 
-    def __init__(self, drawn: Curves):
+    def __init__(self, drawn: Curves, also: Sequence[float] = ()):
         self.logarithmic = drawn.logarithmic
-        low, high = self._of(drawn.x.min()), self._of(drawn.x.max())
+        low, high = self._of(min([drawn.x.min(), *also])), self._of(max([drawn.x.max(), *also]))
         margin = 0.02 * (high - low) or 0.5
         self.low, self.high = low - margin, high + margin
 
@@ -54,10 +56,20 @@ def round_values(low: float, high: float) -> list[float]:
     return [round(k * step, 12) for k in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]
 
 
-def frame(height: int, label: str, *parts: str) -> Markup:
-    """Return a picture of the full width, with a description for screen readers."""
+def frame(height: float, label: str, *parts: str, width: int = WIDTH) -> Markup:
+    """Return a picture of the full width, with a name for screen readers, which is escaped."""
     body = "".join(parts)
-    return Markup(f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{label}">{body}</svg>')
+    return Markup(f'<svg viewBox="0 0 {width} {height:g}" role="img" aria-label="{escape(label)}">{body}</svg>')
+
+
+def colour(i: int) -> str:
+    """Return the class of the i-th colour of a series."""
+    return f"s{i % len(SERIES)}"
+
+
+def text(x: float, y: float, words: str, anchor: str = "middle", size: float = 11) -> str:
+    """Return words, which are escaped, at a place."""
+    return f'<text class="t" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size:g}">{escape(words)}</text>'
 
 
 def minus(value: float) -> str:
@@ -70,37 +82,70 @@ def path(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
     return " L".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
 
 
-def density(drawn: Curves, i: int, scale: Scale) -> Markup:
-    """Return a density with its interval shaded and its mean marked."""
-    colour = SERIES[i % len(SERIES)]
+def density(drawn: Curves, i: int, scale: Scale, title: str, *beneath: str) -> Markup:
+    """Return a density with its interval shaded, its mean and the observed score marked, over what lies beneath."""
     low, high = drawn.interval[i]
     grid = np.unique(np.concatenate([drawn.x[i], np.clip([low, high], drawn.x[i].min(), drawn.x[i].max())]))
     heights = np.interp(grid, drawn.x[i], drawn.density[i])
     x, y = scale(grid), HEIGHT - 1 - (HEIGHT - 6) * heights / drawn.density[i].max()
     inside = (grid >= low) & (grid <= high)
     area = f"M{x[inside][0]:.1f},{HEIGHT - 1} L{path(x[inside], y[inside])} L{x[inside][-1]:.1f},{HEIGHT - 1} Z"
-    at = float(scale(drawn.mean[i]))
-    mean = f'<path d="M{at:.1f},4 V{HEIGHT - 1}" stroke="{colour}" stroke-dasharray="3 2"/>'
+    at, seen = float(scale(drawn.mean[i])), float(scale(drawn.observed[i]))
+    mean = f'<path class="m {colour(i)}" d="M{at:.1f},4 V{HEIGHT - 1}"/>'
+    observed = f'<circle class="o {colour(i)}" cx="{seen:.1f}" cy="{HEIGHT - 4}" r="3"/>'
     return frame(
         HEIGHT,
-        f"density, interval {format_value(low)} to {format_value(high)}",
-        f'<line x1="0" x2="{WIDTH}" y1="{HEIGHT - 0.5}" y2="{HEIGHT - 0.5}" stroke="#bbb"/>',
-        f'<path d="{area}" fill="{colour}" fill-opacity=".28"/>',
-        f'<path d="M{path(x, y)}" fill="none" stroke="{colour}" stroke-width="1.6"/>',
+        f"{_named(title, drawn.names[i])}: density, interval {format_value(low)} to {format_value(high)}",
+        *beneath,
+        f'<path class="g" d="M0,{HEIGHT - 0.5} H{WIDTH}"/>',
+        f'<path class="a {colour(i)}" d="{area}"/>',
+        f'<path class="l {colour(i)}" d="M{path(x, y)}"/>',
         mean if np.isfinite(drawn.mean[i]) else "",
+        observed if np.isfinite(drawn.observed[i]) else "",
     )
 
 
-def strip(drawn: Curves, i: int, scale: Scale, *beneath: str) -> Markup:
+def strip(drawn: Curves, i: int, scale: Scale, title: str, *beneath: str) -> Markup:
     """Return an interval as a line and its mean as a dot, over the parts that lie beneath."""
     low, high = scale(drawn.interval[i])
     middle = FLAT / 2
     return frame(
         FLAT,
-        f"interval {format_value(drawn.interval[i, 0])} to {format_value(drawn.interval[i, 1])}",
+        f"{_named(title, drawn.names[i] if drawn.names else '')}: interval {format_value(drawn.interval[i, 0])} to "
+        f"{format_value(drawn.interval[i, 1])}",
         *beneath,
-        f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{middle}" y2="{middle}" stroke="{SERIES[0]}" stroke-width="2"/>',
-        f'<circle cx="{scale(drawn.mean[i]):.1f}" cy="{middle}" r="3.5" fill="{SERIES[0]}"/>',
+        f'<path class="l s0" d="M{low:.1f},{middle} H{high:.1f}"/>',
+        f'<circle class="f s0" cx="{scale(drawn.mean[i]):.1f}" cy="{middle}" r="3.5"/>',
+    )
+
+
+def overlay(drawn: Curves, scale: Scale, label: str, bounds: Sequence[tuple[float, bool]] = ()) -> Markup:
+    """Return densities over each other, each with its interval shaded, and an axis; bounds to meet lie beneath."""
+    floor, width = TALL - 20, 2 * WIDTH
+    parts = [bound(value, at_least, scale, floor) for value, at_least in bounds]
+    parts = [f'<g transform="scale(2 1)">{"".join(parts)}</g>', f'<path class="g" d="M0,{floor} H{width}"/>']
+    for i, (grid, heights, (low, high)) in enumerate(zip(drawn.x, drawn.density, drawn.interval, strict=True)):
+        x, y = 2 * scale(grid), floor - (floor - 8) * heights / drawn.density.max()
+        inside = (grid >= low) & (grid <= high)
+        if inside.any():
+            outline = f"M{x[inside][0]:.1f},{floor} L{path(x[inside], y[inside])} L{x[inside][-1]:.1f},{floor} Z"
+            parts.append(f'<path class="b {colour(i)}" d="{outline}"/>')
+        parts.append(f'<path class="l {colour(i)}" d="M{path(x, y)}"/>')
+    ticks = [text(float(2 * scale(tick)), TALL - 5, minus(tick)) for tick in scale.ticks()]
+    return frame(TALL, label, *parts, *ticks, width=width)
+
+
+def _named(title: str, name: str) -> str:
+    return f"{title} of {name}" if name else title
+
+
+def bound(value: float, at_least: bool, scale: Scale, height: int = HEIGHT) -> str:
+    """Return a bound and the side of it where a requirement is met, to lie beneath a density."""
+    at = float(scale(value))
+    start, stop = (at, WIDTH) if at_least else (0, at)
+    return (
+        f'<rect class="met" x="{start:.1f}" y="0" width="{stop - start:.1f}" height="{height}"/>'
+        f'<path class="z" d="M{at:.1f},0 V{height}"/>'
     )
 
 
@@ -108,45 +153,97 @@ def equivalence(rope: float, scale: Scale) -> str:
     """Return the region of practical equivalence and the line of zero, to lie beneath a difference."""
     low, zero, high = scale([-rope, 0, rope])
     return (
-        f'<rect x="{low:.1f}" y="0" width="{high - low:.1f}" height="{FLAT}" fill="#666" fill-opacity=".18"/>'
-        f'<line x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="{FLAT}" stroke="#1a1a1a" stroke-width=".8"/>'
+        f'<rect class="rope" x="{low:.1f}" y="0" width="{high - low:.1f}" height="{FLAT}"/>'
+        f'<path class="z" d="M{zero:.1f},0 V{FLAT}"/>'
     )
 
 
-def heat_map(values: NDArray[np.float64], colours: tuple[str, ...], label: str) -> Markup:
-    """Return a square of cells (n, n), coloured from 0 to 1, its rows and columns numbered.
+def heat_map(
+    values: NDArray[np.float64],
+    label: str,
+    *,
+    diverging: bool = False,
+    names: Sequence[str] = (),
+    written: NDArray[np.int64] | None = None,
+) -> Markup:
+    """Return a square of cells (n, n), coloured from 0 to 1, its rows and columns named, if they are few, or numbered.
 
     Neighbours of one colour in a row are merged into one rectangle: most cells of a large square are close to 0 or 1.
+
+    Parameters
+    ----------
+    values : numpy.ndarray (n, n)
+        From 0, without colour, to 1; diverging from 0.5, without colour, to both.
+    label : str
+        Its name for screen readers.
+    diverging : bool
+        Whether there are two colours.
+    names : sequence of str
+        Names of the rows and columns.
+    written : numpy.ndarray (n, n), optional
+        Counts to be written into the cells, if there is room.
     """
-    count, left = len(values), 20
-    side = WIDTH - left - 8
+    count, width = len(values), WIDTH if written is None else 2 * WIDTH
+    named = bool(names) and count <= _MOST_NAMED
+    left = 20 if not named else 6 * max(len(_short(name)) for name in names) + 12
+    side = width - left - 8
     cell = side / count
-    stops = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours]
-    shades = np.round(values * _SHADES) / _SHADES
-    mixed = np.stack(
-        [np.interp(shades, np.linspace(0, 1, len(stops)), channel) for channel in zip(*stops, strict=True)]
-    )
-    parts = ['<g shape-rendering="crispEdges">']
-    for i, row in enumerate(shades):
-        starts = np.flatnonzero(np.diff(row, prepend=-1))
-        for start, stop in zip(starts, [*starts[1:], count], strict=True):
-            fill = "".join(f"{round(channel[i, start]):02x}" for channel in mixed)
-            parts.append(
-                f'<rect x="{left + start * cell:.1f}" y="{1 + i * cell:.1f}" width="{(stop - start) * cell:.1f}" '
-                f'height="{cell:.1f}" fill="#{fill}"/>'
-            )
-    parts.append(f'</g><rect x="{left}" y="1" width="{side}" height="{side}" fill="none" stroke="#bbb"/>')
+    strengths = np.abs(2 * values - 1) if diverging else values
+    classes = np.where(diverging & (values < 0.5), "lo", "hi")
+    cells = "".join(_cells(strengths, classes))
+    parts = [f'<g shape-rendering="crispEdges" transform="translate({left} 1) scale({cell:.5g})">{cells}</g>']
+    parts.append(f'<rect class="frame" x="{left}" y="1" width="{side:.1f}" height="{side:.1f}"/>')
+    if written is not None and count <= _MOST_WRITTEN:
+        parts += [
+            f'<text class="n{" on" if strengths[i, j] > 0.6 else ""}" x="{left + (j + 0.5) * cell:.1f}" '
+            f'y="{5 + (i + 0.5) * cell:.1f}" font-size="{min(12, 0.42 * cell):.3g}">{written[i, j]}</text>'
+            for i, j in np.argwhere(written > 0)
+        ]
+    ends = _ends(names, left, side, cell) if named else _numbers(count, left, side, cell)
+    return frame(round(side + (left if named else 17)), label, *parts, *ends, width=width)
+
+
+def _cells(strengths: NDArray[np.float64], classes: NDArray[np.str_]) -> Iterator[str]:
+    """Yield the cells of a heat map, a path for each shade, in units of a cell; what is without colour is left out."""
+    shades = np.round(strengths * _SHADES).astype(int)
+    runs: dict[tuple[str, int], list[str]] = {}
+    for i, (row, kinds) in enumerate(zip(shades, classes, strict=True)):
+        starts = np.flatnonzero((np.diff(row, prepend=-1) != 0) | (kinds != np.roll(kinds, 1)))
+        for start, stop in zip(starts, [*starts[1:], len(row)], strict=True):
+            if row[start]:
+                run = f"M{start} {i}h{stop - start}v1h{start - stop}z"
+                runs.setdefault((str(kinds[start]), int(row[start])), []).append(run)
+    for (kind, shade), paths in runs.items():
+        yield f'<path class="{kind}" fill-opacity="{shade / _SHADES:g}" d="{"".join(paths)}"/>'
+
+
+def _numbers(count: int, left: float, side: float, cell: float) -> Iterator[str]:
+    """Yield numbers of rows and columns, not all if there are many."""
     for i in range(count):
         if i == 0 or (i + 1) % (5 if count > 20 else 2) == 0:
             at = (i + 0.5) * cell
-            for place in (f'x="{left - 4}" y="{at + 5:.1f}" text-anchor="end"',
-                          f'x="{left + at:.1f}" y="{side + 13}" text-anchor="middle"'):  # fmt: skip
-                parts.append(f'<text {place} font-size="10" fill="#444">{i + 1}</text>')
-    return frame(side + 17, label, *parts)
+            yield text(left - 4, at + 5, str(i + 1), "end", 10)
+            yield text(left + at, side + 13, str(i + 1), size=10)
+
+
+def _ends(names: Sequence[str], left: float, side: float, cell: float) -> Iterator[str]:
+    """Yield names of rows, and of columns from below."""
+    size = min(11, max(7, 0.8 * cell))
+    for i, name in enumerate(map(_short, names)):
+        at = (i + 0.5) * cell
+        yield text(left - 5, at + 1 + size / 3, name, "end", size)
+        yield (
+            f'<text class="t" transform="translate({left + at + size / 3:.1f},{side + 6:.1f}) rotate(-90)" '
+            f'text-anchor="end" font-size="{size:g}">{escape(name)}</text>'
+        )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
 
 
 def axis(scale: Scale) -> Markup:
-    """Return the axis beneath a block's pictures."""
+    """Return the axis beneath a block's pictures, which a screen reader passes over: the figures stand in the rows."""
     marks = []
     free = 0.0
     for tick in scale.ticks():
@@ -154,40 +251,37 @@ def axis(scale: Scale) -> Markup:
         if at - room < free or at + room > WIDTH:
             continue
         free = at + room + 6
-        marks.append(
-            f'<line x1="{at:.1f}" x2="{at:.1f}" y1="0" y2="4" stroke="#666"/>'
-            f'<text x="{at:.1f}" y="15" text-anchor="middle" font-size="11" fill="#444">{minus(tick)}</text>'
-        )
-    return frame(18, "scale", *marks)
+        marks.append(f'<path class="z" d="M{at:.1f},0 V4"/>{text(at, 15, minus(tick))}')
+    return Markup(f'<svg viewBox="0 0 {WIDTH} 18" aria-hidden="true">{"".join(marks)}</svg>')
 
 
 def bands(
-    x: NDArray[np.float64], centre: NDArray[np.float64], interval: NDArray[np.float64], mark: float = np.nan
+    x: NDArray[np.float64],
+    centre: NDArray[np.float64],
+    interval: NDArray[np.float64],
+    label: str,
+    mark: float = np.nan,
 ) -> Markup:
     """Return lines (m, n) over a common x with bands (m, n, 2), on an axis from 0 to 1; a value of x may be marked."""
     left, bottom = 26, TALL - 34
     at = left + (WIDTH - left - 8) * (x - x[0]) / (x[-1] - x[0])
     parts = [
-        f'<path d="M{left},{y:.1f} H{WIDTH - 8}" stroke="#ddd"/>'
-        f'<text x="{left - 4}" y="{y + 4:.1f}" text-anchor="end" font-size="11" fill="#444">{tick:g}</text>'
+        f'<path class="g" d="M{left},{y:.1f} H{WIDTH - 8}"/>{text(left - 4, y + 4, f"{tick:g}", "end")}'
         for tick in (0, 0.5, 1)
         for y in [bottom - (bottom - 8) * tick]
     ]
-    for i, colour in zip(range(len(centre)), SERIES, strict=False):
+    for i in range(len(centre)):
         line, low, high = (bottom - (bottom - 8) * y for y in (centre[i], interval[i, :, 0], interval[i, :, 1]))
         outline = path(np.concatenate([at, at[::-1]]), np.concatenate([high, low[::-1]]))
-        parts.append(f'<path d="M{outline} Z" fill="{colour}" fill-opacity=".2"/>')
-        parts.append(f'<path d="M{path(at, line)}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
+        parts.append(
+            f'<path class="b {colour(i)}" d="M{outline} Z"/><path class="l {colour(i)}" d="M{path(at, line)}"/>'
+        )
     if x[0] <= mark <= x[-1]:
         place = left + (WIDTH - left - 8) * (mark - x[0]) / (x[-1] - x[0])
-        parts.append(f'<path d="M{place:.1f},8 V{bottom}" stroke="#1a1a1a" stroke-dasharray="3 2"/>')
+        parts.append(f'<path class="z dash" d="M{place:.1f},8 V{bottom}"/>')
     for k, anchor in ((0, "start"), (len(x) // 2, "middle"), (-1, "end")):
-        place = f'x="{at[k]:.1f}" y="{bottom + 16}" text-anchor="{anchor}"'
-        parts.append(f'<text {place} font-size="11" fill="#444">{minus(float(f"{x[k]:.3g}"))}</text>')
-    parts.append(
-        f'<text x="{at.mean():.1f}" y="{TALL - 4}" text-anchor="middle" font-size="11" fill="#444">threshold</text>'
-    )
-    return frame(TALL, "metrics over the threshold, with their bands", *parts)
+        parts.append(text(at[k], bottom + 16, minus(float(f"{x[k]:.3g}")), anchor))
+    return frame(TALL, label, *parts, text(float(at.mean()), TALL - 4, "threshold"))
 
 
 class Line(NamedTuple):
@@ -222,31 +316,26 @@ def plane(
         return floor - (floor - ceiling) * np.clip(np.asarray(y, float) / top, 0, 1)
 
     parts = [
-        f'<rect x="{start:.1f}" y="{ceiling}" width="{stop - start:.1f}" height="{floor - ceiling}" fill="#666" '
-        'fill-opacity=".15"/>'
+        f'<rect class="rope" x="{start:.1f}" y="{ceiling}" width="{stop - start:.1f}" height="{floor - ceiling}"/>'
         for start, stop in across(np.reshape(spans, (-1, 2)))
     ]
-    text = 'font-size="11" fill="#444"'
     for tick in round_values(0, top):
         y = float(up(tick))
-        parts.append(f'<path d="M{left},{y:.1f} H{right}" stroke="#ddd"/>')
-        parts.append(f'<text x="{left - 4}" y="{y + 4:.1f}" text-anchor="end" {text}>{tick:g}</text>')
+        parts.append(f'<path class="g" d="M{left},{y:.1f} H{right}"/>{text(left - 4, y + 4, f"{tick:g}", "end")}')
     for tick in round_values(0, 1):
         x = float(across(tick))
-        parts.append(f'<path d="M{x:.1f},{ceiling} V{floor}" stroke="#ddd"/>')
-        parts.append(f'<text x="{x:.1f}" y="{floor + 14}" text-anchor="middle" {text}>{tick:g}</text>')
-    parts.append(f'<text x="2" y="11" {text}>{axes[1]}</text>')
-    parts.append(f'<text x="{(left + right) / 2}" y="{height - 5}" text-anchor="middle" {text}>{axes[0]}</text>')
+        parts.append(f'<path class="g" d="M{x:.1f},{ceiling} V{floor}"/>{text(x, floor + 14, f"{tick:g}")}')
+    parts += [text(2, 11, axes[1], "start"), text((left + right) / 2, height - 5, axes[0])]
     for of_x, of_y in beneath:
-        parts.append(f'<path d="M{path(across(of_x), up(of_y))}" fill="none" stroke="#666" stroke-dasharray="1 3"/>')
-    for line, colour in zip(lines, SERIES, strict=False):
+        parts.append(f'<path class="guess" d="M{path(across(of_x), up(of_y))}"/>')
+    for i, line in enumerate(lines):
         low, high = up(line.band.T)
         at = across(line.along)
         outline = path(np.concatenate([at, at[::-1]]), np.concatenate([high, low[::-1]]))
-        parts.append(f'<path d="M{outline} Z" fill="{colour}" fill-opacity=".18"/>')
-    for line, colour in zip(lines, SERIES, strict=False):
+        parts.append(f'<path class="b {colour(i)}" d="M{outline} Z"/>')
+    for i, line in enumerate(lines):
         points = path(*_thinned(across(line.x), up(line.y)))
-        parts.append(f'<path d="M{points}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
+        parts.append(f'<path class="l {colour(i)}" d="M{points}"/>')
     return frame(height, label, *parts)
 
 

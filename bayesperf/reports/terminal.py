@@ -64,8 +64,6 @@ def print_tables(analysis: Analysis, console: Console) -> None:
     console.print(_text(f"{caption(summary.attrs)}{_monte_carlo(summary)}"))
     if analysis.selection:
         console.print(_text(analysis.selection))
-    if analysis.repeats:
-        console.print(_text(analysis.repeats))
     if analysis.requirements:
         console.print()
         console.print(_requirements(analysis))

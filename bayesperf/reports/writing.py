@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -38,6 +39,25 @@ def write_whole(path: Path, text: str) -> None:
         if isinstance(error, OSError):
             raise OSError(error.errno, error.strerror, str(path)) from None
         raise
+
+
+def refuse_unwritable(output: Path) -> None:
+    """Refuse a file that cannot be written, before there is anything to write.
+
+    Raises
+    ------
+    ValueError
+        If it is a folder, or no file can be written where it is to be.
+    """
+    if output.is_dir():
+        raise ValueError(f"--output {output}: it is a folder. Name a file in it.")
+    if output.exists() and not output.is_file():
+        return
+    try:
+        with tempfile.TemporaryFile(dir=output.resolve().parent):
+            pass
+    except OSError as error:
+        raise ValueError(f"--output {output}: cannot be written: {error.strerror}.") from None
 
 
 def refuse_input(output: Path, inputs: Iterable[Path]) -> None:

@@ -167,7 +167,7 @@ BAD = {
         "actual,predicted,id,é\n1,0,1,2\n".encode("latin-1"),
         "line 1: cannot be read: it is not UT",
     ),
-    "utf-16": (GOOD.encode("utf-16"), "line 1: cannot be read: it is not UTF-8"),
+    "utf-16 cut in two": (GOOD.encode("utf-16")[:-1], "cannot be read: it begins as UTF-16 does and is none."),
     "a NUL byte": (f"{GOOD}1,a\0b,3\n", "line 4: cannot be read: it holds a NUL byte."),
     "NUL bytes at the end": (f"{GOOD}\0\0\0\0", "line 4: cannot be read: it has 1 fields"),
     "an open quote": (f'{GOOD}1,"0,3\n1,0,4\n', "line 4: cannot be read: a quote is opened there and not closed"),
@@ -234,7 +234,9 @@ def test_files_that_are_none_are_named(tmp_path, name):
     elif name.startswith("p."):
         (tmp_path / name).write_bytes(b"PK")
     words = (
-        "unpack it" if name.startswith("p.") else "(cannot be read: No such file|the folder holds no Parquet or CSV)"
+        "unpack it"
+        if name.startswith("p.")
+        else "(cannot be read: No such file|the folder holds no Parquet, CSV or JSON)"
     )
     with pytest.raises(ValueError, match=f"{name}: {words}"):
         read([tmp_path / name], Settings())
@@ -317,7 +319,7 @@ def test_many_scores_are_counted_without_loss_of_any(tmp_path, monkeypatch, digi
     frame["score"] = np.round(rng.normal(actual), digits)
     frame.to_parquet(tmp_path / "p.parquet")
     monkeypatch.setattr(files, "_MOST_SCORED", 1_000)
-    found, rows, _, edges = read([tmp_path / "p.parquet"], Settings(score="score", by=("model",)))
+    found, rows, _, edges, *_ = read([tmp_path / "p.parquet"], Settings(score="score", by=("model",)))
     limits = np.append(np.unique(frame["score"]), np.inf) if digits == 1 else edges
     assert (edges is None) == (digits == 1)
     assert len(found) < 50_000

@@ -62,12 +62,12 @@ def part_of(frame, system, part="test"):
 
 
 def section(page, heading):
-    return re.search(rf"<h2>{re.escape(heading)}</h2>(.*?)(<h2>|</body>)", page, re.DOTALL)[1]
+    return re.search(rf"<h2[^>]*>{re.escape(heading)}</h2>(.*?)(<h2|</body>)", page, re.DOTALL)[1]
 
 
 def lines_of(picture):
     """Return the solid lines of a picture, (n, 2) pixels each."""
-    paths = re.findall(r'<path d="M([^"]*)" fill="none" stroke="#\w+" stroke-width="1.6"/>', picture)
+    paths = re.findall(r'<path class="l s\d" d="M([^"]*)"/>', picture)
     return [np.array([pair.split(",") for pair in path.split(" L")], dtype=float) for path in paths]
 
 
@@ -116,7 +116,7 @@ def pixels(x, y):
 
 def test_bands_are_the_librarys_and_said_to_be_simultaneous(frame, page):
     shown = section(page, "How well do the scores rank?")
-    outline = re.search(r'<path d="M([^"]*) Z"', shown)[1]
+    outline = re.search(r'<path class="b s0" d="M([^"]*) Z"', shown)[1]
     drawn = np.array([pair.split(",") for pair in outline.split(" L")], dtype=float)
     band = bp.roc_curve(*part_of(frame, "new")).band(kind="simultaneous")
     lower, upper = band["recall"].values.T
@@ -132,7 +132,7 @@ def test_without_ids_areas_are_not_compared(frame):
     analysis = analyse(frame, settings)
     assert analysis.scores.compared_areas == {}
     text = text_of(render(analysis, "bayesperf report"))
-    assert "are compared if a column identifies the examples, as --id example" in text
+    assert "To compare areas of systems that judged the same examples, name the column that identifies" in text
     assert "of systems judged by different examples, if thresholds had been chosen on other development rows" in text
 
 
@@ -164,7 +164,7 @@ def test_of_many_systems_no_two_in_a_picture_have_one_colour():
     frame = simulated({f"s{k}": 1 + k / 10 for k in range(9)}, n=80)
     page = render(analyse(frame, Settings(by=("system",), score="score", id="case", metrics=("recall",))), "report")
     shown = section(page, "How well do the scores rank?")
-    pictures = [re.findall(r'stroke="(#\w+)" stroke-width="1.6"', svg) for svg in re.findall(r"<svg.*?</svg>", shown)]
+    pictures = [re.findall(r'class="l (s\d)"', svg) for svg in re.findall(r"<svg.*?</svg>", shown)]
     assert [len(colours) for colours in pictures[:4]] == [6, 6, 3, 3]
     assert all(len(set(colours)) == len(colours) for colours in pictures)
     # Thirty-six pairs are a picture of probabilities, as of other metrics.
@@ -215,7 +215,7 @@ def test_performance_is_that_of_the_test_rows(frame, analysis, page):
     assert analysis.paired.counts.sum() == len(test)
     text = text_of(page)
     assert "Only the 240 rows that 'part' calls 'test' judge; the 240 that it calls 'dev' choose thresholds." in text
-    assert text.index("What 240 predictions say") < text.index("Only the 240 rows") < text.index("What was counted")
+    assert text.index("Rows 240") < text.index("Only the 240 rows") < text.index("Curves: the posterior density")
 
 
 def test_neither_part_speaks_for_the_other(frame, analysis):
@@ -245,7 +245,7 @@ def test_the_threshold_is_the_best_of_the_other_rows_and_its_error_rate_that_of_
         assert list(row[["ci_lower", "ci_upper"]]) == pytest.approx([low, high])
         shown = f"{system}; threshold {row['threshold']:.4g} {row['observed']:.3f} {low:.3f} – {high:.3f}"
         assert shown in text
-        assert shown.split(" ")[2] in text_of(section(page, "Performance over the threshold"))
+        assert shown.split(" ")[2] in text_of(section(page, "Where to put the threshold?"))
 
 
 def half_total_error(y_true, score, threshold):
@@ -271,7 +271,7 @@ def test_it_is_shaded_where_the_band_of_the_difference_leaves_out_0(frame, page)
     curves = [bp.epc(part_of(frame, name, "dev"), part_of(frame, name)) for name in ("new", "old")]
     differs = bp.epc_compare(*curves).significant(kind="simultaneous")
     assert 0 < differs.sum() < len(differs)
-    spans = re.findall(r'<rect x="([\d.]+)" y="20" width="([\d.]+)" height="(\d+)"', picture)
+    spans = re.findall(r'<rect class="rope" x="([\d.]+)" y="20" width="([\d.]+)" height="(\d+)"', picture)
     at = LEFT + (RIGHT - LEFT) * differs["alpha"].values
     shaded = np.zeros(len(at), dtype=bool)
     for x, width, height in spans:

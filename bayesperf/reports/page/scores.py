@@ -1,4 +1,4 @@
-"""The parts of the HTML report that show scores: curves, the areas under them, and thresholds."""
+"""How well do the scores rank, where to put the threshold, and what is to be expected of one chosen elsewhere."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from bayesperf.core.words import percentage
+from bayesperf.comparison.result import Comparison
+from bayesperf.core.words import CHOSEN_ON_THE_SAME, percentage
 from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison
 from bayesperf.plots.expected_performance import significant_spans, step_edges
 from bayesperf.plots.style import SERIES
 from bayesperf.posteriors.densities import without_density
 from bayesperf.reports import svg
+from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.page.blocks import block_rows
+from bayesperf.reports.page.which_is_better import is_few, pairs, pictures
 from bayesperf.reports.scores import (
     ABOUT_EXPECTED,
     AREAS,
@@ -28,8 +32,14 @@ from bayesperf.reports.scores import (
 )
 
 
-def ranking(scores: ScoredSystems) -> dict[str, Any]:
-    """Return ROC and precision–recall curves, a row of pictures for each place, and a block for each area."""
+def ranking(analysis: Analysis) -> dict[str, Any] | None:
+    """Return ROC and precision–recall curves, a row of pictures for each place, a block for each area, and differences.
+
+    Nothing if there are no scores.
+    """
+    scores = analysis.scores
+    if scores is None:
+        return None
     ci_prob = scores.settings.ci_prob
     rows = [
         {
@@ -46,13 +56,31 @@ def ranking(scores: ScoredSystems) -> dict[str, Any]:
         _block(name, [row for row in scores.area_rows if row["area"] == area], scores.dims, "mean")
         for area, name in AREAS.items()
     ]
-    return {"rows": rows, "blocks": blocks, "about": about_areas(scores), "band": BAND}
+    compared = [_areas_compared(scores, place, comparison) for place, comparison in scores.compared_areas.items()]
+    pair = analysis.way_in.pair if analysis.comparisons and not compared else ""
+    about = about_areas(scores)
+    return {"rows": rows, "blocks": blocks, "comparisons": compared, "about": about, "band": BAND, "pair": pair,
+            "rope": scores.settings.rope}  # fmt: skip
 
 
-def expected(scores: ScoredSystems) -> dict[str, Any]:
-    """Return expected performance curves, a picture for each place, and a block for each quantity."""
+def _areas_compared(scores: ScoredSystems, place: str, comparison: Comparison) -> dict[str, Any]:
+    """Return the differences of areas of systems judged on the same examples."""
+    few = is_few(comparison)
+    return {
+        "title": ", ".join(filter(None, [AREAS["roc_auc"], place])),
+        "about": "difference on the same examples",
+        "better": "more is better",
+        **(pairs(comparison, scores.settings) if few else {"pictures": pictures(comparison)}),
+    }
+
+
+def expected(analysis: Analysis) -> dict[str, Any] | None:
+    """Return expected performance curves, a picture for each place, and a block for each quantity; nothing unsplit."""
+    scores = analysis.scores
+    if scores is None or scores.split is None:
+        return None
     ci_prob, rows = scores.settings.ci_prob, scores.expected_rows
-    pictures = [
+    shown = [
         {
             "place": place,
             "legend": _legend(systems),
@@ -66,26 +94,33 @@ def expected(scores: ScoredSystems) -> dict[str, Any]:
         for quantity, name in EXPECTED.items()
     ]
     formula = scores.systems[0].expected.dataset.attrs["formula"]
-    return {"rows": pictures, "blocks": blocks, "about": ABOUT_EXPECTED, "band": BAND, "formula": formula}
+    return {"rows": shown, "blocks": blocks, "about": ABOUT_EXPECTED, "band": BAND, "formula": formula}
 
 
-def over_thresholds(scores: ScoredSystems) -> dict[str, Any] | None:
+def over_thresholds(analysis: Analysis) -> dict[str, Any] | None:
     """Return pictures of each system's metrics over the threshold, marked where a split chose the threshold."""
+    scores = analysis.scores
+    if scores is None:
+        return None
     thresholds = {", ".join(system.names): system.threshold for system in (scores.systems if scores.split else [])}
-    pictures = []
+    shown = []
     for name, posterior in scores.over_thresholds.items():
         marginals = [posterior[metric] for metric in THRESHOLD_METRICS]
         at = marginals[0].mean()["threshold"].values
         centre = np.stack([marginal.mean().values for marginal in marginals])
         interval = np.stack([marginal.hdi(scores.settings.ci_prob).values for marginal in marginals])
         threshold = thresholds.get(name, np.nan)
-        pictures.append((_named(name, threshold), svg.bands(at, centre, interval, threshold)))
-    if not pictures:
+        of = f" of {name}" if name else ""
+        label = f"{', '.join(THRESHOLD_METRICS)}{of} over the threshold, with their bands"
+        shown.append((_named(name, threshold), svg.bands(at, centre, interval, label, threshold)))
+    if not shown:
         return None
     return {
-        "legend": list(zip(THRESHOLD_METRICS, SERIES, strict=False)),
-        "pictures": pictures,
+        "legend": [(name, svg.colour(i)) for i, name in enumerate(THRESHOLD_METRICS)],
+        "pictures": shown,
         "chosen": bool(thresholds),
+        "chosen_on_the_same": CHOSEN_ON_THE_SAME,
+        "how": analysis.way_in.split,
     }
 
 
@@ -98,26 +133,19 @@ def _shared_pictures(scores: ScoredSystems) -> Iterator[tuple[str, tuple[ScoredS
 
 def _legend(systems: Sequence[ScoredSystem]) -> list[tuple[str, str]]:
     """Return the names of systems with their colours."""
-    return [(system.names[0], colour) for system, colour in zip(systems, SERIES, strict=False) if system.names]
+    return [(system.names[0], svg.colour(i)) for i, system in enumerate(systems) if system.names]
 
 
 def _block(name: str, rows: Sequence[dict[str, Any]], dims: Sequence[str], centre: str) -> dict[str, Any]:
     """Return a quantity's rows, one for each system, with their intervals on one scale."""
     interval = np.array([[row["ci_lower"], row["ci_upper"]] for row in rows])
     middle = np.array([row[centre] for row in rows])
-    drawn = without_density(middle, interval)
+    names = [_named(", ".join(row[dim] for dim in dims), row.get("threshold", np.nan)) for row in rows]
+    drawn = without_density(middle, interval, names)
     scale = svg.Scale(drawn._replace(x=np.append(interval, middle)))
-    shown = [
-        {
-            "name": _named(", ".join(row[dim] for dim in dims), row.get("threshold", np.nan)),
-            "mean": middle[i],
-            "interval": interval[i],
-            "picture": svg.strip(drawn, i, scale),
-        }
-        for i, row in enumerate(rows)
-    ]
+    block = block_rows(drawn, drawn.observed, name, svg.strip, scale=scale)
     heads = (centre if centre == "mean" else "on test", rows[0]["ci_kind"].upper())
-    return {"title": name, "rows": shown, "axis": svg.axis(scale), "heads": heads}
+    return {"title": name, **block, "counted": False, "heads": heads}
 
 
 def _named(name: str, threshold: float) -> str:
@@ -128,13 +156,21 @@ def _named(name: str, threshold: float) -> str:
 # ── Pictures ──
 
 
+def _of(systems: Sequence[ScoredSystem]) -> str:
+    """Return of which systems a picture is."""
+    names = [", ".join(system.names) for system in systems if system.names]
+    return f" of {', '.join(names)}" if names else ""
+
+
 def _roc(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup:
     """Return the ROC curves with the line of random guesses beneath."""
     lines = []
     for curve in (system.roc for system in systems):
         points, band = curve.dataset, curve.band(ci_prob, BAND)
         lines.append(svg.Line(points["fpr"].values, points["recall"].values, band["fpr"].values, band["recall"].values))
-    return svg.plane(lines, ("false positive rate", "recall"), "ROC curves with bands", beneath=[((0, 1), (0, 1))])
+    return svg.plane(
+        lines, ("false positive rate", "recall"), f"ROC curves{_of(systems)}, with bands", beneath=[((0, 1), (0, 1))]
+    )
 
 
 def _precision_recall(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup:
@@ -149,7 +185,7 @@ def _precision_recall(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup
     return svg.plane(
         lines,
         ("recall", "precision"),
-        "precision–recall curves with bands",
+        f"precision–recall curves{_of(systems)}, with bands",
         beneath=[((0, 1), (precision, precision)) for precision in guesses],
     )
 
@@ -167,7 +203,7 @@ def _expected_curves(
     return svg.plane(
         lines,
         ("α", f"{systems[0].expected.metric.title} on test"),
-        "expected performance curves with bands",
+        f"expected performance curves{_of(systems)}, with bands",
         top=1.05 * max(float(line.band.max()) for line in lines),
         height=240,
         spans=[] if comparison is None else significant_spans(comparison, ci_prob, BAND),

@@ -1,0 +1,112 @@
+"""The glossary: terms of reports and of the manual, each with the words that it is known by in a text."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Term(NamedTuple):
+    """A term, what it means, and a pattern of what stands for it in a text; by default the term itself."""
+
+    name: str
+    meaning: str
+    pattern: str = ""
+
+    def occurs_in(self, text: str) -> bool:
+        """Whether a text uses the term."""
+        return re.search(self.pattern or rf"\b{re.escape(self.name)}\b", text) is not None
+
+
+GLOSSARY = (
+    Term(
+        "accuracy",
+        "The share of examples that are called what they are.",
+        r"\b[Aa]ccuracy\b",
+    ),
+    Term("α", "The weight of one kind of error against the other, from 0 to 1, for which a threshold is chosen."),
+    Term(
+        "area under the ROC curve", "The probability that a positive example has a greater score than a negative one."
+    ),
+    Term(
+        "average precision",
+        "The area under the precision–recall curve in steps: the precision at each positive example found, averaged.",
+    ),
+    Term("balanced accuracy", "The mean of the recalls of all classes, however common each is."),
+    Term(
+        "band, simultaneous",
+        "A region in which the whole curve lies with the probability stated, not each point by itself.",
+        r"\bband\b",
+    ),
+    Term(
+        "chance",
+        "A classifier that calls each class as often as it occurs, at random.",
+        r"beats chance|[Cc]hance calls",
+    ),
+    Term(
+        "confusion matrix",
+        "How many examples of each actual class were called each class; the diagonal is right.",
+        r"[Cc]onfusion matri",
+    ),
+    Term(
+        "E_V1, E_V2",
+        "The mean HTER on the test rows, over thresholds chosen elsewhere for every FAR or FRR.",
+        r"E_V[12]",
+    ),
+    Term("ETI", "Equal-tailed interval: as probable to be below as above it.", r"\bETI\b|equal-tailed"),
+    Term("expected rank", "The mean of the ranks of a system, each by its probability; 1 is the best."),
+    Term("F1", "The harmonic mean of precision and recall, 2 TP / (2 TP + FP + FN).", r"\bF1\b"),
+    Term("FAR", "False acceptance rate: the share of negatives called positive, the false positive rate."),
+    Term("FRR", "False rejection rate: the share of positives called negative, the false negative rate."),
+    Term("G", "The mean of E_V1 and E_V2."),
+    Term(
+        "HDI",
+        "Highest-density interval: the shortest that holds the probability stated. Given the prior and these examples, "
+        "the metric of the system lies in it with that probability.",
+        r"\bHDI\b|highest-density",
+    ),
+    Term("HTER", "Half total error rate: (FAR + FRR)/2."),
+    Term("macro", "Of an average over classes: each class counts the same, however common it is."),
+    Term("majority", "A classifier that always calls the most frequent class.", r"beats majority|majority always"),
+    Term(
+        "Matthews correlation",
+        "The correlation of actual and predicted classes: 1 is perfect, 0 no better than chance, −1 always wrong.",
+    ),
+    Term("mean", "Of a posterior: the values of the metric, each by its probability, averaged."),
+    Term(
+        "Monte Carlo",
+        "Figures from random draws: another seed would change them by about the standard error that is said.",
+    ),
+    Term("observed", "The score of these examples themselves; — where it is undefined.", r"\b[Oo]bserved\b"),
+    Term(
+        "posterior",
+        "What is known of the system's metric after these examples: how probable each of its values is.",
+        r"\b[Pp]osterior\b",
+    ),
+    Term("precision", "The share of the examples called positive that are.", r"\b[Pp]recision\b"),
+    Term(
+        "prior",
+        "What was taken to be known before the examples, as a number of pseudo-examples in each cell of the matrix.",
+        r"\b[Pp]rior\b",
+    ),
+    Term("recall", "The share of the positives (of the examples of a class) that are found.", r"\b[Rr]ecall\b"),
+    Term("ρ", "How alike the examples of one group are, from 0 to 1: at 0 they say as much as as many of their own."),
+    Term(
+        "ROPE",
+        "Region of practical equivalence: differences that are taken not to matter.",
+        r"\bROPE\b|taken not to matter",
+    ),
+    Term("specificity", "The share of the negatives that are called negative.", r"\b[Ss]pecificity\b"),
+    Term("support", "The number of examples of a class."),
+)
+
+
+def terms_of(text: str) -> list[Term]:
+    """Return the terms of the glossary that a text uses, in alphabetical order.
+
+    Examples
+    --------
+    >>> [term.name for term in terms_of("HTER is 0.1 (95 % ETI 0.05–0.15)")]
+    ['ETI', 'HTER']
+    """
+    return [term for term in GLOSSARY if term.occurs_in(text)]

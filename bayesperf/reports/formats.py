@@ -1,0 +1,256 @@
+"""How a file of predictions is written: as CSV by any separator, JSON lines or Parquet, and how DuckDB reads each."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+PARQUET = (".parquet", ".pq")
+JSON = (".jsonl", ".ndjson", ".json")
+TEXT = (".csv", ".tsv", ".tab", *JSON)
+_PACKED = (".zip", ".bz2", ".xz", ".zst", ".7z")
+_SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
+_GZIP = b"\x1f\x8b"
+# How files begin that are spreadsheets whatever they are called: new and old ones of Excel.
+_OF_SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+_SEPARATORS = (",", ";", "\t")
+NOT_UTF8 = "it is not UTF-8; save the file as UTF-8"
+# Text is recoded by so many characters at once.
+_BLOCK = 1 << 20
+
+
+class FileFaultError(ValueError):
+    """What is wrong with a file that is named where this is caught."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file as DuckDB reads it.
+
+    Attributes
+    ----------
+    named : Path
+        The file, or the copy of a pipe, by which it is named in errors.
+    path : Path
+        The file that is read.
+    scan : str
+        The SQL that reads it.
+    columns : mapping of str to str
+        The SQL of each column, by name.
+    types : mapping of str to str
+        The type of each column, if the file says it.
+    """
+
+    named: Path
+    path: Path
+    scan: str
+    columns: Mapping[str, str]
+    types: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_types(self) -> bool:
+        """Whether the file says itself of what type its columns are."""
+        return bool(self.types)
+
+
+def open_file(connection: DuckDBPyConnection, named: Path, path: Path, recoded: Path, asked: Sequence[str]) -> Source:
+    """Return a file as DuckDB reads it, by what it holds rather than by what it is called.
+
+    Parameters
+    ----------
+    connection : DuckDBPyConnection
+        What reads it.
+    named, path : Path
+        By what it is named in errors, and where it is.
+    recoded : Path
+        Where a copy in UTF-8 can be put.
+    asked : sequence of str
+        The columns that are asked for, by which its separator is told.
+
+    Raises
+    ------
+    FileFaultError
+        If it is none of those, or its header cannot be read.
+    """
+    suffixes = [suffix.lower() for suffix in named.suffixes]
+    with path.open("rb") as file:
+        first = file.read(4)
+    if suffixes[-1:] and suffixes[-1] in PARQUET:
+        return _parquet(connection, named, path)
+    if {*suffixes[-1:]} & {*_SPREADSHEETS} or (first in _OF_SPREADSHEETS and not {*suffixes} & {*_PACKED}):
+        raise FileFaultError(
+            "it is a spreadsheet. Save the sheet of predictions as CSV, as by File, Save As, CSV UTF-8."
+        )
+    if suffixes[-1:] and suffixes[-1] in _PACKED:
+        raise FileFaultError("unpack it, or pack it by gzip (.gz).")
+    if first.startswith(_GZIP):
+        _check_packed(path)
+    is_json = bool({*suffixes} & {*JSON})
+    encoding = _encoding(path)
+    if encoding.startswith("utf-16") or (is_json and encoding == "utf-8-sig"):
+        path = _recode(path, recoded, encoding)
+    return _json(connection, named, path) if is_json else _csv(named, path, asked)
+
+
+def open_bytes(path: Path) -> BinaryIO:
+    """Open a file to read its bytes, unpacked if it is packed by gzip."""
+    with path.open("rb") as file:
+        is_packed = file.read(2) == _GZIP
+    return cast("BinaryIO", gzip.open(path) if is_packed else path.open("rb"))
+
+
+def _check_packed(path: Path) -> None:
+    """Read a packed file whole, for DuckDB does not compare checksums."""
+    with gzip.open(path) as packed:
+        while packed.read(_BLOCK):
+            pass
+
+
+def _encoding(path: Path) -> str:
+    """Return how text is encoded, by its mark of byte order, or by the zero bytes of UTF-16."""
+    with open_bytes(path) as file:
+        first = file.read(64)
+    if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    if len(first) >= 4 and not any(first[1::2]):
+        return "utf-16-le"
+    if len(first) >= 4 and not any(first[::2]):
+        return "utf-16-be"
+    return "utf-8-sig" if first.startswith(b"\xef\xbb\xbf") else "utf-8"
+
+
+def _recode(path: Path, copy: Path, encoding: str) -> Path:
+    """Copy text as UTF-8, which is what DuckDB reads of both byte orders; return the copy."""
+    try:
+        with (
+            io.TextIOWrapper(open_bytes(path), encoding, newline="") as text,
+            copy.open("w", encoding="utf-8", newline="") as file,
+        ):
+            while block := text.read(_BLOCK):
+                file.write(block)
+    except UnicodeError:
+        raise FileFaultError(f"cannot be read: it begins as {encoding[:6].upper()} does and is none.") from None
+    return copy
+
+
+# ── CSV ──
+
+
+def _csv(named: Path, path: Path, asked: Sequence[str]) -> Source:
+    """Return a CSV file; its columns are numbered, for DuckDB takes names that differ by case for the same."""
+    tabs = {*named.suffixes} & {".tsv", ".tab"}
+    names, line, separator = _header(path, asked, ("\t", ",", ";") if tabs else _SEPARATORS)
+    columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(names)))
+    scan = (
+        f"read_csv({file_name(path)}, columns = {{{columns}}}, auto_detect = false, header = false, skip = {line}, "
+        f"delim = '{separator}', quote = '\"', escape = '\"', compression = '{_compression(path)}', "
+        "strict_mode = true, hive_partitioning = false)"
+    )
+    return Source(named, path, scan, {name: f"c{place}" for place, name in enumerate(names)})
+
+
+def _header(path: Path, asked: Sequence[str], separators: Sequence[str]) -> tuple[list[str], int, str]:
+    """Return the names of the columns, the number of the line that ends the header, and what separates them.
+
+    It is the separator by which most of the columns that are asked for are there; else the one by which most are.
+    """
+    found, faults = [], []
+    for separator in separators:
+        try:
+            found.append((*_names(path, separator), separator))
+        except FileFaultError as fault:
+            faults.append(fault)
+    found.sort(key=lambda header: (-len({*asked} & {*header[0]}), -len(header[0])))
+    if not found or (faults and len(found[0][0]) < 2):
+        raise faults[0]
+    names, line, separator = found[0]
+    if any("\udc80" <= char <= "\udcff" for char in "".join(names)):
+        raise FileFaultError(f"line {line}: cannot be read: {NOT_UTF8}.")
+    names = [name or f"Unnamed: {place}" for place, name in enumerate(names)]
+    for name in names:
+        if names.count(name) > 1:
+            fix = "The first line must name the columns." if is_number(name) else "Rename one."
+            raise FileFaultError(f"line {line}: two columns are called {name!r}. {fix}")
+    return names, line, separator
+
+
+def _names(path: Path, separator: str) -> tuple[list[str], int]:
+    """Return the fields of the first line that holds any, and its number."""
+    with io.TextIOWrapper(open_bytes(path), "utf-8-sig", errors="surrogateescape", newline="") as file:
+        reader = csv.reader(file, delimiter=separator, strict=True)
+        try:
+            names = next((record for record in reader if record), None)
+        except csv.Error as error:
+            raise FileFaultError(f"line {reader.line_num}: cannot be read: {error}.") from None
+        if names is None:
+            raise FileFaultError("cannot be read: the file is empty.")
+        return names, reader.line_num
+
+
+def is_number(text: str) -> bool:
+    """Return whether a field is a number, and so no name."""
+    return re.fullmatch(r"\s*[-+]?[0-9.,]+\s*", text) is not None
+
+
+def _compression(path: Path) -> str:
+    with path.open("rb") as file:
+        return "gzip" if file.read(2) == _GZIP else "none"
+
+
+# ── JSON lines and Parquet ──
+
+
+def _json(connection: DuckDBPyConnection, named: Path, path: Path) -> Source:
+    """Return a file with a JSON object a line, or an array of them; its fields are read as the text of each."""
+    scan = f"read_json_objects({file_name(path)}, format = 'auto', compression = '{_compression(path)}')"
+    keys = [row[0] for row in connection.execute(f"SELECT DISTINCT json_keys(json) FROM {scan}").fetchall()]
+    if not keys:
+        raise FileFaultError("cannot be read: the file is empty.")
+    if not all(keys):
+        raise FileFaultError('each line must be an object, as {"actual": 1, "predicted": 0}.')
+    for names in keys:
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise FileFaultError(f"an object has two fields called {twice!r}. Rename one.")
+    names = dict.fromkeys(name for of_one in sorted(keys, key=len, reverse=True) for name in of_one)
+    return Source(named, path, scan, {name: _json_field(name) for name in names})
+
+
+def _json_field(name: str) -> str:
+    """Return the SQL of a field as text; as in CSV, empty text is missing."""
+    place = sql_text("/" + name.replace("~", "~0").replace("/", "~1"))
+    fault = sql_text(f"field {name!r} holds lists or objects")
+    return (
+        f"CASE WHEN json_type(json, {place}) IN ('ARRAY', 'OBJECT') THEN error({fault}) "
+        f"ELSE nullif(json->>{place}, '') END"
+    )
+
+
+def _parquet(connection: DuckDBPyConnection, named: Path, path: Path) -> Source:
+    """Return a Parquet file."""
+    scan = f"read_parquet({file_name(path)}, hive_partitioning = false)"
+    types = {row[0]: str(row[1]) for row in connection.execute(f"DESCRIBE FROM {scan}").fetchall()}
+    return Source(named, path, scan, {name: sql_name(name) for name in types}, types)
+
+
+def file_name(path: Path) -> str:
+    """Write the name of a file in SQL; none of its characters is a pattern."""
+    return sql_text(re.sub(r"([*?[])", r"[\1]", str(path.absolute())))
+
+
+def sql_text(text: str) -> str:
+    """Write a text in SQL."""
+    return "'{}'".format(text.replace("'", "''"))
+
+
+def sql_name(name: str) -> str:
+    """Write the name of a column in SQL."""
+    return '"{}"'.format(name.replace('"', '""'))

@@ -1,0 +1,77 @@
+"""The paragraph on methods, to be pasted, with the references that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+from bayesperf import metrics
+from bayesperf.core.words import enumerated, interval_name, sentence
+from bayesperf.reports.analysis import Analysis
+
+# Authors, title, where and when, by the keys of citations.
+_REFERENCES = {
+    "goutte2005probabilistic": """@inproceedings{goutte2005probabilistic,
+  author = {Goutte, Cyril and Gaussier, Eric},
+  title = {A Probabilistic Interpretation of Precision, Recall and {F}-Score, with Implication for Evaluation},
+  booktitle = {Advances in Information Retrieval (ECIR 2005)},
+  series = {Lecture Notes in Computer Science}, volume = {3408}, pages = {345--359}, year = {2005}
+}""",
+    "caelen2017bayesian": """@article{caelen2017bayesian,
+  author = {Caelen, Olivier},
+  title = {A {B}ayesian interpretation of the confusion matrix},
+  journal = {Annals of Mathematics and Artificial Intelligence}, volume = {81}, pages = {429--450}, year = {2017}
+}""",
+    "benavoli2017time": """@article{benavoli2017time,
+  author = {Benavoli, Alessio and Corani, Giorgio and Dem{\\v{s}}ar, Janez and Zaffalon, Marco},
+  title = {Time for a Change: a Tutorial for Comparing Multiple Classifiers Through {B}ayesian Analysis},
+  journal = {Journal of Machine Learning Research}, volume = {18}, number = {77}, pages = {1--36}, year = {2017}
+}""",
+    "rubin1981bayesian": """@article{rubin1981bayesian,
+  author = {Rubin, Donald B.},
+  title = {The {B}ayesian Bootstrap},
+  journal = {The Annals of Statistics}, volume = {9}, number = {1}, pages = {130--134}, year = {1981}
+}""",
+}
+
+
+def facts(analysis: Analysis, command: str, versions: Mapping[str, str]) -> dict[str, Any]:
+    """Return the paragraph, the references in BibTeX, and what made the page."""
+    number = version("bayesperf")
+    own = (
+        f"@software{{bayesperf,\n  title = {{bayesperf: posterior distributions of the performance of classifiers}},\n"
+        f"  version = {{{number}}}\n}}"
+    )
+    bibtex = "\n\n".join([*(_REFERENCES[key] for key in _cited(analysis)), own])
+    return {"paragraph": paragraph(analysis), "bibtex": bibtex, "command": command, "versions": versions}
+
+
+def paragraph(analysis: Analysis) -> str:
+    """Return what was done, in the past tense of a paper."""
+    settings = analysis.settings
+    titles = [metrics.get(name).title for name in analysis.metric_names]
+    said = [
+        "counts of the confusion matrix were modelled as multinomial draws, with a Dirichlet prior on its cells "
+        f"({analysis.pooled.prior_text}) [goutte2005probabilistic, caelen2017bayesian]",
+        f"we report the posterior mean and the {interval_name(settings.ci_prob, 'hdi')} of {enumerated(titles)}",
+    ]
+    if analysis.folds is not None:
+        said.append("the counts of the folds were pooled")
+    if analysis.requirements:
+        asked = enumerated([str(requirement) for requirement in analysis.requirements])
+        said.append(f"of the requirements {asked} we report the posterior probability that they are met")
+    if analysis.comparisons:
+        related = "example by example" if analysis.paired is not None else "as if judged on different examples"
+        rope = f", with differences of at most {settings.rope:g} taken to be equivalent" if settings.rope else ""
+        said.append(f"systems were compared {related} by the posterior of their difference{rope} [benavoli2017time]")
+    if analysis.scores is not None:
+        said.append("areas under curves were obtained by the Bayesian bootstrap [rubin1981bayesian]")
+    said.append(f"figures were computed by bayesperf {version('bayesperf')} (seed {settings.seed})")
+    return " ".join(map(sentence, said))
+
+
+def _cited(analysis: Analysis) -> list[str]:
+    """Return the keys that the paragraph names."""
+    text = paragraph(analysis)
+    return [key for key in _REFERENCES if key in text]

@@ -1,0 +1,188 @@
+"""The report in a notebook: the page of the command line, from matrices, posteriors or labels at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from bayesperf import metrics as table
+from bayesperf import prior as priors
+from bayesperf.core import checks
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.counts.paired import PairedConfusionMatrix
+from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.requirement import Requirement
+from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.html import render
+from bayesperf.reports.settings import FOLD, Settings
+from bayesperf.reports.ways_in import PYTHON
+from bayesperf.reports.writing import write_whole
+
+__all__ = ["Report", "report"]
+
+# The height of the page in a notebook, in pixels.
+_HEIGHT = 720
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page that displays in a notebook and is saved as one file. Made by `report`.
+
+    Attributes
+    ----------
+    html : str
+        The page.
+    """
+
+    html: str
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the page to a file, which needs nothing beside it."""
+        write_whole(Path(path), self.html)
+
+    def _repr_html_(self) -> str:
+        # In a frame, the notebook's styles and the page's leave each other alone. Without the base, links of the
+        # contents would lead to places of the notebook.
+        page = self.html.replace("<head>", '<head><base href="about:srcdoc">', 1)
+        return (
+            f'<iframe title="bayesperf report" srcdoc="{escape(page)}" style="width:100%;height:{_HEIGHT}px;'
+            'border:1px solid #ccc"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<bayesperf.Report: a page of {len(self.html) / 1e3:,.0f} kB; .save('report.html') writes it>"
+
+
+def report(
+    data: ConfusionMatrix | PairedConfusionMatrix | Posterior | Any,
+    y_pred: Any = None,
+    *,
+    requirements: Sequence[str] | Mapping[str, float] = (),
+    metrics: Sequence[str] = (),
+    title: str | None = None,
+    prior: str | priors.Prior | None = None,
+    ci_prob: float = 0.95,
+    rope: float = 0.0,
+    labels: Iterable[Any] | None = None,
+    pos_label: Any = None,
+    by: Mapping[str, Any] | None = None,
+    random_seed: int = 0,
+) -> Report:
+    """Return a report to hand to a colleague, as the command ``bayesperf report`` writes it.
+
+    Parameters
+    ----------
+    data : ConfusionMatrix, PairedConfusionMatrix, Posterior or array-like (n,)
+        Counts; a posterior of them; or the actual labels, in which case the next argument must be the predicted ones.
+        A leading dim ``fold`` is pooled and shown fold by fold; along the first other dim systems are compared, example
+        by example if the matrix was made with ``example=ids``.
+    y_pred : array-like (n,), optional
+        Predicted labels.
+    requirements : sequence of str, or mapping of str to float
+        Bounds that metrics are to meet: ``["recall>=0.8"]``, or ``{"recall": 0.8}`` by the metric's own direction.
+    metrics : sequence of str
+        Metrics to show, the first in the summary; by default the usual ones.
+    title : str, optional
+        The heading of the page.
+    prior, labels, pos_label, by, random_seed
+        As in `bayesperf.posterior`; not beside a posterior.
+    ci_prob : float
+        Probability of the intervals.
+    rope : float
+        Differences up to this, on the metric's scale, are taken not to matter.
+
+    Returns
+    -------
+    Report
+        It displays in a notebook, and is saved by ``save(path)``.
+
+    Raises
+    ------
+    ValueError
+        If a requirement or another argument is not of its kind, or a posterior knows of no counts.
+    TypeError
+        If the data are of another kind, or come with arguments that are not for them.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
+    >>> page = bp.report(cm, requirements={"recall": 0.8}, title="Spam filter, June")
+    >>> page.html.partition("<h1>")[2].partition("</h1>")[0]
+    'Spam filter, June'
+    """
+    counts, pooled = _counts_and_posterior(data, y_pred, prior, random_seed, labels=labels, pos_label=pos_label, by=by)
+    paired = counts if counts.outcomes is not None else None
+    folds = None
+    if FOLD in counts.dims:
+        if pooled is not None:
+            raise ValueError(f"data: a posterior with a dim {FOLD!r} cannot be pooled. Give the matrix itself.")
+        folds = posterior(counts, prior, random_seed=random_seed)
+        paired = None if paired is None else paired.sum(FOLD)
+    whole = counts.sum(FOLD) if folds is not None else counts
+    settings = Settings(
+        by=tuple(map(str, counts.dims)),
+        prior=prior,  # type: ignore[arg-type]  # the shell has names alone; either is resolved where it is used
+        ci_prob=checks.probability("ci_prob", ci_prob),
+        metrics=tuple(metrics),
+        rope=checks.rope(rope),
+        seed=random_seed,
+    )
+    analysis = Analysis(
+        counts,
+        settings,
+        posterior(whole, prior, random_seed=random_seed) if pooled is None else pooled,
+        folds,
+        tuple(Requirement.parse(text) for text in _as_texts(requirements)),
+        paired=paired,
+        way_in=PYTHON,
+        handed_in=pooled is not None,
+    )
+    return Report(render(analysis, "", title=title))
+
+
+def _as_texts(requirements: Sequence[str] | Mapping[str, float]) -> Sequence[str]:
+    """Return requirements as texts, each in the better direction of its metric."""
+    if isinstance(requirements, str):
+        raise TypeError(
+            f"requirements must be a sequence or a mapping; it is {requirements!r}. Write [{requirements!r}]."
+        )
+    if not isinstance(requirements, Mapping):
+        return requirements
+    return [
+        f"{name}{'<=' if table.get(name).greater_is_better is False else '>='}{b}" for name, b in requirements.items()
+    ]
+
+
+def _counts_and_posterior(
+    data: Any, y_pred: Any, prior: Any, random_seed: int, **of_labels: Any
+) -> tuple[ConfusionMatrix, Posterior | None]:
+    """Return the counts, and the posterior if one was handed in."""
+    is_counted = isinstance(data, ConfusionMatrix | PairedConfusionMatrix | Posterior)
+    given = [name for name, value in {"y_pred": y_pred, **of_labels}.items() if value is not None]
+    if is_counted and given:
+        raise TypeError(
+            f"{given[0]} goes with labels; data is a {type(data).__name__}, which has been counted. Leave it out."
+        )
+    if isinstance(data, PairedConfusionMatrix):
+        return data.margins(), None
+    if isinstance(data, ConfusionMatrix):
+        return data, None
+    if isinstance(data, Posterior):
+        if prior is not None:
+            raise TypeError("prior: data is a posterior, which has one already. Leave it out.")
+        if data.observed is None:
+            raise ValueError(
+                "data: this posterior knows of no counts, as a prediction does not. Give the matrix itself."
+            )
+        return ConfusionMatrix(data.observed.astype("int64"), data.pos_label), data
+    if y_pred is None:
+        raise TypeError(
+            f"data must be a matrix, a posterior, or actual labels beside y_pred; it is {type(data).__name__}."
+        )
+    return ConfusionMatrix.from_predictions(data, y_pred, **of_labels), None

@@ -1,0 +1,92 @@
+"""Running a command: reading with a status shown, and what is said beside the answer, in the words of the shell."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayesperf.reports.analysis import Analysis
+    from bayesperf.reports.settings import Settings
+
+# What errors advise in Python, and how it is typed in a shell.
+_SHELL_WORDS = {
+    r"pos_label=('[^']*'|\S+?)([.,;]|$)": r"--pos-label \1\2",
+    " as pos_label when making the ConfusionMatrix, as --pos-label": ", as --pos-label",
+    r"^pos_label (is for two classes; there are \d+\.).*": r"--pos-label \1 Leave it out.",
+    r"labels=\[\.\.\.\]": "--labels a,b",
+    r"add them to labels\b": "add them to --labels",
+    r"^labels: ": "--labels: ",
+    r"^prior must": "--prior must",
+    r"For scores, use ConfusionMatrix\.from_scores": "If they are scores, name them by --score, and a --threshold",
+    r"by\['([^']*)'\]": r"--by \1",
+    r"^dims: ": "--by: ",
+}
+
+
+def analysed(files: list[Path], settings: Settings) -> Analysis:
+    """Read files and analyse them; say first if there is much to print."""
+    from bayesperf.reports.analysis import analyse
+    from bayesperf.reports.files import read
+    from bayesperf.reports.many_systems import announcement
+
+    with shown_while("Reading"):
+        predictions = read(files, settings)
+    analysis = analyse(predictions.frame, settings, *predictions[1:])
+    if much := announcement(analysis.counts, settings):
+        say(much)
+        with shown_while("Summarising"):
+            _ = analysis.summary
+    return analysis
+
+
+def say_warnings(analysis: Analysis) -> None:
+    """Say what is probably a mistake in the data."""
+    for text in analysis.warnings:
+        say(f"warning: {text}")
+
+
+def shown_while(work: str) -> AbstractContextManager[Any]:
+    """Show what is being done for as long as it takes, on a terminal."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(work)
+
+
+def in_shell_words(text: str) -> str:
+    """Return an error with the options to type in place of arguments of Python."""
+    for pattern, words in _SHELL_WORDS.items():
+        text = re.sub(pattern, words, text)
+    return text
+
+
+def say(text: str) -> None:
+    """Print a line to standard error, in which nothing that a user wrote steers the terminal."""
+    from bayesperf.core.words import printable
+
+    print(f"bayesperf: {printable(' '.join(text.split()))}", file=sys.stderr)
+
+
+@contextmanager
+def warnings_said() -> Iterator[None]:
+    """Print each warning once, as a line."""
+    from bayesperf.core.warnings import LabelWarning
+
+    said = set()
+
+    def say(message: Warning | str, *_: Any, **__: Any) -> None:
+        if (text := str(message)) not in said:
+            said.add(text)
+            say(f"warning: {text}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LabelWarning)
+        warnings.showwarning = say
+        yield

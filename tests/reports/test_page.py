@@ -1,0 +1,347 @@
+"""The sections of the page: what they say, how it is marked up, and that it can be read by all."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from importlib.resources import files
+from importlib.util import find_spec
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesperf as bp
+from bayesperf.reports.analysis import analyse
+from bayesperf.reports.html import SECTIONS, render
+from bayesperf.reports.page import enough_data, head, methods, summary, trust, where_it_fails
+from bayesperf.reports.settings import Settings
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+CANCER = bp.datasets.load("breast_cancer")
+REQUIRED = ("recall>=0.9", "precision>=0.9")
+
+
+def classes(count, examples=600, seed=0):
+    """Return predictions of so many classes, of which number 1 is often taken for number 0."""
+    rng = np.random.default_rng(seed)
+    actual = rng.integers(0, count, examples)
+    predicted = np.where(rng.random(examples) < 0.9, actual, rng.integers(0, count, examples))
+    predicted = np.where((actual == 1) & (rng.random(examples) < 0.6), 0, predicted)
+    return pd.DataFrame({"actual": actual, "predicted": predicted}).map("class {}".format)
+
+
+ANALYSES = {
+    "one system": lambda: analyse(CANCER.query("model == 'naive_bayes'"), Settings(pos_label="malignant")),
+    "systems": lambda: analyse(
+        CANCER, Settings(by=("model",), pos_label="malignant", require=REQUIRED, id="example", rope=0.01)
+    ),
+    "folds and scores": lambda: analyse(
+        CANCER, Settings(by=("model", "fold"), pos_label="malignant", score="score", id="example")
+    ),
+    "twelve classes": lambda: analyse(classes(12), Settings(require=("accuracy>=0.85",))),
+    "many classes": lambda: analyse(classes(60, 1200), Settings(metrics=("accuracy",))),
+    "one example": lambda: analyse(pd.DataFrame({"actual": [1], "predicted": [0]}), Settings(require=("recall>=0.8",))),
+}
+
+
+@pytest.fixture(scope="module", params=list(ANALYSES))
+def analysis(request):
+    return ANALYSES[request.param]()
+
+
+@pytest.fixture(scope="module")
+def systems():
+    return ANALYSES["systems"]()
+
+
+@pytest.fixture(scope="module")
+def twelve():
+    return ANALYSES["twelve classes"]()
+
+
+class Tags(HTMLParser):
+    """The tags of a page with their attributes, and whether a head cell holds any text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.empty_heads, self.headings = [], 0, []
+        self._head = None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag == "th":
+            self._head = ""
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+
+    def handle_data(self, data):
+        self._head = None if self._head is None else self._head + data
+
+    def handle_endtag(self, tag):
+        if tag == "th":
+            self.empty_heads += not self._head.strip()
+            self._head = None
+
+
+def of(tags, name):
+    return [attrs for tag, attrs in tags if tag == name]
+
+
+# ── Markup ──
+
+
+def test_tables_have_heads_pictures_have_names_and_contents_lead_somewhere(analysis):
+    page = Tags(render(analysis, "bayesperf report"))
+    tags = page.tags
+    assert page.empty_heads == 0
+    assert all(attrs.get("scope") for attrs in of(tags, "th"))
+    assert all(attrs.get("aria-label") or attrs.get("aria-hidden") for attrs in of(tags, "svg"))
+    assert all(attrs["role"] == "img" for attrs in of(tags, "svg") if "aria-label" in attrs)
+    ids = [attrs["id"] for _, attrs in tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    links = [attrs["href"] for attrs in of(tags, "a")]
+    assert links[0] == "#main"
+    assert {link[1:] for link in links} <= set(ids)
+    assert {tag for tag, _ in tags} >= {"header", "nav", "main"}
+    assert of(tags, "html")[0]["lang"] == "en"
+    # No level of heading is left out on the way down.
+    assert page.headings[0] == 1
+    assert max(np.diff(page.headings)) <= 1
+
+
+def test_a_density_is_named_by_its_metric_and_system(systems):
+    names = [attrs.get("aria-label", "") for attrs in of(Tags(render(systems, "")).tags, "svg")]
+    assert any(re.match(r"recall of naive_bayes: density, interval 0\.8\d+ to 0\.9\d+", name) for name in names)
+    assert any(name.startswith("difference of recall of decision_tree − naive_bayes: interval") for name in names)
+
+
+def test_every_question_is_a_section_if_there_is_an_answer(analysis):
+    page = render(analysis, "bayesperf report")
+    asked = re.findall(r'<section id="(\w+)" aria-labelledby', page)
+    assert asked == [*(name for name, (_, section) in SECTIONS.items() if section(analysis)), "methods", "terms"]
+    assert ("which_is_better" in asked) == (len(analysis.systems) > 1)
+    assert ("ranking" in asked) == (analysis.scores is not None)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+@pytest.mark.skipif(find_spec("axe_core_python") is None, reason="axe-core-python is not installed")
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_axe_finds_nothing(tmp_path, analysis, scheme):
+    axe = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    probe = (
+        "document.querySelectorAll('details').forEach(each => each.open = true);"
+        "axe.run().then(found => { const root = document.documentElement;"
+        "root.dataset.passed = found.passes.length;"
+        "const said = each => [each.impact, each.id, each.nodes[0].html];"
+        "root.dataset.found = JSON.stringify(found.violations.map(said)); });"
+    )
+    page = render(analysis, "bayesperf report").replace(
+        "</body>", f"<script>{axe}</script><script>{probe}</script></body>"
+    )
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    done = subprocess.run(
+        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
+         f"--blink-settings=preferredColorScheme={['dark', 'light'].index(scheme)}", "--virtual-time-budget=60000",
+         "--dump-dom", (tmp_path / "page.html").as_uri()],
+        capture_output=True, text=True, timeout=180, check=False,
+    )  # fmt: skip
+    root = of(Tags(done.stdout[:20_000].partition(">\n")[0] + done.stdout[:20_000]).tags, "html")[0]
+    assert int(root["data-passed"]) > 20
+    assert json.loads(root["data-found"]) == []
+
+
+# ── Head and summary ──
+
+
+def test_the_digest_is_of_the_data_whatever_their_order():
+    settings = Settings(by=("model",), pos_label="malignant", score="score")
+    same = head.digest(analyse(CANCER, settings))
+    assert re.fullmatch("[0-9a-f]{16}", same)
+    assert head.digest(analyse(CANCER.sample(frac=1, random_state=0), settings)) == same
+    found = CANCER["predicted"][3] == "malignant"
+    others = [
+        CANCER.assign(score=CANCER["score"].where(CANCER.index != 3, 0.123)),
+        CANCER.assign(predicted=CANCER["predicted"].where(CANCER.index != 3, "benign" if found else "malignant")),
+        CANCER.replace({"model": {"naive_bayes": "bayes"}}),
+        CANCER[1:],
+    ]
+    assert len({same, *(head.digest(analyse(frame, settings)) for frame in others)}) == 5
+
+
+def test_the_digest_tells_pairings_of_the_same_counts_apart():
+    settings = Settings(by=("model",), pos_label="malignant", id="example")
+    paired = analyse(CANCER, settings)
+    assert head.digest(analyse(CANCER.sample(frac=1, random_state=0), settings)) == head.digest(paired)
+    flipped = CANCER.copy()
+    rows = flipped.query("model == 'naive_bayes' and actual == 'benign'").index
+    flipped.loc[rows, "predicted"] = flipped.loc[rows, "predicted"].to_numpy()[::-1]
+    again = analyse(flipped, settings)
+    assert (again.counts.counts == paired.counts.counts).all()
+    assert head.digest(again) != head.digest(paired)
+
+
+def test_the_head_names_files_rows_systems_and_classes(systems):
+    page = render(systems, "", title="Tumours & tissue", sources=["june.csv"])
+    assert "<h1>Tumours &amp; tissue</h1>" in page
+    found = dict(re.findall(r"<dt>(\w+)</dt><dd>(.*?)</dd>", page))
+    assert found["Data"] == "june.csv"
+    assert found["Rows"] == "1,707"
+    assert found["Systems"] == "decision_tree, logistic_regression and naive_bayes"
+    assert found["Classes"] == "benign and malignant; positive is malignant"
+
+
+def test_the_summary_is_three_to_six_sentences(analysis):
+    said = summary.sentences(analysis)
+    assert 3 <= len(said) <= 6
+    assert all(re.fullmatch(r"[A-Z0-9].*\.", text) for text in said)
+
+
+def test_the_summary_speaks_of_the_best_system(systems):
+    said = summary.sentences(systems)
+    assert said[4] == (
+        "Of logistic_regression, 9 of 212 examples of malignant are taken for benign and 4 of 357 examples of benign "
+        "are taken for malignant."
+    )
+    assert said[5].startswith("Whether decision_tree meets precision ≥ 0.9 is open: it takes about 2,")
+
+
+# ── Where does it fail? ──
+
+
+def test_the_worst_class_and_the_most_confused_pair_are_named(twelve):
+    post = bp.posterior(twelve.counts)
+    (said,) = where_it_fails.in_words(twelve)
+    mean = post["recall_per_class"].mean().sel(label="class 1").item()
+    assert said.startswith(f"Least recognised is class 1, with recall {mean:.3f} (95 % HDI ")
+    table = twelve.counts.counts
+    wrong, support = table.sel(actual="class 1", predicted="class 0").item(), table.sel(actual="class 1").sum().item()
+    assert said.endswith("and most often class 1 is taken for class 0.")
+    (matrix,) = where_it_fails.facts(twelve)["matrices"]
+    assert matrix["pairs"][0] == ("class 1", "class 0", wrong, support, f"{100 * wrong / support:.0f} %")
+    counts = [pair[2] for pair in matrix["pairs"]]
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_a_matrix_of_twelve_classes_is_a_heat_map_with_every_count(twelve):
+    (matrix,) = where_it_fails.facts(twelve)["matrices"]
+    written = sorted(map(int, re.findall(r'<text class="n[^>]*>(\d+)</text>', matrix["picture"])))
+    values = twelve.counts.counts.values
+    assert written == sorted(values[values > 0].tolist())
+
+
+def test_folds_are_grouped_by_system():
+    analysis = ANALYSES["folds and scores"]()
+    groups = where_it_fails.facts(analysis)["fold_blocks"][0]["groups"]
+    assert [name for name, _ in groups] == ["decision_tree", "logistic_regression", "naive_bayes"]
+    assert [row["name"] for row in groups[2][1]] == [f"fold {k}" for k in range(10)]
+    expected = analysis.folds["accuracy"].mean().sel(model="naive_bayes").values
+    np.testing.assert_allclose([row["mean"] for row in groups[2][1]], expected)
+
+
+def test_the_best_of_many_systems_are_shown_class_by_class():
+    frame = pd.concat([classes(3, 200, seed).assign(model=f"m{seed}") for seed in range(8)], ignore_index=True)
+    frame.loc[frame["model"] == "m5", "predicted"] = frame["actual"]
+    analysis = analyse(frame, Settings(by=("model",), metrics=("accuracy",)))
+    assert analysis.foremost.leading.size == 6
+    assert analysis.foremost.leading["model"].values[0] == "m5"
+    whole, shown = analysis.pooled["recall_macro"].mean(), analysis.foremost["recall_macro"].mean()
+    np.testing.assert_array_equal(whole.sel(model=shown["model"]), shown)
+
+
+# ── Do we have enough data? ──
+
+
+@pytest.mark.parametrize(("metric", "bound"), [("recall", 0.75), ("accuracy", 0.78), ("fpr", 0.25)])
+def test_examples_to_settle_a_share_are_those_of_the_plan(metric, bound):
+    cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=20, tn=80)
+    plan = bp.plan.sample_size(bound, metric=metric, evidence=cm, question="settle")
+    trials = {"recall": 50, "accuracy": 150, "fpr": 100}[metric]
+    found = enough_data.examples_to_settle(bp.posterior(cm)[metric], bound, 150)
+    assert found == -(-plan.n * 150 // trials)
+
+
+@pytest.mark.parametrize(("metric", "bound"), [("balanced_accuracy", 0.78), ("f1", 0.7)])
+def test_examples_to_settle_another_metric_are_about_those_of_the_plan(metric, bound):
+    cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=20, tn=80)
+    plan = bp.plan.sample_size(bound, metric=metric, evidence=cm, question="settle")
+    # By simulations, and of a metric that is only like a share.
+    assert enough_data.examples_to_settle(bp.posterior(cm)[metric], bound, 150) == pytest.approx(plan.examples, rel=0.3)
+
+
+def test_what_cannot_be_settled_says_so():
+    post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=500, fn=500, fp=0, tn=10))
+    assert enough_data.examples_to_settle(post["lr+"], 3.0, 1010) is None
+    assert enough_data.examples_to_settle(post["recall"], 1.0, 1010) is None
+
+
+def test_open_requirements_are_those_neither_met_nor_missed(systems):
+    rows = enough_data.facts(systems)["rows"]
+    met = {
+        (str(r), name): systems.met(r).sel(model=name).item()
+        for r in systems.requirements
+        for (_, (name,)) in systems.systems
+    }
+    assert {(row["requirement"], row["name"]) for row in rows} == {key for key, p in met.items() if 0.05 < p < 0.95}
+
+
+# ── Can the figures be trusted? ──
+
+
+def test_few_examples_repeats_and_the_prior_are_cautioned_of():
+    one = trust.cautions(ANALYSES["one example"]())
+    assert one[0] == "Few examples of 0 (0) and 1 (1): what is said of these classes is uncertain."
+    assert "Accuracy: few examples: 67 % of the weight is the prior's." in one
+    repeats = analyse(CANCER, Settings(pos_label="malignant"), repeats="Column 'example' repeats.")
+    assert trust.cautions(repeats)[0] == "Column 'example' repeats."
+    assert trust.cautions(ANALYSES["one system"]()) == []
+
+
+def test_the_table_of_priors_is_the_librarys():
+    analysis = ANALYSES["one system"]()
+    table = trust.facts(analysis)["sensitivity"]
+    expected = bp.prior_sensitivity(analysis.counts, ["accuracy"])
+    assert [name for name, _ in table["rows"]] == expected["prior"].tolist()
+    for (_, (figure,)), mean in zip(table["rows"], expected["mean"], strict=True):
+        assert figure.startswith(f"{mean:.3f} (")
+    own = analysis.pooled["accuracy"]
+    moved = np.abs(expected["mean"] - own.mean().item()).max() / np.ptp(own.hdi().values)
+    assert table["moves"] == pytest.approx(moved)
+
+
+# ── Methods and terms ──
+
+
+def test_the_methods_cite_what_the_references_hold(analysis):
+    facts = methods.facts(analysis, "", {})
+    keys = {key for group in re.findall(r"\[([a-z0-9, ]+)\]", facts["paragraph"]) for key in group.split(", ")}
+    assert keys <= set(re.findall(r"@\w+\{(\w+),", facts["bibtex"]))
+    assert facts["bibtex"].count("{") == facts["bibtex"].count("}")
+    assert ("rubin1981bayesian" in keys) == (analysis.scores is not None)
+
+
+def test_only_terms_on_the_page_are_in_the_glossary(systems):
+    with_scores = render(ANALYSES["folds and scores"](), "")
+    terms = re.findall(r"<dt>([^<]+)</dt>", with_scores.partition('<section id="terms"')[2])
+    assert {"HDI", "F1", "recall", "area under the ROC curve", "Monte Carlo"} <= set(terms)
+    assert not {"HTER", "α", "ρ"} & set(terms)
+    without = re.findall(r"<dt>([^<]+)</dt>", render(systems, "").partition('<section id="terms"')[2])
+    assert "area under the ROC curve" not in without
+
+
+# ── Size ──
+
+
+@pytest.mark.slow
+def test_a_page_of_a_hundred_systems_is_below_two_megabytes():
+    actual = np.repeat([1, 0], 100)
+    rng = np.random.default_rng(0)
+    frames = [
+        pd.DataFrame({"actual": actual, "predicted": np.where(rng.random(200) < 0.6 + k / 400, actual, 1 - actual)})
+        for k in range(100)
+    ]
+    frame = pd.concat([each.assign(system=f"s{k:02}") for k, each in enumerate(frames)])
+    page = render(analyse(frame, Settings(by=("system",), require=("recall>=0.8",))), "")
+    assert len(page.encode()) < 2_000_000

@@ -1,0 +1,105 @@
+"""`bayesperf.report`: the page of the command line, from what is at hand in a notebook."""
+
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+
+import bayesperf as bp
+from bayesperf.reports.analysis import analyse
+from bayesperf.reports.html import render
+from bayesperf.reports.settings import Settings
+
+CANCER = bp.datasets.load("breast_cancer")
+CM = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
+
+
+def body(page):
+    """Return the sections that hold figures, without what names the way in or the day."""
+    return page.partition('<section id="how_good"')[2].partition('<section id="methods"')[0]
+
+
+def test_it_is_the_page_of_the_command_line():
+    by = {"model": CANCER["model"], "fold": CANCER["fold"]}
+    cm = bp.ConfusionMatrix.from_predictions(
+        CANCER["actual"], CANCER["predicted"], by=by, pos_label="malignant", example=CANCER["example"]
+    )
+    ours = bp.report(cm, requirements=["recall>=0.9"], metrics=["recall", "f1"], rope=0.01).html
+    settings = Settings(
+        by=("model", "fold"), pos_label="malignant", require=("recall>=0.9",), metrics=("recall", "f1"), id="example",
+        rope=0.01,
+    )  # fmt: skip
+    shell = render(analyse(CANCER, settings), "")
+    same = shell.replace(
+        "Paired: rows alike in &#39;example&#39; are the same example, on which the systems are compared.",
+        "Paired: the systems are compared example by example.",
+    )
+    for of_files in (
+        "No row repeats an example of the same system, by example.",
+        "No value is missing in the columns that are used.",
+    ):
+        assert of_files in same
+        same = same.replace(f"<p>{of_files}</p>", "")
+    assert body(ours) == body(same)
+
+
+def test_matrices_posteriors_and_labels_give_the_same_figures():
+    y_true, y_pred = np.repeat([1, 0], 50), np.r_[np.repeat([1, 0], [40, 10]), np.repeat([1, 0], [5, 45])]
+    pages = [bp.report(CM), bp.report(bp.posterior(CM)), bp.report(y_true, y_pred)]
+    assert len({body(page.html) for page in pages}) == 1
+
+
+def test_a_posterior_keeps_its_prior():
+    page = bp.report(bp.posterior(CM, bp.prior.dirichlet([[9, 1], [2, 8]]))).html
+    assert f"{49 / 60:.3f}" in re.search(r"<caption>recall.*?</table>", page, re.DOTALL)[0] or "recall" in page
+    assert bp.posterior(CM, bp.prior.dirichlet([[9, 1], [2, 8]])).prior_text in unescape(page)
+
+
+def test_it_displays_and_saves_the_same_page(tmp_path):
+    page = bp.report(CM, title="Spam <filter>", requirements={"recall": 0.8, "fpr": 0.2})
+    frame = page._repr_html_()
+    inside = re.fullmatch(r'<iframe title="bayesperf report" srcdoc="([^"]*)" style="[^"]*"></iframe>', frame)[1]
+    assert unescape(inside).replace('<base href="about:srcdoc">', "") == page.html
+    page.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
+    assert "<h1>Spam &lt;filter&gt;</h1>" in page.html
+    assert "recall ≥ 0.8" in page.html
+    assert "FPR ≤ 0.2" in page.html
+    assert "report.html" in repr(page)
+
+
+def test_it_speaks_python():
+    both = bp.ConfusionMatrix.from_counts(tp=[40, 30], fn=[10, 20], fp=[5, 6], tn=[45, 44], dims=["model"])
+    page = unescape(bp.report(both).html)
+    assert "requirements=['recall>=0.8']" in page
+    assert "example=ids" in page
+    assert "--" not in re.sub(r"<style>.*?</style>|<pre.*?</pre>", "", page, flags=re.DOTALL)
+
+
+def test_paired_matrices_are_compared_example_by_example():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 100)
+    a, b = (np.where(rng.random(100) < share, y, 1 - y) for share in (0.9, 0.7))
+    page = bp.report(bp.PairedConfusionMatrix.from_predictions(y, a, b)).html
+    assert "Paired: the systems are compared example by example." in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "words"),
+    [
+        ((CM,), {"y_pred": [1]}, TypeError, "y_pred goes with labels; data is a ConfusionMatrix"),
+        ((CM,), {"labels": [0, 1]}, TypeError, "labels goes with labels"),
+        ((bp.posterior(CM),), {"prior": "flat"}, TypeError, "data is a posterior, which has one already"),
+        ((bp.posterior(CM).predict(),), {}, ValueError, "this posterior knows of no counts"),
+        (([1, 0],), {}, TypeError, "data must be a matrix, a posterior, or actual labels beside y_pred; it is list"),
+        ((CM,), {"requirements": "recall>=0.8"}, TypeError, "Write ['recall>=0.8']"),
+        ((CM,), {"requirements": ["recall<=0.8"]}, ValueError, "greater is better: use >="),
+        ((CM,), {"ci_prob": 2}, ValueError, "ci_prob"),
+        ((CM,), {"rope": -1}, ValueError, "rope must be the half-width of a region, at least 0"),
+        ((CM,), {"metrics": ["recal"]}, ValueError, "recall"),
+    ],
+)
+def test_what_cannot_be_reported_is_refused_in_words(arguments, options, error, words):
+    with pytest.raises(error, match=re.escape(words)):
+        bp.report(*arguments, **options)
