@@ -32,8 +32,9 @@ def sentences(analysis: Analysis) -> list[str]:
     """Return what the page comes to: how good, whether good enough, which is better, where it fails, what to mind."""
     best = int(np.argmax(_goodness(analysis)))
     own = [*in_short(analysis), where_it_fails.in_words(analysis)[best], *enough_data.in_words(analysis)]
-    # Warnings stand above them.
-    to_mind = [text for text in trust.cautions(analysis) if text not in analysis.warnings][:1] or [
+    # Warnings stand above them, and a sentence may have said it.
+    said_already = " ".join([*analysis.warnings, *own])
+    to_mind = [text for text in trust.cautions(analysis) if text not in said_already][:1] or [
         text for text in (trust.about_priors(analysis),) if text
     ]
     said = [*own, *to_mind][:MOST_SENTENCES]
@@ -63,6 +64,8 @@ def _figure(analysis: Analysis) -> dict[str, Any]:
         "title": metric.title,
         "picture": svg.overlay(drawn, scale, f"{metric.title}: posterior density of each system", bounds[:1]),
         "legend": [(name, svg.colour(i)) for i, name in enumerate(drawn.names) if name],
-        "bound": str(next((r for r in analysis.requirements if r.metric == name), "")),
+        "bound": str(next((r for r in analysis.requirements if r.metric == name), "")).replace(
+            " ", "\N{NO-BREAK SPACE}"
+        ),
         "rest": rest,
     }
