@@ -7,6 +7,7 @@ author = "The bayesperf developers"
 project_copyright = f"2026, {author}"
 version = release = bayesperf.__version__
 
+exclude_patterns = ["repository"]
 extensions = [
     "myst_nb",
     "numpydoc",

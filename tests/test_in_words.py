@@ -293,3 +293,14 @@ def test_differences_and_ratios_are_called_what_they_are():
     cm = bp.ConfusionMatrix.from_counts(tp=[8, 9], fn=[2, 1], fp=1, tn=9, dims=["model"])
     new = bp.compare(bp.posterior(cm).predict(20), metric="recall", independent=True).difference
     assert new.in_words().startswith("Difference of recall in a new test set of 20 examples will be ")
+
+
+def test_a_plan_says_that_nothing_is_needed():
+    shown = bp.plan.sample_size(0.7, metric="recall", evidence=(90, 91)).in_words()
+    assert shown == "No new positives are needed: those at hand show P(recall > 0.7) ≥ 0.95 already."
+    narrow = bp.plan.precision(0.5, metric="recall", evidence=(90, 100)).in_words()
+    assert re.fullmatch(
+        r"No new positives are needed: with those at hand the expected width of the 95 % highest-density interval of "
+        r"recall is 0\.\d{3} already \(0\.5 was asked for\)\.",
+        narrow,
+    )

@@ -163,6 +163,10 @@ class Plan(Saved):
         138 new positives, in some 1,380 examples, are enough: with probability 82 % they will show P(recall > 0.7) ≥ \
         0.95 (80 % was asked for).
         """
+        if not self.n:
+            width = f"with those at hand the {self.claim} is {self.reached:.3f} already ({self.target:g} was asked for)"
+            shown = width if self.quantity == "width" else f"those at hand show {self.claim} already"
+            return f"No new {self.counts} are needed: {shown}."
         within = "" if self.share in (None, 1) else f", in some {self.examples:,} examples,"
         enough = f"{self.n:,} new {self.counts}{within} are enough"
         if self.quantity == "width":
