@@ -46,11 +46,13 @@ from .plan.monitor import Monitor as Monitor
 from .plan.monitor import monitor as monitor
 from .pooling.pool import Pooled as Pooled
 from .pooling.pool import pool as pool
+from .posteriors.average_labels import average_labels as average_labels
 from .posteriors.dirichlet import posterior as posterior
 from .posteriors.marginal import Marginal as Marginal
 from .posteriors.posterior import Posterior as Posterior
 from .posteriors.prior_sensitivity import prior_sensitivity as prior_sensitivity
 from .posteriors.rate import posterior_of_rate as posterior_of_rate
+from .posteriors.requirement import scorer as scorer
 from .sampling.fit import fit as fit
 
 __version__: str

@@ -1,6 +1,9 @@
 """Answers in sentences: their words, their caveats, and that their figures are those of the tables."""
 
 import re
+import subprocess
+import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -188,6 +191,62 @@ def test_a_posterior_says_its_main_metrics():
     assert "observed 4 of 5" in text
     assert text in bp.posterior(FEW)._repr_html_().replace("&#x27;", "'")
     assert bp.posterior(FEW, design="by_actual").in_words("recall").startswith("Of 10 examples: recall is")
+
+
+def test_an_expected_performance_curve_says_its_ends_and_its_mean():
+    rng, y = np.random.default_rng(0), np.repeat([0, 1], 100)
+    dev, test = ((y, rng.normal(2 * y)) for _ in range(2))
+    curve = bp.epc(dev, test, draws=100)
+    text = curve.in_words(ci_prob=0.9)
+    values, bounds = curve.dataset["half_total_error_rate"], curve.band(0.9)["half_total_error_rate"]
+    for at in (values.values.argmin(), values.values.argmax()):
+        low, high = bounds[at].values
+        assert f"{estimate(values[at].item(), low, high, 0.9, 'eti')} at α = {curve.alphas[at]:.3g}" in text
+    g = curve.expected_performance(ci_prob=0.9)
+    low, high = g["interval"].sel(quantity="G").values
+    mean = curve.expected_performance_marginal().mean().sel(quantity="G").item()
+    assert f"the mean of FPR and FNR, G, is {estimate(mean, low, high, 0.9, 'eti')}." in text
+    assert f"The thresholds minimise {curve.criterion.formula} on the development set." in text
+    assert curve.in_words() in curve._repr_html_()
+    one = bp.epc(dev, test, alphas=[0.3], draws=100).in_words()
+    assert "between" not in one
+    assert bp.epc_a_posteriori(test, draws=100).in_words().endswith("let other examples choose.")
+
+
+def test_a_marginal_in_a_notebook_shows_the_sentence_and_a_density():
+    recall = bp.posterior(FEW)["recall"]
+    shown = recall._repr_html_()
+    assert recall.in_words().replace("'", "&#x27;") in shown
+    assert shown.count("<svg") == 1
+    assert len(shown) < 4000
+    assert repr(recall) == f"<bayesperf.Marginal: recall (exact)>\n{recall.in_words()}"
+
+
+def test_of_many_places_a_notebook_shows_the_first():
+    rates = bp.posterior_of_rate(np.arange(200), 200, metric="recall", dims={"site": [f"<{i}>" for i in range(200)]})
+    shown = rates._repr_html_()
+    assert shown.count("<svg") == 12
+    assert "… and 188 more" in shown
+    assert "&lt;0&gt;" in shown
+    assert "<0>" not in shown
+    # Intervals of hundreds of places take time: they are said if they are asked for.
+    assert repr(rates) == "<bayesperf.Marginal: recall (exact), site: 200>"
+
+
+@pytest.mark.parametrize("metric", ["recall", "lr+", "mcc", "dor"])
+def test_every_kind_of_marginal_is_shown(metric):
+    for marginal in (bp.posterior(FEW)[metric], bp.posterior(FEW).predict(5, draws=200)[metric]):
+        shown = marginal._repr_html_()
+        ElementTree.fromstring(shown)
+        assert "nan" not in shown
+        assert "inf" not in shown.lower().replace("infinit", "")
+
+
+def test_nothing_is_plotted_to_show_a_marginal():
+    code = (
+        "import sys, bayesperf as bp; bp.posterior_of_rate(4, 5)._repr_html_(); sys.exit('matplotlib' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def rate(found, trials=100):

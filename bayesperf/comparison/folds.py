@@ -40,6 +40,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning, PriorWarning
 from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.label_indicators import LABEL
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
 from bayesperf.metrics.metric import Metric
@@ -186,9 +187,14 @@ def _warn_of_shared_examples(post: Posterior, dim: str) -> None:
         if same
         else f"there are {folds} {dim}s of {size:.3g} examples: if they are random splits or repeats, they share some"
     )
+    way_out = (
+        "Take average_labels(y_true, y_pred, metric)."
+        if same and dim == LABEL
+        else "Give repeats=, how often each example is tested (of random splits: their number times the fraction "
+        "tested); repeats=1 if it is once."
+    )
     warnings.warn(
-        f"{which}, and an average over them that counts an example each time is too certain. Give repeats=, how often "
-        "each example is tested (of random splits: their number times the fraction tested); repeats=1 if it is once.",
+        f"{which}, and an average over them that counts an example each time is too certain. {way_out}",
         DependenceWarning,
         skip_file_prefixes=(PACKAGE,),
     )

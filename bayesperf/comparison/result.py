@@ -23,8 +23,9 @@ from bayesperf.posteriors.ranks import largest_mcse, rank_probabilities
 from bayesperf.posteriors.summary import Summary, summary_rows
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from bayesperf.plots.style import Panels
 
 REGIONS = ("below", "inside", "above")
 _ROPE = xr.Coordinates({"rope": list(REGIONS)})
@@ -246,13 +247,13 @@ class Comparison(Saved):
         """
         return comparison_in_words(self, checks.probability("ci_prob", ci_prob), ci_kind)
 
-    def plot(self, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Axes | None = None) -> Figure:
+    def plot(self, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None) -> Figure:
         """Plot the density of the difference with the rope; for several systems, P(a > b) and the ranks.
 
         Parameters
         ----------
         ci_prob, ci_kind, ax
-            The interval, and axes for the difference of two, as in `bayesperf.plots.density`.
+            The interval of the difference of two, and the axes, as in `bayesperf.plots.density`.
         """
         from bayesperf import plots
 

@@ -27,6 +27,7 @@ from bayesperf.distributions.quadrature import tanh_sinh
 from bayesperf.posteriors.posterior import DRAWS
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -44,12 +45,12 @@ class NextDataset(Saved):
     prob_rope_next: xr.DataArray
     prob_largest: xr.DataArray
 
-    def plot_next(self) -> Figure:
+    def plot_next(self, *, ax: Axes | None = None) -> Figure:
         """Plot the draws of ``shares`` as points in the triangle of the three regions."""
         from bayesperf import plots
 
         first, second = self.names
-        return plots.simplex(self.shares, names=(first, second), rope=self.rope)
+        return plots.simplex(self.shares, names=(first, second), rope=self.rope, ax=ax)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

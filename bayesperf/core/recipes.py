@@ -51,6 +51,7 @@ MAKERS = {
     "MarkovChain": "bayesperf.sequences.chain:MarkovChain",
     "Prevalence": "bayesperf.posteriors.prevalence:Prevalence",
     "posterior[metric]": "bayesperf.posteriors.posterior:Posterior.__getitem__",
+    "average_labels": "bayesperf.posteriors.average_labels:average_labels",
     "posterior_of_rate": "bayesperf.posteriors.rate:posterior_of_rate",
     "Marginal.sel": "bayesperf.posteriors.marginal:Marginal.sel",
     "Marginal.isel": "bayesperf.posteriors.marginal:Marginal.isel",

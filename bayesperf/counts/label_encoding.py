@@ -197,8 +197,8 @@ def _one_dimensional(values: Any, name: str) -> NDArray[Any]:
         raise ValueError(f"{name} must be one-dimensional: it holds sequences of unequal length.") from None
     if array.ndim != 1:
         raise ValueError(
-            f"{name} must be one-dimensional, one label an example; its shape is {array.shape}. Several labels an "
-            "example (multilabel) are not one confusion matrix: count each label by itself."
+            f"{name} must be one-dimensional, one label an example; its shape is {array.shape}. If examples have "
+            "several labels, both y_true and y_pred must be arrays of 0 and 1, a column a label."
         )
     if array.size == 0:
         raise ValueError(f"{name} is empty: there is nothing to count.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -27,12 +27,18 @@ from bayesperf.counts.count_arrays import (
     with_labels,
 )
 from bayesperf.counts.cross_tabulation import cross_tabulate, encode_predictions
-from bayesperf.counts.cross_validation import held_out_predictions
+from bayesperf.counts.cross_validation import fold_of_each, held_out_predictions
 from bayesperf.counts.display import matrix_html, matrix_text
 from bayesperf.counts.frames import count_rows, tabulate, tabulate_systems
 from bayesperf.counts.joint_outcomes import JointOutcomes, mark_same_examples, of_examples, unmark_same_examples
-from bayesperf.counts.label_encoding import encode, positive_label
+from bayesperf.counts.label_encoding import encode, merge_labels, positive_label
+from bayesperf.counts.label_indicators import LABEL, Indicators, are_indicators
 from bayesperf.counts.matched_rows import match_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bayesperf.plots.style import Panels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,7 +46,7 @@ class ConfusionMatrix(Saved):
     """Counts of (actual, predicted) label pairs, with any leading dims.
 
     Immutable. Make one with a constructor below: `from_predictions`, `from_counts`, `from_table`, `from_scores`,
-    `from_frame`, `from_cross_validation`.
+    `from_frame`, `from_estimator`, `from_cross_validation`, `from_cross_val_predict`.
 
     Parameters
     ----------
@@ -195,9 +201,12 @@ class ConfusionMatrix(Saved):
         ----------
         y_true, y_pred : array-like of shape (n,)
             Labels: strings, whole numbers or booleans. Missing values are refused. A categorical fixes the labels and
-            their order; else they are those of both columns, sorted.
+            their order; else they are those of both columns, sorted. Or, if examples have several labels or none,
+            arrays or frames of shape (n, L) of 0 and 1, a column a label: a binary matrix a label, along the last
+            leading dim ``label``.
         labels : sequence, optional
-            All labels, in the order wanted. Labels met in the data but not named here are an error.
+            All labels, in the order wanted. Labels met in the data but not named here are an error. Of several labels
+            an example, the names of the columns.
         pos_label : label, optional
             The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
         by : mapping of str to array-like of shape (n,), optional
@@ -221,6 +230,7 @@ class ConfusionMatrix(Saved):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import bayesperf as bp
         >>> cm = bp.ConfusionMatrix.from_predictions([1, 0, 1, 0], [1, 0, 0, 0], by={"fold": ["a", "a", "b", "b"]})
         >>> cm.sel(fold="b").counts.values
@@ -232,12 +242,27 @@ class ConfusionMatrix(Saved):
         ...                                          by={"model": ["old"] * 3 + ["new"] * 3}, example=[1, 2, 3] * 2)
         >>> cm.counts.attrs
         {'same_examples': 'model'}
+
+        Several labels an example:
+
+        >>> cm = bp.ConfusionMatrix.from_predictions(np.array([[1, 0], [1, 1], [0, 0]]),
+        ...                                          np.array([[1, 0], [0, 1], [0, 1]]), labels=["red", "round"])
+        >>> cm.sel(label="round").counts.values
+        array([[1, 1], [0, 1]])
         """
         if sample_weight is not None:
             raise ValueError(
                 "sample_weight is not supported: counts are numbers of examples, and a posterior from weighted counts "
                 "would claim another amount of evidence than there is."
             )
+        if are_indicators(y_true, y_pred):
+            if example is not None or pos_label is not None:
+                raise ValueError(
+                    f"{'example' if pos_label is None else 'pos_label'} is for one label an example: y_true has "
+                    f"{y_true.shape[1]} columns, each of a label that is there (1, the positive class) or not (0)."
+                )
+            counts = cross_tabulate(Indicators.of(y_true, y_pred, labels).columns({} if by is None else by))
+            return cls(counts.assign_attrs(same_examples=LABEL))
         columns = encode_predictions(y_true, y_pred, {} if by is None else by, labels)
         outcomes = None if example is None else of_examples(columns, example, pos_label)
         return cls(cross_tabulate(columns), pos_label, outcomes)
@@ -394,9 +419,104 @@ class ConfusionMatrix(Saved):
         ImportError
             If scikit-learn is not installed.
         """
-        classes = encode(y, "y").labels
+        classes = _classes(y)
         y_true, y_pred, fold = held_out_predictions(estimator, X, y, cv, groups, n_jobs)
         return cls.from_predictions(y_true, y_pred, labels=classes, pos_label=pos_label, by={"fold": fold})
+
+    @classmethod
+    def from_cross_val_predict(
+        cls, y: Any, y_pred: Any, *, cv: Any = None, groups: Any = None, pos_label: Any = None
+    ) -> ConfusionMatrix:
+        """Count what scikit-learn's ``cross_val_predict`` returned, fold by fold.
+
+        Parameters
+        ----------
+        y : array-like (n,)
+            The labels that were predicted.
+        y_pred : array-like (n,)
+            What ``cross_val_predict(estimator, X, y, cv=cv, groups=groups)`` returned.
+        cv, groups
+            As they were given to it: they say in which fold each example was tested.
+        pos_label : label, optional
+            The positive class of a binary problem; inferred for {0, 1}, {-1, 1} and {False, True}.
+
+        Returns
+        -------
+        ConfusionMatrix
+            With leading dim ``fold`` (0, 1, …).
+
+        Raises
+        ------
+        ImportError
+            If scikit-learn is not installed.
+        ValueError
+            If `cv` draws other folds each time, or does not test each example once.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.model_selection import cross_val_predict
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> cm = bp.ConfusionMatrix.from_cross_val_predict(y, cross_val_predict(GaussianNB(), X, y, cv=3), cv=3)
+        >>> cm.total.values
+        array([190, 190, 189])
+        """
+        by = {"fold": fold_of_each(y, cv, groups)}
+        return cls.from_predictions(y, y_pred, labels=_classes(y), pos_label=pos_label, by=by)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        labels: Iterable[Any] | None = None,
+        pos_label: Any = None,
+        by: Mapping[str, Any] | None = None,
+    ) -> ConfusionMatrix:
+        """Count what a fitted classifier of scikit-learn, or a pipeline that ends in one, predicts for a test set.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            Anything with a method ``predict``.
+        X, y : array-like
+            Features and labels of the test set, which was not used to fit or to choose the classifier.
+        labels, pos_label, by
+            As in `from_predictions`; without `labels` the classes that the estimator knows are among them, even if
+            none of them is in the test set.
+
+        Raises
+        ------
+        TypeError
+            If the estimator cannot predict.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> X, y = load_iris(return_X_y=True)
+        >>> fitted = GaussianNB().fit(X[::2], y[::2])
+        >>> bp.ConfusionMatrix.from_estimator(fitted, X[1::2], y[1::2])
+        <bayesperf.ConfusionMatrix: 75 examples>
+        predicted   0   1   2
+        actual
+        0          25   0   0
+        1           0  24   1
+        2           0   2  23
+        """
+        if not callable(getattr(estimator, "predict", None)):
+            raise TypeError(f"estimator must be a fitted classifier, with predict; it is {type(estimator).__name__}.")
+        y_pred = estimator.predict(X)
+        if labels is None and not are_indicators(y, y_pred) and hasattr(estimator, "classes_"):
+            labels = merge_labels(
+                [encode(v, n) for v, n in ((estimator.classes_, "classes_"), (y, "y"))], ["classes_", "y"]
+            )
+        return cls.from_predictions(y, y_pred, labels=labels, pos_label=pos_label, by=by)
 
     @property
     def labels(self) -> list[Any]:
@@ -470,8 +590,19 @@ class ConfusionMatrix(Saved):
             raise ValueError(f"dim: {unknown[0]!r} is not a leading dim; they are {list(self.dims)}.")
         return dims
 
+    def plot(self, *, ax: Panels | None = None) -> Figure:
+        """Draw the counts as a heat map, rows actual; see `bayesperf.plots.confusion_matrix`."""
+        from bayesperf import plots
+
+        return plots.confusion_matrix(self, ax=ax)
+
     def __repr__(self) -> str:
         return matrix_text(self.counts, self.pos_label)
 
     def _repr_html_(self) -> str:
         return matrix_html(self.counts, self.pos_label)
+
+
+def _classes(y: Any) -> Any:
+    """Return the labels of a column, which a fold need not have all; None of several labels an example."""
+    return None if are_indicators(y, y) else encode(y, "y").labels

@@ -128,12 +128,18 @@ def applicable(
     Raises
     ------
     ValueError
-        If the metric is binary and there are more than two classes, or two classes without a positive one; or if it
-        adds a dim that already exists.
+        If the metric is binary and there are more than two classes, or two classes without a positive one; if it adds
+        a dim that already exists; or if it averages over classes and the dim ``label`` has a matrix for each.
     """
     metric = get(name)
     if metric.average == "per_class" and "label" in dims:
         raise ValueError(f"metric {metric.name!r} adds a dim label, and there is one already. Rename it.")
+    of_one = metric.name.removesuffix(f"_{metric.average}")
+    if of_one != metric.name and "label" in dims:
+        raise ValueError(
+            f"metric {metric.name!r} averages over classes, and each matrix along the dim label has two, in or not. "
+            f"Ask for {of_one!r}; its average over labels is average_labels(y_true, y_pred, {of_one!r})."
+        )
     if metric.needs == "binary" and metric.average is None:
         if len(labels) > 2:
             options = ", ".join(f"{metric.name}_{average}" for average in AVERAGES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.posterior import Posterior
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -42,11 +44,14 @@ class Monitor(Saved):
     dataset: xr.Dataset
     posterior: Posterior
 
-    def plot(self) -> Figure:
-        """Draw the metric with its interval, and the probability that the requirement is met, over the examples."""
+    def plot(self, *, ax: Sequence[Axes] | None = None) -> Figure:
+        """Draw the metric with its interval, and the probability that the requirement is met, over the examples.
+
+        The axes to draw in, if any are given, are two: see `bayesperf.plots.monitor`.
+        """
         from bayesperf import plots
 
-        return plots.monitor(self)
+        return plots.monitor(self, ax=ax)
 
     def in_words(self) -> str:
         """Return sentences on the last step: the metric, and how probably it meets the requirement.

@@ -35,6 +35,7 @@ from bayesperf.posteriors.joint_systems import discordant_weights
 from bayesperf.posteriors.posterior import Posterior
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Question = Literal["meet", "settle"]
@@ -147,11 +148,11 @@ class Plan(Saved):
         curve = xr.DataArray(values, {"n": whole, "mcse": ("n", errors)}, ["n"], name=self.quantity)
         return curve if asked.ndim else curve.isel(n=0)
 
-    def plot(self, n: ArrayLike | None = None) -> Figure:
-        """Draw the curve with the target, the limit and the answer."""
+    def plot(self, n: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
+        """Draw the curve with the target, the limit and the answer; see `bayesperf.plots.plan`."""
         from bayesperf import plots
 
-        return plots.plan(self, n)
+        return plots.plan(self, n, ax=ax)
 
     def in_words(self) -> str:
         """Return one or two sentences: how many new examples are needed, for what, and what that rests on.

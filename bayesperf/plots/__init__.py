@@ -1,9 +1,11 @@
-"""Figures: densities and forests of metrics, comparisons, shrinkage of groups, dependence, studies of coverage.
+"""Figures: confusion matrices, densities and forests of metrics, comparisons, groups, dependence, studies of coverage.
 
-No statistics in here: what is drawn is computed elsewhere. Every function returns a Matplotlib figure.
+No statistics in here: what is drawn is computed elsewhere. Every function returns a Matplotlib figure, and takes
+``ax``: axes in hand, of the only panel or a sequence of as many as there are panels.
 """
 
 from bayesperf.plots.comparison import comparison, difference, prob_matrix, ranks, simplex
+from bayesperf.plots.confusion_matrix import confusion_matrix
 from bayesperf.plots.expected_performance import epc
 from bayesperf.plots.joint import joint
 from bayesperf.plots.marginals import density, forest, panel
@@ -27,6 +29,7 @@ from bayesperf.plots.studies import (
 __all__ = [
     "autocorrelation",
     "comparison",
+    "confusion_matrix",
     "coverage",
     "coverage_over",
     "curve",

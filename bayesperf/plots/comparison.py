@@ -11,10 +11,10 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arrays import Array
-from bayesperf.core.words import BEST_OF_MANY, interval_name, metric_title, place_names
-from bayesperf.plots.densities import curves, intervals, reach
+from bayesperf.core.words import BEST_OF_MANY, interval_name, metric_title, place_names, short_interval_name
 from bayesperf.plots.style import (
     BLUE,
+    CHARACTER,
     DIVERGING,
     GREY,
     MOST_ROWS,
@@ -28,6 +28,7 @@ from bayesperf.plots.style import (
     small_multiples,
     write_title,
 )
+from bayesperf.posteriors.densities import curves, intervals, reach
 from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bayesperf.comparison.result import Comparison
+    from bayesperf.plots.style import Panels
 
 # Cells of a heat map show their value if there are at most this many systems.
 _MOST_WITH_VALUES = 12
@@ -43,6 +45,8 @@ _LONGEST_SIDE = 5.5
 # The same if there are more than two places, and how wide these may be together.
 _LONGEST_OF_MANY = 3.0
 _PAGE = 14.0
+# Longest name of a pair of systems.
+_LONGEST_PAIR = 104
 # Smallest cell that its value fits in.
 _LEAST_CELL = 0.24
 # Probabilities nearer than this to 0 or 1 would be written 0.000 or 1.000.
@@ -52,7 +56,7 @@ _REGION_COLOURS = (ORANGE, GREY, BLUE)
 
 
 def comparison(
-    comparison: Comparison, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Axes | None = None
+    comparison: Comparison, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None
 ) -> Figure:
     """Draw the difference of two systems; of more systems P(a > b) and, if one direction is better, the ranks.
 
@@ -62,17 +66,10 @@ def comparison(
         The result of `bayesperf.compare`.
     ci_prob, ci_kind, ax
         The interval of the difference, and the axes, as in `bayesperf.plots.density`.
-
-    Raises
-    ------
-    ValueError
-        If axes are given for more than two systems, which have a heat map with a colour bar.
     """
     if len(comparison.names) == 2:
         return difference(comparison, ci_prob=ci_prob, ci_kind=ci_kind, ax=ax)
-    if ax is not None:
-        raise ValueError("ax holds one panel: heat maps of several systems have a figure of their own.")
-    return _heat_maps(comparison, [_GREATER] if comparison.greater_is_better is None else [_GREATER, _RANKS])
+    return _heat_maps(comparison, [_GREATER] if comparison.greater_is_better is None else [_GREATER, _RANKS], ax=ax)
 
 
 # ── The difference ──
@@ -80,7 +77,7 @@ def comparison(
 
 @closed
 def difference(
-    comparison: Comparison, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Axes | None = None
+    comparison: Comparison, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None
 ) -> Figure:
     """Draw the density of a − b, the region of practical equivalence and the probability on either side of it.
 
@@ -98,7 +95,8 @@ def difference(
     rows = comparison.difference.mean().size
     parts = parts_of(rows, MOST_ROWS)
     height = 3.6 if rows == 1 else 1.6 + 0.26 * parts[0].stop
-    figure, panels = small_multiples(len(parts), 7.2, height, columns=2, margin=(0, 0), ax=ax)
+    longest = 0 if rows == 1 else CHARACTER * max(map(len, _row_names(comparison)))
+    figure, panels = small_multiples(len(parts), max(7.2, 4.2 + longest), height, columns=2, margin=(0, 0), ax=ax)
     for axes, part in zip(panels, parts, strict=True):
         if rows == 1:
             _draw_difference(axes, comparison, *of_interval)
@@ -156,28 +154,35 @@ def _relation(probability: float) -> str:
 def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind: Kind, part: slice) -> None:
     """Draw means and intervals of some of several differences, with P(a > b) beside them."""
     drawn = intervals(comparison.difference, ci_prob, ci_kind)
-    leading = comparison.difference.leading
     two = len(comparison.names) == 2
-    if two and comparison.many:
-        leading = leading.isel(pair=0)
     rope, y = comparison.rope, np.arange(len(drawn.mean[part]))[::-1]
     axes.set_xlim(*reach(drawn, rope))
     if rope:
         axes.axvspan(-rope, rope, color=GREY, alpha=0.25, lw=0, zorder=0, label=f"within ±{rope:g}")
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small")
-    axes.hlines(y, *drawn.interval[part].T, color=BLUE, lw=2)
-    axes.plot(drawn.mean[part], y, "o", color=BLUE, ms=5)
-    axes.set_yticks(y, [shorten(name) for name in place_names(leading)[part]])
+    axes.hlines(y, *drawn.interval[part].T, color=BLUE, lw=2, label=short_interval_name(ci_prob, ci_kind))
+    axes.plot(drawn.mean[part], y, "o", color=BLUE, ms=5, label="mean")
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small", ncols=3)
+    axes.set_yticks(y, _row_names(comparison)[part])
     axes.set_ylim(-0.6, len(y) - 0.4)
     axes.grid(axis="x", color=GREY, alpha=0.25, lw=0.6)
     beside: dict[str, Any] = {"ha": "left", "va": "center", "transform": axes.get_yaxis_transform()}
     axes.text(1.02, len(y) - 0.2, "P(a > b)", fontsize="small", **beside)
     for at, probability in zip(y, comparison.summary(ci_prob, ci_kind)["prob_greater"][part], strict=True):
         axes.text(1.02, at, _relation(probability).removeprefix("= "), fontsize="small", **beside)
-    axes.set_ylabel(", ".join(map(str, leading.dims)))
+    axes.set_ylabel(", ".join(map(str, _rows(comparison).dims)))
     axes.set_xlabel(
         "\n".join([f"{metric_title(comparison.metric)}, a − b", *(_called(comparison.names) if two else [])])
     )
+
+
+def _rows(comparison: Comparison) -> xr.DataArray:
+    """Return an array with a place for each difference; of two systems there is one pair."""
+    leading = comparison.difference.leading
+    return leading.isel(pair=0) if len(comparison.names) == 2 and comparison.many else leading
+
+
+def _row_names(comparison: Comparison) -> list[str]:
+    return [shorten(name, _LONGEST_PAIR) for name in place_names(_rows(comparison))]
 
 
 # ── Many systems ──
@@ -197,7 +202,7 @@ _GREATER = _HeatMap("P(a > b)", attrgetter("prob_greater"), "b, numbered as the 
 _RANKS = _HeatMap("P(rank)", attrgetter("ranks"), "rank, 1 the best", SEQUENTIAL, False)
 
 
-def prob_matrix(comparison: Comparison) -> Figure:
+def prob_matrix(comparison: Comparison, *, ax: Panels | None = None) -> Figure:
     """Draw P(a > b) for every pair of systems: rows a, columns b, numbered alike.
 
     Systems are ordered by their expected rank if one direction of the metric is better; otherwise as they come.
@@ -206,6 +211,8 @@ def prob_matrix(comparison: Comparison) -> Figure:
     ----------
     comparison : Comparison
         Of many systems; with leading dims, a panel for each of their coordinates.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
 
     Raises
     ------
@@ -214,39 +221,48 @@ def prob_matrix(comparison: Comparison) -> Figure:
     """
     if not comparison.many:
         raise ValueError("prob_matrix: two systems are no matrix. See plots.difference, or prob_greater itself.")
-    return _heat_maps(comparison, [_GREATER])
+    return _heat_maps(comparison, [_GREATER], ax=ax)
 
 
-def ranks(comparison: Comparison) -> Figure:
+def ranks(comparison: Comparison, *, ax: Panels | None = None) -> Figure:
     """Draw the probability that each system has each rank, systems ordered by expected rank, the best on top.
 
     Parameters
     ----------
     comparison : Comparison
         With leading dims, a panel for each of their coordinates.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
 
     Raises
     ------
     ValueError
         If neither more nor less of the metric is better.
     """
-    return _heat_maps(comparison, [_RANKS])
+    return _heat_maps(comparison, [_RANKS], ax=ax)
 
 
 @closed
-def _heat_maps(comparison: Comparison, maps: list[_HeatMap]) -> Figure:
+def _heat_maps(comparison: Comparison, maps: list[_HeatMap], *, ax: Panels | None = None) -> Figure:
     """Draw heat maps side by side, for every leading coordinate."""
     order = comparison.rank_order
     leading = order.dims[:-1]
     places = [dict(zip(leading, at, strict=True)) for at in product(*(range(order.sizes[dim]) for dim in leading))]
     count = len(comparison.names)
     side = float(np.clip(0.5 * count, 1.8, _LONGEST_SIDE if len(places) <= 2 else _LONGEST_OF_MANY))
-    longest = 0.075 * max(len(shorten(name)) for name in comparison.names)
+    longest = CHARACTER * max(len(shorten(name)) for name in comparison.names) + 0.3
     # As many places beside each other as a page is wide, each with all of its maps.
     beside = int(np.clip(_PAGE // (len(maps) * (side + 1.1) + longest), 1, len(places) if len(places) > 2 else 1))
     figure, panels = small_multiples(
-        len(places) * len(maps), side + 1.1, side + 0.8, columns=beside * len(maps), margin=(longest * beside, 0.4)
+        len(places) * len(maps),
+        side + 1.1,
+        side + 0.8,
+        columns=beside * len(maps),
+        margin=(longest * beside, 0.6),
+        ax=ax,
     )
+    if ax is None:
+        figure.set_layout_engine("compressed")
     for number, place in enumerate(places):
         rows, row = order.isel(place).values, panels[number * len(maps) : (number + 1) * len(maps)]
         for position, (axes, heat_map) in enumerate(zip(row, maps, strict=True)):
@@ -256,11 +272,10 @@ def _heat_maps(comparison: Comparison, maps: list[_HeatMap]) -> Figure:
             where = ", ".join(f"{dim} {order[dim].values[at]}" for dim, at in place.items())
             axes.set_title(f"{where}: {heat_map.title}" if where else heat_map.title, fontsize="medium")
         row[0].set_ylabel(f"{comparison.dim}{' a' if maps[0].square else ''}")
-    if _RANKS in maps and count > 2:
+    if _RANKS in maps and count > 2 and ax is None:
         remark(figure, BEST_OF_MANY)
-    figure.suptitle(
-        f"{comparison.difference.estimand.partition(':')[0]}: {metric_title(comparison.metric)}", fontsize="medium"
-    )
+    of = comparison.difference.estimand.partition(":")[0]
+    write_title(figure, f"{of}: {metric_title(comparison.metric)}", ax=ax)
     return figure
 
 
@@ -294,7 +309,9 @@ def _numbered(names: list[Any]) -> list[str]:
 
 
 @closed
-def simplex(shares: xr.DataArray, *, names: tuple[Any, Any] = ("a", "b"), rope: float | None = None) -> Figure:
+def simplex(
+    shares: xr.DataArray, *, names: tuple[Any, Any] = ("a", "b"), rope: float | None = None, ax: Axes | None = None
+) -> Figure:
     """Draw posterior draws of the probabilities below, inside and above the rope as points in a triangle.
 
     Parameters
@@ -305,19 +322,19 @@ def simplex(shares: xr.DataArray, *, names: tuple[Any, Any] = ("a", "b"), rope: 
         Names of systems a and b.
     rope : float, optional
         Half-width of the region of practical equivalence, which the corners then name.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
 
     Raises
     ------
     ValueError
         If the probabilities have other dims, or do not add up to 1.
     """
-    from matplotlib import pyplot as plt
-
     values = _checked_shares(shares)
     corners = np.array([[0, 0], [0.5, np.sqrt(3) / 2], [1, 0]])
     largest = values.argmax(-1)
     points = values @ corners
-    figure, axes = plt.subplots(figsize=(6.0, 6.0), layout="constrained")
+    figure, (axes,) = small_multiples(1, 6.0, 6.0, margin=(0, 0), ax=ax)
     axes.fill(*corners.T, fill=False, ec="black", lw=1)
     centre = corners.mean(0)
     for i in range(3):
@@ -335,7 +352,7 @@ def simplex(shares: xr.DataArray, *, names: tuple[Any, Any] = ("a", "b"), rope: 
     axes.text(0.5, -0.17, "\n".join(_called(names)), ha="center", va="top")
     axes.set(xlim=(-0.14, 1.14), ylim=(-0.27, 1.02), aspect="equal")
     axes.set_axis_off()
-    figure.suptitle("Probabilities of the three regions, a point a draw", fontsize="medium")
+    write_title(figure, "Probabilities of the three regions, a point a draw", ax=ax)
     return figure
 
 

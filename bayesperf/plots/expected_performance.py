@@ -10,7 +10,19 @@ import xarray as xr
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.words import percentage
-from bayesperf.plots.style import GREY, SERIES, closed, label_edges, remark, small_multiples, write_title
+from bayesperf.plots.style import (
+    GREY,
+    SERIES,
+    band_name,
+    closed,
+    default_interval,
+    label_around,
+    label_edges,
+    shorten,
+    small_multiples,
+    write_legend,
+    write_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +30,7 @@ if TYPE_CHECKING:
 
     from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison
     from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
+    from bayesperf.plots.style import Panels
 
 
 @closed
@@ -25,8 +38,9 @@ def epc(
     curves: ExpectedPerformanceCurve | Mapping[str, ExpectedPerformanceCurve],
     *,
     comparison: ExpectedPerformanceComparison | None = None,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     kind: str = "pointwise",
+    ax: Panels | None = None,
 ) -> Figure:
     """Draw expected performance curves with their bands, and the difference of two of them.
 
@@ -37,10 +51,12 @@ def epc(
     comparison : ExpectedPerformanceComparison, optional
         Draws the difference below, and shades the α at which its band leaves out 0: where the two models, or the two
         thresholds, differ (its ``question``).
-    ci_prob : float
-        Probability of the equal-tailed bands.
+    ci_prob : float, optional
+        Probability of the equal-tailed bands, as in `bayesperf.plots.density`.
     kind : {"pointwise", "simultaneous"}
         Whether a band holds at each α by itself or for the whole curve.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`; with a comparison two.
 
     Raises
     ------
@@ -55,40 +71,50 @@ def epc(
     if len(shown) != 1:
         raise ValueError("curves: give one or more, of one criterion, metric, method and kind of resampling.")
     ((formula, title, estimand, chosen_on),) = shown
+    prob, _ = default_interval(ci_prob, None)
     # More curves than there are colours have a panel each.
-    if apart := comparison is None and len(named) > len(SERIES):
-        figure, panels = small_multiples(len(named), 2.9, 2.3, margin=(0.6, 1), sharex=True, sharey=True)
-    else:
-        rows = 1 if comparison is None else 2
-        figure, panels = small_multiples(
-            rows,
-            7.2,
-            (3.8 + 1.9 * (rows - 1)) / rows,
-            columns=1,
-            margin=(0, 0),
-            sharex=True,
-            height_ratios=[2, 1][:rows],
-        )
+    apart = comparison is None and len(named) > len(SERIES)
+    figure, panels = _panels(len(named) if apart else 1, comparison is not None, ax)
     for i, (name, curve) in enumerate(named.items()):
         axes, colour = (panels[i], SERIES[0]) if apart else (panels[0], SERIES[i % len(SERIES)])
-        _draw(axes, curve.dataset[curve.metric.name], curve.band(ci_prob, kind)[curve.metric.name], colour, name)
-        axes.set_title(name if apart else "", fontsize="small")
+        points, band = (of[curve.metric.name] for of in (curve.dataset, curve.band(prob, kind)))
+        _draw(axes, points, band, colour, "" if apart else name)
+        axes.set_title(shorten(name) if apart else "", fontsize="small")
     y = f"{title} on the test set"
     if apart:
-        label_edges(panels, "α", "")
-        figure.supylabel(y, fontsize="medium")
-        remark(figure, f"α: the threshold minimises {formula} on {chosen_on}")
+        label_around(figure, panels, "α", y, ax)
     else:
-        label_edges(panels, f"α   (the threshold minimises {formula} on {chosen_on})", y)
+        label_edges(panels, f"α   (the threshold minimises {formula} on {chosen_on})", y, ax)
     if comparison is not None:
-        _draw_difference(panels, comparison, ci_prob, kind)
-    if len(named) > 1 and not apart:
-        panels[0].legend(frameon=False, fontsize="small")
+        _draw_difference(panels, comparison, prob, kind)
+    what = f"α: the threshold minimises {formula} on {chosen_on}" if apart else ""
+    _write_legend(figure, panels[0], [""] if apart else list(named), band_name(prob, kind), what, ax)
     for axes in panels:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color=GREY, alpha=0.25, lw=0.6)
-    write_title(figure, f"{estimand},", f"{percentage(ci_prob)} {kind} equal-tailed band")
+    write_title(figure, f"{estimand},", f"{percentage(prob)} {kind} equal-tailed band", ax=ax)
     return figure
+
+
+def _panels(curves: int, compared: bool, ax: Panels | None) -> tuple[Figure, list[Axes]]:
+    """Return a figure with a small panel for each of several curves, or a large one, and one below for a difference."""
+    if curves > 1:
+        return small_multiples(curves, 2.9, 2.3, margin=(0.6, 1.3), ax=ax, sharex=True, sharey=True)
+    heights = [3.9, 2.1] if compared else [4.2]
+    mean = sum(heights) / len(heights)
+    shape = {"sharex": True, "height_ratios": heights}
+    return small_multiples(len(heights), 7.2, mean, columns=1, margin=(0, 0), ax=ax, **shape)
+
+
+def _write_legend(figure: Figure, axes: Axes, names: list[str], band: str, title: str, ax: Panels | None) -> None:
+    """Write what lines, bands and shaded spans are; a single curve has no name."""
+    from matplotlib.patches import Patch
+
+    handles, labels = axes.get_legend_handles_labels()
+    colour = SERIES[0] if len(names) == 1 else GREY
+    shade = Patch(color=colour, alpha=0.25, lw=0)
+    of_each = "" if len(names) == 1 else ", of each"
+    write_legend(figure, [*handles, shade], [*labels, f"{band}{of_each}, equal-tailed"], title, ax)
 
 
 def _draw(axes: Axes, points: xr.DataArray, band: xr.DataArray, colour: str, name: str) -> None:
@@ -96,7 +122,7 @@ def _draw(axes: Axes, points: xr.DataArray, band: xr.DataArray, colour: str, nam
     alpha = points["alpha"].values
     lower, upper = band.values.T
     axes.fill_between(alpha, lower, upper, step="mid", color=colour, alpha=0.2, lw=0)
-    axes.plot(alpha, points.values, drawstyle="steps-mid", color=colour, lw=1.5, label=name or None)
+    axes.plot(alpha, points.values, drawstyle="steps-mid", color=colour, lw=1.5, label=shorten(name) or None)
 
 
 def _draw_difference(
@@ -107,7 +133,7 @@ def _draw_difference(
     points, band = comparison.dataset[comparison.metric], comparison.band(ci_prob, kind)[comparison.metric]
     _draw(axes, points, band, "black", "")
     axes.axhline(0, color=GREY, lw=0.8)
-    axes.set_ylabel("\n− ".join(map(str, comparison.names)))
+    axes.set_ylabel("\n− ".join(shorten(name, 24) for name in comparison.names))
     for position, (start, end) in enumerate(significant_spans(comparison, ci_prob, kind)):
         for panel in both:
             label = f"these two {comparison.question} differ" if panel is both[0] and not position else None

@@ -9,15 +9,19 @@ import numpy as np
 from bayesperf.core import checks
 from bayesperf.core.words import metric_title, place_names
 from bayesperf.metrics.metric import Metric
-from bayesperf.plots.style import BLUE, closed, label_edges, small_multiples, write_title
+from bayesperf.plots.style import BLUE, closed, label_edges, shorten, small_multiples, write_title
 from bayesperf.posteriors.posterior import Posterior
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from bayesperf.plots.style import Panels
+
 
 @closed
-def joint(post: Posterior, first: str | Metric, second: str | Metric, *, draws: int = 2000) -> Figure:
+def joint(
+    post: Posterior, first: str | Metric, second: str | Metric, *, draws: int = 2000, ax: Panels | None = None
+) -> Figure:
     """Draw the joint distribution of two metrics: a point a draw, the correlation of all draws, the observed point.
 
     Parameters
@@ -28,6 +32,8 @@ def joint(post: Posterior, first: str | Metric, second: str | Metric, *, draws: 
         Metrics with a single value, along x and y.
     draws : int
         How many of the joint draws are shown, at most. The correlation is that of all (`Posterior.correlation`).
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
 
     Raises
     ------
@@ -51,7 +57,7 @@ def joint(post: Posterior, first: str | Metric, second: str | Metric, *, draws: 
     correlations = post.correlation(*metrics).values.ravel()
     observed = np.stack([post.observed_score(metric).values.ravel() for metric in metrics], axis=-1)
     names = place_names(post.leading)
-    figure, panels = small_multiples(len(names), 2.9 if len(names) > 1 else 4.4, 2.9, sharex=True, sharey=True)
+    figure, panels = small_multiples(len(names), 2.9 if len(names) > 1 else 4.4, 2.9, ax=ax, sharex=True, sharey=True)
     for axes, name, values, at, correlation in zip(
         panels, names, post.joint_draws(metrics), observed, correlations, strict=True
     ):
@@ -63,10 +69,11 @@ def joint(post: Posterior, first: str | Metric, second: str | Metric, *, draws: 
         if np.isfinite(at).all():
             axes.plot(*at, "X", color="black", mec="white", ms=9, label="observed")
         found = f"correlation {correlation:.2f}" if np.isfinite(correlation) else "correlation undefined"
-        axes.set_title(f"{name}: {found}".removeprefix(": "), fontsize="small")
+        axes.set_title(f"{shorten(name)}: {found}".removeprefix(": "), fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)
-    label_edges(panels, *(metric_title(metric.name) for metric in metrics))
+    x_name, y_name = (metric_title(metric.name) for metric in metrics)
+    label_edges(panels, x_name, y_name, ax)
     if panels[0].get_legend_handles_labels()[1]:
         panels[0].legend(frameon=False, fontsize="small")
-    write_title(figure, f"{post.estimand},", f"{len(shown):,} of {len(x):,} joint draws")
+    write_title(figure, f"{post.estimand},", f"{len(shown):,} of {len(x):,} joint draws", ax=ax)
     return figure

@@ -9,7 +9,6 @@ import numpy as np
 
 from bayesperf.core.arrays import Codes
 from bayesperf.core.words import interval_name, metric_title, place_names, short_interval_name, signed_value
-from bayesperf.plots.densities import Curves, curves, intervals
 from bayesperf.plots.style import (
     CHARACTER,
     GREY,
@@ -17,12 +16,14 @@ from bayesperf.plots.style import (
     SERIES,
     closed,
     default_interval,
+    log_scale,
     parts_of,
     shorten,
     small_multiples,
     write_legend,
     write_title,
 )
+from bayesperf.posteriors.densities import Curves, curves, intervals
 from bayesperf.posteriors.marginal import Kind, Marginal
 
 if TYPE_CHECKING:
@@ -30,17 +31,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bayesperf.plots.style import Panels
+
 # The strip beneath a density in which its interval and mean are, for each curve, and for what is written there:
 # as shares of the greatest density.
 _STRIP, _WRITTEN = 0.07, 0.13
 # An interval narrower than this share of the axis has its limits written outside it, where they do not touch.
-_NARROW = 0.3
+_NARROW = 0.25
 # Height of a row of a forest, by itself and for each further system in it, in inches.
 _ROW, _FURTHER = 0.24, 0.1
 
 
 def density(
-    marginal: Marginal, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Axes | None = None
+    marginal: Marginal, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None
 ) -> Figure:
     """Draw the density of a metric with its interval shaded, its mean and the observed score.
 
@@ -52,14 +55,14 @@ def density(
     ci_prob, ci_kind
         The interval; by default the 95 % highest-density interval, or what ArviZ's ``rcParams`` were changed to
         (``stats.ci_prob``, ``stats.ci_kind``).
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw in, if there is one panel. Their figure is returned, and stays open.
+    ax : matplotlib.axes.Axes or sequence of them, optional
+        Axes to draw in, as many as there are panels. Their figure is returned, and stays open.
     """
     return panel([marginal], ci_prob=ci_prob, ci_kind=ci_kind, kind="density", ax=ax)
 
 
 def forest(
-    marginal: Marginal, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Axes | None = None
+    marginal: Marginal, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None
 ) -> Figure:
     """Draw the mean and interval of a metric, and the observed score, for every leading coordinate in a row of its own.
 
@@ -81,7 +84,7 @@ def panel(
     ci_prob: float | None = None,
     ci_kind: Kind | None = None,
     kind: str | None = None,
-    ax: Axes | None = None,
+    ax: Panels | None = None,
 ) -> Figure:
     """Draw several metrics side by side.
 
@@ -98,7 +101,7 @@ def panel(
     Raises
     ------
     ValueError
-        If axes are given, and there is more than one panel.
+        If axes are given, and they are not as many as the panels.
     """
     interval = default_interval(ci_prob, ci_kind)
     shown = _classes_by_value(marginals)
@@ -124,7 +127,7 @@ def _classes_by_value(marginals: Sequence[Marginal]) -> list[Marginal]:
 # ── Densities ──
 
 
-def _density_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], ax: Axes | None) -> Figure:
+def _density_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], ax: Panels | None) -> Figure:
     """Draw densities: a panel a metric, or if it has more quantities than there are colours, one for each of them."""
     drawn = [curves(marginal, *interval) for marginal in marginals]
     most = max(len(each.names) for each in drawn)
@@ -144,31 +147,38 @@ def _density_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind],
         if apart:
             axes.set_title(shorten(part.names[0]), fontsize="small")
             axes.set_ylabel("" if position % columns else axes.get_ylabel())
-        if part.logarithmic:
-            axes.set_xscale("log")
         axes.spines[["top", "right"]].set_visible(False)
     for marginal in marginals:
-        _share_x([axes for axes, (shown, _) in zip(panels, parts, strict=True) if shown is marginal])
+        of_metric = [(axes, part) for axes, (shown, part) in zip(panels, parts, strict=True) if shown is marginal]
+        _share_x([axes for axes, _ in of_metric], of_metric[0][1].logarithmic)
+        for axes, part in of_metric:
+            write_figures(axes, part)
     marks = mark_handles(interval, any(np.isfinite(part.observed).any() for _, part in parts))
-    # Some metrics have a curve for each class, others a single one: the fullest legend serves all.
+    # Some metrics have a curve for each class, others a single one: the fullest legend serves all. A panel of one curve
+    # is titled by its name.
     fullest = max(range(len(parts)), key=lambda i: len(parts[i][1].names))
-    handles, labels = panels[fullest].get_legend_handles_labels()
+    handles, labels = ([], []) if apart else panels[fullest].get_legend_handles_labels()
     dims = "" if apart else ", ".join(map(str, parts[fullest][0].dims))
     write_legend(figure, [*handles, *marks.values()], [*labels, *marks], dims, ax)
     return figure
 
 
-def _share_x(panels: Sequence[Axes]) -> None:
-    """Give panels of one metric the same range."""
+def _share_x(panels: Sequence[Axes], logarithmic: bool) -> None:
+    """Give panels of one metric the same range and scale."""
+    if logarithmic:
+        for axes in panels:
+            axes.set_xscale("log")
     limits = np.array([axes.get_xlim() for axes in panels])
     for axes in panels:
         axes.set_xlim(limits[:, 0].min(), limits[:, 1].max())
+        if logarithmic:
+            log_scale(axes)
 
 
 def draw_densities(axes: Axes, drawn: Curves) -> None:
     """Draw densities with their intervals shaded, and in a strip beneath them intervals, means and observed scores.
 
-    Of a single one the mean and the limits of the interval are written.
+    Of a single one there is room for what `write_figures` writes.
     """
     single, peak = len(drawn.names) == 1, drawn.density.max()
     for i, name in enumerate(drawn.names):
@@ -180,8 +190,6 @@ def draw_densities(axes: Axes, drawn: Curves) -> None:
     beneath = _STRIP * (len(drawn.names) + 0.7) + (_WRITTEN if single else 0)
     axes.set_ylim(-beneath * peak, (1.16 if single else 1.05) * peak)
     axes.axhline(0, color=GREY, lw=0.5, zorder=0.5)
-    if single:
-        _write_figures(axes, drawn)
     axes.set_yticks([])
     axes.set_ylabel("density of the logarithm" if drawn.logarithmic else "density")
 
@@ -206,16 +214,24 @@ def mark_handles(interval: tuple[float, Kind], observed: bool) -> dict[str, Arti
     return marks
 
 
-def _write_figures(axes: Axes, drawn: Curves) -> None:
-    """Write the mean above a density, and the limits of the interval beneath its ends."""
+def write_figures(axes: Axes, drawn: Curves) -> None:
+    """Write the mean above a density, and the limits of the interval beneath its ends; of several densities nothing."""
+    if len(drawn.names) > 1:
+        return
     (low, high), mean, peak = drawn.interval[0], drawn.mean[0], drawn.density.max()
-    ends = np.log(drawn.x[0, [0, -1]]) if drawn.logarithmic else drawn.x[0, [0, -1]]
+    ends = np.log(axes.get_xlim()) if drawn.logarithmic else np.array(axes.get_xlim())
     width = np.log(high / low) if drawn.logarithmic and low > 0 else high - low
-    sides = ("right", "left") if width < _NARROW * np.ptp(ends) else ("center", "center")
-    for limit, side in zip((low, high), sides, strict=True):
-        if np.isfinite(limit):
-            axes.annotate(signed_value(limit, high - low), (limit, -1.45 * _STRIP * peak), ha=side, va="top",
-                          fontsize="small")  # fmt: skip
+    beneath = -1.45 * _STRIP * peak
+    limits = [signed_value(limit, high - low) for limit in (low, high)]
+    if width < _NARROW * np.ptp(ends) and np.isfinite(low) and np.isfinite(high):
+        # Where both do not fit beneath their ends, they are written as one, which reaches away from the nearer edge.
+        to_the_right = (np.log([low, high]) if drawn.logarithmic else np.array([low, high])).mean() < ends.mean()
+        at, side = (low, "left") if to_the_right else (high, "right")
+        axes.annotate(" to ".join(limits), (at, beneath), ha=side, va="top", fontsize="small")
+    else:
+        for limit, text in zip((low, high), limits, strict=True):
+            if np.isfinite(limit):
+                axes.annotate(text, (limit, beneath), ha="center", va="top", fontsize="small")
     if np.isfinite(mean):
         axes.annotate(f"mean {signed_value(mean, high - low)}", (mean, 1.03 * peak), ha="center", va="bottom",
                       fontsize="small")  # fmt: skip
@@ -255,7 +271,7 @@ def _joined(dims: Sequence[Any]) -> str:
     return ", ".join(map(str, dims))
 
 
-def _forest_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], ax: Axes | None) -> Figure:
+def _forest_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], ax: Panels | None) -> Figure:
     """Draw a forest a metric, continued beside if it has more rows than fit a page."""
     rows = [_rows(marginal) for marginal in marginals]
     height = _ROW + _FURTHER * (max(len(each.systems) for each in rows) - 1)
@@ -279,14 +295,12 @@ def _forest_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], 
         axes.set_xlabel(metric_title(marginals[i].name))
         axes.set_yticks(range(len(names[position]))[::-1], names[position])
         axes.spines[["top", "right"]].set_visible(False)
-        if drawn[i].logarithmic:
-            axes.set_xscale("log")
         if position % columns and alike:
             axes.tick_params(labelleft=False)
         else:
             axes.set_ylabel(rows[i].dims)
     for i in range(len(marginals)):
-        _share_x([axes for axes, (of, _) in zip(panels, parts, strict=True) if of == i])
+        _share_x([axes for axes, (of, _) in zip(panels, parts, strict=True) if of == i], drawn[i].logarithmic)
     marks = mark_handles(interval, any(np.isfinite(each.observed).any() for each in drawn))
     fullest = max(rows, key=lambda each: len(each.systems))
     systems = [shorten(name) for name in fullest.systems] if fullest.coloured else []

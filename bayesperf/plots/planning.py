@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf import metrics
-from bayesperf.core.words import REPEATED_LOOKS, interval_name, place_names
-from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, closed, remark
+from bayesperf.core.words import REPEATED_LOOKS, interval_name, place_names, sentence, short_interval_name
+from bayesperf.plots.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    SERIES,
+    closed,
+    remark,
+    shorten,
+    small_multiples,
+    write_title,
+)
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from bayesperf.plan.monitor import Monitor
@@ -19,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @closed
-def plan(plan: Plan, n: ArrayLike | None = None) -> Figure:
+def plan(plan: Plan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
     """Draw the assurance or expected width of a plan against the number of new examples, with target, limit and answer.
 
     Parameters
@@ -28,12 +40,12 @@ def plan(plan: Plan, n: ArrayLike | None = None) -> Figure:
         What `bayesperf.plan` returns.
     n : array-like (m,), optional
         Numbers of new examples to draw; by default from 0 to twice the answer.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
     """
-    from matplotlib import pyplot as plt
-
     curve = plan.curve(n)
     x, y = np.atleast_1d(curve["n"].values), np.atleast_1d(curve.values)
-    figure, axes = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
+    figure, (axes,) = small_multiples(1, 7.2, 3.6, margin=(0, 0), ax=ax)
     axes.axhline(plan.target, color=ORANGE, lw=1.2, ls="--", label=f"wanted: {plan.target:g}")
     if plan.quantity == "assurance" and plan.limit < 1:
         axes.axhline(plan.limit, color=GREY, lw=1.2, ls=":", label=f"limit: {plan.limit:.3f}")
@@ -50,44 +62,51 @@ def plan(plan: Plan, n: ArrayLike | None = None) -> Figure:
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize="small")
     what = "Probability of showing " if plan.quantity == "assurance" else ""
-    figure.suptitle(f"{what}{plan.claim}\nfrom {plan.basis}", fontsize="medium")
+    write_title(figure, sentence(f"{what}{plan.claim}").removesuffix("."), f"from {plan.basis}", ax=ax)
     return figure
 
 
 @closed
-def monitor(monitor: Monitor) -> Figure:
+def monitor(monitor: Monitor, *, ax: Sequence[Axes] | None = None) -> Figure:
     """Draw a metric with its interval against the examples so far, and the probability that it meets the requirement.
 
     Parameters
     ----------
     monitor : Monitor
         What `bayesperf.monitor` returns; with other leading dims, a line a coordinate.
+    ax : sequence of two matplotlib.axes.Axes, optional
+        Axes to draw in, of the metric and of the probability.
     """
-    from matplotlib import pyplot as plt
-
     data = monitor.dataset
     dim, bound = data.attrs["dim"], data.attrs["requirement"]
     sign = "≥" if data.attrs["greater_is_better"] else "≤"
     title = metrics.get(data.attrs["metric"]).title
-    figure, (top, bottom) = plt.subplots(2, figsize=(7.2, 5.0), sharex=True, layout="constrained", height_ratios=[3, 2])
+    names = place_names(data["prob_met"].isel({dim: 0}))
+    figure, panels = small_multiples(
+        2, 7.2, 2.7, columns=1, margin=(0, 0.2 * len(names)), ax=ax, sharex=True, height_ratios=[3, 2]
+    )
+    top, bottom = panels
     top.axhline(bound, color=GREY, lw=1.2, ls="--", label=f"required: {sign} {bound:g}")
     rest = [other for other in data["prob_met"].dims if other != dim]
     flat = data.transpose(dim, *rest, ...).stack(system=rest) if rest else data.expand_dims(system=[""])
-    for i, name in enumerate(place_names(data["prob_met"].isel({dim: 0}))):
+    for i, name in enumerate(names):
         system, colour = flat.isel(system=i), SERIES[i % len(SERIES)]
         x = system["examples"].values
         lower, upper = system["interval"].transpose("ci_bound", dim).values
         top.fill_between(x, lower, upper, color=colour, alpha=0.2, lw=0)
-        top.plot(x, system["mean"], "o-", color=colour, lw=1.5, ms=3.5, label=name or "posterior mean")
+        top.plot(x, system["mean"], "o-", color=colour, lw=1.5, ms=3.5, label=shorten(name) or "posterior mean")
         bottom.plot(x, system["prob_met"], "o-", color=colour, lw=1.5, ms=3.5)
     top.set_ylabel(title)
-    top.legend(frameon=False, fontsize="small")
+    interval = short_interval_name(data.attrs["ci_prob"], data.attrs["ci_kind"])
+    top.fill_between([], [], [], color=GREY, alpha=0.3, lw=0, label=f"{interval} after each {dim}")
+    top.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small", ncols=1 if rest else 3)
     bottom.set_ylim(0, 1.03)
     bottom.set_ylabel(f"P({title} {sign} {bound:g})")
     bottom.set_xlabel(f"examples so far, {dim} by {dim}")
-    for axes in (top, bottom):
+    for axes in panels:
         axes.spines[["top", "right"]].set_visible(False)
     interval = interval_name(data.attrs["ci_prob"], data.attrs["ci_kind"])
-    figure.suptitle(f"{data.attrs['estimand']}: mean and {interval}", fontsize="medium")
-    remark(figure, REPEATED_LOOKS)
+    write_title(figure, f"{data.attrs['estimand']}: mean and {interval}", ax=ax)
+    if ax is None:
+        remark(figure, REPEATED_LOOKS)
     return figure

@@ -8,22 +8,39 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bayesperf.core.words import interval_name, metric_title
+from bayesperf.core.words import interval_name, metric_title, short_interval_name
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
-from bayesperf.plots.style import BLUE, GREY, ORANGE, closed, small_multiples
+from bayesperf.plots.style import (
+    BLUE,
+    CHARACTER,
+    GREY,
+    ORANGE,
+    closed,
+    default_interval,
+    shorten,
+    small_multiples,
+    write_legend,
+    write_title,
+)
 from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bayesperf.plots.style import Panels
     from bayesperf.pooling.pool import Pooled
 
 
 @closed
 def shrinkage(
-    pooled: Pooled, metric: str | Metric = "recall", *, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
+    pooled: Pooled,
+    metric: str | Metric = "recall",
+    *,
+    ci_prob: float | None = None,
+    ci_kind: Kind | None = None,
+    ax: Panels | None = None,
 ) -> Figure:
     """Draw each group's observed value and its estimate, with the population mean and the prediction for a new group.
 
@@ -33,8 +50,8 @@ def shrinkage(
         With leading dims other than that of the groups, a panel for each of their coordinates.
     metric : str
         One with a single value, not a value for each class.
-    ci_prob, ci_kind
-        The interval.
+    ci_prob, ci_kind, ax
+        The intervals, and the axes, as in `bayesperf.plots.density`.
 
     Raises
     ------
@@ -44,44 +61,54 @@ def shrinkage(
     marginals = {name: getattr(pooled, name)[metric] for name in ("mean", "groups", "new_group")}
     if len(marginals["mean"].dims) > len(pooled.mean.dims):
         raise ValueError(f"metric: {marginals['mean'].name!r} has a value a class; name one that has a single value.")
-    parts = {name: (marginal.mean(), marginal.interval(ci_prob, ci_kind)) for name, marginal in marginals.items()}
+    of_interval = default_interval(ci_prob, ci_kind)
+    parts = {name: (marginal.mean(), marginal.interval(*of_interval)) for name, marginal in marginals.items()}
     observed, examples = score(pooled.cm, metric), pooled.cm.total
     systems = [dim for dim in pooled.cm.dims if dim != pooled.dim]
     places = [dict(zip(systems, at, strict=True)) for at in product(*(range(observed.sizes[dim]) for dim in systems))]
     height = 1.6 + 0.26 * observed.sizes[pooled.dim]
-    figure, panels = small_multiples(len(places), 4.2, height, columns=3, margin=(0.8, 0.6), sharex=True)
+    longest = CHARACTER * max(len(shorten(name)) for name in observed[pooled.dim].values.tolist())
+    figure, panels = small_multiples(
+        len(places), 3.6 + longest, height, columns=3, margin=(0.8, 0.6), ax=ax, sharex=True
+    )
     for position, (axes, place) in enumerate(zip(panels, places, strict=True)):
         at_place = {name: (mean.isel(place), interval.isel(place)) for name, (mean, interval) in parts.items()}
-        _draw(axes, at_place, observed.isel(place), examples.isel(place), pooled.dim)
+        _draw(axes, at_place, observed.isel(place), examples.isel(place), pooled.dim, short_interval_name(*of_interval))
         axes.set_xlabel(metric_title(marginals["mean"].name))
         axes.tick_params(labelbottom=True)
         if not position % 3:
             axes.set_ylabel(f"{pooled.dim} (n: its examples, of both classes)")
-        axes.set_title(", ".join(f"{dim} {observed.isel(place)[dim].item()!s}" for dim in systems), fontsize="medium")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize="small")
-    figure.suptitle(f"Means and {interval_name(ci_prob, ci_kind)}s", fontsize="medium")
+        names = [f"{dim} {observed.isel(place)[dim].item()!s}" for dim in systems]
+        axes.set_title(shorten(", ".join(names)), fontsize="medium")
+    write_legend(figure, *panels[0].get_legend_handles_labels(), ax=ax)
+    write_title(figure, f"Means and {interval_name(*of_interval)}s", ax=ax)
     return figure
 
 
 def _draw(
-    axes: Axes, parts: dict[str, tuple[Any, Any]], observed: xr.DataArray, examples: xr.DataArray, dim: str
+    axes: Axes,
+    parts: dict[str, tuple[Any, Any]],
+    observed: xr.DataArray,
+    examples: xr.DataArray,
+    dim: str,
+    interval: str,
 ) -> None:
     """Draw a row for each group, from the top, and the new group below them."""
     count = observed.sizes[dim]
     y = np.arange(count, 0, -1)
     mean, band = parts["mean"]
-    axes.axvspan(*band.values, color=GREY, alpha=0.2, lw=0, label="population mean, interval")
+    axes.axvspan(*band.values, color=GREY, alpha=0.2, lw=0, label=f"population mean, {interval}")
     axes.axvline(mean.item(), color=GREY, lw=1.5, label="population mean")
     means, intervals = (part.transpose(dim, ...).values for part in parts["groups"])
-    axes.hlines(y, *intervals.T, color=BLUE, lw=2)
+    axes.hlines(y, *intervals.T, color=BLUE, lw=2, label=f"{dim}, {interval}")
     axes.plot(means, y, "o", color=BLUE, ms=5, label=f"{dim}, estimated")
     axes.scatter(observed.values, y, marker="x", color="black", s=28, lw=1.2, zorder=3, label=f"{dim}, observed")
     new_mean, new_interval = parts["new_group"]
     axes.hlines(0, *new_interval.values, color=ORANGE, lw=2, ls="--")
     axes.plot(new_mean.item(), 0, "D", color=ORANGE, ms=5, label=f"new {dim}")
     names = [
-        f"{name} (n = {n})" for name, n in zip(observed[dim].values.tolist(), examples.values.tolist(), strict=True)
+        f"{shorten(name)} (n = {n})"
+        for name, n in zip(observed[dim].values.tolist(), examples.values.tolist(), strict=True)
     ]
     axes.set_yticks([*y, 0], [*names, f"new {dim}"])
     axes.set_ylim(-0.6, count + 0.6)

@@ -9,23 +9,25 @@ import numpy as np
 from bayesperf.core.words import interval_name, metric_title, place_names
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
-from bayesperf.plots.densities import Curves, curves
-from bayesperf.plots.marginals import draw_densities, mark_handles
+from bayesperf.plots.marginals import draw_densities, mark_handles, write_figures
 from bayesperf.plots.style import (
     closed,
     default_interval,
     label_edges,
+    log_scale,
     shorten,
     small_multiples,
     write_legend,
     write_title,
 )
+from bayesperf.posteriors.densities import Curves, curves
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.prior_sensitivity import Priors, posteriors_under
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from bayesperf.plots.style import Panels
 
 
 @closed
@@ -36,7 +38,7 @@ def prior_sensitivity(
     *,
     ci_prob: float | None = None,
     ci_kind: Kind | None = None,
-    ax: Axes | None = None,
+    ax: Panels | None = None,
 ) -> Figure:
     """Draw the posteriors of a metric under several priors, one over the other.
 
@@ -80,9 +82,13 @@ def prior_sensitivity(
         draw_densities(axes, Curves(x, density, mean, limits, list(marginals), drawn[0].logarithmic, observed))
         axes.set_title(shorten(name), fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)
-    label_edges(panels, metric_title(one.name), panels[0].get_ylabel())
+    label_edges(panels, metric_title(one.name), panels[0].get_ylabel(), ax)
     if drawn[0].logarithmic:
-        panels[0].set_xscale("log")
+        for axes in panels:
+            log_scale(axes)
+    if len(marginals) == 1:
+        for place, axes in enumerate(panels):
+            write_figures(axes, drawn[0].take([place]))
     marks = mark_handles(interval, any(np.isfinite(each.observed).any() for each in drawn))
     handles, labels = panels[0].get_legend_handles_labels()
     write_legend(figure, [*handles, *marks.values()], [*labels, *marks], "prior", ax)

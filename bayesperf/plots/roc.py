@@ -11,7 +11,18 @@ from scipy.special import ndtr, ndtri
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.words import percentage, short_interval_name
-from bayesperf.plots.style import GREY, SERIES, closed, label_edges, small_multiples, write_title
+from bayesperf.plots.style import (
+    GREY,
+    SERIES,
+    band_name,
+    closed,
+    default_interval,
+    label_edges,
+    shorten,
+    small_multiples,
+    write_title,
+)
+from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,6 +31,7 @@ if TYPE_CHECKING:
 
     from bayesperf.curves.roc.curve import Curve
     from bayesperf.curves.roc.operating_point import OperatingPoint
+    from bayesperf.plots.style import Panels
 
     type Thresholds = float | OperatingPoint | Iterable[float | OperatingPoint]
 
@@ -43,11 +55,12 @@ _TICKS = np.array([0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999])
 def curve(
     curves: Curve | Mapping[str, Curve],
     *,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     kind: str = "pointwise",
     method: str | None = None,
     thresholds: Thresholds | Mapping[str, Thresholds] = (),
     break_even: bool = False,
+    ax: Panels | None = None,
 ) -> Figure:
     """Draw the curve of a system, or of several, with bands; the areas under the curves are in the legend.
 
@@ -55,14 +68,16 @@ def curve(
     ----------
     curves : Curve or mapping of str to Curve
         Curves of one kind, made by the same method. More than six have a panel each.
-    ci_prob : float
-        Probability of the bands, and of the intervals of the areas.
+    ci_prob : float, optional
+        Probability of the bands, and of the intervals of the areas, as in `bayesperf.plots.density`.
     kind, method
         Of the bands, as in `bayesperf.curves.Curve.band`.
     thresholds : float, OperatingPoint or sequence of them, or a mapping of such by system
         Thresholds at which the curves are marked, of an operating point the observed one.
     break_even : bool
         Whether to draw the line on which both errors are alike: fnr = fpr, or precision = recall.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
 
     Examples
     --------
@@ -71,8 +86,9 @@ def curve(
     >>> marked = [0.45, curve.operating_point(fpr=0.1)]
     >>> figure = bp.plots.curve(curve, method="wilson", thresholds=marked, break_even=True)
     >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()][1:]
-    ['threshold 0.45', 'threshold 0.7', 'fnr = fpr']
+    ['95 % band, pointwise', 'threshold 0.45', 'threshold 0.7', 'fnr = fpr']
     """
+    prob, ci_kind = default_interval(ci_prob, None)
     named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
     kinds = {(each.name, each.method) for each in named.values()}
     if len(kinds) != 1:
@@ -84,27 +100,29 @@ def curve(
     marked = {system: of_system.get(system, ()) for system in named}
     # More systems than there are colours have a panel each.
     apart = len(named) > len(SERIES)
-    figure, panels = small_multiples(len(named), 3.4, 3.5) if apart else small_multiples(1, 5.2, 5.4, margin=(0, 0))
+    figure, panels = (
+        small_multiples(len(named), 3.4, 3.5, ax=ax) if apart else small_multiples(1, 5.2, 5.4, margin=(0, 0), ax=ax)
+    )
     groups = [({"": each}, {"": marked[system]}) for system, each in named.items()] if apart else [(named, marked)]
     for axes, group in zip(panels, groups, strict=True):
-        _draw_curves(axes, *group, (ci_prob, kind, method))
+        _draw_curves(axes, *group, (prob, kind, method), ci_kind)
         _set_up(axes, name)
         if break_even:
             axes.plot(*_BREAK_EVEN[name], color="black", lw=0.8, ls="--", zorder=1, label=_BREAK_EVEN_WORDS[name])
         if axes.get_legend_handles_labels()[1]:
-            title = f"{_AREAS[name]}, {short_interval_name(ci_prob, 'hdi')}" if name in _AREAS else None
+            title = f"{_AREAS[name]}, {short_interval_name(prob, ci_kind)}" if name in _AREAS else None
             # On white, for the line of break-even runs through its corner.
             axes.legend(facecolor="white", edgecolor="none", framealpha=0.8, fontsize="small", title=title,
                         title_fontsize="small", loc=_LEGENDS[name])  # fmt: skip
     shape = next(iter(named.values())).curve_kind
-    label_edges(panels, _AXES[shape.x], _AXES[shape.y])
-    words = f"{_TITLES[name]} of the system", f"{kind} {percentage(ci_prob)} band ({_METHODS[method or own_method]})"
+    label_edges(panels, _AXES[shape.x], _AXES[shape.y], ax)
+    words = f"{_TITLES[name]} of the system", f"{kind} {percentage(prob)} band ({_METHODS[method or own_method]})"
     if not apart:
         panels[0].set_title("\n".join(words), fontsize="medium")
         return figure
     for axes, system in zip(panels, named, strict=True):
-        axes.set_title(system, fontsize="small")
-    write_title(figure, *words)
+        axes.set_title(shorten(system), fontsize="small")
+    write_title(figure, *words, ax=ax)
     return figure
 
 
@@ -113,15 +131,20 @@ def _draw_curves(
     curves: Mapping[str, Curve],
     thresholds: Mapping[str, Thresholds],
     of_band: tuple[float, str, str | None],
+    ci_kind: Kind,
 ) -> None:
     """Draw the curves of systems with their bands and thresholds."""
+    band = band_name(*of_band[:2])
     for colour, (system, each) in zip(SERIES, curves.items(), strict=False):
         points, x, y = each.dataset, each.curve_kind.x, each.curve_kind.y
         # Between two points precision is that of the greater recall, as the average precision sums it.
-        axes.plot(points[x], points[y], color=colour, lw=1.5, zorder=3, label=_label(system, each, of_band[0]),
+        axes.plot(points[x], points[y], color=colour, lw=1.5, zorder=3, label=_label(system, each, of_band[0], ci_kind),
                   drawstyle="steps-pre" if each.name == "precision_recall" else "default")  # fmt: skip
-        axes.fill(*_outline(each.band(*of_band), x, y), color=colour, alpha=0.2, lw=0)
+        axes.fill(*_outline(each.band(*of_band), x, y), color=colour, alpha=0.2, lw=0,
+                  label=band if len(curves) == 1 else None)  # fmt: skip
         _mark(axes, each, thresholds[system], colour, system)
+    if len(curves) > 1:
+        axes.fill([], [], color=GREY, alpha=0.3, lw=0, label=f"{band}, of each")
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -136,20 +159,20 @@ def _mark(axes: Axes, curve: Curve, thresholds: Thresholds, colour: str, system:
     for value, sign in zip(values, np.resize(list("osD^vP"), len(values)), strict=True):
         at, name = curve.at(value), f"threshold {value:.4g}"
         axes.plot(at[x], at[y], str(sign), color=colour, mec="white", ms=8, zorder=4, clip_on=False,
-                  label=f"{system}: {name}" if system else name)  # fmt: skip
+                  label=f"{shorten(system)}: {name}" if system else name)  # fmt: skip
 
 
 def _observed_threshold(threshold: float | OperatingPoint) -> float:
     return float(threshold.observed["threshold"]) if hasattr(threshold, "observed") else float(threshold)
 
 
-def _label(system: str, curve: Curve, ci_prob: float) -> str:
+def _label(system: str, curve: Curve, ci_prob: float, ci_kind: Kind) -> str:
     """Return the legend of a curve: the system, and the area under the curve with its interval."""
     if curve.name not in _AREAS:
-        return system
-    low, high = curve.area.hdi(ci_prob).values
+        return shorten(system)
+    low, high = curve.area.interval(ci_prob, ci_kind).values
     area = f"{curve.area.mean().item():.3f} [{low:.3f}, {high:.3f}]"
-    return f"{system}: {area}" if system else area
+    return f"{shorten(system)}: {area}" if system else area
 
 
 def _outline(band: xr.Dataset, x: str, y: str) -> tuple[np.ndarray, np.ndarray]:

@@ -9,18 +9,30 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.words import INTERVAL_KINDS, metric_title, place_names
-from bayesperf.plots.style import BLUE, GREY, ORANGE, SERIES, closed, label_edges, small_multiples, write_title
+from bayesperf.core.words import INTERVAL_KINDS, metric_title, percentage, place_names, short_interval_name
+from bayesperf.plots.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    SERIES,
+    closed,
+    label_around,
+    label_edges,
+    log_scale,
+    small_multiples,
+    write_legend,
+    write_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_KINDS = {"hdi": "highest-density", "eti": "equal-tailed"}
+    from bayesperf.plots.style import Panels
 
 
 @closed
-def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8) -> Figure:
+def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8, ax: Panels | None = None) -> Figure:
     """Draw the coverage of each kind of interval for a rate, over the rate.
 
     Parameters
@@ -29,10 +41,14 @@ def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8) -> Figure:
         Of `bayesperf.studies.rate_coverage`, for one n.
     lowest : float
         Where the axis of coverage begins; lower coverages are cut off.
+    ax
+        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
     """
     check_study(study, "rate_coverage", ("interval", "p"))
     intervals, confidence = study["interval"].values.tolist(), study.attrs["confidence"]
-    figure, panels = small_multiples(len(intervals), 2.5, 2.0, columns=5, margin=(0.5, 0.8), sharex=True, sharey=True)
+    figure, panels = small_multiples(
+        len(intervals), 2.5, 2.0, columns=5, margin=(0.5, 0.8), ax=ax, sharex=True, sharey=True
+    )
     for axes, interval in zip(panels, intervals, strict=True):
         values = study["coverage"].sel(interval=interval).values
         axes.axhline(confidence, color=GREY, lw=0.8)
@@ -42,16 +58,15 @@ def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8) -> Figure:
                       ha="center", fontsize="x-small")  # fmt: skip
         axes.set_ylim(lowest, 1.005)
         axes.spines[["top", "right"]].set_visible(False)
-    label_edges(panels, "", "")
-    figure.supxlabel("true rate", fontsize="medium")
-    figure.supylabel("coverage", fontsize="medium")
-    figure.suptitle(f"Exact coverage of {100 * confidence:g} % intervals of a rate, n = {study['n'].item()}",
-                    fontsize="medium")  # fmt: skip
+    label_around(figure, panels, "true rate", "coverage", ax)
+    write_title(
+        figure, f"Exact coverage of {percentage(confidence)} intervals of a rate, n = {study['n'].item()}", ax=ax
+    )
     return figure
 
 
 @closed
-def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05) -> Figure:
+def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05, ax: Panels | None = None) -> Figure:
     """Draw the coverage of each kind of interval for F1, over precision and recall.
 
     Parameters
@@ -62,6 +77,8 @@ def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05) ->
         A map seen from above, or a surface in perspective.
     reach : float
         How far from the nominal coverage colours (and the axis of a surface) go.
+    ax
+        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
     """
     from matplotlib import colors
 
@@ -70,7 +87,7 @@ def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05) ->
     intervals, confidence = study["interval"].values.tolist(), study.attrs["confidence"]
     scale = colors.TwoSlopeNorm(confidence, confidence - reach, min(confidence + reach, 1.0))
     shades = colors.LinearSegmentedColormap.from_list("", [ORANGE, "#f7f7f7", BLUE])
-    figure, panels = small_multiples(len(intervals), 3.1, 3.0, margin=(1, 0.4),
+    figure, panels = small_multiples(len(intervals), 3.1, 3.0, margin=(1, 0.4), ax=ax,
                                      subplot_kw={"projection": "3d"} if kind == "surface" else {})  # fmt: skip
     p, r = np.meshgrid(study["precision"], study["recall"], indexing="ij")
     axes: Any  # in two dimensions or three
@@ -85,35 +102,38 @@ def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05) ->
                                       edgecolor=GREY)  # fmt: skip
             axes.set_zlim(confidence - reach, min(confidence + reach, 1.0))
             axes.view_init(28, 35)  # good systems in front
+            axes.set_box_aspect(None, zoom=0.85)  # room for its labels
             axes.tick_params(labelsize="x-small")
+            axes.locator_params(nbins=4)
         axes.set_xlabel("precision")
         axes.set_ylabel("recall")
         axes.set_title(f"{interval}: {np.nanmin(values):.3f} to {np.nanmax(values):.3f}", fontsize="small")
     figure.colorbar(shown, ax=panels, label="coverage", extend="min", shrink=0.85)
     left_out = "; grey: no such system" if np.isnan(study["coverage"]).any() and kind == "map" else ""
-    figure.suptitle(f"Exact coverage of {100 * confidence:g} % intervals of F1, n = {study.attrs['n']}, prevalence "
-                    f"{study.attrs['prevalence']:g}{left_out}", fontsize="medium")  # fmt: skip
+    of = f"n = {study.attrs['n']}, prevalence {study.attrs['prevalence']:g}{left_out}"
+    write_title(figure, f"Exact coverage of {percentage(confidence)} intervals of F1, {of}", ax=ax)
     return figure
 
 
 @closed
-def predictive_spread(study: xr.Dataset) -> Figure:
+def predictive_spread(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
     """Draw the interquartile ranges of the predictive distribution, the posterior and the bootstrap, and their ratio.
 
     Parameters
     ----------
     study : xarray.Dataset
         Of `bayesperf.studies.predictive_spread`.
+    ax
+        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
     """
-    from matplotlib import pyplot as plt
-
     check_study(study, "predictive_spread", ("distribution", "scale"), "iqr")
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.4), layout="constrained")
+    figure, panels = small_multiples(2, 4.3, 3.4, margin=(0, 0), ax=ax)
+    left, right = panels
     # The lines of the posterior and of the bootstrap nearly coincide.
     styles = zip(study["distribution"].values.tolist(), SERIES, ("-", "-", "--"), (1.6, 4, 1.4), strict=False)
     for name, colour, style, width in styles:
         left.plot(study["n"], study["iqr"].sel(distribution=name), color=colour, ls=style, lw=width, label=name)
-    left.set_yscale("log")
+    log_scale(left, y=True)
     left.set_ylabel(f"interquartile range of {metric_title(study.attrs['metric'])}")
     left.legend(frameon=False, fontsize="small")
     right.axhline(np.sqrt(2), color=GREY, lw=0.8)
@@ -122,27 +142,28 @@ def predictive_spread(study: xr.Dataset) -> Figure:
     low, high = (float(end) for end in (study["iqr_ratio"].min(), study["iqr_ratio"].max()))
     right.set_ylim(min(low, 1.3) - 0.05, max(high, 1.5) + 0.05)
     right.set_ylabel("interquartile range,\npredictive / bootstrap")
-    for axes in (left, right):
-        axes.set_xscale("log")
+    for axes in panels:
+        log_scale(axes)
         axes.set_xlabel("examples")
         axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(f"Spread as the same matrix is seen on more examples\nprior: {study.attrs['prior']}",
-                    fontsize="medium")  # fmt: skip
+    write_title(figure, "Spread as the same matrix is seen on more examples", f"prior: {study.attrs['prior']}", ax=ax)
     return figure
 
 
 @closed
-def repeated_splits(study: xr.Dataset) -> Figure:
+def repeated_splits(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
     """Draw how often intervals from one test set held the score on a second one.
 
     Parameters
     ----------
     study : xarray.Dataset
         Of `bayesperf.studies.repeated_splits`.
+    ax
+        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
     """
     check_study(study, "repeated_splits", ("distribution", "metric", "prob"))
     levels, metrics = study["prob"].values, study["metric"].values.tolist()
-    figure, panels = small_multiples(len(levels), 2.9, 0.8 + 0.55 * len(metrics), margin=(1.4, 0.4), sharey=True)
+    figure, panels = small_multiples(len(levels), 2.9, 0.8 + 0.55 * len(metrics), margin=(1.4, 0.6), ax=ax, sharey=True)
     for axes, level in zip(panels, levels, strict=True):
         axes.axvline(level, color=GREY, lw=0.8)
         for i, name in enumerate(study["distribution"].values.tolist()):
@@ -150,18 +171,17 @@ def repeated_splits(study: xr.Dataset) -> Figure:
             _points(axes, of_distribution["coverage"].values, of_distribution["coverage_mcse"].values,
                     np.arange(len(metrics))[::-1] + 0.2 * (1 - i), i, name)  # fmt: skip
         axes.set_title(f"{100 * level:g} % intervals", fontsize="medium")
-    label_edges(panels, "proportion of second scores inside", "")
+    label_edges(panels, "proportion of second scores inside", "", ax)
     panels[0].set_yticks(np.arange(len(metrics))[::-1], [metric_title(metric) for metric in metrics])
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize="small")
+    write_legend(figure, *panels[0].get_legend_handles_labels(), ax=ax)
     kind = INTERVAL_KINDS[study.attrs["ci_kind"]].capitalize()
-    figure.suptitle(f"{kind} intervals from one test set, scores on another; {study.attrs['simulations']} "
-                    "splits, ± 2 standard errors", fontsize="medium")  # fmt: skip
+    of = f"{study.attrs['simulations']} splits, ± 2 standard errors"
+    write_title(figure, f"{kind} intervals from one test set, scores on another; {of}", ax=ax)
     return figure
 
 
 @closed
-def split_scores(study: xr.Dataset) -> Figure:
+def split_scores(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
     """Draw the scores of repeated splits beside the pooled draws of the distributions that predict them.
 
     Pooled draws spread more than the scores even where every interval is right: those of a split are around the score
@@ -172,6 +192,8 @@ def split_scores(study: xr.Dataset) -> Figure:
     ----------
     study : xarray.Dataset
         Of `bayesperf.studies.repeated_splits` with ``keep_draws``; a panel for each metric.
+    ax
+        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
 
     References
     ----------
@@ -189,7 +211,7 @@ def split_scores(study: xr.Dataset) -> Figure:
     check_study(study, "repeated_splits(keep_draws=…)", ("simulation", "distribution", "metric", "draw"), "draws")
     metrics = study["metric"].values.tolist()
     several = len(metrics) > 1
-    figure, panels = small_multiples(len(metrics), 3.4 if several else 4.8, 2.6, margin=(0.6, 1.0), columns=3)
+    figure, panels = small_multiples(len(metrics), 3.4 if several else 4.8, 2.6, margin=(0.6, 1.0), columns=3, ax=ax)
     for axes, metric in zip(panels, metrics, strict=True):
         scores, draws = study["scores"].sel(metric=metric).values, study["draws"].sel(metric=metric)
         edges = _bins(scores, draws.values)
@@ -202,10 +224,8 @@ def split_scores(study: xr.Dataset) -> Figure:
         axes.set_xlabel(metric_title(metric))
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("density")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4 if several else 2, frameon=False,
-                  fontsize="small")  # fmt: skip
-    write_title(figure, f"Scores of {study.attrs['simulations']} splits, and draws of all of them pooled")
+    write_legend(figure, *panels[0].get_legend_handles_labels(), ax=ax)
+    write_title(figure, f"Scores of {study.attrs['simulations']} splits, and draws of all of them pooled", ax=ax)
     return figure
 
 
@@ -226,7 +246,7 @@ def _densities(values: Any, edges: Any) -> Any:
 
 
 @closed
-def sequential(study: xr.Dataset, *, ci_kind: str = "eti", simulation: int = 0) -> Figure:
+def sequential(study: xr.Dataset, *, ci_kind: str = "eti", simulation: int = 0, ax: Panels | None = None) -> Figure:
     """Draw one simulation of a sequential study, and how often the intervals of all simulations cover.
 
     Parameters
@@ -237,18 +257,20 @@ def sequential(study: xr.Dataset, *, ci_kind: str = "eti", simulation: int = 0) 
         Kind of the intervals.
     simulation : int
         Which simulation is drawn, at the lowest probability of the study.
+    ax
+        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
     """
-    from matplotlib import pyplot as plt
-
     check_study(study, "sequential", ("distribution", "kind", "prob", "step"))
-    checks.one_of("ci_kind", ci_kind, tuple(_KINDS))
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9.4, 3.6), layout="constrained")
+    checks.one_of("ci_kind", ci_kind, tuple(INTERVAL_KINDS))
+    figure, panels = small_multiples(2, 4.7, 3.6, margin=(0, 0), ax=ax)
+    left, right = panels
     step, levels = study["step"].values, study["prob"].values
     of_kind = study.sel(kind=ci_kind)
     run = of_kind["intervals"].isel(simulation=simulation, prob=0)
     for name, colour in zip(study["distribution"].values.tolist(), (BLUE, ORANGE), strict=True):
         lower, upper = run.sel(distribution=name).values.T
-        left.fill_between(step, lower, upper, color=colour, alpha=0.35, lw=0.8, label=name)
+        left.fill_between(step, lower, upper, color=colour, alpha=0.35, lw=0.8,
+                          label=f"{name}, {short_interval_name(levels[0], ci_kind)}")  # fmt: skip
         for level, style, marker in zip(levels, ("-", "--", ":"), "os^", strict=False):
             values = of_kind["coverage"].sel(distribution=name, prob=level)
             label = f"{name}, {100 * level:g} %"
@@ -261,17 +283,17 @@ def sequential(study: xr.Dataset, *, ci_kind: str = "eti", simulation: int = 0) 
     right.set_ylim(-0.02, 1.02)
     right.set_ylabel("proportion that hold the true metric")
     right.set_title(f"{study.attrs['simulations']} runs", fontsize="medium")
-    for axes in (left, right):
-        axes.set_xscale("log")
+    for axes in panels:
+        log_scale(axes)
         axes.set_xlabel(f"batches of {study.attrs['batch']} examples seen")
         axes.legend(frameon=False, fontsize="x-small")
         axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(f"A system tested batch after batch: {_KINDS[ci_kind]} intervals", fontsize="medium")
+    write_title(figure, f"A system tested batch after batch: {INTERVAL_KINDS[ci_kind]} intervals", ax=ax)
     return figure
 
 
 @closed
-def coverage(study: xr.Dataset, *, lowest: float = 0.7) -> Figure:
+def coverage(study: xr.Dataset, *, lowest: float = 0.7, ax: Panels | None = None) -> Figure:
     """Draw the coverage of every kind of interval, with a panel for each number of examples.
 
     Parameters
@@ -280,13 +302,15 @@ def coverage(study: xr.Dataset, *, lowest: float = 0.7) -> Figure:
         Of `bayesperf.studies.coverage`; each coordinate of the leading dims has a colour.
     lowest : float
         Where the axis of coverage begins; lower coverages are drawn there as arrows.
+    ax
+        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
     """
     check_study(study, "coverage", ("interval", "n"))
     values, errors = (study[name].transpose("n", "interval", ...) for name in ("coverage", "coverage_mcse"))
     systems = place_names(values.isel(n=0, interval=0, drop=True))
     intervals, sizes = study["interval"].values.tolist(), study["n"].values.tolist()
     figure, panels = small_multiples(
-        len(sizes), 2.6, 0.5 + 0.3 * len(intervals), margin=(1.8, 0.8), sharex=True, sharey=True
+        len(sizes), 2.6, 0.5 + 0.3 * len(intervals), margin=(1.8, 1.2), ax=ax, sharex=True, sharey=True
     )
     y = np.arange(len(intervals))[::-1]
     for k, (axes, size) in enumerate(zip(panels, sizes, strict=True)):
@@ -298,20 +322,17 @@ def coverage(study: xr.Dataset, *, lowest: float = 0.7) -> Figure:
         axes.set_title(f"n = {size}", fontsize="medium")
         axes.set_xlim(lowest - 0.01, 1.005)
         axes.grid(axis="y", color=GREY, alpha=0.2, lw=0.6)
-    label_edges(panels, "", "")
+    label_edges(panels, "coverage, ± 2 standard errors", "", ax)
     panels[0].set_yticks(y, intervals)
-    figure.supxlabel("coverage, ± 2 standard errors", fontsize="medium")
-    if systems != [""]:
-        handles, labels = panels[0].get_legend_handles_labels()
-        title = ", ".join(str(dim) for dim in values.dims[2:])
-        figure.legend(handles, labels, loc="outside right center", title=title, frameon=False, fontsize="small")
-    figure.suptitle(f"Coverage of {100 * study.attrs['confidence']:g} % intervals of "
-                    f"{metric_title(study.attrs['metric'])}", fontsize="medium")  # fmt: skip
+    handles, labels = panels[0].get_legend_handles_labels()
+    write_legend(figure, handles, labels, ", ".join(str(dim) for dim in values.dims[2:]), ax)
+    of = f"{percentage(study.attrs['confidence'])} intervals of {metric_title(study.attrs['metric'])}"
+    write_title(figure, f"Coverage of {of}", ax=ax)
     return figure
 
 
 @closed
-def coverage_over(study: xr.Dataset, *, lowest: float | None = None) -> Figure:
+def coverage_over(study: xr.Dataset, *, lowest: float | None = None, ax: Panels | None = None) -> Figure:
     """Draw the coverage of any study of coverage over its last dim, with a line for each coordinate of the first.
 
     Parameters
@@ -321,6 +342,8 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None) -> Figure:
         `sites`; each coordinate of the dims between the first and the last has a panel.
     lowest : float, optional
         Where the axis of coverage begins; by default at the least coverage.
+    ax
+        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
     """
     if not isinstance(study, xr.Dataset) or "coverage_mcse" not in study or study["coverage"].ndim < 2:
         raise ValueError(
@@ -331,7 +354,7 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None) -> Figure:
     places = place_names(stacked["coverage"].isel({series: 0, along: 0}, drop=True))
     rate, error = (stacked[name].values.reshape(len(places), *stacked["coverage"].shape[-2:]) for name in stacked)
     width = 2.8 if len(places) > 1 else 4.2
-    figure, panels = small_multiples(len(places), width, 2.4, margin=(0, 1), sharex=True, sharey=True)
+    figure, panels = small_multiples(len(places), width, 2.4, margin=(0.4, 1.2), ax=ax, sharex=True, sharey=True)
     x = study[along].values
     for axes, title, *of_panel in zip(panels, places, rate, error, strict=True):
         axes.axhline(study.attrs["prob"], color=GREY, lw=0.8)
@@ -341,13 +364,10 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None) -> Figure:
         axes.set_title(title, fontsize="small")
         axes.set_ylim(lowest, 1.01)
         axes.spines[["top", "right"]].set_visible(False)
-    label_edges(panels, "", "")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right center", title=series, frameon=False, fontsize="small")
-    figure.supxlabel(along.replace("_", " "), fontsize="medium")
-    figure.supylabel("coverage, ± 2 standard errors", fontsize="medium")
+    label_around(figure, panels, along.replace("_", " "), "coverage, ± 2 standard errors", ax)
+    write_legend(figure, *panels[0].get_legend_handles_labels(), series, ax)
     of = f", by {' and '.join(between)}" if between else ""
-    figure.suptitle(f"Coverage of {100 * study.attrs['prob']:g} % intervals{of}", fontsize="medium")
+    write_title(figure, f"Coverage of {percentage(study.attrs['prob'])} intervals{of}", ax=ax)
     return figure
 
 

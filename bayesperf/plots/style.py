@@ -8,8 +8,10 @@ from functools import wraps
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayesperf.core import checks
-from bayesperf.core.words import INTERVAL_KINDS
+from bayesperf.core.words import INTERVAL_KINDS, percentage
 from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Text
+
+    # Axes to draw in: those of the only panel, or of each.
+    type Panels = Axes | Sequence[Axes]
 
 # Okabe & Ito's palette, whose colours readers with colour vision deficiency can tell apart.
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#666666"
@@ -28,6 +33,10 @@ MOST_ROWS = 40
 # What a legend needs besides its words, and a place's name in a forest needs a character, in inches.
 _BESIDE_WORDS = 0.6
 CHARACTER = 0.082
+# Share of a figure that its title may span.
+_OF_FIGURE = 0.97
+# Logarithmic axes of fewer decades have ticks at evenly spaced values.
+_FEW_DECADES = 0.7
 # Texts are not broken into less than this many characters a line.
 _FEWEST_CHARACTERS = 6
 
@@ -43,15 +52,23 @@ def closed[**P](draw: Callable[P, Figure]) -> Callable[P, Figure]:
     def draw_and_close(*args: P.args, **kwargs: P.kwargs) -> Figure:
         from matplotlib import pyplot as plt
 
-        figure, given = draw(*args, **kwargs), kwargs.get("ax")
-        if given is None:
+        figure, given = draw(*args, **kwargs), axes_of(kwargs.get("ax"))  # type: ignore[arg-type]
+        if not given:
+            _fit_figure(figure)
             figure.draw_without_rendering()
             plt.close(figure)
-        for axes in figure.axes if given is None else [given]:
-            _fit_texts(axes)  # type: ignore[arg-type]
+        for axes in given or figure.axes:
+            _fit_axes(axes)
         return figure
 
     return draw_and_close
+
+
+def axes_of(ax: Panels | None) -> list[Axes]:
+    """Return the axes that a caller gave, row by row; none if there are none."""
+    if ax is None:
+        return []
+    return list(np.asarray(ax, dtype=object).ravel())
 
 
 def default_interval(ci_prob: float | None, ci_kind: Kind | None) -> tuple[float, Kind]:
@@ -90,7 +107,7 @@ def small_multiples(
     *,
     columns: int = 4,
     margin: tuple[float, float] = (0.6, 0.6),
-    ax: Axes | None = None,
+    ax: Panels | None = None,
     **options: Any,
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure and its panels, row by row: never more beside each other than fit a page, the rest below.
@@ -105,22 +122,24 @@ def small_multiples(
         How many there are beside each other at most.
     margin : tuple of two float
         What the figure has besides, in inches.
-    ax : matplotlib.axes.Axes, optional
-        Axes in hand, which are then the only panel.
+    ax : matplotlib.axes.Axes or sequence of them, optional
+        Axes in hand, which are then the panels.
     **options
         Of ``matplotlib.pyplot.subplots``.
 
     Raises
     ------
     ValueError
-        If axes are given, and there is more than one panel.
+        If axes are given, and they are not as many as the panels.
     """
     from matplotlib import pyplot as plt
 
-    if ax is not None:
-        if count > 1:
-            raise ValueError(f"ax holds one panel, and this figure has {count}: leave ax out, or select one place.")
-        return ax.get_figure(root=True), [ax]  # type: ignore[return-value]
+    if given := axes_of(ax):
+        if len(given) != count:
+            raise ValueError(
+                f"ax holds {len(given)} axes, and this figure has {count} panels: give as many, or leave ax out."
+            )
+        return given[0].get_figure(root=True), given  # type: ignore[return-value]
 
     columns = min(columns, count)
     rows = -(-count // columns)
@@ -138,41 +157,74 @@ def parts_of(count: int, most: int) -> list[slice]:
     return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
-def label_edges(panels: Sequence[Axes], x: str, y: str) -> None:
-    """Label the axes of small multiples: x where there is no panel below, y at the left."""
+def label_edges(panels: Sequence[Axes], x: str, y: str, ax: Panels | None = None) -> None:
+    """Label the axes of small multiples: x where there is no panel below, y at the left; of axes in hand all."""
     place = panels[0].get_subplotspec()
-    assert place is not None
-    columns = place.get_gridspec().ncols
+    columns = 1 if ax is not None or place is None else place.get_gridspec().ncols
     for position, axes in enumerate(panels):
-        at_bottom = position + columns >= len(panels)
+        at_bottom = ax is not None or position + columns >= len(panels)
         axes.set_xlabel(x if at_bottom else "")
         axes.tick_params(labelbottom=at_bottom)
         axes.set_ylabel("" if position % columns else y)
 
 
-def write_title(figure: Figure, *lines: str, ax: Axes | None = None) -> None:
-    """Write lines of a title above a figure, or above the axes that the caller gave."""
-    text = "\n".join(line for line in lines if line)
-    if ax is not None:
-        ax.set_title(text, fontsize="medium")
-    else:
-        wrap(figure.suptitle(text, fontsize="medium"), 0.97 * figure.bbox.width)
+def label_around(figure: Figure, panels: Sequence[Axes], x: str, y: str, ax: Panels | None = None) -> None:
+    """Label small multiples: x as `label_edges` does, y at the left of the whole figure; of axes in hand each."""
+    label_edges(panels, x, "" if ax is None else y, ax)
+    if ax is None:
+        figure.supylabel(y, fontsize="medium")
+
+
+def write_title(figure: Figure, *lines: str, ax: Panels | None = None) -> None:
+    """Write lines of a title above a figure, or above one axes that the caller gave; several are the caller's own."""
+    text, given = "\n".join(line for line in lines if line), axes_of(ax)
+    if len(given) == 1:
+        own = given[0].get_title()
+        given[0].set_title(f"{text}\n{own}" if own else text, fontsize="medium")
+    elif not given:
+        figure.suptitle(text, fontsize="medium")
 
 
 def remark(figure: Figure, text: str) -> None:
-    """Write a remark beneath a figure."""
-    wrap(figure.supxlabel(text, fontsize="x-small", color=GREY), 0.97 * figure.bbox.width)
+    """Write a remark beneath a figure, where it has no legend."""
+    figure.supxlabel(text, fontsize="x-small", color=GREY)
+
+
+def log_scale(axes: Axes, *, y: bool = False) -> None:
+    """Make the horizontal axis logarithmic, or the vertical one, with few round numbers at its ticks.
+
+    Its limits are those that it has by then.
+    """
+    from matplotlib import ticker
+
+    axis, set_scale, limits = (
+        (axes.yaxis, axes.set_yscale, axes.get_ylim) if y else (axes.xaxis, axes.set_xscale, axes.get_xlim)
+    )
+    set_scale("log")
+    low, high = limits()
+    decades = np.log10(high / low)
+    few = ticker.MaxNLocator(4, steps=[1, 2, 5, 10])
+    axis.set_major_locator(
+        few if decades < _FEW_DECADES else ticker.LogLocator(subs=(1, 2, 5) if decades < 2 else (1,), numticks=6)
+    )
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(ticker.NullFormatter())
+
+
+def band_name(ci_prob: float, kind: str) -> str:
+    """Name the band around a curve for a legend, such as "95 % band, pointwise"."""
+    return f"{percentage(ci_prob)} band, {kind}"
 
 
 def write_legend(
-    figure: Figure, handles: Sequence[Artist], labels: Sequence[str], title: str = "", ax: Axes | None = None
+    figure: Figure, handles: Sequence[Artist], labels: Sequence[str], title: str = "", ax: Panels | None = None
 ) -> None:
     """Write a legend beneath a figure, in as many columns as fit; within the axes that the caller gave."""
     if not labels:
         return
     style: dict[str, Any] = {"title": title or None, "fontsize": "small", "title_fontsize": "small"}
-    if ax is not None:
-        ax.legend(handles, labels, framealpha=0.7, edgecolor="none", **style)
+    if given := axes_of(ax):
+        given[0].legend(handles, labels, framealpha=0.7, edgecolor="none", **style)
         return
     width = figure.get_size_inches()[0]
     widest = _BESIDE_WORDS + CHARACTER * max(map(len, labels))
@@ -195,7 +247,15 @@ def wrap(text: Text, length: float, *, upright: bool = False) -> None:
         text.set_text("\n".join(fill(line, characters) for line in lines))
 
 
-def _fit_texts(axes: Axes) -> None:
+def _fit_figure(figure: Figure) -> None:
+    """Break the title and the labels of a whole figure where they are longer than it is wide or high."""
+    width, height = figure.bbox.size
+    for text in figure.texts:
+        upright = text.get_rotation() == 90
+        wrap(text, _OF_FIGURE * (height if upright else width), upright=upright)
+
+
+def _fit_axes(axes: Axes) -> None:
     """Break the title, the labels and the legend of axes where they are longer than these are wide or high."""
     width, height = axes.bbox.size
     wrap(axes.title, width)

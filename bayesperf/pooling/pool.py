@@ -218,19 +218,19 @@ class Pooled(Saved):
             for where, posterior in answers.items()
         )
 
-    def plot(self, metric: str | Metric = "recall", *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> Figure:
+    def plot(self, metric: str | Metric = "recall", **options: Any) -> Figure:
         """Draw how the groups shrink towards the mean: observed and estimated metrics, the mean, and a new group.
 
         Parameters
         ----------
         metric : str
             One with a single value, not one a class.
-        ci_prob, ci_kind
-            The interval.
+        **options
+            The options ``ci_prob``, ``ci_kind`` and ``ax``, as in `bayesperf.plots.density`.
         """
         from bayesperf import plots
 
-        return plots.shrinkage(self, metric, ci_prob=ci_prob, ci_kind=ci_kind)
+        return plots.shrinkage(self, metric, **options)
 
     def __repr__(self) -> str:
         others = [f"{dim}: {self.cm.counts.sizes[dim]}" for dim in self._systems.dims]

@@ -227,11 +227,29 @@ def _draw_cells(
         at = actual == row
         for block in blocks(draws, max(int(at.sum()), systems * classes, _MOST_STICKS), _BLOCK):
             n = block.stop - block.start
-            seen = _seen_masses(rng, n, counts[at], predicted[at], classes)
-            cells[:, block, row] = seen + _prior_masses(rng, n, alpha[:, row])
+            cells[:, block, row] = process_masses(rng, n, alpha[:, row], counts[at], predicted[at])
     # A cell of tiny weight can underflow to 0, and a row or column of such cells to 0/0.
     np.maximum(cells, np.where(alpha > 0, LEAST_MASS, 0)[:, None], out=cells)
     cells /= cells.sum((-2, -1), keepdims=True)
+
+
+def process_masses(
+    rng: np.random.Generator, n: int, alpha: Array, counts: NDArray[np.int64], outcomes: NDArray[np.intp]
+) -> Array:
+    """Return Gamma masses (M, n, K) of the margins of a Dirichlet process on joint outcomes, given those seen.
+
+    Parameters
+    ----------
+    rng : Generator
+        Source of randomness.
+    n : int
+        Number of draws.
+    alpha : Array (M, K)
+        Prior weights of the K outcomes for each of M margins, all with the same sum.
+    counts, outcomes : NDArray (o,), (o, M)
+        How often each joint outcome was seen, and which it is.
+    """
+    return _seen_masses(rng, n, counts, outcomes, alpha.shape[1]) + _prior_masses(rng, n, alpha)
 
 
 def _seen_masses(

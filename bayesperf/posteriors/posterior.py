@@ -171,11 +171,13 @@ class Posterior(Saved, ABC):
             for more than two classes, a cell that an improper prior leaves empty, or an unknown prevalence.
         """
         wanted = self.applicable(metric)
-        marginal = self.marginals([wanted])[0]
+        return self._with_facts(wanted, self.marginals([wanted])[0])
+
+    def _with_facts(self, metric: Metric, marginal: Marginal) -> Marginal:
         return marginal.with_facts(
-            greater_is_better=wanted.greater_is_better,
+            greater_is_better=metric.greater_is_better,
             examples=self.observed,
-            observe=None if self.observed is None else partial(self._observe, wanted),
+            observe=None if self.observed is None else partial(self._observe, metric),
         )
 
     def _observe(self, metric: Metric) -> xr.DataArray:
@@ -527,7 +529,8 @@ class Posterior(Saved, ABC):
         """
         from bayesperf import plots
 
-        return plots.panel(self.marginals(self._wanted(metrics)), **options)
+        wanted = self._wanted(metrics)
+        return plots.panel(list(map(self._with_facts, wanted, self.marginals(wanted))), **options)
 
     def in_words(
         self,

@@ -18,10 +18,11 @@ from bayesperf.counts.frames import tabulate
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.comparison_tables import MetricComparison, compare_systems
 from bayesperf.reports.many_systems import best_systems
 from bayesperf.reports.scores import ScoredSystems
-from bayesperf.reports.settings import FOLD, Requirement, Settings
+from bayesperf.reports.settings import FOLD, Settings
 from bayesperf.reports.split_column import scored_systems, split_rows
 
 

@@ -16,8 +16,8 @@ from bayesperf.comparison.result import Comparison
 from bayesperf.core.arrays import Array
 from bayesperf.core.words import CHOSEN_ON_THE_SAME, format_value, percentage, probability_value
 from bayesperf.counts.display import table_html
-from bayesperf.plots.densities import Curves, curves, intervals, reach, without_density
 from bayesperf.plots.style import DIVERGING, SEQUENTIAL
+from bayesperf.posteriors.densities import Curves, curves, intervals, reach, without_density
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.summary import caption
 from bayesperf.reports import html_scores, svg

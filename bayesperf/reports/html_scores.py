@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 from bayesperf.core.words import percentage
 from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison
-from bayesperf.plots.densities import without_density
 from bayesperf.plots.expected_performance import significant_spans, step_edges
 from bayesperf.plots.style import SERIES
+from bayesperf.posteriors.densities import without_density
 from bayesperf.reports import svg
 from bayesperf.reports.scores import (
     ABOUT_EXPECTED,

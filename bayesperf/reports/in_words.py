@@ -6,8 +6,9 @@ import numpy as np
 
 from bayesperf.core.words import chance, enumerated, metric_title, over_places, places_in_words, printable, sentence
 from bayesperf.posteriors.in_words import estimate_in_words
+from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.settings import FOLD, Requirement
+from bayesperf.reports.settings import FOLD
 
 # Of more classes than these only the number is said, and the sizes of the smallest and the largest.
 _MOST_CLASSES = 6

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from bayesperf.plan.sample_sizes import Plan
-    from bayesperf.reports.settings import Requirement
+    from bayesperf.posteriors.requirement import Requirement
 
 # Numbers of examples in the table of assurances, as multiples of the answer.
 _MULTIPLES = (0.125, 0.25, 0.5, 1, 2, 4)
@@ -46,7 +46,7 @@ def plan(
     from bayesperf import metrics
     from bayesperf.plan.evidence import metric_evidence
     from bayesperf.plan.sample_sizes import UnreachableError, sample_size
-    from bayesperf.reports.settings import Requirement
+    from bayesperf.posteriors.requirement import Requirement
 
     if require is None:
         raise ValueError("--require: say what is required, as --require 'recall>=0.7'.")

@@ -1,23 +1,13 @@
-"""What a user asks a report for: columns, options and requirements."""
+"""What a user asks a report for: columns and options."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from bayesperf import metrics
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from bayesperf.posteriors.marginal import Marginal
 
 # The leading dim that a report pools over, and also shows by itself.
 FOLD = "fold"
 # The column that tells the rows of several files apart.
 FILE = "file"
-_REQUIREMENT = re.compile(r"\s*([^<>=\s]+)\s*(>=|<=)\s*([^<>=\s]+)\s*")
 
 
 @dataclass(frozen=True)
@@ -44,40 +34,3 @@ class Settings:
     def system(self) -> str | None:
         """The column that tells systems apart: the first of `by` other than the folds."""
         return next((name for name in self.by if name != FOLD), None)
-
-
-@dataclass(frozen=True)
-class Requirement:
-    """A bound on a metric, in its better direction."""
-
-    metric: str
-    bound: float
-    at_least: bool
-
-    @classmethod
-    def parse(cls, text: str) -> Requirement:
-        """Return the requirement written as ``metric>=bound`` or ``metric<=bound``."""
-        match = _REQUIREMENT.fullmatch(text)
-        if not match:
-            raise ValueError(f"requirement {text!r} is not of the form recall>=0.8.")
-        metric = metrics.get(match[1])
-        try:
-            bound = float(match[3])
-        except ValueError:
-            raise ValueError(f"requirement {text!r}: {match[3]!r} is not a number.") from None
-        if metric.greater_is_better is None or (match[2] == ">=") != metric.greater_is_better:
-            better = {True: "greater is better: use >=", False: "smaller is better: use <=", None: "neither is better"}
-            raise ValueError(f"requirement {text!r}: of {metric.name}, {better[metric.greater_is_better]}.")
-        low, high = metric.bounds
-        if not low <= bound <= high:
-            raise ValueError(f"requirement {text!r}: {metric.name} lies between {low:g} and {high:g}.")
-        if metric.average == "per_class":
-            raise ValueError(f"requirement {text!r}: {metric.name} is a value for every class; take _macro or _micro.")
-        return cls(metric.name, bound, match[2] == ">=")
-
-    def met(self, marginal: Marginal) -> xr.DataArray:
-        """Return the posterior probability that the metric meets the requirement."""
-        return marginal.prob_above(self.bound) if self.at_least else marginal.prob_below(self.bound)
-
-    def __str__(self) -> str:
-        return f"{metrics.get(self.metric).title} {'≥' if self.at_least else '≤'} {self.bound:g}"

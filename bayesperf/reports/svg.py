@@ -10,8 +10,8 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from bayesperf.core.words import format_value
-from bayesperf.plots.densities import Curves
 from bayesperf.plots.style import SERIES
+from bayesperf.posteriors.densities import Curves
 
 WIDTH, HEIGHT, FLAT, TALL = 320, 46, 18, 164
 # Number of steps between the ends of a heat map's colours.

@@ -92,7 +92,20 @@ VALUE_ERRORS = {
     "unequal": (predictions([0, 1, 1]), "unequal length: y_true 3, y_pred 2"),
     "unequal key": (predictions([0, 1], by={"f": [0]}), "unequal length.*f 1"),
     "empty": (predictions([], []), "y_true is empty"),
-    "multilabel": (predictions(np.eye(2, dtype=int)), r"y_true .*\(2, 2\).*multilabel.*each"),
+    "multilabel": (predictions(np.eye(2, dtype=int)), r"y_true .*\(2, 2\).*several labels, both y_true and y_pred"),
+    "multilabel, shapes": (predictions(np.eye(3), np.eye(2)), r"shapes are \(3, 3\) and \(2, 2\)"),
+    "multilabel, scores": (predictions(np.eye(2), np.full((2, 2), 0.3)), "y_pred has several columns.*it holds 0.3"),
+    "multilabel, missing": (predictions(np.full((2, 2), np.nan), np.eye(2)), "y_true has several columns.*holds nan"),
+    "multilabel, names": (predictions(np.eye(2), np.eye(2), labels=["a", "b", "c"]), "labels: 3 given for 2 columns"),
+    "multilabel, positive": (predictions(np.eye(2), np.eye(2), pos_label=1), "pos_label is for one label an example"),
+    "multilabel, ids": (predictions(np.eye(2), np.eye(2), example=[1, 2]), "example is for one label an example"),
+    "multilabel, by": (predictions(np.eye(2), np.eye(2), by={"fold": [1]}), "y_true 2, fold 1"),
+    "multilabel, dim": (predictions(np.eye(2), np.eye(2), by={"label": [1, 2]}), "'label'"),
+    "multilabel, empty": (predictions(np.ones((0, 2)), np.ones((0, 2))), "y_true is empty"),
+    "multilabel, frames": (
+        predictions(pd.DataFrame(np.eye(2), columns=["a", "b"]), pd.DataFrame(np.eye(2), columns=["b", "a"])),
+        r"columns of y_true \('a', 'b'\) and of y_pred \('b', 'a'\) differ",
+    ),
     "one column": (predictions(pd.DataFrame({"y": [0, 1]})), "y_true must be one-dimensional"),
     # Labels
     "scores": (predictions([0, 1], [0.2, 0.7]), r"y_pred holds \[0.2\].*from_scores"),
@@ -248,6 +261,11 @@ def test_bad_input_is_refused_in_words_of_our_own(call, error, message):
         call()
     # Not from a package underneath, which does not know the argument.
     assert refusal.traceback[-1].path.is_relative_to(Path(bp.__file__).parent)
+
+
+def test_averages_over_classes_of_several_labels_are_refused_with_what_is_meant():
+    with pytest.raises(ValueError, match=r"'f1_macro' averages over classes.* average_labels\(y_true, y_pred, 'f1'\)"):
+        bp.posterior(np.eye(2), np.eye(2))["f1_macro"]
 
 
 def test_cross_validation_takes_a_positive_label():

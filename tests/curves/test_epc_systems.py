@@ -482,9 +482,10 @@ def test_a_figure_shows_curve_band_and_criterion():
 def test_a_figure_of_two_systems_shades_where_they_differ():
     a, b = (epc(*data) for data in correlated((2.5, 1.0)))
     found = epc_compare(a, b, names=("new", "old"))
-    top, bottom = found.plot().axes
-    labels = [text.get_text() for text in top.get_legend().get_texts()]
-    assert labels == ["new", "old", "these two models differ"]
+    figure = found.plot()
+    _, bottom = figure.axes
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == ["new", "old", "these two models differ", "95 % band, pointwise, of each, equal-tailed"]
     spans = [patch for patch in bottom.patches if patch.get_width() > 0]
     significant = found.significant().values
     assert len(spans) == (np.diff(significant.astype(int), prepend=0) == 1).sum()
@@ -492,7 +493,7 @@ def test_a_figure_of_two_systems_shades_where_they_differ():
     assert width == pytest.approx(np.where(np.isin(found.curves[0].alphas, [0, 1]), 0.005, 0.01)[significant].sum())
     assert bottom.get_ylabel() == "new\n− old"
     three = bp.plots.epc({"new": a, "old": b, "again": a}, kind="simultaneous")
-    assert len(three.axes[0].get_legend().get_texts()) == 3
+    assert len(three.legends[0].get_texts()) == 4
     assert "simultaneous" in three.get_suptitle()
     many = bp.plots.epc({f"s{i}": (a, b)[i % 2] for i in range(7)})
     shown = [panel for panel in many.axes if panel.lines]

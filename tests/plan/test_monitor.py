@@ -93,8 +93,9 @@ def test_the_figure_shows_the_dataset(cm):
     )
     assert "mean and 80 % highest-density interval" in figure.get_suptitle()
     assert (bottom.get_xlabel(), bottom.get_ylabel()) == ("examples so far, step by step", "P(precision ≥ 0.5)")
+    names = ["old", "new"] if cm is BATCHES else ["posterior mean"]
     labels = [text.get_text() for text in top.get_legend().get_texts()]
-    assert labels == ["required: ≥ 0.5", *(["old", "new"] if cm is BATCHES else ["posterior mean"])]
+    assert labels == ["required: ≥ 0.5", *names, "80 % HDI after each step"]
     assert "prob_met" in repr(monitor)
     assert "prob_met" in monitor._repr_html_()
     # How often one looked is said beside the figures.

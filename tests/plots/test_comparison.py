@@ -12,8 +12,8 @@ import bayesperf as bp
 from bayesperf import plots
 from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.draws import Draws
-from bayesperf.plots.densities import curves
 from bayesperf.plots.style import shorten
+from bayesperf.posteriors.densities import curves
 from bayesperf.posteriors.marginal import Marginal
 
 mpl.use("Agg")

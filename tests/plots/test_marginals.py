@@ -107,7 +107,7 @@ def test_axes_in_hand_are_drawn_in_and_stay_open():
     assert not left.lines
     assert plt.fignum_exists(figure.number)
     plt.close(figure)
-    with pytest.raises(ValueError, match="ax holds one panel, and this figure has 12"):
+    with pytest.raises(ValueError, match="ax holds 1 axes, and this figure has 12"):
         plots.density(SYSTEMS["recall"], ax=right)
 
 

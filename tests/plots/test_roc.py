@@ -52,7 +52,7 @@ def test_the_band_is_filled():
 def test_several_systems_have_a_colour_and_a_name_each():
     curves = {name: bp.roc_curve(Y, sign * SCORES, draws=100) for name, sign in (("up", 1), ("down", -1))}
     (axes,) = plots.curve(curves).axes
-    assert [text.partition(":")[0] for text in texts(axes)] == ["up", "down"]
+    assert [text.partition(":")[0] for text in texts(axes)] == ["up", "down", "95 % band, pointwise, of each"]
     colours = {line.get_color() for line in axes.get_lines()[:2]}
     assert len(colours) == 2
 

@@ -146,7 +146,7 @@ def test_coverage_of_any_study_over_its_last_dim():
     figure = plots.coverage_over(study, lowest=0.1)
     assert [axes.get_title() for axes in figure.axes] == ["0.7", "0.8"]
     assert figure.get_suptitle() == "Coverage of 90 % intervals, by auc"
-    assert figure.get_supxlabel() == "n"
+    assert [axes.get_xlabel() for axes in figure.axes] == ["n", "n"]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["delong", "pairs"]
     for axes, auc in zip(figure.axes, [0.7, 0.8], strict=True):
         nominal, *lines = axes.lines

@@ -52,7 +52,11 @@ def test_parts_are_about_equal(count, lengths):
 
 
 def test_titles_fit_the_width():
-    figure = plt.figure(figsize=(4, 2))
-    style.write_title(figure, "a" * 30 + " " + "b" * 30, "c")
+    @closed
+    def draw():
+        figure = plt.figure(figsize=(4, 2))
+        style.write_title(figure, "a" * 30 + " " + "b" * 30, "c")
+        return figure
+
+    figure = draw()
     assert figure.get_suptitle() == "a" * 30 + "\n" + "b" * 30 + "\nc"
-    plt.close(figure)

@@ -543,7 +543,9 @@ def test_dispersion_ratio_of_groups_that_are_all_right_or_all_wrong(right):
 def test_dispersion_is_a_marginal_with_its_prior():
     assert POOLED.dispersion.method == "quadrature"
     assert POOLED.dispersion.bounds == (0, 1)
-    assert repr(POOLED.dispersion) == "<bayesperf.Marginal: dispersion (quadrature), actual: 2>"
+    assert repr(POOLED.dispersion).startswith(
+        "<bayesperf.Marginal: dispersion (quadrature), actual: 2>\nDispersion is "
+    )
     prior = POOLED.dispersion_prior
     np.testing.assert_allclose(prior.eti(), stats.beta(1, 24).interval(0.95), rtol=1e-9)
     # Highest at 0, so the interval touches it.

@@ -54,7 +54,7 @@ def test_one_matrix_gives_numbers():
     assert recall.cdf(0.7).item() == pytest.approx(stats.beta(8.5, 2.5).cdf(0.7))
     assert recall.pdf(0.7).item() == pytest.approx(stats.beta(8.5, 2.5).pdf(0.7))
     assert recall.sd().item() == pytest.approx(stats.beta(8.5, 2.5).std())
-    assert repr(recall) == "<bayesperf.Marginal: recall (exact)>"
+    assert repr(recall) == f"<bayesperf.Marginal: recall (exact)>\n{recall.in_words()}"
 
 
 @pytest.mark.parametrize("name", ["recall", "f1", "f2", "mcc"])

@@ -11,9 +11,10 @@ import pytest
 
 import bayesperf as bp
 from bayesperf.core.words import BEST_OF_MANY, probability_value
+from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import analyse
 from bayesperf.reports.html import render
-from bayesperf.reports.settings import Requirement, Settings
+from bayesperf.reports.settings import Settings
 from bayesperf.reports.svg import Scale, heat_map
 
 HOSTILE = '<script>document.title="owned"</script>'
@@ -249,7 +250,7 @@ def test_heavy_tails_and_perfect_scores_are_drawn():
 
 @pytest.mark.parametrize(("low", "high"), [(0.91, 0.99), (0, 1), (-0.2, 0.4), (0.5, 0.5004)])
 def test_ticks_are_few_and_round(low, high):
-    from bayesperf.plots.densities import Curves
+    from bayesperf.posteriors.densities import Curves
 
     span = np.array([[low, high]])
     ticks = Scale(Curves(span, span, np.array([low]), span, [""], False, np.array([np.nan]))).ticks()

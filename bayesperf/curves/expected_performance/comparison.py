@@ -211,16 +211,21 @@ class ExpectedPerformanceComparison(Comparison):
         )  # fmt: skip
 
     def plot(  # type: ignore[override]
-        self, *, ci_prob: float = 0.95, ci_kind: Kind = "eti", kind: str = "pointwise"
+        self, *, ci_kind: Kind = "eti", **options: Any
     ) -> Figure:
         """Draw both curves and their difference with bands, and shade where the difference is significant.
 
-        Bands are equal-tailed: `ci_kind` can be nothing else.
+        Parameters
+        ----------
+        ci_kind : {"eti"}
+            Bands are equal-tailed.
+        **options
+            The options ``ci_prob``, ``kind`` and ``ax`` of `bayesperf.plots.epc`; ``ax`` holds two.
         """
         from bayesperf import plots
 
         checks.one_of("ci_kind", ci_kind, ("eti",))
-        return plots.epc(dict(zip(self.names, self.curves, strict=True)), comparison=self, ci_prob=ci_prob, kind=kind)
+        return plots.epc(dict(zip(self.names, self.curves, strict=True)), comparison=self, **options)
 
     def __repr__(self) -> str:
         difference = f"{self.metric}, {' − '.join(map(str, self.names))}"

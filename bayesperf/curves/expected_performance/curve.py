@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
+from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
+from bayesperf.core.words import CHOSEN_ON_THE_SAME, enumerated, estimate, metric_title, sentence
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.bands import band_of_marginal
@@ -212,11 +215,58 @@ class ExpectedPerformanceCurve(Saved):
         of = f"mean of {self.criterion.first} and {self.criterion.second} over either from {low:g} to {high:g}"
         return self._of_test_set(drawn, over.greater_is_better, of)
 
-    def plot(self, *, ci_prob: float = 0.95, kind: str = "pointwise") -> Figure:
-        """Draw the curve with its band."""
+    def plot(self, **options: Any) -> Figure:
+        """Draw the curve with its band.
+
+        Parameters
+        ----------
+        **options
+            The options ``ci_prob``, ``kind`` and ``ax`` of `bayesperf.plots.epc`.
+        """
         from bayesperf import plots
 
-        return plots.epc(self, ci_prob=ci_prob, kind=kind)
+        return plots.epc(self, **options)
+
+    def in_words(self, *, ci_prob: float = 0.95) -> str:
+        """Return sentences on the curve: its least and greatest values, how thresholds were chosen, and the mean G.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the equal-tailed intervals.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bayesperf import epc
+        >>> rng = np.random.default_rng(0)
+        >>> y = np.repeat([0, 1], 200)
+        >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
+        >>> print(curve.in_words())
+        Half total error rate on the test set is between 0.167 (95 % ETI 0.136–0.208) at α = 0.61 and 0.485 (95 % ETI \
+        0.471–0.496) at α = 0. The thresholds minimise α·FAR + (1 − α)·FRR on the development set. Over all operating \
+        points the mean of FPR and FNR, G, is 0.287 (95 % ETI 0.268–0.308).
+        """
+        prob, metric = checks.probability("ci_prob", ci_prob), self.metric
+        values, bounds = self.dataset[metric.name].values, self.posterior[metric].eti(prob).values
+        ends = dict.fromkeys([int(np.nanargmin(values)), int(np.nanargmax(values))])
+        at = [f"{estimate(values[i], low, high, prob, 'eti')} at α = {self.alphas[i]:.3g}"
+              for i in ends for low, high in [bounds[i]]]  # fmt: skip
+        between = f"between {enumerated(at)}" if len(at) > 1 else at[0]
+        overall = self.expected_performance_marginal().sel(quantity="G")
+        low, high = overall.eti(prob).values
+        g = estimate(overall.mean().item(), low, high, prob, "eti")
+        first, second = (metric_title(name) for name in (self.criterion.first, self.criterion.second))
+        sentences = [
+            f"{metric.title} on the test set is {between}",
+            f"the thresholds minimise {self.criterion.formula} on {self.system.chosen_on}",
+            f"over all operating points the mean of {first} and {second}, G, is {g}",
+            *([CHOSEN_ON_THE_SAME] if self.system.development is self.system.test else []),
+        ]
+        return " ".join(map(sentence, sentences))
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}<br>{escape(self.in_words())}</p>"
 
     def __repr__(self) -> str:
         what = f"{self.metric.name} by {self.criterion.name}"

@@ -397,20 +397,18 @@ class Curve(Saved):
         what = None if quantity is None else f"The system's {quantity}"
         return of_test_set(marginal, self.scores.class_totals, greater_is_better, what)
 
-    def plot(self, *, ci_prob: float = 0.95, kind: str = "pointwise", **options: Any) -> Figure:
+    def plot(self, **options: Any) -> Figure:
         """Draw the curve with its band.
 
         Parameters
         ----------
-        ci_prob, kind
-            Of the band.
         **options
-            Of `bayesperf.plots.curve`: the ``method`` of the band, ``thresholds`` to be marked, and whether to draw the
-            line of ``break_even``.
+            Of `bayesperf.plots.curve`: ``ci_prob``, ``kind`` and ``method`` of the band, ``thresholds`` to be marked,
+            whether to draw the line of ``break_even``, and ``ax``.
         """
         from bayesperf import plots
 
-        return plots.curve(self, ci_prob=ci_prob, kind=kind, **options)
+        return plots.curve(self, **options)
 
     def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
         """Return sentences on the area under the curve; of a DET curve, on that of the ROC curve of the same scores.

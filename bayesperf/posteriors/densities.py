@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.words import place_names
-from bayesperf.posteriors.marginal import Kind, Marginal
+
+if TYPE_CHECKING:
+    from bayesperf.posteriors.marginal import Kind, Marginal
 
 # Half the relative width of the axis around a point mass.
 _POINT_MASS_MARGIN = 0.02

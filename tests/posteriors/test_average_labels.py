@@ -1,0 +1,105 @@
+"""The average of a metric over labels: each label as by itself, and the dependence between them."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_multilabel_classification
+from sklearn.metrics import f1_score, recall_score
+
+import bayesperf as bp
+
+X, Y = make_multilabel_classification(150, n_classes=4, n_labels=2, random_state=0)
+RNG = np.random.default_rng(1)
+P = Y ^ (RNG.random(Y.shape) < 0.15)
+DRAWS = 20_000
+
+
+@pytest.mark.parametrize(("metric", "sklearn"), [("f1", f1_score), ("recall", recall_score)])
+def test_the_mean_is_that_of_the_labels_and_the_score_is_the_macro_average(metric, sklearn):
+    average = bp.average_labels(Y, P, metric, draws=DRAWS)
+    each = bp.posterior(Y, P)[metric]
+    error = 5 * average.sd().item() / DRAWS**0.5
+    assert average.mean().item() == pytest.approx(each.mean().mean().item(), abs=error)
+    assert average.observed.item() == pytest.approx(sklearn(Y, P, average="macro"))
+    assert average.name == f"{metric}_macro"
+
+
+def test_under_no_prior_it_is_the_bayesian_bootstrap_of_the_examples():
+    average = bp.average_labels(Y, P, "recall", "haldane", draws=DRAWS)
+    weights = np.random.default_rng(2).dirichlet(np.ones(len(Y)), DRAWS)
+    drawn = (weights @ (Y * P) / (weights @ Y)).mean(1)
+    error = 5 * drawn.std() / DRAWS**0.5
+    assert average.mean().item() == pytest.approx(drawn.mean(), abs=2**0.5 * error)
+    # The standard error of a standard deviation is about σ/√(2n).
+    assert average.sd().item() == pytest.approx(drawn.std(), abs=error)
+    np.testing.assert_allclose(average.eti(0.9), np.quantile(drawn, [0.05, 0.95]), atol=3 * error)
+
+
+def test_labels_that_say_the_same_are_no_more_than_one():
+    one, predicted = Y[:, :1], P[:, :1]
+    same = bp.average_labels(np.tile(one, 3), np.tile(predicted, 3), "recall", "haldane", draws=DRAWS)
+    alone = bp.posterior(one[:, 0], predicted[:, 0], prior="haldane")["recall"]
+    assert same.sd().item() == pytest.approx(alone.sd().item(), rel=5 / (2 * DRAWS) ** 0.5)
+
+
+def test_independent_labels_are_as_many():
+    actual = RNG.random((4000, 5)) < 0.5
+    predicted = actual ^ (RNG.random(actual.shape) < 0.2)
+    average = bp.average_labels(actual, predicted, "recall", draws=DRAWS)
+    each = bp.posterior(actual, predicted)["recall"]
+    independent = ((each.sd() ** 2).sum().item()) ** 0.5 / 5
+    # The labels' errors are correlated by chance, by about 1/√2000 a pair.
+    assert average.sd().item() == pytest.approx(independent, rel=0.1)
+
+
+def test_draws_and_files(tmp_path):
+    average = bp.average_labels(Y, P, "f1", draws=500, random_seed=3)
+    again = bp.average_labels(Y, P, "f1", draws=500, random_seed=3)
+    np.testing.assert_array_equal(average.draws(500), again.draws(500))
+    assert not np.array_equal(average.draws(50), average.draws(50, 9))
+    average.save(tmp_path / "average.nc")
+    read = bp.load(tmp_path / "average.nc")
+    np.testing.assert_array_equal(read.draws(50), average.draws(50))
+    assert read.observed.item() == average.observed.item()
+    assert average.in_words().startswith("F1 macro is 0.")
+
+
+def test_two_systems_share_no_random_numbers():
+    other = Y ^ (RNG.random(Y.shape) < 0.15)
+    a, b = (bp.average_labels(Y, predicted, "recall", draws=4000).draws(4000) for predicted in (P, other))
+    assert abs(np.corrcoef(a, b)[0, 1]) < 5 / 4000**0.5
+
+
+def test_an_average_of_labels_as_if_of_folds_is_warned_of():
+    with pytest.warns(bp.DependenceWarning, match=r"the labels are of the same examples.* Take average_labels\("):
+        bp.average_folds(bp.posterior(Y, P, prior="haldane"), "recall", dim="label")
+
+
+def test_each_label_has_the_figures_of_any_matrix():
+    post = bp.posterior(Y, P)
+    table = post.summary()
+    assert set(table["label"]) == {0, 1, 2, 3}
+    assert "balanced_accuracy" in set(table["metric"])
+    alone = bp.posterior(Y[:, 2], P[:, 2])["balanced_accuracy"]
+    assert post["balanced_accuracy"].mean().sel(label=2).item() == pytest.approx(alone.mean().item(), rel=1e-9)
+    rest = bp.ConfusionMatrix.from_table(5 * np.eye(3, dtype=int)).one_vs_rest()
+    assert bp.score(rest, "balanced_accuracy").values.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": "f1_macro"}, "averages over classes"),
+        ({"metric": "f1", "prior": "shared"}, "'shared' is not available for an average over labels"),
+        ({"metric": "f1", "prior": bp.prior.rate(1, 1)}, "a rate prior is none of the whole matrix"),
+        ({"metric": "f1", "labels": ["a"]}, "labels: name at least two"),
+    ],
+)
+def test_bad_arguments(options, message):
+    with pytest.raises(ValueError, match=message):
+        bp.average_labels(Y, P, **options)
+
+
+def test_an_improper_posterior_is_refused_by_label():
+    never = np.zeros_like(Y)
+    with pytest.raises(ValueError, match="'recall' at label=0: no example has been seen in tp"):
+        bp.average_labels(Y, never, "recall", "haldane")
