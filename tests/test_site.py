@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_predict
 
 import bayesperf as bp
 from tests.shared.markdown import rows
@@ -85,7 +86,7 @@ def test_every_page_and_notebook_is_in_one_toctree():
 
 # ── Coming from another package ──
 
-THEIRS_AND_OURS = rows(PAGES["coming_from"], "")
+THEIRS_AND_OURS = rows(PAGES["coming_from"])
 
 
 def test_tables_of_calls_are_found():
@@ -108,7 +109,8 @@ def scope():
         "folds": bp.ConfusionMatrix.from_counts(tp=tp, fn=20 - tp, fp=3, tn=17),
         "frame": pd.DataFrame({"truth": y_true, "estimate": y_pred}),
         **{"scores_a": [0.8, 0.9, 0.85, 0.83], "scores_b": [0.79, 0.85, 0.86, 0.8]},
-        **{"model": LogisticRegression(), "X": np.stack(scores, axis=1), "y": y_true},
+        **{"model": LogisticRegression(), "X": np.stack(scores, axis=1), "y": y_true, "grid": {"C": [0.1, 1.0]}},
+        **{"cross_val_predict": cross_val_predict, "GridSearchCV": GridSearchCV},
     }
 
 
