@@ -10,6 +10,7 @@ import xarray as xr
 
 import bayesperf as bp
 from bayesperf import metrics
+from tests.shared.markdown import rows
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
@@ -20,12 +21,6 @@ def test_the_first_example_prints_what_is_shown():
     names = {}
     exec("\n".join(lines), names)
     assert repr(eval(last, names)) == output.rstrip()
-
-
-def rows(heading):
-    """Return the cells of the table under a heading."""
-    lines = README.partition(f"\n{heading}\n")[2].partition("\n\n")[0].splitlines()[1:]
-    return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines]
 
 
 def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
@@ -73,7 +68,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         # The same call without a sampler.
         "bp.fit(cm,": "bp.fit(cm, method='exact',",
     }
-    answers = [answer for _, answer in rows("| question | answer |")]
+    answers = [answer for _, answer in rows(README, "| question | answer |")]
     assert len(answers) == 31
     for code in re.findall(r"`(.*?)`", " ".join(answers)):
         runs = code
@@ -86,6 +81,6 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
 
 def test_models_of_the_table_are_there():
     """`bp.models.table` has all of them."""
-    shown = {name.strip("`") for name, _ in rows("| model | of |")}
+    shown = {name.strip("`") for name, _ in rows(README, "| model | of |")}
     assert len(shown) > 5
     assert shown <= set(bp.models.names())

@@ -1,0 +1,123 @@
+"""The site: every public name is in the reference, every question has its page, and every page can be reached."""
+
+import inspect
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+
+import bayesperf as bp
+from tests.shared.markdown import rows
+from tests.shared.sources import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = {path.relative_to(DOCS).with_suffix("").as_posix(): path.read_text("utf-8") for path in DOCS.rglob("*.md")}
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+# ── Reference ──
+
+
+def public_names():
+    """Return the names of the package and of its public rooms."""
+    things = {name: getattr(bp, name) for name in bp.__all__}
+    rooms = {name: thing for name, thing in things.items() if inspect.ismodule(thing)}
+    inside = {f"bayesperf.{name}.{public}" for name, room in rooms.items() for public in room.__all__}
+    return inside | {f"bayesperf.{name}" for name in things.keys() - rooms.keys()}
+
+
+def test_the_reference_lists_every_public_name_and_no_other():
+    listed = set()
+    for block in re.findall(r"```\{eval-rst\}\n(.*?)```", PAGES["reference/index"], re.DOTALL):
+        (room,) = re.findall(r"currentmodule:: (\S+)", block)
+        listed |= {f"{room}.{name}" for name in re.findall(r"^   (\w+)$", block, re.MULTILINE)}
+    assert listed == public_names()
+
+
+# ── How to ──
+
+# A question of the README's table is the title or a heading of one page, word for word. A row that begins with "…"
+# belongs to the question before it.
+HEADINGS = [
+    (heading, text)
+    for page, text in PAGES.items()
+    if page.startswith("how_to/") and page != "how_to/index"
+    for heading in re.findall(r"^##? (.*)", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
+]
+QUESTIONS = rows(README, "| question | answer |")
+
+
+def test_every_question_of_the_readme_is_a_heading_and_every_heading_a_question():
+    questions = [question for question, _ in QUESTIONS if not question.startswith("…")]
+    assert len(questions) > 20
+    assert sorted(heading for heading, _ in HEADINGS) == sorted(questions)
+
+
+def test_the_page_of_a_question_makes_the_calls_of_its_answer():
+    pages = dict(HEADINGS)
+    page = ""
+    for question, answer in QUESTIONS:
+        page = page if question.startswith("…") else pages[question]
+        calls = re.findall(r"(\w+)\(", " ".join(re.findall(r"`(.*?)`", answer)))
+        assert [call for call in calls if f"{call}(" not in page] == [], question
+
+
+# ── Pages ──
+
+
+def linked(page):
+    """Yield the pages in the toctrees of a page."""
+    folder = page.rpartition("/")[0]
+    for block in re.findall(r"```\{toctree\}\n(.*?)```", PAGES[page], re.DOTALL):
+        for entry in block.splitlines():
+            if entry and not entry.startswith(":"):
+                yield f"{folder}/{entry}" if folder else entry
+
+
+def test_every_page_and_notebook_is_in_one_toctree():
+    notebooks = {f"notebooks/{path.stem}" for path in (ROOT / "notebooks").rglob("*.ipynb")}
+    found = [entry for page in PAGES for entry in linked(page)]
+    assert sorted(found) == sorted((PAGES.keys() | notebooks) - {"index"})
+
+
+# ── Coming from another package ──
+
+THEIRS_AND_OURS = rows(PAGES["coming_from"])
+
+
+def test_tables_of_calls_are_found():
+    assert len(THEIRS_AND_OURS) > 40
+    assert {len(row) for row in THEIRS_AND_OURS} == {3}
+
+
+@pytest.fixture(scope="module")
+def scope():
+    rng = np.random.default_rng(0)
+    y_true = np.arange(200) % 2
+    scores = [rng.normal(1.5 * y_true) for _ in range(3)]
+    y_pred, other_pred = ((score > 0.75).astype(int) for score in scores[:2])
+    cm = bp.ConfusionMatrix.from_predictions(y_true, y_pred)
+    tp = xr.DataArray([18, 16, 19, 12, 17], dims="fold")
+    return {
+        **{"bp": bp, "y_true": y_true, "y_pred": y_pred, "other_pred": other_pred, "y_score": scores[0]},
+        **{"other": scores[1], "y_dev": y_true, "s_dev": scores[2], "cm": cm, "post": bp.posterior(cm)},
+        "post_b": bp.posterior(bp.ConfusionMatrix.from_counts(tp=50, fn=5, fp=8, tn=87)),
+        "folds": bp.ConfusionMatrix.from_counts(tp=tp, fn=20 - tp, fp=3, tn=17),
+        "frame": pd.DataFrame({"truth": y_true, "estimate": y_pred}),
+        **{"scores_a": [0.8, 0.9, 0.85, 0.83], "scores_b": [0.79, 0.85, 0.86, 0.8]},
+        **{"model": LogisticRegression(), "X": np.stack(scores, axis=1), "y": y_true, "grid": {"C": [0.1, 1.0]}},
+        **{"cross_val_predict": cross_val_predict, "GridSearchCV": GridSearchCV},
+    }
+
+
+# It samples, and has tests of its own.
+OURS = [ours.strip("`") for _, ours, _ in THEIRS_AND_OURS if ours not in ("none", "`bp.compare_scores(scores)`")]
+
+
+@pytest.mark.parametrize("call", OURS)
+def test_every_call_of_ours_runs(call, scope):
+    eval(call, scope)
