@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info[:2] < (3, 12))
 
-.PHONY: demo test test-slow test-lowest lint bench bench-peers sbc notebooks docs datasets clean
+.PHONY: demo test test-slow test-lowest lint bench bench-peers sbc notebooks docs package datasets clean
 
 demo: $(VENV)/installed
 	@$(BIN)/bayesperf demo
@@ -55,6 +55,14 @@ docs: notebooks $(VENV)/installed-docs
 	@mkdir $(VENV)/site-source/repository && cp CHANGELOG.md benchmarks/RESULTS.md benchmarks/coverage.csv $(VENV)/site-source/repository
 	@$(BIN)/python -m sphinx -W --keep-going -q -d $(VENV)/site-doctrees $(VENV)/site-source $(VENV)/site
 	@echo "The site is $(VENV)/site/index.html"
+
+# What is published: built, checked, and tried in an environment without the repository.
+package: $(VENV)/installed-docs
+	@rm -rf $(VENV)/dist && $(BIN)/python -m build --outdir $(VENV)/dist . >/dev/null
+	@$(BIN)/twine check --strict $(VENV)/dist/*
+	@$(BIN)/python -m venv --clear $(VENV)/published
+	@$(VENV)/published/bin/python -m pip --disable-pip-version-check install --quiet $(VENV)/dist/*.whl
+	@cd $(VENV)/published && bin/bayesperf demo >/dev/null && echo "$(VENV)/dist: the wheel runs without the repository."
 
 datasets: $(VENV)/installed-test
 	@$(BIN)/python -m bayesperf.datasets.make

@@ -1,4 +1,5 @@
 import inspect
+import re
 import subprocess
 import sys
 import tomllib
@@ -120,3 +121,10 @@ def test_dir_of_a_public_module_shows_its_public_names_alone(name):
     listed = bayesperf.models.names() if name == "models" else []
     assert sorted(dir(module)) == sorted([*module.__all__, *listed])
     assert [public for public in module.__all__ if public.startswith("_")] == []
+
+
+def test_the_version_is_the_same_everywhere():
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        version = tomllib.load(file)["project"]["version"]
+    assert cited.group(1) == version == bayesperf.__version__
