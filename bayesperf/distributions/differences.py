@@ -229,6 +229,10 @@ class Discordant(FunctionOfTwoBetas):
     increases with S only if B > 1/2, so the integral is always over S.
     """
 
+    @property
+    def nodes(self) -> int:
+        return 36
+
     def panel(self, t: Array) -> Panel:
         return _off_zero(super().panel(t), np.ones_like(t))
 

@@ -185,14 +185,15 @@ def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
             "prior: a rate prior is none of the whole matrix, which systems judged on the same examples need. Use a "
             "Dirichlet prior, as 'flat'."
         )
-    alpha = prior.concentration(cm).broadcast_like(cm.counts).transpose(*cm.counts.dims)
-    of_classes = alpha.sum("predicted").values
+    # As variables, whose coordinates need no comparing any more: that takes as long as all else.
+    alpha = (prior.concentration(cm).variable + 0 * cm.counts.variable).transpose(*cm.counts.dims).values
+    of_classes = alpha.sum(-1)
     if not np.allclose(of_classes, of_classes[..., :1, :], rtol=1e-9, atol=0):
         raise ValueError(
             f"prior: along {cm.dims[-1]!r} the pseudo-counts of an actual class sum to different weights. Systems "
             "judged on the same examples share the actual classes: make each row sum to the same for all of them."
         )
-    return alpha.values.reshape(-1, *alpha.shape[-3:])
+    return np.asarray(alpha.reshape(-1, *alpha.shape[-3:]))
 
 
 def _by_place(outcomes: JointOutcomes) -> NDArray[np.int64]:

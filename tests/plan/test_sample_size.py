@@ -280,7 +280,7 @@ def test_a_simulated_curve_has_a_band_and_a_width_is_called_one():
     narrow = bp.plan.precision(0.2, evidence=(4, 5)).plot()
     assert narrow.axes[0].get_ylabel() == "expected width"
     assert narrow.get_suptitle().startswith(
-        "expected width of the 95 % highest-density interval of recall\nfrom 4 of 5"
+        "Expected width of the 95 % highest-density interval of recall\nfrom 4 of 5"
     )
 
 
