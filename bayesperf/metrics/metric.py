@@ -332,12 +332,12 @@ class OneVsRest(ClassSums):
     @cached_property
     def fn(self) -> Numbers:
         """Cells of the class that other classes were predicted for."""
-        return np.asarray(self._wrong.sum(-1))
+        return np.asarray(np.einsum("...ij->...i", self._wrong))
 
     @cached_property
     def fp(self) -> Numbers:
         """Cells of other classes that the class was predicted for."""
-        return np.asarray(self._wrong.sum(-2))
+        return np.asarray(np.einsum("...ij->...j", self._wrong))
 
     @cached_property
     def tn(self) -> Numbers:
