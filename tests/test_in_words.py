@@ -257,8 +257,8 @@ def test_comparisons_say_which_is_better_and_whether_it_matters():
     noise = bp.compare(rate(84), rate(81), rope=0.01)
     greater, (_, inside, above) = noise.prob_greater.item(), noise.prob_rope.values
     assert inside < min(LIKELIHOODS.values())
-    expected = f"On recall a is probably better than b ({chance(greater)}), but the difference is within noise: "
-    assert noise.in_words().startswith(f"{expected}{chance(above)} that it exceeds 0.01.")
+    expected = f"On recall a is probably better than b ({chance(greater)}), but that may not matter: "
+    assert noise.in_words().startswith(f"{expected}{chance(above)} that the difference exceeds 0.01.")
     small = bp.compare(rate(8400, 10_000), rate(8380, 10_000), rope=0.03).in_words()
     assert "almost certainly too small to matter: >99.9 % that it is within ±0.03" in small
     assert ", and by more than 0.01 with probability >99.9 %." in bp.compare(rate(95), rate(70), rope=0.01).in_words()

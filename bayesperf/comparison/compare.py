@@ -360,7 +360,8 @@ def _apart(
     if first.estimand != second.estimand:
         raise ValueError(f"a and b are of different things: {first.estimand!r} and {second.estimand!r}.")
     if not independent and totals[0].shape == totals[1].shape and _share_totals(np.concatenate(totals)):
-        _warn_of_same_totals("a and b", "PairedConfusionMatrix.from_predictions(y_true, y_pred_a, y_pred_b)")
+        joint = "PairedConfusionMatrix.from_predictions(y_true, y_pred_a, y_pred_b, names=..., pos_label=...)"
+        _warn_of_same_totals("a and b", joint)
     names = tuple(system_name(side.leading, dim, letter) for side, letter in ((a, "a"), (b, "b")))
     pair = SystemPair(
         without_own_coordinates(a, b, dim), b, independent=True, apart=True, n_draws=draws, random_seed=seed

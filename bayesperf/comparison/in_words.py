@@ -69,7 +69,7 @@ def _matters(rope: float, inside: float, beyond: float, although: str) -> str:
         size = f"{likelihood(inside)} too small to matter: {chance(inside)} that it is within ±{rope:g}"
         return f", {although} the difference is {size}"
     if likelihood(beyond) not in LIKELIHOODS:
-        return f", {although} the difference is within noise: {chance(beyond)} that it exceeds {rope:g}"
+        return f", {although} that may not matter: {chance(beyond)} that the difference exceeds {rope:g}"
     return f", and by more than {rope:g} with probability {chance(beyond)}"
 
 
@@ -86,8 +86,11 @@ def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kin
         if word in LIKELIHOODS
         else f"it is open which of {len(names)} is the best: {names[first]} ({chance(best[first])}) or {next_one}"
     )
+    below, inside, above = comparison.prob_rope.values[(*at, first, second)]
+    beyond, although = above if comparison.greater_is_better else below, "but" if word in LIKELIHOODS else "and"
+    matters = _matters(comparison.rope, inside, beyond, although) if comparison.rope else ""
     pair = (min(first, second), max(first, second))
-    return f"{sentence(f'on {metric} {which}')} {_difference(comparison, pair, at, ci_prob, ci_kind)}"
+    return f"{sentence(f'on {metric} {which}{matters}')} {_difference(comparison, pair, at, ci_prob, ci_kind)}"
 
 
 def _difference(

@@ -16,6 +16,8 @@ from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.warnings import LabelWarning
 from bayesperf.core.words import listed
 from bayesperf.counts.frames import tabulate
+from bayesperf.counts.joint_outcomes import same_examples
+from bayesperf.counts.label_indicators import LABEL
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
@@ -173,11 +175,16 @@ class Analysis:
         both.attrs = pooled.attrs
         return both
 
+    @property
+    def of_labels(self) -> bool:
+        """Whether the matrices are of the labels of examples that have several: no rivals to be compared."""
+        return same_examples(self.counts.counts) == LABEL
+
     @cached_property
     def comparisons(self) -> list[MetricComparison]:
         """The comparison of the systems by each metric; empty if there is only one system."""
         s = self.settings
-        if s.system is None or self.counts.counts.sizes[s.system] < 2:
+        if s.system is None or self.of_labels or self.counts.counts.sizes[s.system] < 2:
             return []
         options = {"dim": s.system, "rope": s.rope, "random_seed": s.seed}
         if self.paired is not None:

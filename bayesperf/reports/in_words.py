@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bayesperf.core.words import chance, enumerated, metric_title, over_places, places_in_words, printable, sentence
+from bayesperf.counts.label_indicators import LABEL
 from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import Analysis
@@ -25,15 +26,16 @@ def what_was_read(analysis: Analysis) -> str:
     names = {str(dim): size for dim, size in zip(counts.dims[:-2], counts.shape[:-2], strict=True)}
     along = [f"{size:,} {printable(dim)}{'s' if size > 1 else ''}" for dim, size in names.items()]
     columns, n = len(analysis.settings.systems), rows_read(analysis)
-    judged = ", each with predictions of" if columns else ", of"
+    judged = ", each with predictions of" if columns or analysis.of_labels else ", of"
     rows = f"{n:,} row{'s' if n > 1 else ''}" + (f"{judged} {enumerated(along)}" if along else "")
     return " ".join([sentence(rows), _classes(analysis), *map(printable, analysis.notes)])
 
 
 def rows_read(analysis: Analysis) -> int:
-    """Return the number of rows; of a file with a column for each system a row is counted once."""
+    """Return the number of rows; one with several systems or labels, each in a column, is counted once."""
     counts = analysis.counts.counts
-    return int(counts.sum()) // (counts.sizes[SYSTEM] if analysis.settings.systems else 1)
+    columns = LABEL if analysis.of_labels else SYSTEM if analysis.settings.systems else None
+    return int(counts.sum()) // (1 if columns is None else counts.sizes[columns])
 
 
 def _classes(analysis: Analysis) -> str:

@@ -61,7 +61,8 @@ def print_tables(analysis: Analysis, console: Console) -> None:
         cells = [title, *(str(row[name]) for name in leading), observed, mean, f"[{lower}, {upper}]"]
         table.add_row(*map(_text, cells))
     console.print(table)
-    console.print(_text(f"{caption(summary.attrs)}{_monte_carlo(summary)}"))
+    pairing = f" {about_pairing(analysis.settings.id)}" if analysis.comparisons else ""
+    console.print(_text(f"{caption(summary.attrs)}{_monte_carlo(summary)}{pairing}"))
     if analysis.selection:
         console.print(_text(analysis.selection))
     if analysis.requirements:

@@ -103,3 +103,13 @@ def test_paired_matrices_are_compared_example_by_example():
 def test_what_cannot_be_reported_is_refused_in_words(arguments, options, error, words):
     with pytest.raises(error, match=re.escape(words)):
         bp.report(*arguments, **options)
+
+
+def test_labels_of_one_system_are_no_rivals(recwarn):
+    rng = np.random.default_rng(0)
+    truth = (rng.random((75, 4)) < 0.4).astype(int)
+    called = np.where(rng.random((75, 4)) < 0.15, 1 - truth, truth)
+    html = bp.report(truth, called, labels=["red", "round", "ripe", "sweet"]).html
+    assert "75 rows, each with predictions of 4 labels." in html
+    assert "Which is better?" not in html
+    assert not [warned for warned in recwarn if issubclass(warned.category, bp.DependenceWarning)]

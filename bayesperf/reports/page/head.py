@@ -22,12 +22,12 @@ _DIGITS = 16
 
 def facts(analysis: Analysis, sources: Sequence[str], on: date) -> list[tuple[str, str]]:
     """Return names and values: files, rows, systems, folds, classes, day and digest."""
-    counts = analysis.counts
+    counts, what = analysis.counts, "labels" if analysis.of_labels else "systems"
     positive = "" if counts.pos_label is None else f"; positive is {printable(str(counts.pos_label))}"
     said = {
         "Data": _listed(sources, "files"),
         "Rows": f"{rows_read(analysis):,}",
-        "Systems": _listed(systems_by_name(analysis), "systems"),
+        what.capitalize(): _listed(systems_by_name(analysis), what),
         "Folds": str(counts.counts.sizes.get(FOLD, "")),
         "Classes": f"{_listed(list(map(str, counts.labels)), 'classes')}{positive}",
         "Day": on.isoformat(),
