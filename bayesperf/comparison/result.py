@@ -316,7 +316,8 @@ def _stacked(
 ) -> xr.DataArray:
     """Stack arrays of the same dims along a new last one, in a tenth of the time of `xarray.concat`."""
     first = parts[0]
-    values = np.stack([part.transpose(*first.dims).values for part in parts], -1)
+    same = (part if part.dims == first.dims else part.transpose(*first.dims) for part in parts)
+    values = np.stack([part.values for part in same], -1)
     # To merge coordinates copies them, which takes longer than all else.
     coords = first.coords | last if len(first.coords) else last
     return xr.DataArray(values, coords, (*first.dims, *last), name=name, attrs=attrs)
