@@ -44,6 +44,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "scores_a": [0.8, 0.9, 0.85],
         "scores_b": [0.8, 0.85, 0.9],
         "y_score": np.random.default_rng(0).normal(y_true),
+        "y_new": np.arange(40) // 3 % 2,
         "other": np.random.default_rng(1).normal(y_true),
     }
     of_sites = bp.ConfusionMatrix.from_counts(tp=tp, fn=10 - tp, fp=2, tn=18)
@@ -52,12 +53,6 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "_macro": {"post": bp.posterior(bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]]))},
         'dim="site"': {"cm": of_sites},
         'dim="step"': {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="step"), 1)},
-        # Two systems, with as many examples each.
-        "example=": {
-            "names": np.repeat(["old", "new"], 20),
-            "y_true": np.tile(y_true[:20], 2),
-            "ids": np.tile(np.arange(20), 2),
-        },
     }
     special["_per_class"] = special["_macro"]
     replaced = {

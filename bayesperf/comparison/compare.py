@@ -360,7 +360,7 @@ def _apart(
     if first.estimand != second.estimand:
         raise ValueError(f"a and b are of different things: {first.estimand!r} and {second.estimand!r}.")
     if not independent and totals[0].shape == totals[1].shape and _share_totals(np.concatenate(totals)):
-        joint = "PairedConfusionMatrix.from_predictions(y_true, y_pred_a, y_pred_b, names=..., pos_label=...)"
+        joint = "ConfusionMatrix.from_predictions(y_true, {'a': y_pred_a, 'b': y_pred_b}, pos_label=...)"
         _warn_of_same_totals("a and b", joint)
     names = tuple(system_name(side.leading, dim, letter) for side, letter in ((a, "a"), (b, "b")))
     pair = SystemPair(

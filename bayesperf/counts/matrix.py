@@ -26,11 +26,17 @@ from bayesperf.counts.count_arrays import (
     table_to_counts,
     with_labels,
 )
-from bayesperf.counts.cross_tabulation import cross_tabulate, encode_predictions
+from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns, encode_predictions
 from bayesperf.counts.cross_validation import fold_of_each, held_out_predictions
 from bayesperf.counts.display import matrix_html, matrix_text
 from bayesperf.counts.frames import count_rows, tabulate, tabulate_systems
-from bayesperf.counts.joint_outcomes import JointOutcomes, mark_same_examples, of_examples, unmark_same_examples
+from bayesperf.counts.joint_outcomes import (
+    JointOutcomes,
+    mark_same_examples,
+    of_columns,
+    of_examples,
+    unmark_same_examples,
+)
 from bayesperf.counts.label_encoding import encode, merge_labels, positive_label
 from bayesperf.counts.label_indicators import LABEL, Indicators, are_indicators
 from bayesperf.counts.matched_rows import match_rows
@@ -203,7 +209,8 @@ class ConfusionMatrix(Saved):
             Labels: strings, whole numbers or booleans. Missing values are refused. A categorical fixes the labels and
             their order; else they are those of both columns, sorted. Or, if examples have several labels or none,
             arrays or frames of shape (n, L) of 0 and 1, a column a label: a binary matrix a label, along the last
-            leading dim ``label``.
+            leading dim ``label``. For several systems judged on the same examples `y_pred` is a mapping of their names
+            to their columns: they become the dim ``model``.
         labels : sequence, optional
             All labels, in the order wanted. Labels met in the data but not named here are an error. Of several labels
             an example, the names of the columns.
@@ -236,8 +243,11 @@ class ConfusionMatrix(Saved):
         >>> cm.sel(fold="b").counts.values
         array([[1, 0], [1, 0]])
 
-        Two systems, three examples:
+        Two systems, three examples, by a column a system or by a row for each:
 
+        >>> cm = bp.ConfusionMatrix.from_predictions([1, 1, 0], {"old": [1, 0, 0], "new": [1, 1, 1]})
+        >>> cm.sel(model="old").counts.values
+        array([[1, 0], [1, 1]])
         >>> cm = bp.ConfusionMatrix.from_predictions([1, 1, 0, 1, 1, 0], [1, 0, 0, 1, 1, 1],
         ...                                          by={"model": ["old"] * 3 + ["new"] * 3}, example=[1, 2, 3] * 2)
         >>> cm.counts.attrs
@@ -263,9 +273,23 @@ class ConfusionMatrix(Saved):
                 )
             counts = cross_tabulate(Indicators.of(y_true, y_pred, labels).columns({} if by is None else by))
             return cls(counts.assign_attrs(same_examples=LABEL))
+        if isinstance(y_pred, Mapping):
+            return cls._from_systems(y_true, y_pred, {} if by is None else by, example, labels, pos_label)
         columns = encode_predictions(y_true, y_pred, {} if by is None else by, labels)
         outcomes = None if example is None else of_examples(columns, example, pos_label)
         return cls(cross_tabulate(columns), pos_label, outcomes)
+
+    @classmethod
+    def _from_systems(
+        cls, y_true: Any, y_pred: Mapping[Any, Any], by: Mapping[str, Any], example: Any, labels: Any, pos_label: Any
+    ) -> ConfusionMatrix:
+        """Count the predictions of several systems for the same examples, a column a system."""
+        if len(y_pred) < 2 or example is not None:
+            raise ValueError("y_pred: name two systems or more, with a column each, and then no example: a row is one.")
+        named = {"y_true": y_true} | {f"y_pred[{name!r}]": values for name, values in y_pred.items()}
+        encoded = {name: encode(values, name) for name, values in named.items()}
+        outcomes = of_columns(encode_columns(encoded, by, labels, tuple(named)), "model", list(y_pred), pos_label)
+        return cls(outcomes.margins(), pos_label, outcomes)
 
     @classmethod
     def from_scores(

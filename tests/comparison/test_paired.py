@@ -86,7 +86,7 @@ ALIKE = counts(tp=[24, 27], fn=[6, 3], fp=[5, 2], tn=[15, 18], model=["old", "ne
     ("sides", "pair"),
     [
         ([bp.posterior(ALIKE.sel(model=name), "flat") for name in ("old", "new")],
-         r"a and b .*compare\(PairedConfusionMatrix.from_predictions\(y_true, y_pred_a, y_pred_b, names=..., pos_"),
+         r"a and b .*compare\(ConfusionMatrix.from_predictions\(y_true, \{'a': y_pred_a, 'b': y_pred_b\}"),
         ([bp.Posterior.from_datatree(bp.posterior(ALIKE.sel(model=name), "flat").to_datatree(draws=50))
           for name in ("old", "new")], "a and b .*compare"),
         ([bp.posterior(ALIKE, "flat")],

@@ -14,7 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayesperf as bp
-from tests.shared.joint import ACTUAL, CM, FOLDS, NEW, OLD, TWO, judged, rows, systems_like
+from tests.shared.joint import (
+    ACTUAL,
+    CM,
+    FOLDS,
+    FOLDS_ACTUAL,
+    FOLDS_PREDICTED,
+    NEW,
+    OLD,
+    TWO,
+    judged,
+    rows,
+    systems_like,
+)
 
 quick = settings(max_examples=40, deadline=None, derandomize=True)
 
@@ -43,6 +55,29 @@ def test_counts_are_what_they_are_without_the_ids():
         first, second = (bp.posterior(cm)[metric].draws(50) for cm in (plain, paired))
         np.testing.assert_array_equal(first.values, second.values)
     assert bp.posterior(paired).observed.attrs == {"same_examples": "model"}
+
+
+def test_a_column_for_each_system_is_the_same_as_a_row_for_each():
+    wide = CM.from_predictions(FOLDS_ACTUAL, FOLDS_PREDICTED, by={"fold": np.arange(90) % 3, "site": np.arange(90) % 2})
+    xr.testing.assert_identical(wide.counts, FOLDS.counts)
+    xr.testing.assert_identical(wide.outcomes.counts, FOLDS.outcomes.counts)
+    np.testing.assert_array_equal(wide.outcomes.predicted, FOLDS.outcomes.predicted)
+    assert wide.outcomes.names == FOLDS.outcomes.names
+
+
+@pytest.mark.parametrize(
+    ("predicted", "options", "words"),
+    [
+        ({"a": NEW}, {}, "y_pred: name two systems or more"),
+        ({"a": NEW, "b": OLD}, {"example": [1, 2, 3, 4]}, "y_pred: .* no example: a row is one"),
+        ({"a": NEW, "b": OLD[:3]}, {}, r"unequal length: y_true 4, y_pred\['a'\] 4, y_pred\['b'\] 3"),
+        ({"a": NEW, "b": [1, None, 0, 0]}, {}, r"y_pred\['b'\] has 1 missing value"),
+        ({"a": NEW, "b": OLD}, {"by": {"model": ACTUAL}}, "'model'"),
+    ],
+)
+def test_columns_of_systems_that_cannot_be_counted(predicted, options, words):
+    with pytest.raises(ValueError, match=words):
+        CM.from_predictions(ACTUAL, predicted, **options)
 
 
 IDS = {
