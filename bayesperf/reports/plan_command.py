@@ -200,7 +200,11 @@ def _print(goal: Goal, answer: Answer, system: str = "") -> None:
     if (settling := answer.settling) is not None and settling.n:
         print_()
         print_(_table(settling))
-        print_(Text(f"Probability, from {settling.basis}, that so many end in {settling.claim}."))
+        print_(
+            Text(
+                f"Probability, from {settling.basis}, that so many end in {settling.claim}. Counts are whole, so it rises unevenly."
+            )
+        )
 
 
 def _parse_evidence(text: str) -> tuple[int, int]:
@@ -237,7 +241,9 @@ def _sentences(goal: Goal, answer: Answer) -> list[str]:
     prob_met = probability_value(answer.prob_met)
     now = f"Required: {requirement}. So far {answer.seen}: it is met with probability {prob_met}."
     if answer.plan is not None:
-        return [now, f"To {goals[question]} with assurance {assurance:g}: {_number(answer.plan)}."]
+        asked = f"To {goals[question]} with assurance {assurance:g}: {_number(answer.plan)}."
+        fewer = "To settle it either way takes at most as many, and often fewer: --question settle."
+        return [now, asked, *([fewer] if question == "meet" and answer.plan.n else [])]
     return [
         now,
         f"To {goals['meet']} with assurance {assurance:g}: no number of examples is enough. With ever more, the "

@@ -48,7 +48,9 @@ def test_what_can_be_shown_is_planned_in_examples(call):
     done = call("--require", "specificity >= 0.7", "--evidence", "40/50", "--prevalence", "0.1")
     plan = sample_size(0.7, metric="specificity", evidence=(40, 50), prevalence=0.1)
     expected = f"with assurance 0.8: {plan.n} more negatives, in about {plan.examples} examples."
-    assert expected in " ".join(done.stdout.split())
+    assert f"{expected} To settle it either way takes at most as many, and often fewer: --question settle." in " ".join(
+        done.stdout.split()
+    )
     shown = call("--require", "recall>=0.5", "--evidence", "99/100")
     assert "none are needed, it is so already" in " ".join(shown.stdout.split())
 
