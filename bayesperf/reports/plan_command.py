@@ -200,11 +200,8 @@ def _print(goal: Goal, answer: Answer, system: str = "") -> None:
     if (settling := answer.settling) is not None and settling.n:
         print_()
         print_(_table(settling))
-        print_(
-            Text(
-                f"Probability, from {settling.basis}, that so many end in {settling.claim}. Counts are whole, so it rises unevenly."
-            )
-        )
+        about = f"Probability, from {settling.basis}, that so many end in {settling.claim}."
+        print_(Text(f"{about} Counts are whole, so it rises unevenly."))
 
 
 def _parse_evidence(text: str) -> tuple[int, int]:
