@@ -354,7 +354,7 @@ def pairs_on_the_same_examples() -> Verdict:
 
 def few_pairs_on_the_same_examples() -> Verdict:
     cm = judged_together(20, 1000)
-    (time,) = in_turns(lambda: bp.compare(cm, metric="accuracy", rope=0.01).prob_rope, clock=process_time)
+    (time,) = in_turns(lambda: bp.compare(cm, metric="accuracy", rope=0.01).prob_rope, repeats=30, clock=process_time)
     return f"{1000 * time:.0f} ms", time <= 0.02
 
 
