@@ -363,3 +363,14 @@ def test_a_plan_says_that_nothing_is_needed():
         r"recall is 0\.\d{3} already \(0\.5 was asked for\)\.",
         narrow,
     )
+
+
+def test_of_many_the_rope_is_asked_of_the_best_and_the_next():
+    tables = [[[95, 5], [5, 95]], [[95, 5], [30, 70]], [[95, 5], [40, 60]]]
+    post = bp.posterior(bp.ConfusionMatrix.from_table(tables, dims=["model"]))
+    without = bp.compare(post, metric="recall", independent=True)
+    assert "by more than" not in without.in_words()
+    assert "prob_rope" not in vars(without)
+    compared = bp.compare(post, metric="recall", independent=True, rope=0.05)
+    beyond = compared.prob_rope.values[0, 1, 2]
+    assert f", and by more than 0.05 with probability {chance(beyond)}. The difference" in compared.in_words()

@@ -86,9 +86,11 @@ def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kin
         if word in LIKELIHOODS
         else f"it is open which of {len(names)} is the best: {names[first]} ({chance(best[first])}) or {next_one}"
     )
-    below, inside, above = comparison.prob_rope.values[(*at, first, second)]
-    beyond, although = above if comparison.greater_is_better else below, "but" if word in LIKELIHOODS else "and"
-    matters = _matters(comparison.rope, inside, beyond, although) if comparison.rope else ""
+    matters = ""
+    if comparison.rope:
+        below, inside, above = comparison.prob_rope.values[(*at, first, second)]
+        beyond, although = above if comparison.greater_is_better else below, "but" if word in LIKELIHOODS else "and"
+        matters = _matters(comparison.rope, inside, beyond, although)
     pair = (min(first, second), max(first, second))
     return f"{sentence(f'on {metric} {which}{matters}')} {_difference(comparison, pair, at, ci_prob, ci_kind)}"
 

@@ -125,10 +125,8 @@ def plan(
 def _say_of_each(goal: Goal, analysis: Analysis, prevalence: float | None, json: bool) -> None:
     """Print what was read, and the answer for each system."""
     from bayesperf.reports.in_words import what_was_read
-    from bayesperf.reports.settings import FOLD
 
-    pooled = analysis.counts.sum(FOLD) if FOLD in analysis.counts.dims else analysis.counts
-    documents = []
+    pooled, documents = analysis.pooled_counts, []
     if not json:
         print(what_was_read(analysis))
     for place, names in analysis.systems:

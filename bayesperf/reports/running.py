@@ -81,12 +81,12 @@ def warnings_said() -> Iterator[None]:
 
     said = set()
 
-    def say(message: Warning | str, *_: Any, **__: Any) -> None:
+    def say_once(message: Warning | str, *_: Any, **__: Any) -> None:
         if (text := str(message)) not in said:
             said.add(text)
             say(f"warning: {text}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", LabelWarning)
-        warnings.showwarning = say
+        warnings.showwarning = say_once
         yield
