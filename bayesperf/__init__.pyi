@@ -7,6 +7,7 @@ from . import plots as plots
 from . import prior as prior
 from . import sequences as sequences
 from . import studies as studies
+from . import verification as verification
 from .comparison.compare import compare as compare
 from .comparison.compare import compare_predictions as compare_predictions
 from .comparison.folds import average_folds as average_folds

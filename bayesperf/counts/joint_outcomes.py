@@ -80,7 +80,7 @@ class JointOutcomes:
         if selected.dims != (self.dim,) or self.dim in counts.dims:
             return None
         predicted = self.predicted[:, selected.values]
-        first, outcome = _distinct(self.actual, predicted, len(self.labels))
+        first, outcome = distinct_outcomes(self.actual, predicted, len(self.labels))
         selection = replace(self, counts=counts)
         return replace(
             self,
@@ -95,7 +95,7 @@ class JointOutcomes:
         classes = np.arange(len(self.labels))
         actual = (self.actual == classes[:, None]).astype(np.intp).ravel()
         predicted = (self.predicted == classes[:, None, None]).astype(np.intp).reshape(-1, len(self.names))
-        first, outcome = _distinct(actual, predicted, 2)
+        first, outcome = distinct_outcomes(actual, predicted, 2)
         counts = self._count(outcome.reshape(len(classes), -1), len(first))
         coords = {**self.counts.coords, "label": self.labels}
         dims = (*self.counts.dims[:-1], "label", "outcome")
@@ -117,7 +117,7 @@ class JointOutcomes:
         return counts
 
 
-def _distinct(actual: Codes, predicted: Codes, classes: int) -> tuple[Codes, Codes]:
+def distinct_outcomes(actual: Codes, predicted: Codes, classes: int) -> tuple[Codes, Codes]:
     """Return the first row of each distinct outcome, sorted in the order of the labels, and each row's outcome."""
     code = actual
     for column in predicted.T:
@@ -217,7 +217,7 @@ def of_columns(
     """
     actual, *predicted = columns.cells.values()
     by_system, labels = np.stack(predicted, -1), columns.classes.tolist()
-    first, outcome = _distinct(actual, by_system, len(labels))
+    first, outcome = distinct_outcomes(actual, by_system, len(labels))
     coords = {name: column.labels for name, column in columns.leading.items()}
     shape = (*(len(values) for values in coords.values()), len(first))
     check_dims([*coords, dim], ("outcome",))

@@ -1,0 +1,375 @@
+"""The posterior of a system's cells if the true labels of some examples only are known."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesperf import prior as priors
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.random_streams import streams
+from bayesperf.core.recipes import remembered
+from bayesperf.core.warnings import PACKAGE, PriorWarning
+from bayesperf.core.words import chance, metric_title
+from bayesperf.counts.count_arrays import CELL_DIMS, check_size
+from bayesperf.distributions.gamma import gamma_masses
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.point_values import evaluate
+from bayesperf.posteriors import dirichlet
+from bayesperf.posteriors.in_words import default_metrics_in_words
+from bayesperf.posteriors.marginal import Kind
+from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
+from bayesperf.verification.sample import MODEL, VerifiedSample
+from bayesperf.verification.truth import Strata, agreement, dirichlet_cells, shared_cells
+
+# A share of the examples from which on it is said that what is known of them is the prior's.
+_UNKNOWN_COUNTS = 0.01
+
+
+@remembered("verification.posterior")
+def posterior(
+    y_true: Any,
+    y_pred: Any = None,
+    *,
+    judge: Any = None,
+    strata: Any = None,
+    prior: str | priors.Prior | None = None,
+    labels: Iterable[Any] | None = None,
+    pos_label: Any = None,
+    by: Mapping[str, Any] | None = None,
+    draws: int = DRAWS,
+    random_seed: Any = 0,
+) -> Posterior:
+    """Return the posterior of systems of which only some predictions were verified, with or without a judge of all.
+
+    It is right whatever the judge is worth and however it errs, if the verified examples were chosen at random among
+    those that the judge, the system and `strata` do not tell apart: by chance from all, by quotas, or only where judge
+    and system disagree. A good judge makes it more precise than the verified examples are; a bad one costs little.
+
+    Parameters
+    ----------
+    y_true : array-like (n,) or VerifiedSample
+        True labels; None, NaN or NA where nobody looked. Or the counts, as of `VerifiedSample.from_frame`.
+    y_pred : array-like (n,) or mapping
+        Predicted labels; a mapping of the names of systems to their columns becomes the dim ``model``.
+    judge : array-like (n,), optional
+        What somebody or something cheaper than the truth says of every example.
+    strata : array-like (n,), optional
+        A property of the examples by which those to be verified were chosen, or that tells how often systems err: a
+        bin of the score, a source.
+    prior : str or Prior, optional
+        Of the cells of each system. By default Jeffreys' for two classes, if there are no `strata`, spread evenly over
+        what the judge says; else the strata share a prior (see Notes). With a prior that is named, figures follow it.
+    labels, pos_label, by
+        As in `ConfusionMatrix.from_predictions`.
+    draws : int
+        Number of draws.
+    random_seed : int or numpy.random.Generator
+        Seed of the draws.
+
+    Returns
+    -------
+    Posterior
+        A `VerifiedPosterior`, of independent draws; or that of `bayesperf.posterior` if nothing is missing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If no example is verified, or the prior is improper, or a rate prior.
+
+    Warns
+    -----
+    PriorWarning
+        If of more than 1 % of the examples nothing is known but the prior: none like them was verified.
+
+    Notes
+    -----
+    Examples of stratum c have the same labels from the judge and the system. Of all examples p(c) are in it, and of
+    these p(t | c) are of class t, so that the cells of the system are sums of p(c) p(t | c). If the verified examples
+    were chosen at random given c, the likelihood separates over p and all p(· | c), without any assumption on how judge
+    and system depend on each other (Begg & Greenes 1983, Biometrics 39, 207–215, there called verification bias).
+
+    Under a Dirichlet prior α of the cells, spread over the answers of the judge and the levels of `strata`, p and
+    p(· | c) are independent Dirichlet variables. With everything verified this is Dirichlet(α + counts).
+
+    Of more than two classes most strata have no verified example, and independent strata would be told by the prior.
+    What a verified example says is one of few things, however: its class is what the system says, or what the judge
+    says, or another. Strata in which judge and system agree share how often it is which: the rates of the strata come
+    from a Beta distribution, whose mean is uniform and whose dispersion has the prior Beta(1, 3); strata in which they
+    differ share another such distribution. "Another" class is one of the remaining ones by a popularity that all strata
+    share, Dirichlet(1). Several systems have each the figures that it has alone; `bayesperf.compare` takes them
+    together.
+
+    Examples
+    --------
+    Two hundred examples, of which every fifth is verified, and a judge who errs in one of ten:
+
+    >>> import numpy as np
+    >>> from bayesperf import verification
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 2, 200)
+    >>> judge, predicted = (np.where(rng.random(200) < error, 1 - truth, truth) for error in (0.1, 0.2))
+    >>> verified = np.where(np.arange(200) % 5 == 0, truth, np.nan)
+    >>> post = verification.posterior(verified, predicted, judge=judge)
+    >>> post["accuracy"].hdi().values.round(2), verification.posterior(verified, predicted)["accuracy"].hdi().values.round(2)
+    """
+    if isinstance(y_true, VerifiedSample):
+        given = {"y_pred": y_pred, "judge": judge, "strata": strata, "labels": labels, "pos_label": pos_label, "by": by}
+        if unused := [name for name, value in given.items() if value is not None]:
+            raise TypeError(f"{unused[0]}: the VerifiedSample has its own; leave it out.")
+        sample = y_true
+    elif y_pred is None:
+        raise TypeError("y_pred: give the predicted labels, or a VerifiedSample alone.")
+    else:
+        sample = VerifiedSample.from_predictions(
+            y_true, y_pred, judge=judge, strata=strata, labels=labels, pos_label=pos_label, by=by
+        )
+    draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
+    if sample.is_complete:
+        return dirichlet.posterior(sample.verified_only(), prior, random_seed=seed)
+    made = VerifiedPosterior.of(sample, resolved(prior, sample), draws, seed)
+    _warn_of_unknown(made)
+    return made
+
+
+def resolved(prior: str | priors.Prior | None, sample: VerifiedSample, systems: int = 1) -> priors.Prior:
+    """Return the prior of so many systems taken together; the default depends on the number of strata."""
+    if prior is None and len(sample.labels) == 2 and systems == 1 and not sample.levels.any():
+        return priors.jeffreys()
+    found = priors.shared() if prior is None else priors.resolve(prior, len(sample.labels))
+    if found.rates:
+        raise ValueError("prior: a rate prior is none of the whole matrix, which is needed here. Use a Dirichlet prior.")
+    return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VerifiedPosterior(SampledPosterior):
+    """The posterior of systems of which some predictions were verified: independent draws of the cells.
+
+    Made by `bayesperf.verification.posterior`.
+
+    Attributes
+    ----------
+    sample : VerifiedSample
+        What is known of the examples.
+    prior : Prior
+        The prior of each system.
+    random_seed : int
+        Seed of the draws.
+    """
+
+    sample: VerifiedSample = field(kw_only=True)
+    prior: priors.Prior = field(kw_only=True)
+    random_seed: int = field(kw_only=True)
+
+    @classmethod
+    def of(cls, sample: VerifiedSample, prior: priors.Prior, draws: int, random_seed: int) -> VerifiedPosterior:
+        """Return the posterior of each system of a sample."""
+        each = [joint_cells(sample, prior, [system], draws, random_seed)[:, -1] for system in sample.positions]
+        return cls(
+            cells=labelled_cells(sample, np.stack(each, 1), sample.systems),
+            pos_label=sample.pos_label,
+            prior_text=f"{prior.describe(sample.verified_only())}; truth of the others by stratum",
+            independent=True,
+            sample=sample,
+            prior=prior,
+            random_seed=random_seed,
+        )
+
+    # ── What the figures rest on ──
+
+    @property
+    def judge(self) -> SampledPosterior:
+        """The posterior of the judge's own confusion matrix, by the strata of the judge and the (first) system."""
+        if not self.sample.has_judge:
+            raise ValueError("judge: there is none. Give its labels to verification.posterior.")
+        first = self.sample.positions[:1]
+        cells = joint_cells(self.sample, self.prior, first, self.cells.sizes["draw"], self.random_seed)
+        return SampledPosterior(
+            labelled_cells(self.sample, cells[:, :1], ()), self.pos_label, self.prior_text, independent=True
+        )
+
+    @cached_property
+    def unknown(self) -> xr.DataArray:
+        """Share of the examples of which nothing is known but the prior, over the leading dims."""
+        judge = range(self.sample.has_judge)
+        shares = [[_unknown(strata, self.prior) for strata, _ in self.sample.strata_of([*judge, system])]
+                  for system in self.sample.positions]  # fmt: skip
+        return self.leading.copy(data=np.transpose(shares).reshape(self.leading.shape)).rename("unknown")
+
+    def effective_number(self, metric: str | Metric) -> xr.DataArray:
+        """Return how many examples verified by chance, with nothing known of the others, say as much of a metric.
+
+        It is the number of verified examples times the ratio of two posterior variances: without what is known of the
+        others, and with it. Below the number of verified examples if these were chosen badly for this metric.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            A metric with a single value.
+
+        Returns
+        -------
+        xarray.DataArray
+            Over the leading dims.
+        """
+        metric = self.applicable(metric)
+        verified = self.sample.verified.sum(("stratum", "actual"))
+        shares, n = self.cells.mean(("chain", "draw")), self.cells.sizes["draw"]
+        alpha = priors.resolve_dirichlet(None, len(self.labels), "a comparison").concentration(self.sample.verified_only())
+        weights = (shares * verified + alpha).transpose(*self.dims, *CELL_DIMS)
+        rng = np.random.default_rng([self.random_seed, 1])
+        alone = gamma_masses(rng, weights.values[..., None, :, :], (*weights.shape[:-2], n, *weights.shape[-2:]))
+        alone /= alone.sum((-2, -1), keepdims=True)
+        without = np.nanvar(metric.evaluate(alone, self.positive), axis=-1)
+        known = evaluate(metric, self.cells, self.positive).var(("chain", "draw"))
+        return (verified * without / known).transpose(*self.dims).rename("effective_number")
+
+    def strata(self) -> pd.DataFrame:
+        """Return the strata: what they are called, numbers of examples, and of verified ones by their true class."""
+        return self.sample.table()
+
+    # ── In words ──
+
+    def in_words(
+        self,
+        metrics: str | Metric | Sequence[str | Metric] | None = None,
+        *,
+        ci_prob: float = 0.95,
+        ci_kind: Kind = "hdi",
+    ) -> str:
+        said = super().in_words(metrics, ci_prob=ci_prob, ci_kind=ci_kind)
+        first = self._wanted(metrics or default_metrics_in_words(self))[0]
+        return " ".join([_verified_in_words(self.sample), said, *_worth_in_words(self, first)])
+
+
+# ── Draws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def joint_cells(
+    sample: VerifiedSample, prior: priors.Prior, systems: Sequence[int], draws: int, random_seed: int
+) -> Array:
+    """Return joint draws of the cells of systems, by their positions, after those of the judge, (m, V, n, K, K).
+
+    The strata are those of the judge, of these systems, and of the levels.
+    """
+    voters = [*range(sample.has_judge), *systems]
+    strata, leading = sample.strata_of(voters), sample.counts.isel(stratum=0, drop=True).astype(float)
+    if prior.shared_by_classes:
+        drawn = [partial(shared_cells, each) for each, _ in strata]
+    else:
+        drawn = [partial(dirichlet_cells, *_spread(sample, of_one, alpha, systems))
+                 for of_one, alpha in zip(strata, _pseudo_counts(sample, prior), strict=True)]  # fmt: skip
+    contents = [np.column_stack([*each[0].votes.T, each[1], each[0].counts, each[0].verified]).ravel() for each in strata]
+    purpose = f"verified {[sample.voters()[voter] for voter in voters]}"
+    rngs = streams(random_seed, purpose, leading, contents)
+    return np.stack([draw(draws, rng) for draw, rng in zip(drawn, rngs, strict=True)])
+
+
+def _pseudo_counts(sample: VerifiedSample, prior: priors.Prior) -> Array:
+    """Return α of each system, for each element of the leading dims, (m, M, K, K)."""
+    cm = sample.verified_only()
+    alpha = (prior.concentration(cm) + 0.0 * cm.counts).transpose(*cm.counts.dims).values
+    if (alpha <= 0).any():
+        raise ValueError(
+            f"prior: {prior.describe(cm)} has no weight for some cells, and of strata without a verified example it "
+            "alone says what they are. Use a proper prior, as 'jeffreys'."
+        )
+    return np.asarray(alpha.reshape(-1, len(sample.positions), *alpha.shape[-2:]))
+
+
+def _spread(
+    sample: VerifiedSample, given: tuple[Strata, Codes], alpha: Array, systems: Sequence[int]
+) -> tuple[Strata, Array]:
+    """Return all strata that there can be, and the Dirichlet weights of their true classes.
+
+    The weights of a class are spread evenly over what the judge says and over the levels, and over the systems as if
+    they were independent given the class, so that those of each system sum to its α.
+    """
+    (votes, counts, verified), levels = given
+    classes, judges = verified.shape[1], int(sample.has_judge)
+    shape = (int(sample.levels.max()) + 1, *(classes,) * votes.shape[1])
+    check_size("judge and y_pred", (*shape, classes), classes)
+    whole = np.stack(np.unravel_index(np.arange(math.prod(shape)), shape), 1)
+    place = np.ravel_multi_index([levels, *votes.T], shape)
+    every = np.zeros(len(whole), int), np.zeros((len(whole), classes), int)
+    every[0][place], every[1][place] = counts, verified
+    of_class = alpha[0].sum(-1)
+    weights = np.tile(of_class / shape[0] / classes**judges, (len(whole), 1))
+    for of_system, predicted in zip(alpha[[system - judges for system in systems]], whole[:, 1 + judges :].T, strict=True):
+        weights *= (of_system / of_system.sum(-1, keepdims=True))[:, predicted].T
+    return Strata(whole[:, 1:], *every), weights
+
+
+def labelled_cells(sample: VerifiedSample, cells: Array, systems: Sequence[Any]) -> xr.DataArray:
+    """Return draws (m, M, n, K, K) with the leading dims of a sample, and that of the systems if these have names."""
+    leading = sample.counts.isel(stratum=0, drop=True)
+    shape = (*leading.shape, *([len(systems)] if systems else []), 1, *cells.shape[2:])
+    coords = dict(leading.coords) | ({MODEL: list(systems)} if systems else {})
+    coords |= {"chain": [0], "draw": np.arange(cells.shape[2])} | dict.fromkeys(CELL_DIMS, sample.labels)
+    dims = (*leading.dims, *([MODEL] if systems else []), "chain", "draw", *CELL_DIMS)
+    return xr.DataArray(cells.reshape(shape), coords, dims, name="cells")
+
+
+# ── What the figures rest on ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _unknown(strata: Strata, prior: priors.Prior) -> float:
+    """Return the share of the examples of which the prior alone says what they are.
+
+    Under the prior that strata share these are the ones in strata with an agreement of voters of which none is
+    verified; under a Dirichlet prior those in strata of which none is.
+    """
+    of_stratum = strata.verified.sum(1)
+    if prior.shared_by_classes:
+        kinds = agreement(strata.votes)
+        of_stratum = np.bincount(kinds, of_stratum)[kinds]
+    return float(strata.counts[of_stratum == 0].sum() / max(strata.counts.sum(), 1))
+
+
+def _warn_of_unknown(post: VerifiedPosterior) -> None:
+    if (most := float(post.unknown.max())) >= _UNKNOWN_COUNTS:
+        warnings.warn(
+            f"of {chance(most)} of the examples the prior alone says what they are: none that the judge and the system "
+            "call the same was verified. Verify some of them; `strata()` of the posterior names them.",
+            PriorWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
+
+
+def _verified_in_words(sample: VerifiedSample) -> str:
+    known, n = int(sample.verified.sum()), int(sample.counts.sum())
+    of = f" of {sample.counts.size // len(sample.votes)} groups" if sample.counts.ndim > 1 else ""
+    return f"Of {n:,} examples{of} {known:,} are verified."
+
+
+def _worth_in_words(post: VerifiedPosterior, metric: Metric) -> list[str]:
+    """Return what the examples that are not verified add, of what nothing is known, and what is assumed."""
+    sample, said = post.sample, []
+    if not post.dims:
+        known, worth = int(sample.verified.sum()), float(post.effective_number(metric))
+        source = "What the judge says" if sample.has_judge else "What is predicted for the others"
+        if worth >= known:
+            said.append(
+                f"{source} makes {metric_title(metric.name)} as certain as about {worth:,.0f} verified by chance would "
+                "alone."
+            )
+        else:
+            said.append(
+                f"For {metric_title(metric.name)} they say as much as about {worth:,.0f} verified by chance would."
+            )
+    if (most := float(post.unknown.max())) >= _UNKNOWN_COUNTS:
+        said.append(f"Of {chance(most)} of the examples the prior alone says what they are: none like them is verified.")
+    alike = "the judge and the system" if sample.has_judge else "the system"
+    rest = ", in each level of strata" if sample.levels.any() else ""
+    said.append(f"Assumed is that the verified ones were chosen by chance among those that {alike} call the same{rest}.")
+    return said
