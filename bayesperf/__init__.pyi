@@ -23,6 +23,7 @@ from .core.warnings import ConvergenceWarning as ConvergenceWarning
 from .core.warnings import DependenceWarning as DependenceWarning
 from .core.warnings import LabelWarning as LabelWarning
 from .core.warnings import PriorWarning as PriorWarning
+from .core.warnings import SelectionWarning as SelectionWarning
 from .counts.binned_scores import BinnedScores as BinnedScores
 from .counts.matrix import ConfusionMatrix as ConfusionMatrix
 from .counts.paired import PairedConfusionMatrix as PairedConfusionMatrix

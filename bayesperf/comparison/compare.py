@@ -24,6 +24,7 @@ from bayesperf.comparison.system_pair import (
     system_name,
     without_own_coordinates,
 )
+from bayesperf.comparison.verified_systems import compare_verified
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.recipes import remembered
@@ -38,6 +39,8 @@ from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, discordant_weights
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 from bayesperf.posteriors.ranks import joint_draws
+from bayesperf.verification.posterior import VerifiedPosterior
+from bayesperf.verification.sample import MODEL
 
 __all__ = ["Comparison", "compare", "compare_predictions"]
 
@@ -172,6 +175,9 @@ def compare(
             raise TypeError("b: counts of systems judged on the same examples hold them all; leave it out.")
         return _of_counts(a, metric, dim, rope, prior, draws, seed)
     first = _posterior("a", a)
+    if b is None and isinstance(first, VerifiedPosterior) and dim == MODEL:
+        _check_systems(first, dim)
+        return compare_verified(first, metric, rope, draws, seed)
     if b is None:
         return _along(first, metric, dim, rope, draws, independent)
     if isinstance(b, str):

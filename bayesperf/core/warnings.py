@@ -20,3 +20,7 @@ class PriorWarning(UserWarning):
 
 class LabelWarning(UserWarning):
     """Labels look the same and count as different ones."""
+
+
+class SelectionWarning(UserWarning):
+    """Examples seem to have been chosen in a way that the figures take no notice of."""

@@ -1,12 +1,13 @@
 """Labels that are missing, or wrong: verified samples with a judge of all.
 
-`posterior` is of systems of which only some predictions were verified.
+`posterior` is of systems of which only some predictions were verified, and `next_labels` says which to verify next.
 """
 
+from bayesperf.verification.next_labels import NextLabels, next_labels
 from bayesperf.verification.posterior import VerifiedPosterior, posterior
 from bayesperf.verification.sample import VerifiedSample
 
-__all__ = ["VerifiedPosterior", "VerifiedSample", "posterior"]
+__all__ = ["NextLabels", "VerifiedPosterior", "VerifiedSample", "next_labels", "posterior"]
 
 
 def __dir__() -> list[str]:

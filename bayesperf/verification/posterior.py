@@ -15,12 +15,13 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
-from bayesperf.core.warnings import PACKAGE, PriorWarning
+from bayesperf.core.warnings import PACKAGE, PriorWarning, SelectionWarning
 from bayesperf.core.words import chance, metric_title
 from bayesperf.counts.count_arrays import CELL_DIMS, check_size
+from bayesperf.counts.joint_outcomes import distinct_outcomes
 from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
@@ -33,6 +34,15 @@ from bayesperf.verification.truth import Strata, agreement, dirichlet_cells, sha
 
 # A share of the examples from which on it is said that what is known of them is the prior's.
 _UNKNOWN_COUNTS = 0.01
+# Standard errors from which on it is said that examples on which systems differ were chosen.
+_CHOSEN = 4
+# Number of classes in all draws that lowers the default number of draws, and the least.
+_DRAWN_CLASSES, _LEAST_DRAWS = 50_000, 1000
+_SHARED_TEXT = (
+    "shared by the strata (whose class is right: rates ~ Beta of mean m ~ U(0, 1) and dispersion ρ ~ Beta(1, 3), for "
+    "each agreement of judge and system; other classes by their popularity ~ Dirichlet(1); total weight of the strata 1)"
+)
+_DIRICHLET_TEXT = "{}, spread evenly over the strata"
 
 
 @remembered("verification.posterior")
@@ -46,7 +56,7 @@ def posterior(
     labels: Iterable[Any] | None = None,
     pos_label: Any = None,
     by: Mapping[str, Any] | None = None,
-    draws: int = DRAWS,
+    draws: int | None = None,
     random_seed: Any = 0,
 ) -> Posterior:
     """Return the posterior of systems of which only some predictions were verified, with or without a judge of all.
@@ -71,8 +81,8 @@ def posterior(
         what the judge says; else the strata share a prior (see Notes). With a prior that is named, figures follow it.
     labels, pos_label, by
         As in `ConfusionMatrix.from_predictions`.
-    draws : int
-        Number of draws.
+    draws : int, optional
+        Number of draws. By default 10,000 of up to five classes, and fewer of more: 5,000 of ten, at least 1,000.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
@@ -88,6 +98,8 @@ def posterior(
 
     Warns
     -----
+    SelectionWarning
+        If examples on which systems differ were verified more often than others.
     PriorWarning
         If of more than 1 % of the examples nothing is known but the prior: none like them was verified.
 
@@ -133,22 +145,29 @@ def posterior(
         sample = VerifiedSample.from_predictions(
             y_true, y_pred, judge=judge, strata=strata, labels=labels, pos_label=pos_label, by=by
         )
-    draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
+    seed = checks.seed(random_seed)
+    draws = _default_draws(len(sample.labels)) if draws is None else checks.count("draws", draws, least=2)
     if sample.is_complete:
         return dirichlet.posterior(sample.verified_only(), prior, random_seed=seed)
-    made = VerifiedPosterior.of(sample, resolved(prior, sample), draws, seed)
+    named = None if prior is None else priors.resolve(prior, len(sample.labels))
+    made = VerifiedPosterior.of(sample, named, draws, seed)
     _warn_of_unknown(made)
+    _warn_of_selection(sample)
     return made
 
 
-def resolved(prior: str | priors.Prior | None, sample: VerifiedSample, systems: int = 1) -> priors.Prior:
-    """Return the prior of so many systems taken together; the default depends on the number of strata."""
-    if prior is None and len(sample.labels) == 2 and systems == 1 and not sample.levels.any():
-        return priors.jeffreys()
-    found = priors.shared() if prior is None else priors.resolve(prior, len(sample.labels))
-    if found.rates:
+def _default_draws(classes: int) -> int:
+    return max(min(DRAWS, _DRAWN_CLASSES // classes), _LEAST_DRAWS)
+
+
+def resolved(prior: priors.Prior | None, sample: VerifiedSample, systems: int = 1) -> priors.Prior:
+    """Return the prior of so many systems taken together: the one named, or else by the number of strata."""
+    if prior is None:
+        few = len(sample.labels) == 2 and systems == 1 and not sample.levels.any()
+        return priors.jeffreys() if few else priors.shared()
+    if prior.rates:
         raise ValueError("prior: a rate prior is none of the whole matrix, which is needed here. Use a Dirichlet prior.")
-    return found
+    return prior
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,24 +180,25 @@ class VerifiedPosterior(SampledPosterior):
     ----------
     sample : VerifiedSample
         What is known of the examples.
-    prior : Prior
-        The prior of each system.
+    prior : Prior or None
+        The prior of each system that was named; None for the default.
     random_seed : int
         Seed of the draws.
     """
 
     sample: VerifiedSample = field(kw_only=True)
-    prior: priors.Prior = field(kw_only=True)
+    prior: priors.Prior | None = field(kw_only=True)
     random_seed: int = field(kw_only=True)
 
     @classmethod
-    def of(cls, sample: VerifiedSample, prior: priors.Prior, draws: int, random_seed: int) -> VerifiedPosterior:
+    def of(cls, sample: VerifiedSample, prior: priors.Prior | None, draws: int, random_seed: int) -> VerifiedPosterior:
         """Return the posterior of each system of a sample."""
-        each = [joint_cells(sample, prior, [system], draws, random_seed)[:, -1] for system in sample.positions]
+        used = resolved(prior, sample)
+        each = [joint_cells(sample, used, [system], draws, random_seed)[:, -1] for system in sample.positions]
         return cls(
             cells=labelled_cells(sample, np.stack(each, 1), sample.systems),
             pos_label=sample.pos_label,
-            prior_text=f"{prior.describe(sample.verified_only())}; truth of the others by stratum",
+            prior_text=_SHARED_TEXT if used.shared_by_classes else _DIRICHLET_TEXT.format(used.describe(sample.verified_only())),
             independent=True,
             sample=sample,
             prior=prior,
@@ -192,8 +212,8 @@ class VerifiedPosterior(SampledPosterior):
         """The posterior of the judge's own confusion matrix, by the strata of the judge and the (first) system."""
         if not self.sample.has_judge:
             raise ValueError("judge: there is none. Give its labels to verification.posterior.")
-        first = self.sample.positions[:1]
-        cells = joint_cells(self.sample, self.prior, first, self.cells.sizes["draw"], self.random_seed)
+        first, prior = self.sample.positions[:1], resolved(self.prior, self.sample)
+        cells = joint_cells(self.sample, prior, first, self.cells.sizes["draw"], self.random_seed)
         return SampledPosterior(
             labelled_cells(self.sample, cells[:, :1], ()), self.pos_label, self.prior_text, independent=True
         )
@@ -201,8 +221,8 @@ class VerifiedPosterior(SampledPosterior):
     @cached_property
     def unknown(self) -> xr.DataArray:
         """Share of the examples of which nothing is known but the prior, over the leading dims."""
-        judge = range(self.sample.has_judge)
-        shares = [[_unknown(strata, self.prior) for strata, _ in self.sample.strata_of([*judge, system])]
+        judge, prior = range(self.sample.has_judge), resolved(self.prior, self.sample)
+        shares = [[_unknown(strata, prior) for strata, _ in self.sample.strata_of([*judge, system])]
                   for system in self.sample.positions]  # fmt: skip
         return self.leading.copy(data=np.transpose(shares).reshape(self.leading.shape)).rename("unknown")
 
@@ -267,12 +287,37 @@ def joint_cells(
     if prior.shared_by_classes:
         drawn = [partial(shared_cells, each) for each, _ in strata]
     else:
-        drawn = [partial(dirichlet_cells, *_spread(sample, of_one, alpha, systems))
-                 for of_one, alpha in zip(strata, _pseudo_counts(sample, prior), strict=True)]  # fmt: skip
+        drawn = [partial(dirichlet_cells, *each) for each in spread_over_strata(sample, prior, systems)]
     contents = [np.column_stack([*each[0].votes.T, each[1], each[0].counts, each[0].verified]).ravel() for each in strata]
     purpose = f"verified {[sample.voters()[voter] for voter in voters]}"
     rngs = streams(random_seed, purpose, leading, contents)
     return np.stack([draw(draws, rng) for draw, rng in zip(drawn, rngs, strict=True)])
+
+
+def spread_over_strata(
+    sample: VerifiedSample, prior: priors.Prior, systems: Sequence[int]
+) -> list[tuple[Strata, Array]]:
+    """Return all strata that there can be, and the Dirichlet weights of their true classes, of each matrix.
+
+    The weights of a class are spread evenly over what the judge says and over the levels, and over the systems as if
+    they were independent given the class, so that those of each system sum to its α.
+    """
+    classes, judges = len(sample.labels), int(sample.has_judge)
+    shape = (int(sample.levels.max()) + 1, *(classes,) * (judges + len(systems)))
+    check_size("judge and y_pred", (*shape, classes), classes)
+    levels, *votes = np.unravel_index(np.arange(math.prod(shape)), shape)
+    spread = []
+    given = sample.strata_of([*range(judges), *systems])
+    for (strata, level), alpha in zip(given, _pseudo_counts(sample, prior), strict=True):
+        place = np.ravel_multi_index([level, *strata.votes.T], shape)
+        counts, verified = np.zeros(len(levels), int), np.zeros((len(levels), classes), int)
+        counts[place], verified[place] = strata.counts, strata.verified
+        weights = np.tile(alpha[0].sum(-1) / shape[0] / classes**judges, (len(levels), 1))
+        for system, predicted in zip(systems, votes[judges:], strict=True):
+            of_system = alpha[system - judges]
+            weights *= (of_system / of_system.sum(-1, keepdims=True))[:, predicted].T
+        spread.append((Strata(np.stack(votes, 1), counts, verified), weights))
+    return spread
 
 
 def _pseudo_counts(sample: VerifiedSample, prior: priors.Prior) -> Array:
@@ -285,29 +330,6 @@ def _pseudo_counts(sample: VerifiedSample, prior: priors.Prior) -> Array:
             "alone says what they are. Use a proper prior, as 'jeffreys'."
         )
     return np.asarray(alpha.reshape(-1, len(sample.positions), *alpha.shape[-2:]))
-
-
-def _spread(
-    sample: VerifiedSample, given: tuple[Strata, Codes], alpha: Array, systems: Sequence[int]
-) -> tuple[Strata, Array]:
-    """Return all strata that there can be, and the Dirichlet weights of their true classes.
-
-    The weights of a class are spread evenly over what the judge says and over the levels, and over the systems as if
-    they were independent given the class, so that those of each system sum to its α.
-    """
-    (votes, counts, verified), levels = given
-    classes, judges = verified.shape[1], int(sample.has_judge)
-    shape = (int(sample.levels.max()) + 1, *(classes,) * votes.shape[1])
-    check_size("judge and y_pred", (*shape, classes), classes)
-    whole = np.stack(np.unravel_index(np.arange(math.prod(shape)), shape), 1)
-    place = np.ravel_multi_index([levels, *votes.T], shape)
-    every = np.zeros(len(whole), int), np.zeros((len(whole), classes), int)
-    every[0][place], every[1][place] = counts, verified
-    of_class = alpha[0].sum(-1)
-    weights = np.tile(of_class / shape[0] / classes**judges, (len(whole), 1))
-    for of_system, predicted in zip(alpha[[system - judges for system in systems]], whole[:, 1 + judges :].T, strict=True):
-        weights *= (of_system / of_system.sum(-1, keepdims=True))[:, predicted].T
-    return Strata(whole[:, 1:], *every), weights
 
 
 def labelled_cells(sample: VerifiedSample, cells: Array, systems: Sequence[Any]) -> xr.DataArray:
@@ -344,6 +366,35 @@ def _warn_of_unknown(post: VerifiedPosterior) -> None:
             PriorWarning,
             skip_file_prefixes=(PACKAGE,),
         )
+
+
+def _warn_of_selection(sample: VerifiedSample) -> None:
+    """Warn if examples on which the systems differ were verified more, or less, often than others like them.
+
+    A system's own strata do not tell these apart. The test is that of Mantel & Haenszel over its strata.
+    """
+    differ = (sample.votes[:, list(sample.positions)] != sample.votes[:, [sample.positions[0]]]).any(1)
+    if not differ.any():
+        return
+    counts = sample.counts.values.reshape(-1, len(differ))
+    verified = sample.verified.sum("actual").values.reshape(counts.shape)
+    judge = range(sample.has_judge)
+    for system in sample.positions:
+        which = distinct_outcomes(sample.levels, sample.votes[:, [*judge, system]], len(sample.labels))[1]
+        into = np.eye(which.max() + 1)[which]
+        n, known, apart, both = counts @ into, verified @ into, (counts * differ) @ into, (verified * differ) @ into
+        share = known / np.maximum(n, 1)
+        variance = share * (1 - share) * apart * (n - apart) / np.maximum(n - 1, 1)
+        score = (both - share * apart).sum() / max(np.sqrt(variance.sum()), np.finfo(float).tiny)
+        if abs(score) > _CHOSEN:
+            warnings.warn(
+                f"examples on which the systems differ were verified {'more' if score > 0 else 'less'} often than "
+                "others that the judge and a system call the same, and the figures of each system by itself take no "
+                "notice. Tell them apart: strata= whether the systems differ.",
+                SelectionWarning,
+                skip_file_prefixes=(PACKAGE,),
+            )
+            return
 
 
 def _verified_in_words(sample: VerifiedSample) -> str:

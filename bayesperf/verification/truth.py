@@ -122,6 +122,17 @@ def _shared_block(strata: Strata, into: list[CellSums], n: int, rng: np.random.G
     return np.maximum(cells, LEAST_MASS)
 
 
+def shared_truth(strata: Strata, n: int, rng: np.random.Generator) -> Array:
+    """Return n draws of the probability of each true class in each stratum, (n, S, K)."""
+    called, another = _outcomes(strata, n, rng)
+    remain = _remaining(strata)
+    rest = _popularity(strata, n, rng)[:, None, :] * remain
+    rest *= (another / np.maximum(rest.sum(-1), LEAST_MASS))[..., None]
+    for predicted, share in zip(strata.votes.T, np.moveaxis(called, -1, 0), strict=True):
+        rest[:, np.arange(len(predicted)), predicted] += share
+    return rest
+
+
 class CellSums(NamedTuple):
     """Which cells of a voter the shares of strata add to, if they are of the class of a voter, or of another."""
 

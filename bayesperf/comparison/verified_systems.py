@@ -1,0 +1,118 @@
+"""Comparison of systems of which the same predictions were verified, by the strata of both and of the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import xarray as xr
+from scipy import stats
+
+from bayesperf.comparison.result import Comparison
+from bayesperf.comparison.system_pair import SystemPair
+from bayesperf.core.arrays import Array
+from bayesperf.distributions.draws import Draws
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.point_values import evaluate
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior import SampledPosterior
+from bayesperf.verification.posterior import VerifiedPosterior, joint_cells, labelled_cells, resolved
+from bayesperf.verification.sample import MODEL
+
+
+def compare_verified(
+    post: VerifiedPosterior, metric: str | Metric, rope: float, draws: int, random_seed: int
+) -> Comparison:
+    """Compare all systems of a partly verified sample, each pair by its own strata.
+
+    Parameters
+    ----------
+    post : VerifiedPosterior
+        With the dim ``model``.
+    metric : str or Metric
+        The metric to compare.
+    rope : float
+        Half-width of the region of practical equivalence.
+    draws : int
+        Number of draws of each pair.
+    random_seed : int
+        Seed of these draws.
+
+    Notes
+    -----
+    In the strata of two systems and the judge the true class is that of the first of these who differ, or of the next,
+    or another: for the difference of two systems it matters which of the two is right where they differ. By default
+    the strata share a prior (`bayesperf.verification.posterior`) whatever the number of classes.
+    """
+    metric = post.applicable(metric)
+    sides = _pairs(post, metric, draws, random_seed)
+    pair = SystemPair(*(_marginal(post, metric, values) for values in sides), independent=False)
+    names = post.sample.systems
+    return Comparison(
+        difference=pair.difference(),
+        names=names,
+        rope=rope,
+        greater_is_better=metric.greater_is_better,
+        basis=f"{post.prior_text}; {MODEL}s of which the same predictions were verified",
+        dim=MODEL,
+        many=True,
+        make_ratio=pair.ratio,
+        make_draws=partial(_joint_draws, post, metric, sides, random_seed),
+    )
+
+
+def _pairs(post: VerifiedPosterior, metric: Metric, draws: int, random_seed: int) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return draws of the metric of the first and of the second system of each pair, (…, pair, chain, draw)."""
+    sample, prior = post.sample, resolved(post.prior, post.sample, systems=2)
+    pairs = list(combinations(range(len(sample.systems)), 2))
+    sides: tuple[list[xr.DataArray], list[xr.DataArray]] = ([], [])
+    for places in pairs:
+        systems = [sample.positions[place] for place in places]
+        cells = joint_cells(sample, prior, systems, draws, random_seed)[:, -2:]
+        for side, values in enumerate(np.moveaxis(cells, 1, 0)):
+            sides[side].append(evaluate(metric, labelled_cells(sample, values[:, None], ()), post.positive))
+    names = xr.Variable("pair", [f"{sample.systems[i]} − {sample.systems[j]}" for i, j in pairs])
+    first, second = (xr.concat(side, names).transpose(..., "pair", "chain", "draw") for side in sides)
+    return first, second
+
+
+def _marginal(post: SampledPosterior, metric: Metric, values: xr.DataArray) -> Marginal:
+    leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
+    drawn = Draws(values.values.reshape(-1, *values.shape[-2:]), metric.bounds, True)
+    return Marginal(metric.name, drawn, leading, estimand=post.estimand)
+
+
+def _joint_draws(
+    post: VerifiedPosterior, metric: Metric, sides: Sequence[xr.DataArray], random_seed: int
+) -> xr.DataArray:
+    """Return joint draws of the metric of all systems, (…, draw, model).
+
+    Of two systems they are those of the pair. Of more, the draws of each system are put into an order in which their
+    ranks are those of normal variables with the correlations of the pairs (Iman & Conover 1982, Communications in
+    Statistics B 11, 311–334).
+    """
+    first, second = (side.isel(chain=0, drop=True) for side in sides)
+    if first.sizes["pair"] == 1:
+        pair = xr.concat([first, second], xr.Variable(MODEL, list(post.sample.systems))).isel(pair=0, drop=True)
+        return pair.transpose(..., "draw", MODEL)
+    alone = evaluate(metric, post.cells, post.positive).isel(chain=0, drop=True).transpose(..., "draw", MODEL)
+    correlations = xr.corr(first, second, "draw").transpose(..., "pair").fillna(0).values
+    values = alone.values.reshape(-1, *alone.shape[-2:])
+    each = zip(values, correlations.reshape(len(values), -1), strict=True)
+    rng = np.random.default_rng([random_seed, len(post.sample.systems)])
+    return alone.copy(data=np.stack([_coupled(of_one, pairs, rng) for of_one, pairs in each]).reshape(alone.shape))
+
+
+def _coupled(values: Array, correlations: Array, rng: np.random.Generator) -> Array:
+    """Return draws (n, M) with the columns reordered to have given correlations of pairs."""
+    n, systems = values.shape
+    matrix = np.eye(systems)
+    matrix[np.triu_indices(systems, 1)] = correlations
+    matrix = np.triu(matrix, 1).T + matrix
+    # Correlations of pairs need not be those of any joint distribution: what is negative there is left out.
+    sizes, directions = np.linalg.eigh(matrix)
+    scores = rng.standard_normal((n, systems)) @ (directions * np.sqrt(np.maximum(sizes, 0))).T
+    ranks = stats.rankdata(scores, axis=0).astype(int) - 1
+    return np.take_along_axis(np.sort(values, axis=0), ranks, axis=0)
