@@ -18,7 +18,8 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import SampledPosterior
-from bayesperf.verification.posterior import VerifiedPosterior, joint_cells, labelled_cells, resolved
+from bayesperf.verification.cells import described, joint_cells, labelled_cells, resolved
+from bayesperf.verification.posterior import VerifiedPosterior
 from bayesperf.verification.sample import MODEL
 
 
@@ -48,14 +49,15 @@ def compare_verified(
     """
     metric = post.applicable(metric)
     sides = _pairs(post, metric, draws, random_seed)
-    pair = SystemPair(*(_marginal(post, metric, values) for values in sides), independent=False)
+    first, second = (_marginal(post, metric, values) for values in sides)
+    pair = SystemPair(first, second, independent=False)
     names = post.sample.systems
     return Comparison(
         difference=pair.difference(),
         names=names,
         rope=rope,
         greater_is_better=metric.greater_is_better,
-        basis=f"{post.prior_text}; {MODEL}s of which the same predictions were verified",
+        basis=f"{described(resolved(post.prior, post.sample, 2), post.sample)}; systems on the same examples",
         dim=MODEL,
         many=True,
         make_ratio=pair.ratio,

@@ -1,15 +1,19 @@
 """How many examples do we need? Plans for the next test set, from the evidence so far and its uncertainty.
 
 `sample_size` asks when a requirement will be shown to be met (or settled either way), `comparison` when one system will
-be shown to be better than another, `precision` when an interval will be narrow enough.
+be shown to be better than another, `precision` when an interval will be narrow enough. `labels` is for examples that
+are there and whose true labels are not.
 """
 
+from bayesperf.plan.labels import LabelsPlan, labels
 from bayesperf.plan.sample_sizes import Plan, UnreachableError, comparison, precision, sample_size
 
 __all__ = [
+    "LabelsPlan",
     "Plan",
     "UnreachableError",
     "comparison",
+    "labels",
     "precision",
     "sample_size",
 ]

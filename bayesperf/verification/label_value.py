@@ -15,10 +15,10 @@ import numpy as np
 
 from bayesperf import prior as priors
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.core.random_streams import streams
 from bayesperf.intervals.delta import gradient_of
 from bayesperf.metrics.metric import Metric
-from bayesperf.verification.posterior import VerifiedPosterior, joint_cells, resolved, spread_over_strata
+from bayesperf.verification.cells import joint_cells, resolved, spread_over_strata
+from bayesperf.verification.posterior import VerifiedPosterior
 from bayesperf.verification.sample import VerifiedSample
 from bayesperf.verification.truth import Strata, shared_truth
 
@@ -54,11 +54,12 @@ class LabelValue:
 
     def by_chance(self, n: int) -> Array:
         """Return how many of n labels by chance are expected in each stratum."""
-        return self.available * (n / max(self.available.sum(), 1))
+        return np.asarray(self.available * (n / max(int(self.available.sum()), 1)))
 
     def allocation(self, n: int) -> Counts:
         """Return the allocation of n labels that leaves the least variance, in whole numbers."""
-        low, high = 0.0, float((self.worth + n).max() / max(self.scale[self.scale > 0].min(initial=np.inf), 1e-12))
+        least = float(self.scale[self.scale > 0].min(initial=np.inf))
+        low, high = 0.0, float((self.worth + n).max()) / max(least, 1e-12)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             labels = np.clip(middle * self.scale - self.worth, 0, self.available)
@@ -104,11 +105,9 @@ def label_value(post: VerifiedPosterior, metric: Metric) -> LabelValue:
     return LabelValue(strata.counts - strata.verified.sum(1), scale, worth, fixed)
 
 
-def _truth(
-    sample: VerifiedSample, prior: priors.Prior, strata: Strata, systems: list[int], random_seed: int
-) -> Array:
+def _truth(sample: VerifiedSample, prior: priors.Prior, strata: Strata, systems: list[int], random_seed: int) -> Array:
     """Return draws of the probabilities of the true classes in each stratum, (n, S, K)."""
-    (rng,) = streams(random_seed, "label value", sample.counts.isel(stratum=0, drop=True).astype(float), [strata.counts])
+    rng = np.random.default_rng([random_seed, len(strata.counts)])
     if prior.shared_by_classes:
         return shared_truth(strata, _DRAWS, rng)
     ((whole, alpha),) = spread_over_strata(sample, prior, systems)

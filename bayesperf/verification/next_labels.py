@@ -46,8 +46,9 @@ class NextLabels:
         """Return a sentence on what the labels are expected to bring."""
         n = int(self.table["advised"].sum())
         return (
-            f"The standard deviation of {metric_title(self.metric)} is {format_value(self.sd)}. After {n:,} more labels "
-            f"as advised it will be about {format_value(self.sd_advised)}; by chance, {format_value(self.sd_by_chance)}."
+            f"The standard deviation of {metric_title(self.metric)} is {format_value(self.sd)}. After {n:,} more "
+            f"labels as advised it will be about {format_value(self.sd_advised)}; by chance, about "
+            f"{format_value(self.sd_by_chance)}."
         )
 
     def __repr__(self) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,10 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
-from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
-from bayesperf.core.warnings import PACKAGE, PriorWarning, SelectionWarning
-from bayesperf.core.words import chance, metric_title
-from bayesperf.counts.count_arrays import CELL_DIMS, check_size
-from bayesperf.counts.joint_outcomes import distinct_outcomes
+from bayesperf.core.warnings import PACKAGE, PriorWarning
+from bayesperf.core.words import chance
+from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
@@ -29,20 +25,14 @@ from bayesperf.posteriors import dirichlet
 from bayesperf.posteriors.in_words import default_metrics_in_words
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
-from bayesperf.verification.sample import MODEL, VerifiedSample
-from bayesperf.verification.truth import Strata, agreement, dirichlet_cells, shared_cells
+from bayesperf.verification.cells import described, joint_cells, labelled_cells, resolved
+from bayesperf.verification.in_words import UNKNOWN_COUNTS, verified_in_words, worth_in_words
+from bayesperf.verification.sample import VerifiedSample
+from bayesperf.verification.selection import warn_of_selection
+from bayesperf.verification.truth import Strata, agreement
 
-# A share of the examples from which on it is said that what is known of them is the prior's.
-_UNKNOWN_COUNTS = 0.01
-# Standard errors from which on it is said that examples on which systems differ were chosen.
-_CHOSEN = 4
 # Number of classes in all draws that lowers the default number of draws, and the least.
 _DRAWN_CLASSES, _LEAST_DRAWS = 50_000, 1000
-_SHARED_TEXT = (
-    "shared by the strata (whose class is right: rates ~ Beta of mean m ~ U(0, 1) and dispersion ρ ~ Beta(1, 3), for "
-    "each agreement of judge and system; other classes by their popularity ~ Dirichlet(1); total weight of the strata 1)"
-)
-_DIRICHLET_TEXT = "{}, spread evenly over the strata"
 
 
 @remembered("verification.posterior")
@@ -132,7 +122,10 @@ def posterior(
     >>> judge, predicted = (np.where(rng.random(200) < error, 1 - truth, truth) for error in (0.1, 0.2))
     >>> verified = np.where(np.arange(200) % 5 == 0, truth, np.nan)
     >>> post = verification.posterior(verified, predicted, judge=judge)
-    >>> post["accuracy"].hdi().values.round(2), verification.posterior(verified, predicted)["accuracy"].hdi().values.round(2)
+    >>> post["accuracy"].hdi().values.round(2)
+    array([0.67, 0.85])
+    >>> verification.posterior(verified, predicted)["accuracy"].hdi().values.round(2)
+    array([0.66, 0.91])
     """
     if isinstance(y_true, VerifiedSample):
         given = {"y_pred": y_pred, "judge": judge, "strata": strata, "labels": labels, "pos_label": pos_label, "by": by}
@@ -152,22 +145,12 @@ def posterior(
     named = None if prior is None else priors.resolve(prior, len(sample.labels))
     made = VerifiedPosterior.of(sample, named, draws, seed)
     _warn_of_unknown(made)
-    _warn_of_selection(sample)
+    warn_of_selection(sample)
     return made
 
 
 def _default_draws(classes: int) -> int:
     return max(min(DRAWS, _DRAWN_CLASSES // classes), _LEAST_DRAWS)
-
-
-def resolved(prior: priors.Prior | None, sample: VerifiedSample, systems: int = 1) -> priors.Prior:
-    """Return the prior of so many systems taken together: the one named, or else by the number of strata."""
-    if prior is None:
-        few = len(sample.labels) == 2 and systems == 1 and not sample.levels.any()
-        return priors.jeffreys() if few else priors.shared()
-    if prior.rates:
-        raise ValueError("prior: a rate prior is none of the whole matrix, which is needed here. Use a Dirichlet prior.")
-    return prior
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -198,7 +181,7 @@ class VerifiedPosterior(SampledPosterior):
         return cls(
             cells=labelled_cells(sample, np.stack(each, 1), sample.systems),
             pos_label=sample.pos_label,
-            prior_text=_SHARED_TEXT if used.shared_by_classes else _DIRICHLET_TEXT.format(used.describe(sample.verified_only())),
+            prior_text=described(used, sample),
             independent=True,
             sample=sample,
             prior=prior,
@@ -245,7 +228,8 @@ class VerifiedPosterior(SampledPosterior):
         metric = self.applicable(metric)
         verified = self.sample.verified.sum(("stratum", "actual"))
         shares, n = self.cells.mean(("chain", "draw")), self.cells.sizes["draw"]
-        alpha = priors.resolve_dirichlet(None, len(self.labels), "a comparison").concentration(self.sample.verified_only())
+        cm = self.sample.verified_only()
+        alpha = priors.resolve_dirichlet(None, len(self.labels), "verified examples alone").concentration(cm)
         weights = (shares * verified + alpha).transpose(*self.dims, *CELL_DIMS)
         rng = np.random.default_rng([self.random_seed, 1])
         alone = gamma_masses(rng, weights.values[..., None, :, :], (*weights.shape[:-2], n, *weights.shape[-2:]))
@@ -267,82 +251,10 @@ class VerifiedPosterior(SampledPosterior):
         ci_prob: float = 0.95,
         ci_kind: Kind = "hdi",
     ) -> str:
+        """Return sentences as `Posterior.in_words`, on how many examples are verified and on what the others add."""
         said = super().in_words(metrics, ci_prob=ci_prob, ci_kind=ci_kind)
         first = self._wanted(metrics or default_metrics_in_words(self))[0]
-        return " ".join([_verified_in_words(self.sample), said, *_worth_in_words(self, first)])
-
-
-# ── Draws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def joint_cells(
-    sample: VerifiedSample, prior: priors.Prior, systems: Sequence[int], draws: int, random_seed: int
-) -> Array:
-    """Return joint draws of the cells of systems, by their positions, after those of the judge, (m, V, n, K, K).
-
-    The strata are those of the judge, of these systems, and of the levels.
-    """
-    voters = [*range(sample.has_judge), *systems]
-    strata, leading = sample.strata_of(voters), sample.counts.isel(stratum=0, drop=True).astype(float)
-    if prior.shared_by_classes:
-        drawn = [partial(shared_cells, each) for each, _ in strata]
-    else:
-        drawn = [partial(dirichlet_cells, *each) for each in spread_over_strata(sample, prior, systems)]
-    contents = [np.column_stack([*each[0].votes.T, each[1], each[0].counts, each[0].verified]).ravel() for each in strata]
-    purpose = f"verified {[sample.voters()[voter] for voter in voters]}"
-    rngs = streams(random_seed, purpose, leading, contents)
-    return np.stack([draw(draws, rng) for draw, rng in zip(drawn, rngs, strict=True)])
-
-
-def spread_over_strata(
-    sample: VerifiedSample, prior: priors.Prior, systems: Sequence[int]
-) -> list[tuple[Strata, Array]]:
-    """Return all strata that there can be, and the Dirichlet weights of their true classes, of each matrix.
-
-    The weights of a class are spread evenly over what the judge says and over the levels, and over the systems as if
-    they were independent given the class, so that those of each system sum to its α.
-    """
-    classes, judges = len(sample.labels), int(sample.has_judge)
-    shape = (int(sample.levels.max()) + 1, *(classes,) * (judges + len(systems)))
-    check_size("judge and y_pred", (*shape, classes), classes)
-    levels, *votes = np.unravel_index(np.arange(math.prod(shape)), shape)
-    spread = []
-    given = sample.strata_of([*range(judges), *systems])
-    for (strata, level), alpha in zip(given, _pseudo_counts(sample, prior), strict=True):
-        place = np.ravel_multi_index([level, *strata.votes.T], shape)
-        counts, verified = np.zeros(len(levels), int), np.zeros((len(levels), classes), int)
-        counts[place], verified[place] = strata.counts, strata.verified
-        weights = np.tile(alpha[0].sum(-1) / shape[0] / classes**judges, (len(levels), 1))
-        for system, predicted in zip(systems, votes[judges:], strict=True):
-            of_system = alpha[system - judges]
-            weights *= (of_system / of_system.sum(-1, keepdims=True))[:, predicted].T
-        spread.append((Strata(np.stack(votes, 1), counts, verified), weights))
-    return spread
-
-
-def _pseudo_counts(sample: VerifiedSample, prior: priors.Prior) -> Array:
-    """Return α of each system, for each element of the leading dims, (m, M, K, K)."""
-    cm = sample.verified_only()
-    alpha = (prior.concentration(cm) + 0.0 * cm.counts).transpose(*cm.counts.dims).values
-    if (alpha <= 0).any():
-        raise ValueError(
-            f"prior: {prior.describe(cm)} has no weight for some cells, and of strata without a verified example it "
-            "alone says what they are. Use a proper prior, as 'jeffreys'."
-        )
-    return np.asarray(alpha.reshape(-1, len(sample.positions), *alpha.shape[-2:]))
-
-
-def labelled_cells(sample: VerifiedSample, cells: Array, systems: Sequence[Any]) -> xr.DataArray:
-    """Return draws (m, M, n, K, K) with the leading dims of a sample, and that of the systems if these have names."""
-    leading = sample.counts.isel(stratum=0, drop=True)
-    shape = (*leading.shape, *([len(systems)] if systems else []), 1, *cells.shape[2:])
-    coords = dict(leading.coords) | ({MODEL: list(systems)} if systems else {})
-    coords |= {"chain": [0], "draw": np.arange(cells.shape[2])} | dict.fromkeys(CELL_DIMS, sample.labels)
-    dims = (*leading.dims, *([MODEL] if systems else []), "chain", "draw", *CELL_DIMS)
-    return xr.DataArray(cells.reshape(shape), coords, dims, name="cells")
-
-
-# ── What the figures rest on ──────────────────────────────────────────────────────────────────────────────────────────
+        return " ".join([verified_in_words(self.sample), said, *worth_in_words(self, first)])
 
 
 def _unknown(strata: Strata, prior: priors.Prior) -> float:
@@ -351,76 +263,16 @@ def _unknown(strata: Strata, prior: priors.Prior) -> float:
     Under the prior that strata share these are the ones in strata with an agreement of voters of which none is
     verified; under a Dirichlet prior those in strata of which none is.
     """
-    of_stratum = strata.verified.sum(1)
-    if prior.shared_by_classes:
-        kinds = agreement(strata.votes)
-        of_stratum = np.bincount(kinds, of_stratum)[kinds]
-    return float(strata.counts[of_stratum == 0].sum() / max(strata.counts.sum(), 1))
+    kinds = agreement(strata.votes) if prior.shared_by_classes else np.arange(len(strata.votes))
+    known = np.bincount(kinds, strata.verified.sum(1))[kinds] > 0
+    return float(strata.counts[~known].sum() / max(strata.counts.sum(), 1))
 
 
 def _warn_of_unknown(post: VerifiedPosterior) -> None:
-    if (most := float(post.unknown.max())) >= _UNKNOWN_COUNTS:
+    if (most := float(post.unknown.max())) >= UNKNOWN_COUNTS:
         warnings.warn(
             f"of {chance(most)} of the examples the prior alone says what they are: none that the judge and the system "
             "call the same was verified. Verify some of them; `strata()` of the posterior names them.",
             PriorWarning,
             skip_file_prefixes=(PACKAGE,),
         )
-
-
-def _warn_of_selection(sample: VerifiedSample) -> None:
-    """Warn if examples on which the systems differ were verified more, or less, often than others like them.
-
-    A system's own strata do not tell these apart. The test is that of Mantel & Haenszel over its strata.
-    """
-    differ = (sample.votes[:, list(sample.positions)] != sample.votes[:, [sample.positions[0]]]).any(1)
-    if not differ.any():
-        return
-    counts = sample.counts.values.reshape(-1, len(differ))
-    verified = sample.verified.sum("actual").values.reshape(counts.shape)
-    judge = range(sample.has_judge)
-    for system in sample.positions:
-        which = distinct_outcomes(sample.levels, sample.votes[:, [*judge, system]], len(sample.labels))[1]
-        into = np.eye(which.max() + 1)[which]
-        n, known, apart, both = counts @ into, verified @ into, (counts * differ) @ into, (verified * differ) @ into
-        share = known / np.maximum(n, 1)
-        variance = share * (1 - share) * apart * (n - apart) / np.maximum(n - 1, 1)
-        score = (both - share * apart).sum() / max(np.sqrt(variance.sum()), np.finfo(float).tiny)
-        if abs(score) > _CHOSEN:
-            warnings.warn(
-                f"examples on which the systems differ were verified {'more' if score > 0 else 'less'} often than "
-                "others that the judge and a system call the same, and the figures of each system by itself take no "
-                "notice. Tell them apart: strata= whether the systems differ.",
-                SelectionWarning,
-                skip_file_prefixes=(PACKAGE,),
-            )
-            return
-
-
-def _verified_in_words(sample: VerifiedSample) -> str:
-    known, n = int(sample.verified.sum()), int(sample.counts.sum())
-    of = f" of {sample.counts.size // len(sample.votes)} groups" if sample.counts.ndim > 1 else ""
-    return f"Of {n:,} examples{of} {known:,} are verified."
-
-
-def _worth_in_words(post: VerifiedPosterior, metric: Metric) -> list[str]:
-    """Return what the examples that are not verified add, of what nothing is known, and what is assumed."""
-    sample, said = post.sample, []
-    if not post.dims:
-        known, worth = int(sample.verified.sum()), float(post.effective_number(metric))
-        source = "What the judge says" if sample.has_judge else "What is predicted for the others"
-        if worth >= known:
-            said.append(
-                f"{source} makes {metric_title(metric.name)} as certain as about {worth:,.0f} verified by chance would "
-                "alone."
-            )
-        else:
-            said.append(
-                f"For {metric_title(metric.name)} they say as much as about {worth:,.0f} verified by chance would."
-            )
-    if (most := float(post.unknown.max())) >= _UNKNOWN_COUNTS:
-        said.append(f"Of {chance(most)} of the examples the prior alone says what they are: none like them is verified.")
-    alike = "the judge and the system" if sample.has_judge else "the system"
-    rest = ", in each level of strata" if sample.levels.any() else ""
-    said.append(f"Assumed is that the verified ones were chosen by chance among those that {alike} call the same{rest}.")
-    return said

@@ -236,10 +236,10 @@ class VerifiedSample(Saved):
         first, which = distinct_outcomes(self.levels, chosen, len(self.labels))
         counts = self.counts.values.reshape(-1, len(which))
         verified = self.verified.values.reshape(len(counts), len(which), -1)
-        merged = np.zeros((len(counts), len(first)), int), np.zeros((len(counts), len(first), verified.shape[-1]), int)
-        for of_each, values in zip(merged, (counts, verified), strict=True):
-            np.add.at(of_each, (slice(None), which), values)
-        return [(Strata(chosen[first], n, known), self.levels[first]) for n, known in zip(*merged, strict=True)]
+        merged = np.zeros((len(counts), len(first), 1 + verified.shape[-1]), np.int64)
+        rows: Any = (slice(None), which)
+        np.add.at(merged, rows, np.concatenate([counts[..., None], verified], -1))
+        return [(Strata(chosen[first], each[:, 0], each[:, 1:]), self.levels[first]) for each in merged]
 
     def table(self) -> pd.DataFrame:
         """Return a row for each stratum: what it is called, numbers of examples, and of verified ones by true class."""
@@ -248,7 +248,8 @@ class VerifiedSample(Saved):
         if self.levels.any():
             named = {"level": self.levels} | named
         figures = xr.Dataset({"examples": self.counts, "verified": self.verified.sum("actual")})
-        figures = figures.assign({f"truth {label}": self.verified.sel(actual=label, drop=True) for label in self.labels})
+        of_truth = {f"truth {label}": self.verified.sel(actual=label, drop=True) for label in self.labels}
+        figures = figures.assign(of_truth)
         table = figures.to_dataframe(dim_order=self.counts.dims).reset_index()
         for name, values in reversed(named.items()):
             table.insert(len(self.counts.dims), name, values[table["stratum"]])
@@ -316,4 +317,3 @@ def _truth(values: Any, known: Booleans, name: str) -> Column:
     codes = np.zeros(len(known), np.intp)
     codes[known] = column.codes
     return column._replace(codes=codes)
-

@@ -50,7 +50,7 @@ class Strata(NamedTuple):
     @property
     def classes(self) -> int:
         """Number of classes."""
-        return self.verified.shape[1]
+        return int(self.verified.shape[1])
 
 
 # ── A Dirichlet prior ──
@@ -105,7 +105,8 @@ def _with_agreement(strata: Strata) -> Strata:
 
 
 def _shared_block(strata: Strata, into: list[CellSums], n: int, rng: np.random.Generator) -> Array:
-    shares = gamma_masses(rng, strata.counts + 1 / len(strata.counts), (n, len(strata.counts)))
+    weights: Array = strata.counts + np.float64(1 / len(strata.counts))
+    shares = gamma_masses(rng, weights, (n, len(weights)))
     shares /= shares.sum(-1, keepdims=True)
     called, another = _outcomes(strata, n, rng)
     called *= shares[..., None]
@@ -227,5 +228,5 @@ def _popularity(strata: Strata, n: int, rng: np.random.Generator) -> Array:
     masses = gamma_masses(rng, np.ones(strata.classes), (n, strata.classes))
     for _ in range(_SWEEPS if len(remain) else 0):
         rates = 1 + (rng.standard_gamma(times, (n, len(times))) / (masses @ remain.T)) @ remain
-        masses = gamma_masses(rng, 1 + another[seen].sum(0), masses.shape) / rates
+        masses = rng.standard_gamma(1 + another[seen].sum(0), masses.shape) / rates
     return np.asarray(masses / masses.sum(-1, keepdims=True))
