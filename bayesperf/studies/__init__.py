@@ -37,6 +37,7 @@ from bayesperf.studies.repeated_splits import repeated_splits
 from bayesperf.studies.sequential import sequential
 from bayesperf.studies.simulation_based_calibration import simulation_based_calibration
 from bayesperf.studies.sites import sites
+from bayesperf.studies.verification import verification
 
 __all__ = [
     "agreement",
@@ -57,6 +58,7 @@ __all__ = [
     "sequential",
     "simulation_based_calibration",
     "sites",
+    "verification",
 ]
 
 

@@ -265,7 +265,7 @@ def _unknown(strata: Strata, prior: priors.Prior) -> float:
     """
     kinds = agreement(strata.votes) if prior.shared_by_classes else np.arange(len(strata.votes))
     known = np.bincount(kinds, strata.verified.sum(1))[kinds] > 0
-    return float(strata.counts[~known].sum() / max(strata.counts.sum(), 1))
+    return float(strata.counts[~known].sum() / max(int(strata.counts.sum()), 1))
 
 
 def _warn_of_unknown(post: VerifiedPosterior) -> None:

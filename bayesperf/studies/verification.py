@@ -1,0 +1,243 @@
+"""How often intervals cover if only some examples are verified and a judge says something of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Counts
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.intervals.delta import gradient_of
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.registry import get
+from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes, monte_carlo_means
+from bayesperf.studies.run import run_batches
+from bayesperf.verification.label_value import LabelValue, label_value
+from bayesperf.verification.posterior import VerifiedPosterior
+from bayesperf.verification.sample import VerifiedSample
+
+INTERVALS = ("judge", "verified_only", "prediction_powered")
+ALLOCATIONS = ("chance", "equal", "advised")
+# Simulations whose posteriors are computed at once; no result depends on it.
+_BATCH = 20
+# The share of the labels that is spent by chance before advice is asked for.
+_FIRST = 1 / 3
+_EMPTY = 1e-9
+
+
+def verification(
+    verified: ArrayLike = (50, 100, 300),
+    *,
+    judge: float = 0.9,
+    dependence: float = 0.0,
+    prevalence: float = 0.3,
+    recall: float = 0.85,
+    specificity: float = 0.9,
+    classes: int = 2,
+    examples: int = 5000,
+    allocation: str = "chance",
+    simulations: int = 1000,
+    confidence: float = 0.95,
+    draws: int = 2000,
+    random_seed: Any = 0,
+    n_jobs: int | None = None,
+    progressbar: bool = True,
+    folder: str | Path | None = None,
+) -> xr.Dataset:
+    """Return coverage and width of intervals from a verified part of a sample, with a judge of all and without.
+
+    Parameters
+    ----------
+    verified : int or array-like of int
+        Numbers of verified examples.
+    judge : float
+        Probability that the judge names the true class.
+    dependence : float
+        Probability that the judge repeats an error of the system, whatever the judge would have said.
+    prevalence, recall, specificity : float
+        Of the positive class. Of more than two classes all are equally common, `recall` is that of each, and errors
+        fall into all others alike.
+    classes : int
+        Number of classes.
+    examples : int
+        Number of examples.
+    allocation : {"chance", "equal", "advised"}
+        How the verified examples are chosen: by chance; as many of each stratum of judge and system; or a third by
+        chance and the rest as `bayesperf.verification.next_labels` advises for F1.
+    simulations : int
+        Number of samples.
+    confidence : float
+        Nominal coverage.
+    draws : int
+        Draws of a posterior.
+    random_seed, n_jobs, progressbar, folder
+        As in every study (see `bayesperf.studies`).
+
+    Returns
+    -------
+    xarray.Dataset
+        ``coverage``, ``lower_miss``, ``upper_miss`` and mean ``width`` over (interval, metric, verified), each with its
+        Monte Carlo standard error. The intervals are "judge", `bayesperf.verification.posterior`; "verified_only",
+        `bayesperf.posterior` of as many examples verified by chance; and "prediction_powered", of the same ones: normal
+        by the delta method, with the weight of the judge that leaves the least variance (Angelopoulos, Duchi & Zrnic
+        2023, PPI++, arXiv:2311.01453). The settings are in ``attrs``.
+
+    Examples
+    --------
+    >>> from bayesperf import studies
+    >>> study = studies.verification(100, simulations=40, draws=500)
+    >>> study["width"].sel(metric="accuracy", verified=100).round(3).values
+    """
+    sizes = [checks.count("verified", size) for size in np.atleast_1d(verified).tolist()]
+    names = ("judge", "dependence", "prevalence", "recall", "specificity")
+    shares = dict(zip(names, (judge, dependence, prevalence, recall, specificity), strict=True))
+    for name, share in shares.items():
+        if not 0 <= checks.number(name, share) <= 1:
+            raise ValueError(f"{name} must be a proportion; it is {share}.")
+    settings = {**shares, "verified": sizes, "classes": checks.count("classes", classes, least=2),
+                "examples": checks.count("examples", examples),
+                "allocation": checks.one_of("allocation", allocation, ALLOCATIONS),
+                "simulations": checks.count("simulations", simulations, least=2),
+                "confidence": checks.probability("confidence", confidence),
+                "draws": checks.count("draws", draws, least=2), "random_seed": checks.seed(random_seed)}  # fmt: skip
+    if max(sizes) >= examples:
+        raise ValueError(f"verified: {max(sizes)} of {examples} examples leave none to the judge alone.")
+    outcomes = _probabilities(classes, **shares)
+    metrics = [get(name) for name in _metrics(classes)]
+
+    def simulate(indices: Sequence[int], rngs: Sequence[np.random.Generator]) -> list[dict[str, Array]]:
+        by_size = [_outcomes(outcomes, size, metrics, rngs, settings) for size in sizes]
+        return [{name: np.stack([of_size[name][i] for of_size in by_size], -1) for name in OUTCOMES}
+                for i in range(len(indices))]  # fmt: skip
+
+    results = run_batches(simulate, simulations, settings, _BATCH,
+                          n_jobs=n_jobs, progressbar=progressbar, folder=folder)  # fmt: skip
+    coords = {"interval": list(INTERVALS), "metric": [metric.name for metric in metrics], "verified": sizes}
+    means = monte_carlo_means({name: results[name] for name in OUTCOMES})
+    return xr.Dataset({name: (tuple(coords), values) for name, values in means.items()}, coords,
+                      {**settings, "ci_kind": "eti"})  # fmt: skip
+
+
+def _metrics(classes: int) -> tuple[str, ...]:
+    if classes == 2:
+        return ("accuracy", "recall", "f1", "matthews_corrcoef")
+    return ("accuracy", "recall_macro", "f1_macro", "matthews_corrcoef")
+
+
+def _probabilities(
+    classes: int, judge: float, dependence: float, prevalence: float, recall: float, specificity: float
+) -> Array:
+    """Return the probability of what the judge says, what the system says and the truth, (K, K, K)."""
+    same = np.eye(classes, dtype=bool)
+    right = np.array([specificity, recall]) if classes == 2 else np.full(classes, recall)
+    shares = np.array([1 - prevalence, prevalence]) if classes == 2 else np.full(classes, 1 / classes)
+    system = np.where(same, right[:, None], (1 - right[:, None]) / (classes - 1)) * shares[:, None]
+    alone = np.where(same, judge, (1 - judge) / (classes - 1))
+    # By truth, prediction and judge: an error of the system is repeated, or not.
+    said = np.broadcast_to(alone[:, None], (classes,) * 3).copy()
+    said[~same] = (1 - dependence) * said[~same] + dependence * np.broadcast_to(same, said.shape)[~same]
+    return np.asarray((system[:, :, None] * said).transpose(2, 1, 0))
+
+
+class _Samples(NamedTuple):
+    """Samples by what judge and system say, and the truth of those verified, (m, K, K) and (m, K, K, K)."""
+
+    counts: Counts
+    verified: Counts
+
+    def as_verified_sample(self) -> VerifiedSample:
+        m, classes = self.counts.shape[:2]
+        coords = {"sample": np.arange(m)}
+        return VerifiedSample(
+            counts=xr.DataArray(self.counts.reshape(m, -1), coords, ("sample", "stratum")),
+            verified=xr.DataArray(
+                self.verified.reshape(m, -1, classes), coords | {"actual": np.arange(classes)},
+                ("sample", "stratum", "actual"),
+            ),
+            votes=np.stack(np.unravel_index(np.arange(classes**2), (classes, classes)), 1),
+            levels=np.zeros(classes**2, int),
+            systems=(),
+            has_judge=True,
+            pos_label=1 if classes == 2 else None,
+        )  # fmt: skip
+
+
+def _outcomes(
+    probabilities: Array, size: int, metrics: list[Metric], rngs: Sequence[np.random.Generator], settings: Any
+) -> dict[str, Array]:
+    """Return each of `OUTCOMES` of samples of which some are verified, (simulation, interval, metric)."""
+    positive = 1 if len(probabilities) == 2 else None
+    truths = [rng.multinomial(settings["examples"], probabilities.ravel()).reshape(probabilities.shape) for rng in rngs]
+    counts = np.stack(truths).sum(-1)
+    by_chance = _Samples(counts, np.stack([_drawn(t, size, rng) for t, rng in zip(truths, rngs, strict=True)]))
+    chosen = by_chance
+    if settings["allocation"] != "chance":
+        each = zip(truths, rngs, strict=True)
+        chosen = _Samples(counts, np.stack([_allocated(t, size, settings, rng) for t, rng in each]))
+    post = VerifiedPosterior.of(chosen.as_verified_sample(), None, settings["draws"], settings["random_seed"])
+    alone = by_chance.verified.sum(1).swapaxes(1, 2)
+    cm = ConfusionMatrix.from_table(alone, dims={"sample": range(len(alone))}, pos_label=positive)
+    only = posterior(cm, draws=settings["draws"], random_seed=settings["random_seed"])
+    true = probabilities.sum(0).T
+    limits = [[source[metric].eti(settings["confidence"]).values for metric in metrics] for source in (post, only)]
+    limits.append([_prediction_powered(by_chance, metric, positive, settings["confidence"]) for metric in metrics])
+    ends = np.moveaxis(np.array(limits), 2, 0)
+    target = np.array([float(metric.evaluate(true, positive)) for metric in metrics])
+    return interval_outcomes(ends[..., 0], ends[..., 1], target)
+
+
+def _drawn(truth: Counts, size: int, rng: np.random.Generator) -> Counts:
+    """Return so many examples drawn without replacement."""
+    return rng.multivariate_hypergeometric(truth.ravel(), size, method="count").reshape(truth.shape)
+
+
+def _allocated(truth: Counts, size: int, settings: Any, rng: np.random.Generator) -> Counts:
+    """Return the verified examples of a sample by quotas of its strata."""
+    classes = len(truth)
+    flat = truth.reshape(-1, classes)
+    if settings["allocation"] == "equal":
+        first, value = np.zeros_like(flat), LabelValue(flat.sum(1), np.ones(len(flat)), np.zeros(len(flat)), 0.0)
+    else:
+        first = _drawn(flat, max(int(size * _FIRST), 1), rng)
+        sample = _Samples(truth.sum(-1)[None], first.reshape(1, *truth.shape)).as_verified_sample()
+        whole = VerifiedSample(
+            sample.counts[0].drop_vars("sample"), sample.verified[0].drop_vars("sample"), sample.votes, sample.levels,
+            (), True, sample.pos_label,
+        )  # fmt: skip
+        post = VerifiedPosterior.of(whole, None, 2, settings["random_seed"])
+        value = label_value(post, get("f1" if classes == 2 else "f1_macro"))
+    quotas = value.allocation(size - int(first.sum()))
+    each = zip(flat - first, quotas, strict=True)
+    return (first + np.stack([_drawn(left, n, rng) for left, n in each])).reshape(truth.shape)
+
+
+def _prediction_powered(samples: _Samples, metric: Metric, positive: int | None, confidence: float) -> Array:
+    """Return normal intervals of the metric of each sample, (m, 2), linearised at the verified cells."""
+    counts, verified = samples
+    n, total = verified[0].sum(), counts[0].sum()
+    cells = verified.sum(1).swapaxes(1, 2) / n
+    # Empty cells have no gradient.
+    slope = np.moveaxis(gradient_of(metric, positive, np.maximum(cells, _EMPTY)), (0, 1), (1, 2))
+    of_all, of_verified = counts / total, verified.sum(-1) / n
+
+    def mean(shares: Array, values: Array) -> Array:
+        return np.asarray((shares * values).sum((1, 2)))
+
+    judged = mean(of_all, slope**2) - mean(of_all, slope) ** 2
+    both = np.einsum("mrzt,mtz,mrz->m", verified / n, slope, slope)
+    covariance = both - mean(cells, slope) * mean(of_verified, slope)
+    weight = np.clip(covariance / ((1 + n / total) * judged), 0, 1)
+    centre = metric.evaluate(cells, positive) + weight * (mean(of_all, slope) - mean(of_verified, slope))
+    seen = mean(of_verified, slope**2) - mean(of_verified, slope) ** 2
+    rest = mean(cells, slope**2) - mean(cells, slope) ** 2 - 2 * weight * covariance + weight**2 * seen
+    half = stats.norm.isf((1 - confidence) / 2) * np.sqrt(np.maximum(rest, 0) / n + weight**2 * judged / total)
+    ends = np.clip(np.stack([centre - half, centre + half], -1), *metric.bounds)
+    return np.where(np.isnan(ends), np.array(metric.bounds), ends)
