@@ -4,7 +4,8 @@ To first order a metric is m(θ) ≈ m(θ̄) + Σ_tz ∂m/∂θ_tz (θ_tz − θ
 An example of stratum c tells p_c times the slope at its true class, which varies with the standard deviation s_c. After
 n_c of them the variance is about Σ_c p_c² s_c²/(n_c + κ_c) + v, where κ_c are the labels that the prior is worth (from
 the posterior as it is) and v what labels cannot help: how common the strata are. It is least for n_c + κ_c proportional
-to p_c s_c (Neyman 1934, Journal of the Royal Statistical Society 97, 558–625).
+to p_c s_c (Neyman 1934, Journal of the Royal Statistical Society 97, 558–625). What strata share makes them err together,
+and the sum is scaled to the variance that there is now.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from bayesperf.verification.truth import Strata, shared_truth
 _DRAWS = 2000
 # Halvings by which an allocation is found, and the fewest labels that a prior is taken to be worth.
 _HALVINGS, _LEAST_WORTH = 200, 0.1
+_LEAST = 1e-300
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class LabelValue:
     available : Counts (S,)
         Examples that are not verified.
     scale : Array (S,)
-        p_c s_c.
+        p_c s_c, in proportion.
     worth : Array (S,)
         Labels that prior and verified examples are worth, n_c + κ_c.
     fixed : float
@@ -95,13 +97,15 @@ def label_value(post: VerifiedPosterior, metric: Metric) -> LabelValue:
         gradient = gradient_of(metric, post.positive, of_system.mean(0))
         slopes += sign * gradient[:, predicted].T
         values += sign * metric.evaluate(of_system, post.positive)
-    shares = strata.counts / strata.counts.sum()
-    mean = truth.mean(0)
-    spread = np.maximum((mean * slopes**2).sum(-1) - (mean * slopes).sum(-1) ** 2, 0)
+    shares, mean = strata.counts / strata.counts.sum(), truth.mean(0)
+    of_stratum = (mean * slopes).sum(-1)
+    spread = np.maximum((mean * slopes**2).sum(-1) - of_stratum**2, 0)
     known = (truth * slopes).sum(-1).var(0)
-    worth = np.maximum(spread / np.maximum(known, 1e-300), strata.verified.sum(1) + _LEAST_WORTH)
+    worth = np.maximum(spread / np.maximum(known, _LEAST), strata.verified.sum(1) + _LEAST_WORTH)
     scale = shares * np.sqrt(spread)
-    fixed = max(float(np.nanvar(values)) - float((scale**2 / worth).sum()), 0.0)
+    fixed = float(shares @ of_stratum**2 - (shares @ of_stratum) ** 2) / int(strata.counts.sum())
+    now, apart = float(np.nanvar(values)) - fixed, float((scale**2 / worth).sum())
+    scale *= np.sqrt(max(now, 0.0) / max(apart, _LEAST))
     return LabelValue(strata.counts - strata.verified.sum(1), scale, worth, fixed)
 
 
