@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bayesperf import studies
 
-JUDGES, DEPENDENCES, PREVALENCES, VERIFIED = (0.6, 0.8, 0.9, 0.99), (0.0, 0.4, 0.9), (0.02, 0.2, 0.5), (30, 100, 300)
+JUDGES, DEPENDENCES, PREVALENCES, VERIFIED = (0.6, 0.9, 0.99), (0.0, 0.4, 0.9), (0.02, 0.2, 0.5), (30, 100, 300)
 SIMULATIONS = 1000
 # Of many classes, where a sample takes longer.
 MANY = [

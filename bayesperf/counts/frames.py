@@ -137,7 +137,9 @@ def _as_it_is(column: nw.Expr) -> nw.Expr:
 def check_roles(columns: list[str]) -> None:
     """Refuse a column that is named for two roles."""
     if len(set(columns)) < len(columns):
-        raise ValueError(f"columns {columns}: every role (actual, predicted, by, score) needs a column of its own.")
+        raise ValueError(
+            f"columns {columns}: every role (actual, predicted, judge, by, score) needs a column of its own."
+        )
 
 
 def tabulate(

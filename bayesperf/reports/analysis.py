@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesperf import metrics
+from bayesperf import metrics, verification
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.warnings import LabelWarning
 from bayesperf.core.words import listed
@@ -30,7 +30,9 @@ from bayesperf.reports.many_systems import best_systems
 from bayesperf.reports.scores import ScoredSystems
 from bayesperf.reports.settings import FOLD, Settings
 from bayesperf.reports.split_column import scored_systems, split_rows, with_calls
+from bayesperf.reports.verified import about_gaps, about_verified, judged_sample, verified_rows
 from bayesperf.reports.ways_in import SHELL, WayIn
+from bayesperf.verification.posterior import VerifiedPosterior
 
 _OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_class", "F1": "f1_per_class"}
 # So many systems at most are shown class by class, and of up to so many classes other priors are tried.
@@ -122,6 +124,12 @@ class Analysis:
         counts = self.pooled_counts.isel(**{system: best})
         return posterior(counts, self.settings.prior, random_seed=self.settings.seed)
 
+    @property
+    def foremost_counts(self) -> xr.DataArray:
+        """The counts of the foremost systems; where only some examples are verified, those of these."""
+        observed = self.foremost.observed
+        return self.pooled_counts.counts if observed is None else observed
+
     @cached_property
     def prob_worst(self) -> xr.DataArray:
         """The probability that each class is the least recognised, of the foremost systems."""
@@ -174,6 +182,11 @@ class Analysis:
         )
         both.attrs = pooled.attrs
         return both
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether the systems are compared on the same examples."""
+        return self.paired is not None or (isinstance(self.pooled, VerifiedPosterior) and bool(self.pooled.dims))
 
     @property
     def of_labels(self) -> bool:
@@ -239,8 +252,14 @@ def analyse(
     requirements = tuple(Requirement.parse(text) for text in settings.require)
     if settings.threshold is not None:
         frame = with_calls(frame, settings)
-    frame = _as_one_kind(frame, [name for name in (settings.actual, settings.predicted) if name in frame])
+    of_labels = (settings.actual, settings.predicted, settings.judge)
+    frame = _as_one_kind(frame, [name for name in of_labels if name is not None and name in frame])
+    if settings.verified_only:
+        frame, rows, left_out = verified_rows(frame, settings, rows)
+        notes = (left_out, *notes)
     _refuse_missing(frame, settings, rows)
+    if settings.judge is not None:
+        return _judged(frame, settings, rows, requirements, notes, warned)
     every = frame.index
     frame, dev = split_rows(frame, settings)
     with warnings.catch_warnings(record=True) as caught:
@@ -263,6 +282,29 @@ def analyse(
         counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, selection, repeats, notes,
         tuple(filter(None, (repeats, *warned))),
     )  # fmt: skip
+
+
+def _judged(
+    frame: pd.DataFrame,
+    settings: Settings,
+    rows: Counts | None,
+    requirements: tuple[Requirement, ...],
+    notes: tuple[str, ...],
+    warned: tuple[str, ...],
+) -> Analysis:
+    """Return the analysis of examples of which some are verified, and of which a judge says something of all."""
+    labels = _labels(frame, settings) if settings.labels else None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sample = judged_sample(frame, settings, rows, labels)
+        if settings.pos_label is not None:
+            sample = replace(sample, pos_label=_label(sample.labels, settings.pos_label))
+        pooled = verification.posterior(sample, prior=settings.prior, random_seed=settings.seed)
+    warned += (*dict.fromkeys(str(each.message) for each in caught), *about_labels(sample.labels))
+    notes = (about_verified(sample, settings), *notes)
+    return Analysis(
+        sample.verified_only(), settings, pooled, None, requirements, notes=notes, warnings=warned, handed_in=True
+    )
 
 
 def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> ConfusionMatrix:
@@ -293,8 +335,8 @@ def _labels(frame: pd.DataFrame, settings: Settings) -> list[Any]:
 
 def _refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
     """Refuse missing labels, names of systems and ids, in the words of the shell."""
-    for name in (settings.actual, settings.predicted, *settings.by, settings.id):
-        if name not in frame:
+    for name in (settings.actual, settings.predicted, *settings.by, settings.id, settings.judge):
+        if name not in frame or (name == settings.actual and settings.judge is not None):
             continue
         empty = frame[name].isna().to_numpy()
         if missing := int(empty.sum() if rows is None else rows[empty].sum()):
@@ -302,7 +344,7 @@ def _refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None
             what = "such rows, and their examples in all systems," if settings.id else "such rows"
             raise ValueError(
                 f"column {name!r} has {missing:,} missing value{'s' * (missing > 1)} in {total:,} rows. "
-                f"Leave {what} out by --drop-missing, or give them a name of their own."
+                f"Leave {what} out by --drop-missing, or give them a name of their own.{about_gaps(name, settings)}"
             )
 
 

@@ -21,6 +21,7 @@ from bayesperf.reports.options import (
     Files,
     Id,
     Json,
+    Judge,
     Labels,
     Metric,
     Metrics,
@@ -38,6 +39,7 @@ from bayesperf.reports.options import (
     Threshold,
     Title,
     Top,
+    VerifiedOnly,
     settings_of,
 )
 from bayesperf.reports.plan_command import plan
@@ -81,6 +83,8 @@ def summary(
     labels: Labels = None,
     pos_label: PosLabel = None,
     drop_missing: DropMissing = False,
+    judge: Judge = None,
+    verified_only: VerifiedOnly = False,
     prior: Prior = None,
     ci_prob: CiProb = 0.95,
     metrics: Metrics = None,
@@ -92,8 +96,8 @@ def summary(
     """Print each metric's posterior mean and highest-density interval; of scores, areas under curves."""
     settings = settings_of(
         files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold, split=split,
-        labels=labels, pos_label=pos_label, drop_missing=drop_missing, prior=prior, ci_prob=ci_prob,
-        metrics=metrics, require=require, top=top, seed=seed,
+        labels=labels, pos_label=pos_label, drop_missing=drop_missing, judge=judge, verified_only=verified_only,
+        prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, top=top, seed=seed,
     )  # fmt: skip
     analysis = analysed(files, settings)
     say_warnings(analysis)
@@ -122,6 +126,8 @@ def compare(
     labels: Labels = None,
     pos_label: PosLabel = None,
     drop_missing: DropMissing = False,
+    judge: Judge = None,
+    verified_only: VerifiedOnly = False,
     prior: Prior = None,
     ci_prob: CiProb = 0.95,
     metric: Metric = None,
@@ -142,8 +148,8 @@ def compare(
         raise ValueError("--score: say from which score on a system calls an example positive, as --threshold 0.5.")
     settings = settings_of(
         files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold,
-        id=id_, rope=rope, labels=labels, pos_label=pos_label, drop_missing=drop_missing, prior=prior,
-        ci_prob=ci_prob, metrics=metric, top=top, all=all_, seed=seed,
+        id=id_, rope=rope, labels=labels, pos_label=pos_label, drop_missing=drop_missing, judge=judge,
+        verified_only=verified_only, prior=prior, ci_prob=ci_prob, metrics=metric, top=top, all=all_, seed=seed,
     )  # fmt: skip
     analysis = analysed(files, settings)
     check_systems(analysis.counts, settings)
@@ -170,6 +176,8 @@ def report(
     labels: Labels = None,
     pos_label: PosLabel = None,
     drop_missing: DropMissing = False,
+    judge: Judge = None,
+    verified_only: VerifiedOnly = False,
     prior: Prior = None,
     ci_prob: CiProb = 0.95,
     metrics: Metrics = None,
@@ -191,7 +199,8 @@ def report(
     settings = settings_of(
         files, by, parts, actual=actual, predicted=predicted, score=score,
         threshold=threshold, split=split, labels=labels, pos_label=pos_label, drop_missing=drop_missing,
-        prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
+        judge=judge, verified_only=verified_only, prior=prior, ci_prob=ci_prob, metrics=metrics, require=require,
+        id=id_, rope=rope, top=top, seed=seed,
     )  # fmt: skip
     analysis = analysed(files, settings)
     refuse_many(analysis.counts, settings)

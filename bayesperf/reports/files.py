@@ -119,7 +119,7 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
     import duckdb
 
     columns, asked = _columns(settings), asked_columns(settings)
-    labels = (settings.actual, settings.predicted)
+    labels = (settings.actual, settings.predicted, settings.judge)
     counted = settings.id is None and settings.score is None and settings.split is None
     apart = len(paths) > 1 and FILE in settings.by
     with tempfile.TemporaryDirectory(prefix="bayesperf-") as folder:
@@ -158,8 +158,16 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
 
 def _columns(settings: Settings) -> list[str]:
     """Return the columns that settings name, as they are once each system has rows of its own."""
-    check_roles([settings.actual, settings.predicted, *settings.by])
-    named = (settings.split, settings.score, settings.id, *reversed(settings.by), settings.predicted, settings.actual)
+    check_roles([settings.actual, settings.predicted, *settings.by, *filter(None, [settings.judge])])
+    named = (
+        settings.split,
+        settings.score,
+        settings.id,
+        settings.judge,
+        *reversed(settings.by),
+        settings.predicted,
+        settings.actual,
+    )
     return list(dict.fromkeys(name for name in named if name is not None))
 
 
@@ -184,7 +192,12 @@ def _make_part(
 
 
 def _profile(
-    connection: DuckDBPyConnection, part: str, columns: Sequence[str], labels: Sequence[str], counted: bool, typed: bool
+    connection: DuckDBPyConnection,
+    part: str,
+    columns: Sequence[str],
+    labels: Sequence[str | None],
+    counted: bool,
+    typed: bool,
 ) -> list[Profile]:
     """Return what is known of each column of a part."""
 

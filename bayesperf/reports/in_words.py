@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bayesperf import metrics
 from bayesperf.core.words import chance, enumerated, metric_title, over_places, places_in_words, printable, sentence
 from bayesperf.counts.label_indicators import LABEL
 from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.settings import FOLD, SYSTEM
+from bayesperf.verification.in_words import worth_in_words
+from bayesperf.verification.posterior import VerifiedPosterior
 
 # Of more classes than these only the number is said, and the sizes of the smallest and the largest.
 _MOST_CLASSES = 6
@@ -73,6 +76,8 @@ def in_short(analysis: Analysis) -> list[str]:
     prob = analysis.settings.ci_prob
     sentences = [sentence(estimate_in_words(analysis.marginals[analysis.metric_names[0]], prob, "hdi"))]
     sentences += [_requirement(analysis, requirement) for requirement in analysis.requirements]
+    if isinstance(analysis.pooled, VerifiedPosterior):
+        sentences += worth_in_words(analysis.pooled, metrics.get(analysis.metric_names[0]))
     return [*sentences, *comparisons_in_words(analysis)[:1]]
 
 

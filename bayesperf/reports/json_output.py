@@ -53,7 +53,7 @@ def _comparison(analysis: Analysis) -> dict[str, Any]:
     summaries = [each.comparison.summary(analysis.settings.ci_prob) for each in analysis.comparisons]
     return {
         "comparison": summaries[0].attrs,
-        "paired": analysis.paired is not None,
+        "paired": analysis.is_paired,
         "differences": _records(row for summary in summaries for row in summary.to_dict("records")),
         "standing": _records(row for each in analysis.comparisons for row in each.standing),
     }

@@ -65,6 +65,13 @@ Labels = Annotated[
 DropMissing = Annotated[
     bool, typer.Option("--drop-missing", help="Leave out rows with missing values; with --id, such examples.")
 ]
+Judge = Annotated[
+    str | None,
+    typer.Option(help="Column of what a cheaper judge says of every example; --actual is empty where nobody looked."),
+]
+VerifiedOnly = Annotated[
+    bool, typer.Option("--verified-only", help="Leave out the rows whose --actual is empty, and what a judge says.")
+]
 Title = Annotated[str | None, typer.Option(help="Title of the page.")]
 Split = Annotated[str | None, typer.Option(help="Column that says 'test' of what judges, else what sets thresholds.")]
 By = Annotated[list[str] | None, typer.Option(help="Column to tell systems apart; 'fold' is also pooled. Repeatable.")]
@@ -102,17 +109,22 @@ def settings_of(
     labels: list[str] | None,
     require: list[str] | None = None,
     rope: float = 0.0,
+    judge: str | None = None,
+    verified_only: bool = False,
     **others: Any,
 ) -> Settings:
     """Return the options as settings."""
     from bayesperf.core.checks import probability
     from bayesperf.reports.settings import FILE, Settings
+    from bayesperf.reports.verified import refuse_beside_judge
     from bayesperf.reports.wide import named_systems
 
     if not 0 <= rope < float("inf"):
         raise ValueError(f"--rope must be at least 0; it is {rope:g}.")
     if parts and len(files) > 1 and FILE in (by or ()):
         raise ValueError(f"--parts: parts of one data set are not told apart. Leave out --by {FILE}.")
+    if judge is not None and not verified_only:
+        refuse_beside_judge(score=score, by=by, **others)
     apart = len(files) > 1 and not parts and FILE not in (by or ())
     settings = Settings(
         by=(*(by or ()), *([FILE] if apart else [])),
@@ -122,6 +134,8 @@ def settings_of(
         rope=rope,
         threshold=threshold,
         labels=_entries(labels),
+        judge=None if verified_only else judge,
+        verified_only=verified_only,
         **others,
     )
     return named_systems(settings, tuple(predicted or ()), tuple(score or ()))

@@ -22,6 +22,7 @@ from bayesperf.reports.html import render
 from bayesperf.reports.settings import FOLD, Settings
 from bayesperf.reports.ways_in import PYTHON
 from bayesperf.reports.writing import write_whole
+from bayesperf.verification.posterior import VerifiedPosterior
 
 __all__ = ["Report", "report"]
 
@@ -176,6 +177,8 @@ def _counts_and_posterior(
     if isinstance(data, Posterior):
         if prior is not None:
             raise TypeError("prior: data is a posterior, which has one already. Leave it out.")
+        if isinstance(data, VerifiedPosterior):
+            return data.sample.verified_only(), data
         if data.observed is None:
             raise ValueError(
                 "data: this posterior knows of no counts, as a prediction does not. Give the matrix itself."

@@ -41,6 +41,8 @@ class Settings:
     labels: tuple[str, ...] = ()
     threshold: float | None = None
     drop_missing: bool = False
+    judge: str | None = None
+    verified_only: bool = False
     predictions: tuple[str, ...] = ()
     scores: tuple[str, ...] = ()
 

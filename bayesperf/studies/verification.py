@@ -18,6 +18,7 @@ from bayesperf.intervals.delta import gradient_of
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.posterior import SampledPosterior
 from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes, monte_carlo_means
 from bayesperf.studies.run import run_batches
 from bayesperf.verification.label_value import LabelValue, label_value
@@ -185,7 +186,9 @@ def _outcomes(
     post = VerifiedPosterior.of(chosen.as_verified_sample(), None, settings["draws"], settings["random_seed"])
     alone = by_chance.verified.sum(1).swapaxes(1, 2)
     cm = ConfusionMatrix.from_table(alone, dims={"sample": range(len(alone))}, pos_label=positive)
-    only = posterior(cm, draws=settings["draws"], random_seed=settings["random_seed"])
+    # By draws as well: metrics that are integrated take long for so many samples.
+    drawn = posterior(cm, random_seed=settings["random_seed"]).cells_by_chain(settings["draws"], 1)
+    only = SampledPosterior(drawn, positive, "", independent=True)
     true = probabilities.sum(0).T
     limits = [[source[metric].eti(settings["confidence"]).values for metric in metrics] for source in (post, only)]
     limits.append([_prediction_powered(by_chance, metric, positive, settings["confidence"]) for metric in metrics])

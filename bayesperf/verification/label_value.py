@@ -4,8 +4,8 @@ To first order a metric is m(θ) ≈ m(θ̄) + Σ_tz ∂m/∂θ_tz (θ_tz − θ
 An example of stratum c tells p_c times the slope at its true class, which varies with the standard deviation s_c. After
 n_c of them the variance is about Σ_c p_c² s_c²/(n_c + κ_c) + v, where κ_c are the labels that the prior is worth (from
 the posterior as it is) and v what labels cannot help: how common the strata are. It is least for n_c + κ_c proportional
-to p_c s_c (Neyman 1934, Journal of the Royal Statistical Society 97, 558–625). What strata share makes them err together,
-and the sum is scaled to the variance that there is now.
+to p_c s_c (Neyman 1934, Journal of the Royal Statistical Society 97, 558–625). What strata share makes them err
+together, and the sum is scaled to the variance that there is now.
 """
 
 from __future__ import annotations

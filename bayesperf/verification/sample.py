@@ -157,8 +157,29 @@ class VerifiedSample(Saved):
         """
         keys = [by] if isinstance(by, str) else list(by)
         systems = [predicted] if isinstance(predicted, str) else list(predicted)
+        values, rows = count_rows(frame, [actual, *filter(None, [judge]), *systems, *filter(None, [strata]), *keys])
+        return cls.from_totals(
+            values, rows, actual=actual, predicted=predicted, judge=judge, strata=strata, by=keys, labels=labels,
+            pos_label=pos_label,
+        )  # fmt: skip
+
+    @classmethod
+    def from_totals(
+        cls,
+        values: Mapping[str, Any],
+        rows: Counts,
+        *,
+        actual: str,
+        predicted: str | Sequence[str],
+        judge: str | None = None,
+        strata: str | None = None,
+        by: Sequence[str] = (),
+        labels: Iterable[Any] | None = None,
+        pos_label: Any = None,
+    ) -> VerifiedSample:
+        """Count columns of which each entry stands for several examples, as many as `rows` says; see `from_frame`."""
+        keys, systems = list(by), [predicted] if isinstance(predicted, str) else list(predicted)
         judges, levels = [[] if name is None else [name] for name in (judge, strata)]
-        values, rows = count_rows(frame, [actual, *judges, *systems, *levels, *keys])
         if not len(rows):
             raise ValueError("frame has no rows: there is nothing to count.")
         for name in (*judges, *systems, *levels, *keys):

@@ -32,7 +32,7 @@ def facts(analysis: Analysis) -> dict[str, Any]:
         "settled": bool(analysis.requirements) and not rows,
         "confidence": CONFIDENCE,
         "assurance": ASSURANCE,
-        "examples": int(analysis.pooled.observed.sum()) // max(len(analysis.systems), 1),  # type: ignore[union-attr]
+        "examples": int(analysis.pooled_counts.counts.sum()) // max(len(analysis.systems), 1),
         "width": width_in_words(analysis),
         "ask": analysis.way_in.require,
     }
@@ -53,9 +53,7 @@ def in_words(analysis: Analysis) -> list[str]:
 def _open(analysis: Analysis) -> list[tuple[Requirement, str, float, int | None]]:
     """Return the open requirements, each with the system, the probability that it is met, and examples to settle it."""
     found = []
-    total = analysis.pooled.observed
-    assert total is not None
-    sizes = total.sum(["actual", "predicted"]).values
+    sizes = analysis.pooled_counts.counts.transpose(*analysis.pooled.dims, ...).sum(["actual", "predicted"]).values
     for requirement in analysis.requirements:
         marginal, met = analysis.marginals[requirement.metric], analysis.met(requirement).values
         for at, name in place_of(analysis.pooled.leading):

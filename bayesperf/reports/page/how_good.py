@@ -30,8 +30,7 @@ def facts(analysis: Analysis) -> dict[str, Any]:
 def _per_class(analysis: Analysis) -> list[dict[str, Any]]:
     """Return a table for each system: of each class how many examples it has, and its recall, precision and F1."""
     posterior, found, ci_prob = analysis.foremost, analysis.class_by_class, analysis.settings.ci_prob
-    assert posterior.observed is not None
-    support = posterior.observed.sum("predicted")
+    support = analysis.foremost_counts.sum("predicted")
     tables = []
     for at, name in place_of(posterior.leading):
         estimates = {

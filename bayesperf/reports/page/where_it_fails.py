@@ -29,8 +29,7 @@ _PAIRS, _FOLD_METRICS = 8, 4
 def facts(analysis: Analysis) -> dict[str, Any]:
     """Return the matrices with their most confused pairs, and the metrics fold by fold."""
     shown = analysis.foremost
-    assert shown.observed is not None
-    counts = shown.observed.transpose(..., "actual", "predicted")
+    counts = analysis.foremost_counts.transpose(..., "actual", "predicted")
     matrices = [{"name": name, **_matrix(counts[at], name)} for at, name in place_of(shown.leading)]
     return {
         "said": in_words(analysis),
@@ -43,8 +42,7 @@ def facts(analysis: Analysis) -> dict[str, Any]:
 def in_words(analysis: Analysis) -> list[str]:
     """Return a sentence for each system: of two classes how many of each are missed, of more the worst class."""
     shown = analysis.foremost
-    assert shown.observed is not None
-    counts = shown.observed.transpose(..., "actual", "predicted")
+    counts = analysis.foremost_counts.transpose(..., "actual", "predicted")
     places = place_of(shown.leading)
     if len(shown.labels) == 2:
         said = [_misses(shown, counts[at].values) for at, _ in places]

@@ -1,0 +1,88 @@
+"""Files in which only some rows have an actual label, and a judge says something of all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesperf.reports.settings import FOLD, Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesperf.core.arrays import Counts
+    from bayesperf.verification.sample import VerifiedSample
+
+
+def refuse_beside_judge(*, score: Any, by: list[str] | None, **others: Any) -> None:
+    """Refuse options that have no meaning where some examples are not verified."""
+    given = {"--score": score, "--split": others.get("split"), "--top": others.get("top")}
+    if said := [option for option, value in given.items() if value]:
+        raise ValueError(f"{said[0]}: it needs the actual label of every row. Leave it out, or add --verified-only.")
+    if FOLD in (by or ()):
+        raise ValueError("--by fold: folds of which some examples are verified are not pooled. Leave it out.")
+
+
+def about_gaps(column: str | None, settings: Settings) -> str:
+    """Return what else can be done if actual labels are missing."""
+    if column != settings.actual:
+        return ""
+    return " If nobody looked at them: --verified-only, or --judge COLUMN of what a cheaper judge says of all."
+
+
+def verified_rows(
+    frame: pd.DataFrame, settings: Settings, rows: Counts | None
+) -> tuple[pd.DataFrame, Counts | None, str]:
+    """Return the rows with an actual label, and a sentence on the others."""
+    known = frame[settings.actual].notna().to_numpy()
+    kept = None if rows is None else rows[known]
+    total, left = (len(frame), int(known.sum())) if rows is None else (int(rows.sum()), int(rows[known].sum()))
+    if not left:
+        raise ValueError(f"--verified-only: column {settings.actual!r} is empty in every row; none is left.")
+    return frame[known], kept, f"Left out are {total - left:,} of {total:,} rows, which are not verified."
+
+
+def judged_sample(
+    frame: pd.DataFrame, settings: Settings, rows: Counts | None, labels: list[Any] | None
+) -> VerifiedSample:
+    """Count the rows of a frame; systems on the same examples are told apart by the id, a row an example."""
+    from bayesperf.verification.sample import VerifiedSample
+
+    if settings.id is None:
+        return VerifiedSample.from_totals(
+            {str(name): frame[name] for name in frame},
+            np.ones(len(frame), int) if rows is None else rows,
+            actual=settings.actual,
+            predicted=settings.predicted,
+            judge=settings.judge,
+            by=settings.by,
+            labels=labels,
+        )
+    system = settings.system
+    if system is None:
+        raise ValueError(f"--id {settings.id}: name the column that tells the systems apart, as --by model.")
+    if frame.duplicated([settings.id, system]).any():
+        raise ValueError(f"--id {settings.id}: a system has an example twice. A row is a judgement of one example.")
+    predictions = frame.pivot(index=settings.id, columns=system, values=settings.predicted)
+    if predictions.isna().to_numpy().any():
+        raise ValueError(f"--id {settings.id}: systems must be judged on the same examples, and some are missing.")
+    facts = frame.drop(columns=[system, settings.predicted]).drop_duplicates()
+    if facts[settings.id].duplicated().any():
+        raise ValueError(
+            f"--id {settings.id}: rows of one example must agree in all but the system and its prediction."
+        )
+    of_example = facts.set_index(settings.id).loc[predictions.index]
+    return VerifiedSample.from_predictions(
+        of_example[settings.actual],
+        {name: predictions[name] for name in frame[system].unique()},
+        judge=of_example[settings.judge],
+        labels=labels,
+        by={name: of_example[name] for name in settings.by if name != system},
+    )
+
+
+def about_verified(sample: VerifiedSample, settings: Settings) -> str:
+    """Return a sentence on how many examples are verified."""
+    n = int(sample.counts.sum())
+    return f"They are the verified of {n:,} examples, of all of which column {settings.judge!r} is a judge's."
