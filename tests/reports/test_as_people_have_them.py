@@ -435,3 +435,85 @@ def test_nothing_is_read_for_a_page_that_cannot_be_written(tmp_path, call, monke
     for arguments in (["report", "p.csv"], ["demo"]):
         assert refusal(call(*arguments, "-o", output)).startswith(f"--output {output}: ")
     assert list((tmp_path / "folder").iterdir()) == []
+
+
+# ── Rows that nobody looked at ──
+
+JUDGE = np.where(RNG.random(60) < 0.9, ACTUAL, np.where(ACTUAL == "spam", "ham", "spam"))
+LOOKED = WIDE.assign(actual=np.where(np.arange(60) % 3, ACTUAL, ""), judge=JUDGE)
+LOOKED_LONG = pd.concat([LOOKED[["id", "actual", "judge"]].assign(model=name, predicted=LOOKED[name]) for name in "ab"])
+TRUE = [label or None for label in LOOKED["actual"]]
+ONE_SYSTEM = ["--predicted", "a", "--pos-label", "spam"]
+
+
+@pytest.fixture
+def judged(call, tmp_path):
+    LOOKED.to_csv(tmp_path / "looked.csv", index=False)
+    LOOKED_LONG.to_csv(tmp_path / "long.csv", index=False)
+    return call
+
+
+def means(done):
+    assert done.returncode == 0, done.stderr
+    return {row["metric"]: row["mean"] for row in json.loads(done.stdout)["summary"]}
+
+
+def test_a_judge_of_all_rows(judged):
+    post = bp.verification.posterior(TRUE, LOOKED["a"], judge=LOOKED["judge"], pos_label="spam")
+    found = means(judged("summary", "looked.csv", *ONE_SYSTEM, "--judge", "judge", "--json"))
+    assert found["recall"] == pytest.approx(post["recall"].mean().item(), rel=1e-12)
+    said = judged("summary", "looked.csv", *ONE_SYSTEM, "--judge", "judge").stdout
+    assert "40 rows. Actual classes: " in said
+    assert "They are the verified of 60 examples, of all of which column 'judge' is a judge's." in said
+    assert "verified by chance would" in said
+    assert "Assumed is that the verified were chosen by chance" in said
+
+
+@pytest.mark.parametrize(
+    "file", [["looked.csv", "--predicted", "a", "--predicted", "b"], ["long.csv", "--by", "model", "--id", "id"]]
+)
+def test_systems_beside_a_judge_are_compared_on_the_same_rows(judged, file):
+    post = bp.verification.posterior(TRUE, {"a": A, "b": B}, judge=LOOKED["judge"], pos_label="spam")
+    compared = bp.compare(post, metric="recall")
+    found = judged("compare", *file, "--judge", "judge", "--pos-label", "spam", "--metric", "recall", "--json")
+    assert found.returncode == 0, found.stderr
+    document = json.loads(found.stdout)
+    assert document["paired"]
+    assert document["differences"][0]["mean"] == pytest.approx(compared.difference.mean().item(), rel=1e-12)
+
+
+def test_verified_rows_alone(judged):
+    known = LOOKED["actual"] != ""
+    alone = bp.posterior(ACTUAL[known], A[known], pos_label="spam")["recall"].mean().item()
+    for judge in ([], ["--judge", "judge"]):
+        found = judged("summary", "looked.csv", *ONE_SYSTEM, *judge, "--verified-only", "--json")
+        assert means(found)["recall"] == pytest.approx(alone, rel=1e-12)
+    said = judged("summary", "looked.csv", *ONE_SYSTEM, "--verified-only").stdout
+    assert "Left out are 20 of 60 rows, which are not verified." in said
+
+
+def test_a_report_with_a_judge(judged, tmp_path):
+    pair = ["--predicted", "a", "--predicted", "b", "--pos-label", "spam"]
+    done = judged("report", "looked.csv", *pair, "--judge", "judge", "--require", "recall>=0.8", "-o", "page.html")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert "every row is an example, on which the systems are compared" in page
+    post = bp.verification.posterior(TRUE, A, judge=LOOKED["judge"], pos_label="spam")
+    assert "They are the verified" in page
+    assert "verified by chance" in bp.report(post).html
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ([], "If nobody looked at them: --verified-only, or --judge COLUMN of what a cheaper judge says of all."),
+        (["--judge", "judgement"], "no column 'judgement', for --judge"),
+        (["--judge", "judge", "--score", "s_a"], "--score: it needs the actual label of every row."),
+        (["--judge", "judge", "--by", "fold"], "--by fold: folds of which some examples are verified are not pooled."),
+        (["--judge", "judge", "--top", "1"], "--top: it needs the actual label of every row."),
+        (["--judge", "actual"], "every role"),
+        (["--judge", "judge", "--prior", "haldane"], "has no weight for some cells"),
+    ],
+)
+def test_what_is_refused_beside_gaps(judged, options, says):
+    assert says in refusal(judged("summary", "looked.csv", *ONE_SYSTEM, *options))
