@@ -1,4 +1,6 @@
-"""How Sphinx builds the site: ``make docs``, into ``.venv/docs``."""
+"""How Sphinx builds the site: ``make docs``, into ``.venv/site``."""
+
+import re
 
 import bayesperf
 
@@ -29,6 +31,17 @@ nb_execution_raise_on_error = True
 nb_merge_streams = True
 # Nothing is fetched at reading time, and there are no widgets.
 nb_ipywidgets_js = {}
+
+
+def links_of_notebooks(app, name, source):
+    """Let links from a notebook to docs/ lead to the page: the site has the pages of docs/ one folder above."""
+    source[0] = re.sub(r"\]\((\.\./)+docs/", "](../", source[0])
+
+
+def setup(app):
+    """Have Sphinx call it for each page."""
+    app.connect("source-read", links_of_notebooks)
+
 
 # ── Reference ──
 
