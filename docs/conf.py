@@ -62,6 +62,7 @@ html_show_sourcelink = False
 html_sidebars = {page: [] for page in ("index", "start", "gallery")}
 html_theme_options = {
     "navbar_align": "left",
+    "header_links_before_dropdown": 7,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
