@@ -64,7 +64,7 @@ def test_every_public_name_resolves():
     "first",
     [
         "import bayesperf.posteriors.posterior",
-        "from bayesperf.posteriors.posterior import Posterior",
+        pytest.param("from bayesperf.posteriors.posterior import Posterior", marks=pytest.mark.slow),
         "bayesperf.Posterior",
     ],
 )

@@ -66,16 +66,16 @@ def test_figures_are_of_the_simulations_described():
         covered = (low <= target) & (target <= high)
         at = study.isel(analysis=row)
         np.testing.assert_allclose(at["coverage"], covered.mean(0))
-        np.testing.assert_allclose(at["coverage_mcse"], covered.std(0) / np.sqrt(6))
+        np.testing.assert_allclose(at["coverage_mcse"], covered.std(0) / np.sqrt(3))
         np.testing.assert_allclose(at["width"], (high - low).mean(0))
-        np.testing.assert_allclose(at["width_mcse"], (high - low).std(0) / np.sqrt(6))
+        np.testing.assert_allclose(at["width_mcse"], (high - low).std(0) / np.sqrt(3))
         low, high = np.moveaxis(whole[:, :, min(row, 3)], -1, 0)
         inside = ((low <= target) & (target <= high)).all(-1)
         np.testing.assert_allclose(at["whole_coverage"], inside.mean(0))
-        np.testing.assert_allclose(at["whole_coverage_mcse"], inside.std(0) / np.sqrt(6))
+        np.testing.assert_allclose(at["whole_coverage_mcse"], inside.std(0) / np.sqrt(3))
     np.testing.assert_allclose(study["mean"], true.mean(0))
-    np.testing.assert_allclose(study["mean_mcse"], true.std(0) / np.sqrt(6))
-    expected = {"n": [20, 40], **settings, "metric": "f1", "alphas": alphas, "draws": 50, "simulations": 6, "prob": 0.8}
+    np.testing.assert_allclose(study["mean_mcse"], true.std(0) / np.sqrt(3))
+    expected = {"n": [20, 40], **settings, "metric": "f1", "alphas": alphas, "draws": 50, "simulations": 3, "prob": 0.8}
     assert expected.items() <= study.attrs.items()
 
 

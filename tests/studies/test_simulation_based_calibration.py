@@ -94,11 +94,11 @@ def test_exact_draws_pass(sampler):
     assert sampler.compilations == 1
 
 
-@pytest.mark.parametrize("weight", [2.0, 0.4])
+@pytest.mark.parametrize("weight", [2.0, pytest.param(0.4, marks=pytest.mark.slow)])
 def test_a_sampler_that_counts_the_data_otherwise_fails(sampler, weight):
     """Twice: its posteriors are too narrow; less than half: too wide."""
     sampler.weight = weight
-    study = study_of(200)
+    study = study_of(400)
     assert study.attrs["passed"] == 0
     assert study["p_value"].sel(parameter="prevalence[0]") < 1e-3
     spread = study["pit"].sel(parameter="prevalence[0]").std().item()
@@ -205,7 +205,7 @@ def test_figure(sampler, monkeypatch):
             inside.append(((low - 1e-12 <= curve) & (curve <= high + 1e-12)).all())
         # A curve leaves its band where its p-value is too small, and there only.
         assert inside == (study["p_value"] >= 0.01 / 14).values.tolist()
-        assert figure.get_suptitle() == "rates: ranks of 150 simulations"
+        assert figure.get_suptitle() == "rates: ranks of 80 simulations"
     assert set(labels) == {"99 % simultaneous band (Bonferroni over 14 parameters)"}
 
 
