@@ -11,7 +11,7 @@ demo: $(VENV)/installed
 	@$(BIN)/bayesperf demo
 
 test: $(VENV)/installed-test
-	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
 # All of the slow tests, or a part of them: make test-slow SHARE=1/2
 test-slow: $(VENV)/installed-test
@@ -23,7 +23,7 @@ test-lowest: $(VENV)/installed
 	@$(BIN)/python -m venv --clear $(VENV)/lowest
 	@$(BIN)/python .ci/lowest_versions.py > $(VENV)/lowest/versions.txt
 	@$(VENV)/lowest/bin/python -m pip --disable-pip-version-check install --quiet -c $(VENV)/lowest/versions.txt -e '.[test]'
-	@$(VENV)/lowest/bin/python -m pytest -q -n 2 -m "not slow" -W ignore::DeprecationWarning
+	@$(VENV)/lowest/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow" -W ignore::DeprecationWarning
 
 lint: $(VENV)/installed-dev
 	@$(BIN)/ruff check .

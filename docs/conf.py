@@ -1,4 +1,6 @@
-"""How Sphinx builds the site: ``make docs``, into ``.venv/docs``."""
+"""How Sphinx builds the site: ``make docs``, into ``.venv/site``."""
+
+import re
 
 import bayesperf
 
@@ -30,6 +32,17 @@ nb_merge_streams = True
 # Nothing is fetched at reading time, and there are no widgets.
 nb_ipywidgets_js = {}
 
+
+def links_of_notebooks(app, name, source):
+    """Let links from a notebook to docs/ lead to the page: the site has the pages of docs/ one folder above."""
+    source[0] = re.sub(r"\]\((\.\./)+docs/", "](../", source[0])
+
+
+def setup(app):
+    """Have Sphinx call it for each page."""
+    app.connect("source-read", links_of_notebooks)
+
+
 # ── Reference ──
 
 autosummary_generate = True
@@ -49,6 +62,7 @@ html_show_sourcelink = False
 html_sidebars = {page: [] for page in ("index", "start", "gallery")}
 html_theme_options = {
     "navbar_align": "left",
+    "header_links_before_dropdown": 7,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

@@ -1,7 +1,9 @@
 """The site: every public name is in the reference, every question has its page, and every page can be reached."""
 
 import inspect
+import json
 import re
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -82,6 +84,38 @@ def test_every_page_and_notebook_is_in_one_toctree():
     notebooks = {f"notebooks/{path.stem}" for path in (ROOT / "notebooks").rglob("*.ipynb")}
     found = [entry for page in PAGES for entry in linked(page)]
     assert sorted(found) == sorted((PAGES.keys() | notebooks) - {"index"})
+
+
+# ── Notebooks ──
+
+NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
+
+
+def sources(path):
+    """Return kind, text and kinds of output of each cell of a notebook."""
+    return [
+        (
+            cell["cell_type"],
+            "".join(cell["source"]),
+            [kind for out in cell.get("outputs", ()) for kind in out.get("data", ())],
+        )
+        for cell in json.loads(path.read_text("utf-8"))["cells"]
+    ]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_picture_has_a_caption(path):
+    """The paragraph below a picture is in italics, and says what is on it."""
+    cells = [*sources(path), ("end", "", [])]
+    below = [after[1] for cell, after in pairwise(cells) if "image/png" in cell[2]]
+    assert [text[:40] for text in below if not re.match(r"\*[^*]{20,}\*(\n\n|$)", text)] == []
+
+
+def test_links_from_notebooks_to_pages_lead_somewhere():
+    for path in NOTEBOOKS:
+        for _, text, _ in sources(path):
+            for link in re.findall(r"\]\((\.\./[^)#]*)", text):
+                assert (path.parent / link).exists(), (path.stem, link)
 
 
 # ── Coming from another package ──

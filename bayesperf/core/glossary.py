@@ -48,10 +48,19 @@ GLOSSARY = (
         "How many examples of each actual class were called each class; the diagonal is right.",
         r"[Cc]onfusion matri",
     ),
+    Term("coverage", "How often an interval holds the truth, over many test sets."),
+    Term(
+        "divergence",
+        "A step at which the sampler went astray: where there are many, some values may not have been drawn.",
+        r"\b[Dd]ivergen(ce|t)",
+    ),
     Term(
         "E_V1, E_V2",
         "The mean HTER on the test rows, over thresholds chosen elsewhere for every FAR or FRR.",
         r"E_V[12]",
+    ),
+    Term(
+        "effective sample size", "How many independent draws, or examples, would say as much as these dependent ones."
     ),
     Term("ETI", "Equal-tailed interval: as probable to be below as above it.", r"\bETI\b|equal-tailed"),
     Term("expected rank", "The mean of the ranks of a system, each by its probability; 1 is the best."),
@@ -66,6 +75,11 @@ GLOSSARY = (
         r"\bHDI\b|highest-density",
     ),
     Term("HTER", "Half total error rate: (FAR + FRR)/2."),
+    Term(
+        "log-odds",
+        "The logarithm of p/(1 − p), the logit of p: rates from 0 to 1 become any number.",
+        r"\b[Ll]og-odds\b|\b[Ll]ogit\b",
+    ),
     Term("macro", "Of an average over classes: each class counts the same, however common it is."),
     Term("majority", "A classifier that always calls the most frequent class.", r"beats majority|majority always"),
     Term(
@@ -77,6 +91,7 @@ GLOSSARY = (
         "Monte Carlo",
         "Figures from random draws: another seed would change them by about the standard error that is said.",
     ),
+    Term("NUTS", "The no-U-turn sampler, which draws from the posterior of a PyMC model."),
     Term("observed", "The score of these examples themselves; — where it is undefined.", r"\b[Oo]bserved\b"),
     Term(
         "posterior",
@@ -89,12 +104,21 @@ GLOSSARY = (
         "What was taken to be known before the examples, as a number of pseudo-examples in each cell of the matrix.",
         r"\b[Pp]rior\b",
     ),
+    Term(
+        "PSIS-LOO",
+        "Leave-one-out by Pareto-smoothed importance sampling: how well a model foretells what was left out.",
+    ),
     Term("recall", "The share of the positives (of the examples of a class) that are found.", r"\b[Rr]ecall\b"),
+    Term("R̂", "Whether the chains of a sampler agree: 1 if they do, and above 1.01 they have not yet settled."),
     Term("ρ", "How alike the examples of one group are, from 0 to 1: at 0 they say as much as as many of their own."),
     Term(
         "ROPE",
         "Region of practical equivalence: differences that are taken not to matter.",
         r"\bROPE\b|taken not to matter",
+    ),
+    Term(
+        "simulation-based calibration",
+        "A check of a sampler: the ranks of values of the prior among the draws from the data they make are uniform.",
     ),
     Term("specificity", "The share of the negatives that are called negative.", r"\b[Ss]pecificity\b"),
     Term("support", "The number of examples of a class."),

@@ -192,7 +192,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("labels")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(labels=LABELS, names=st.lists(TEXTS, min_size=2, max_size=2, unique=True), data=st.data())
 @pytest.mark.filterwarnings("ignore::bayesperf.LabelWarning")
 def test_labels_keep_their_type(labels, names, data, folder):

@@ -234,11 +234,17 @@ def test_a_plan_starts_from_files(tmp_path, call, of_files):
         cm = CM.from_predictions(ACTUAL, predicted, pos_label="spam")
         found = bp.plan.sample_size(0.7, metric="recall", evidence=cm, question="settle")
         assert (system["n"], system["evidence"]) == (found.n, cm.counts.values.tolist())
-    text = call("plan", "p.csv", *of_files, "--require", "recall>0.7").stdout
+
+
+def test_a_plan_of_files_says_what_they_show(tmp_path, call):
+    WIDE.to_csv(tmp_path / "p.csv", index=False)
+    text = call("plan", "p.csv", *PAIR, "--require", "recall>0.7").stdout
     hits, positives = int(((B == "spam") & (ACTUAL == "spam")).sum()), int((ACTUAL == "spam").sum())
     assert f"So far {hits} of {positives}: it is met with probability" in text
-    assert ">0.999" in call("plan", "p.csv", *of_files, "--require", "accuracy>0.01").stdout
-    assert "So far 0." in call("plan", "p.csv", *of_files, "--require", "mcc>0.7").stdout
+    assert ">0.999" in call("plan", "p.csv", *PAIR, "--require", "accuracy>0.01").stdout
+    assert (
+        "So far 0." in call("plan", "p.csv", "--predicted", "a", "--pos-label", "spam", "--require", "mcc>0.7").stdout
+    )
     assert "Leave one of both out" in refusal(call("plan", "p.csv", "--evidence", "4/5", "--require", "recall>0.7"))
 
 

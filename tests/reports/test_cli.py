@@ -219,7 +219,7 @@ def test_too_little_memory_ends_with_code_2_and_one_line(tmp_path, call, monkeyp
 
 def test_nothing_that_users_wrote_steers_the_terminal(tmp_path, call):
     evil = ["[red]a[/red]", "\x1b[31mb", "c\u202e", '"d\ne"', '"f\r"']
-    rows = "".join(f"{label},{label},{name},{site}\n" for label in evil for name in evil for site in evil[:2])
+    rows = "".join(f"{label},{label},{name},[red]\x1b[31mb\n" for label in evil for name in evil)
     (tmp_path / "p.csv").write_bytes(f"actual,predicted,model,[b]\x1b[0m\n{rows}".encode())
     options = ["--by", "model", "--by", "[b]\x1b[0m", "--metrics", "accuracy"]
     for command in ("summary", "compare"):
@@ -659,15 +659,15 @@ def test_a_pattern_is_the_files_that_a_shell_makes_of_it(tmp_path, call):
     assert_one_line(contradiction, "--parts: parts of one data set are not told apart.")
 
 
-def test_of_many_systems_the_best_and_those_not_clearly_worse_are_printed(tmp_path):
+def test_of_many_systems_the_best_and_those_not_clearly_worse_are_printed(tmp_path, call):
     path = tmp_path / "many.csv"
     # Of ten systems with 60, 61, … right of 100, and one with 95.
     right = {f"m{k}": 60 + k for k in range(10)} | {"good": 95}
     rows = [f"1,{int(i < k)},{name}" for name, k in right.items() for i in range(100)]
     path.write_text("\n".join(["actual,predicted,model", *rows, "0,0,good"]))
-    shown = run("compare", path, "--by", "model", "--metric", "recall", cwd=tmp_path).stdout
+    shown = call("compare", path, "--by", "model", "--metric", "recall", cwd=tmp_path).stdout
     assert "good, of the best expected rank, and none that is not worse" in " ".join(shown.split())
     assert "10 others are left out" in " ".join(shown.split())
-    every = run("compare", path, "--by", "model", "--metric", "recall", "--all", cwd=tmp_path).stdout
+    every = call("compare", path, "--by", "model", "--metric", "recall", "--all", cwd=tmp_path).stdout
     assert "left out" not in every
     assert every.count("m9") > 5

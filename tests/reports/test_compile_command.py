@@ -115,8 +115,11 @@ def test_an_unknown_model(call, built):
     "arguments",
     [
         ("-m", "bayesperf.reports.cli", "compile", "rates"),
-        ("-c", "import bayesperf as bp\ncm = bp.ConfusionMatrix.from_counts(tp=1, fn=1, fp=1, tn=1)\n"
-               "try: bp.fit(cm)\nexcept OSError as error: print(f'bayesperf: {error}')"),
+        pytest.param(
+            ("-c", "import bayesperf as bp\ncm = bp.ConfusionMatrix.from_counts(tp=1, fn=1, fp=1, tn=1)\n"
+                   "try: bp.fit(cm)\nexcept OSError as error: print(f'bayesperf: {error}')"),
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["command", "fit"],
 )  # fmt: skip

@@ -23,6 +23,12 @@ def call(monkeypatch, capsys):
     return run
 
 
+@pytest.fixture
+def short_search(monkeypatch):
+    """Look for no answer beyond 4,096 examples: the search up to a million is tried with the plans themselves."""
+    monkeypatch.setattr("bayesperf.plan.smallest_number.MOST", 2**12)
+
+
 GUIDE = ["--metric", "recall", "--require", "recall>=0.7", "--evidence", "4/5", "--prior", "flat"]
 
 
@@ -76,7 +82,7 @@ def test_out_of_reach_in_json(call):
     assert (settled["n"], settled["settles"]) == (264, None)
 
 
-def test_out_of_reach_and_not_to_be_settled_either(call):
+def test_out_of_reach_and_not_to_be_settled_either(call, short_search):
     text = " ".join(call(*GUIDE, "--assurance", "0.9995").stdout.split())
     assert "with the same assurance: more than a million." in text
 
@@ -102,7 +108,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("arguments", "words"), BAD.values(), ids=BAD)
-def test_bad_input_ends_with_code_2_and_one_line(call, arguments, words):
+def test_bad_input_ends_with_code_2_and_one_line(call, short_search, arguments, words):
     done = call(*arguments)
     assert done.returncode == 2
     assert done.stdout == ""

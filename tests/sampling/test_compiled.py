@@ -26,6 +26,7 @@ from tests.shared.fits import (
     built_with_key,
     fitted,
     shared_recall,
+    slow,
     table,
     without_nuts,
 )
@@ -207,7 +208,7 @@ def test_a_model_without_a_key_is_compiled_each_time(compilations):
     assert not compiled._kept
 
 
-@pytest.mark.parametrize("case", ["groups", "groups_logit", "markov, varying", "datasets"])
+@pytest.mark.parametrize("case", ["groups", slow("groups_logit"), slow("markov, varying"), "datasets"])
 def test_labels_are_of_the_data_not_of_the_compilation(case, sampler):
     model, data, options = CASES[case]
     if "by" in options:

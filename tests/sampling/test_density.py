@@ -11,7 +11,7 @@ from scipy import stats
 
 from bayesperf.sampling import compiled, nuts
 from bayesperf.sampling.forward import INTERPRETED
-from tests.shared.fits import CASES, NORMAL, agrees, built, of_scipy
+from tests.shared.fits import CASES, NORMAL, agrees, built, of_scipy, slow
 from tests.shared.models import DENSITIES, OF_TWO_CLASSES
 
 ALL = {name: case[:3] for name, case in DENSITIES.items()} | {
@@ -19,17 +19,13 @@ ALL = {name: case[:3] for name, case in DENSITIES.items()} | {
     "two classes, other scores": ("binormal_roc", (OF_TWO_CLASSES[0], 10 - OF_TWO_CLASSES[1] ** 2), {}),
 }
 # Compiled under ``make test``; the others are marked slow.
-SOON = ("rates", "groups of three classes")
+SOON = ("rates",)
 # Variants of models whose fullest form is among the others.
 VARIANTS = {
     "multinomial of three classes", "rates by actual", "classes by actual", "groups", "groups by actual",
-    "groups, clusters by actual", "groups, repeated", "groups_logit", "groups_logit, clusters", "markov",
-    "datasets, repeated folds", "two classes, other scores",
+    "groups, clusters by actual", "groups of systems", "groups, repeated", "groups_logit", "groups_logit, clusters",
+    "markov", "datasets, repeated folds", "two classes, other scores",
 }  # fmt: skip
-
-
-def slow(case):
-    return pytest.param(case, marks=pytest.mark.slow)
 
 
 def model_and_points(case, n=4):

@@ -20,6 +20,7 @@ from bayesperf.sampling.model_data import fingerprint, prepared
 from tests.shared.fits import (
     BINARY,
     CASES,
+    ONE_OF_EACH_MODEL,
     PAIRED,
     SITES,
     SYSTEMS,
@@ -36,6 +37,7 @@ from tests.shared.fits import (
     of_marginal,
     of_scipy,
     sites_called,
+    slow,
 )
 
 HEADLINE = ["accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "matthews_corrcoef"]
@@ -208,7 +210,10 @@ UNITS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case not in ("groups, clusters", "groups by actual")])
+TREES = [case for case in CASES if case not in ("groups, clusters", "groups by actual")]
+
+
+@pytest.mark.parametrize("case", [case if case in ONE_OF_EACH_MODEL else slow(case) for case in TREES])
 def test_tree_of_every_model(case, sampler):
     _, data, _ = CASES[case]
     tree = fitted(case)
@@ -369,7 +374,7 @@ def test_too_large_a_log_likelihood_is_left_out(monkeypatch):
     assert "log_likelihood" not in exact(BINARY, "rates", draws=11, chains=1).children
 
 
-@pytest.mark.parametrize("case", ["multinomial of three classes", "paired", "markov, varying", "groups"])
+@pytest.mark.parametrize("case", ["multinomial of three classes", "groups", slow("paired"), slow("markov, varying")])
 def test_round_trip(case, sampler, tmp_path):
     tree = exact(*CASES[case][1::-1], draws=30) if case in EXACT else fitted(case, draws=30)
     tree.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")

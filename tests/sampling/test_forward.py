@@ -9,16 +9,11 @@ from scipy import stats
 from bayesperf.sampling import forward
 from bayesperf.sampling.forward import INTERPRETED
 from bayesperf.sampling.nuts import quiet
-from tests.shared.fits import CASES, SYSTEMS, built
+from tests.shared.fits import CASES, ONE_OF_EACH_MODEL, SYSTEMS, built, slow
 from tests.shared.models import OF_TWO_CLASSES
 
 ALL = CASES | {"binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {})}
-# The others are drawn by the tests marked slow.
-ONE_OF_EACH_MODEL = (
-    "multinomial", "rates", "classes, three", "groups of three classes", "groups, repeated", "groups_logit, covariates",
-    "markov, varying", "paired", "datasets", "binormal_roc",
-)  # fmt: skip
-DRAWN = [case if case in ONE_OF_EACH_MODEL else pytest.param(case, marks=pytest.mark.slow) for case in ALL]
+DRAWN = [case if case in ONE_OF_EACH_MODEL else slow(case) for case in ALL]
 DRAWS = 1000
 BY_PYMC = {"compile_kwargs": {"mode": INTERPRETED}}
 
@@ -116,7 +111,7 @@ def test_predictions(case):
     alike(flat(free, found[list(expected.data_vars)]), flat(free, expected))
 
 
-@pytest.mark.parametrize("case", ALL)
+@pytest.mark.parametrize("case", DRAWN)
 def test_log_densities(case):
     model = built(*ALL[case])
     prior = of_pymc(model, 6)["prior"]

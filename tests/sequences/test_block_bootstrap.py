@@ -252,7 +252,7 @@ def check_all(persistence, count, n, **options):
 
 
 def test_the_interval_covers_the_design_effect():
-    count = 150
+    count = 80
     chain = chain_with_rates(0.8, 0.8, 0.5, 0.75, 0.75)
     truth = variance_ratio(chain, lambda cells: metrics.get("recall").evaluate(cells, 1))
     assert truth == pytest.approx(3.06, abs=0.005)
@@ -265,9 +265,9 @@ def test_the_interval_covers_the_design_effect():
 
 
 def test_independent_samples_are_seldom_warned_of():
-    verdicts = [check.attrs["verdict"] for check in check_all(0.5, 150, 400)]
-    assert verdicts.count("dependent") <= 0.05 * 150
-    assert verdicts.count("independent") > 0.5 * 150
+    verdicts = [check.attrs["verdict"] for check in check_all(0.5, 80, 400)]
+    assert verdicts.count("dependent") <= 0.05 * 80
+    assert verdicts.count("independent") > 0.5 * 80
 
 
 def test_what_a_check_says():

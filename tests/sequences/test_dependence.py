@@ -128,14 +128,14 @@ def test_a_simultaneous_band_holds_its_share_of_whole_curves():
 
 def test_a_chain_is_seldom_warned_of():
     alarms = 0
-    for seed in range(100):
+    for seed in range(50):
         frames = sequences.simulate(300, persistence=0.85, random_seed=100 + seed)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             of_frames(sequences.autocorrelation, frames, draws=500, random_seed=seed)
         alarms += len(caught)
-    # At most 5 % of 100, and four standard errors.
-    assert alarms <= 5 + 4 * np.sqrt(100 * 0.05 * 0.95)
+    # At most 5 % of 50, and four standard errors.
+    assert alarms <= 2.5 + 4 * np.sqrt(50 * 0.05 * 0.95)
 
 
 def scenes(n=2_000):

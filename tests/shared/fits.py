@@ -64,6 +64,15 @@ CASES = {
     "paired": ("paired", PAIRED, {}),
     "datasets": ("datasets", SCORES, {}),
 }
+# The fullest form of each; the same checks of the others are slow.
+ONE_OF_EACH_MODEL = (
+    "multinomial", "rates", "classes, three", "groups of three classes", "groups, repeated", "groups_logit, covariates",
+    "markov, varying", "paired", "datasets", "binormal_roc",
+)  # fmt: skip
+
+
+def slow(case):
+    return pytest.param(case, marks=pytest.mark.slow)
 
 
 def exact(data, model="multinomial", priors=None, **settings):

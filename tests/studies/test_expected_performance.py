@@ -39,12 +39,12 @@ def test_figures_are_of_the_simulations_described():
     alphas, metric = [0.2, 0.7], "f1"
     settings = {"separation": 1.5, "criterion": "precision_recall"}
     study = studies.expected_performance(
-        [20, 40], **settings, metric=metric, alphas=alphas, draws=50, simulations=6, prob=0.8, random_seed=5
+        [20, 40], **settings, metric=metric, alphas=alphas, draws=50, simulations=3, prob=0.8, random_seed=5
     )
     options = {"posterior": {"prior": "flat"}, "haldane": {"prior": "haldane"}, "bootstrap": {"method": "bootstrap"},
                "both": {"prior": "flat", "resample": "both"}}  # fmt: skip
-    bands, whole, true = (np.empty((6, 2, *shape)) for shape in ((4, 2, 2), (4, 2, 2), (2,)))
-    for index in range(6):
+    bands, whole, true = (np.empty((3, 2, *shape)) for shape in ((4, 2, 2), (4, 2, 2), (2,)))
+    for index in range(3):
         rng = np.random.default_rng([5, index])
         for i, n in enumerate((20, 40)):
             y = np.repeat([0, 1], n)
@@ -66,16 +66,16 @@ def test_figures_are_of_the_simulations_described():
         covered = (low <= target) & (target <= high)
         at = study.isel(analysis=row)
         np.testing.assert_allclose(at["coverage"], covered.mean(0))
-        np.testing.assert_allclose(at["coverage_mcse"], covered.std(0) / np.sqrt(6))
+        np.testing.assert_allclose(at["coverage_mcse"], covered.std(0) / np.sqrt(3))
         np.testing.assert_allclose(at["width"], (high - low).mean(0))
-        np.testing.assert_allclose(at["width_mcse"], (high - low).std(0) / np.sqrt(6))
+        np.testing.assert_allclose(at["width_mcse"], (high - low).std(0) / np.sqrt(3))
         low, high = np.moveaxis(whole[:, :, min(row, 3)], -1, 0)
         inside = ((low <= target) & (target <= high)).all(-1)
         np.testing.assert_allclose(at["whole_coverage"], inside.mean(0))
-        np.testing.assert_allclose(at["whole_coverage_mcse"], inside.std(0) / np.sqrt(6))
+        np.testing.assert_allclose(at["whole_coverage_mcse"], inside.std(0) / np.sqrt(3))
     np.testing.assert_allclose(study["mean"], true.mean(0))
-    np.testing.assert_allclose(study["mean_mcse"], true.std(0) / np.sqrt(6))
-    expected = {"n": [20, 40], **settings, "metric": "f1", "alphas": alphas, "draws": 50, "simulations": 6, "prob": 0.8}
+    np.testing.assert_allclose(study["mean_mcse"], true.std(0) / np.sqrt(3))
+    expected = {"n": [20, 40], **settings, "metric": "f1", "alphas": alphas, "draws": 50, "simulations": 3, "prob": 0.8}
     assert expected.items() <= study.attrs.items()
 
 

@@ -32,7 +32,7 @@ def normals(n):
 # ── Repeated splits ──
 
 
-@pytest.mark.parametrize("simulations", [100, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("simulations", [60, pytest.param(600, marks=pytest.mark.slow)])
 def test_two_questions_have_two_answers(simulations):
     study = studies.repeated_splits(GaussianNB(), *normals(600), ["accuracy", "f1"], 0.9, simulations=simulations)
     predictive, posterior, bootstrap = (study["coverage"].sel(distribution=name) for name in

@@ -77,24 +77,24 @@ def study_of(simulations=200, **settings):
 
 
 def test_exact_draws_pass(sampler):
-    study = study_of(400, thin=2)
+    study = study_of(150, thin=2)
     assert study.attrs["passed"] == 1
-    assert study["pit"].sizes == {"simulation": 400, "parameter": 14}
+    assert study["pit"].sizes == {"simulation": 150, "parameter": 14}
     names = ["prevalence[0]", "prevalence[1]", "recall[0]", "recall[1]", "specificity[0]", "specificity[1]"]
     assert sorted(study["parameter"].values[:6]) == names
     assert study["parameter"].values[6] == "cells[0, 0, 0]"
     assert ((study["pit"] >= 0) & (study["pit"] <= 1)).all()
     np.testing.assert_allclose(study["p_value"], rank_uniformity.p_values(study["pit"].values.T))
     assert (study["diverging"] == 2).all()
-    expected = {"model": "rates", "simulations": 400, "prob": 0.99, "draws": 200, "tune": 500, "chains": 2, "thin": 2,
+    expected = {"model": "rates", "simulations": 150, "prob": 0.99, "draws": 200, "tune": 500, "chains": 2, "thin": 2,
                 "target_accept": 0.95, "random_seed": 0}  # fmt: skip
     assert expected.items() <= study.attrs.items()
     assert {"tune": 500, "target_accept": 0.95, "progressbar": False}.items() <= sampler.calls[0].items()
-    assert len({call["seed"] for call in sampler.calls}) == 400
+    assert len({call["seed"] for call in sampler.calls}) == 150
     assert sampler.compilations == 1
 
 
-@pytest.mark.parametrize("weight", [2.0, 0.4])
+@pytest.mark.parametrize("weight", [2.0, pytest.param(0.4, marks=pytest.mark.slow)])
 def test_a_sampler_that_counts_the_data_otherwise_fails(sampler, weight):
     """Twice: its posteriors are too narrow; less than half: too wide."""
     sampler.weight = weight
@@ -192,7 +192,7 @@ def test_figure(sampler, monkeypatch):
     for weight, passed in ((1.0, 1), (2.0, 0)):
         bands.clear()
         sampler.weight = weight
-        study = study_of(150)
+        study = study_of(80)
         assert study.attrs["passed"] == passed
         figure = plots.simulation_based_calibration(study)
         panels = [axes for axes in figure.axes if axes.get_title()]
@@ -205,7 +205,7 @@ def test_figure(sampler, monkeypatch):
             inside.append(((low - 1e-12 <= curve) & (curve <= high + 1e-12)).all())
         # A curve leaves its band where its p-value is too small, and there only.
         assert inside == (study["p_value"] >= 0.01 / 14).values.tolist()
-        assert figure.get_suptitle() == "rates: ranks of 150 simulations"
+        assert figure.get_suptitle() == "rates: ranks of 80 simulations"
     assert set(labels) == {"99 % simultaneous band (Bonferroni over 14 parameters)"}
 
 
