@@ -510,17 +510,18 @@ def test_fifty_splits_of_100_examples_are_as_uncertain_as_100_examples():
     np.testing.assert_array_equal(weighed.draws(50, 3), quietly(post, "recall", "split", repeats=10).draws(50, 3))
 
 
-def test_coverage_of_random_splits():
-    """Of 80 data sets of 100 examples, a rate of .8; each example is right or wrong in all splits that test it."""
+@pytest.mark.parametrize("count", [80, pytest.param(400, marks=pytest.mark.slow)])
+def test_coverage_of_random_splits(count):
+    """Of data sets of 100 examples, a rate of .8; each example is right or wrong in all splits that test it."""
     rng = np.random.default_rng(1)
-    k = right_in_splits(rng.random((80, 100)) < 0.8, 50, 20, rng)
+    k = right_in_splits(rng.random((count, 100)) < 0.8, 50, 20, rng)
     # A light prior: fifty whole ones would move the average.
     post = posterior_of_splits(k, 20, bp.prior.dirichlet(0.05))
     covered = {}
     for repeats in (1, 10):
         lower, upper = quietly(post, "recall", "split", draws=600, repeats=repeats).eti().values.T
         covered[repeats] = ((lower <= 0.8) & (upper >= 0.8)).mean()
-    error = np.sqrt(0.95 * 0.05 / 80)
+    error = np.sqrt(0.95 * 0.05 / count)
     assert covered[10] == pytest.approx(0.95, abs=4 * error)
     assert covered[1] < 0.6
 

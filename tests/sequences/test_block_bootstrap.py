@@ -251,8 +251,8 @@ def check_all(persistence, count, n, **options):
         return [sequences.check_independence(y[i], z[i], draws=500, **options) for i in range(count)]
 
 
-def test_the_interval_covers_the_design_effect():
-    count = 80
+@pytest.mark.parametrize("count", [80, pytest.param(400, marks=pytest.mark.slow)])
+def test_the_interval_covers_the_design_effect(count):
     chain = chain_with_rates(0.8, 0.8, 0.5, 0.75, 0.75)
     truth = variance_ratio(chain, lambda cells: metrics.get("recall").evaluate(cells, 1))
     assert truth == pytest.approx(3.06, abs=0.005)

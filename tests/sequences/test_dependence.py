@@ -126,16 +126,17 @@ def test_a_simultaneous_band_holds_its_share_of_whole_curves():
     assert (inside.mean(1) > 0.965).all()
 
 
-def test_a_chain_is_seldom_warned_of():
+@pytest.mark.parametrize("count", [50, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_chain_is_seldom_warned_of(count):
     alarms = 0
-    for seed in range(50):
+    for seed in range(count):
         frames = sequences.simulate(300, persistence=0.85, random_seed=100 + seed)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             of_frames(sequences.autocorrelation, frames, draws=500, random_seed=seed)
         alarms += len(caught)
-    # At most 5 % of 50, and four standard errors.
-    assert alarms <= 2.5 + 4 * np.sqrt(50 * 0.05 * 0.95)
+    # At most 5 %, and four standard errors.
+    assert alarms <= 0.05 * count + 4 * np.sqrt(count * 0.05 * 0.95)
 
 
 def scenes(n=2_000):
