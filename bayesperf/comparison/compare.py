@@ -46,6 +46,8 @@ __all__ = ["Comparison", "compare", "compare_predictions"]
 
 # Names of dims in the results of a comparison, and of columns in its summary.
 _RESERVED = ("pair", "rope", "rank", "a", "b")
+# What counts systems on the same examples together.
+_FROM_BOTH = "ConfusionMatrix.from_predictions"
 
 
 @remembered("compare")
@@ -68,7 +70,8 @@ def compare(
     ----------
     a : Posterior, DataTree, Marginal, PairedConfusionMatrix, ConfusionMatrix or DataArray
         The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems evaluated on
-        the same examples: a PairedConfusionMatrix, or ``ConfusionMatrix.from_predictions(..., example=ids)``. Pass
+        the same examples: a PairedConfusionMatrix, or ``ConfusionMatrix.from_predictions(..., example=ids)``; if only
+        some are verified, the posterior of all systems together (`bayesperf.verification.posterior`). Pass other
         posteriors for systems evaluated on different examples, or marginals of what is no metric of counts: areas
         (`roc_auc`, `auc_from_summary`, ``Curve.area``), scores (`weighted_score`), averages (`average_folds`), rates
         (`posterior_of_rate`). A DataArray holds cross-validated scores (dataset, model, fold), for ``dim="dataset"``.
@@ -366,7 +369,9 @@ def _apart(
     if first.estimand != second.estimand:
         raise ValueError(f"a and b are of different things: {first.estimand!r} and {second.estimand!r}.")
     if not independent and totals[0].shape == totals[1].shape and _share_totals(np.concatenate(totals)):
-        joint = "ConfusionMatrix.from_predictions(y_true, {'a': y_pred_a, 'b': y_pred_b}, pos_label=...)"
+        of_both = "(y_true, {'a': y_pred_a, 'b': y_pred_b}, "
+        verified = isinstance(first, VerifiedPosterior)
+        joint = f"verification.posterior{of_both}judge=...)" if verified else f"{_FROM_BOTH}{of_both}pos_label=...)"
         _warn_of_same_totals("a and b", joint)
     names = tuple(system_name(side.leading, dim, letter) for side, letter in ((a, "a"), (b, "b")))
     pair = SystemPair(
@@ -388,7 +393,12 @@ def _apart(
 
 
 def _class_totals(post: Posterior, dim: str | None = None) -> Array:
-    """Return the number of examples of every class, with an axis of systems in front; zeros if it is not known."""
+    """Return the number of examples of every class, with an axis of systems in front; zeros if it is not known.
+
+    Where only some are verified it is the number of all, whatever their class.
+    """
+    if isinstance(post, VerifiedPosterior) and dim is None:
+        return np.asarray(post.sample.counts.sum("stratum").values.reshape(1, -1))
     if post.observed is None:
         return np.zeros((1, 1))
     totals = post.observed.sum("predicted").transpose(*post.dims, "actual")

@@ -18,6 +18,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import SampledPosterior
+from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.verification.cells import described, joint_cells, labelled_cells, resolved
 from bayesperf.verification.posterior import VerifiedPosterior
 from bayesperf.verification.sample import MODEL
@@ -72,12 +73,20 @@ def _pairs(post: VerifiedPosterior, metric: Metric, draws: int, random_seed: int
     sides: tuple[list[xr.DataArray], list[xr.DataArray]] = ([], [])
     for places in pairs:
         systems = [sample.positions[place] for place in places]
-        cells = joint_cells(sample, prior, systems, draws, random_seed)[:, -2:]
+        cells = _at_prevalence(joint_cells(sample, prior, systems, draws, random_seed)[:, -2:], post)
         for side, values in enumerate(np.moveaxis(cells, 1, 0)):
             sides[side].append(evaluate(metric, labelled_cells(sample, values[:, None], ()), post.positive))
     names = xr.Variable("pair", [f"{sample.systems[i]} − {sample.systems[j]}" for i, j in pairs])
     first, second = (xr.concat(side, names).transpose(..., "pair", "chain", "draw") for side in sides)
     return first, second
+
+
+def _at_prevalence(cells: Array, post: VerifiedPosterior) -> Array:
+    """Return joint draws (m, 2, n, K, K) at the prevalence of a posterior, the same in a draw of both systems."""
+    if not isinstance(post.prevalence, Prevalence):
+        return cells
+    shares = post.prevalence.draw(np.random.default_rng([post.random_seed, 2]), cells.shape[2])
+    return np.asarray(cells / cells.sum(-1, keepdims=True) * shares[..., None])
 
 
 def _marginal(post: SampledPosterior, metric: Metric, values: xr.DataArray) -> Marginal:

@@ -25,7 +25,7 @@ def verified_in_words(sample: VerifiedSample) -> str:
 def worth_in_words(post: VerifiedPosterior, metric: Metric) -> list[str]:
     """Return sentences: what the examples that are not verified add, of what nothing is known, and what is assumed."""
     sample, said = post.sample, []
-    if not post.dims:
+    if not post.dims and post.prevalence == "observed":
         known, worth = int(sample.verified.sum()), float(post.effective_number(metric))
         source = "What the judge says" if sample.has_judge else "What is predicted for the others"
         if worth >= known:

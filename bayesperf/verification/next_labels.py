@@ -127,6 +127,7 @@ def value_of(posterior: Posterior, metric: str | Metric) -> tuple[LabelValue, Me
             "posterior: it must be of one system, or of two whose difference is asked for, without `by`; its leading "
             f"dims are {posterior.dims}. Take the posterior of one part."
         )
+    posterior.refuse_other_prevalence("posterior")
     metric = posterior.applicable(metric)
     if metric.average == "per_class":
         raise ValueError(f"metric: {metric.name} has a value for each class, and not a single one.")

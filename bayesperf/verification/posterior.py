@@ -188,6 +188,13 @@ class VerifiedPosterior(SampledPosterior):
             random_seed=random_seed,
         )
 
+    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
+        """Return the posterior predictive distribution, as `Posterior.predict`; n must be named."""
+        drawn = SampledPosterior(
+            self.cells, self.pos_label, self.prior_text, independent=True, prevalence=self.prevalence
+        )
+        return drawn.predict(n, draws, random_seed)
+
     # ── What the figures rest on ──
 
     @property
@@ -226,6 +233,7 @@ class VerifiedPosterior(SampledPosterior):
             Over the leading dims.
         """
         metric = self.applicable(metric)
+        self.refuse_other_prevalence("effective_number")
         verified = self.sample.verified.sum(("stratum", "actual"))
         shares, n = self.cells.mean(("chain", "draw")), self.cells.sizes["draw"]
         cm = self.sample.verified_only()
@@ -237,6 +245,11 @@ class VerifiedPosterior(SampledPosterior):
         without = np.nanvar(metric.evaluate(alone, self.positive), axis=-1)
         known = evaluate(metric, self.cells, self.positive).var(("chain", "draw"))
         return (verified * without / known).transpose(*self.dims).rename("effective_number")
+
+    def refuse_other_prevalence(self, what: str) -> None:
+        """Raise if the cells are of another prevalence than that of the sample."""
+        if self.prevalence != "observed":
+            raise ValueError(f"{what}: the posterior is of another prevalence. Take it before at_prevalence.")
 
     def strata(self) -> pd.DataFrame:
         """Return the strata: what they are called, numbers of examples, and of verified ones by their true class."""

@@ -221,6 +221,35 @@ def test_ranks_of_three_have_the_correlations_of_the_pairs():
     assert spread == pytest.approx(comparison.difference.sd().sel(pair="old − best").item(), rel=0.1)
 
 
+def test_systems_are_compared_at_another_prevalence():
+    _, verified, judge, old, new = simulated(n=5000, known=300)
+    post = verification.posterior(verified, {"old": old, "new": new}, judge=judge)
+    plain, rare = (bp.compare(each, metric="precision").difference for each in (post, post.at_prevalence(0.02)))
+    assert rare.mean().item() != plain.mean().item()
+    apart = np.subtract(*post.at_prevalence(0.02)["precision"].mean().values)
+    assert rare.mean().item() == pytest.approx(apart, abs=rare.sd().item())
+    recall = bp.compare(post.at_prevalence(0.02), metric="recall").difference
+    assert recall.mean().item() == pytest.approx(bp.compare(post, metric="recall").difference.mean().item(), rel=1e-9)
+    with pytest.raises(ValueError, match="before at_prevalence"):
+        post.at_prevalence(0.02).effective_number("recall")
+    assert "as certain as" not in post.at_prevalence(0.02).in_words()
+
+
+def test_separate_posteriors_of_one_sample_are_warned_of():
+    _, verified, judge, old, new = simulated()
+    a, b = (verification.posterior(verified, system, judge=judge) for system in (old, new))
+    with pytest.warns(bp.DependenceWarning, match=r"compare\(verification\.posterior\(y_true, \{'a': y_pred_a"):
+        bp.compare(a, b, "accuracy")
+    bp.compare(a, b, "accuracy", independent=True)
+
+
+def test_predictions_are_compared_as_predictions():
+    _, verified, judge, old, new = simulated(n=5000, known=300)
+    post = verification.posterior(verified, {"old": old, "new": new}, judge=judge)
+    predicted = bp.compare_predictions(post, metric="accuracy", n=50)
+    assert predicted.difference.sd().item() > 2 * bp.compare(post, metric="accuracy").difference.sd().item()
+
+
 def test_per_class_and_groups_are_compared():
     _, verified, judge, old, new = simulated(classes=3)
     site = np.where(np.arange(1000) % 2, "x", "y")
