@@ -296,18 +296,8 @@ def _along(
 ) -> Comparison:
     """Compare all systems along a dim of one posterior, or of its predictions."""
     _check_systems(post, dim)
-    if post.observed is not None and same_examples(post.observed) == dim:
-        warnings.warn(
-            f"the systems along {dim!r} were judged on the same examples, and these posteriors take them for "
-            f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",
-            DependenceWarning,
-            skip_file_prefixes=(PACKAGE,),
-        )
-    elif not independent and _share_totals(_class_totals(post, dim)):
-        _warn_of_same_totals(
-            f"systems along {dim!r}",
-            f"ConfusionMatrix.from_predictions(y_true, y_pred, by={{{dim!r}: names}}, example=ids)",
-        )
+    if not post.joint:
+        _warn_of_same_examples(post, dim, independent)
     # A sampler draws all systems jointly; closed-form posteriors of several systems are independent.
     separate = not isinstance(post, SampledPosterior)
     related = "independent systems" if separate else "joint draws of all systems"
@@ -394,6 +384,22 @@ def _share_totals(totals: Array) -> bool:
     rows = totals.reshape(len(totals), -1)
     rows = rows[rows.any(1)]
     return len(np.unique(rows, axis=0)) < len(rows)
+
+
+def _warn_of_same_examples(post: Posterior, dim: str, independent: bool) -> None:
+    """Warn if the systems along a dim were, or seem to have been, evaluated on the same examples."""
+    if post.observed is not None and same_examples(post.observed) == dim:
+        warnings.warn(
+            f"the systems along {dim!r} were judged on the same examples, and these posteriors take them for "
+            f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",
+            DependenceWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
+    elif not independent and _share_totals(_class_totals(post, dim)):
+        _warn_of_same_totals(
+            f"systems along {dim!r}",
+            f"ConfusionMatrix.from_predictions(y_true, y_pred, by={{{dim!r}: names}}, example=ids)",
+        )
 
 
 def _warn_of_same_totals(systems: str, joint: str) -> None:

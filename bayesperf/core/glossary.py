@@ -66,6 +66,7 @@ GLOSSARY = (
         r"\bHDI\b|highest-density",
     ),
     Term("HTER", "Half total error rate: (FAR + FRR)/2."),
+    Term("label noise", "Labels of examples that are wrong themselves, as when who labelled them erred."),
     Term("macro", "Of an average over classes: each class counts the same, however common it is."),
     Term("majority", "A classifier that always calls the most frequent class.", r"beats majority|majority always"),
     Term(

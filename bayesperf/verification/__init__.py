@@ -1,0 +1,1 @@
+"""What becomes of figures if the labels of the examples are missing, or wrong."""
