@@ -142,7 +142,7 @@ def label_noise(
     ...     print(bp.label_noise(cm, error)["accuracy"].mean().round(2).item())
     0.89
     0.93
-    0.93
+    0.94
     """
     if isinstance(cm, PairedConfusionMatrix):
         cm = cm.margins()
