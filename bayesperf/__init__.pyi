@@ -58,5 +58,9 @@ from .posteriors.requirement import scorer as scorer
 from .reports.report import Report as Report
 from .reports.report import report as report
 from .sampling.fit import fit as fit
+from .verification.label_noise import NoisyLabelPosterior as NoisyLabelPosterior
+from .verification.label_noise import label_noise as label_noise
+from .verification.noise_sensitivity import LabelNoiseSensitivity as LabelNoiseSensitivity
+from .verification.noise_sensitivity import label_noise_sensitivity as label_noise_sensitivity
 
 __version__: str

@@ -46,6 +46,8 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "y_score": np.random.default_rng(0).normal(y_true),
         "y_new": np.arange(40) // 3 % 2,
         "other": np.random.default_rng(1).normal(y_true),
+        # Of test sets of their own.
+        "systems": bp.posterior(bp.ConfusionMatrix.from_counts(tp=[9, 8], fn=[1, 3], fp=2, tn=8, dims=["model"])),
     }
     of_sites = bp.ConfusionMatrix.from_counts(tp=tp, fn=10 - tp, fp=2, tn=18)
     # What an answer is about, by what stands in it.
@@ -64,7 +66,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "bp.fit(cm,": "bp.fit(cm, method='exact',",
     }
     answers = [answer for _, answer in rows(README, "| question | answer |")]
-    assert len(answers) == 31
+    assert len(answers) == 33
     for code in re.findall(r"`(.*?)`", " ".join(answers)):
         runs = code
         for shown, meant in replaced.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from bayesperf import prior as priors
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.separate_marginals import compare_marginals
 from bayesperf.comparison.several_datasets import compare_scores
+from bayesperf.comparison.shrinkage import shrunk_draws
 from bayesperf.comparison.system_pair import (
     SystemPair,
     against_rule,
@@ -33,7 +34,9 @@ from bayesperf.counts.joint_outcomes import JointOutcomes, same_examples
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.differences import discordant
+from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.registry import get
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, discordant_weights, joint_marginal
 from bayesperf.posteriors.marginal import Marginal
@@ -62,6 +65,7 @@ def compare(
     draws: int | None = None,
     random_seed: Any = 0,
     independent: bool = False,
+    shrink: bool = False,
     **options: Any,
 ) -> Comparison:
     """Compare systems by the difference of a metric, a − b, and the probabilities derived from it.
@@ -96,6 +100,9 @@ def compare(
     independent : bool
         Whether posteriors or marginals are known to be of systems evaluated on different examples, so that nothing is
         made of class totals that are the same by design.
+    shrink : bool
+        Whether systems along `dim` share a population, towards whose mean each is drawn. Of many systems the one that
+        looks best was lucky, too; shrunk, it is as good on average as is said of it.
     **options
         Options of the comparison over several data sets; see `bayesperf.compare_scores`.
 
@@ -160,6 +167,10 @@ def compare(
         raise TypeError("prior: it is of counts; posteriors have theirs already. Leave it out.")
     if independent and (counts or isinstance(a, xr.DataArray)):
         raise TypeError("independent: it is of posteriors; counts and scores say how systems belong together.")
+    if shrink and (b is not None or isinstance(a, xr.DataArray | Marginal | PairedConfusionMatrix)):
+        raise TypeError(
+            f"shrink: it is of systems along a dim ({dim!r}), by their posterior or their counts. Leave it out."
+        )
     if isinstance(a, xr.DataArray):
         if b is not None or metric is not None:
             raise TypeError("scores hold both systems, and a metric already: leave out b and metric.")
@@ -176,13 +187,15 @@ def compare(
     if counts:
         if b is not None:
             raise TypeError("b: counts of systems judged on the same examples hold them all; leave it out.")
-        return _of_counts(a, metric, dim, rope, prior, draws, seed)
+        found = _of_counts(a, metric, dim, rope, prior, draws, seed)
+        return _shrunk(found, seed, independent=False) if shrink else found
     first = _posterior("a", a)
     if b is None and isinstance(first, VerifiedPosterior) and dim == MODEL:
         _check_systems(first, dim)
         return compare_verified(first, metric, rope, draws, seed)
     if b is None:
-        return _along(first, metric, dim, rope, draws, independent)
+        found = _along(first, metric, dim, rope, draws, independent)
+        return _shrunk(found, seed, not isinstance(first, SampledPosterior)) if shrink else found
     if isinstance(b, str):
         return _against_rule(first, b, metric, dim, rope, draws)
     return _apart(first, _posterior("b", b), metric, dim, rope, draws, seed, independent)
@@ -305,18 +318,8 @@ def _along(
 ) -> Comparison:
     """Compare all systems along a dim of one posterior, or of its predictions."""
     _check_systems(post, dim)
-    if post.observed is not None and same_examples(post.observed) == dim:
-        warnings.warn(
-            f"the systems along {dim!r} were judged on the same examples, and these posteriors take them for "
-            f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",
-            DependenceWarning,
-            skip_file_prefixes=(PACKAGE,),
-        )
-    elif not independent and _share_totals(_class_totals(post, dim)):
-        _warn_of_same_totals(
-            f"systems along {dim!r}",
-            f"ConfusionMatrix.from_predictions(y_true, y_pred, by={{{dim!r}: names}}, example=ids)",
-        )
+    if not post.joint:
+        _warn_of_same_examples(post, dim, independent)
     # A sampler draws all systems jointly; closed-form posteriors of several systems are independent.
     separate = not isinstance(post, SampledPosterior)
     related = "independent systems" if separate else "joint draws of all systems"
@@ -334,6 +337,40 @@ def _along(
         many=True,
         make_ratio=pairs.ratio,
         make_draws=partial(joint_draws, marginal, dim, draws),
+    )
+
+
+def _shrunk(comparison: Comparison, seed: int, independent: bool) -> Comparison:
+    """Return the comparison of systems each of which is drawn towards the mean of all."""
+    assert comparison.make_draws is not None
+    draws, difference = comparison.make_draws(), comparison.difference
+    bounds = get(comparison.metric).bounds
+    if "chain" in draws.dims:
+        draws = draws.stack(sample=("chain", "draw"), create_index=False).rename(sample="draw")
+    draws = draws.transpose(..., "draw", comparison.dim)
+    if np.isnan(draws.values).any():
+        raise ValueError(
+            f"shrink: {comparison.metric} is undefined (0/0) in some draws of a system. Take another metric."
+        )
+    flat = draws.values.reshape(-1, *draws.shape[-2:])
+    rng = np.random.default_rng([seed, flat.shape[-1]])
+    values = np.stack([shrunk_draws(each, bounds, independent, rng).T for each in flat])
+    leading = xr.zeros_like(draws.isel(draw=0, drop=True), dtype=float)
+    marginal = Marginal(
+        comparison.metric,
+        Draws(values.reshape(-1, 1, values.shape[-1]), bounds),
+        leading,
+        estimand=difference.estimand.partition(": difference")[0],
+        random_seed=seed,
+    )
+    pairs = pairs_along(marginal, comparison.dim, False, many=True)
+    return replace(
+        comparison,
+        difference=pairs.difference(),
+        basis=f"{comparison.basis}; each drawn towards the mean of all",
+        make_ratio=pairs.ratio,
+        make_draws=partial(joint_draws, marginal, comparison.dim, values.shape[-1]),
+        shrunk=marginal.with_facts(greater_is_better=comparison.greater_is_better, examples=None),
     )
 
 
@@ -410,6 +447,22 @@ def _share_totals(totals: Array) -> bool:
     rows = totals.reshape(len(totals), -1)
     rows = rows[rows.any(1)]
     return len(np.unique(rows, axis=0)) < len(rows)
+
+
+def _warn_of_same_examples(post: Posterior, dim: str, independent: bool) -> None:
+    """Warn if the systems along a dim were, or seem to have been, evaluated on the same examples."""
+    if post.observed is not None and same_examples(post.observed) == dim:
+        warnings.warn(
+            f"the systems along {dim!r} were judged on the same examples, and these posteriors take them for "
+            f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",
+            DependenceWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
+    elif not independent and _share_totals(_class_totals(post, dim)):
+        _warn_of_same_totals(
+            f"systems along {dim!r}",
+            f"ConfusionMatrix.from_predictions(y_true, y_pred, by={{{dim!r}: names}}, example=ids)",
+        )
 
 
 def _warn_of_same_totals(systems: str, joint: str) -> None:

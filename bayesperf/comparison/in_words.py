@@ -10,6 +10,7 @@ from bayesperf.core.words import (
     LIKELIHOODS,
     LOOKS_BETTER,
     OPEN,
+    SHRUNK,
     chance,
     estimate,
     likelihood,
@@ -42,7 +43,8 @@ def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind) -
     ]
     rest = len(places) - len(texts)
     chosen = len(comparison.names) > 2 and comparison.greater_is_better is not None
-    return " ".join([*texts, *([f"And {rest} more."] if rest else []), *([LOOKS_BETTER] if chosen else [])])
+    caveat = LOOKS_BETTER if comparison.shrunk is None else SHRUNK
+    return " ".join([*texts, *([f"And {rest} more."] if rest else []), *([caveat] if chosen else [])])
 
 
 def _of_two(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:

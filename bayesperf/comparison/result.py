@@ -60,6 +60,8 @@ class Comparison(Saved):
         Function that computes `ratio`, which may need joint draws of the systems.
     make_draws : callable, optional
         Function that makes joint draws of the metric of several systems, (…, draw, `dim`).
+    shrunk : Marginal, optional
+        The metric of each system, of whose shrunk values all results are then (``compare(..., shrink=True)``).
     """
 
     difference: Marginal
@@ -71,6 +73,7 @@ class Comparison(Saved):
     many: bool = False
     make_ratio: Callable[[], Marginal] | None = None
     make_draws: Callable[[], xr.DataArray] | None = None
+    shrunk: Marginal | None = None
 
     @property
     def metric(self) -> str:
@@ -272,7 +275,7 @@ class Comparison(Saved):
     @property
     def _note(self) -> dict[Any, str]:
         """What is to be said beside the best of many systems."""
-        return {"note": BEST_OF_MANY} if len(self.names) > 2 else {}
+        return {"note": BEST_OF_MANY} if len(self.names) > 2 and self.shrunk is None else {}
 
     def _greater(self, what: str) -> bool:
         if self.greater_is_better is None:

@@ -212,6 +212,12 @@ class DrawsOfPairs(Sampled):
     def size(self) -> int:
         return len(self.rows[0])
 
+    def checked(self, name: str) -> Self:
+        # Of finite draws that are not all zeros every function of two is defined in some draw.
+        if all(np.isfinite(values).all() and values.any((-2, -1)).all() for values in self.systems):
+            return self
+        return super().checked(name)
+
     def take(self, index: Codes | slice) -> Self:
         return replace(self, rows=(self.rows[0][index], self.rows[1][index]))
 

@@ -8,6 +8,7 @@ from bayesperf.plots.comparison import comparison, difference, prob_matrix, rank
 from bayesperf.plots.confusion_matrix import confusion_matrix
 from bayesperf.plots.expected_performance import epc
 from bayesperf.plots.joint import joint
+from bayesperf.plots.label_noise import label_noise
 from bayesperf.plots.marginals import density, forest, panel
 from bayesperf.plots.planning import monitor, plan
 from bayesperf.plots.pooling import shrinkage
@@ -39,6 +40,7 @@ __all__ = [
     "f1_coverage",
     "forest",
     "joint",
+    "label_noise",
     "monitor",
     "panel",
     "plan",

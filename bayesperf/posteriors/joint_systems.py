@@ -37,7 +37,7 @@ from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, SampledPosterior
 from bayesperf.posteriors.process_rows import class_sums, is_sparse
 
-__all__ = ["JointOutcomes", "JointPosterior", "discordant_weights", "joint_posterior"]
+__all__ = ["JointOutcomes", "JointPosterior", "discordant_weights", "joint_posterior", "pseudo_counts"]
 
 # What has a joint posterior under a Dirichlet prior only.
 SAME_EXAMPLES = "systems judged on the same examples"
@@ -123,7 +123,7 @@ def joint_posterior(
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     prior = priors.resolve_dirichlet(prior, len(outcomes.labels), SAME_EXAMPLES)
     cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
-    alpha = _pseudo_counts(cm, prior)
+    alpha = pseudo_counts(cm, prior)
     cells = np.empty((*alpha.shape[:2], draws, *alpha.shape[2:]))
     places = zip(cells, alpha, _by_place(outcomes), _streams(outcomes, alpha, seed), strict=True)
     for of_place, weights, counts, rng in places:
@@ -162,7 +162,7 @@ def joint_marginal(
     cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
     margins = posterior(cm, prior, random_seed=seed, draws=draws)
     assert isinstance(margins, DirichletPosterior)
-    metric, alpha = margins.applicable(metric), _pseudo_counts(cm, prior)
+    metric, alpha = margins.applicable(metric), pseudo_counts(cm, prior)
     if metric.needs_cells or not is_sparse(alpha):
         return joint_posterior(outcomes, prior, draws, seed)[metric]
     _refuse_undefined(margins, metric)
@@ -178,7 +178,7 @@ def joint_marginal(
     )
 
 
-def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
+def pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
     """Return α for each element of the leading dims and each system, (p, M, K, K)."""
     if prior.rates:
         raise ValueError(
@@ -334,7 +334,7 @@ def discordant_weights(
         return None
     prior = priors.resolve_dirichlet(prior, classes, SAME_EXAMPLES)
     cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
-    alpha = _pseudo_counts(cm, prior)
+    alpha = pseudo_counts(cm, prior)
     by_class = [_discordant(outcomes, alpha, _judged(metric, classes, position)) for position in each]
     # (side, p, label, pair), without the labels where the metric is one figure.
     weights = np.stack(by_class, -2) if metric.average == "per_class" else by_class[0]

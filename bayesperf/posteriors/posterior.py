@@ -61,6 +61,8 @@ class Posterior(Saved, ABC):
     # Whether results are exact or computed from stored draws.
     kind: ClassVar[Literal["exact", "draws"]] = "exact"
     independent: bool = True
+    # Whether draws of systems judged on the same examples are joint, example by example.
+    joint: bool = False
     # Number of joint draws made of exact marginals.
     n_draws: int = DRAWS
     # Number of chains that joint draws come from.

@@ -155,6 +155,9 @@ FIGURES = {
     "pooled systems": lambda: pooled(FOLDS).plot("f1"),
     "prior_sensitivity": lambda: plots.prior_sensitivity(SMALL, "recall"),
     "prior_sensitivity of ratios": lambda: plots.prior_sensitivity(MANY, "lr+"),
+    "label_noise": lambda: plots.label_noise(bp.label_noise_sensitivity(SMALL, "recall", draws=500)),
+    "label_noise of systems": lambda: plots.label_noise(
+        bp.label_noise_sensitivity(SYSTEMS, "f1", [0, 0.05, 0.1], draws=500)),
     "autocorrelation": lambda: plots.autocorrelation(autocorrelated()),
     "simulation_based_calibration": lambda: plots.simulation_based_calibration(calibrated()),
     "rate_coverage": lambda: plots.rate_coverage(studies.rate_coverage(20, None, np.linspace(0.01, 0.99, 50))),

@@ -1,0 +1,91 @@
+"""What rates of wrong labels do: against the algebra of large counts, and in words."""
+
+import numpy as np
+import pytest
+
+import bayesperf as bp
+from bayesperf import plots
+
+# Of which the algebra below has the F1s cross between 4 and 5 %.
+TRUE_POSITIVE, FALSE_POSITIVE, POSITIVE, TOTAL = np.array([64, 50]), np.array([30, 22]), 70, 600
+
+
+def systems(times=1, names=("eager", "careful")):
+    tp, fp = times * TRUE_POSITIVE, times * FALSE_POSITIVE
+    negatives = times * (TOTAL - POSITIVE)
+    return bp.ConfusionMatrix.from_counts(
+        tp=tp, fn=times * POSITIVE - tp, fp=fp, tn=negatives - fp, dims={"model": list(names)}
+    )
+
+
+def corrected_f1(rate):
+    """Return the F1 of the true cells by solving for them: p = Eᵀθ (Rogan & Gladen, 1978)."""
+    error = np.array([[1 - rate, rate], [rate, 1 - rate]])
+    recorded = systems().counts.values
+    cells = np.linalg.solve(error.T, recorded)
+    return 2 * cells[:, 1, 1] / (cells[:, 1].sum(-1) + cells[:, :, 1].sum(-1))
+
+
+def test_large_counts_have_the_figures_of_the_algebra():
+    rates = [0, 0.005, 0.008]
+    found = bp.label_noise_sensitivity(systems(1000), "f1", rates)
+    expected = np.array([corrected_f1(rate) for rate in rates])
+    np.testing.assert_allclose(found.dataset["mean"], expected, atol=0.01)
+    width = np.diff(found.dataset["interval"].transpose(..., "ci_bound").values)
+    assert (width < 0.02).all()
+
+
+def test_the_order_is_that_of_the_means():
+    found = bp.label_noise_sensitivity(systems(), "f1")
+    means = found.dataset["mean"]
+    eager = (means.sel(model="eager") > means.sel(model="careful")).values
+    assert eager[0]
+    assert not eager[-1]
+    np.testing.assert_array_equal(found.dataset["rank"].sel(model="eager") == 1, eager)
+    np.testing.assert_array_equal(found.order_holds, np.cumprod(eager))
+    last = found.dataset["rate"].values[np.argmin(eager) - 1]
+    assert f"holds up to {100 * last:.0f} % wrong labels" in found.in_words()
+    assert found.in_words().endswith("and careful is the best.")
+
+
+def test_less_of_an_error_is_better():
+    # 36 and 42 errors.
+    found = bp.label_noise_sensitivity(systems(), "error_rate", [0, 0.01])
+    assert found.dataset["rank"].sel(model="eager").values.tolist() == [1, 1]
+
+
+def test_each_rate_is_the_posterior_at_that_rate():
+    cm = systems().sel(model="eager")
+    found = bp.label_noise_sensitivity(cm, "recall", [0, 0.03], ci_prob=0.8, ci_kind="eti", random_seed=3)
+    for at, rate in enumerate([0, 0.03]):
+        recall = bp.label_noise(cm, rate, random_seed=3)["recall"]
+        assert found.dataset["mean"].values[at] == recall.mean()
+        np.testing.assert_array_equal(found.dataset["interval"].values[at], recall.eti(0.8))
+    assert "80 % ETI" in found.in_words()
+
+
+def test_it_is_saved(tmp_path):
+    found = bp.label_noise_sensitivity(systems(), "f1", [0, 0.01], draws=100)
+    found.save(tmp_path / "found.nc")
+    assert bp.load(tmp_path / "found.nc").dataset.identical(found.dataset)
+
+
+def test_figures_have_a_line_a_system():
+    found = bp.label_noise_sensitivity(systems(), "f1", [0, 0.02, 0.04], draws=200)
+    (axes,) = plots.label_noise(found).axes
+    for line, name in zip(axes.lines, ["eager", "careful"], strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), found.dataset["mean"].sel(model=name))
+
+
+@pytest.mark.parametrize(
+    ("rates", "words"),
+    [([0.1], "two or more"), ([0.1, 0.1], "in increasing order"), ([0, 0.7], "between 0 and chance")],
+)
+def test_bad_rates(rates, words):
+    with pytest.raises(ValueError, match=words):
+        bp.label_noise_sensitivity(systems(), "f1", rates, draws=10)
+
+
+def test_other_leading_dims_are_refused():
+    with pytest.raises(ValueError, match="besides that of the systems, 'fold', there is the dim 'model'"):
+        bp.label_noise_sensitivity(systems(), "f1", dim="fold", draws=10)
