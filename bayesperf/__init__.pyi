@@ -7,6 +7,7 @@ from . import plots as plots
 from . import prior as prior
 from . import sequences as sequences
 from . import studies as studies
+from . import verification as verification
 from .comparison.compare import compare as compare
 from .comparison.compare import compare_predictions as compare_predictions
 from .comparison.folds import average_folds as average_folds
@@ -20,6 +21,7 @@ from .comparison.sign_and_rank_tests import signed_rank_test as signed_rank_test
 from .core.saving import load as load
 from .core.warnings import ConvergenceWarning as ConvergenceWarning
 from .core.warnings import DependenceWarning as DependenceWarning
+from .core.warnings import IdentifiabilityWarning as IdentifiabilityWarning
 from .core.warnings import LabelWarning as LabelWarning
 from .core.warnings import PriorWarning as PriorWarning
 from .counts.binned_scores import BinnedScores as BinnedScores
@@ -56,5 +58,6 @@ from .posteriors.requirement import scorer as scorer
 from .reports.report import Report as Report
 from .reports.report import report as report
 from .sampling.fit import fit as fit
+from .verification.ratings import Ratings as Ratings
 
 __version__: str

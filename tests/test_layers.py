@@ -12,7 +12,7 @@ from tests.shared.sources import modules
 # A room uses only those before it. `prior` is a file, `models` stands by itself.
 ROOMS = [
     "core", "datasets", "counts", "metrics", "distributions", "intervals", "prior", "posteriors", "pooling",
-    "sequences", "plots", "sampling", "comparison", "curves", "plan", "studies", "reports",
+    "sequences", "plots", "verification", "sampling", "comparison", "curves", "plan", "studies", "reports",
 ]  # fmt: skip
 # Uses no room, and may be used by any.
 APART = {"models"}

@@ -20,3 +20,7 @@ class PriorWarning(UserWarning):
 
 class LabelWarning(UserWarning):
     """Labels look the same and count as different ones."""
+
+
+class IdentifiabilityWarning(UserWarning):
+    """The data do not settle a quantity: its prior decides, several values fit as well, or classes changed places."""

@@ -289,7 +289,7 @@ def compilation_key(
     """
     if not isinstance(name, str) or any(hasattr(prior, "create_variable") for prior in (priors or {}).values()):
         return None
-    if not all(isinstance(value, str | Number | None | xr.DataArray) for value in options.values()):
+    if not all(isinstance(value, str | Number | tuple | None | xr.DataArray) for value in options.values()):
         return None
     families = _families(model, resolve_model(name).PRIORS)  # type: ignore[union-attr]
     # Values of arrays are data or constants.
