@@ -1,4 +1,4 @@
-"""Counts of some of the patterns that items may have."""
+"""Distributions of raters: of their rates, and of the counts of patterns of their answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,30 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pytensor.tensor.random.basic import DirichletRV
 from pytensor.tensor.random.op import RandomVariable
+
+# The share of right answers at which sampling starts.
+START = 0.95
+
+
+class _MostlyRightRV(DirichletRV):  # type: ignore[misc]
+    pass
+
+
+class MostlyRight(pm.Dirichlet):  # type: ignore[misc]
+    """Dirichlet rates (…, actual, rating) whose chains start with raters that are mostly right.
+
+    From the middle of a weak prior some chains set out to where the classes have changed places: a mode of next to no
+    mass, which they do not find out of.
+    """
+
+    rv_op = _MostlyRightRV()
+
+    def support_point(rv: Any, size: Any, a: Any) -> Any:  # noqa: N805  (PyMC's way)
+        """Return rates where nearly all answers are right."""
+        wrong = (1 - START) / (a.shape[-1] - 1)
+        return pt.zeros_like(rv) + wrong + (START - wrong) * pt.eye(a.shape[-1])
 
 
 class _PatternCountsRV(RandomVariable):  # type: ignore[misc]

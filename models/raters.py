@@ -54,7 +54,7 @@ import xarray as xr
 
 from ._counts import MOST_VALUES, per_example
 from ._dirichlet import dirichlet_draws
-from ._patterns import PatternCounts
+from ._patterns import MostlyRight, PatternCounts
 from ._priors import prior_variables
 
 DATA = "ratings"
@@ -67,9 +67,6 @@ POTENTIAL = "items have so many different patterns of answers that predictions o
 MOST_PATTERNS = 4000
 # The logarithm of 0, but that a count of 0 times it is 0.
 NEVER = -1e6
-# Where chains start: with raters that are mostly right. From the middle of the prior some would set out to where the
-# classes have changed places, a mode of next to no mass that they do not find out of.
-START = 0.95
 # Answers that the prior of a rater's row is worth, and the share of right ones among them.
 WEIGHT, RIGHT = 8.0, 0.6
 
@@ -82,9 +79,9 @@ def default_rates(classes: int) -> np.ndarray:
 
 PRIORS = {
     "prevalence": lambda classes: pm.Dirichlet.dist(np.ones(classes)),
-    "rates": lambda classes: pm.Dirichlet.dist(default_rates(classes)),
+    "rates": lambda classes: MostlyRight.dist(default_rates(classes)),
     # Of raters from a population.
-    "mean_rates": lambda classes: pm.Dirichlet.dist(default_rates(classes)),
+    "mean_rates": lambda classes: MostlyRight.dist(default_rates(classes)),
     "spread": pm.HalfNormal.dist(1),
     # Of dependent raters: the share of the greatest possible covariance.
     "dependence": pm.Beta.dist(1, 1),
@@ -129,11 +126,7 @@ def build(
     variable = prior_variables(PRIORS, _own_priors(data, priors, raters), len(labels), _unused(pooled, dependent))
     with pm.Model(coords=of_dims) as model:
         prevalence = variable("prevalence", [*populations, "actual"])
-        if pooled:
-            rates = _of_population(variable, raters)
-        else:
-            rates = variable("rates", ["rater", "actual", "rating"])
-            _start_right(model, rates)
+        rates = _of_population(variable, raters) if pooled else variable("rates", ["rater", "actual", "rating"])
         logs = _log_rates(rates, (), pm.math)
         design = pm.Data("answers", answers.reshape(len(answers), -1).astype(float))
         if dependent:
@@ -158,17 +151,9 @@ def _observe(data: xr.DataArray, log_p: Any) -> None:
         PatternCounts("counts", n=observed.sum(-1), log_p=log_p, observed=observed, dims=data.dims)
 
 
-def _start_right(model: pm.Model, rates: Any) -> None:
-    """Let sampling start with raters that are mostly right."""
-    classes = len(model.coords["actual"])
-    wrong = (1 - START) / (classes - 1)
-    model.set_initval(rates, np.broadcast_to(wrong + (START - wrong) * np.eye(classes), rates.type.shape))
-
-
 def _of_population(variable: Any, raters: Sequence[str]) -> Any:
     """Return the rates of raters that are a sample of a population."""
     mean, spread = variable("mean_rates", ["actual", "rating"]), variable("spread", ["actual"])
-    _start_right(pm.modelcontext(None), mean)
     deviation = pm.Normal("deviation", dims=["rater", "actual", "rating"])
     logits = pm.math.log(pm.math.maximum(mean, 1e-300)) + spread[:, None] * deviation
     return pm.Deterministic("rates", pm.math.softmax(logits, axis=-1), dims=["rater", "actual", "rating"])
