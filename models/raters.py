@@ -59,7 +59,7 @@ from ._priors import prior_variables
 
 DATA = "ratings"
 OPTIONS = {"pooled": (False, True), "system": "rater", "cut": (False, True), "dependent": "two raters"}
-DIMS = ("rater", "actual", "predicted", "rating", "answer")
+DIMS = ("rater", "actual", "predicted", "rating", "answer", "pair")
 TARGET_ACCEPT = 0.9
 REFUSAL = "the actual classes of new examples would be as unknown as those of the rated ones."
 POTENTIAL = "items have so many different patterns of answers that predictions of all of them would not fit in memory"
@@ -123,21 +123,23 @@ def build(
     populations = [str(dim) for dim in data.dims[:-1]]
     of_dims = {str(dim): data[dim].values for dim in data.dims}
     of_dims |= {"rater": raters, "actual": labels, "rating": labels, "predicted": labels}
+    of_dims |= {"answer": [f"{rater} {label}" for rater, label in product(raters, labels)]}
+    of_dims |= {"pair": [f"{one} {other}" for one, other in product(labels, labels)]} if dependent else {}
     variable = prior_variables(PRIORS, _own_priors(data, priors, raters), len(labels), _unused(pooled, dependent))
     with pm.Model(coords=of_dims) as model:
         prevalence = variable("prevalence", [*populations, "actual"])
         rates = _of_population(variable, raters) if pooled else variable("rates", ["rater", "actual", "rating"])
         logs = _log_rates(rates, (), pm.math)
-        design = pm.Data("answers", answers.reshape(len(answers), -1).astype(float))
+        design = pm.Data("answers", answers.reshape(len(answers), -1).astype(float), dims=["pattern", "answer"])
         if dependent:
             dependence = variable("dependence", ["actual"])
             a, b = (raters.index(name) for name in dependent)
             logs = pm.math.concatenate([logs, _log_ratio(rates, dependence, (a, b), (), pm.math)])
-            both = pm.Data("answers_of_both", _of_both(answers, a, b))
+            both = pm.Data("answers_of_both", _of_both(answers, a, b), dims=["pattern", "pair"])
             design = pm.math.concatenate([design, both], axis=1)
         possible = pm.Data("possible", _log_possible(data), dims=["pattern", "actual"])
         joint = design @ logs + possible + pm.math.log(prevalence)[..., None, :]
-        log_p = pm.math.logsumexp(joint, axis=-1, keepdims=False)
+        log_p = pm.math.logsumexp(joint, axis=-1)
         _observe(data, log_p + pm.Data("design", _log_design(data, answers), dims=data.dims))
     return model
 

@@ -165,11 +165,16 @@ def fit(
         "random_seed": seed,
         "data_hash": data_hash,
     }
-    result = xr.DataTree.from_dict(tree)
-    result.attrs = {"left_out": left_out} if left_out else {}
-    if "degrees_of_freedom" in result["posterior"].attrs:
-        warn_of_what_is_not_settled(result)
-    return result
+    return _labelled(tree, left_out)
+
+
+def _labelled(groups: Mapping[str, xr.Dataset], left_out: str) -> xr.DataTree:
+    """Return the tree, with the reason for what is missing; warn if the data do not settle the parameters."""
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs = {"left_out": left_out} if left_out else {}
+    if "degrees_of_freedom" in tree["posterior"].attrs:
+        warn_of_what_is_not_settled(tree)
+    return tree
 
 
 def _origin(exact: bool, sizes: Mapping[str, int]) -> dict[str, Any]:
