@@ -121,10 +121,10 @@ class Ratings(Saved):
                 refuse_missing_rows(name, values[name], rows)
         ids = encode_ids(values[item], f"column {item!r}")
         raters = encode(values[rater], f"column {rater!r}", fractions=True)
-        given = {f"column {rating!r}": encode(values[rating], f"column {rating!r}")}
+        given = encode(values[rating], f"column {rating!r}")
         truth = _KnownColumn.of(values, actual)
-        classes = _classes(given | truth.columns, labels)
-        answered = codes_for_labels(given[f"column {rating!r}"], classes, f"column {rating!r}")
+        classes = _classes([(f"column {rating!r}", given), *truth.columns.items()], labels)
+        answered = codes_for_labels(given, classes, f"column {rating!r}")
         known = _one_each(ids, truth.codes(classes), item, actual)
         by_population = None
         if population is not None:
@@ -198,7 +198,7 @@ class Ratings(Saved):
         if not encoded:
             raise ValueError("table holds no answers: it needs a row an item, and a column a rater.")
         truth = _KnownColumn.of(frame, actual)
-        classes = _classes({names[place]: column for place, column in encoded.items()} | truth.columns, labels)
+        classes = _classes([*((names[place], column) for place, column in encoded.items()), *truth.columns.items()], labels)
         raters = list(dict.fromkeys(column.name for column in by_rater.values()))
         parts = [
             (present[place], np.full(len(present[place]), raters.index(by_rater[place].name)),
@@ -384,12 +384,13 @@ def _frame(table: Any) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(eager[name].to_list(), dtype=object) for name in eager.columns})
 
 
-def _classes(columns: Mapping[str, Column], labels: Iterable[Any] | None) -> NDArray[Any]:
-    """Return all classes, in order."""
-    classes = merge_labels(list(columns.values()), list(columns)) if labels is None else check_labels(labels)
+def _classes(named: Sequence[tuple[str, Column]], labels: Iterable[Any] | None) -> NDArray[Any]:
+    """Return all classes, in order, of columns with their names; several may have one name."""
+    names, columns = zip(*named, strict=True)
+    classes = merge_labels(columns, names) if labels is None else check_labels(labels)
     if len(classes) < 2:
         raise ValueError(f"only one label occurs ({listed(classes.tolist())}): name all of them, as labels=[...].")
-    warn_of_lookalikes(classes, " and ".join(list(columns)[:3]))
+    warn_of_lookalikes(classes, " and ".join(dict.fromkeys(names)))
     return classes
 
 
