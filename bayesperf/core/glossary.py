@@ -89,6 +89,7 @@ GLOSSARY = (
         "What was taken to be known before the examples, as a number of pseudo-examples in each cell of the matrix.",
         r"\b[Pp]rior\b",
     ),
+    Term("rater", "A person, test or system that says of what class an item is.", r"\b[Rr]aters?\b"),
     Term("recall", "The share of the positives (of the examples of a class) that are found.", r"\b[Rr]ecall\b"),
     Term("ρ", "How alike the examples of one group are, from 0 to 1: at 0 they say as much as as many of their own."),
     Term(

@@ -35,7 +35,7 @@ def identifiability(tree: xr.DataTree) -> pd.DataFrame:
     -------
     pandas.DataFrame
         A row a parameter: ``variable``, its coordinates, ``mean``, ``overlap`` (1: the posterior is the prior; 0: they
-        have nothing in common), ``r_hat`` and ``modes``. Of rows that sum to 1, the diagonal is shown. Its ``attrs``
+        have nothing in common), ``r_hat`` and ``modes``. Of the rates of raters the right answers are shown. Its ``attrs``
         say how many ``parameters`` and ``degrees_of_freedom`` there are, where the model knows, and whether
         ``labels_switched`` between chains.
 
@@ -124,7 +124,7 @@ def _estimated(tree: xr.DataTree) -> list[str]:
 
 
 def _places(variable: xr.DataArray) -> list[dict[str, Any]]:
-    """Return the coordinates of each element: of rows that sum to 1, of the right answer or of all but the first."""
+    """Return the coordinates of each element, of rates those of the right answers."""
     dims = [str(dim) for dim in variable.dims if dim not in ("chain", "draw")]
     shape = [variable.sizes[dim] for dim in dims]
     places = [dict(zip(dims, place, strict=True)) for place in np.ndindex(*shape)]
@@ -175,7 +175,8 @@ def _modes(density: Array) -> int:
 def _named(frame: pd.DataFrame) -> list[str]:
     """Return the names of parameters with their coordinates."""
     dims = [name for name in frame if name not in ("variable", "mean", "overlap", "r_hat", "modes")]
-    return [
-        f"{row['variable']}[{', '.join(str(row[dim]) for dim in dims if not pd.isna(row[dim]))}]"
-        for _, row in frame.iterrows()
-    ]
+    names = []
+    for _, row in frame.iterrows():
+        place = ", ".join(str(row[dim]) for dim in dims if not pd.isna(row[dim]))
+        names.append(f"{row['variable']}[{place}]" if place else row["variable"])
+    return names
