@@ -28,9 +28,9 @@ With ``dependent=("a", "b")`` two raters of two classes err together, of which i
     p(r, s | t) = φ_a[t, r] φ_b[t, s] ± c_t,  c_t = u_t (min(φ_a[t, 1], φ_b[t, 1]) − φ_a[t, 1] φ_b[t, 1]),  u_t ~ U(0, 1)
 
 `cells` are those of every rater against the truth, or of the system alone if one of the raters is named as the system
-to be judged. With ``cut=True`` its answers say nothing of the truth: the others alone do, actual classes are drawn from
-what they say, and the rates of the system are drawn given these, under Dirichlet(1/K, …) (`recover`). Then a system
-that errs as some rater does cannot outvote the rest; it costs what the system knows.
+to be judged. With ``cut=True`` its answers say nothing of the other raters: π and φ are estimated without it, and given
+each draw of them its own rates, under Dirichlet(1/K, …), from all answers (`recover`). Then a system that errs as some
+rater does cannot make that rater look right; it costs what the system knows.
 
 The data may say less than there are parameters: two tests in one population have five and three degrees of freedom
 (`facts`). Then the priors decide, however many items there are.
@@ -67,6 +67,8 @@ POTENTIAL = "items have so many different patterns of answers that predictions o
 MOST_PATTERNS = 4000
 # The logarithm of 0, but that a count of 0 times it is 0.
 NEVER = -1e6
+# Turns between actual classes and the rates of a system whose answers are cut, for each draw of the others.
+CUT_STEPS = 30
 # Answers that the prior of a rater's row is worth, and the share of right ones among them.
 WEIGHT, RIGHT = 8.0, 0.6
 
@@ -307,9 +309,7 @@ def chunks(posterior: xr.Dataset, data: xr.DataArray) -> Iterator[xr.Dataset]:
 
 def truth(joint: xr.DataArray) -> xr.DataArray:
     """Return the probabilities of the actual classes given the answers, from the logarithms of the joint ones."""
-    weights = np.exp(joint - joint.max("actual"))
-    probabilities: xr.DataArray = weights / weights.sum("actual")
-    return probabilities
+    return joint.copy(data=_normalised(joint.values))
 
 
 # ── What a fit adds ──
@@ -322,7 +322,7 @@ def recover(
     populations = [str(dim) for dim in data.dims[:-1]]
     rates = posterior["rates"]
     if options.get("cut"):
-        rates = _rates_given_truth(posterior, data, rng, system, options)
+        rates = _rates_given_others(posterior, data, rng, system, options)
     elif system is not None:
         rates = rates.isel(rater=data.attrs["raters"].index(system), drop=True)
     cells = posterior["prevalence"] * rates.rename(rating="predicted")
@@ -330,20 +330,34 @@ def recover(
     return {"cells": cells.transpose("chain", "draw", *populations, *own, "actual", "predicted")}
 
 
-def _rates_given_truth(
+def _rates_given_others(
     posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, system: Any, options: Mapping[str, Any]
 ) -> xr.DataArray:
-    """Draw actual classes from what the other raters say, and given them the rates of the system."""
+    """Draw the rates of the system given those of the others: by turns actual classes, and the rates given these."""
     place, classes = data.attrs["raters"].index(system), len(data.attrs["labels"])
     of_system = data.attrs["answers"][:, place].astype(float)
-    seen = []
+    answered = np.flatnonzero(of_system.any(-1))
+    counts, of_system = np.atleast_2d(data.values)[:, answered], of_system[answered]
+    drawn = []
     for part in chunks(posterior, data):
-        probabilities = truth(log_joint(part, data, system=system, **options)).values
-        actual = rng.multinomial(data.values, probabilities).reshape(*probabilities.shape[:2], -1, *probabilities.shape[-2:])
-        seen.append(np.einsum("cdnpt,pr->cdtr", actual, of_system, optimize=True))
-    rates = dirichlet_draws(rng, np.concatenate(seen, axis=1) + 1 / classes)
-    return xr.DataArray(rates, posterior["prevalence"].coords.to_dataset()[["actual"]].coords
-                        if "actual" in posterior.coords else None, ("chain", "draw", "actual", "rating"))  # fmt: skip
+        joint = log_joint(part, data, system=system, **options).values
+        of_others = joint.reshape(*joint.shape[:2], -1, *joint.shape[-2:])[:, :, :, answered]
+        log_rates = np.zeros((*joint.shape[:2], classes, classes))
+        for _ in range(CUT_STEPS if counts.any() else 1):
+            own = np.einsum("pr,cdtr->cdpt", of_system, log_rates, optimize=True)
+            actual = rng.multinomial(counts, _normalised(of_others + own[:, :, None]))
+            seen = np.einsum("cdnpt,pr->cdtr", actual, of_system, optimize=True)
+            rates = dirichlet_draws(rng, seen + 1 / classes)
+            log_rates = np.log(rates)
+        drawn.append(rates)
+    coords = {dim: data.attrs["labels"] for dim in ("actual", "rating")}
+    return xr.DataArray(np.concatenate(drawn, axis=1), coords, ("chain", "draw", "actual", "rating"))
+
+
+def _normalised(log_weights: np.ndarray) -> np.ndarray:
+    """Return probabilities along the last axis from logarithms of weights."""
+    weights = np.exp(log_weights - log_weights.max(-1, keepdims=True))
+    return np.asarray(weights / weights.sum(-1, keepdims=True))
 
 
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, **options: Any) -> xr.DataArray | None:

@@ -4,3 +4,7 @@ from bayesperf.verification.identifiability import identifiability
 from bayesperf.verification.raters import truth
 
 __all__ = ["identifiability", "truth"]
+
+
+def __dir__() -> list[str]:
+    return __all__

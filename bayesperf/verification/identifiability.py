@@ -21,6 +21,7 @@ MOST_OVERLAP = 0.35
 # A second mode counts if between it and a higher one the density falls by this share of it.
 VALLEY = 0.5
 BINS = 100
+FIGURES = {"mean": float, "overlap": float, "r_hat": float, "modes": int}
 
 
 def identifiability(tree: xr.DataTree) -> pd.DataFrame:
@@ -68,9 +69,9 @@ def identifiability(tree: xr.DataTree) -> pd.DataFrame:
         for name in _estimated(tree)
         for place in _places(posterior[name])
     ]
-    figures = ["mean", "overlap", "r_hat", "modes"]
-    frame = pd.DataFrame(rows)
-    frame = frame[[name for name in frame if name not in figures] + figures]
+    # As objects: labels stay what they are where another variable has none.
+    frame = pd.DataFrame(rows, dtype=object)
+    frame = frame[[name for name in frame if name not in FIGURES] + list(FIGURES)].astype(FIGURES)
     known = {name: int(tree["posterior"].attrs[name]) for name in ("parameters", "degrees_of_freedom")
              if name in tree["posterior"].attrs}  # fmt: skip
     frame.attrs = known | {"labels_switched": labels_switched(posterior)}
@@ -174,7 +175,7 @@ def _modes(density: Array) -> int:
 
 def _named(frame: pd.DataFrame) -> list[str]:
     """Return the names of parameters with their coordinates."""
-    dims = [name for name in frame if name not in ("variable", "mean", "overlap", "r_hat", "modes")]
+    dims = [name for name in frame if name not in ("variable", *FIGURES)]
     names = []
     for _, row in frame.iterrows():
         place = ", ".join(str(row[dim]) for dim in dims if not pd.isna(row[dim]))

@@ -82,7 +82,7 @@ def test_the_gibbs_sampler_gives_the_published_figures(strongyloides, name):
 def test_nuts_agrees_with_gibbs(strongyloides):
     from arviz_stats.base import array_stats
 
-    tree = fit(STRONGYLOIDES, OF_TESTS, draws=4000)
+    tree = fit(STRONGYLOIDES, {"rates": OF_TESTS}, draws=4000)
     posterior = tree["posterior"]
     assert (posterior.attrs["parameters"], posterior.attrs["degrees_of_freedom"]) == (5, 3)
     drawn = {"prevalence": posterior["prevalence"].sel(actual="+")}
@@ -100,14 +100,13 @@ def test_nuts_agrees_with_gibbs(strongyloides):
 
 @pytest.mark.slow
 def test_anaesthetists():
-    """Dawid & Skene (1979), Table 4: the classes of patients, and the shares of the classes."""
+    """Dawid & Skene (1979): the classes of patients. Three in grade 4 are few, and there the prior has a say."""
     ratings = bp.Ratings.from_frame(bp.datasets.load("anaesthetists"), item="patient", rater="observer", rating="grade")
     tree = fit(ratings)
     probabilities = bp.verification.truth(tree, ratings)
     classes = em(ratings)[2].argmax(-1) + 1
-    sure = probabilities.max(axis=1) > 0.9
-    assert sure.sum() >= 38
-    assert (probabilities.idxmax(axis=1)[sure].to_numpy() == classes[ratings.items["pattern"].values][sure]).all()
+    differ = probabilities.idxmax(axis=1).to_numpy() != classes[ratings.items["pattern"].values]
+    assert set(probabilities.index[differ]) <= {2, 12, 36, 38}
     assert abs(tree["posterior"]["prevalence"].mean(["chain", "draw"]) - [0.40, 0.42, 0.11, 0.07]).max() < 0.05
 
 
@@ -125,9 +124,12 @@ def em(ratings, steps=500):
 
 
 def test_anaesthetists_by_em():
-    """The published shares of the classes: .40, .42, .11, .07 (Dawid & Skene 1979, section 4)."""
+    """The published shares of the classes, and rates of the first observer (Dawid & Skene 1979, Table 2)."""
     ratings = bp.Ratings.from_frame(bp.datasets.load("anaesthetists"), item="patient", rater="observer", rating="grade")
-    assert em(ratings)[0] == pytest.approx([0.40, 0.42, 0.11, 0.07], abs=0.005)
+    prevalence, rates, _ = em(ratings)
+    assert prevalence == pytest.approx([0.40, 0.42, 0.11, 0.07], abs=0.005)
+    published = [[0.89, 0.11, 0, 0], [0.07, 0.88, 0.05, 0], [0, 0.34, 0.66, 0], [0, 0, 0.56, 0.44]]
+    np.testing.assert_allclose(rates[0], published, atol=0.006)
 
 
 # ── What is computed from parameters ──
@@ -202,34 +204,31 @@ def test_cells_of_raters_and_of_the_system():
     np.testing.assert_allclose(of_bob, expected[:, :, :, 1], rtol=1e-12)
 
 
-def test_cut_rates_are_drawn_given_what_the_others_say():
-    """Their mean, over draws of the same parameters, against the sum over all numbers of items of each class."""
+def test_cut_rates_are_drawn_given_those_of_the_others():
+    """Their mean and spread, over draws of the same parameters, against integration over recall and specificity."""
     data = model_data(TWO_TESTS)
     rates, prevalence = np.array([[0.8, 0.2], [0.3, 0.7]]), np.array([0.6, 0.4])
-    n = 40_000
+    n = 20_000
     posterior = xr.Dataset({
         "rates": (("chain", "draw", "rater", "actual", "rating"), np.broadcast_to(rates, (1, n, 1, 2, 2))),
         "prevalence": (("chain", "draw", "actual"), np.broadcast_to(prevalence, (1, n, 2))),
     })  # fmt: skip
     cells = models.raters.recover(posterior, data, np.random.default_rng(4), system=1, cut=True)["cells"]
-    drawn_recall = (cells[..., 1, 1] / cells[..., 1, :].sum("predicted")).values.ravel()
-    # Items by what the other said and the system's answer, of which the actual class is binomial.
-    positive = prevalence[1] * rates[1] / (prevalence @ rates)
-    chances = {(0, 0): 1.0}
+    recall = (cells[..., 1, 1] / cells[..., 1, :].sum("predicted")).values.ravel()
+    # Under Beta(1/2, 1/2) the angle whose squared sine is a rate is uniform.
+    grid = np.sin((np.arange(400) + 0.5) / 400 * np.pi / 2) ** 2
+    hit, alarm = np.meshgrid(grid, grid, indexing="ij")
+    log = 0.0
     for pattern, count in enumerate(data.values):
-        other, system = (data.attrs["answers"][pattern, j] for j in (0, 1))
-        if not system.sum():
-            continue
-        p = positive[other.argmax()]
-        grown = {}
-        for (hits, misses), chance in chances.items():
-            for k in range(count + 1):
-                key = (hits + k, misses) if system[1] else (hits, misses + k)
-                weight = special.comb(count, k) * p**k * (1 - p) ** (count - k)
-                grown[key] = grown.get(key, 0) + chance * weight
-        chances = grown
-    mean = sum(chance * (h + 0.5) / (h + m + 1) for (h, m), chance in chances.items())
-    assert drawn_recall.mean() == pytest.approx(mean, abs=4 * drawn_recall.std() / np.sqrt(n))
+        other, own = (data.attrs["answers"][pattern, j] for j in (0, 1))
+        if own.any():
+            chances = [alarm if own[1] else 1 - alarm, hit if own[1] else 1 - hit]
+            log = log + count * np.log(sum(prevalence[t] * rates[t, other.argmax()] * chances[t] for t in (0, 1)))
+    weight = np.exp(log - log.max())
+    mean = (weight * hit).sum() / weight.sum()
+    variance = (weight * (hit - mean) ** 2).sum() / weight.sum()
+    for values, expected in ((recall, mean), ((recall - mean) ** 2, variance)):
+        assert values.mean() == pytest.approx(expected, abs=4 * values.std() / np.sqrt(n))
 
 
 # ── How much data can determine ──
