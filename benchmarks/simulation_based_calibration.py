@@ -52,7 +52,9 @@ YEAR = xr.DataArray(np.linspace(-1, 1, 8)[:, None], {"site": list(range(8)), "co
 STEPS, VIDEO = chains()
 OF_TWO_CLASSES = (np.repeat([0, 1], [25, 15]), np.random.default_rng(0).normal(size=40))
 # Of every pattern that the raters can give, so that all simulated ones are counted.
-PATTERNS = pd.DataFrame([[*p, site] for site in "uv" for p in itertools.product([0, 1], repeat=3)], columns=[*"abc", "site"])
+PATTERNS = pd.DataFrame(
+    [[*p, site] for site in "uv" for p in itertools.product([0, 1], repeat=3)], columns=[*"abc", "site"]
+)
 RATINGS = bp.Ratings.from_table(PATTERNS.assign(n=[10, 5, 3, 2, 8, 12, 11, 9] * 2), population="site", counts="n")
 TWO_RATERS = bp.Ratings.from_table([[0, 0]] * 30 + [[0, 1]] * 10 + [[1, 0]] * 8 + [[1, 1]] * 22)
 OF_THREE = bp.Ratings.from_table(np.repeat(list(itertools.product("abc", repeat=3)), 3, axis=0))

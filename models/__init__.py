@@ -63,8 +63,9 @@ def names() -> list[str]:
     Examples
     --------
     >>> import bayesperf as bp
-    >>> bp.models.names()
-    ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'markov', 'multinomial', 'paired', 'raters', 'rates']
+    >>> bp.models.names()  # doctest: +NORMALIZE_WHITESPACE
+    ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'markov', 'multinomial', 'paired', 'raters',
+     'rates']
     """
     return sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
 

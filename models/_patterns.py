@@ -47,7 +47,9 @@ class _PatternCountsRV(RandomVariable):  # type: ignore[misc]
         shares = np.concatenate([shares, rest], axis=-1)
         shares /= shares.sum(-1, keepdims=True)
         leading = np.broadcast_shapes(np.shape(n), shares.shape[:-1]) if size is None else tuple(size)
-        return np.asarray(rng.multinomial(np.broadcast_to(n, leading), np.broadcast_to(shares, (*leading, shares.shape[-1]))))[..., :-1]
+        return np.asarray(
+            rng.multinomial(np.broadcast_to(n, leading), np.broadcast_to(shares, (*leading, shares.shape[-1])))
+        )[..., :-1]
 
 
 class PatternCounts(pm.Discrete):  # type: ignore[misc]

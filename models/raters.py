@@ -25,7 +25,8 @@ With ``pooled=True`` raters are a sample of a population, and those with few ans
 
 With ``dependent=("a", "b")`` two raters of two classes err together, of which independence would make certainty:
 
-    p(r, s | t) = φ_a[t, r] φ_b[t, s] ± c_t,  c_t = u_t (min(φ_a[t, 1], φ_b[t, 1]) − φ_a[t, 1] φ_b[t, 1]),  u_t ~ U(0, 1)
+    p(r, s | t) = φ_a[t, r] φ_b[t, s] ± c_t,  plus where r = s
+    c_t = u_t (min(φ_a[t, 1], φ_b[t, 1]) − φ_a[t, 1] φ_b[t, 1]),  u_t ~ U(0, 1)
 
 `cells` are those of every rater against the truth, or of the system alone if one of the raters is named as the system
 to be judged. With ``cut=True`` its answers say nothing of the other raters: π and φ are estimated without it, and given
@@ -35,8 +36,8 @@ rater does cannot make that rater look right; it costs what the system knows.
 The data may say less than there are parameters: two tests in one population have five and three degrees of freedom
 (`facts`). Then the priors decide, however many items there are.
 
-Source: Dawid & Skene (1979), Applied Statistics 28; Hui & Walter (1980), Biometrics 36, for populations; Joseph, Gyorkos
-& Coupal (1995), American Journal of Epidemiology 141, for priors; Dendukuri & Joseph (2001), Biometrics 57, for
+Source: Dawid & Skene (1979), Applied Statistics 28; Hui & Walter (1980), Biometrics 36, for populations; Joseph,
+Gyorkos & Coupal (1995), American Journal of Epidemiology 141, for priors; Dendukuri & Joseph (2001), Biometrics 57, for
 dependence; Paun et al. (2018), TACL 6, for raters of a population; Plummer (2015), Statistics and Computing 25, for cut
 posteriors.
 """
@@ -52,7 +53,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from ._counts import MOST_VALUES, per_example
+from ._counts import MOST_VALUES, coords, per_example
 from ._dirichlet import dirichlet_draws
 from ._patterns import MostlyRight, PatternCounts
 from ._priors import prior_variables
@@ -104,8 +105,8 @@ def build(
     Parameters
     ----------
     data : xarray.DataArray
-        Counts (population, pattern), or without populations. Attributes: ``answers`` (pattern, rater, rating), how often
-        a rater gave which rating; ``known`` (pattern), the position of the actual class, −1 where it is not known;
+        Counts (population, pattern), or without populations. Attributes: ``answers`` (pattern, rater, rating), how
+        often a rater gave which rating; ``known`` (pattern), the position of the actual class, −1 where it is not known;
         ``raters`` and ``labels``.
     priors : mapping, optional
         Priors that replace those of `PRIORS`, by name. That of ``rates`` may also be a mapping from raters to their
@@ -123,7 +124,7 @@ def build(
     _check(data, system, cut, dependent)
     raters, answers, labels = _raters(data, system, cut), _answers(data, system, cut), data.attrs["labels"]
     populations = [str(dim) for dim in data.dims[:-1]]
-    of_dims = {str(dim): data[dim].values for dim in data.dims}
+    of_dims: dict[str, Any] = coords(data)
     of_dims |= {"rater": raters, "actual": labels, "rating": labels, "predicted": labels}
     of_dims |= {"answer": [f"{rater} {label}" for rater, label in product(raters, labels)]}
     of_dims |= {"pair": [f"{one} {other}" for one, other in product(labels, labels)]} if dependent else {}
@@ -217,9 +218,9 @@ def _weights(data: xr.DataArray, rater: str, given: Any) -> np.ndarray:
     weights = np.asarray(weights, float)
     if weights.shape != (len(labels), len(labels)) or not (weights > 0).all():
         raise ValueError(
-            f"priors: the rates of {rater!r} need positive weights of shape {(len(labels),) * 2}, an actual class a row."
+            f"priors: the rates of {rater!r} need positive weights of shape {(len(labels),) * 2}, actual × rating."
         )
-    return weights
+    return np.asarray(weights)
 
 
 # ── Patterns ──
@@ -250,7 +251,7 @@ def _log_design(data: xr.DataArray, answers: np.ndarray) -> np.ndarray:
     same = np.eye(kind.max() + 1)[kind]
     items = data.values @ same @ same.T
     shares = items / np.maximum(data.values.sum(-1, keepdims=True), 1)
-    return np.log(shares, where=shares > 0, out=np.full(shares.shape, NEVER))
+    return np.asarray(np.log(shares, where=shares > 0, out=np.full(shares.shape, NEVER)))
 
 
 def _of_both(answers: np.ndarray, a: int, b: int) -> np.ndarray:
@@ -297,7 +298,9 @@ def log_joint(
     populations = [str(dim) for dim in data.dims[:-1]]
     joint = xr.DataArray(design.astype(float) @ logs + _log_possible(data), dims=["chain", "draw", "pattern", "actual"])
     prevalence = posterior["prevalence"].drop_vars(["actual"], errors="ignore")
-    return (joint + np.log(np.maximum(prevalence, 1e-300))).transpose("chain", "draw", *populations, "pattern", "actual")
+    return (joint + np.log(np.maximum(prevalence, 1e-300))).transpose(
+        "chain", "draw", *populations, "pattern", "actual"
+    )
 
 
 def chunks(posterior: xr.Dataset, data: xr.DataArray) -> Iterator[xr.Dataset]:
@@ -350,8 +353,8 @@ def _rates_given_others(
             rates = dirichlet_draws(rng, seen + 1 / classes)
             log_rates = np.log(rates)
         drawn.append(rates)
-    coords = {dim: data.attrs["labels"] for dim in ("actual", "rating")}
-    return xr.DataArray(np.concatenate(drawn, axis=1), coords, ("chain", "draw", "actual", "rating"))
+    of_classes = dict.fromkeys(("actual", "rating"), data.attrs["labels"])
+    return xr.DataArray(np.concatenate(drawn, axis=1), of_classes, ("chain", "draw", "actual", "rating"))
 
 
 def _normalised(log_weights: np.ndarray) -> np.ndarray:
@@ -365,8 +368,8 @@ def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, **options: Any) ->
     if data.values.sum() * posterior.sizes["chain"] * posterior.sizes["draw"] > MOST_VALUES:
         return None
     joint = log_joint(posterior, data, **options)
-    top = joint.max("actual")
-    return per_example(np.exp(joint - top).sum("actual") * np.exp(top), data)
+    probabilities: xr.DataArray = np.exp(joint).sum("actual")  # type: ignore[call-overload]
+    return per_example(probabilities, data)
 
 
 def facts(

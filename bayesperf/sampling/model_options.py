@@ -95,7 +95,9 @@ def _check_probability(name: str, value: Any, data: xr.DataArray, options: Optio
 
 def _check_rater(name: str, rater: Any, data: xr.DataArray, options: Options) -> None:
     if rater not in data.attrs["raters"]:
-        raise ValueError(f"{name}: there is no rater {rater!r}; there are {', '.join(map(repr, data.attrs['raters']))}.")
+        raise ValueError(
+            f"{name}: there is no rater {rater!r}; there are {', '.join(map(repr, data.attrs['raters']))}."
+        )
 
 
 def _check_two_raters(name: str, raters: Any, data: xr.DataArray, options: Options) -> None:

@@ -99,8 +99,9 @@ def _ratings(_: Any) -> list[Ratings]:
     tables = [(k, population) for population in (None, "population") for k in (2, 3)]
     return [
         Ratings.from_table(
-            pd.DataFrame({rater: np.arange(6 * SIZE) % k for rater in "abc"} | {"population": np.arange(6 * SIZE) % SIZE})
-            .drop(columns=["population"][: population is None]),
+            pd.DataFrame(
+                {rater: np.arange(6 * SIZE) % k for rater in "abc"} | {"population": np.arange(6 * SIZE) % SIZE}
+            ).drop(columns=["population"][: population is None]),
             population=population,
         )
         for k, population in tables

@@ -36,8 +36,8 @@ def identifiability(tree: xr.DataTree) -> pd.DataFrame:
     -------
     pandas.DataFrame
         A row a parameter: ``variable``, its coordinates, ``mean``, ``overlap`` (1: the posterior is the prior; 0: they
-        have nothing in common), ``r_hat`` and ``modes``. Of the rates of raters the right answers are shown. Its ``attrs``
-        say how many ``parameters`` and ``degrees_of_freedom`` there are, where the model knows, and whether
+        have nothing in common), ``r_hat`` and ``modes``. Of the rates of raters the right answers are shown. Its
+        ``attrs`` say how many ``parameters`` and ``degrees_of_freedom`` there are, where the model knows, and whether
         ``labels_switched`` between chains.
 
     Raises
@@ -74,7 +74,7 @@ def identifiability(tree: xr.DataTree) -> pd.DataFrame:
     frame = frame[[name for name in frame if name not in FIGURES] + list(FIGURES)].astype(FIGURES)
     known = {name: int(tree["posterior"].attrs[name]) for name in ("parameters", "degrees_of_freedom")
              if name in tree["posterior"].attrs}  # fmt: skip
-    frame.attrs = known | {"labels_switched": labels_switched(posterior)}
+    frame.attrs.update(known, labels_switched=labels_switched(posterior))
     return frame
 
 
@@ -91,8 +91,8 @@ def warn(tree: xr.DataTree) -> None:
         )
     if facts["labels_switched"]:
         said.append(
-            "the classes have changed places in some chains: raters are about as often wrong as right. Give priors that "
-            "tell the classes apart, or items of known class"
+            "the classes have changed places in some chains: raters are about as often wrong as right. Give priors "
+            "that tell the classes apart, or items of known class"
         )
     if (several := frame[frame["modes"] > 1]).shape[0]:
         said.append(f"the posterior has several modes in {listed(_named(several), 3)}: a mean or one interval hides it")
@@ -175,9 +175,9 @@ def _modes(density: Array) -> int:
 
 def _named(frame: pd.DataFrame) -> list[str]:
     """Return the names of parameters with their coordinates."""
-    dims = [name for name in frame if name not in ("variable", *FIGURES)]
     names = []
-    for _, row in frame.iterrows():
-        place = ", ".join(str(row[dim]) for dim in dims if not pd.isna(row[dim]))
-        names.append(f"{row['variable']}[{place}]" if place else row["variable"])
+    for row in frame.drop(columns=list(FIGURES)).itertuples(index=False):
+        variable, *labels = row
+        place = ", ".join(str(label) for label in labels if not pd.isna(label))
+        names.append(f"{variable}[{place}]" if place else str(variable))
     return names

@@ -150,8 +150,8 @@ class Ratings(Saved):
         Parameters
         ----------
         table : array-like or frame
-            Answers, items × raters; missing ones are None or NaN. Columns of the same name are repeats of one rater. The
-            index of a pandas frame has the ids of the items.
+            Answers, items × raters; missing ones are None or NaN. Columns of the same name are repeats of one rater.
+            The index of a pandas frame has the ids of the items.
         population, actual : str, optional
             Columns of the frame, as of `from_frame`.
         counts : str, optional
@@ -175,7 +175,7 @@ class Ratings(Saved):
         >>> bp.Ratings.from_table(table, population="site", counts="n", pos_label="+")
         <bayesperf.Ratings: 1877 items, 2 raters, 2 classes, 2 populations, 4 patterns, 3754 answers>
         population    north  south
-        mantoux tine              
+        mantoux tine
         +       +       887     14
                 -        31      4
         -       +        37      9
@@ -184,10 +184,10 @@ class Ratings(Saved):
         frame = _frame(table)
         special = [name for name in (population, actual, counts) if name is not None]
         if absent := [name for name in special if name not in list(frame.columns)]:
-            raise ValueError(f"no column {absent[0]!r} in the table; its columns are {listed(list(frame.columns), 12)}.")
-        by_rater = {
-            place: frame.iloc[:, place] for place, name in enumerate(frame.columns) if name not in special
-        }
+            raise ValueError(
+                f"no column {absent[0]!r} in the table; its columns are {listed(list(frame.columns), 12)}."
+            )
+        by_rater = {place: frame.iloc[:, place] for place, name in enumerate(frame.columns) if name not in special}
         present = {place: np.flatnonzero(~np.asarray(pd.isna(column))) for place, column in by_rater.items()}
         names = {place: f"column {column.name!r}" for place, column in by_rater.items()}
         encoded = {
@@ -198,21 +198,27 @@ class Ratings(Saved):
         if not encoded:
             raise ValueError("table holds no answers: it needs a row an item, and a column a rater.")
         truth = _KnownColumn.of(frame, actual)
-        classes = _classes([*((names[place], column) for place, column in encoded.items()), *truth.columns.items()], labels)
+        classes = _classes(
+            [*((names[place], column) for place, column in encoded.items()), *truth.columns.items()], labels
+        )
         raters = list(dict.fromkeys(column.name for column in by_rater.values()))
         parts = [
             (present[place], np.full(len(present[place]), raters.index(by_rater[place].name)),
              codes_for_labels(column, classes, names[place]))
             for place, column in encoded.items()
         ]  # fmt: skip
-        answers = _Answers(*(np.concatenate(part) for part in zip(*parts, strict=True)), None)
+        item, by, answered = (np.concatenate(part) for part in zip(*parts, strict=True))
+        answers = _Answers(item, by, answered, None)
         by_population = None
         if population is not None:
             by_population = encode(frame[population].to_numpy(), f"column {population!r}", fractions=True)
-        ids, items = frame.index.to_numpy(), np.ones(len(frame), np.int64)
-        if counts is not None:
-            ids, items = None, checks.whole_numbers(f"column {counts!r}", frame[counts].to_numpy()).astype(np.int64)
-        of_items = _Items(truth.codes(classes), by_population, items, ids)
+        if counts is None:
+            of_items = _Items(
+                truth.codes(classes), by_population, np.ones(len(frame), np.int64), frame.index.to_numpy()
+            )
+        else:
+            items = checks.whole_numbers(f"column {counts!r}", frame[counts].to_numpy()).astype(np.int64)
+            of_items = _Items(truth.codes(classes), by_population, items, None)
         return cls(*_counted(answers, of_items, np.array(raters), classes, pos_label))
 
     @property
@@ -378,8 +384,8 @@ def _frame(table: Any) -> pd.DataFrame:
         eager = nw.from_native(table, eager_only=True)
     except TypeError:
         raise TypeError(
-            f"table is {type(table).__name__}: give an array or a pandas, Polars or PyArrow frame of items × raters; of "
-            "a row an answer, Ratings.from_frame takes any engine."
+            f"table is {type(table).__name__}: give an array or a pandas, Polars or PyArrow frame of items × raters; "
+            "of a row an answer, Ratings.from_frame takes any engine."
         ) from None
     return pd.DataFrame({name: pd.Series(eager[name].to_list(), dtype=object) for name in eager.columns})
 

@@ -226,7 +226,9 @@ def of_patterns(data, rates, prevalence, together=None):
                 if together is not None and all(len(ratings) for ratings in answered):
                     own = [together[t][answered[0][0], answered[1][0]]]
                 chance += share * np.prod(own)
-        design = [(row.sum(-1).tolist(), k >= 0) for row, k in zip(data.attrs["answers"], data.attrs["known"], strict=True)]
+        design = [
+            (row.sum(-1).tolist(), k >= 0) for row, k in zip(data.attrs["answers"], data.attrs["known"], strict=True)
+        ]
         same = [d == design[place[-1]] for d in design]
         items = data.values[place[:-1]]
         total += n * (np.log(chance) + np.log(items[same].sum() / items.sum())) if n else 0.0

@@ -35,8 +35,8 @@ def gibbs(answers, counts, weights, rng, chains=400, draws=400, warm=200):
     """Return draws of prevalence (draw, chain, actual) and rates (draw, chain, rater, actual, rating).
 
     By turns, how many items of each pattern are of each class, given the parameters, and the parameters given these.
-    `answers` is (pattern, rater, rating), `counts` (pattern,), `weights` of the Dirichlet priors of the rates; that of the
-    prevalence is flat.
+    `answers` is (pattern, rater, rating), `counts` (pattern,), `weights` of the Dirichlet priors of the rates; that of
+    the prevalence is flat.
     """
     classes = answers.shape[-1]
     rates = np.broadcast_to(weights / weights.sum(-1, keepdims=True), (chains, *weights.shape))

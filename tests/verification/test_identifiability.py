@@ -1,4 +1,4 @@
-"""What a fit says of what the data do not settle: overlap with the prior, modes, chains whose classes changed places."""
+"""What a fit says of what the data do not settle: overlap with the prior, modes, classes that changed places."""
 
 import importlib
 
@@ -16,7 +16,10 @@ RNG = np.random.default_rng(0)
 
 def tree_of(prior, posterior, attrs=None):
     """Return a tree of one variable, of draws (chain, draw)."""
-    groups = {name: xr.Dataset({"x": (("chain", "draw"), draws)}) for name, draws in (("prior", prior), ("posterior", posterior))}
+    groups = {
+        name: xr.Dataset({"x": (("chain", "draw"), draws)})
+        for name, draws in (("prior", prior), ("posterior", posterior))
+    }
     tree = xr.DataTree.from_dict(groups | {"log_prior": groups["posterior"]})
     tree["posterior"].attrs = attrs or {}
     return tree
@@ -33,7 +36,9 @@ def test_overlap_of_two_normals(shift):
 
 def test_overlap_of_a_uniform_prior():
     """Inside the points where the density of Beta(90, 10) is 1 it is that of the uniform one, outside the other."""
-    low, high = (optimize.brentq(lambda x: stats.beta.pdf(x, 90, 10) - 1, *ends) for ends in ((0.5, 0.9), (0.9, 0.9999)))
+    low, high = (
+        optimize.brentq(lambda x: stats.beta.pdf(x, 90, 10) - 1, *ends) for ends in ((0.5, 0.9), (0.9, 0.9999))
+    )
     expected = high - low + 1 - np.ptp(stats.beta.cdf([low, high], 90, 10))
     tree = tree_of(RNG.random((1, 4000)), RNG.beta(90, 10, (4, 1000)))
     assert bp.verification.identifiability(tree)["overlap"].item() == pytest.approx(expected, abs=0.04)
@@ -52,7 +57,9 @@ def test_a_density_that_is_high_at_an_end_has_one_mode():
 
 def of_chains(*diagonals):
     """Return draws of rates, a chain for each share of right answers."""
-    rates = np.array([[[d, 1 - d], [1 - d, d]] for d in diagonals])[:, None, None] * np.ones((len(diagonals), 3, 2, 1, 1))
+    rates = np.array([[[d, 1 - d], [1 - d, d]] for d in diagonals])[:, None, None] * np.ones(
+        (len(diagonals), 3, 2, 1, 1)
+    )
     return xr.Dataset({"rates": (("chain", "draw", "rater", "actual", "rating"), rates)})
 
 

@@ -91,8 +91,8 @@ def test_nuts_agrees_with_gibbs(strongyloides):
     for name, draws in drawn.items():
         exact = strongyloides[name]
         # Chains of the Gibbs sampler are independent of each other.
-        for function in (lambda x: x, lambda x, m=exact.mean(): (x - m) ** 2):
-            of_nuts, of_gibbs = function(draws.values), function(exact)
+        for power, center in ((1, 0.0), (2, exact.mean())):
+            of_nuts, of_gibbs = (draws.values - center) ** power, (exact - center) ** power
             error = np.hypot(array_stats.mcse(of_nuts, chain_axis=0, draw_axis=1),
                              of_gibbs.mean(0).std(ddof=1) / np.sqrt(of_gibbs.shape[1]))  # fmt: skip
             assert of_nuts.mean() == pytest.approx(of_gibbs.mean(), abs=4.5 * error), name
@@ -190,7 +190,8 @@ def test_log_likelihood_of_items(ratings, options):
             one_design = data.copy(data=np.eye(1, data.size, dtype=int).reshape(data.shape))
             alone = of_patterns(one_design, draw["rates"].values, draw["prevalence"].values)
             assert np.log(chance[0, d].ravel()[0]) == pytest.approx(alone, rel=1e-9)
-    assert found.sum("example").values == pytest.approx((np.log(chance) * data.values).sum(tuple(range(2, chance.ndim))))
+    expected = (np.log(chance) * data.values).sum(tuple(range(2, chance.ndim)))
+    assert found.sum("example").values == pytest.approx(expected)
 
 
 def test_cells_of_raters_and_of_the_system():

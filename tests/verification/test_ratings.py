@@ -22,10 +22,9 @@ ENGINES = {"pandas": lambda frame: frame, "polars": pl.from_pandas, "lazy polars
 
 def answers_of_items(ratings):
     """Return for each item how often each rater gave each rating, its known class and its population."""
-    return {
-        int(item): (ratings.patterns["answers"].values[p].tolist(), int(ratings.patterns["known"].values[p]), int(site))
-        for item, p, site in zip(*(ratings.items[name].values for name in ("item", "pattern", "population")), strict=True)
-    }
+    answers, known = (ratings.patterns[name].values.tolist() for name in ("answers", "known"))
+    columns = (ratings.items[name].values.tolist() for name in ("item", "pattern", "population"))
+    return {item: (answers[p], known[p], site) for item, p, site in zip(*columns, strict=True)}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -38,7 +37,8 @@ def test_long_frame(engine):
     }
     assert answers_of_items(ratings) == expected
     assert ratings.counts.dims == ("population", "pattern")
-    assert ratings.counts.sum("pattern").values.tolist() == [sum(e[2] == site for e in expected.values()) for site in (0, 1)]
+    of_sites = [sum(site == place for *_, place in expected.values()) for site in (0, 1)]
+    assert ratings.counts.sum("pattern").values.tolist() == of_sites
     assert (ratings.raters, ratings.labels) == (["ann", "bob", "cai"], ["cat", "cow", "dog"])
     counted = np.zeros_like(ratings.counts.values)
     np.add.at(counted, (ratings.items["population"].values, ratings.items["pattern"].values), 1)
@@ -109,7 +109,7 @@ REFUSED = [
     (ValueError, "only one label occurs", lambda: bp.Ratings.from_table([[1, 1]])),
     (ValueError, "table holds no answers", lambda: bp.Ratings.from_table([[None, None]])),
     (TypeError, "table is int: give an array", lambda: bp.Ratings.from_table(3)),
-    (ValueError, "pos_label='z' is not among the labels", lambda: bp.Ratings.from_table(TABLE[["a", "b"]], pos_label="z")),
+    (ValueError, "pos_label='z' is not among", lambda: bp.Ratings.from_table(TABLE[["a", "b"]], pos_label="z")),
     (ValueError, "not among the labels", lambda: bp.Ratings.from_table(TABLE[["a", "b"]], labels=["x", "z"])),
 ]  # fmt: skip
 
