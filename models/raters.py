@@ -106,8 +106,8 @@ def build(
     ----------
     data : xarray.DataArray
         Counts (population, pattern), or without populations. Attributes: ``answers`` (pattern, rater, rating), how
-        often a rater gave which rating; ``known`` (pattern), the position of the actual class, −1 where it is not known;
-        ``raters`` and ``labels``.
+        often a rater gave which rating; ``known`` (pattern), the position of the actual class, −1 where it is not
+        known; ``raters`` and ``labels``.
     priors : mapping, optional
         Priors that replace those of `PRIORS`, by name. That of ``rates`` may also be a mapping from raters to their
         Dirichlet weights, an array (actual, rating), or of two classes ``{"recall": (a, b), "specificity": (c, d)}``;

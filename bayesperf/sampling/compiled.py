@@ -303,7 +303,7 @@ def compilation_key(
 def _families(model: pm.Model, names: Mapping[str, Any]) -> Hashable | None:
     """Return the family and the parameters of each prior; None if one has no name or no constant parameters."""
     families = []
-    for variable in (model[name] for name in names if name in model.named_vars):
+    for variable in (variable for variable in model.free_RVs if variable.name in names):
         parameters = constant_parameters(variable)
         if parameters is None or not has_named_family(variable):
             return None
