@@ -21,6 +21,7 @@ from .comparison.sign_and_rank_tests import signed_rank_test as signed_rank_test
 from .core.saving import load as load
 from .core.warnings import ConvergenceWarning as ConvergenceWarning
 from .core.warnings import DependenceWarning as DependenceWarning
+from .core.warnings import IdentifiabilityWarning as IdentifiabilityWarning
 from .core.warnings import LabelWarning as LabelWarning
 from .core.warnings import PriorWarning as PriorWarning
 from .core.warnings import SelectionWarning as SelectionWarning
@@ -62,5 +63,6 @@ from .verification.label_noise import NoisyLabelPosterior as NoisyLabelPosterior
 from .verification.label_noise import label_noise as label_noise
 from .verification.noise_sensitivity import LabelNoiseSensitivity as LabelNoiseSensitivity
 from .verification.noise_sensitivity import label_noise_sensitivity as label_noise_sensitivity
+from .verification.ratings import Ratings as Ratings
 
 __version__: str

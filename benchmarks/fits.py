@@ -9,6 +9,7 @@ import sys
 
 import arviz_stats  # noqa: F401  (the accessor)
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 import bayesperf as bp
@@ -27,6 +28,9 @@ CASES = {
     "markov, varying": ("markov", {"sequences": "varying"}, None),
     "multinomial": ("multinomial", {}, None),
     "paired": ("paired", {}, None),
+    "raters": ("raters", {}, None),
+    "raters, 3 classes": ("raters", {}, None),
+    "raters, pooled": ("raters", {"pooled": True}, None),
     "rates": ("rates", {}, None),
 }
 
@@ -48,6 +52,8 @@ def data(case, rng):
     if model == "paired":
         wrong = rng.random((2, 200)) < [[0.2], [0.3]]
         return bp.PairedConfusionMatrix.from_predictions(labels, labels ^ wrong[0], labels ^ wrong[1]), options
+    if model == "raters":
+        return ratings(rng, 3 if case == "raters, 3 classes" else 2), options
     if case == "classes":
         return bp.ConfusionMatrix.from_table(rng.multinomial(20, 0.1 + 0.7 * np.eye(3))), options
     if case == "groups, 3 classes":
@@ -55,6 +61,15 @@ def data(case, rng):
         return bp.ConfusionMatrix.from_table(tables, dims=["fold"]), options
     cm = folds(rng, systems)
     return cm if model.startswith("groups") else cm.sum("fold"), options
+
+
+def ratings(rng: np.random.Generator, classes: int) -> bp.Ratings:
+    """Return the answers of five raters, right in 80 %, to 500 items of two populations."""
+    actual = rng.integers(0, classes, 500)
+    wrong = rng.random((5, 500)) < 0.2
+    answers = (actual + wrong * rng.integers(1, classes, (5, 500))) % classes
+    frame = pd.DataFrame(answers.T, columns=list("abcde")).assign(population=rng.integers(0, 2, 500))
+    return bp.Ratings.from_table(frame, population="population")
 
 
 def folds(rng: np.random.Generator, systems: int | None) -> bp.ConfusionMatrix:

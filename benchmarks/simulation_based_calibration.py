@@ -6,6 +6,7 @@ a model fails. Simulations are kept in that folder, so that an interrupted run c
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,13 @@ SCORES = xr.DataArray(
 YEAR = xr.DataArray(np.linspace(-1, 1, 8)[:, None], {"site": list(range(8)), "covariate": ["year"]})
 STEPS, VIDEO = chains()
 OF_TWO_CLASSES = (np.repeat([0, 1], [25, 15]), np.random.default_rng(0).normal(size=40))
+# Of every pattern that the raters can give, so that all simulated ones are counted.
+PATTERNS = pd.DataFrame(
+    [[*p, site] for site in "uv" for p in itertools.product([0, 1], repeat=3)], columns=[*"abc", "site"]
+)
+RATINGS = bp.Ratings.from_table(PATTERNS.assign(n=[10, 5, 3, 2, 8, 12, 11, 9] * 2), population="site", counts="n")
+TWO_RATERS = bp.Ratings.from_table([[0, 0]] * 30 + [[0, 1]] * 10 + [[1, 0]] * 8 + [[1, 1]] * 22)
+OF_THREE = bp.Ratings.from_table(np.repeat(list(itertools.product("abc", repeat=3)), 3, axis=0))
 
 # Model, data and options of each check.
 CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
@@ -66,6 +74,10 @@ CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "paired": ("paired", PAIRED, {}),
     "datasets": ("datasets", SCORES, {}),
     "binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {}),
+    "raters": ("raters", RATINGS, {}),
+    "raters, 3 classes": ("raters", OF_THREE, {}),
+    "raters, pooled": ("raters", RATINGS, {"pooled": True}),
+    "raters, dependent": ("raters", TWO_RATERS, {"dependent": (0, 1)}),
 }
 
 

@@ -11,13 +11,14 @@ defines
     `pymc.Data`, and which has a variable ``cells`` (…, actual, predicted) if it models a confusion matrix.
 ``DATA``
     The kind of data that `bayesperf.fit` takes for this model: ``"counts"``, ``"paired counts"``, ``"transitions"``,
-    ``"fold scores"`` or ``"scores of two classes"``.
+    ``"fold scores"``, ``"scores of two classes"`` or ``"ratings"``.
 
 and, where they apply,
 
 ``OPTIONS``
     How `bayesperf.fit` checks the options of ``build``, by name: a tuple of the allowed values, or one of ``"dim of
-    groups"``, ``"covariates of groups"``, ``"repeats of folds"``, ``"positive number"`` and ``"probability"``.
+    groups"``, ``"covariates of groups"``, ``"repeats of folds"``, ``"positive number"``, ``"probability"``,
+    ``"rater"`` and ``"two raters"``.
 ``DIMS``
     Dims that the model adds; no dim of the data may have one of these names.
 ``ESTIMAND``
@@ -30,6 +31,11 @@ and, where they apply,
     Draws the parameters that were integrated out of the model, the ``cells`` among them if it has none itself.
 ``log_likelihood(posterior, data, **options)``
     Returns the log-likelihood of the units of cross-validation.
+``facts(data, **options)``
+    Returns numbers to add to the attributes of the posterior. If ``parameters`` and ``degrees_of_freedom`` are among
+    them, a fit warns of what the data do not settle.
+``POTENTIAL``
+    Why a likelihood that is a `pymc.Potential` has no predictions and no log-likelihood, if it is not a power.
 ``exact(data, priors, rngs, size, **options)``
     Draws from the posterior, using a separate generator for each matrix. It raises NotImplementedError if the posterior
     has no closed form under these priors and options.
@@ -57,8 +63,9 @@ def names() -> list[str]:
     Examples
     --------
     >>> import bayesperf as bp
-    >>> bp.models.names()
-    ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'markov', 'multinomial', 'paired', 'rates']
+    >>> bp.models.names()  # doctest: +NORMALIZE_WHITESPACE
+    ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'markov', 'multinomial', 'paired', 'raters',
+     'rates']
     """
     return sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
 

@@ -29,7 +29,7 @@ def prior_variables(
         Default priors: unnamed distributions, or functions of the number of classes that return one.
     priors : mapping, optional
         Priors to use instead: unnamed PyMC distributions (``pm.Beta.dist(9, 1)``), PreliZ distributions, or objects
-        with ``create_variable(name)``. The prior of a single quantity is repeated, independently, along the dims.
+        with ``create_variable(name)``. A prior of fewer dims is repeated, independently, along the first ones.
     classes : int
         Number of classes.
     unused : mapping, optional
@@ -75,10 +75,10 @@ def _shape(distribution: Any) -> tuple[int, ...]:
 
 
 def _sized(name: str, distribution: Any, shape: tuple[int, ...], dims: Sequence[str]) -> Any:
-    """Return a distribution in the shape of the dims, repeating that of a single quantity."""
+    """Return a distribution in the shape of the dims, repeated along those that it has not, which are the first."""
     core = distribution.owner.op.ndim_supp
     own, batch = _shape(distribution), shape[: len(shape) - core]
-    _check_shape(name, own if len(own) > core else (*batch, *own), shape, dims)
+    _check_shape(name, (*shape[: max(0, len(shape) - len(own))], *own), shape, dims)
     return change_dist_size(distribution, batch)
 
 

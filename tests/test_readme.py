@@ -64,9 +64,11 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         'duckdb.read_parquet("predictions/*.parquet")': "duckdb.from_df(frame)",
         # The same call without a sampler.
         "bp.fit(cm,": "bp.fit(cm, method='exact',",
+        "bp.fit(bp.Ratings": "(lambda ratings, model: ratings)(bp.Ratings",
+        "item=…, rater=…, rating=…": "item='example', rater='model', rating='predicted'",
     }
     answers = [answer for _, answer in rows(README, "| question | answer |")]
-    assert len(answers) == 33
+    assert len(answers) == 34
     for code in re.findall(r"`(.*?)`", " ".join(answers)):
         runs = code
         for shown, meant in replaced.items():

@@ -109,6 +109,7 @@ GLOSSARY = (
         "PSIS-LOO",
         "Leave-one-out by Pareto-smoothed importance sampling: how well a model foretells what was left out.",
     ),
+    Term("rater", "A person, test or system that says of what class an item is.", r"\b[Rr]aters?\b"),
     Term("recall", "The share of the positives (of the examples of a class) that are found.", r"\b[Rr]ecall\b"),
     Term("R̂", "Whether the chains of a sampler agree: 1 if they do, and above 1.01 they have not yet settled."),
     Term("ρ", "How alike the examples of one group are, from 0 to 1: at 0 they say as much as as many of their own."),

@@ -28,6 +28,7 @@ MAKERS = {
     "ConfusionMatrix": "bayesperf.counts.matrix:ConfusionMatrix",
     "PairedConfusionMatrix": "bayesperf.counts.paired:PairedConfusionMatrix",
     "JointOutcomes": "bayesperf.counts.joint_outcomes:JointOutcomes",
+    "Ratings": "bayesperf.verification.ratings:Ratings",
     "BinnedScores": "bayesperf.counts.binned_scores:BinnedScores",
     "Scores": "bayesperf.counts.classifier_scores:Scores",
     "metric": "bayesperf.metrics.registry:get",

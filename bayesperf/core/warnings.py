@@ -24,3 +24,7 @@ class LabelWarning(UserWarning):
 
 class SelectionWarning(UserWarning):
     """Examples seem to have been chosen in a way that the figures take no notice of."""
+
+
+class IdentifiabilityWarning(UserWarning):
+    """The data do not settle a quantity: its prior decides, several values fit as well, or classes changed places."""

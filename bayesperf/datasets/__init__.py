@@ -7,7 +7,8 @@ breast_cancer  569       2        ``"malignant"``  logistic_regression, naive_ba
 digits         1797      10       none             logistic_regression, nearest_neighbors
 =============  ========  =======  ===============  ===============================================
 
-The classifiers are scikit-learn's; `bayesperf.datasets.make` is the script that trained them.
+The classifiers are scikit-learn's; `bayesperf.datasets.make` is the script that trained them. Beside these,
+``anaesthetists`` are ratings of patients by several observers, whose actual classes nobody knows.
 """
 
 from __future__ import annotations
@@ -35,21 +36,22 @@ def names() -> list[str]:
     --------
     >>> import bayesperf as bp
     >>> bp.datasets.names()
-    ['breast_cancer', 'digits']
+    ['anaesthetists', 'breast_cancer', 'digits']
     """
     files = [file.name for file in _FOLDER.iterdir()]
     return sorted(name.removesuffix(".csv") for name in files if name.endswith(".csv"))
 
 
 def load(name: str) -> pd.DataFrame:
-    """Return the out-of-fold predictions of several classifiers for one data set.
+    """Return the out-of-fold predictions of several classifiers for one data set, or ratings by several observers.
 
     Parameters
     ----------
-    name : {"breast_cancer", "digits"}
+    name : {"breast_cancer", "digits", "anaesthetists"}
         ``"breast_cancer"``: is a tumour malignant, from 30 measurements of cell nuclei in a fine
         needle aspirate? Labels ``"malignant"`` (the positive one, 212 examples) and ``"benign"``
         (357). ``"digits"``: which digit is it, from an image of 8 by 8 pixels? Labels 0 to 9.
+        ``"anaesthetists"``: how fit for a general anaesthetic is a patient, on a scale from 1 to 4?
 
     Returns
     -------
@@ -63,6 +65,9 @@ def load(name: str) -> pd.DataFrame:
         - ``score``: probability, to 4 decimals, of ``"malignant"`` (breast_cancer) or of the
           predicted digit (digits)
 
+        Of ``"anaesthetists"`` a row for each answer: ``patient`` (1 to 45), ``observer`` (1 to 5, the first of
+        whom answered three times) and ``grade``.
+
     Raises
     ------
     ValueError
@@ -72,7 +77,8 @@ def load(name: str) -> pd.DataFrame:
     -----
     Sources, both as bundled with scikit-learn: the UCI data sets Breast Cancer Wisconsin
     (Diagnostic), by Wolberg, Mangasarian, Street and Street (1995), and the test part of Optical
-    Recognition of Handwritten Digits, by Alpaydin and Kaynak (1998).
+    Recognition of Handwritten Digits, by Alpaydin and Kaynak (1998). The anaesthetists' ratings are
+    Table 1 of Dawid & Skene (1979), Applied Statistics 28:20-28.
 
     Examples
     --------

@@ -289,7 +289,7 @@ def compilation_key(
     """
     if not isinstance(name, str) or any(hasattr(prior, "create_variable") for prior in (priors or {}).values()):
         return None
-    if not all(isinstance(value, str | Number | None | xr.DataArray) for value in options.values()):
+    if not all(isinstance(value, str | Number | tuple | None | xr.DataArray) for value in options.values()):
         return None
     families = _families(model, resolve_model(name).PRIORS)  # type: ignore[union-attr]
     # Values of arrays are data or constants.
@@ -303,7 +303,7 @@ def compilation_key(
 def _families(model: pm.Model, names: Mapping[str, Any]) -> Hashable | None:
     """Return the family and the parameters of each prior; None if one has no name or no constant parameters."""
     families = []
-    for variable in (model[name] for name in names if name in model.named_vars):
+    for variable in (variable for variable in model.free_RVs if variable.name in names):
         parameters = constant_parameters(variable)
         if parameters is None or not has_named_family(variable):
             return None

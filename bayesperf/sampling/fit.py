@@ -20,6 +20,7 @@ from bayesperf.sampling.forward import given_data, log_densities, predictions, p
 from bayesperf.sampling.interrupts import interruptible
 from bayesperf.sampling.model_data import fingerprint, prepared, resolve_model
 from bayesperf.sampling.model_options import mapping
+from bayesperf.verification.identifiability import warn as warn_of_what_is_not_settled
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -54,7 +55,7 @@ def fit(
         `bayesperf.models.table` tells which data a model takes. Paired counts are a `PairedConfusionMatrix`;
         transitions a pair ``(y_true, y_pred)`` in the order of time, with sequence ids in ``options["by"]``; fold
         scores a DataArray (dataset, model, fold); scores of two classes a pair ``(y_true, y_score)``, with the positive
-        class in ``options["pos_label"]`` where the labels do not tell it.
+        class in ``options["pos_label"]`` where the labels do not tell it; answers of several raters are `Ratings`.
     model : str or callable
         One of `bayesperf.models.names`, or a function ``(data, priors) -> pymc.Model`` that receives the counts as a
         DataArray (attribute ``pos_label``) and has a variable ``cells`` (…, actual, predicted). A built-in model is
@@ -111,6 +112,8 @@ def fit(
     -----
     ConvergenceWarning
         If transitions diverged, R̂ > 1.01 or the effective sample size is below 400; it names the variable.
+    IdentifiabilityWarning
+        If raters are too few for what is asked of them, or the prior decides (`verification.identifiability`).
 
     Notes
     -----
@@ -162,9 +165,16 @@ def fit(
         "random_seed": seed,
         "data_hash": data_hash,
     }
-    result = xr.DataTree.from_dict(tree)
-    result.attrs = {"left_out": left_out} if left_out else {}
-    return result
+    return _labelled(tree, left_out)
+
+
+def _labelled(groups: Mapping[str, xr.Dataset], left_out: str) -> xr.DataTree:
+    """Return the tree, with the reason for what is missing; warn if the data do not settle the parameters."""
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs = {"left_out": left_out} if left_out else {}
+    if "degrees_of_freedom" in tree["posterior"].attrs:
+        warn_of_what_is_not_settled(tree)
+    return tree
 
 
 def _origin(exact: bool, sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -249,7 +259,7 @@ def _around(
     """Return the complete posterior, predictions, log-likelihood and log-prior, and the reason for what is left out."""
     groups, left_out = given_data(model), ""
     if model.potentials:
-        left_out = f"posterior_predictive, log_likelihood: {_POWER}"
+        left_out = f"posterior_predictive, log_likelihood: {getattr(definition, 'POTENTIAL', _POWER)}"
     else:
         groups["posterior_predictive"] = predictions(model, posterior, seeds[0])
         groups["log_likelihood"], left_out = _log_likelihood(posterior, model, definition, counts, options)

@@ -94,6 +94,7 @@ def describe(
         "prevalence_known": int(knows_prevalence(definition, own_priors, options)),
         "estimand": getattr(definition, "ESTIMAND", Posterior.estimand).format_map(options),
         "refusal": getattr(definition, "REFUSAL", ""),
+        **(definition.facts(counts, **options) if hasattr(definition, "facts") else {}),
         **{f"{package}_version": version(package) for package in ("bayesperf", "pymc", "arviz")},
     }
 

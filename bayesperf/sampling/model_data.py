@@ -21,6 +21,8 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.sampling.model_options import Options, check_options, mapping
 from bayesperf.sequences.chain import label_sequences, transitions_by_sequence
+from bayesperf.verification.ratings import Ratings
+from bayesperf.verification.ratings import model_data as counts_of_patterns
 
 # Settings of PyTensor's have no value until they are read, and two threads may not do that at once.
 _first_reading = threading.Lock()
@@ -159,6 +161,16 @@ def _scores_of_two_classes(data: Any, model: Any, options: Options) -> xr.DataAr
     return by_class(Scores.of(*data, pos_label))
 
 
+def _ratings(data: Any, model: Any, options: Options) -> xr.DataArray:
+    """Return counts of patterns (…, pattern), with what the patterns are in the attributes."""
+    if not isinstance(data, Ratings):
+        raise TypeError(
+            f"data of the model {model!r} must be Ratings; it is {type(data).__name__}. Make them with "
+            "Ratings.from_frame(frame, item=…, rater=…, rating=…) or Ratings.from_table(table)."
+        )
+    return counts_of_patterns(data)
+
+
 def _positive(pos_label: Any) -> dict[str, Any]:
     """Return the attribute that names the positive class, if there is one."""
     return {} if pos_label is None else {"pos_label": pos_label}
@@ -171,4 +183,5 @@ READERS: dict[str, Callable[[Any, Any, Options], xr.DataArray]] = {
     "transitions": _transitions,
     "fold scores": _fold_scores,
     "scores of two classes": _scores_of_two_classes,
+    "ratings": _ratings,
 }

@@ -93,6 +93,20 @@ def _check_probability(name: str, value: Any, data: xr.DataArray, options: Optio
     checks.probability(name, value)
 
 
+def _check_rater(name: str, rater: Any, data: xr.DataArray, options: Options) -> None:
+    if rater not in data.attrs["raters"]:
+        raise ValueError(
+            f"{name}: there is no rater {rater!r}; there are {', '.join(map(repr, data.attrs['raters']))}."
+        )
+
+
+def _check_two_raters(name: str, raters: Any, data: xr.DataArray, options: Options) -> None:
+    if not isinstance(raters, tuple) or len(raters) != 2 or raters[0] == raters[1]:
+        raise ValueError(f"{name} must be a pair of two different raters, as ('a', 'b'); it is {raters!r}.")
+    for rater in raters:
+        _check_rater(name, rater, data, options)
+
+
 # What a model's file declares in OPTIONS, beside tuples of allowed values. The option of the dim is called "dim".
 CHECKS: dict[str, Callable[[str, Any, xr.DataArray, Options], None]] = {
     "dim of groups": _check_dim,
@@ -100,4 +114,6 @@ CHECKS: dict[str, Callable[[str, Any, xr.DataArray, Options], None]] = {
     "covariates of groups": _check_covariates,
     "positive number": _check_positive_number,
     "probability": _check_probability,
+    "rater": _check_rater,
+    "two raters": _check_two_raters,
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -18,6 +19,7 @@ from bayesperf.sampling.compiled import compiled
 from bayesperf.sampling.fit import built_model
 from bayesperf.sampling.interrupts import interruptible
 from bayesperf.sampling.model_data import prepared, resolve_model
+from bayesperf.verification.ratings import Ratings
 
 # What is compiled depends on the number of dims, and on whether a dim has a single element, not on how many others.
 SIZE = 3
@@ -92,6 +94,20 @@ def _scores_of_two_classes(_: Any) -> list[tuple[Any, Any]]:
     return [(np.arange(20) % 2, np.random.default_rng(0).random(20))]
 
 
+def _ratings(_: Any) -> list[Ratings]:
+    """Return ratings by three raters of two and of three classes, then the same of several populations."""
+    tables = [(k, population) for population in (None, "population") for k in (2, 3)]
+    return [
+        Ratings.from_table(
+            pd.DataFrame(
+                {rater: np.arange(6 * SIZE) % k for rater in "abc"} | {"population": np.arange(6 * SIZE) % SIZE}
+            ).drop(columns=["population"][: population is None]),
+            population=population,
+        )
+        for k, population in tables
+    ]
+
+
 # By the kind of data that a model's file declares as DATA: examples, given the dims of groups that the model takes.
 EXAMPLES: dict[str, Callable[[list[str]], Sequence[Any]]] = {
     "counts": _counts,
@@ -99,6 +115,7 @@ EXAMPLES: dict[str, Callable[[list[str]], Sequence[Any]]] = {
     "transitions": _transitions,
     "fold scores": _fold_scores,
     "scores of two classes": _scores_of_two_classes,
+    "ratings": _ratings,
 }
 # By the kind of an option that is no tuple of values, those to compile; others need data of their own.
-VALUES = {"positive number": (2.0,), "repeats of folds": (SIZE,)}
+VALUES = {"positive number": (2.0,), "repeats of folds": (SIZE,), "two raters": (("a", "b"),)}

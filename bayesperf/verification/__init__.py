@@ -1,14 +1,25 @@
-"""Labels that are missing, or wrong: verified samples with a judge of all.
+"""Labels that are missing or wrong: a verified part with a judge of all, several raters, labels with noise.
 
 `posterior` is of systems of which only some predictions were verified, and `next_labels` says which to verify next.
-(What becomes of figures if labels are wrong at a rate known by a prior: `bayesperf.label_noise`.)
+`truth` and `identifiability` are of fits of ratings by several raters (`bayesperf.Ratings`). What becomes of figures if
+labels are wrong at a rate known by a prior says `bayesperf.label_noise`.
 """
 
+from bayesperf.verification.identifiability import identifiability
 from bayesperf.verification.next_labels import NextLabels, next_labels
 from bayesperf.verification.posterior import VerifiedPosterior, posterior
+from bayesperf.verification.raters import truth
 from bayesperf.verification.sample import VerifiedSample
 
-__all__ = ["NextLabels", "VerifiedPosterior", "VerifiedSample", "next_labels", "posterior"]
+__all__ = [
+    "NextLabels",
+    "VerifiedPosterior",
+    "VerifiedSample",
+    "identifiability",
+    "next_labels",
+    "posterior",
+    "truth",
+]
 
 
 def __dir__() -> list[str]:

@@ -32,7 +32,18 @@ def frame(name):
 
 
 def test_names_are_those_shipped_and_made():
-    assert datasets.names() == sorted(PROMISED) == sorted(make.DATASETS)
+    assert datasets.names() == sorted([*PROMISED, "anaesthetists"])
+    assert sorted(PROMISED) == sorted(make.DATASETS)
+
+
+def test_anaesthetists_are_those_printed():
+    """45 patients, seven answers each; the first observer's are three. Rows of patients 1, 2, 36 and 45 as printed."""
+    frame = datasets.load("anaesthetists")
+    assert frame.columns.tolist() == ["patient", "observer", "grade"]
+    assert frame.groupby("patient")["observer"].apply(list).map(tuple).unique().tolist() == [(1, 1, 1, 2, 3, 4, 5)]
+    grades = frame.groupby("patient")["grade"].apply(list)
+    assert grades.index.tolist() == list(range(1, 46))
+    assert grades[[1, 2, 36, 45]].tolist() == [[1] * 7, [3, 3, 3, 4, 3, 3, 4], [4, 3, 3, 4, 3, 4, 3], [2] * 7]
 
 
 def test_shipped_files_are_small():
@@ -99,7 +110,7 @@ def test_make_reproduces_the_shipped_file(name):
 
 @pytest.mark.parametrize("unknown", ["iris", "digits.csv", "../digits", "", None, ["digits"]])
 def test_unknown_name_is_refused_with_the_known_ones(unknown):
-    with pytest.raises(ValueError, match="name must be one of 'breast_cancer', 'digits'; it is"):
+    with pytest.raises(ValueError, match="name must be one of 'anaesthetists', 'breast_cancer', 'digits'; it is"):
         datasets.load(unknown)
 
 

@@ -33,7 +33,13 @@ from tests.shared.fits import (
 
 RNG = np.random.default_rng(3)
 OF_TWO_CLASSES = (np.repeat([0, 1], [14, 9]), RNG.normal(size=23))
-ALL_CASES = CASES | {"binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {})}
+RATINGS = bp.Ratings.from_table(RNG.integers(0, 2, (40, 3)))
+ALL_CASES = CASES | {
+    "binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {}),
+    "raters": ("raters", RATINGS, {}),
+    "raters, pooled": ("raters", RATINGS, {"pooled": True}),
+    "raters, dependent": ("raters", RATINGS, {"dependent": (0, 1)}),
+}
 
 
 def other_data(case):
@@ -46,6 +52,12 @@ def other_data(case):
             covariates = (options["covariates"] * 3).assign_coords(site=labels["site"])
             options = {**options, "covariates": covariates}
         return model, bp.ConfusionMatrix(counts.assign_coords(labels), data.pos_label), options
+    if isinstance(data, bp.Ratings):
+        patterns = data.patterns.assign(
+            counts=data.counts + np.arange(data.counts.size),
+            answers=data.patterns["answers"].copy(data=data.patterns["answers"].values[::-1]),
+        )
+        return model, bp.Ratings(patterns.assign_coords(rating=[3, 5])), options
     if isinstance(data, bp.PairedConfusionMatrix):
         return model, bp.PairedConfusionMatrix.from_predictions([0, 1, 1], [1, 1, 0], [0, 1, 1]), options
     if model == "binormal_roc":

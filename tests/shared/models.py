@@ -4,6 +4,7 @@ import functools
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytensor
 import xarray as xr
 from pymc.model.transform.conditioning import remove_value_transforms
@@ -35,6 +36,17 @@ THREE_SCORES = xr.DataArray(
     {"dataset": list("abc"), "model": ["one", "other"]}, ("dataset", "model", "fold"),
 )  # fmt: skip
 OF_TWO_CLASSES = (np.array([0, 1, 1, 0, 0, 1, 0]), np.array([0.3, 1.8, 0.7, -0.4, 0.9, 2.5, 0.1]))
+# Repeats of the first rater, missing answers, two items of known class, and two sites.
+RATED = bp.Ratings.from_table(
+    pd.DataFrame(
+        [["u", 0, 0, 1, 0, None, 4], ["u", 1, 0, 1, 1, None, 3], ["u", 1, 1, None, 1, 1, 2], ["v", 0, 0, 0, 0, None, 5],
+         ["v", 0, None, 1, 1, None, 2], ["v", 1, 1, 1, 1, None, 6], ["v", 0, 0, 0, 1, 0, 1]],
+        columns=["site", "ann", "ann", "bob", "cai", "truth", "n"],
+    ),
+    population="site", actual="truth", counts="n",
+)  # fmt: skip
+RATED_THREE = bp.Ratings.from_table([["a", "a", "b"], ["b", "b", "b"], ["c", "a", "c"], ["a", None, "c"]])
+TWO_TESTS = bp.Ratings.from_table([[1, 1]] * 5 + [[1, 0]] * 2 + [[0, 1]] * 3 + [[0, 0]] * 7 + [[1, None]])
 YEAR_AND_AGE = xr.DataArray(
     [[0.5, -1.0], [0.2, 0.3], [-0.7, 0.1]], {"site": SITE, "covariate": ["year", "age"]}, ("site", "covariate")
 )
@@ -201,6 +213,58 @@ def of_binormal_roc(scores, precision, offset):
     return density
 
 
+def of_patterns(data, rates, prevalence, together=None):
+    """Log-probability of the counts, pattern by pattern, answer by answer; `together` are tables of two raters."""
+    total = 0.0
+    for place, n in np.ndenumerate(data.values):
+        answers, known = data.attrs["answers"][place[-1]], data.attrs["known"][place[-1]]
+        chance = 0.0
+        for t, share in enumerate(prevalence[place[:-1]]):
+            if known in (-1, t):
+                answered = [np.repeat(np.arange(len(row)), row) for row in answers]
+                own = [float(np.prod(rates[j, t, ratings])) for j, ratings in enumerate(answered)]
+                if together is not None and all(len(ratings) for ratings in answered):
+                    own = [together[t][answered[0][0], answered[1][0]]]
+                chance += share * np.prod(own)
+        design = [
+            (row.sum(-1).tolist(), k >= 0) for row, k in zip(data.attrs["answers"], data.attrs["known"], strict=True)
+        ]
+        same = [d == design[place[-1]] for d in design]
+        items = data.values[place[:-1]]
+        total += n * (np.log(chance) + np.log(items[same].sum() / items.sum())) if n else 0.0
+    return total
+
+
+def log_rates(rates):
+    weights = 3.2 / (rates.shape[-1] - 1) + (4.8 - 3.2 / (rates.shape[-1] - 1)) * np.eye(rates.shape[-1])
+    return sum(stats.dirichlet.logpdf(row, weights[t]) for table in np.atleast_3d(rates).reshape(-1, *weights.shape)
+               for t, row in enumerate(table))  # fmt: skip
+
+
+def of_raters(data, rates, prevalence, dependence=None):
+    prior = log_rates(rates) + sum(log_dirichlet(row, 1) for row in np.atleast_2d(prevalence))
+    together = None
+    if dependence is not None:
+        prior += stats.beta.logpdf(dependence, 1, 1).sum()
+        right = rates[:, [0, 1], [0, 1]]
+        most = right.min(0) - right.prod(0)
+        sign = np.array([[1, -1], [-1, 1]])
+        together = [np.outer(rates[0, t], rates[1, t]) + dependence[t] * most[t] * sign for t in (0, 1)]
+    return prior + of_patterns(data, rates, prevalence, together)
+
+
+def of_cut_raters(data, rates, prevalence):
+    others = data.copy(deep=True)
+    others.attrs = data.attrs | {"answers": data.attrs["answers"][:, 1:]}
+    return of_raters(others, rates, prevalence)
+
+
+def of_pooled_raters(data, mean_rates, spread, deviation, prevalence):
+    rates = special.softmax(np.log(mean_rates) + spread[:, None] * deviation, -1)
+    prior = log_rates(mean_rates) + stats.halfnorm.logpdf(spread).sum() + stats.norm.logpdf(deviation).sum()
+    return prior + log_dirichlet(prevalence, 1) + of_patterns(data, rates, prevalence)
+
+
 def shares(*shape):
     return lambda rng: rng.dirichlet(np.ones(shape[-1]), shape[:-1])
 
@@ -296,6 +360,21 @@ DENSITIES = {
     "binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {}, {"precision": positive(2), "offset": normal(2)},
                      of_binormal_roc,
                      {"mean": ("actual",), "spread": ("actual",), "a": (), "b": (), "auc": ()}),
+    "raters": ("raters", RATED, {}, {"rates": shares(3, 2, 2), "prevalence": shares(2, 2)}, of_raters,
+               {"rates": ("rater", "actual", "rating"), "prevalence": ("population", "actual"),
+                "counts": ("population", "pattern")}),
+    "raters, cut": ("raters", RATED, {"system": "ann", "cut": True},
+                    {"rates": shares(2, 2, 2), "prevalence": shares(2, 2)}, of_cut_raters, {}),
+    "raters of three classes": ("raters", RATED_THREE, {}, {"rates": shares(3, 3, 3), "prevalence": shares(3)},
+                                of_raters, {"prevalence": ("actual",), "counts": ("pattern",)}),
+    "raters, pooled": ("raters", RATED_THREE, {"pooled": True},
+                       {"mean_rates": shares(3, 3), "spread": positive(3), "deviation": normal(3, 3, 3),
+                        "prevalence": shares(3)}, of_pooled_raters,
+                       {"mean_rates": ("actual", "rating"), "spread": ("actual",),
+                        "rates": ("rater", "actual", "rating"), "deviation": ("rater", "actual", "rating")}),
+    "raters, dependent": ("raters", TWO_TESTS, {"dependent": (0, 1)},
+                          {"rates": shares(2, 2, 2), "prevalence": shares(2), "dependence": unit(2)}, of_raters,
+                          {"dependence": ("actual",)}),
 }  # fmt: skip
 
 
