@@ -190,11 +190,8 @@ def compare(
         found = _of_counts(a, metric, dim, rope, prior, draws, seed)
         return _shrunk(found, seed, independent=False) if shrink else found
     first = _posterior("a", a)
-    if b is None and isinstance(first, VerifiedPosterior) and dim == MODEL:
-        _check_systems(first, dim)
-        return compare_verified(first, metric, rope, draws, seed)
     if b is None:
-        found = _along(first, metric, dim, rope, draws, independent)
+        found = _along(first, metric, dim, rope, draws, seed, independent)
         return _shrunk(found, seed, not isinstance(first, SampledPosterior)) if shrink else found
     if isinstance(b, str):
         return _against_rule(first, b, metric, dim, rope, draws)
@@ -283,7 +280,7 @@ def compare_predictions(
     if b is not None:
         second = _posterior("b", b)
         return _apart(first, second, metric, dim, rope, draws, seed, independent, predict)
-    return _along(first, metric, dim, rope, draws, independent, predict)
+    return _along(first, metric, dim, rope, draws, seed, independent, predict)
 
 
 def _named(metric: str | Metric | None) -> str | Metric:
@@ -313,11 +310,14 @@ def _along(
     dim: str,
     rope: float,
     draws: int,
+    seed: int,
     independent: bool,
     predict: Callable[[Posterior], Posterior] | None = None,
 ) -> Comparison:
     """Compare all systems along a dim of one posterior, or of its predictions."""
     _check_systems(post, dim)
+    if isinstance(post, VerifiedPosterior) and dim == MODEL and not predict:
+        return compare_verified(post, metric, rope, draws, seed)
     if not post.joint:
         _warn_of_same_examples(post, dim, independent)
     # A sampler draws all systems jointly; closed-form posteriors of several systems are independent.
