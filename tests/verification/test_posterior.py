@@ -262,7 +262,5 @@ def test_partly_verified_systems_are_shrunk_too():
     _, verified, judge, old, new = simulated(n=3000, known=200)
     other = np.where(np.arange(3000) % 2, old, new)
     post = verification.posterior(verified, {"old": old, "new": new, "other": other}, judge=judge)
-    plain, shrunk = (bp.compare(post, metric="accuracy", shrink=each) for each in (False, True))
-    spread = np.ptp(post["accuracy"].mean().values)
-    assert np.ptp(shrunk.shrunk.mean().values) < spread
-    assert np.ptp(shrunk.prob_best.values) < np.ptp(plain.prob_best.values)
+    shrunk = bp.compare(post, metric="accuracy", shrink=True).shrunk
+    assert np.ptp(shrunk.mean().values) < np.ptp(post["accuracy"].mean().values)
