@@ -60,6 +60,10 @@ GLOSSARY = (
         r"E_V[12]",
     ),
     Term(
+        "effective number",
+        "Of a partly verified sample: how many examples verified by chance, without a judge, would say as much.",
+    ),
+    Term(
         "effective sample size", "How many independent draws, or examples, would say as much as these dependent ones."
     ),
     Term("ETI", "Equal-tailed interval: as probable to be below as above it.", r"\bETI\b|equal-tailed"),
@@ -76,6 +80,11 @@ GLOSSARY = (
     ),
     Term("HTER", "Half total error rate: (FAR + FRR)/2."),
     Term("label noise", "Labels of examples that are wrong themselves, as when who labelled them erred."),
+    Term(
+        "judge",
+        "What somebody or something cheaper than the truth says of every example; it may err.",
+        r"\b([Tt]he|[Aa]) judge\b",
+    ),
     Term(
         "log-odds",
         "The logarithm of p/(1 − p), the logit of p: rates from 0 to 1 become any number.",
@@ -123,7 +132,9 @@ GLOSSARY = (
         "A check of a sampler: the ranks of values of the prior among the draws from the data they make are uniform.",
     ),
     Term("specificity", "The share of the negatives that are called negative.", r"\b[Ss]pecificity\b"),
+    Term("stratum", "The examples of which the judge and the systems say the same.", r"\b[Ss]trat(um|a)\b"),
     Term("support", "The number of examples of a class."),
+    Term("verified", "Of an example: somebody looked, and its true label is known.", r"\b[Vv]erified\b"),
 )
 
 

@@ -103,7 +103,9 @@ def labels(
     >>> truth = rng.integers(0, 2, 4000)
     >>> judge, predicted = (np.where(rng.random(4000) < error, 1 - truth, truth) for error in (0.1, 0.1))
     >>> post = bp.verification.posterior(np.where(np.arange(4000) < 100, truth, np.nan), predicted, judge=judge)
-    >>> print(bp.plan.labels(post, metric="accuracy", width=0.04).in_words())
+    >>> plan = bp.plan.labels(post, metric="accuracy", width=0.04)
+    >>> round(plan.advised, -1), round(plan.by_chance, -1), plan.available
+    (450, 650, 3900)
     """
     if (width is None) == (requirement is None):
         raise ValueError("width, requirement: give one of them.")

@@ -95,7 +95,8 @@ def verification(
     --------
     >>> from bayesperf import studies
     >>> study = studies.verification(100, simulations=40, draws=500)
-    >>> study["width"].sel(metric="accuracy", verified=100).round(3).values
+    >>> study["width"].sel(metric="accuracy", verified=100, interval=["judge", "verified_only"]).round(2).values
+    array([0.09, 0.13])
     """
     sizes = [checks.count("verified", size) for size in np.atleast_1d(verified).tolist()]
     names = ("judge", "dependence", "prevalence", "recall", "specificity")

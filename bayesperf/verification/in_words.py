@@ -39,6 +39,6 @@ def worth_in_words(post: VerifiedPosterior, metric: Metric) -> list[str]:
             )
     if (most := float(post.unknown.max())) >= UNKNOWN_COUNTS:
         said.append(f"What {chance(most)} of the examples are the prior alone says: none like them is verified.")
-    alike = "the judge and the system" if sample.has_judge else "the system"
+    alike = "the judge and the system call" if sample.has_judge else "the system calls"
     rest = ", in each level of strata" if sample.levels.any() else ""
-    return [*said, f"Assumed is that the verified were chosen by chance among those that {alike} call the same{rest}."]
+    return [*said, f"Assumed is that the verified were chosen by chance among those that {alike} the same{rest}."]

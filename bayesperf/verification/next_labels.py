@@ -99,7 +99,15 @@ def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_se
     >>> judge, predicted = (np.where(rng.random(2000) < error, 1 - truth, truth) for error in (0.1, 0.1))
     >>> verified = np.where(np.arange(2000) < 100, truth, np.nan)
     >>> post = verification.posterior(verified, predicted, judge=judge)
-    >>> verification.next_labels(post, 100, metric="f1")
+    >>> advice = verification.next_labels(post, 100, metric="f1")
+    >>> advice.table
+       judge  predicted  examples  verified  truth 0  truth 1  advised
+    0      0          0      1434        69       69        0        0
+    1      0          1       203        10        8        2       67
+    2      1          0       188        14       13        1       11
+    3      1          1       175         7        0        7       22
+    >>> round(advice.sd, 2), round(advice.sd_advised, 2), round(advice.sd_by_chance, 2)
+    (0.06, 0.03, 0.05)
     """
     value, metric = value_of(posterior, metric)
     assert isinstance(posterior, VerifiedPosterior)
