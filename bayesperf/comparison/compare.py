@@ -34,6 +34,7 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.differences import discordant
 from bayesperf.metrics.metric import Metric
+from bayesperf.pooling.pooled_clusters import ClusteredPosterior
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, discordant_weights, joint_marginal
 from bayesperf.posteriors.marginal import Marginal
@@ -302,7 +303,9 @@ def _along(
 ) -> Comparison:
     """Compare all systems along a dim of one posterior, or of its predictions."""
     _check_systems(post, dim)
-    if post.observed is not None and same_examples(post.observed) == dim:
+    if isinstance(post, ClusteredPosterior):
+        pass  # Its draws are joint already: systems judged in the same clusters have the weights of these in common.
+    elif post.observed is not None and same_examples(post.observed) == dim:
         warnings.warn(
             f"the systems along {dim!r} were judged on the same examples, and these posteriors take them for "
             f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",
