@@ -71,7 +71,6 @@ class Clusters:
         return _of_table(self.name, self.table @ _sums(before.ravel(), into.ravel(), shape))
 
 
-
 def _sums(before: Codes, into: Codes, shape: tuple[int, int]) -> csr_array:
     """Return the matrix that sums cells into others."""
     return csr_array((np.ones(len(before), np.int64), (before, into)), shape=shape)

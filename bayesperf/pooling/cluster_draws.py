@@ -15,8 +15,8 @@ from bayesperf.distributions.gamma import gamma_masses
 # random, which leaves the variance between them as it is, and how well it is estimated, to 2 % (Wolter 2007,
 # Introduction to variance estimation, ch. 2: the random groups).
 LEAST, _MOST = 3, 5_000
-# Maximum number of weights at once.
-_BLOCK = 2**22
+# Maximum number of weights at once: they stay in the processor's cache.
+_BLOCK = 2**18
 
 
 def cluster_cells(clusters: Clusters, alpha: Array, draws: int, seed: int) -> Array:
@@ -68,13 +68,14 @@ def _fill(
         for system, (seen, table), own in zip(members, dense, of_prior, strict=True):
             masses = gamma_masses(own, alpha[system], (len(weights), alpha.shape[1]))
             masses[:, seen] += weights @ table
-            cells[system, block] = masses / masses.sum(1, keepdims=True)
+            np.divide(masses, masses.sum(1, keepdims=True), out=cells[system, block])
 
 
-def _of_cells_seen(table: csr_array) -> tuple[Codes, NDArray[np.float32]]:
+def _of_cells_seen(table: csr_array) -> tuple[Codes | slice, NDArray[np.float32]]:
     """Return the cells that have examples in some cluster, and the counts of them."""
     seen = np.flatnonzero(table.sum(0))
-    return seen, table[:, seen].toarray().astype(np.float32)
+    counts = table[:, seen].toarray().astype(np.float32)
+    return (slice(None) if len(seen) == table.shape[1] else seen), counts
 
 
 def _contents(table: csr_array, alpha: Array) -> Array:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 DISPERSION = {"random": (1.0, 24.0), "clusters": (1.0, 9.0)}
 # The same of prevalence, in which clusters often differ more; random folds are parts of one population.
 PREVALENCE_DISPERSION = {"random": None, "clusters": (1.0, 3.0)}
+# Default number of draws of more than two classes.
+_DRAWS_OF_CLASSES = 5_000
 # Where prior and posterior have this much of their mass in common, the data have said nothing.
 _SAME_AS_PRIOR = 0.95
 
@@ -334,7 +336,7 @@ def pool(
     method: Literal["model", "bayesian_bootstrap"] | None = None,
     prior: str | priors.Prior | None = None,
     design: Literal["joint", "by_actual"] = "joint",
-    draws: int = DRAWS,
+    draws: int | None = None,
     random_seed: Any = 0,
 ) -> Pooled | PooledClusters:
     """Pool matrices over groups that differ: folds, sites, subjects, days, images.
@@ -369,8 +371,8 @@ def pool(
         number of examples was drawn from each class, so the data contain no information about prevalence, and metrics
         that depend on it raise until `Posterior.at_prevalence` supplies it: ``pool(cm, design="by_actual").mean
         .at_prevalence(0.1)``.
-    draws : int
-        Draws behind the posteriors' figures.
+    draws : int, optional
+        Draws behind the posteriors' figures; 10,000 by default, and 5,000 of more than two classes.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
@@ -440,7 +442,9 @@ def pool(
         method = "model" if dim is not None or cm.clusters is None else "bayesian_bootstrap"
     checks.one_of("method", method, ("model", "bayesian_bootstrap"))
     checks.one_of("design", design, ("joint", "by_actual"))
-    draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
+    of_classes = DRAWS if len(cm.labels) == 2 else _DRAWS_OF_CLASSES
+    draws = of_classes if draws is None else checks.count("draws", draws, least=2)
+    seed = checks.seed(random_seed)
     if method == "bayesian_bootstrap":
         _refuse_of_model(groups, repeats, dispersion)
         return pool_clusters(cm, _dim_of_clusters(cm, dim), prior, design, draws, seed)
