@@ -24,7 +24,7 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.pooling.cluster_draws import LEAST, cluster_cells
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.posteriors.in_words import estimate_in_words, title_of
+from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.posterior import Posterior, SampledPosterior
 
@@ -280,8 +280,8 @@ def pool_clusters(
         raise ValueError("prior: each cell needs pseudo-examples, or empty ones would be certain. Use a proper prior.")
     if (least := int(pooled.judged.min())) < LEAST:
         raise ValueError(
-            f"cm: some matrix has examples in {least} {dim}{'s' * (least != 1)}, which cannot say how much they differ. "
-            f"At least {LEAST} are needed, and {_ENOUGH} are better."
+            f"cm: some matrix has examples in {least} {dim}{'s' * (least != 1)}, which cannot say how much they "
+            f"differ. At least {LEAST} are needed, and {_ENOUGH} are better."
         )
     for category, text in _doubts(pooled):
         warnings.warn(f"{text}.", category, skip_file_prefixes=(PACKAGE,))
