@@ -143,8 +143,9 @@ def clusters_of_rows(cluster: ClusterColumn, columns: EncodedColumns, weights: C
 def check_within(cluster: Codes, example: Any) -> None:
     """Refuse an example that is of different clusters for different systems."""
     ids = encode_ids(example, "example")
+    checks.equal_lengths({"example": len(ids.codes), "cluster": len(cluster)})
     pairs = pd.DataFrame({"example": ids.codes, "cluster": cluster}).drop_duplicates()
     twice = pairs["example"].duplicated()
     if twice.any():
-        example = ids.labels[pairs["example"][twice].iloc[0]]
-        raise ValueError(f"cluster: example {example!r} is of two clusters. Rows of one example must have the same.")
+        name = ids.labels[pairs["example"][twice].iloc[0]]
+        raise ValueError(f"cluster: example {name!r} is of two clusters. Rows of one example must have the same.")

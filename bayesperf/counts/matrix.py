@@ -301,7 +301,7 @@ class ConfusionMatrix(Saved):
         columns = encode_predictions(y_true, y_pred, {} if by is None else by, labels)
         outcomes = None if example is None else of_examples(columns, example, pos_label)
         if example is not None and of_clusters is not None:
-            check_within(of_clusters, example)
+            check_within(of_clusters.codes, example)
         clusters = None if of_clusters is None else clusters_of_rows(of_clusters, columns)
         return cls(cross_tabulate(columns), pos_label, outcomes, clusters)
 
@@ -388,8 +388,8 @@ class ConfusionMatrix(Saved):
             Column of ids where each system has a row of its own for every example, as `example` of `from_predictions`.
             The rows are matched by the engine, which reads the frame once more for each system.
         cluster : str or sequence of str, optional
-            Column of what each row is of, as ``"patient"``, if there are several rows of one; see `from_predictions`. Of
-            clusters within clusters, ``["hospital", "patient"]``, the first counts.
+            Column of what each row is of, as ``"patient"``, if there are several rows of one; see `from_predictions`.
+            Of clusters within clusters, ``["hospital", "patient"]``, the first counts.
         labels, pos_label
             As in `from_predictions`. A type that lists its values fixes the labels and their order: a categorical of
             pandas or Dask, an Enum of Polars, an ENUM of DuckDB.
