@@ -439,10 +439,9 @@ def pool(
 
     >>> import numpy as np
     >>> patient, y_true = np.repeat(np.arange(30), 6), np.tile([0, 1, 2], 60)
-    >>> y_pred = np.where(patient % 5 == 0, np.roll(y_true, patient[-1] % 3 + 1), np.roll(y_true, 3))
-    >>> cm = bp.ConfusionMatrix.from_predictions(y_true, y_pred, cluster={"patient": patient})
-    >>> print(cm.clusters.size)
-    30
+    >>> y_pred = np.where(patient % 5 == 0, (y_true + 1 + patient % 2) % 3, y_true)
+    >>> bp.pool(bp.ConfusionMatrix.from_predictions(y_true, y_pred, cluster={"patient": patient}))
+    <bayesperf.PooledClusters: 30 patients, 3 classes, over examples>
     """
     if not isinstance(cm, ConfusionMatrix):
         raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
