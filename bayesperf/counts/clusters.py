@@ -135,9 +135,9 @@ def clusters_of_rows(cluster: ClusterColumn, columns: EncodedColumns, weights: C
         np.ravel_multi_index([*leading, np.full(len(actual), system), actual, of_one], shape)
         for system, of_one in enumerate(predicted)
     ]
-    size = cluster.size, math.prod(shape)
-    table = sum(csr_array((rows, (cluster.codes, cell)), shape=size) for cell in cells)
-    return _of_table(cluster.name, csr_array(table))
+    # What falls on one place is summed.
+    entries = np.tile(rows, len(cells)), (np.tile(cluster.codes, len(cells)), np.concatenate(cells))
+    return _of_table(cluster.name, csr_array(entries, shape=(cluster.size, math.prod(shape))))
 
 
 def check_within(cluster: Codes, example: Any) -> None:

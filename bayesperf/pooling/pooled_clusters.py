@@ -79,7 +79,7 @@ class PooledClusters(Saved):
     @cached_property
     def mean(self) -> Posterior:
         """Posterior of metrics over examples; joint draws of systems that were judged in the same clusters."""
-        summed, shape = self._summed, self._summed.counts.shape
+        summed, shape = self.summed, self.summed.counts.shape
         alpha = np.broadcast_to(self.prior.concentration(summed).transpose(..., *CELL_DIMS).values, shape)
         cells = cluster_cells(self.clusters, alpha.reshape(-1, *shape[-2:]), self.n_draws, self.random_seed)
         coords = dict(summed.counts.coords) | {"chain": [0], "draw": np.arange(self.n_draws)}
@@ -162,12 +162,12 @@ class PooledClusters(Saved):
         xarray.DataArray
             Over the leading dims.
         """
-        return (self._summed.total / self.design_effect(metric)).rename("independent_examples")
+        return (self.summed.total / self.design_effect(metric)).rename("independent_examples")
 
     @cached_property
     def _independent(self) -> Posterior:
         """The posterior of the counts of independent examples."""
-        return posterior(self._summed, self.prior, self.design, self.random_seed)
+        return posterior(self.summed, self.prior, self.design, self.random_seed)
 
     # ── Tables, figures and words ──
 
@@ -208,18 +208,18 @@ class PooledClusters(Saved):
             raise ValueError(f"metric: {marginal.name!r} has a value a class; name one that has a single value.")
         effects = self.design_effect(metric).values.ravel().tolist()
         worth = self.independent_examples(metric).values.ravel().tolist()
-        totals = self._summed.total.values.ravel().tolist()
+        totals = self.summed.total.values.ravel().tolist()
         each = [f"{effect:.2g}: {total:,} examples say as much as {independent:,.0f} independent ones"
                 for effect, total, independent in zip(effects, totals, worth, strict=True)]  # fmt: skip
         said = [
             f"over the examples of {self._sizes} {self.dim}s, {estimate_in_words(marginal, ci_prob, ci_kind)}",
             f"the design effect is {over_places(each, places_in_words(marginal.leading), effects)}",
-            *([self._few] if self._few else []),
+            *([self.few] if self.few else []),
         ]
         return " ".join(map(sentence, said))
 
     def __repr__(self) -> str:
-        others = [f"{dim}: {self._summed.counts.sizes[dim]}" for dim in self._summed.dims]
+        others = [f"{dim}: {self.summed.counts.sizes[dim]}" for dim in self.summed.dims]
         facts = [f"{self._sizes} {self.dim}s", *others, f"{len(self.cm.labels)} classes", "over examples"]
         return f"<bayesperf.PooledClusters: {', '.join(facts)}>"
 
@@ -235,7 +235,7 @@ class PooledClusters(Saved):
         return of_dim(self.cm.counts, self.dim) if self.cm.clusters is None else self.cm.clusters
 
     @cached_property
-    def _summed(self) -> ConfusionMatrix:
+    def summed(self) -> ConfusionMatrix:
         """The counts of all clusters together, which know of none."""
         summed = self.cm.counts if self.dim not in self.cm.dims else self.cm.counts.sum(self.dim)
         return ConfusionMatrix(summed, self.cm.pos_label)
@@ -243,7 +243,7 @@ class PooledClusters(Saved):
     @cached_property
     def judged(self) -> xr.DataArray:
         """Number of clusters in which each system has examples, over the other leading dims."""
-        leading = self._summed.total
+        leading = self.summed.total
         systems = self.clusters.cell // len(self.cm.labels) ** 2
         pairs = np.unique(self.clusters.cluster + self.clusters.size * systems)
         counts = np.bincount(pairs // self.clusters.size, minlength=leading.size)
@@ -255,7 +255,7 @@ class PooledClusters(Saved):
         return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
     @property
-    def _few(self) -> str:
+    def few(self) -> str:
         """What is said of few clusters; empty if they are enough."""
         if self.judged.min() >= _ENOUGH:
             return ""
@@ -293,14 +293,14 @@ def pool_clusters(
 def _doubts(pooled: PooledClusters) -> list[tuple[type[UserWarning], str]]:
     """Return what there is to warn of, and the warnings' classes."""
     doubts: list[tuple[type[UserWarning], str]] = []
-    if pooled._few:
-        doubts.append((DependenceWarning, pooled._few))
+    if pooled.few:
+        doubts.append((DependenceWarning, pooled.few))
     if _is_partly_paired(pooled):
         doubts.append((DependenceWarning, (
             f"some systems were judged in some of the same {pooled.dim}s only, and are taken for independent: their "
             f"differences are known better than that. Leave out the {pooled.dim}s that not all were judged in"
         )))  # fmt: skip
-    empty = (pooled._summed.counts == 0).values
+    empty = (pooled.summed.counts == 0).values
     if empty.any():
         *_, actual, predicted = (places[0] for places in np.nonzero(empty))
         labels = pooled.cm.labels

@@ -87,13 +87,13 @@ def resampled_clusters(
     >>> study["coverage"].sel(method="clusters").mean().item() > 0.6
     True
     """
-    grid = {
+    grid: dict[str, list[Any]] = {
         "n_groups": [checks.count("n_groups", n, least=3) for n in np.atleast_1d(n_groups).tolist()],
         "dispersion": [checks.probability("dispersion", rho) for rho in np.atleast_1d(dispersion).tolist()],
     }
     if empty := [name for name, of in grid.items() if not of]:
         raise ValueError(f"{empty[0]} must name one, or several; it is empty.")
-    settings = {**grid, "classes": checks.count("classes", classes, least=2),
+    settings: dict[str, Any] = {**grid, "classes": checks.count("classes", classes, least=2),
                 "group_size": checks.count("group_size", group_size, least=2),
                 "simulations": checks.count("simulations", simulations, least=2),
                 "draws": checks.count("draws", draws, least=2), "prob": checks.probability("prob", prob),
@@ -170,7 +170,7 @@ def _outcomes(
         # Few clusters and empty cells are what is studied.
         warnings.simplefilter("ignore", (PriorWarning, DependenceWarning))
         posteriors = [pool(cm, draws=draws, random_seed=seed).mean, joint_posterior(cm.outcomes, None, draws, seed)]
-    of_each = np.stack([_metric(classes).evaluate(post.cells.values[:, 0], 1) for post in posteriors])
+    of_each = np.stack([_metric(classes).evaluate(post.cells_by_chain().values[:, 0], 1) for post in posteriors])
     targets = np.stack([of_each[:, 0], of_each[:, 0] - of_each[:, 1]], 1)
     lower, upper = np.quantile(targets, [(1 - prob) / 2, (1 + prob) / 2], axis=-1)
     return interval_outcomes(lower, upper, truth)
