@@ -200,8 +200,8 @@ class PooledClusters(Saved):
         >>> cells = {"tp": tp, "fn": [5 - each for each in tp], "fp": 1, "tn": 4}
         >>> cm = bp.ConfusionMatrix.from_counts(**cells, dims=["patient"])
         >>> print(bp.pool(cm, "patient", "clusters", method="bayesian_bootstrap").in_words("recall"))
-        Over the examples of 30 patients, recall is 0.502 (95 % HDI 0.322–0.680; observed 75 of 150). The design effect \
-        is 5.2: 300 examples say as much as 58 independent ones.
+        Over the examples of 30 patients, recall is 0.502 (95 % HDI 0.322–0.680; observed 75 of 150). The design \
+        effect is 5.2: 300 examples say as much as 58 independent ones.
         """
         ci_prob, marginal = checks.probability("ci_prob", ci_prob), self.mean[metric]
         if marginal.dims != self.mean.dims:
