@@ -49,6 +49,7 @@ from .plan.monitor import Monitor as Monitor
 from .plan.monitor import monitor as monitor
 from .pooling.pool import Pooled as Pooled
 from .pooling.pool import pool as pool
+from .pooling.pooled_clusters import PooledClusters as PooledClusters
 from .posteriors.average_labels import average_labels as average_labels
 from .posteriors.dirichlet import posterior as posterior
 from .posteriors.marginal import Marginal as Marginal

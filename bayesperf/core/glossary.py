@@ -50,6 +50,10 @@ GLOSSARY = (
     ),
     Term("coverage", "How often an interval holds the truth, over many test sets."),
     Term(
+        "design effect",
+        "How many times as many examples are needed as of independent ones, because those of a cluster are alike.",
+    ),
+    Term(
         "divergence",
         "A step at which the sampler went astray: where there are many, some values may not have been drawn.",
         r"\b[Dd]ivergen(ce|t)",

@@ -24,6 +24,15 @@ def streams(
     generators = []
     for place, content in zip(product(*labels), contents, strict=True):
         name = repr((purpose, sorted([*scalar_coords, *place], key=repr))).encode()
-        key = hashlib.blake2b(name + content.tobytes(), digest_size=16).digest()
-        generators.append(np.random.default_rng([seed, *np.frombuffer(key, np.uint32).tolist()]))
+        generators.append(_generator(seed, name + content.tobytes()))
     return generators
+
+
+def stream(seed: int, purpose: str, content: NDArray[np.generic]) -> np.random.Generator:
+    """Return a random generator for a purpose and what it is of, whatever the leading dims: the same, if these are."""
+    return _generator(seed, purpose.encode() + content.tobytes())
+
+
+def _generator(seed: int, key: bytes) -> np.random.Generator:
+    digest = hashlib.blake2b(key, digest_size=16).digest()
+    return np.random.default_rng([seed, *np.frombuffer(digest, np.uint32).tolist()])

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.saving import Saved
 from bayesperf.counts.classifier_scores import Scores
+from bayesperf.counts.clusters import ClusterColumn, Clusters, check_within, cluster_column, clusters_of_rows
 from bayesperf.counts.count_arrays import (
     CELL_DIMS,
     checked_counts,
@@ -29,7 +30,7 @@ from bayesperf.counts.count_arrays import (
 from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns, encode_predictions
 from bayesperf.counts.cross_validation import fold_of_each, held_out_predictions
 from bayesperf.counts.display import matrix_html, matrix_text
-from bayesperf.counts.frames import count_rows, tabulate, tabulate_systems
+from bayesperf.counts.frames import count_rows, encode_totals, refuse_missing_rows, tabulate, tabulate_systems
 from bayesperf.counts.joint_outcomes import (
     JointOutcomes,
     mark_same_examples,
@@ -63,6 +64,8 @@ class ConfusionMatrix(Saved):
     outcomes : JointOutcomes, optional
         What several systems predicted for the same examples, of which `counts` are the margins. Constructors that know
         it supply it. ``counts.attrs["same_examples"]`` then names the systems' dim.
+    clusters : Clusters, optional
+        Which cells the examples of each cluster are in, if they were counted with clusters (``cluster=``).
 
     Raises
     ------
@@ -84,6 +87,7 @@ class ConfusionMatrix(Saved):
     counts: xr.DataArray
     pos_label: Any = None
     outcomes: JointOutcomes | None = None
+    clusters: Clusters | None = None
 
     def __post_init__(self) -> None:
         counts = mark_same_examples(checked_counts(self.counts, CELL_DIMS), self.outcomes)
@@ -199,6 +203,7 @@ class ConfusionMatrix(Saved):
         pos_label: Any = None,
         by: Mapping[str, Any] | None = None,
         example: Any = None,
+        cluster: Any = None,
         sample_weight: None = None,
     ) -> ConfusionMatrix:
         """Count label pairs.
@@ -223,6 +228,11 @@ class ConfusionMatrix(Saved):
             Which rows are the same example, by ids of any hashable kind. It says that the systems of the dim ``model``
             (or of the only one in `by`) were judged on the same examples: every system on every example, once. They can
             then be compared example by example.
+        cluster : array-like of shape (n,) or mapping of str to array-like, optional
+            Which patient, image or document each row is of, if there are several rows of one: examples of a cluster are
+            alike, and say less than as many independent ones. `bayesperf.pool` takes notice of it. A mapping says what
+            they are, ``{"patient": ids}``; of clusters within clusters, ``{"hospital": …, "patient": …}``, the first
+            counts. They are no dim: a million of them take no more memory than the rows.
         sample_weight : None
             Refused: a weighted count is not a number of examples, and its posterior would be too narrow or too wide.
 
@@ -253,6 +263,13 @@ class ConfusionMatrix(Saved):
         >>> cm.counts.attrs
         {'same_examples': 'model'}
 
+        Several examples of a patient:
+
+        >>> cm = bp.ConfusionMatrix.from_predictions([1, 1, 0, 0, 1, 0], [1, 1, 0, 0, 0, 1],
+        ...                                          cluster={"patient": ["a", "a", "b", "b", "c", "c"]})
+        >>> cm.clusters.size
+        3
+
         Several labels an example:
 
         >>> cm = bp.ConfusionMatrix.from_predictions(np.array([[1, 0], [1, 1], [0, 0]]),
@@ -265,31 +282,46 @@ class ConfusionMatrix(Saved):
                 "sample_weight is not supported: counts are numbers of examples, and a posterior from weighted counts "
                 "would claim another amount of evidence than there is."
             )
+        of_clusters = None if cluster is None else cluster_column(cluster)
         if are_indicators(y_true, y_pred):
-            if example is not None or pos_label is not None:
+            given = {"example": example, "pos_label": pos_label, "cluster": cluster}
+            if refused := [name for name, value in given.items() if value is not None]:
                 raise ValueError(
-                    f"{'example' if pos_label is None else 'pos_label'} is for one label an example: y_true has "
+                    f"{refused[0]} is for one label an example: y_true has "
                     f"{y_true.shape[1]} columns, each of a label that is there (1, the positive class) or not (0)."
                 )
             counts = cross_tabulate(Indicators.of(y_true, y_pred, labels).columns({} if by is None else by))
             return cls(counts.assign_attrs(same_examples=LABEL))
         if isinstance(y_pred, Mapping):
-            return cls._from_systems(y_true, y_pred, {} if by is None else by, example, labels, pos_label)
+            if len(y_pred) < 2 or example is not None:
+                raise ValueError(
+                    "y_pred: name two systems or more, with a column each, and then no example: a row is one."
+                )
+            return cls._from_systems(y_true, y_pred, {} if by is None else by, labels, pos_label, of_clusters)
         columns = encode_predictions(y_true, y_pred, {} if by is None else by, labels)
         outcomes = None if example is None else of_examples(columns, example, pos_label)
-        return cls(cross_tabulate(columns), pos_label, outcomes)
+        if example is not None and of_clusters is not None:
+            check_within(of_clusters.codes, example)
+        clusters = None if of_clusters is None else clusters_of_rows(of_clusters, columns)
+        return cls(cross_tabulate(columns), pos_label, outcomes, clusters)
 
     @classmethod
     def _from_systems(
-        cls, y_true: Any, y_pred: Mapping[Any, Any], by: Mapping[str, Any], example: Any, labels: Any, pos_label: Any
+        cls,
+        y_true: Any,
+        y_pred: Mapping[Any, Any],
+        by: Mapping[str, Any],
+        labels: Any,
+        pos_label: Any,
+        of_clusters: ClusterColumn | None,
     ) -> ConfusionMatrix:
         """Count the predictions of several systems for the same examples, a column a system."""
-        if len(y_pred) < 2 or example is not None:
-            raise ValueError("y_pred: name two systems or more, with a column each, and then no example: a row is one.")
         named = {"y_true": y_true} | {f"y_pred[{name!r}]": values for name, values in y_pred.items()}
         encoded = {name: encode(values, name) for name, values in named.items()}
-        outcomes = of_columns(encode_columns(encoded, by, labels, tuple(named)), "model", list(y_pred), pos_label)
-        return cls(outcomes.margins(), pos_label, outcomes)
+        columns = encode_columns(encoded, by, labels, tuple(named))
+        outcomes = of_columns(columns, "model", list(y_pred), pos_label)
+        clusters = None if of_clusters is None else clusters_of_rows(of_clusters, columns)
+        return cls(outcomes.margins(), pos_label, outcomes, clusters)
 
     @classmethod
     def from_scores(
@@ -331,6 +363,7 @@ class ConfusionMatrix(Saved):
         predicted: str | Sequence[str],
         by: str | Sequence[str] = (),
         example: str | None = None,
+        cluster: str | Sequence[str] | None = None,
         labels: Iterable[Any] | None = None,
         pos_label: Any = None,
     ) -> ConfusionMatrix:
@@ -354,6 +387,9 @@ class ConfusionMatrix(Saved):
         example : str, optional
             Column of ids where each system has a row of its own for every example, as `example` of `from_predictions`.
             The rows are matched by the engine, which reads the frame once more for each system.
+        cluster : str or sequence of str, optional
+            Column of what each row is of, as ``"patient"``, if there are several rows of one; see `from_predictions`.
+            Of clusters within clusters, ``["hospital", "patient"]``, the first counts.
         labels, pos_label
             As in `from_predictions`. A type that lists its values fixes the labels and their order: a categorical of
             pandas or Dask, an Enum of Polars, an ENUM of DuckDB.
@@ -395,14 +431,22 @@ class ConfusionMatrix(Saved):
             raise ValueError(
                 "predicted: name a column; or one for each system, and then no `example`: a row is an example."
             )
-        values, rows = count_rows(frame, [actual, *systems, *keys])
+        within = [cluster] if isinstance(cluster, str) else list(() if cluster is None else cluster)
+        values, rows = count_rows(frame, [actual, *systems, *keys, *within])
+        clusters = None
+        if within:
+            columns = encode_totals(values, rows, [actual, *systems], keys, labels, (actual, *systems))
+            for name in within:
+                refuse_missing_rows(name, values[name], rows)
+            clusters = clusters_of_rows(cluster_column({name: values[name] for name in within}), columns, rows)
         if len(systems) > 1:
             outcomes = tabulate_systems(values, rows, actual, systems, keys, labels, pos_label)
-            return cls(outcomes.margins(), pos_label, outcomes)
+            return cls(outcomes.margins(), pos_label, outcomes, clusters)
         counts = tabulate(values, rows, actual, systems[0], keys, labels)
         if example is None:
-            return cls(counts, pos_label)
-        return cls(counts, pos_label, match_rows(frame, actual, systems[0], keys, example, counts, pos_label))
+            return cls(counts, pos_label, None, clusters)
+        outcomes = match_rows(frame, actual, systems[0], keys, example, counts, pos_label)
+        return cls(counts, pos_label, outcomes, clusters)
 
     @classmethod
     def from_cross_validation(
@@ -562,7 +606,11 @@ class ConfusionMatrix(Saved):
         """Pool the counts over leading dims."""
         dims = self._named_dims(dim)
         outcomes = None if self.outcomes is None else self.outcomes.sum(dims)
-        return self._derived(self.counts.sum(dims, keep_attrs=True), outcomes)
+        summed = self.counts.sum(dims, keep_attrs=True)
+        if self.clusters is None:
+            return self._derived(summed, outcomes)
+        into = (0 * self.counts + _positions(summed)).transpose(*self.counts.dims)
+        return self._derived(summed, outcomes, self.clusters.summed(into.values.ravel(), summed.size))
 
     def sel(self, **indexers: Any) -> ConfusionMatrix:
         """Select leading coordinates by label, as xarray's ``sel``."""
@@ -576,13 +624,19 @@ class ConfusionMatrix(Saved):
         self._named_dims(list(indexers))
         counts = getattr(self.counts, how)(indexers)
         outcomes = None if self.outcomes is None else self.outcomes.select(how, indexers)
-        return self._derived(counts, outcomes)
+        if self.clusters is None:
+            return self._derived(counts, outcomes)
+        # Selected as the counts are, which are then put into the order of their dims.
+        cells = getattr(_positions(self.counts), how)(indexers).transpose(..., *CELL_DIMS)
+        return self._derived(counts, outcomes, self.clusters.taken(cells.values.ravel()))
 
-    def _derived(self, counts: xr.DataArray, outcomes: JointOutcomes | None) -> ConfusionMatrix:
+    def _derived(
+        self, counts: xr.DataArray, outcomes: JointOutcomes | None, clusters: Clusters | None = None
+    ) -> ConfusionMatrix:
         """Return a matrix of selected or summed counts; they are of the same examples if their outcomes are."""
         if self.outcomes is not None:
             counts = unmark_same_examples(counts)
-        return ConfusionMatrix(counts, self.pos_label, outcomes)
+        return ConfusionMatrix(counts, self.pos_label, outcomes, clusters)
 
     def one_vs_rest(self) -> ConfusionMatrix:
         """Return a binary matrix for each class (1 is that class, 0 any other), along a last leading dim ``label``.
@@ -605,7 +659,8 @@ class ConfusionMatrix(Saved):
                  for name, value in {"tp": tp, "fn": fn, "fp": fp, "tn": tn}.items()}  # fmt: skip
         rest = ConfusionMatrix.from_counts(**cells, dims=None)
         outcomes = None if self.outcomes is None else self.outcomes.one_vs_rest()
-        return ConfusionMatrix(rest.counts.assign_attrs(self.counts.attrs), rest.pos_label, outcomes)
+        clusters = None if self.clusters is None else self.clusters.one_vs_rest(len(self.labels))
+        return ConfusionMatrix(rest.counts.assign_attrs(self.counts.attrs), rest.pos_label, outcomes, clusters)
 
     def _named_dims(self, dim: str | Sequence[str]) -> list[str]:
         dims = [dim] if isinstance(dim, str) else list(dim)
@@ -630,3 +685,8 @@ class ConfusionMatrix(Saved):
 def _classes(y: Any) -> Any:
     """Return the labels of a column, which a fold need not have all; None of several labels an example."""
     return None if are_indicators(y, y) else encode(y, "y").labels
+
+
+def _positions(counts: xr.DataArray) -> xr.DataArray:
+    """Return the position of each cell in flattened counts."""
+    return counts.copy(data=np.arange(counts.size).reshape(counts.shape))

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
@@ -25,6 +26,7 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.metrics.metric import Metric
 from bayesperf.pooling.group_draws import PREVALENCE, PooledDraws
+from bayesperf.pooling.pooled_clusters import PooledClusters, pool_clusters
 from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 DISPERSION = {"random": (1.0, 24.0), "clusters": (1.0, 9.0)}
 # The same of prevalence, in which clusters often differ more; random folds are parts of one population.
 PREVALENCE_DISPERSION = {"random": None, "clusters": (1.0, 3.0)}
+# Default number of draws of more than two classes.
+_DRAWS_OF_CLASSES = 5_000
 # Where prior and posterior have this much of their mass in common, the data have said nothing.
 _SAME_AS_PRIOR = 0.95
 
@@ -324,59 +328,75 @@ def _beta_draws(weights: tuple[float, float], own_seed: int, n: int, random_seed
 
 def pool(
     cm: ConfusionMatrix,
-    dim: str = "fold",
-    groups: Literal["random", "clusters"] = "random",
+    dim: str | None = None,
+    groups: Literal["random", "clusters"] | None = None,
     repeats: int = 1,
     dispersion: tuple[float, float] | None = None,
     *,
+    method: Literal["model", "bayesian_bootstrap"] | None = None,
+    prior: str | priors.Prior | None = None,
     design: Literal["joint", "by_actual"] = "joint",
-    draws: int = DRAWS,
+    draws: int | None = None,
     random_seed: Any = 0,
-) -> Pooled:
-    """Pool binary matrices over groups that differ: folds, sites, subjects, days, images.
+) -> Pooled | PooledClusters:
+    """Pool matrices over groups that differ: folds, sites, subjects, days, images.
 
-    Three questions are kept apart: the population's mean, each of these groups, and a new group.
+    Three questions are kept apart: the population's mean, each of these groups, and a new group. With
+    ``method="bayesian_bootstrap"`` there is one answer, of any metric of any number of classes: how good a system is on
+    examples that come in clusters, and how much better than another on the same ones.
 
     Parameters
     ----------
     cm : ConfusionMatrix
-        Binary, with leading dim `dim`. Other leading dims are as many systems, each pooled on its own.
-    dim : str
-        The leading dim of the groups.
-    groups : {"random", "clusters"}
-        What they are. "random": random folds of one data set, whose rates hardly differ: ρ ~ Beta(1, 24). They are
-        parts of one population and share its prevalence. "clusters": sites, subjects, days or images: ρ ~ Beta(1, 9).
-        They have a prevalence each.
+        With leading dim `dim`, or counted with clusters (``cluster=``); for the model, binary. Other leading dims are
+        as many systems: the model pools each on its own, the bootstrap draws them jointly.
+    dim : str, optional
+        The leading dim of the groups, by default "fold". Leave it out of counts with clusters.
+    groups : {"random", "clusters"}, optional
+        What they are; for the bootstrap clusters, else by default "random". "random": random folds of one data set,
+        whose rates hardly differ: ρ ~ Beta(1, 24). They are parts of one population and share its prevalence.
+        "clusters": sites, subjects, days or images: ρ ~ Beta(1, 9). They have a prevalence each.
     repeats : int
         How often cross-validation was repeated; `dim` then has repeats × k folds. Each example weighs 1/repeats,
         because repeats add no examples.
     dispersion : tuple of two float, optional
         (a, b) of another Beta prior of ρ, the dispersion of the rates.
+    method : {"model", "bayesian_bootstrap"}, optional
+        By default the model of two classes below; of counts with clusters, the bootstrap.
+    prior : str or Prior, optional
+        For the bootstrap, the pseudo-examples in the cells of each system, as in `bayesperf.posterior`; for more than
+        two classes the default is Perks'.
     design : {"joint", "by_actual"}
         How the test set was sampled. "joint": a number of examples was drawn regardless of class. "by_actual": a fixed
         number of examples was drawn from each class, so the data contain no information about prevalence, and metrics
         that depend on it raise until `Posterior.at_prevalence` supplies it: ``pool(cm, design="by_actual").mean
         .at_prevalence(0.1)``.
-    draws : int
-        Draws behind the posteriors' figures.
+    draws : int, optional
+        Draws behind the posteriors' figures; 10,000 by default, and 5,000 of more than two classes.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
     Returns
     -------
-    Pooled
+    Pooled or PooledClusters
+        The latter by the bootstrap: its ``mean`` is a posterior over examples; `groups`, `new_group` and `dispersion`
+        are questions to the model, and raise.
 
     Raises
     ------
     TypeError
         If `cm` is not a ConfusionMatrix.
     ValueError
-        If it has other than two classes or no such dim, or an argument is not of its kind.
+        If it has no such dim, or an argument is not of its kind or not of the method; for the model, if there are other
+        than two classes; for the bootstrap, if a system was judged in fewer than three clusters.
 
     Warns
     -----
     PriorWarning
         If the data say nothing of the dispersion (few, small groups): the interval of a new group is then the prior's.
+        By the bootstrap, if a cell has no examples in any cluster.
+    DependenceWarning
+        By the bootstrap, if there are fewer than 20 clusters, or systems were judged in some of the same clusters only.
 
     Notes
     -----
@@ -389,6 +409,15 @@ def pool(
     the summed counts. Clusters have a prevalence each, by the same beta-binomial model, of the positives among the
     examples of each, with mean Beta(1, 1) and dispersion Beta(1, 3): in prevalence they often differ more than in
     rates. A metric of the mean is that of the mean rates and the mean prevalence.
+
+    The Bayesian bootstrap of clusters draws cells in proportion to Σ_g v_g C_g + ε: the counts C_g of each of the G
+    clusters have a weight v_g ~ Gamma((G − 2)/G), by which a mean over clusters has the variance S²/G of samples of
+    clusters, and the prior's pseudo-examples ε_c ~ Gamma(α_c) leave a width to empty cells. Metrics are of examples:
+    a cluster weighs by its size. Clusters of one example each have nearly the posterior of independent examples.
+    Systems judged in the same clusters have the same weights, so that their comparison is paired. In simulations of 400
+    data sets of two classes (`bayesperf.studies.resampled_clusters`: 20 to 200 clusters of very unequal sizes, ρ of .02
+    and .1) 95 % intervals of F1 cover in 90 to 96 %, and of a difference of F1 in 91 to 96 %, where those of
+    independent examples cover in 75 to 94 %; with a ρ of .3 it is 87 to 95 %, and 51 to 71 %.
 
     No cross-validation estimates the spread over training sets, or the model refitted on all data: the intervals of
     random folds of up to about 100 examples are somewhat optimistic.
@@ -407,18 +436,38 @@ def pool(
     0       mean       0.88      0.83      0.94
     1  new group       0.88      0.76      1.00
     2      group    0  0.84      0.73      0.94
+
+    Three classes, and several examples of a patient:
+
+    >>> import numpy as np
+    >>> patient, y_true = np.repeat(np.arange(30), 6), np.tile([0, 1, 2], 60)
+    >>> y_pred = np.where(patient % 5 == 0, (y_true + 1 + patient % 2) % 3, y_true)
+    >>> bp.pool(bp.ConfusionMatrix.from_predictions(y_true, y_pred, cluster={"patient": patient}))
+    <bayesperf.PooledClusters: 30 patients, 3 classes, over examples>
     """
     if not isinstance(cm, ConfusionMatrix):
         raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
+    if method is None:
+        method = "model" if dim is not None or cm.clusters is None else "bayesian_bootstrap"
+    checks.one_of("method", method, ("model", "bayesian_bootstrap"))
+    checks.one_of("design", design, ("joint", "by_actual"))
+    of_classes = DRAWS if len(cm.labels) == 2 else _DRAWS_OF_CLASSES
+    draws = of_classes if draws is None else checks.count("draws", draws, least=2)
+    seed = checks.seed(random_seed)
+    if method == "bayesian_bootstrap":
+        _refuse_of_model(groups, repeats, dispersion)
+        return pool_clusters(cm, _dim_of_clusters(cm, dim), prior, design, draws, seed)
+    if prior is not None:
+        raise ValueError("prior: it is of method='bayesian_bootstrap'; the model has priors of its own. Leave it out.")
+    dim, groups = "fold" if dim is None else dim, "random" if groups is None else groups
     if len(cm.labels) != 2:
         raise ValueError(
-            f"cm: pool is for two classes; there are {len(cm.labels)}. Use fit(cm, model='groups'), or pool each class "
-            "against the rest: pool(cm.one_vs_rest(), ...)."
+            f"cm: the model of pool is for two classes; there are {len(cm.labels)}. Use fit(cm, model='groups'), or "
+            "pool each class against the rest: pool(cm.one_vs_rest(), ...); or, for examples in clusters, "
+            "method='bayesian_bootstrap'."
         )
-    if dim not in cm.dims:
-        raise ValueError(f"dim: {dim!r} is not a leading dim; they are {list(cm.dims)}.")
+    _check_dim(cm, dim)
     checks.one_of("groups", groups, tuple(DISPERSION))
-    checks.one_of("design", design, ("joint", "by_actual"))
     pooled = Pooled(
         cm=cm,
         dim=dim,
@@ -426,11 +475,39 @@ def pool(
         dispersion_weights=DISPERSION[groups] if dispersion is None else _checked_weights(dispersion),
         repeats=checks.count("repeats", repeats),
         design=design,
-        n_draws=checks.count("draws", draws, least=2),
-        random_seed=checks.seed(random_seed),
+        n_draws=draws,
+        random_seed=seed,
     )
     _warn_of_prior(pooled)
     return pooled
+
+
+def _check_dim(cm: ConfusionMatrix, dim: str) -> None:
+    if dim not in cm.dims:
+        raise ValueError(f"dim: {dim!r} is not a leading dim; they are {list(cm.dims)}.")
+
+
+def _dim_of_clusters(cm: ConfusionMatrix, dim: str | None) -> str:
+    """Return what the clusters are: a leading dim, or what the counts were counted with."""
+    if cm.clusters is None:
+        if dim is None:
+            raise ValueError("dim: name the leading dim of the clusters, or count with them: cluster=ids.")
+        _check_dim(cm, dim)
+        return dim
+    if dim is not None:
+        raise ValueError(f"dim: the counts have {cm.clusters.name}s as clusters already. Leave it out.")
+    return cm.clusters.name
+
+
+def _refuse_of_model(groups: Any, repeats: Any, dispersion: Any) -> None:
+    """Refuse arguments that only the model has."""
+    if groups not in (None, "clusters"):
+        raise ValueError(
+            f"groups: method='bayesian_bootstrap' is of clusters, independent of each other; it is {groups!r}."
+        )
+    given = {"repeats": repeats != 1, "dispersion": dispersion is not None}
+    if used := [name for name, is_given in given.items() if is_given]:
+        raise ValueError(f"{used[0]}: it is of method='model'; the Bayesian bootstrap has none. Leave it out.")
 
 
 def _checked_weights(dispersion: Any) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -14,6 +15,7 @@ from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.recipes import remembered
+from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.counts.given_tables import matrix_of
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
@@ -127,6 +129,11 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
     TypeError
         If neither a matrix nor both actual and predicted labels are given.
 
+    Warns
+    -----
+    DependenceWarning
+        If the examples were counted with clusters (``cluster=``), of which `bayesperf.pool` takes notice.
+
     Notes
     -----
     With counts C ~ Multinomial(N, θ) and the prior θ ~ Dirichlet(α), the posterior is θ | C ~ Dirichlet(α + C). For the
@@ -158,6 +165,7 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
         if actual is None or y_pred is None:
             raise TypeError("posterior takes a ConfusionMatrix, or actual and predicted labels.")
         cm = ConfusionMatrix.from_predictions(actual, y_pred, labels=labels, pos_label=pos_label, by=by)
+    _warn_of_clusters(cm)
     checks.one_of("design", design, _DESIGNS)
     resolved = priors.resolve(prior, len(cm.labels))
     common: dict[str, Any] = {
@@ -172,6 +180,16 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
         return SharedPosterior(**common)
     concentration = cm.counts + resolved.concentration(cm)
     return DirichletPosterior(concentration=concentration, rates=resolved.rates, **common)
+
+
+def _warn_of_clusters(cm: ConfusionMatrix) -> None:
+    if cm.clusters is not None:
+        warnings.warn(
+            f"the examples come in {cm.clusters.size:,} {cm.clusters.name}s, and this posterior takes them for "
+            "independent: it is too narrow where those of one are alike. Use pool(cm).mean.",
+            DependenceWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
 
 
 def _default_draws(classes: int) -> int:

@@ -34,6 +34,7 @@ from bayesperf.studies.pairing import pairing
 from bayesperf.studies.predictive_spread import predictive_spread
 from bayesperf.studies.rate_coverage import rate_coverage
 from bayesperf.studies.repeated_splits import repeated_splits
+from bayesperf.studies.resampled_clusters import resampled_clusters
 from bayesperf.studies.sequential import sequential
 from bayesperf.studies.simulation_based_calibration import simulation_based_calibration
 from bayesperf.studies.sites import sites
@@ -55,6 +56,7 @@ __all__ = [
     "predictive_spread",
     "rate_coverage",
     "repeated_splits",
+    "resampled_clusters",
     "sequential",
     "simulation_based_calibration",
     "sites",

@@ -49,6 +49,7 @@ SIMULATED = {
     "pairing": Case({"correlation": [0.5], "n": 20}, {"accuracy": (0.8, 0.8)}),
     "repeated_splits": Case({"estimator": GaussianNB(), "X": FEATURES, "y": np.repeat([0, 1], 15), "draws": 20},
                             {"X": FEATURES + 1}),
+    "resampled_clusters": Case({"n_groups": [4, 5], "dispersion": [0.1], "draws": 20}, {"classes": 3}),
     "sequential": Case({"steps": [1, 2], "batch": 10, "estimator": GaussianNB(), "draws": 20}, {"batch": 11}),
     "simulation_based_calibration": Case({"model": "rates", "data": CM, "draws": 10, "tune": 10, "thin": 2},
                                          {"thin": 3}, ("sampler",)),

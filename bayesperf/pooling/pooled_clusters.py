@@ -1,0 +1,323 @@
+"""Examples that come in clusters, by the Bayesian bootstrap: any metric, any number of classes, several systems."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy.sparse import csr_array
+
+from bayesperf import prior as priors
+from bayesperf.core import checks
+from bayesperf.core.saving import Saved
+from bayesperf.core.warnings import PACKAGE, DependenceWarning, PriorWarning
+from bayesperf.core.words import over_places, places_in_words, sentence
+from bayesperf.counts.clusters import Clusters, of_dim
+from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.metrics.metric import Metric
+from bayesperf.pooling.cluster_draws import LEAST, cluster_cells
+from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.in_words import estimate_in_words
+from bayesperf.posteriors.marginal import Kind
+from bayesperf.posteriors.posterior import Posterior, SampledPosterior
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
+# From so many clusters on, intervals cover nearly as they should (`bayesperf.studies.resampled_clusters`).
+_ENOUGH = 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClusteredPosterior(SampledPosterior):
+    """Draws of the cells of systems judged in clusters; those of systems judged in the same clusters are joint."""
+
+    joint = True
+
+    def predict(self, n: int | None = None, draws: int = 1, random_seed: Any = None) -> NoReturn:
+        """Raise: examples of a new test set would come in clusters, too."""
+        raise ValueError(
+            "predict: new examples would come in clusters as well, of which these draws are no model. Use "
+            "fit(cm, model='groups'), whose new group is one; or posterior(cm) for examples that are independent."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PooledClusters(Saved):
+    """Matrices of examples that come in clusters, by ``pool(method="bayesian_bootstrap")``.
+
+    Attributes
+    ----------
+    cm : ConfusionMatrix
+        The counts, with the clusters as a leading dim, or counted with them.
+    dim : str
+        What a cluster is.
+    prior : Prior
+        The prior of the cells.
+    design : {"joint", "by_actual"}
+        How the test set was sampled.
+    n_draws, random_seed : int
+        Of the posterior.
+    """
+
+    cm: ConfusionMatrix
+    dim: str
+    prior: priors.Prior
+    design: Literal["joint", "by_actual"]
+    n_draws: int
+    random_seed: int
+
+    # ── The answer ──
+
+    @cached_property
+    def mean(self) -> Posterior:
+        """Posterior of metrics over examples; joint draws of systems that were judged in the same clusters."""
+        summed, shape = self.summed, self.summed.counts.shape
+        alpha = np.broadcast_to(self.prior.concentration(summed).transpose(..., *CELL_DIMS).values, shape)
+        cells = cluster_cells(self.clusters, alpha.reshape(-1, *shape[-2:]), self.n_draws, self.random_seed)
+        coords = dict(summed.counts.coords) | {"chain": [0], "draw": np.arange(self.n_draws)}
+        dims = (*summed.dims, "chain", "draw", *CELL_DIMS)
+        return ClusteredPosterior(
+            cells=xr.DataArray(cells.reshape(*shape[:-2], 1, self.n_draws, *shape[-2:]), coords, dims),
+            pos_label=self.cm.pos_label,
+            prior_text=f"Bayesian bootstrap of {self.dim}s; {self.prior.describe(summed)}",
+            estimand=f"Posterior of the metric over examples, which come in {self.dim}s",
+            independent=True,
+            observed=summed.counts,
+            prevalence="observed" if self.design == "joint" else None,
+        )
+
+    @property
+    def groups(self) -> NoReturn:
+        """Raise: what each cluster is like needs a model."""
+        self._refuse("groups", "what each one is like, and how far it is drawn to the others,")
+
+    @property
+    def new_group(self) -> NoReturn:
+        """Raise: what a new cluster will be like needs a model."""
+        self._refuse("new_group", "what a new one will be like")
+
+    @property
+    def dispersion(self) -> NoReturn:
+        """Raise: the dispersion is a parameter of the model."""
+        self._refuse("dispersion", "how much they differ")
+
+    def _refuse(self, what: str, why: str) -> NoReturn:
+        raise ValueError(
+            f"{what}: the Bayesian bootstrap takes {self.dim}s as they are, and has no model of them; {why} is a "
+            f"question to one. Count two classes with the dim {self.dim!r} and use method='model'; of more classes, "
+            "fit(cm, model='groups')."
+        )
+
+    # ── What the clusters cost ──
+
+    def design_effect(self, metric: str | Metric) -> xr.DataArray:
+        """Return the variance of a metric relative to that of independent examples.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            A metric, whose variance is that of its posterior.
+
+        Returns
+        -------
+        xarray.DataArray
+            Over the leading dims: about 1 where examples of a cluster are no more alike than others; 2 where twice as
+            many examples are needed as of independent ones.
+
+        References
+        ----------
+        Kish (1965), Survey sampling, section 8.2.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> tp = [0, 5] * 15
+        >>> cells = {"tp": tp, "fn": [5 - each for each in tp], "fp": 1, "tn": 4}
+        >>> cm = bp.ConfusionMatrix.from_counts(**cells, dims=["patient"])
+        >>> pooled = bp.pool(cm, "patient", "clusters", method="bayesian_bootstrap")
+        >>> 4 < pooled.design_effect("recall").item() < 6
+        True
+        """
+        clustered, independent = self.mean[metric].sd(), self._independent[metric].sd()
+        return ((clustered / independent) ** 2).rename("design_effect")
+
+    def independent_examples(self, metric: str | Metric) -> xr.DataArray:
+        """Return the number of independent examples that would say as much of a metric: theirs over the design effect.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            A metric.
+
+        Returns
+        -------
+        xarray.DataArray
+            Over the leading dims.
+        """
+        return (self.summed.total / self.design_effect(metric)).rename("independent_examples")
+
+    @cached_property
+    def _independent(self) -> Posterior:
+        """The posterior of the counts of independent examples."""
+        return posterior(self.summed, self.prior, self.design, self.random_seed)
+
+    # ── Tables, figures and words ──
+
+    def summary(
+        self, metrics: str | Metric | Sequence[str | Metric] | None = None, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
+    ) -> pd.DataFrame:
+        """Return a tidy table of metrics over examples; the arguments are those of `Posterior.summary`."""
+        return self.mean.summary(metrics, ci_prob, ci_kind)
+
+    def plot(self, metric: str | Metric = "accuracy", **options: Any) -> Figure:
+        """Draw the density of a metric over examples, as `Posterior.plot` does."""
+        return self.mean.plot([metric], **options)
+
+    def in_words(self, metric: str | Metric = "accuracy", *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
+        """Return sentences on a metric: its value, and the number of independent examples that would say as much.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            One with a single value, not one a class.
+        ci_prob : float
+            Probability of the interval.
+        ci_kind : {"hdi", "eti"}
+            Kind of interval.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> tp = [0, 5] * 15
+        >>> cells = {"tp": tp, "fn": [5 - each for each in tp], "fp": 1, "tn": 4}
+        >>> cm = bp.ConfusionMatrix.from_counts(**cells, dims=["patient"])
+        >>> print(bp.pool(cm, "patient", "clusters", method="bayesian_bootstrap").in_words("recall"))
+        Over the examples of 30 patients, recall is 0.502 (95 % HDI 0.322–0.680; observed 75 of 150). The design \
+        effect is 5.2: 300 examples say as much as 58 independent ones.
+        """
+        ci_prob, marginal = checks.probability("ci_prob", ci_prob), self.mean[metric]
+        if marginal.dims != self.mean.dims:
+            raise ValueError(f"metric: {marginal.name!r} has a value a class; name one that has a single value.")
+        effects = self.design_effect(metric).values.ravel().tolist()
+        worth = self.independent_examples(metric).values.ravel().tolist()
+        totals = self.summed.total.values.ravel().tolist()
+        each = [f"{effect:.2g}: {total:,} examples say as much as {independent:,.0f} independent ones"
+                for effect, total, independent in zip(effects, totals, worth, strict=True)]  # fmt: skip
+        said = [
+            f"over the examples of {self._sizes} {self.dim}s, {estimate_in_words(marginal, ci_prob, ci_kind)}",
+            f"the design effect is {over_places(each, places_in_words(marginal.leading), effects)}",
+            *([self.few] if self.few else []),
+        ]
+        return " ".join(map(sentence, said))
+
+    def __repr__(self) -> str:
+        others = [f"{dim}: {self.summed.counts.sizes[dim]}" for dim in self.summed.dims]
+        facts = [f"{self._sizes} {self.dim}s", *others, f"{len(self.cm.labels)} classes", "over examples"]
+        return f"<bayesperf.PooledClusters: {', '.join(facts)}>"
+
+    def _repr_html_(self) -> str:
+        table: str = self.mean.summary()._repr_html_()  # type: ignore[operator]
+        return f"<p>{escape(repr(self))}<br>{escape(self.in_words())}</p>{table}"
+
+    # ── Counts ──
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        """The clusters and the cells that their examples are in."""
+        return of_dim(self.cm.counts, self.dim) if self.cm.clusters is None else self.cm.clusters
+
+    @cached_property
+    def summed(self) -> ConfusionMatrix:
+        """The counts of all clusters together, which know of none."""
+        summed = self.cm.counts if self.dim not in self.cm.dims else self.cm.counts.sum(self.dim)
+        return ConfusionMatrix(summed, self.cm.pos_label)
+
+    @cached_property
+    def judged(self) -> xr.DataArray:
+        """Number of clusters in which each system has examples, over the other leading dims."""
+        leading = self.summed.total
+        systems = self.clusters.cell // len(self.cm.labels) ** 2
+        pairs = np.unique(self.clusters.cluster + self.clusters.size * systems)
+        counts = np.bincount(pairs // self.clusters.size, minlength=leading.size)
+        return leading.copy(data=counts.reshape(leading.shape)).rename("clusters")
+
+    @property
+    def _sizes(self) -> str:
+        low, high = int(self.judged.min()), int(self.judged.max())
+        return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+    @property
+    def few(self) -> str:
+        """What is said of few clusters; empty if they are enough."""
+        if self.judged.min() >= _ENOUGH:
+            return ""
+        return (
+            f"{self._sizes} {self.dim}s are few: how much they differ is hardly known, and intervals of fewer than "
+            f"{_ENOUGH} may be too narrow. fit(cm, model='groups') has a prior of that"
+        )
+
+
+def pool_clusters(
+    cm: ConfusionMatrix,
+    dim: str,
+    prior: str | priors.Prior | None,
+    design: Literal["joint", "by_actual"],
+    draws: int,
+    random_seed: int,
+) -> PooledClusters:
+    """Return matrices of clusters, and warn of what they say little about; see `bayesperf.pool`."""
+    resolved = priors.resolve_dirichlet(prior, len(cm.labels), "clusters")
+    if resolved.rates:
+        raise ValueError("prior: a rate prior is none of the whole matrix. Use a Dirichlet prior, as 'flat'.")
+    pooled = PooledClusters(cm, dim, resolved, design, draws, random_seed)
+    if not (resolved.concentration(cm) > 0).all():
+        raise ValueError("prior: each cell needs pseudo-examples, or empty ones would be certain. Use a proper prior.")
+    if (least := int(pooled.judged.min())) < LEAST:
+        raise ValueError(
+            f"cm: some matrix has examples in {least} {dim}{'s' * (least != 1)}, which cannot say how much they "
+            f"differ. At least {LEAST} are needed, and {_ENOUGH} are better."
+        )
+    for category, text in _doubts(pooled):
+        warnings.warn(f"{text}.", category, skip_file_prefixes=(PACKAGE,))
+    return pooled
+
+
+def _doubts(pooled: PooledClusters) -> list[tuple[type[UserWarning], str]]:
+    """Return what there is to warn of, and the warnings' classes."""
+    doubts: list[tuple[type[UserWarning], str]] = []
+    if pooled.few:
+        doubts.append((DependenceWarning, pooled.few))
+    if _is_partly_paired(pooled):
+        doubts.append((DependenceWarning, (
+            f"some systems were judged in some of the same {pooled.dim}s only, and are taken for independent: their "
+            f"differences are known better than that. Leave out the {pooled.dim}s that not all were judged in"
+        )))  # fmt: skip
+    empty = (pooled.summed.counts == 0).values
+    if empty.any():
+        *_, actual, predicted = (places[0] for places in np.nonzero(empty))
+        labels = pooled.cm.labels
+        doubts.append((PriorWarning, (
+            f"{empty.sum()} of {empty.size} cells have no example in any {pooled.dim} (as actual {labels[actual]!r}, "
+            f"predicted {labels[predicted]!r}): what is said of them is the prior's"
+        )))  # fmt: skip
+    return doubts
+
+
+def _is_partly_paired(pooled: PooledClusters) -> bool:
+    """Whether some systems have some clusters in common, but not all."""
+    systems = pooled.clusters.cell // len(pooled.cm.labels) ** 2
+    shape = pooled.clusters.size, pooled.judged.size
+    seen = csr_array((np.ones(len(systems)), (pooled.clusters.cluster, systems)), shape=shape)
+    common = ((seen > 0).astype(int).T @ (seen > 0).astype(int)).toarray()
+    alone = common.diagonal()
+    return bool(((common > 0) & (common < np.maximum.outer(alone, alone))).any())
