@@ -122,7 +122,9 @@ def _outcomes(right: NDArray[np.bool_], truth: Array, paired: bool, draws: int, 
     if paired:
         names, ids = (index.ravel() for index in np.indices(right.shape))
         seen: dict[str, Any] = {"by": {"model": names}, "example": ids}
-        cm = ConfusionMatrix.from_predictions(np.ones(right.size, int), right.ravel().astype(int), labels=[0, 1], **seen)
+        cm = ConfusionMatrix.from_predictions(
+            np.ones(right.size, int), right.ravel().astype(int), labels=[0, 1], **seen
+        )
         shrunk = compare(cm, metric="recall", draws=draws, shrink=True).shrunk
     else:
         tp = right.sum(-1)
