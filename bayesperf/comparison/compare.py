@@ -188,10 +188,6 @@ def compare(
         found = _of_counts(a, metric, dim, rope, prior, draws, seed)
         return _shrunk(found) if shrink else found
     first = _posterior("a", a)
-    if b is None and isinstance(first, VerifiedPosterior) and dim == MODEL:
-        _check_systems(first, dim)
-        found = compare_verified(first, metric, rope, draws, seed)
-        return _shrunk(found) if shrink else found
     if b is None:
         found = _along(first, metric, dim, rope, draws, seed, independent)
         return _shrunk(found) if shrink else found
@@ -318,6 +314,8 @@ def _along(
 ) -> Comparison:
     """Compare all systems along a dim of one posterior, or of its predictions."""
     _check_systems(post, dim)
+    if isinstance(post, VerifiedPosterior) and dim == MODEL and predict is None:
+        return compare_verified(post, metric, rope, draws, seed)
     if not post.joint:
         _warn_of_same_examples(post, dim, independent)
     # A sampler draws all systems jointly; closed-form posteriors of several systems are independent.

@@ -125,6 +125,22 @@ def test_systems_on_the_same_examples_and_of_two_sorts(tmp_path):
     np.testing.assert_array_equal(bp.load(tmp_path / "found.nc").prob_best, found.prob_best)
 
 
+def test_systems_of_which_some_predictions_are_verified():
+    rng, n = np.random.default_rng(0), 300
+    truth = rng.integers(2, size=n)
+    predicted = {
+        name: np.where(rng.random(n) < error, 1 - truth, truth)
+        for name, error in zip("abc", (0.1, 0.2, 0.25), strict=True)
+    }
+    post = bp.verification.posterior(np.where(np.arange(n) % 3 == 0, truth, np.nan), predicted, draws=1000)
+    plain, found = (bp.compare(post, metric="accuracy", shrink=shrink, draws=1000) for shrink in (False, True))
+    assert plain.in_words().startswith("On accuracy a is ")
+    assert "judged afresh a would be about 0.0" in plain.in_words()
+    means = plain.systems.make().mean()
+    np.testing.assert_allclose(means, post["accuracy"].mean(), atol=1e-12)
+    assert np.ptp(found.shrunk.mean().values) < np.ptp(means.values)
+
+
 def test_where_there_is_nothing_to_shrink_it_is_refused():
     post = systems([150, 160])
     for arguments in ({"b": "majority"}, {"b": post}):
