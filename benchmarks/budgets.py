@@ -337,6 +337,14 @@ def compare_drawn() -> Verdict:
     return f"{megabytes:.0f} MB", megabytes <= 500
 
 
+def shrink_systems() -> Verdict:
+    right = np.random.default_rng(0).binomial(200, 0.8, 1000)
+    post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=right, fn=200 - right, fp=0, tn=0, dims=["model"]))
+    work = lambda: bp.compare(post, metric="recall", independent=True, shrink=True)  # noqa: E731
+    (time,) = in_turns(work, repeats=3, clock=process_time)
+    return f"{time:.1f} s", time <= 2
+
+
 def judged_together(systems: int, examples: int) -> bp.ConfusionMatrix:
     """Return counts of systems that err independently on the same examples."""
     rng = np.random.default_rng(0)
@@ -545,6 +553,7 @@ ROWS: list[Row] = [
     ("1,000 classes: summary; HDIs of F1 of each", "≤ 10 s CPU each, ≤ 2 GB", partial(many_classes, 1000, 10)),
     ("50 systems × 6 metrics in pairs: P(a > b), ROPE, ranks", "≤ 10 s, ≤ 1 GB", compare_systems),
     ("100 systems by MCC in pairs: P(a > b), ROPE, loss, summary", "≤ 500 MB", compare_drawn),
+    ("1,000 systems drawn towards their mean", "≤ 2 s CPU", shrink_systems),
     ("200 systems on the same examples in pairs: ROPE", "≤ 2 s", pairs_on_the_same_examples),
     ("20 systems on the same examples in pairs: ROPE", "≤ 20 ms CPU", few_pairs_on_the_same_examples),
     ("2 systems × 1,000 classes, same examples: accuracy; F1", "≤ 10 s CPU, ≤ 2 GB", many_classes_on_the_same_examples),

@@ -284,12 +284,31 @@ def test_the_best_of_several_is_said_to_look_better_than_it_is():
     )
     row = comparison.summary().query("a == 'A' and b == 'B'").iloc[0]
     assert f"The difference, A − B, is {format_value(row['mean'], row['ci_upper'] - row['ci_lower'])} " in text
-    assert text.endswith("looks better than it is.")
+    shrunk = bp.compare(bp.posterior(cm), metric="recall", independent=True, shrink=True).shrunk
+    excess = (bp.posterior(cm)["recall"].mean() - shrunk.mean()).sel(model="A").item()
+    chosen = "The best of 3 was chosen for its luck, too: judged afresh A would be"
+    assert text.endswith(f"{chosen} about {excess:.3f} lower.")
+    wrong = bp.compare(bp.posterior(cm), metric="fnr", independent=True).in_words()
+    size = re.fullmatch(rf".*{chosen} about (.*) higher\.", wrong)
+    # The figure is of 10,000 draws with a standard deviation of about .03.
+    assert float(size[1]) == pytest.approx(excess, abs=0.0005 + 8 * 0.03 / 100)
     alike = bp.ConfusionMatrix.from_counts(tp=[80, 80, 80], fn=20, fp=5, tn=95, dims=["model"])
     undecided = bp.compare(bp.posterior(alike), metric="recall", independent=True).in_words()
     assert undecided.startswith("On recall it is open which of 3 is the best: ")
     prevalence = bp.compare(bp.posterior(cm), metric="prevalence", independent=True).in_words()
     assert prevalence == "Neither more nor less prevalence is better, so that none of 3 is the best."
+
+
+def test_of_systems_known_precisely_little_is_luck_and_of_several_places_nothing_is_added():
+    def said(tp, dims):
+        cm = bp.ConfusionMatrix.from_counts(tp=tp, fn=1_000_000 - np.array(tp), fp=5, tn=95, dims=dims)
+        return bp.compare(bp.posterior(cm), metric="recall", independent=True).in_words()
+
+    precise = [900_000, 800_000, 600_000]
+    assert said(precise, ["model"]).endswith("judged afresh 0 would be less than 0.001 lower.")
+    assert said([precise, precise], ["site", "model"]).endswith(
+        "The best of several was chosen for its luck, too, and looks better than it is."
+    )
 
 
 def test_names_are_written_as_they_are_but_cannot_steer_a_terminal():

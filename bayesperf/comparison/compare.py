@@ -15,7 +15,6 @@ from bayesperf import prior as priors
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.separate_marginals import compare_marginals
 from bayesperf.comparison.several_datasets import compare_scores
-from bayesperf.comparison.shrinkage import shrunk_draws
 from bayesperf.comparison.system_pair import (
     SystemPair,
     against_rule,
@@ -25,6 +24,7 @@ from bayesperf.comparison.system_pair import (
     system_name,
     without_own_coordinates,
 )
+from bayesperf.comparison.systems import Systems
 from bayesperf.comparison.verified_systems import compare_verified
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
@@ -34,9 +34,7 @@ from bayesperf.counts.joint_outcomes import JointOutcomes, same_examples
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.differences import discordant
-from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
-from bayesperf.metrics.registry import get
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, discordant_weights, joint_marginal
 from bayesperf.posteriors.marginal import Marginal
@@ -188,11 +186,11 @@ def compare(
         if b is not None:
             raise TypeError("b: counts of systems judged on the same examples hold them all; leave it out.")
         found = _of_counts(a, metric, dim, rope, prior, draws, seed)
-        return _shrunk(found, seed, independent=False) if shrink else found
+        return _shrunk(found) if shrink else found
     first = _posterior("a", a)
     if b is None:
         found = _along(first, metric, dim, rope, draws, seed, independent)
-        return _shrunk(found, seed, not isinstance(first, SampledPosterior)) if shrink else found
+        return _shrunk(found) if shrink else found
     if isinstance(b, str):
         return _against_rule(first, b, metric, dim, rope, draws)
     return _apart(first, _posterior("b", b), metric, dim, rope, draws, seed, independent)
@@ -316,7 +314,7 @@ def _along(
 ) -> Comparison:
     """Compare all systems along a dim of one posterior, or of its predictions."""
     _check_systems(post, dim)
-    if isinstance(post, VerifiedPosterior) and dim == MODEL and not predict:
+    if isinstance(post, VerifiedPosterior) and dim == MODEL and predict is None:
         return compare_verified(post, metric, rope, draws, seed)
     if not post.joint:
         _warn_of_same_examples(post, dim, independent)
@@ -326,6 +324,7 @@ def _along(
     if predict:
         post, related = predict(post), f"{related}, each on a new test set of its own"
     marginal = post[metric]
+    systems = Systems(lambda: marginal, dim, draws, separate, seed)
     pairs = pairs_along(marginal, dim, separate, many=True, draws=draws)
     return Comparison(
         difference=pairs.difference(),
@@ -336,41 +335,25 @@ def _along(
         dim=dim,
         many=True,
         make_ratio=pairs.ratio,
-        make_draws=partial(joint_draws, marginal, dim, draws),
+        make_draws=systems.draws,
+        # A prediction of a new test set is no estimate of a system's own metric.
+        systems=None if predict else systems,
     )
 
 
-def _shrunk(comparison: Comparison, seed: int, independent: bool) -> Comparison:
+def _shrunk(comparison: Comparison) -> Comparison:
     """Return the comparison of systems each of which is drawn towards the mean of all."""
-    assert comparison.make_draws is not None
-    draws, difference = comparison.make_draws(), comparison.difference
-    bounds = get(comparison.metric).bounds
-    if "chain" in draws.dims:
-        draws = draws.stack(sample=("chain", "draw"), create_index=False).rename(sample="draw")
-    draws = draws.transpose(..., "draw", comparison.dim)
-    if np.isnan(draws.values).any():
-        raise ValueError(
-            f"shrink: {comparison.metric} is undefined (0/0) in some draws of a system. Take another metric."
-        )
-    flat = draws.values.reshape(-1, *draws.shape[-2:])
-    rng = np.random.default_rng([seed, flat.shape[-1]])
-    values = np.stack([shrunk_draws(each, bounds, independent, rng).T for each in flat])
-    leading = xr.zeros_like(draws.isel(draw=0, drop=True), dtype=float)
-    marginal = Marginal(
-        comparison.metric,
-        Draws(values.reshape(-1, 1, values.shape[-1]), bounds),
-        leading,
-        estimand=difference.estimand.partition(": difference")[0],
-        random_seed=seed,
-    )
-    pairs = pairs_along(marginal, comparison.dim, False, many=True)
+    assert comparison.systems is not None
+    shrunk, dim = comparison.systems.shrunk, comparison.dim
+    pairs = pairs_along(shrunk, dim, False, many=True)
     return replace(
         comparison,
         difference=pairs.difference(),
         basis=f"{comparison.basis}; each drawn towards the mean of all",
         make_ratio=pairs.ratio,
-        make_draws=partial(joint_draws, marginal, comparison.dim, values.shape[-1]),
-        shrunk=marginal.with_facts(greater_is_better=comparison.greater_is_better, examples=None),
+        make_draws=partial(joint_draws, shrunk, dim, comparison.systems.n_draws),
+        systems=None,
+        shrunk=shrunk,
     )
 
 
@@ -502,6 +485,7 @@ def _of_counts(
     _check_dims("a", each)
 
     joint = _JointMetric(outcomes, metric, prior, draws, seed, many)
+    systems = Systems(lambda: joint.marginal, dim, draws, False, seed)
     weights = discordant_weights(outcomes, metric, prior)
     if weights is None:
         difference = joint.pairs().difference()
@@ -517,7 +501,8 @@ def _of_counts(
         dim=dim,
         many=many,
         make_ratio=joint.ratio,
-        make_draws=joint.draws if many else None,
+        make_draws=systems.draws if many else None,
+        systems=systems if many else None,
     )
 
 
@@ -541,9 +526,6 @@ class _JointMetric:
 
     def ratio(self) -> Marginal:
         return self.pairs().ratio()
-
-    def draws(self) -> xr.DataArray:
-        return joint_draws(self.marginal, self.outcomes.dim, self.n_draws)
 
 
 # ── Baseline rules ──

@@ -13,6 +13,7 @@ from bayesperf.core.words import (
     SHRUNK,
     chance,
     estimate,
+    format_value,
     likelihood,
     metric_title,
     places_in_words,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 # Of more places along the leading dims than these, only the first are said.
 _MOST_PLACES = 4
+# Of more systems than these it takes too long to shrink them for a sentence.
+_MOST_SHRUNK = 200
 
 
 def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind) -> str:
@@ -43,8 +46,26 @@ def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind) -
     ]
     rest = len(places) - len(texts)
     chosen = len(comparison.names) > 2 and comparison.greater_is_better is not None
-    caveat = LOOKS_BETTER if comparison.shrunk is None else SHRUNK
-    return " ".join([*texts, *([f"And {rest} more."] if rest else []), *([caveat] if chosen else [])])
+    return " ".join([*texts, *([f"And {rest} more."] if rest else []), *([_of_choice(comparison)] if chosen else [])])
+
+
+def _of_choice(comparison: Comparison) -> str:
+    """Say how much better the best of several systems looks than it is, because it was chosen."""
+    if comparison.shrunk is not None:
+        return SHRUNK
+    best, systems = comparison.prob_best.values, comparison.systems
+    if systems is None or best.ndim > 1 or best.size > _MOST_SHRUNK or not systems.shrinkable:
+        return LOOKS_BETTER
+    first = int(best.argmax())
+    excess = float(systems.optimism()[first]) * (1 if comparison.greater_is_better else -1)
+    if not np.isfinite(excess):
+        return LOOKS_BETTER
+    size = f"about {format_value(excess)}" if excess >= 0.0005 else "less than 0.001"
+    worse = "lower" if comparison.greater_is_better else "higher"
+    return sentence(
+        f"the best of {best.size} was chosen for its luck, too: judged afresh {_names(comparison)[first]} would be "
+        f"{size} {worse}"
+    )
 
 
 def _of_two(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:

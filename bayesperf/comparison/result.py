@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.comparison.in_words import comparison_in_words
+from bayesperf.comparison.systems import Systems
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.core.saving import Saved
@@ -60,6 +61,8 @@ class Comparison(Saved):
         Function that computes `ratio`, which may need joint draws of the systems.
     make_draws : callable, optional
         Function that makes joint draws of the metric of several systems, (…, draw, `dim`).
+    systems : Systems, optional
+        The metric of each of several systems, unless it is shrunk already.
     shrunk : Marginal, optional
         The metric of each system, of whose shrunk values all results are then (``compare(..., shrink=True)``).
     """
@@ -73,6 +76,7 @@ class Comparison(Saved):
     many: bool = False
     make_ratio: Callable[[], Marginal] | None = None
     make_draws: Callable[[], xr.DataArray] | None = None
+    systems: Systems | None = None
     shrunk: Marginal | None = None
 
     @property

@@ -120,7 +120,10 @@ class SystemPair:
         shapes = [side.distribution.values.shape[1:] for side in sides if isinstance(side.distribution, Draws)]
         shape = min(shapes, key=np.prod, default=(1, self.n_draws))
         n = int(np.prod(shape))
-        first, second = (rounded(self._drawn(side, n, i), side.bounds) for i, side in enumerate(sides))
+        first = rounded(self._drawn(self.first, n, 0), self.first.bounds)
+        # Systems along a dim are those of one marginal.
+        along = self.second is self.first and not self.apart
+        second = first if along else rounded(self._drawn(self.second, n, 1), self.second.bounds)
         if self.apart and isinstance(self.second.distribution, Draws):
             second = np.roll(second, n // 2, axis=-1)
         return first.reshape(-1, *shape), second.reshape(-1, *shape)
@@ -160,13 +163,13 @@ def pairs_along(marginal: Marginal, dim: str, independent: bool, many: bool, dra
     Without `many` there must be one pair, and there is no dim ``pair``.
     """
     names = marginal.leading[dim].values.tolist()
-    places = list(combinations(range(len(names)), 2))
+    places = np.triu_indices(len(names), 1)
     leading = marginal.leading
     order = leading.copy(deep=False, data=np.arange(leading.size).reshape(leading.shape)).transpose(..., dim)
     rest = order.isel({dim: 0}, drop=True)
-    labels = [f"{names[i]} − {names[j]}" for i, j in places]
+    labels = [f"{a} − {b}" for a, b in combinations(names, 2)]
     over_pairs = (rest * 0.0).expand_dims(pair=labels, axis=-1) if many else rest * 0.0
-    first, second = (order.values[..., [place[side] for place in places]].ravel() for side in (0, 1))
+    first, second = (order.values[..., side].ravel() for side in places)
     return SystemPair(marginal, marginal, independent, n_draws=draws, rows=(first, second), over_pairs=over_pairs)
 
 

@@ -12,6 +12,7 @@ from scipy import stats
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.system_pair import SystemPair
+from bayesperf.comparison.systems import Systems
 from bayesperf.core.arrays import Array
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
@@ -53,6 +54,7 @@ def compare_verified(
     first, second = (_marginal(post, metric, values) for values in sides)
     pair = SystemPair(first, second, independent=False)
     names = post.sample.systems
+    make_draws = partial(_joint_draws, post, metric, sides, random_seed)
     return Comparison(
         difference=pair.difference(),
         names=names,
@@ -62,7 +64,8 @@ def compare_verified(
         dim=MODEL,
         many=True,
         make_ratio=pair.ratio,
-        make_draws=partial(_joint_draws, post, metric, sides, random_seed),
+        make_draws=make_draws,
+        systems=Systems(lambda: _of_each(post, metric, make_draws()), MODEL, draws, False, random_seed),
     )
 
 
@@ -93,6 +96,10 @@ def _marginal(post: SampledPosterior, metric: Metric, values: xr.DataArray) -> M
     leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
     drawn = Draws(values.values.reshape(-1, *values.shape[-2:]), metric.bounds, True)
     return Marginal(metric.name, drawn, leading, estimand=post.estimand)
+
+
+def _of_each(post: SampledPosterior, metric: Metric, draws: xr.DataArray) -> Marginal:
+    return _marginal(post, metric, draws.transpose(..., MODEL, "draw").expand_dims("chain", -2))
 
 
 def _joint_draws(

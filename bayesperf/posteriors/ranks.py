@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.distributions.draws import Draws, Sampled
 from bayesperf.posteriors.marginal import Marginal
 
@@ -61,8 +61,9 @@ def rank_probabilities(values: xr.DataArray, dim: str) -> xr.DataArray:
         missing = np.isnan(draws).any(-1)
         if missing.all():
             raise ValueError("ranks: in no draw is the metric defined for every system.")
-        rank = np.lexsort((noise, -draws), axis=-1).argsort(-1)
-        cell = (systems * count + rank)[~missing]
+        # The systems in their order in each draw.
+        order = _descending(draws, noise)
+        cell = (order * count + systems)[~missing]
         probability = np.bincount(cell.ravel(), minlength=count**2).reshape(count, count) / len(cell)
         probabilities.append(probability)
         undefined.append(missing.mean())
@@ -70,11 +71,20 @@ def rank_probabilities(values: xr.DataArray, dim: str) -> xr.DataArray:
             errors.append(np.sqrt(probability * (1 - probability) / len(cell)).max())
         else:
             defined = Draws(np.where(missing, np.nan, 0.0)[None], (0, 1), independent=False)
+            rank = order.argsort(-1)
             of_place = [np.moveaxis(rank == place, -1, 0) for place in systems]
             errors += [largest_mcse(defined, partial(_given, indicator)) for indicator in of_place]
     result = values.isel(chain=0, draw=0, drop=True).expand_dims(rank=systems + 1, axis=-1)
     attrs = {"mcse": float(np.max(errors)), "undefined": float(np.max(undefined))}
     return result.copy(data=np.reshape(probabilities, result.shape)).assign_attrs(attrs).rename("ranks")
+
+
+def _descending(values: Array, noise: Array) -> Codes:
+    """Return the order of values (…, n) along the last axis, greatest first, equal ones by noise."""
+    order = np.argsort(-values, axis=-1)
+    tied = (np.diff(np.take_along_axis(values, order, -1)) == 0).any(-1)
+    order[tied] = np.lexsort((noise[tied], -values[tied]), axis=-1)
+    return order
 
 
 def _given(indicator: NDArray[Any], _: Array) -> NDArray[Any]:

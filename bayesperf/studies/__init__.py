@@ -23,6 +23,7 @@ Each simulation has random numbers of its own, so the results are the same where
 from bayesperf.studies.agreement import agreement
 from bayesperf.studies.areas import areas
 from bayesperf.studies.bands import bands
+from bayesperf.studies.best_of_many import best_of_many
 from bayesperf.studies.clusters import clusters
 from bayesperf.studies.coverage import binary_cells, coverage
 from bayesperf.studies.dependence import dependence
@@ -44,6 +45,7 @@ __all__ = [
     "agreement",
     "areas",
     "bands",
+    "best_of_many",
     "binary_cells",
     "clusters",
     "coverage",

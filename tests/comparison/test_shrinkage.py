@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 import bayesperf as bp
-from bayesperf.comparison.shrinkage import Population, shrunk_draws
+from bayesperf.comparison.shrinkage import Population, drawn_moments, exact_moments, from_free
+from bayesperf.distributions.beta import Beta
 
 ESTIMATES = np.array([1.1, 1.9, 1.4])
 COVARIANCE = np.array([[0.09, 0.05, 0.02], [0.05, 0.16, 0.01], [0.02, 0.01, 0.04]])
@@ -46,11 +47,34 @@ def test_nothing_is_shrunk_where_all_is_known():
     np.testing.assert_allclose(draws.mean(0), ESTIMATES, atol=1e-4)
 
 
+def test_moments_of_logits_are_those_of_the_beta_distribution():
+    a, b = np.array([[160.5, 40.5], [0.5, 200.5], [0.5, 0.5], [3, 2], [5000, 30]]).T
+    mean, variance = exact_moments(Beta(a[:, None], b[:, None]))
+    np.testing.assert_allclose(mean, special.digamma(a) - special.digamma(b), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(variance, special.polygamma(1, a) + special.polygamma(1, b), rtol=2e-5)
+
+
+def test_moments_of_draws_are_about_those_of_the_distribution():
+    rng, a, b, n = np.random.default_rng(0), np.array([30.5, 8.5]), np.array([10.5, 2.5]), 40_000
+    draws = rng.beta(a, b, (n, 2))
+    expected = special.polygamma(1, a) + special.polygamma(1, b)
+    mean, variance = drawn_moments(draws, (0.0, 1.0), True)
+    np.testing.assert_allclose(mean, special.digamma(a) - special.digamma(b), atol=4 * np.sqrt(expected.max() / n))
+    np.testing.assert_allclose(variance, expected, rtol=0.05)
+    covariance = drawn_moments(draws, (0.0, 1.0), False)[1]
+    np.testing.assert_allclose(np.diag(covariance), variance)
+    assert abs(covariance[0, 1]) < 4 * np.sqrt(np.prod(expected) / n)
+
+
+def shrunk_draws(draws, bounds, rng):
+    return from_free(Population.of(*drawn_moments(draws, bounds, True)).draws(len(draws), rng), bounds)
+
+
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 1.0), (0.0, np.inf), (-np.inf, np.inf)])
 def test_shrunk_draws_are_within_the_bounds(bounds):
     rng = np.random.default_rng(0)
     draws = rng.beta([8, 9, 5, 7], [2, 1.5, 5, 3], (4000, 4))
-    shrunk = shrunk_draws(draws, bounds, True, rng)
+    shrunk = shrunk_draws(draws, bounds, rng)
     assert shrunk.shape == draws.shape
     assert (shrunk >= bounds[0]).all()
     assert (shrunk <= bounds[1]).all()
@@ -101,28 +125,24 @@ def test_systems_on_the_same_examples_and_of_two_sorts(tmp_path):
     np.testing.assert_array_equal(bp.load(tmp_path / "found.nc").prob_best, found.prob_best)
 
 
+def test_systems_of_which_some_predictions_are_verified():
+    rng, n = np.random.default_rng(0), 300
+    truth = rng.integers(2, size=n)
+    predicted = {
+        name: np.where(rng.random(n) < error, 1 - truth, truth)
+        for name, error in zip("abc", (0.1, 0.2, 0.25), strict=True)
+    }
+    post = bp.verification.posterior(np.where(np.arange(n) % 3 == 0, truth, np.nan), predicted, draws=1000)
+    plain, found = (bp.compare(post, metric="accuracy", shrink=shrink, draws=1000) for shrink in (False, True))
+    assert plain.in_words().startswith("On accuracy a is ")
+    assert "judged afresh a would be about 0.0" in plain.in_words()
+    means = plain.systems.make().mean()
+    np.testing.assert_allclose(means, post["accuracy"].mean(), atol=1e-12)
+    assert np.ptp(found.shrunk.mean().values) < np.ptp(means.values)
+
+
 def test_where_there_is_nothing_to_shrink_it_is_refused():
     post = systems([150, 160])
     for arguments in ({"b": "majority"}, {"b": post}):
         with pytest.raises(TypeError, match=r"shrink: it is of systems along a dim \('model'\)"):
             bp.compare(post, metric="recall", shrink=True, **arguments)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("count", "sd", "expected", "unshrunk"), [(50, 0.1, 0.95, 0.51), (10, 0.1, 0.98, 0.84)])
-def test_the_best_of_many_is_covered(count, sd, expected, unshrunk):
-    rng, simulations = np.random.default_rng(0), 200
-    covered = []
-    for _ in range(simulations):
-        truth = 1 / (1 + np.exp(-np.log(4) - sd * rng.standard_normal(count)))
-        right = rng.binomial(200, truth)
-        draws = rng.beta(right + 0.5, 200.5 - right, (2000, count))
-        row = []
-        for values in (draws, shrunk_draws(draws, (0.0, 1.0), True, rng)):
-            best = values.mean(0).argmax()
-            low, high = np.quantile(values[:, best], [0.025, 0.975])
-            row.append(low <= truth[best] <= high)
-        covered.append(row)
-    share = np.mean(covered, 0)
-    for found, published in zip(share, (unshrunk, expected), strict=True):
-        assert found == pytest.approx(published, abs=4 * np.sqrt(published * (1 - published) / simulations))

@@ -37,6 +37,7 @@ SIMULATED = {
     "agreement": Case({"n_groups": 4, "group_size": 40, "draws": 10, "chains": 2}, {"draws": 11}, ("sampler",)),
     "areas": Case({"auc": [0.7], "n": [8], "draws": 20}, {"n": [9]}),
     "bands": Case({"auc": [0.8], "n": [6], "draws": 10}, {"draws": 11}),
+    "best_of_many": Case({"systems": 3, "spread": [0.1, 0.2], "examples": 20, "draws": 20}, {"accuracy": 0.7}),
     "clusters": Case({"dispersion": [0.1], "prevalence_dispersion": [0.1, 0.4], "n_groups": 4, "draws": 20},
                      {"prevalence": 0.4}),
     "coverage": Case({"cells": [[0.4, 0.1], [0.2, 0.3]], "metric": "mcc", "n": [9, 12], "n_resamples": 20,
@@ -139,7 +140,7 @@ def saved_and_loaded(study, path):
 def test_a_study_has_monte_carlo_errors_and_can_be_saved_and_loaded(study, tmp_path):
     result = study(2)
     assert result.attrs["simulations"] == 2
-    for name in ("coverage", "lower_miss", "upper_miss", "width", "score", "undefined", "no_width", "mean"):
+    for name in ("coverage", "lower_miss", "upper_miss", "width", "score", "undefined", "no_width", "mean", "bias"):
         if name in result:
             error = result[f"{name}_mcse"]
             assert error.dims == result[name].dims

@@ -1,0 +1,98 @@
+"""The metric of each of several systems: as each is known by itself, and drawn towards the mean of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.comparison.shrinkage import Population, drawn_moments, exact_moments, from_free
+from bayesperf.core.arrays import Array
+from bayesperf.distributions.draws import Draws, Sampled
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.ranks import joint_draws
+
+
+@dataclass(frozen=True, eq=False)
+class Systems:
+    """The metric of each of several systems along a dim.
+
+    Attributes
+    ----------
+    make : callable
+        Function that returns the metric of each system by itself; draws of it are joint.
+    dim : str
+        The dim of the systems.
+    n_draws : int
+        Number of draws, unless the metric is known by draws already.
+    independent : bool
+        Whether the systems are independent.
+    random_seed : int
+        Seed of the draws of shrunk systems.
+    """
+
+    make: Callable[[], Marginal]
+    dim: str
+    n_draws: int
+    independent: bool
+    random_seed: int
+
+    def draws(self) -> xr.DataArray:
+        """Return joint draws, (…, draw, dim), or (…, chain, draw, dim) from a sampler."""
+        return joint_draws(self.make(), self.dim, self.n_draws)
+
+    @property
+    def shrinkable(self) -> bool:
+        """Whether the metric of every system has a mean and a variance on its free scale."""
+        means, covariances = self._moments
+        return bool(np.isfinite(means).all() and np.isfinite(covariances).all())
+
+    @cached_property
+    def shrunk(self) -> Marginal:
+        """The metric of each system, drawn towards the mean of all.
+
+        Raises
+        ------
+        ValueError
+            If the metric of a system may be undefined or infinite.
+        """
+        each, (means, covariances) = self.make(), self._moments
+        if not self.shrinkable:
+            raise ValueError(
+                f"shrink: {each.name} is undefined (0/0) or infinite in some draws of a system. Take another metric."
+            )
+        known = each.distribution
+        n = int(np.prod(known.values.shape[1:])) if isinstance(known, Draws) else self.n_draws
+        rng = np.random.default_rng([self.random_seed, means.shape[-1]])
+        populations = (Population.of(*moments) for moments in zip(means, covariances, strict=True))
+        values = np.concatenate([from_free(of_all.draws(n, rng), each.bounds).T for of_all in populations])
+        leading = xr.zeros_like(each.leading.transpose(..., self.dim), dtype=float)
+        shrunk = Marginal(
+            each.name, Draws(values[:, None], each.bounds), leading, None, each.estimand, self.random_seed
+        )
+        return shrunk.with_facts(greater_is_better=each.greater_is_better, examples=None)
+
+    def optimism(self) -> Array:
+        """Return by how much the mean of each system by itself exceeds its shrunk mean, (…, systems)."""
+        alone = self.make().mean().transpose(..., self.dim)
+        return np.asarray(alone.values - self.shrunk.mean().values)
+
+    @cached_property
+    def _moments(self) -> tuple[Array, Array]:
+        """Means (places, systems) on the free scale, and variances, or covariances (places, systems, systems)."""
+        each = self.make()
+        if self.independent and not isinstance(each.distribution, Sampled):
+            order = each.leading.copy(data=np.arange(each.leading.size).reshape(each.leading.shape))
+            rows = order.transpose(..., self.dim).values.reshape(-1, order.sizes[self.dim])
+            mean, variance = exact_moments(each.distribution)
+            return mean[rows], variance[rows]
+        draws = self.draws()
+        if "chain" in draws.dims:
+            draws = draws.stack(sample=("chain", "draw"), create_index=False).rename(sample="draw")
+        flat = draws.transpose(..., "draw", self.dim).values.reshape(-1, draws.sizes["draw"], draws.sizes[self.dim])
+        moments = [drawn_moments(of_place, each.bounds, self.independent) for of_place in flat]
+        means, covariances = (np.stack(parts) for parts in zip(*moments, strict=True))
+        return means, covariances

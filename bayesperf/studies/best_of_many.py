@@ -1,0 +1,143 @@
+"""How well the figure of the best of many systems covers, as it is and with all systems drawn towards their mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from bayesperf.comparison.compare import compare
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
+from bayesperf.studies.run import run
+
+ANALYSES = ("alone", "shrunk")
+
+
+def best_of_many(
+    systems: int = 50,
+    spread: ArrayLike = (0.0, 0.1, 0.3),
+    examples: int = 200,
+    accuracy: float = 0.8,
+    *,
+    paired: bool = False,
+    difficulty: float = 0.5,
+    simulations: int = 300,
+    draws: int = 2000,
+    prob: float = 0.95,
+    random_seed: Any = 0,
+    n_jobs: int | None = None,
+    progressbar: bool = True,
+    folder: str | Path | None = None,
+) -> xr.Dataset:
+    """Return the coverage, width and bias of the interval of whichever of many systems looks best.
+
+    Each simulation draws systems, the logits of whose accuracies are normal, and judges each on examples of one class.
+    The best is the one of greatest mean, once with each system by itself, and once with all drawn towards their mean by
+    ``compare(..., shrink=True)``.
+
+    Parameters
+    ----------
+    systems : int
+        Number of systems.
+    spread : array-like (k,)
+        Standard deviation of the logits of the true accuracies; of 0 all systems are equally good.
+    examples : int
+        Examples by which each system is judged.
+    accuracy : float
+        That of the mean logit.
+    paired : bool
+        Whether all systems are judged on the same examples, or each on its own.
+    difficulty : float
+        Correlation of the systems on the same examples, by how hard an example is for all of them: of the normal
+        variables that fall below a threshold where a system is right.
+    simulations : int
+        Number of sets of systems for each spread.
+    draws : int
+        Draws behind the figures.
+    prob : float
+        Probability of the intervals.
+    random_seed, n_jobs, progressbar, folder
+        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
+        be interrupted, resumed and extended.
+
+    Returns
+    -------
+    xarray.Dataset
+        Of the best one, ``coverage``, how often its accuracy lies below and above the interval (``lower_miss``,
+        ``upper_miss``), mean ``width``, and ``bias``, by how much the posterior mean exceeds the accuracy on average,
+        over (analysis, spread), analysis "alone" or "shrunk", each with its Monte Carlo standard error
+        (``coverage_mcse``, …). The settings are in ``attrs``.
+
+    Notes
+    -----
+    Intervals are equal-tailed. Gelman, Hill & Yajima (2012), Why we (usually) don't have to worry about multiple
+    comparisons, Journal of Research on Educational Effectiveness 5.
+
+    Examples
+    --------
+    >>> from bayesperf import studies
+    >>> study = studies.best_of_many(20, [0.1], simulations=20)
+    >>> bias = study["bias"].sel(spread=0.1)
+    >>> bool(abs(bias.sel(analysis="shrunk")) < bias.sel(analysis="alone") / 2)
+    True
+    """
+    spreads = checks.vector("spread", spread)
+    if (spreads < 0).any():
+        raise ValueError(f"spread must not be negative: it is a standard deviation. It is {spread!r}.")
+    settings = {"systems": checks.count("systems", systems, least=3), "spread": spreads.tolist(),
+                "examples": checks.count("examples", examples), "accuracy": checks.probability("accuracy", accuracy),
+                "paired": bool(paired), "difficulty": checks.probability("difficulty", difficulty),
+                "simulations": checks.count("simulations", simulations, least=2),
+                "draws": checks.count("draws", draws, least=2), "prob": checks.probability("prob", prob),
+                "random_seed": checks.seed(random_seed)}  # fmt: skip
+
+    def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
+        # All spreads have the same systems and examples, but for their scale.
+        logits = special.logit(accuracy) + spreads[:, None] * rng.standard_normal(systems)
+        truth = special.expit(logits)
+        hard = np.sqrt(difficulty if paired else 0) * rng.standard_normal(examples)
+        own = np.sqrt(1 - difficulty if paired else 1) * rng.standard_normal((systems, examples))
+        found = [_outcomes(own + hard < special.ndtri(each)[:, None], each, paired, draws, prob) for each in truth]
+        return {name: np.stack([of_spread[name] for of_spread in found], -1) for name in found[0]}
+
+    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
+    coords = {"analysis": list(ANALYSES), "spread": spreads}
+    variables = {name: (tuple(coords), values) for name, values in monte_carlo_means(results).items()}
+    return xr.Dataset(variables, coords, {**settings, "paired": int(paired), "ci_kind": "eti"})
+
+
+def _outcomes(right: NDArray[np.bool_], truth: Array, paired: bool, draws: int, prob: float) -> dict[str, Array]:
+    """Return how the interval of the best system does by each analysis, given which examples (m, n) each got right."""
+    systems, examples = right.shape
+    if paired:
+        names, ids = (index.ravel() for index in np.indices(right.shape))
+        seen: dict[str, Any] = {"by": {"model": names}, "example": ids}
+        cm = ConfusionMatrix.from_predictions(
+            np.ones(right.size, int), right.ravel().astype(int), labels=[0, 1], **seen
+        )
+        shrunk = compare(cm, metric="recall", draws=draws, shrink=True).shrunk
+    else:
+        tp = right.sum(-1)
+        cm = ConfusionMatrix.from_counts(tp=tp, fn=examples - tp, fp=0, tn=0, dims={"model": np.arange(systems)})
+        shrunk = compare(posterior(cm), metric="recall", draws=draws, independent=True, shrink=True).shrunk
+    assert shrunk is not None
+    alone = posterior(ConfusionMatrix(cm.counts.drop_attrs(), cm.pos_label))["recall"]
+    outcomes = [_of_best(each, truth, prob) for each in (alone, shrunk)]
+    return {name: np.array([of_one[name] for of_one in outcomes]) for name in outcomes[0]}
+
+
+def _of_best(each: Marginal, truth: Array, prob: float) -> dict[str, Any]:
+    mean = each.mean().values
+    best = int(mean.argmax())
+    low, high = each.isel(model=best).eti(prob).values
+    return {**interval_outcomes(low, high, truth[best]), "bias": mean[best] - truth[best]}
