@@ -87,15 +87,18 @@ def test_the_figure_shows_the_dataset(cm):
     top, bottom = figure.axes
     expected = monitor.dataset["prob_met"].transpose(..., "step").values.reshape(-1, 6)
     np.testing.assert_array_equal([line.get_ydata() for line in bottom.lines], expected)
-    np.testing.assert_array_equal(
-        [line.get_ydata() for line in top.lines[1:]],
-        monitor.dataset["mean"].transpose(..., "step").values.reshape(-1, 6),
-    )
+    systems = monitor.dataset.transpose(..., "step")
+    means, dotted = ([line.get_ydata() for line in top.lines if line.get_linestyle() == style] for style in "-:")
+    np.testing.assert_array_equal(means, systems["mean"].values.reshape(-1, 6))
+    limits = np.stack([systems[f"anytime_{end}"].values.reshape(-1, 6) for end in ("lower", "upper")], 1)
+    # The last is that of the legend.
+    np.testing.assert_array_equal(dotted[:-1], limits.reshape(-1, 6))
     assert "mean and 80 % highest-density interval" in figure.get_suptitle()
     assert (bottom.get_xlabel(), bottom.get_ylabel()) == ("examples so far, step by step", "P(precision ≥ 0.5)")
     names = ["old", "new"] if cm is BATCHES else ["posterior mean"]
     labels = [text.get_text() for text in top.get_legend().get_texts()]
-    assert labels == ["required: ≥ 0.5", *names, "80 % HDI after each step"]
+    sequence = "80 % confidence sequence: however often one looks"
+    assert labels == ["required: ≥ 0.5", *names, "80 % HDI after each step", sequence]
     assert "prob_met" in repr(monitor)
     assert "prob_met" in monitor._repr_html_()
     # How often one looked is said beside the figures.
