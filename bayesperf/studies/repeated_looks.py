@@ -12,12 +12,12 @@ from scipy.special import betaincc
 from scipy.stats import binom
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Booleans
 from bayesperf.intervals.confidence_sequence import confidence_sequence
 from bayesperf.studies.run import parallel_map
 
 # From successes and trials so far, the requirement and the confidence to whether it is said to be met.
-Rule = Callable[[Array, Array, float, float], Array]
+Rule = Callable[[Array, Array, float, float], Booleans]
 
 
 def repeated_looks(
@@ -91,13 +91,13 @@ def repeated_looks(
 
 
 def _by_posterior(weight: float) -> Rule:
-    def met(k: Array, n: Array, requirement: float, confidence: float) -> Array:
+    def met(k: Array, n: Array, requirement: float, confidence: float) -> Booleans:
         return np.asarray(betaincc(weight + k, weight + n - k, requirement) >= confidence)
 
     return met
 
 
-def _by_confidence_sequence(k: Array, n: Array, requirement: float, confidence: float) -> Array:
+def _by_confidence_sequence(k: Array, n: Array, requirement: float, confidence: float) -> Booleans:
     return np.asarray(confidence_sequence(k, n, confidence=confidence)[..., 0] >= requirement)
 
 
@@ -124,7 +124,7 @@ def _least(rule: Rule, trials: Array, requirement: float, confidence: float) -> 
     low, high = np.zeros_like(trials), trials + 1
     while (low < high).any():
         middle = (low + high) // 2
-        met = rule(np.minimum(middle, trials), trials, requirement, confidence) | (middle > trials)
+        met = (middle > trials) | rule(np.minimum(middle, trials), trials, requirement, confidence)
         low, high = np.where(met, low, np.minimum(middle + 1, high)), np.where(met, middle, high)
     return low
 
