@@ -44,6 +44,11 @@ GLOSSARY = (
         r"beats chance|[Cc]hance calls",
     ),
     Term(
+        "confidence sequence",
+        "Intervals that hold the true rate at all looks at once, with the confidence stated, however often one looks.",
+        r"[Cc]onfidence sequence|[Hh]owever often one look",
+    ),
+    Term(
         "confusion matrix",
         "How many examples of each actual class were called each class; the diagonal is right.",
         r"[Cc]onfusion matri",

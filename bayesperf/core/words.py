@@ -38,7 +38,7 @@ BEST_OF_MANY = (
     "judged by 200 examples each, the best has .86 on average, and its 95 % interval covers in 40 %."
 )
 LOOKS_BETTER = "The best of several was chosen for its luck, too, and looks better than it is."
-SHRUNK = "All systems are drawn towards their mean, so that the best is not chosen for its luck."
+SHRUNK = "All systems are drawn towards their mean, so that the best owes less to its luck."
 CHOSEN_ON_THE_SAME = "A threshold looks better than it is by the examples that chose it: let other examples choose"
 
 

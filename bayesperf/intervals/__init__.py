@@ -2,16 +2,19 @@
 
 A confidence interval of 95 % covers the truth in 95 % of repetitions, or would if its method were exact; it is no
 probability of what the truth is. Of any metric: the delta method (`delta`) and the bootstrap (`bootstrap`). Of a rate
-and of F1 there are better ones: `proportion`, `proportion_difference`, `wilson_f1`.
+and of F1 there are better ones: `proportion`, `proportion_difference`, `wilson_f1`. These hold at one look;
+`confidence_sequence` has intervals of a rate that hold however often one looks.
 """
 
 from bayesperf.intervals.bootstrap import bootstrap
+from bayesperf.intervals.confidence_sequence import confidence_sequence
 from bayesperf.intervals.delta import delta, wilson_f1
 from bayesperf.intervals.proportion import proportion
 from bayesperf.intervals.proportion_difference import proportion_difference
 
 __all__ = [
     "bootstrap",
+    "confidence_sequence",
     "delta",
     "proportion",
     "proportion_difference",

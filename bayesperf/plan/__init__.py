@@ -3,6 +3,9 @@
 `sample_size` asks when a requirement will be shown to be met (or settled either way), `comparison` when one system will
 be shown to be better than another, `precision` when an interval will be narrow enough. `labels` is for examples that
 are there and whose true labels are not.
+
+A plan is for one look, at its end. Whoever looks as examples come in goes by the confidence sequence of
+`bayesperf.monitor`, which holds however often one looks; it needs more examples than the plan says.
 """
 
 from bayesperf.plan.labels import LabelsPlan, labels

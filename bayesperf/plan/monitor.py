@@ -14,9 +14,10 @@ from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
-from bayesperf.core.words import REPEATED_LOOKS
+from bayesperf.core.words import REPEATED_LOOKS, metric_title
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
+from bayesperf.plan.anytime import anytime_in_words, anytime_intervals
 from bayesperf.plan.evidence import requirement_of
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind
@@ -36,7 +37,10 @@ class Monitor(Saved):
     dataset : xarray.Dataset
         Over the steps, and other leading dims: ``mean`` of the metric's posterior after that step, its ``interval``
         (dim ``ci_bound`` = lower, upper), the probability ``prob_met`` that the metric meets the requirement, and the
-        number of ``examples`` so far. The settings are in ``attrs``.
+        number of ``examples`` so far. Of a metric that is a share of examples also a confidence sequence:
+        ``anytime_lower`` and ``anytime_upper``, what the intervals of all steps so far have in common, and
+        ``anytime_verdict``, whether they show that the requirement is "met" or "missed", leave it "open", or have
+        nothing in common and so are "contradicted" (limits are then NaN). The settings are in ``attrs``.
     posterior : Posterior
         Of the cells, after each step.
     """
@@ -45,7 +49,7 @@ class Monitor(Saved):
     posterior: Posterior
 
     def plot(self, *, ax: Sequence[Axes] | None = None) -> Figure:
-        """Draw the metric with its interval, and the probability that the requirement is met, over the examples.
+        """Draw the metric with its intervals, and the probability that the requirement is met, over the examples.
 
         The axes to draw in, if any are given, are two: see `bayesperf.plots.monitor`.
         """
@@ -54,7 +58,9 @@ class Monitor(Saved):
         return plots.monitor(self, ax=ax)
 
     def in_words(self) -> str:
-        """Return sentences on the last step: the metric, and how probably it meets the requirement.
+        """Return sentences on the last step: the metric, how probably it meets the requirement, and what is shown.
+
+        What is shown is what the confidence sequence shows, however often one looked.
 
         Examples
         --------
@@ -62,14 +68,16 @@ class Monitor(Saved):
         >>> cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 4]], [[9, 1], [1, 4]], [[7, 3], [0, 5]]], dims=["step"])
         >>> print(bp.monitor(cm, 0.7, "recall").in_words().partition(" A probability")[0])
         After 3 steps: recall is 0.844 (95 % HDI 0.672–0.987; observed 13 of 15). With probability 93 % it is at \
-        least 0.7.
+        least 0.7. However often one looks, with 95 % confidence recall is between 0.499 and 0.990, which leaves open \
+        whether it is at least 0.7.
         """
         facts = self.dataset.attrs
         last = self.posterior[facts["metric"]].isel(**{facts["dim"]: -1})
         bound = {"at_least" if facts["greater_is_better"] else "at_most": facts["requirement"]}
         text = last.in_words(**bound, ci_prob=facts["ci_prob"], ci_kind=facts["ci_kind"])
+        title = metric_title(facts["metric"])
         steps = f"{self.dataset.sizes[facts['dim']]} {facts['dim']}s"
-        return f"After {steps}: {text[:1].lower()}{text[1:]} {REPEATED_LOOKS}"
+        return f"After {steps}: {title}{text[len(title) :]} {anytime_in_words(self.dataset)} {REPEATED_LOOKS}"
 
     def __repr__(self) -> str:
         return f"<bayesperf.Monitor>\n{self.dataset!r}\n{REPEATED_LOOKS}"
@@ -104,7 +112,7 @@ def monitor(
     prior : str or Prior, optional
         Of the cells before the first batch, as in `bayesperf.posterior`.
     ci_prob, ci_kind
-        The interval.
+        The interval; the confidence sequence has the same probability.
 
     Returns
     -------
@@ -125,8 +133,18 @@ def monitor(
 
     What stopping early changes is the frequency of errors for *one* system whose metric is fixed. Of systems with
     recall exactly 0.7, seen in 20 batches of 10 positives, 5 % have P(recall > 0.7) ≥ .95 at the end; but after one
-    batch or another 19 % have it (flat prior; 21 % with Jeffreys'). The result and its figure say so. Where such errors
-    must be bounded, fix the number of looks beforehand or ask for more confidence.
+    batch or another 19 % have it, and 41 % after one of 1,000 (flat prior; 21 and 43 % with Jeffreys'). The result and
+    its figure say so.
+
+    Where such errors must be bounded, go by ``anytime_verdict``. It is that of a confidence sequence
+    (`bayesperf.intervals.confidence_sequence`, at `ci_prob`, uniform weights): with that confidence the true value is
+    between ``anytime_lower`` and ``anytime_upper`` at *all* steps, whatever the prior and whenever one stops. Of the
+    systems above it is wrongly said of less than 1 % that they meet the requirement, and of as many that they miss it
+    (`bayesperf.studies.repeated_looks`). The limits are those of all steps so far together, because the sequence holds
+    at all of them: they only move towards each other. That they pass each other has at most a probability of
+    1 − `ci_prob` unless the batches differ. Each system, and each class, has a sequence of its own.
+
+    Only shares of independent examples have one (recall, precision, accuracy, …; not F1 or Matthews correlation).
 
     Examples
     --------
@@ -134,6 +152,16 @@ def monitor(
     >>> cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 4]], [[9, 1], [1, 4]], [[7, 3], [0, 5]]], dims=["step"])
     >>> bp.monitor(cm, 0.7, "recall").dataset["prob_met"].round(3).values
     array([0.663, 0.745, 0.929])
+
+    Looked at every week, 123 of 150 positives found are enough to show a recall above 0.7:
+
+    >>> found = [8, 9, 8, 7, 9] * 6
+    >>> weeks = bp.ConfusionMatrix.from_table([[[9, 1], [10 - tp, tp]] for tp in found], dims=["week"])
+    >>> data = bp.monitor(weeks, 0.7, "recall", dim="week").dataset
+    >>> data["anytime_verdict"].values.tolist().index("met")
+    14
+    >>> data[["anytime_lower", "anytime_upper"]].isel(week=14).round(3).to_array().values
+    array([0.701, 0.906])
     """
     if not isinstance(cm, ConfusionMatrix):
         raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
@@ -151,6 +179,7 @@ def monitor(
         "interval": marginal.interval(ci_prob, ci_kind).drop_attrs(),
         "prob_met": met,
         "examples": counts.total,
+        **anytime_intervals(marginal.observed, float(requirement), bool(wanted.greater_is_better), dim, ci_prob),
     }
     attrs = {"metric": wanted.name, "requirement": float(requirement), "greater_is_better": wanted.greater_is_better,
              "dim": dim, "ci_prob": ci_prob, "ci_kind": ci_kind, "prior": post.prior_text,

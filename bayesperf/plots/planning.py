@@ -6,10 +6,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf import metrics
-from bayesperf.core.words import REPEATED_LOOKS, interval_name, place_names, sentence, short_interval_name
+from bayesperf.core.words import (
+    REPEATED_LOOKS,
+    interval_name,
+    percentage,
+    place_names,
+    sentence,
+    short_interval_name,
+)
 from bayesperf.plots.style import (
     BLUE,
     GREY,
@@ -68,7 +76,10 @@ def plan(plan: Plan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> F
 
 @closed
 def monitor(monitor: Monitor, *, ax: Sequence[Axes] | None = None) -> Figure:
-    """Draw a metric with its interval against the examples so far, and the probability that it meets the requirement.
+    """Draw a metric with its intervals against the examples so far, and the probability that it meets the requirement.
+
+    Dotted lines are the limits of its confidence sequence, if it has one; a diamond is at the first step at which they
+    show that the requirement is met, or missed.
 
     Parameters
     ----------
@@ -81,7 +92,7 @@ def monitor(monitor: Monitor, *, ax: Sequence[Axes] | None = None) -> Figure:
     dim, bound = data.attrs["dim"], data.attrs["requirement"]
     sign = "≥" if data.attrs["greater_is_better"] else "≤"
     title = metrics.get(data.attrs["metric"]).title
-    names = place_names(data["prob_met"].isel({dim: 0}))
+    names, anytime = place_names(data["prob_met"].isel({dim: 0})), "anytime_verdict" in data
     figure, panels = small_multiples(
         2, 7.2, 2.7, columns=1, margin=(0, 0.2 * len(names)), ax=ax, sharex=True, height_ratios=[3, 2]
     )
@@ -96,10 +107,10 @@ def monitor(monitor: Monitor, *, ax: Sequence[Axes] | None = None) -> Figure:
         top.fill_between(x, lower, upper, color=colour, alpha=0.2, lw=0)
         top.plot(x, system["mean"], "o-", color=colour, lw=1.5, ms=3.5, label=shorten(name) or "posterior mean")
         bottom.plot(x, system["prob_met"], "o-", color=colour, lw=1.5, ms=3.5)
+        if anytime:
+            _draw_confidence_sequence(top, bottom, system, colour)
+    _write_legends(top, bottom, data, 1 if rest else 2 if anytime else 3)
     top.set_ylabel(title)
-    interval = short_interval_name(data.attrs["ci_prob"], data.attrs["ci_kind"])
-    top.fill_between([], [], [], color=GREY, alpha=0.3, lw=0, label=f"{interval} after each {dim}")
-    top.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small", ncols=1 if rest else 3)
     bottom.set_ylim(0, 1.03)
     bottom.set_ylabel(f"P({title} {sign} {bound:g})")
     bottom.set_xlabel(f"examples so far, {dim} by {dim}")
@@ -110,3 +121,25 @@ def monitor(monitor: Monitor, *, ax: Sequence[Axes] | None = None) -> Figure:
     if ax is None:
         remark(figure, REPEATED_LOOKS)
     return figure
+
+
+def _draw_confidence_sequence(top: Axes, bottom: Axes, system: xr.Dataset, colour: str) -> None:
+    """Draw the limits of a system's confidence sequence, and mark the first step at which it settles the question."""
+    x = system["examples"].values
+    top.plot(x, system["anytime_lower"], ":", x, system["anytime_upper"], ":", color=colour, lw=1.2)
+    first = np.flatnonzero(system["anytime_verdict"].isin(["met", "missed"]))[:1]
+    if len(first):
+        bottom.scatter(x[first], system["prob_met"].values[first], 55, color=colour, marker="D", zorder=3)
+
+
+def _write_legends(top: Axes, bottom: Axes, data: xr.Dataset, columns: int) -> None:
+    """Write what shades, dotted lines and diamonds are."""
+    confidence = percentage(data.attrs["ci_prob"])
+    interval = short_interval_name(data.attrs["ci_prob"], data.attrs["ci_kind"])
+    top.fill_between([], [], [], color=GREY, alpha=0.3, lw=0, label=f"{interval} after each {data.attrs['dim']}")
+    if "anytime_verdict" in data:
+        top.plot([], [], ":", color=GREY, lw=1.2, label=f"{confidence} confidence sequence: however often one looks")
+    top.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small", ncols=columns)
+    if bottom.collections:
+        bottom.scatter([], [], 55, color=GREY, marker="D", label="settled by the confidence sequence")
+        bottom.legend(frameon=False, fontsize="small")

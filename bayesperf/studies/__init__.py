@@ -5,7 +5,7 @@ in its ``attrs``. Means over simulations have Monte Carlo standard errors: ``cov
 
 With ``folder=`` finished simulations are kept there. An interrupted study continues from what is there, with the same
 results; and the same study with more simulations adds those that are missing. A folder that holds a study with other
-settings is refused. (`rate_coverage` and `f1_coverage` are exact sums: they take `n_jobs` alone.)
+settings is refused. (`rate_coverage`, `f1_coverage` and `repeated_looks` are exact sums: they take `n_jobs` alone.)
 
 Simulations run on joblib: ``n_jobs=4`` for processes of this machine, or whatever backend is set around the call. On a
 Dask cluster, with ``pip install distributed`` there and here::
@@ -34,6 +34,7 @@ from bayesperf.studies.many_classes import many_classes
 from bayesperf.studies.pairing import pairing
 from bayesperf.studies.predictive_spread import predictive_spread
 from bayesperf.studies.rate_coverage import rate_coverage
+from bayesperf.studies.repeated_looks import repeated_looks
 from bayesperf.studies.repeated_splits import repeated_splits
 from bayesperf.studies.resampled_clusters import resampled_clusters
 from bayesperf.studies.sequential import sequential
@@ -57,6 +58,7 @@ __all__ = [
     "pairing",
     "predictive_spread",
     "rate_coverage",
+    "repeated_looks",
     "repeated_splits",
     "resampled_clusters",
     "sequential",

@@ -80,6 +80,81 @@ def test_what_stopping_early_does():
     np.testing.assert_allclose(data["prob_met"], special.betaincc(1 + found, 1 + data["examples"] - found, 0.7))
 
 
+# ── However often one looks ──
+
+
+def weeks(found, size=10):
+    return bp.ConfusionMatrix.from_table([[[9, 1], [size - tp, tp]] for tp in found], dims=["week"])
+
+
+def test_the_limits_are_what_all_sequences_so_far_have_in_common():
+    data = bp.monitor(BATCHES, 0.5, "precision", ci_prob=0.8).dataset
+    tp, fp = TABLE[..., 1, 1].cumsum(0), TABLE[..., 0, 1].cumsum(0)
+    each = bp.intervals.confidence_sequence(tp, tp + fp, confidence=0.8)
+    for step in range(6):
+        np.testing.assert_array_equal(data["anytime_lower"][step], each[: step + 1, :, 0].max(0))
+        np.testing.assert_array_equal(data["anytime_upper"][step], each[: step + 1, :, 1].min(0))
+    # Neither the prior nor the other dims have a part in it.
+    alone = bp.monitor(NEW, 0.5, "precision", prior="flat", ci_prob=0.8).dataset
+    np.testing.assert_array_equal(alone["anytime_lower"], data["anytime_lower"].sel(model="new"))
+
+
+def test_verdicts():
+    good, bad = (bp.monitor(weeks([tp] * 12), 0.7, dim="week") for tp in (9, 4))
+    for monitor, verdict, passed in ((good, "met", "anytime_lower"), (bad, "missed", "anytime_upper")):
+        verdicts = monitor.dataset["anytime_verdict"].values.tolist()
+        first = verdicts.index(verdict)
+        assert verdicts == ["open"] * first + [verdict] * (12 - first)
+        limit = monitor.dataset[passed].values
+        assert ((limit >= 0.7) == (limit[-1] >= 0.7))[first:].all()
+    # Of what is better the less of it there is, it is the other way round.
+    for monitor, tp in ((good, 9), (bad, 4)):
+        mirrored = bp.monitor(weeks([tp] * 12), 1 - 0.7, "fnr", dim="week").dataset
+        assert mirrored["anytime_verdict"].values.tolist() == monitor.dataset["anytime_verdict"].values.tolist()
+    lower, upper = (good.dataset[f"anytime_{end}"].values[-1] for end in ("lower", "upper"))
+    said = "However often one looks, with 95 % confidence recall is between"
+    assert f"{said} {lower:.3f} and {upper:.3f}, and so at least 0.7." in good.in_words()
+    assert ", and so not at least 0.7." in bad.in_words()
+    assert good.plot().axes[1].get_legend().get_texts()[0].get_text() == "settled by the confidence sequence"
+
+
+def test_batches_that_differ_contradict_each_other():
+    monitor = bp.monitor(weeks([10] * 10 + [0] * 10), 0.6, dim="week")
+    last = monitor.dataset.isel(week=-1)
+    assert last["anytime_verdict"] == "contradicted"
+    assert np.isnan([last["anytime_lower"], last["anytime_upper"]]).all()
+    assert "recall is nowhere: no value is in the intervals of all looks. It has changed" in monitor.in_words()
+
+
+def test_metrics_that_are_no_share_have_no_sequence():
+    monitor = bp.monitor(NEW, 0.5, "f1")
+    assert not [name for name in monitor.dataset if "anytime" in str(name)]
+    assert "As F1 is no share of independent examples, no interval here holds" in monitor.in_words()
+    assert monitor.in_words().startswith("After 6 steps: F1 is ")
+    assert "sequence" not in " ".join(text.get_text() for text in monitor.plot().axes[0].get_legend().get_texts())
+
+
+def test_steps_without_trials_say_nothing():
+    none = bp.ConfusionMatrix.from_table([[[9, 1], [0, 0]], [[8, 2], [0, 0]]], dims=["week"])
+    empty = bp.monitor(none, 0.5, "recall", dim="week").dataset
+    assert empty["anytime_lower"].values.tolist() == [0, 0]
+    assert empty["anytime_upper"].values.tolist() == [1, 1]
+    assert empty["anytime_verdict"].values.tolist() == ["open", "open"]
+
+
+def test_several_systems_and_classes_in_words():
+    text = bp.monitor(BATCHES, 0.9).in_words()
+    assert "recall is for old between " in text
+    assert "; for new between " in text
+    per_class = bp.monitor(NEW, 0.9, "recall_per_class").dataset
+    one = bp.monitor(NEW, 0.9).dataset
+    np.testing.assert_array_equal(per_class["anytime_lower"].sel(label=1), one["anytime_lower"])
+    many = bp.ConfusionMatrix.from_table(np.tile([[8, 2], [10, 10]], (2, 7, 1, 1)), dims=["step", "model"])
+    assert "95 % confidence each, the requirement (recall at least 0.5) is open for 7." in (
+        bp.monitor(many, 0.5).in_words()
+    )
+
+
 @pytest.mark.parametrize("cm", [NEW, BATCHES], ids=["one", "two systems"])
 def test_the_figure_shows_the_dataset(cm):
     monitor = bp.monitor(cm, 0.5, "precision", ci_prob=0.8)
@@ -87,15 +162,18 @@ def test_the_figure_shows_the_dataset(cm):
     top, bottom = figure.axes
     expected = monitor.dataset["prob_met"].transpose(..., "step").values.reshape(-1, 6)
     np.testing.assert_array_equal([line.get_ydata() for line in bottom.lines], expected)
-    np.testing.assert_array_equal(
-        [line.get_ydata() for line in top.lines[1:]],
-        monitor.dataset["mean"].transpose(..., "step").values.reshape(-1, 6),
-    )
+    systems = monitor.dataset.transpose(..., "step")
+    means, dotted = ([line.get_ydata() for line in top.lines if line.get_linestyle() == style] for style in "-:")
+    np.testing.assert_array_equal(means, systems["mean"].values.reshape(-1, 6))
+    limits = np.stack([systems[f"anytime_{end}"].values.reshape(-1, 6) for end in ("lower", "upper")], 1)
+    # The last is that of the legend.
+    np.testing.assert_array_equal(dotted[:-1], limits.reshape(-1, 6))
     assert "mean and 80 % highest-density interval" in figure.get_suptitle()
     assert (bottom.get_xlabel(), bottom.get_ylabel()) == ("examples so far, step by step", "P(precision ≥ 0.5)")
     names = ["old", "new"] if cm is BATCHES else ["posterior mean"]
     labels = [text.get_text() for text in top.get_legend().get_texts()]
-    assert labels == ["required: ≥ 0.5", *names, "80 % HDI after each step"]
+    sequence = "80 % confidence sequence: however often one looks"
+    assert labels == ["required: ≥ 0.5", *names, "80 % HDI after each step", sequence]
     assert "prob_met" in repr(monitor)
     assert "prob_met" in monitor._repr_html_()
     # How often one looked is said beside the figures.

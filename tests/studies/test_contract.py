@@ -61,6 +61,7 @@ SPREAD = Case({"cm": CM, "scale": [1, 2, 3, 4], "draws": 20}, {"draws": 21})
 EXACT = {
     "f1_coverage": Case({"n": 5, "methods": ["wilson"], "precision": [0.5], "recall": [0.5, 0.9]}, {}),
     "rate_coverage": Case({"n": [3, 5], "methods": ["wald", "wilson"], "p": [0.2, 0.5]}, {}),
+    "repeated_looks": Case({"looks": 3, "rate": [0.2, 0.7]}, {}),
 }
 
 

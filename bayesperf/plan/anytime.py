@@ -1,0 +1,89 @@
+"""What batches say of a share of examples however often one looks: its confidence sequence, and what it decides."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core.words import enumerated, format_value, metric_title, percentage, places_in_words
+from bayesperf.intervals.confidence_sequence import confidence_sequence
+
+# More places than these are counted in a sentence and not listed.
+_MOST_PLACES = 4
+
+
+def anytime_intervals(
+    observed: xr.DataArray, requirement: float, greater_is_better: bool, dim: str, confidence: float
+) -> dict[str, xr.DataArray]:
+    """Return limits that hold at all looks at once, and what they say of a requirement; none of what is no share.
+
+    Parameters
+    ----------
+    observed : xarray.DataArray (…, dim, …)
+        Scores of all examples so far; of a share with the coordinate ``trials``.
+    requirement, greater_is_better
+        The bound, and whether the metric is to be above it.
+    dim : str
+        The dim of the looks.
+    confidence : float
+        That of all intervals together.
+
+    Returns
+    -------
+    dict of str to xarray.DataArray
+        ``anytime_lower`` and ``anytime_upper``: the part that the intervals of all looks so far have in common, NaN
+        once they have none; ``anytime_verdict``, "met", "missed", "open", or "contradicted" once they have none.
+    """
+    if "trials" not in observed.coords:
+        return {}
+    trials = observed["trials"].drop_vars("trials")
+    successes = (observed.drop_vars("trials").fillna(0) * trials).round()
+    limits = confidence_sequence(successes, trials, confidence=confidence).drop_attrs()
+    axis = limits.get_axis_num(dim)
+    lower, upper = (limits.sel(ci_bound=end, drop=True) for end in ("lower", "upper"))
+    lower = lower.copy(data=np.maximum.accumulate(lower.values, axis))
+    upper = upper.copy(data=np.minimum.accumulate(upper.values, axis))
+    common = lower <= upper
+    if greater_is_better:
+        met, missed = lower >= requirement, upper < requirement
+    else:
+        met, missed = upper <= requirement, lower > requirement
+    verdict = np.select([~common, met, missed], ["contradicted", "met", "missed"], "open")
+    return {
+        "anytime_lower": lower.where(common),
+        "anytime_upper": upper.where(common),
+        "anytime_verdict": lower.copy(data=verdict),
+    }
+
+
+def anytime_in_words(data: xr.Dataset) -> str:
+    """Return a sentence on the last look of what `bayesperf.monitor` found."""
+    facts = data.attrs
+    name, relation = metric_title(facts["metric"]), "at least" if facts["greater_is_better"] else "at most"
+    if "anytime_verdict" not in data:
+        return f"As {name} is no share of independent examples, no interval here holds however often one looks."
+    last = data.isel({facts["dim"]: -1})
+    bound, error = f"{relation} {facts['requirement']:g}", percentage(round(1 - facts["ci_prob"], 9))
+    verdicts, names = last["anytime_verdict"].values.ravel().tolist(), places_in_words(last["anytime_verdict"])
+    opening = f"However often one looks, with {percentage(facts['ci_prob'])} confidence"
+    if len(names) > _MOST_PLACES:
+        counts = enumerated([f"{verdict} for {count}" for verdict, count in Counter(verdicts).items()])
+        return f"{opening} each, the requirement ({name} {bound}) is {counts}."
+    limits = zip(last["anytime_lower"].values.ravel(), last["anytime_upper"].values.ravel(), strict=True)
+    each = [_found(verdict, low, high, bound, error) for verdict, (low, high) in zip(verdicts, limits, strict=True)]
+    found = each[0] if names == [""] else "; ".join(f"for {n} {text}" for n, text in zip(names, each, strict=True))
+    return f"{opening} {name} is {found}."
+
+
+def _found(verdict: str, lower: float, upper: float, bound: str, error: str) -> str:
+    if verdict == "contradicted":
+        return f"nowhere: no value is in the intervals of all looks. It has changed, or this is one of the {error}"
+    saying = {
+        "met": f"and so {bound}",
+        "missed": f"and so not {bound}",
+        "open": f"which leaves open whether it is {bound}",
+    }[verdict]
+    low, high = (format_value(limit, upper - lower) for limit in (lower, upper))
+    return f"between {low} and {high}, {saying}"
