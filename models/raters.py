@@ -161,7 +161,10 @@ def _of_population(variable: Any, raters: Sequence[str]) -> Any:
     mean, spread = variable("mean_rates", ["actual", "rating"]), variable("spread", ["actual"])
     deviation = pm.Normal("deviation", dims=["rater", "actual", "rating"])
     logits = pm.math.log(pm.math.maximum(mean, 1e-300)) + spread[:, None] * deviation
-    return pm.Deterministic("rates", pm.math.softmax(logits, axis=-1), dims=["rater", "actual", "rating"])
+    # Of simple operations alone: PyMC's softmax is one that is compiled apart.
+    masses = pm.math.exp(logits - pm.math.max(logits, axis=-1, keepdims=True))
+    rates = masses / masses.sum(axis=-1, keepdims=True)
+    return pm.Deterministic("rates", rates, dims=["rater", "actual", "rating"])
 
 
 def _unused(pooled: bool, dependent: Any) -> dict[str, str]:

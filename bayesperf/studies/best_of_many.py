@@ -128,7 +128,7 @@ def _outcomes(right: NDArray[np.bool_], truth: Array, paired: bool, draws: int, 
         shrunk = compare(cm, metric="recall", draws=draws, shrink=True).shrunk
     else:
         tp = right.sum(-1)
-        cm = ConfusionMatrix.from_counts(tp=tp, fn=examples - tp, fp=0, tn=0, dims={"model": np.arange(systems)})
+        cm = ConfusionMatrix.from_counts(tp=tp, fn=examples - tp, fp=0, tn=0, dims={"model": list(range(systems))})
         shrunk = compare(posterior(cm), metric="recall", draws=draws, independent=True, shrink=True).shrunk
     assert shrunk is not None
     alone = posterior(ConfusionMatrix(cm.counts.drop_attrs(), cm.pos_label))["recall"]

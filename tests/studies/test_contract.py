@@ -55,6 +55,7 @@ SIMULATED = {
     "simulation_based_calibration": Case({"model": "rates", "data": CM, "draws": 10, "tune": 10, "thin": 2},
                                          {"thin": 3}, ("sampler",)),
     "sites": Case({"n_groups": [2, 3], "group_size": 5}, {"base_rate": 0.7}),
+    "verification": Case({"verified": [20, 30], "examples": 200, "draws": 20}, {"judge": 0.8}),
 }  # fmt: skip
 # Its simulations are one for each scale.
 SPREAD = Case({"cm": CM, "scale": [1, 2, 3, 4], "draws": 20}, {"draws": 21})
