@@ -161,8 +161,8 @@ def _of_population(variable: Any, raters: Sequence[str]) -> Any:
     mean, spread = variable("mean_rates", ["actual", "rating"]), variable("spread", ["actual"])
     deviation = pm.Normal("deviation", dims=["rater", "actual", "rating"])
     logits = pm.math.log(pm.math.maximum(mean, 1e-300)) + spread[:, None] * deviation
-    # Of simple operations alone: PyMC's softmax is one that is compiled apart.
-    masses = pm.math.exp(logits - pm.math.max(logits, axis=-1, keepdims=True))
+    # No softmax, which is compiled apart: PyTensor would take the quotient for one if masses could be 0.
+    masses = pm.math.maximum(pm.math.exp(logits - pm.math.max(logits, axis=-1, keepdims=True)), 1e-300)
     rates = masses / masses.sum(axis=-1, keepdims=True)
     return pm.Deterministic("rates", rates, dims=["rater", "actual", "rating"])
 

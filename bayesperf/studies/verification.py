@@ -116,7 +116,8 @@ def verification(
     metrics = [get(name) for name in _metrics(classes)]
 
     def simulate(indices: Sequence[int], rngs: Sequence[np.random.Generator]) -> list[dict[str, Array]]:
-        by_size = [_outcomes(outcomes, size, metrics, rngs, settings) for size in sizes]
+        by_size = [_outcomes(outcomes, size, metrics, dict(zip(indices, rngs, strict=True)), settings)
+                   for size in sizes]  # fmt: skip
         return [{name: np.stack([of_size[name][i] for of_size in by_size], -1) for name in OUTCOMES}
                 for i in range(len(indices))]  # fmt: skip
 
@@ -155,9 +156,10 @@ class _Samples(NamedTuple):
     counts: Counts
     verified: Counts
 
-    def as_verified_sample(self) -> VerifiedSample:
+    def as_verified_sample(self, names: Sequence[int] = (0,)) -> VerifiedSample:
+        """Return the samples by their names, by which they are drawn."""
         m, classes = self.counts.shape[:2]
-        coords = {"sample": np.arange(m)}
+        coords = {"sample": list(names)}
         return VerifiedSample(
             counts=xr.DataArray(self.counts.reshape(m, -1), coords, ("sample", "stratum")),
             verified=xr.DataArray(
@@ -173,10 +175,10 @@ class _Samples(NamedTuple):
 
 
 def _outcomes(
-    probabilities: Array, size: int, metrics: list[Metric], rngs: Sequence[np.random.Generator], settings: Any
+    probabilities: Array, size: int, metrics: list[Metric], by_index: dict[int, np.random.Generator], settings: Any
 ) -> dict[str, Array]:
     """Return each of `OUTCOMES` of samples of which some are verified, (simulation, interval, metric)."""
-    positive = 1 if len(probabilities) == 2 else None
+    positive, rngs, names = 1 if len(probabilities) == 2 else None, list(by_index.values()), list(by_index)
     truths = [rng.multinomial(settings["examples"], probabilities.ravel()).reshape(probabilities.shape) for rng in rngs]
     counts = np.stack(truths).sum(-1)
     by_chance = _Samples(counts, np.stack([_drawn(t, size, rng) for t, rng in zip(truths, rngs, strict=True)]))
@@ -184,9 +186,9 @@ def _outcomes(
     if settings["allocation"] != "chance":
         each = zip(truths, rngs, strict=True)
         chosen = _Samples(counts, np.stack([_allocated(t, size, settings, rng) for t, rng in each]))
-    post = VerifiedPosterior.of(chosen.as_verified_sample(), None, settings["draws"], settings["random_seed"])
+    post = VerifiedPosterior.of(chosen.as_verified_sample(names), None, settings["draws"], settings["random_seed"])
     alone = by_chance.verified.sum(1).swapaxes(1, 2)
-    cm = ConfusionMatrix.from_table(alone, dims={"sample": range(len(alone))}, pos_label=positive)
+    cm = ConfusionMatrix.from_table(alone, dims={"sample": names}, pos_label=positive)
     # By draws as well: metrics that are integrated take long for so many samples.
     drawn = posterior(cm, random_seed=settings["random_seed"]).cells_by_chain(settings["draws"], 1)
     only = SampledPosterior(drawn, positive, "", independent=True)

@@ -288,7 +288,8 @@ def test_missing_values_are_refused_with_the_option_that_leaves_them_out(tmp_pat
     gappy(tmp_path)
     assert refusal(call("summary", "long.csv")) == (
         "column 'actual' has 4 missing values in 120 rows. Leave such rows out by --drop-missing, or give them a name "
-        "of their own. If nobody looked at them: --verified-only, or --judge COLUMN of what a cheaper judge says of all."
+        "of their own. If nobody looked at them: --verified-only, or --judge COLUMN of what a cheaper judge says of "
+        "all."
     )
     assert "such rows, and their examples in all systems, out" in refusal(call("summary", "wide.csv", *PAIR))
     (tmp_path / "p.csv").write_text("actual,predicted\n1,\n,0\n")
