@@ -128,8 +128,8 @@ def label_noise(
 
     How wrong labels are can hardly be learned from the counts, except that it cannot be more than the counts show: a
     system that agrees with 98 % of the labels shows that not many more than 2 % are wrong. Of many classes the prior
-    expects a system to confuse few pairs, so that errors spread evenly over all classes pass for wrong labels: a Beta is
-    then moved up a little by the system's own errors.
+    expects a system to confuse few pairs, so that errors spread evenly over all classes pass for wrong labels, and
+    move a Beta up a little.
 
     References
     ----------
