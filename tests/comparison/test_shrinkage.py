@@ -106,7 +106,7 @@ def test_all_figures_follow_the_shrunk_systems():
     assert found.summary()["mean"].iloc[0] == pytest.approx((draws[0] - draws[1]).mean(), rel=1e-6)
     assert "note" not in found.prob_best.attrs
     assert found.in_words().endswith(
-        "All systems are drawn towards their mean, so that the best is not chosen for its luck."
+        "All systems are drawn towards their mean, so that the best owes less to its luck."
     )
 
 
