@@ -324,7 +324,7 @@ def _along(
     if predict:
         post, related = predict(post), f"{related}, each on a new test set of its own"
     marginal = post[metric]
-    systems = Systems(lambda: marginal, dim, draws, separate, seed)
+    systems = Systems(partial(_as_it_is, marginal), dim, draws, separate, seed)
     pairs = pairs_along(marginal, dim, separate, many=True, draws=draws)
     return Comparison(
         difference=pairs.difference(),
@@ -339,6 +339,10 @@ def _along(
         # A prediction of a new test set is no estimate of a system's own metric.
         systems=None if predict else systems,
     )
+
+
+def _as_it_is(marginal: Marginal) -> Marginal:
+    return marginal
 
 
 def _shrunk(comparison: Comparison) -> Comparison:
@@ -485,7 +489,7 @@ def _of_counts(
     _check_dims("a", each)
 
     joint = _JointMetric(outcomes, metric, prior, draws, seed, many)
-    systems = Systems(lambda: joint.marginal, dim, draws, False, seed)
+    systems = Systems(joint.of_each, dim, draws, False, seed)
     weights = discordant_weights(outcomes, metric, prior)
     if weights is None:
         difference = joint.pairs().difference()
@@ -520,6 +524,9 @@ class _JointMetric:
     @cached_property
     def marginal(self) -> Marginal:
         return joint_marginal(self.outcomes, self.metric, self.prior, self.n_draws, self.random_seed)
+
+    def of_each(self) -> Marginal:
+        return self.marginal
 
     def pairs(self) -> SystemPair:
         return pairs_along(self.marginal, self.outcomes.dim, False, self.many)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations
 
@@ -65,7 +65,7 @@ def compare_verified(
         many=True,
         make_ratio=pair.ratio,
         make_draws=make_draws,
-        systems=Systems(lambda: _of_each(post, metric, make_draws()), MODEL, draws, False, random_seed),
+        systems=Systems(partial(_of_each, post, metric, make_draws), MODEL, draws, False, random_seed),
     )
 
 
@@ -98,8 +98,8 @@ def _marginal(post: SampledPosterior, metric: Metric, values: xr.DataArray) -> M
     return Marginal(metric.name, drawn, leading, estimand=post.estimand)
 
 
-def _of_each(post: SampledPosterior, metric: Metric, draws: xr.DataArray) -> Marginal:
-    return _marginal(post, metric, draws.transpose(..., MODEL, "draw").expand_dims("chain", -2))
+def _of_each(post: SampledPosterior, metric: Metric, make_draws: Callable[[], xr.DataArray]) -> Marginal:
+    return _marginal(post, metric, make_draws().transpose(..., MODEL, "draw").expand_dims("chain", -2))
 
 
 def _joint_draws(

@@ -88,12 +88,12 @@ GLOSSARY = (
         r"\bHDI\b|highest-density",
     ),
     Term("HTER", "Half total error rate: (FAR + FRR)/2."),
-    Term("label noise", "Labels of examples that are wrong themselves, as when who labelled them erred."),
     Term(
         "judge",
         "What somebody or something cheaper than the truth says of every example; it may err.",
         r"\b([Tt]he|[Aa]) judge\b",
     ),
+    Term("label noise", "Labels of examples that are wrong themselves, as when who labelled them erred."),
     Term(
         "log-odds",
         "The logarithm of p/(1 − p), the logit of p: rates from 0 to 1 become any number.",

@@ -172,14 +172,8 @@ class Ratings(Saved):
         >>> import pandas as pd
         >>> table = pd.DataFrame({"site": ["south"] * 4 + ["north"] * 4, "mantoux": list("++--") * 2,
         ...                       "tine": list("+-+-") * 2, "n": [14, 4, 9, 528, 887, 31, 37, 367]})
-        >>> bp.Ratings.from_table(table, population="site", counts="n", pos_label="+")
+        >>> print(repr(bp.Ratings.from_table(table, population="site", counts="n", pos_label="+")).splitlines()[0])
         <bayesperf.Ratings: 1877 items, 2 raters, 2 classes, 2 populations, 4 patterns, 3754 answers>
-        population    north  south
-        mantoux tine
-        +       +       887     14
-                -        31      4
-        -       +        37      9
-                -       367    528
         """
         frame = _frame(table)
         special = [name for name in (population, actual, counts) if name is not None]
