@@ -14,6 +14,8 @@ from bayesperf import prior as priors
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
 from bayesperf.counts.count_arrays import CELL_DIMS, check_size
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.posteriors.joint_systems import pseudo_counts
 from bayesperf.verification.sample import MODEL, VerifiedSample
 from bayesperf.verification.truth import Strata, dirichlet_cells, shared_cells
 
@@ -28,8 +30,6 @@ def resolved(prior: priors.Prior | None, sample: VerifiedSample, systems: int = 
     if prior is None:
         few = len(sample.labels) == 2 and systems == 1 and not sample.levels.any()
         return priors.jeffreys() if few else priors.shared()
-    if prior.rates:
-        raise ValueError("prior: a rate prior is none of the whole matrix, as is needed here. Use a Dirichlet prior.")
     return prior
 
 
@@ -72,7 +72,7 @@ def spread_over_strata(
     levels, *votes = np.unravel_index(np.arange(math.prod(shape)), shape)
     spread = []
     given = sample.strata_of([*range(judges), *systems])
-    for (strata, level), alpha in zip(given, _pseudo_counts(sample, prior), strict=True):
+    for (strata, level), alpha in zip(given, _proper_counts(sample, prior), strict=True):
         place = np.ravel_multi_index([level, *strata.votes.T], shape)
         counts, verified = np.zeros(len(levels), int), np.zeros((len(levels), classes), int)
         counts[place], verified[place] = strata.counts, strata.verified
@@ -84,16 +84,18 @@ def spread_over_strata(
     return spread
 
 
-def _pseudo_counts(sample: VerifiedSample, prior: priors.Prior) -> Array:
+def _proper_counts(sample: VerifiedSample, prior: priors.Prior) -> Array:
     """Return α of each system, for each element of the leading dims, (m, M, K, K)."""
     cm = sample.verified_only()
-    alpha = (prior.concentration(cm) + 0.0 * cm.counts).transpose(*cm.counts.dims).values
+    if not sample.systems:
+        cm = ConfusionMatrix(cm.counts.expand_dims({MODEL: [0]}, -3), cm.pos_label)
+    alpha = pseudo_counts(cm, prior)
     if (alpha <= 0).any():
         raise ValueError(
             f"prior: {prior.describe(cm)} has no weight for some cells, and of strata without a verified example it "
             "alone says what they are. Use a proper prior, as 'jeffreys'."
         )
-    return np.asarray(alpha.reshape(-1, len(sample.positions), *alpha.shape[-2:]))
+    return alpha
 
 
 def labelled_cells(sample: VerifiedSample, cells: Array, systems: Sequence[Any]) -> xr.DataArray:

@@ -139,9 +139,9 @@ def posterior(
             y_true, y_pred, judge=judge, strata=strata, labels=labels, pos_label=pos_label, by=by
         )
     seed = checks.seed(random_seed)
-    draws = _default_draws(len(sample.labels)) if draws is None else checks.count("draws", draws, least=2)
     if sample.is_complete:
-        return dirichlet.posterior(sample.verified_only(), prior, random_seed=seed)
+        return dirichlet.posterior(sample.verified_only(), prior, random_seed=seed, draws=draws)
+    draws = _default_draws(len(sample.labels)) if draws is None else checks.count("draws", draws, least=2)
     named = None if prior is None else priors.resolve(prior, len(sample.labels))
     made = VerifiedPosterior.of(sample, named, draws, seed)
     _warn_of_unknown(made)

@@ -21,9 +21,8 @@ from scipy.sparse import csr_array
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts, blocks
 from bayesperf.distributions import beta_binomial
 from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
+from bayesperf.posteriors.shared_classes import DISPERSION, MEAN
 
-# Weights of the Betas of the mean and of the dispersion of a rate over the strata that share it.
-MEAN, DISPERSION = (1.0, 1.0), (1.0, 3.0)
 # Sweeps until the popularity of classes has forgotten where it started.
 _SWEEPS = 20
 # Maximum size of temporary arrays.

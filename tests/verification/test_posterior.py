@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import bayesperf as bp
 from bayesperf import verification
@@ -164,6 +165,14 @@ def test_refusals():
         verification.posterior(sample, judge=judge)
     with pytest.raises(ValueError, match="judge: there is none"):
         _ = verification.posterior(verified, predicted).judge
+
+
+def test_systems_on_the_same_examples_have_priors_of_the_same_weight_a_class():
+    _, verified, judge, old, new = simulated()
+    weights = xr.DataArray(np.ones((2, 2, 2)), {"model": ["old", "new"]}, ("model", "actual", "predicted"))
+    weights[1] *= 3
+    with pytest.raises(ValueError, match="sum to different weights"):
+        verification.posterior(verified, {"old": old, "new": new}, judge=judge, prior=bp.prior.dirichlet(weights))
 
 
 # ── Comparison ──
