@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from bayesperf.core import checks
 from bayesperf.core.arrays import Booleans, Codes, Counts
 from bayesperf.core.saving import Saved
-from bayesperf.counts.count_arrays import CELL_DIMS, check_dims, check_size
+from bayesperf.counts.count_arrays import check_dims, check_size
 from bayesperf.counts.cross_tabulation import EncodedColumns, count_combinations, encode_columns
 from bayesperf.counts.frames import count_rows, refuse_missing_rows
-from bayesperf.counts.joint_outcomes import distinct_outcomes
+from bayesperf.counts.joint_outcomes import JointOutcomes, distinct_outcomes
 from bayesperf.counts.label_encoding import Column, encode, positive_label
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.verification.truth import Strata
@@ -281,18 +281,21 @@ class VerifiedSample(Saved):
 
         It is one of all examples if those were chosen by chance from all; not if strata had quotas.
         """
-        classes, tables = len(self.labels), []
-        for vote in self.positions:
-            strata = [each for each, _ in self.strata_of([vote])]
-            table = np.zeros((len(strata), classes, classes), int)
-            for cells, of_one in zip(table, strata, strict=True):
-                np.add.at(cells.T, of_one.votes[:, 0], of_one.verified)
-            tables.append(table)
         leading = self.counts.isel(stratum=0, drop=True)
-        values = np.stack(tables, 1).reshape(*leading.shape, len(tables), classes, classes)
-        coords = {**leading.coords, MODEL: list(self.systems or [0])} | dict.fromkeys(CELL_DIMS, self.labels)
-        counts = xr.DataArray(values, coords, (*leading.dims, MODEL, *CELL_DIMS))
-        return ConfusionMatrix(counts if self.systems else counts.isel({MODEL: 0}, drop=True), self.pos_label)
+        strata, actual = np.nonzero(self.verified.values.any(tuple(range(leading.ndim))))
+        predicted = self.votes[:, list(self.positions)][strata]
+        first, outcome = distinct_outcomes(actual, predicted, len(self.labels))
+        counts = np.zeros((*leading.shape, len(first)), np.int64)
+        place: Any = (..., outcome)
+        np.add.at(counts, place, self.verified.values[..., strata, actual])
+        outcomes = JointOutcomes(
+            xr.DataArray(counts, leading.coords, (*leading.dims, "outcome")), actual[first], predicted[first],
+            self.systems or (0,), MODEL, self.labels, self.pos_label,
+        )  # fmt: skip
+        margins = outcomes.margins()
+        if self.systems:
+            return ConfusionMatrix(margins, self.pos_label, outcomes)
+        return ConfusionMatrix(margins.isel({MODEL: 0}, drop=True), self.pos_label)
 
     def __repr__(self) -> str:
         n, known = int(self.counts.sum()), int(self.verified.sum())

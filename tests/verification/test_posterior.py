@@ -27,6 +27,19 @@ def test_nothing_missing_is_the_posterior_of_the_matrix(classes):
     assert post[metric].mean().item() == alone[metric].mean().item()
 
 
+def test_with_nothing_missing_systems_are_of_the_same_examples():
+    truth, _, judge, old, new = simulated()
+    post = verification.posterior(truth, {"old": old, "new": new}, judge=judge)
+    with pytest.warns(bp.DependenceWarning, match="on the same examples.*compare the counts instead"):
+        bp.compare(post, metric="accuracy")
+    # The counts of the sample compare as those of the matrix: the same draws, of labels that are other numbers.
+    sample = verification.VerifiedSample.from_predictions(truth, {"old": old, "new": new}, judge=judge)
+    matrix = bp.ConfusionMatrix.from_predictions(truth, {"old": old, "new": new})
+    ours, expected = (bp.compare(cm, metric="accuracy").difference for cm in (sample.verified_only(), matrix))
+    assert ours.mean().item() == pytest.approx(expected.mean().item(), abs=1e-12)
+    assert ours.sd().item() == pytest.approx(expected.sd().item(), rel=1e-12)
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_one_missing_changes_a_mean_by_less_than_a_pseudo_example(classes):
     truth, _, judge, predicted, _ = simulated(classes=classes, n=300)

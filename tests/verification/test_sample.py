@@ -68,6 +68,13 @@ def test_systems_levels_and_leading_dims():
     known = [i for i, t in enumerate(TRUTH) if t is not None and site[i] == "y"]
     expected = bp.ConfusionMatrix.from_predictions(*([values[i] for i in known] for values in (TRUTH, NEW)))
     np.testing.assert_array_equal(cm.sel(site="y", model="new").counts, expected.counts)
+    verified = [np.array(values)[[t is not None for t in TRUTH]] for values in (TRUTH, OLD, NEW, site)]
+    whole = bp.ConfusionMatrix.from_predictions(
+        verified[0].tolist(), dict(zip(("old", "new"), verified[1:3], strict=True)), by={"site": verified[3]}
+    )
+    np.testing.assert_array_equal(cm.outcomes.actual, whole.outcomes.actual)
+    np.testing.assert_array_equal(cm.outcomes.predicted, whole.outcomes.predicted)
+    np.testing.assert_array_equal(cm.outcomes.counts, whole.outcomes.counts)
     by_level = VerifiedSample.from_predictions(TRUTH, OLD, strata=site)
     assert table_of(by_level)["level"] == [0, 0, 1]
     # Merged over the level, the strata are those of the system alone.
