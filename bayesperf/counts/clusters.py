@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayesperf.core import checks
@@ -111,7 +112,18 @@ def cluster_column(cluster: Any) -> ClusterColumn:
     encoded = {str(name): encode_ids(ids, f"cluster[{name!r}]") for name, ids in columns.items()}
     checks.equal_lengths({f"cluster[{name!r}]": len(column.codes) for name, column in encoded.items()})
     name, column = next(iter(encoded.items()))
-    return ClusterColumn(name, column.codes, len(column.labels))
+    return ClusterColumn(name, _places(column.labels)[column.codes], len(column.labels))
+
+
+def _places(ids: NDArray[Any]) -> Codes:
+    """Return the place of each id among the sorted: engines count rows in any order, and draws follow the clusters'."""
+    try:
+        order = np.argsort(ids, kind="stable")
+    except TypeError:  # Ids of several kinds.
+        return np.arange(len(ids))
+    places = np.empty_like(order)
+    places[order] = np.arange(len(ids))
+    return places
 
 
 def clusters_of_rows(cluster: ClusterColumn, columns: EncodedColumns, weights: Counts | None = None) -> Clusters:

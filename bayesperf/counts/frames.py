@@ -13,6 +13,7 @@ import xarray as xr
 
 from bayesperf.core.arrays import Counts
 from bayesperf.core.words import listed
+from bayesperf.counts.clusters import Clusters, cluster_column, clusters_of_rows
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.cross_tabulation import EncodedColumns, cross_tabulate, encode_columns
 from bayesperf.counts.joint_outcomes import JointOutcomes, of_columns
@@ -181,6 +182,24 @@ def tabulate_systems(
     """Return the joint outcomes of systems whose predictions are columns of one frame; arguments as of `tabulate`."""
     encoded = encode_totals(values, rows, [actual, *predicted], by, labels, (actual, *predicted))
     return of_columns(encoded, "model", predicted, pos_label, rows)
+
+
+def clusters_of_totals(
+    values: Mapping[str, Any],
+    rows: Counts,
+    actual: str,
+    predicted: str | Sequence[str],
+    by: Sequence[str],
+    labels: Iterable[Any] | None,
+    cluster: str | Sequence[str],
+) -> Clusters:
+    """Return the clusters of counts; `predicted` is a column, or one a system, and the others as of `tabulate`."""
+    systems = [predicted] if isinstance(predicted, str) else list(predicted)
+    within = [cluster] if isinstance(cluster, str) else list(cluster)
+    columns = encode_totals(values, rows, [actual, *systems], by, labels, (actual, *systems))
+    for name in within:
+        refuse_missing_rows(name, values[name], rows)
+    return clusters_of_rows(cluster_column({name: values[name] for name in within}), columns, rows)
 
 
 def encode_totals(

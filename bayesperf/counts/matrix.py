@@ -30,7 +30,7 @@ from bayesperf.counts.count_arrays import (
 from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns, encode_predictions
 from bayesperf.counts.cross_validation import fold_of_each, held_out_predictions
 from bayesperf.counts.display import matrix_html, matrix_text
-from bayesperf.counts.frames import count_rows, encode_totals, refuse_missing_rows, tabulate, tabulate_systems
+from bayesperf.counts.frames import clusters_of_totals, count_rows, tabulate, tabulate_systems
 from bayesperf.counts.joint_outcomes import (
     JointOutcomes,
     mark_same_examples,
@@ -433,12 +433,7 @@ class ConfusionMatrix(Saved):
             )
         within = [cluster] if isinstance(cluster, str) else list(() if cluster is None else cluster)
         values, rows = count_rows(frame, [actual, *systems, *keys, *within])
-        clusters = None
-        if within:
-            columns = encode_totals(values, rows, [actual, *systems], keys, labels, (actual, *systems))
-            for name in within:
-                refuse_missing_rows(name, values[name], rows)
-            clusters = clusters_of_rows(cluster_column({name: values[name] for name in within}), columns, rows)
+        clusters = clusters_of_totals(values, rows, actual, systems, keys, labels, within) if within else None
         if len(systems) > 1:
             outcomes = tabulate_systems(values, rows, actual, systems, keys, labels, pos_label)
             return cls(outcomes.margins(), pos_label, outcomes, clusters)

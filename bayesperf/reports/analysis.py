@@ -19,11 +19,14 @@ from bayesperf.counts.frames import tabulate
 from bayesperf.counts.joint_outcomes import same_examples
 from bayesperf.counts.label_indicators import LABEL
 from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.pooling.pool import pool
+from bayesperf.pooling.pooled_clusters import PooledClusters
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.prior_sensitivity import posteriors_under
 from bayesperf.posteriors.requirement import Requirement
+from bayesperf.reports.clustered import about_clusters, clustered_counts
 from bayesperf.reports.comparison_tables import MetricComparison, compare_systems
 from bayesperf.reports.data_quality import about_labels
 from bayesperf.reports.many_systems import best_systems
@@ -186,7 +189,8 @@ class Analysis:
     @property
     def is_paired(self) -> bool:
         """Whether the systems are compared on the same examples."""
-        return self.paired is not None or (isinstance(self.pooled, VerifiedPosterior) and bool(self.pooled.dims))
+        joint = self.pooled.joint or isinstance(self.pooled, VerifiedPosterior)
+        return self.paired is not None or (joint and bool(self.pooled.dims))
 
     @property
     def of_labels(self) -> bool:
@@ -260,6 +264,8 @@ def analyse(
     _refuse_missing(frame, settings, rows)
     if settings.judge is not None:
         return _judged(frame, settings, rows, requirements, notes, warned)
+    if settings.cluster is not None:
+        return _clustered(frame, settings, rows, requirements, repeats, notes, warned)
     every = frame.index
     frame, dev = split_rows(frame, settings)
     with warnings.catch_warnings(record=True) as caught:
@@ -307,6 +313,33 @@ def _judged(
     )
 
 
+def _clustered(
+    frame: pd.DataFrame,
+    settings: Settings,
+    rows: Counts | None,
+    requirements: tuple[Requirement, ...],
+    repeats: str,
+    notes: tuple[str, ...],
+    warned: tuple[str, ...],
+) -> Analysis:
+    """Return the analysis of examples that come in clusters, by weights of these."""
+    labels = _labels(frame, settings) if settings.labels else None
+    each = np.ones(len(frame), np.int64) if rows is None else rows
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        counts = clustered_counts(frame, settings, each, labels)
+        if settings.pos_label is not None:
+            counts = replace(counts, pos_label=_label(counts.labels, settings.pos_label))
+        options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
+        pooled = pool(counts, method="bayesian_bootstrap", **options)
+        assert isinstance(pooled, PooledClusters)
+    warned += (*dict.fromkeys(str(each.message) for each in caught), *about_labels(counts.labels))
+    return Analysis(
+        pooled.summed, settings, pooled.mean, None, requirements, repeats=repeats,
+        notes=(about_clusters(pooled), *notes), warnings=tuple(filter(None, (repeats, *warned))), handed_in=True,
+    )  # fmt: skip
+
+
 def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> ConfusionMatrix:
     """Return the counts of predictions, with the positive class that was named."""
     actual, predicted, by = settings.actual, settings.predicted, settings.by
@@ -335,7 +368,7 @@ def _labels(frame: pd.DataFrame, settings: Settings) -> list[Any]:
 
 def _refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
     """Refuse missing labels, names of systems and ids, in the words of the shell."""
-    for name in (settings.actual, settings.predicted, *settings.by, settings.id, settings.judge):
+    for name in (settings.actual, settings.predicted, *settings.by, settings.id, settings.judge, settings.cluster):
         if name not in frame or (name == settings.actual and settings.judge is not None):
             continue
         empty = frame[name].isna().to_numpy()

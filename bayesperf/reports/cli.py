@@ -17,6 +17,7 @@ from bayesperf.reports.options import (
     All,
     By,
     CiProb,
+    Cluster,
     DropMissing,
     Files,
     Id,
@@ -85,6 +86,7 @@ def summary(
     drop_missing: DropMissing = False,
     judge: Judge = None,
     verified_only: VerifiedOnly = False,
+    cluster: Cluster = None,
     prior: Prior = None,
     ci_prob: CiProb = 0.95,
     metrics: Metrics = None,
@@ -97,7 +99,7 @@ def summary(
     settings = settings_of(
         files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold, split=split,
         labels=labels, pos_label=pos_label, drop_missing=drop_missing, judge=judge, verified_only=verified_only,
-        prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, top=top, seed=seed,
+        cluster=cluster, prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, top=top, seed=seed,
     )  # fmt: skip
     analysis = analysed(files, settings)
     say_warnings(analysis)
@@ -128,6 +130,7 @@ def compare(
     drop_missing: DropMissing = False,
     judge: Judge = None,
     verified_only: VerifiedOnly = False,
+    cluster: Cluster = None,
     prior: Prior = None,
     ci_prob: CiProb = 0.95,
     metric: Metric = None,
@@ -149,7 +152,8 @@ def compare(
     settings = settings_of(
         files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold,
         id=id_, rope=rope, labels=labels, pos_label=pos_label, drop_missing=drop_missing, judge=judge,
-        verified_only=verified_only, prior=prior, ci_prob=ci_prob, metrics=metric, top=top, all=all_, seed=seed,
+        verified_only=verified_only, cluster=cluster, prior=prior, ci_prob=ci_prob, metrics=metric, top=top,
+        all=all_, seed=seed,
     )  # fmt: skip
     analysis = analysed(files, settings)
     check_systems(analysis.counts, settings)
@@ -178,6 +182,7 @@ def report(
     drop_missing: DropMissing = False,
     judge: Judge = None,
     verified_only: VerifiedOnly = False,
+    cluster: Cluster = None,
     prior: Prior = None,
     ci_prob: CiProb = 0.95,
     metrics: Metrics = None,
@@ -199,8 +204,8 @@ def report(
     settings = settings_of(
         files, by, parts, actual=actual, predicted=predicted, score=score,
         threshold=threshold, split=split, labels=labels, pos_label=pos_label, drop_missing=drop_missing,
-        judge=judge, verified_only=verified_only, prior=prior, ci_prob=ci_prob, metrics=metrics, require=require,
-        id=id_, rope=rope, top=top, seed=seed,
+        judge=judge, verified_only=verified_only, cluster=cluster, prior=prior, ci_prob=ci_prob, metrics=metrics,
+        require=require, id=id_, rope=rope, top=top, seed=seed,
     )  # fmt: skip
     analysis = analysed(files, settings)
     refuse_many(analysis.counts, settings)

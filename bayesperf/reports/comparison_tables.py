@@ -167,7 +167,7 @@ def about_pairing(example_column: str | None, paired: bool = False, how: str = S
     if example_column is not None:
         return f"Paired: rows alike in {example_column!r} are the same example, on which the systems are compared."
     if paired:
-        return "Paired: the systems are compared example by example."
+        return "Paired: the systems are compared on the same examples."
     return (
         "Independent: the systems are taken as judged on different examples. If they judged the same, the differences "
         f"are better known than that: {how}."

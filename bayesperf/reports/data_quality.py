@@ -23,6 +23,10 @@ _SYSTEM_COLUMNS = (
     "rater", "run", "seed", "system", "variant",
 )  # fmt: skip
 _PART_COLUMNS = ("part", "partition", "set", "split", "subset")
+_CLUSTER_COLUMNS = (
+    "case_id", "document", "document_id", "hospital", "image", "image_id", "participant", "patient", "patient_id",
+    "session", "subject", "subject_id", "user", "user_id", "video",
+)  # fmt: skip
 # More different values than this are not systems.
 _MOST_SYSTEMS = 50
 # Labels that mean the same in different codings, and those by which programs write that a label is missing.
@@ -123,26 +127,63 @@ def about_repeats(
 
     Examples are told apart by the column of ids, which is in the frame, or else by what is called as ids are.
     """
-    systems = [name for name in settings.by if name != FOLD and not (name == SYSTEM and settings.systems)]
+    systems = _system_columns(settings)
     if frame is not None and settings.id != ROW:
         ids = settings.id
         again = frame.duplicated([ids, *(name for name in settings.by if name != FOLD)])
         return _repeated(str(ids), int(again.sum()), len(frame))
-    shared = [name for name in sources[0].columns if all(name in source.columns for source in sources)]
-    for column in (name for name in shared if name.lower() in _EXAMPLE_COLUMNS and name not in systems):
-        selected = [
-            "SELECT {} FROM {}".format(
-                ", ".join(f"{source.columns[name]} AS k{i}" for i, name in enumerate((column, *systems))), source.scan
-            )
-            for source in sources
-        ]
-        with faults_of(sources[0].named):
-            keys = ", ".join(f"k{i}" for i in range(1 + len(systems)))
-            groups = f"SELECT count(*) AS n FROM ({' UNION ALL '.join(selected)}) GROUP BY {keys}"
-            again, total = connection.execute(f"SELECT sum(n - 1), sum(n) FROM ({groups})").fetchall()[0]
-        if again:
-            return _repeated(column, int(again), int(total))
+    for column in _shared(sources, _EXAMPLE_COLUMNS):
+        if column not in systems:
+            repeated, total = _rows_again(connection, sources, column, systems)
+            if repeated:
+                return _repeated(column, repeated, total)
     return ""
+
+
+def about_clusters(
+    connection: DuckDBPyConnection, sources: Sequence[Source], asked: Mapping[str, str], settings: Settings
+) -> tuple[str, ...]:
+    """Return warnings of columns not asked for that by their names tell clusters apart, of several rows a system."""
+    if settings.cluster is not None:
+        return ()
+    systems = _system_columns(settings)
+    return tuple(
+        f"Column {name!r} repeats and is not used: rows count as independent examples. If those of one are alike, "
+        f"intervals are too narrow: --cluster {shlex.quote(name)}."
+        for name in _shared(sources, _CLUSTER_COLUMNS)
+        if name not in asked and _rows_again(connection, sources, name, systems)[0]
+    )
+
+
+def _system_columns(settings: Settings) -> list[str]:
+    """Return the columns of a file that tell systems apart."""
+    return [name for name in settings.by if name != FOLD and not (name == SYSTEM and settings.systems)]
+
+
+def _shared(sources: Sequence[Source], names: Sequence[str]) -> list[str]:
+    """Return the columns of all files that are called as one of these."""
+    return [
+        name
+        for name in sources[0].columns
+        if name.lower() in names and all(name in source.columns for source in sources)
+    ]
+
+
+def _rows_again(
+    connection: DuckDBPyConnection, sources: Sequence[Source], column: str, systems: Sequence[str]
+) -> tuple[int, int]:
+    """Return how many rows of one system have a value that another of its rows has, and how many rows there are."""
+    selected = [
+        "SELECT {} FROM {}".format(
+            ", ".join(f"{source.columns[name]} AS k{i}" for i, name in enumerate((column, *systems))), source.scan
+        )
+        for source in sources
+    ]
+    with faults_of(sources[0].named):
+        keys = ", ".join(f"k{i}" for i in range(1 + len(systems)))
+        groups = f"SELECT count(*) AS n FROM ({' UNION ALL '.join(selected)}) GROUP BY {keys}"
+        again, total = connection.execute(f"SELECT sum(n - 1), sum(n) FROM ({groups})").fetchall()[0]
+    return int(again or 0), int(total or 0)
 
 
 def _repeated(column: str, again: int, total: int) -> str:

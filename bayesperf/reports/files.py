@@ -18,7 +18,7 @@ import pandas as pd
 
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.counts.frames import check_roles
-from bayesperf.reports.data_quality import about_repeats, about_unnamed, about_unused, without_missing
+from bayesperf.reports.data_quality import about_clusters, about_repeats, about_unnamed, about_unused, without_missing
 from bayesperf.reports.formats import FileFaultError, Source, open_bytes
 from bayesperf.reports.score_counts import count_in_bins
 from bayesperf.reports.settings import FILE, FOLD, Settings
@@ -150,6 +150,7 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
                 connection, files if settings.systems else sources, settings, frame if settings.id else None
             )
             unnamed = about_unnamed(connection, files, asked, settings)
+            unnamed += about_clusters(connection, files, asked, settings)
         numbers = frame.pop("rows").to_numpy("int64") if counted or binned else None
         if typed:
             _declare_categories(frame, [source.path for source in sources])
@@ -158,12 +159,13 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
 
 def _columns(settings: Settings) -> list[str]:
     """Return the columns that settings name, as they are once each system has rows of its own."""
-    check_roles([settings.actual, settings.predicted, *settings.by, *filter(None, [settings.judge])])
+    check_roles([settings.actual, settings.predicted, *settings.by, *filter(None, [settings.judge, settings.cluster])])
     named = (
         settings.split,
         settings.score,
         settings.id,
         settings.judge,
+        settings.cluster,
         *reversed(settings.by),
         settings.predicted,
         settings.actual,

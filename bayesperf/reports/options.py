@@ -72,6 +72,9 @@ Judge = Annotated[
 VerifiedOnly = Annotated[
     bool, typer.Option("--verified-only", help="Leave out the rows whose --actual is empty, and what a judge says.")
 ]
+Cluster = Annotated[
+    str | None, typer.Option(help="Column of what several examples belong to, as a patient: those of one are alike.")
+]
 Title = Annotated[str | None, typer.Option(help="Title of the page.")]
 Split = Annotated[str | None, typer.Option(help="Column that says 'test' of what judges, else what sets thresholds.")]
 By = Annotated[list[str] | None, typer.Option(help="Column to tell systems apart; 'fold' is also pooled. Repeatable.")]
@@ -111,10 +114,12 @@ def settings_of(
     rope: float = 0.0,
     judge: str | None = None,
     verified_only: bool = False,
+    cluster: str | None = None,
     **others: Any,
 ) -> Settings:
     """Return the options as settings."""
     from bayesperf.core.checks import probability
+    from bayesperf.reports.clustered import refuse_beside_clusters
     from bayesperf.reports.settings import FILE, Settings
     from bayesperf.reports.verified import refuse_beside_judge
     from bayesperf.reports.wide import named_systems
@@ -125,6 +130,8 @@ def settings_of(
         raise ValueError(f"--parts: parts of one data set are not told apart. Leave out --by {FILE}.")
     if judge is not None and not verified_only:
         refuse_beside_judge(score=score, by=by, **others)
+    if cluster is not None:
+        refuse_beside_clusters(score=score, judge=None if verified_only else judge, by=by, **others)
     apart = len(files) > 1 and not parts and FILE not in (by or ())
     settings = Settings(
         by=(*(by or ()), *([FILE] if apart else [])),
@@ -136,6 +143,7 @@ def settings_of(
         labels=_entries(labels),
         judge=None if verified_only else judge,
         verified_only=verified_only,
+        cluster=cluster,
         **others,
     )
     return named_systems(settings, tuple(predicted or ()), tuple(score or ()))

@@ -43,6 +43,7 @@ class Settings:
     drop_missing: bool = False
     judge: str | None = None
     verified_only: bool = False
+    cluster: str | None = None
     predictions: tuple[str, ...] = ()
     scores: tuple[str, ...] = ()
 

@@ -26,8 +26,8 @@ def by_cluster(cm, clusters):
 
 
 def brute_force(y_true, y_pred, cluster, site):
-    """Counts of (cluster, site, model, actual, predicted), clusters in order of appearance."""
-    places = {label: place for place, label in enumerate(pd.unique(cluster))}
+    """Counts of (cluster, site, model, actual, predicted), clusters in the order of their ids."""
+    places = {label: place for place, label in enumerate(np.unique(cluster))}
     counts = np.zeros((len(places), 2, 2, 3, 3), int)
     for model, column in enumerate(y_pred.values()):
         for t, p, c, s in zip(y_true, column, cluster, site, strict=True):

@@ -524,3 +524,83 @@ def test_a_report_with_a_judge(judged, tmp_path):
 )
 def test_what_is_refused_beside_gaps(judged, options, says):
     assert says in refusal(judged("summary", "looked.csv", *ONE_SYSTEM, *options))
+
+
+# ── Several rows of each patient ──
+
+PATIENT = np.arange(60) // 3
+CLUSTERED = WIDE[["id", "actual", "a", "b"]].assign(patient=PATIENT)
+CLUSTERED_LONG = pd.concat(
+    [CLUSTERED[["id", "actual", "patient"]].assign(model=name, predicted=CLUSTERED[name]) for name in "ab"]
+)
+
+
+@pytest.fixture
+def clustered(call, tmp_path):
+    CLUSTERED.to_csv(tmp_path / "wide.csv", index=False)
+    CLUSTERED_LONG.to_csv(tmp_path / "long.csv", index=False)
+    return call
+
+
+def test_rows_of_one_patient_are_drawn_together(clustered):
+    cm = CM.from_predictions(ACTUAL, A, pos_label="spam", cluster={"patient": PATIENT})
+    with pytest.warns(bp.PriorWarning, match="no example in any patient"):
+        pooled = bp.pool(cm, random_seed=0)
+    done = clustered("summary", "wide.csv", *ONE_SYSTEM, "--cluster", "patient", "--json")
+    assert means(done)["f1"] == pytest.approx(pooled.mean["f1"].mean().item(), rel=1e-12)
+    said = " ".join(clustered("summary", "wide.csv", *ONE_SYSTEM, "--cluster", "patient").stdout.split())
+    worth = pooled.independent_examples("accuracy").item()
+    assert "come in 20 clusters, by column 'patient'" in said
+    assert f"60 examples say as much as {worth:,.0f} independent ones" in said
+
+
+@pytest.mark.parametrize(
+    "file", [["wide.csv", "--predicted", "a", "--predicted", "b"], ["long.csv", "--by", "model", "--pos-label", "spam"]]
+)
+def test_systems_judged_in_the_same_clusters_are_compared_in_pairs(clustered, file):
+    cm = CM.from_predictions(ACTUAL, {"a": A, "b": B}, pos_label="spam", cluster={"patient": PATIENT})
+    with pytest.warns(bp.PriorWarning, match="no example in any patient"):
+        pooled = bp.pool(cm, random_seed=0)
+    expected = bp.compare(pooled.mean, metric="accuracy").difference
+    done = clustered("compare", *file, "--pos-label", "spam", "--cluster", "patient", "--metric", "accuracy", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["paired"]
+    (found,) = document["differences"]
+    assert abs(found["mean"]) == pytest.approx(abs(expected.mean().item()), abs=0.05 * expected.sd().item())
+
+
+def test_a_report_of_clusters(clustered, tmp_path):
+    done = clustered(
+        "report", "long.csv", "--by", "model", "--pos-label", "spam", "--cluster", "patient", "-o", "p.html"
+    )
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "p.html").read_text()
+    assert "drawn by weights of the clusters" in page
+    assert "compared on the same examples" in page
+
+
+def test_columns_that_repeat_as_patients_do_are_named(clustered):
+    done = clustered("summary", "long.csv", "--by", "model", "--pos-label", "spam")
+    assert "Column 'patient' repeats and is not used" in done.stderr
+    assert "--cluster patient" in done.stderr
+    assert (
+        "Column 'patient'"
+        not in clustered("summary", "long.csv", "--by", "model", "--pos-label", "spam", "--cluster", "patient").stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--cluster", "person"], "no column 'person', for --cluster"),
+        (
+            ["--cluster", "patient", "--by", "fold"],
+            "--by fold: folds are pooled as independent ones",
+        ),
+        (["--cluster", "patient", "--score", "s"], "In Python roc_curve(y_true, y_score, cluster=...)"),
+        (["--cluster", "patient", "--judge", "b"], "--judge: it takes examples to be independent"),
+    ],
+)
+def test_what_clusters_do_not_go_with(clustered, options, says):
+    assert says in refusal(clustered("summary", "wide.csv", *ONE_SYSTEM, *options))

@@ -33,7 +33,7 @@ def test_it_is_the_page_of_the_command_line():
     shell = render(analyse(CANCER, settings), "")
     same = shell.replace(
         "Paired: rows alike in &#39;example&#39; are the same example, on which the systems are compared.",
-        "Paired: the systems are compared example by example.",
+        "Paired: the systems are compared on the same examples.",
     )
     for of_files in (
         "No row repeats an example of the same system, by example.",
@@ -82,7 +82,7 @@ def test_paired_matrices_are_compared_example_by_example():
     y = rng.integers(0, 2, 100)
     a, b = (np.where(rng.random(100) < share, y, 1 - y) for share in (0.9, 0.7))
     page = bp.report(bp.PairedConfusionMatrix.from_predictions(y, a, b)).html
-    assert "Paired: the systems are compared example by example." in page
+    assert "Paired: the systems are compared on the same examples." in page
 
 
 @pytest.mark.parametrize(

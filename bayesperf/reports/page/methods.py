@@ -51,9 +51,16 @@ def paragraph(analysis: Analysis) -> str:
     """Return what was done, in the past tense of a paper."""
     settings = analysis.settings
     titles = [metrics.get(name).title for name in analysis.metric_names]
-    said = [
+    counts = (
         "counts of the confusion matrix were modelled as multinomial draws, with a Dirichlet prior on its cells "
-        f"({analysis.pooled.prior_text}) [goutte2005probabilistic, caelen2017bayesian]",
+        f"({analysis.pooled.prior_text}) [goutte2005probabilistic, caelen2017bayesian]"
+    )
+    clusters = (
+        "cells of the confusion matrix were drawn by weights of the clusters that examples come in "
+        f"({analysis.pooled.prior_text}) [rubin1981bayesian]"
+    )
+    said = [
+        counts if settings.cluster is None else clusters,
         f"we report the posterior mean and the {interval_name(settings.ci_prob, 'hdi')} of {enumerated(titles)}",
     ]
     if analysis.folds is not None:
@@ -62,7 +69,7 @@ def paragraph(analysis: Analysis) -> str:
         asked = enumerated([str(requirement) for requirement in analysis.requirements])
         said.append(f"of the requirements {asked} we report the posterior probability that they are met")
     if analysis.comparisons:
-        related = "example by example" if analysis.paired is not None else "as if judged on different examples"
+        related = "on the same examples" if analysis.is_paired else "as if judged on different examples"
         rope = f", with differences of at most {settings.rope:g} taken to be equivalent" if settings.rope else ""
         said.append(f"systems were compared {related} by the posterior of their difference{rope} [benavoli2017time]")
     if analysis.scores is not None:
