@@ -101,6 +101,7 @@ def test_route_is_taken_by_many_classes_of_little_weight_alone():
     assert not is_sparse(np.full((1, 30, 30), 1 / 900))
 
 
+@pytest.mark.slow
 def test_a_thousand_classes_are_compared_in_little_memory():
     rng = np.random.default_rng(8)
     actual, calls = systems_like(rng, 5000, 1000, 2)

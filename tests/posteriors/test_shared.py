@@ -382,6 +382,7 @@ def test_sums_of_classes_are_those_of_the_cells():
             np.testing.assert_allclose(rows[argument], of_cells[argument], rtol=1e-9, atol=1e-200)
 
 
+@pytest.mark.slow
 def test_metrics_of_many_classes_are_those_of_all_cells():
     """The two ways of drawing differ by their Monte Carlo errors: means, spreads and quantiles."""
     n, levels = 10_000, np.array([0.025, 0.25, 0.5, 0.75, 0.975])
@@ -407,6 +408,7 @@ def test_metrics_of_many_classes_are_those_of_all_cells():
             assert ((draws[:, None] <= places + slack[i]).mean(0) >= levels - allowed).all()
 
 
+@pytest.mark.slow
 def test_recalls_of_many_classes_are_those_of_a_grid():
     a, b, weight = grid_of_recalls(MANY)
     recall = bp.posterior(bp.ConfusionMatrix.from_table(MANY))["recall_per_class"]

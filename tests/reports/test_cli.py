@@ -253,6 +253,7 @@ def many(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_many_systems_are_announced_and_the_best_can_be_had_alone(many, call):
     done = call("summary", "many.csv", "--by", "model", "--metrics", "accuracy,error_rate", "--json", cwd=many)
     assert done.stderr == (

@@ -192,6 +192,7 @@ def compilations(monkeypatch):
     return models
 
 
+@pytest.mark.slow
 def test_compilations_are_kept_and_given_the_data(compilations):
     first = compiled.compiled(*built_with_key("rates", SYSTEMS))
     second = compiled.compiled(*built_with_key(*other_data("rates")))
@@ -220,7 +221,7 @@ def test_a_model_without_a_key_is_compiled_each_time(compilations):
     assert not compiled._kept
 
 
-@pytest.mark.parametrize("case", ["groups", slow("groups_logit"), slow("markov, varying"), "datasets"])
+@pytest.mark.parametrize("case", ["groups", slow("groups_logit"), slow("markov, varying"), slow("datasets")])
 def test_labels_are_of_the_data_not_of_the_compilation(case, sampler):
     model, data, options = CASES[case]
     if "by" in options:
@@ -242,7 +243,7 @@ def test_labels_are_of_the_data_not_of_the_compilation(case, sampler):
     assert tree["log_likelihood"]["counts"][dim].values.tolist() == labels[dim]
 
 
-@pytest.mark.parametrize("systems", [["B", "A"], ["B", "C"], ["C", "D"]])
+@pytest.mark.parametrize("systems", [["B", "A"], slow(["B", "C"]), slow(["C", "D"])])
 def test_systems_of_a_second_fit_are_not_taken_for_those_of_the_first(systems, sampler):
     """What follows the sampling goes by the labels of these data, in another order or others altogether."""
     counts = xr.concat([SITES.counts, SITES.counts[:, ::-1, ::-1] + 3], "model", join="override")

@@ -77,6 +77,7 @@ def test_models_of_a_table(model):
     is_nominal(truth, cells_of_fit(cm, model)["cells"])
 
 
+@pytest.mark.slow
 def test_paired_systems():
     rng, n = np.random.default_rng(2), 400
     shares = rng.dirichlet(np.full(8, 0.5), n)
@@ -90,6 +91,7 @@ def test_paired_systems():
     is_nominal(truth, np.moveaxis(draws, 2, 1))
 
 
+@pytest.mark.slow
 def test_chains():
     rng, n, length = np.random.default_rng(3), 200, 40
     stay, predict_second = rng.beta(0.5, 0.5, (n, 2)), rng.beta(0.5, 0.5, (n, 2, 2))

@@ -20,11 +20,12 @@ ALL = {name: case[:3] for name, case in DENSITIES.items()} | {
 }
 # Compiled under ``make test``; the others are marked slow.
 SOON = ("rates",)
-# Variants of models whose fullest form is among the others.
+# Variants of models whose fullest form is among the others, and forms whose graphs take long.
 VARIANTS = {
     "multinomial of three classes", "rates by actual", "classes by actual", "groups", "groups by actual",
     "groups, clusters by actual", "groups of systems", "groups, repeated", "groups_logit", "groups_logit, clusters",
-    "markov", "datasets, repeated folds", "two classes, other scores",
+    "markov", "datasets, repeated folds", "two classes, other scores", "raters", "raters of three classes",
+    "raters, dependent", "groups_logit, LKJ and covariates", "markov, varying",
 }  # fmt: skip
 
 

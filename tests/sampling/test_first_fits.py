@@ -72,6 +72,7 @@ def on_a_terminal(*arguments):
     return shown
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_first_that_a_model_is_compiled_and_only_once():
     first, again = on_a_terminal("shown").split(b"fit 1")
     assert ANNOUNCED in first[: first.index(b"Compiling") + len(ANNOUNCED)]

@@ -364,6 +364,7 @@ def test_rates_and_cells_are_the_same_model_to_loo():
     assert abs(ranked["elpd_diff"]).max() < 0.2
 
 
+@pytest.mark.slow
 def test_too_large_a_log_likelihood_is_left_out(monkeypatch):
     tree = exact(bp.ConfusionMatrix.from_counts(tp=9_000, fn=1_000, fp=1, tn=0), draws=250)
     assert "log_likelihood" not in tree.children

@@ -164,6 +164,7 @@ def test_a_second_fit_is_not_compiled_again(rates_fit, monkeypatch):
     differs(rates_fit["posterior"]["recall"], of_scipy(stats.beta(8.5, 2.5)))
 
 
+@pytest.mark.slow
 def test_the_seed_is_the_samplers(rates_fit):
     again = bp.fit(BINARY, "rates", PRECISE, method="mcmc", random_seed=1, progressbar=False)
     for group in ("posterior", "prior", "posterior_predictive", "sample_stats"):

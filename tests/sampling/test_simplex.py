@@ -110,6 +110,7 @@ def test_it_is_the_transform_of_pymc(shape):
     np.testing.assert_allclose(forward, coordinates(shape, 3.0), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_numba_and_python_compute_the_same():
     """Of points whose number is known only when they are there."""
     x = pt.tensor(dtype="float64", shape=(None, 3, 2))

@@ -80,6 +80,7 @@ def test_design_effect_against_the_variance_over_simulations(name):
     assert ratio == pytest.approx(effect, rel=4 * np.sqrt(2 / count) + effect / n)
 
 
+@pytest.mark.slow
 def test_independent_coverage_is_what_the_normal_distribution_says():
     found = of_frames(sequences.design_effect, sequences.simulate(200_000, persistence=0.9, random_seed=1))
     # Scenario A of the simulated coverages: D = 6.78 and 2Φ(1.96/√D) − 1 = .548.
