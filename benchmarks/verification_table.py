@@ -2,7 +2,7 @@
 
     python benchmarks/verification_table.py
 
-About forty minutes of one processor. Every row has a thousand samples or more; ``coverage_mcse`` is the Monte Carlo
+About fifty minutes of one processor. Every row has a thousand samples or more; ``coverage_mcse`` is the Monte Carlo
 standard error.
 """
 
@@ -17,7 +17,7 @@ SIMULATIONS = 1000
 # Of many classes, where a sample takes longer.
 MANY = [
     {"classes": classes, "judge": judge, "dependence": dependence, "verified": verified}
-    for classes, verified in ((3, (100, 300)), (5, (100, 300)))
+    for classes, verified in ((3, (100, 300)), (5, (100, 300)), (10, (100, 300)))
     for judge, dependence in ((0.9, 0.0), (0.9, 0.4), (0.6, 0.0))
 ]
 COLUMNS = ["classes", "judge", "dependence", "prevalence", "allocation", "verified", "metric", "interval", "coverage",

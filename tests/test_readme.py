@@ -55,6 +55,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "_macro": {"post": bp.posterior(bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]]))},
         'dim="site"': {"cm": of_sites},
         "cluster=": {"ids": np.arange(40) // 2},
+        "pass_at_k": {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="question"), 1)},
         'dim="step"': {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="step"), 1)},
     }
     special["_per_class"] = special["_macro"]
@@ -72,7 +73,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "item=…, rater=…, rating=…": "item='example', rater='model', rating='predicted'",
     }
     answers = [answer for _, answer in rows(README, "| question | answer |")]
-    assert len(answers) == 37
+    assert len(answers) == 38
     for code in re.findall(r"`(.*?)`", " ".join(answers)):
         runs = code
         for shown, meant in replaced.items():

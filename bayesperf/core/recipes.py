@@ -68,6 +68,7 @@ MAKERS = {
     "Pooled": "bayesperf.pooling.pool:Pooled",
     "Pooled.dispersion": "bayesperf.pooling.pool:Pooled.dispersion",
     "Pooled.dispersion_prior": "bayesperf.pooling.pool:Pooled.dispersion_prior",
+    "Pooled.pass_at_k": "bayesperf.pooling.pool:Pooled.pass_at_k",
     "PooledClusters": "bayesperf.pooling.pooled_clusters:PooledClusters",
     "ClusteredPosterior": "bayesperf.pooling.pooled_clusters:ClusteredPosterior",
     "compare": "bayesperf.comparison.compare:compare",

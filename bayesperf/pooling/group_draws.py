@@ -67,6 +67,16 @@ class GroupShares:
         """Shares in a new group, (systems, draws, rows, 2)."""
         return self._betas("new group", *self._concentration)
 
+    def none_right(self, trials: int) -> Array:
+        """Probability that so many trials in a new group are all failures, given p and ρ, (systems, draws, rows).
+
+        E[(1 − x)^k] of x ~ Beta(a, b) is a ratio of gamma functions, Γ(b + k) Γ(a + b)/(Γ(b) Γ(a + b + k)), here as a
+        product, in which nothing cancels.
+        """
+        a, b = self._concentration
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.exp(sum(np.log(b + i) - np.log(a + b + i) for i in range(trials))))
+
     @cached_property
     def _logit_mean(self) -> Array:
         """Logits of p, (systems, draws, rows)."""

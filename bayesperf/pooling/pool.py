@@ -22,8 +22,10 @@ from bayesperf.core.saving import Saved
 from bayesperf.core.warnings import PACKAGE, PriorWarning
 from bayesperf.core.words import sentence
 from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.label_encoding import missing_positive_label
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
+from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
 from bayesperf.pooling.group_draws import PREVALENCE, PooledDraws
 from bayesperf.pooling.pooled_clusters import PooledClusters, pool_clusters
@@ -148,11 +150,81 @@ class Pooled(Saved):
         labelled = self._rows.copy(data=ratio).rename("dispersion_ratio")
         return labelled.assign_coords(defined=(labelled.dims, defined))
 
+    @property
+    def trials(self) -> xr.DataArray:
+        """Number of examples of each actual class in all groups, over the other leading dims and ``actual``."""
+        return self._counts.sum([self.dim, "predicted"]).rename("trials")
+
     @cached_property
     def overlap(self) -> xr.DataArray:
         """Mass that prior and posterior of the dispersion have in common; near 1, the data say nothing about it."""
         shared = self._draws.rates.model.dispersion.overlap(_beta(self.dispersion_weights))
         return self._rows.copy(data=shared.reshape(self._rows.shape)).rename("overlap")
+
+    # ── Several attempts ──
+
+    @remembered("Pooled.pass_at_k")
+    def pass_at_k(self, k: int) -> Marginal:
+        """Return the probability that at least one of k attempts passes, where groups are questions asked repeatedly.
+
+        An attempt that passes is a true positive, one that fails a false negative.
+
+        Parameters
+        ----------
+        k : int
+            Number of attempts, at least 1.
+
+        Returns
+        -------
+        Marginal
+            With a last leading dim ``of``: a new question of the population, and the mean over these questions. Its
+            `observed` is the unbiased estimate (Chen et al. 2021, Evaluating large language models trained on code,
+            equation 1), NaN if a question has fewer than k attempts.
+
+        Notes
+        -----
+        A new question passes with probability 1 − E[(1 − x)^k], x ~ Beta(κp, κ(1 − p)), which has a closed form given p
+        and ρ; these questions with the mean of 1 − (1 − x_g)^k over the posterior of their rates x_g. With one attempt
+        they are the mean over questions, and the share of questions' rates.
+
+        Examples
+        --------
+        Forty questions, each asked five times:
+
+        >>> import bayesperf as bp
+        >>> passed = [0] * 10 + [1] * 8 + [3] * 12 + [5] * 10
+        >>> cm = bp.ConfusionMatrix.from_counts(
+        ...     tp=passed, fn=[5 - n for n in passed], fp=0, tn=0, dims={"question": range(40)})
+        >>> at_3 = bp.pool(cm, "question", "clusters").pass_at_k(3)
+        >>> at_3.observed.sel(of="these questions").round(3).item()
+        0.67
+        >>> at_3.hdi().sel(of="a new question").round(2).values
+        array([0.57, 0.81])
+        """
+        k = checks.count("k", k)
+        if self.cm.pos_label is None:
+            raise missing_positive_label(self.cm.labels)
+        place = self.cm.labels.index(self.cm.pos_label)
+        rates = self._draws.rates
+        new = 1 - rates.none_right(k)[..., place]
+        these = 1 - (rates.groups[..., place, 1] ** k).mean(1)
+        values = np.stack([new, these], 1)
+        of = [f"a new {self.dim}", f"these {self.dim}s"]
+        leading = self._systems.expand_dims(of=of, axis=-1)
+        name = f"pass_at_{k}"
+        estimand = f"Posterior of the probability that one of {k} attempts passes"
+        distribution = Draws.of(name, values.reshape(-1, 1, self.n_draws), (0.0, 1.0))
+        marginal = Marginal(name, distribution, leading, estimand=estimand, random_seed=self.random_seed)
+        return marginal.with_facts(greater_is_better=True, examples=None, observe=partial(self._unbiased, k, place, of))
+
+    def _unbiased(self, k: int, place: int, of: list[str]) -> xr.DataArray:
+        """Return the unbiased estimate of the probability that one of k attempts passes, beside both questions."""
+        n, passed = self._draws.trials[:, place], self._draws.right[:, place]
+        # Of the choices of k attempts, the share that are all failures.
+        with np.errstate(invalid="ignore"):
+            none = np.prod([(n - passed - i).clip(0) / (n - i) for i in range(k)], axis=0)
+        mean = np.where((n >= k).all(1), 1 - none.mean(1), np.nan).reshape(self._systems.shape)
+        return self._systems.copy(data=mean).expand_dims(of=of, axis=-1).rename(f"pass_at_{k}")
 
     # ── Tables and figures ──
 
@@ -522,9 +594,9 @@ def _checked_weights(dispersion: Any) -> tuple[float, float]:
 
 
 def _warn_of_prior(pooled: Pooled) -> None:
-    """Warn if the posterior of the dispersion is its prior."""
+    """Warn if the posterior of the dispersion is its prior; of a class without any example nothing was asked."""
     overlap = pooled.overlap
-    where = np.argwhere(overlap.values > _SAME_AS_PRIOR)
+    where = np.argwhere((overlap.values > _SAME_AS_PRIOR) & (pooled.trials > 0).values)
     if not len(where):
         return
     place = ", ".join(f"{dim}={overlap[dim].values[i]!s}" for dim, i in zip(overlap.dims, where[0], strict=True))

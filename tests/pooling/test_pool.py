@@ -722,3 +722,66 @@ def test_bad_matrices():
     assert quiet_pool(three.one_vs_rest()).mean["recall"].mean().dims == ("label",)
     with pytest.raises(ValueError, match=r"'fold' is not a leading dim; they are \[\]"):
         bp.pool(FOLDS_MATRIX.sum("fold"))
+
+
+# ── Several attempts ──
+
+
+def attempts(passed, times):
+    """Return a matrix of questions, each asked so many times."""
+    passed, times = np.asarray(passed), np.broadcast_to(times, np.shape(passed))
+    dims = ["question"] if passed.ndim == 1 else ["model", "question"]
+    return bp.ConfusionMatrix.from_counts(tp=passed, fn=times - passed, fp=0, tn=0, dims=dims)
+
+
+PASSED = [0, 0, 1, 4, 3, 4, 0, 2]
+
+
+@pytest.mark.parametrize("k", [1, 3, 20])
+def test_pass_at_k_is_an_integral_over_mean_and_dispersion(k):
+    p, rho = (np.linspace(0, 1, 801)[1:-1] for _ in range(2))
+    kappa = 1 / rho[:, None] - 1
+    a, b = kappa * p, kappa * (1 - p)
+    density = stats.beta.pdf(rho, 1, 9)[:, None] * np.prod([stats.betabinom.pmf(s, 4, a, b) for s in PASSED], axis=0)
+    density /= density.sum()
+    new = 1 - np.exp(special.betaln(a, b + k) - special.betaln(a, b))
+    groups = [1 - np.exp(special.betaln(a + s, b + 4 - s + k) - special.betaln(a + s, b + 4 - s)) for s in PASSED]
+    expected = [(density * value).sum() for value in (new, np.mean(groups, 0))]
+    spread = np.sqrt((density * (new - expected[0]) ** 2).sum())
+    found = bp.pool(attempts(PASSED, 4), "question", "clusters", draws=40_000).pass_at_k(k)
+    np.testing.assert_allclose(found.mean(), expected, atol=4 * spread / 200 + 1e-4)
+    assert found.sd().values[0] == pytest.approx(spread, rel=0.03)
+
+
+def test_pass_at_k_beside_the_unbiased_estimate():
+    found = bp.pool(attempts([PASSED, PASSED[::-1]], 4), "question", "clusters").pass_at_k(2)
+    assert found.dims == ("model", "of")
+    assert found.leading["of"].values.tolist() == ["a new question", "these questions"]
+    expected = np.mean([1 - special.comb(4 - s, 2) / special.comb(4, 2) for s in PASSED])
+    np.testing.assert_allclose(found.observed, np.full((2, 2), expected), rtol=1e-12)
+    assert "for A and a new question" not in found.in_words()
+    once = bp.pool(attempts(PASSED, [4] * 7 + [2]), "question", "clusters")
+    assert np.isnan(once.pass_at_k(3).observed).all()
+    assert not np.isnan(once.pass_at_k(2).observed).any()
+    with pytest.raises(ValueError, match="k must be"):
+        once.pass_at_k(0)
+
+
+@pytest.mark.filterwarnings("ignore::bayesperf.PriorWarning")
+def test_pass_at_k_covers():
+    """Questions are drawn from what the prior says, so that intervals hold the truth as often as they say."""
+    rng, sets, questions, k = np.random.default_rng(5), 400, 30, 3
+    p, rho = rng.random(sets), rng.beta(1, 9, sets)
+    a, b = p * (1 / rho - 1), (1 - p) * (1 / rho - 1)
+    rates = rng.beta(a[:, None], b[:, None], (sets, questions))
+    truth = np.stack([1 - np.exp(special.betaln(a, b + k) - special.betaln(a, b)), 1 - ((1 - rates) ** k).mean(1)], -1)
+    pooled = bp.pool(attempts(rng.binomial(4, rates), 4), "question", "clusters", draws=1000)
+    low, high = np.moveaxis(pooled.pass_at_k(k).eti(0.9).values, -1, 0)
+    covered = ((low <= truth) & (truth <= high)).mean(0)
+    np.testing.assert_allclose(covered, 0.9, atol=3 * np.sqrt(0.9 * 0.1 / sets))
+
+
+def test_a_class_without_examples_is_not_warned_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bp.pool(attempts(PASSED * 4, 4), "question", "clusters")
