@@ -19,6 +19,7 @@ from bayesperf.counts.binned_scores import BinnedScores, scores_of
 from bayesperf.counts.classifier_scores import clusters_of, positives
 from bayesperf.counts.label_encoding import encode_ids
 from bayesperf.curves.areas.systems_on_one_set import DIM
+from bayesperf.curves.decisions.net_benefit import TREAT_ALL, TREAT_NONE
 from bayesperf.curves.decisions.placed_examples import PlacedExamples, of_counts, of_examples
 
 # 0.01, 0.02, …, 0.99.
@@ -106,6 +107,8 @@ def decision_data(
     by_system = dict(y_prob.items()) if several else {None: y_prob}
     if not by_system:
         raise ValueError("y_prob: a mapping of names to probabilities, of one system or more; it is empty.")
+    if taken := {TREAT_ALL, TREAT_NONE} & set(by_system):
+        raise ValueError(f"y_prob: {min(taken)!r} is the name of a strategy, no system's. Name the system otherwise.")
     probs = np.stack([
         _probabilities("y_prob" if name is None else f"y_prob[{name!r}]", prob, len(is_positive))
         for name, prob in by_system.items()
