@@ -84,7 +84,7 @@ def test_at_each_threshold_it_is_the_posterior_of_the_matrix(curve, systems, thr
         values = drawn["net_benefit"].sel(threshold=threshold).values
         probs = np.array([0.025, 0.2, 0.5, 0.8, 0.975])
         found = exact.cdf(np.quantile(values, probs)).values
-        assert (np.abs(found - probs) < 4.5 * np.sqrt(probs * (1 - probs) / 4000)).all()
+        assert (np.abs(found - probs) < 4.5 * np.sqrt(probs * (1 - probs) / 10_000)).all()
 
 
 def test_bins_between_thresholds_are_dirichlet(curve):
@@ -97,7 +97,7 @@ def test_bins_between_thresholds_are_dirichlet(curve):
         # The higher threshold calls a part of what the lower one does.
         part, whole = counts[max(i, j)] / total, counts[min(i, j)] / total
         expected = part * (1 - whole) / (total + 1)
-        error = np.sqrt((tp[i].var() * tp[j].var() + expected**2) / 4000)
+        error = np.sqrt((tp[i].var() * tp[j].var() + expected**2) / 10_000)
         assert np.cov(tp[i], tp[j])[0, 1] == pytest.approx(expected, abs=4.5 * error)
     assert draws["prevalence"].var().item() == pytest.approx(dirichlet([Y.sum() + 1, (~Y).sum() + 1]).var()[0], rel=0.1)
 
@@ -124,7 +124,7 @@ def test_many_kinds_of_examples_are_weighted_in_groups():
     probs = {name: np.clip(0.3 + 0.3 * y + rng.normal(0, 0.2, n), 0, 1) for name in "abc"}
     curve = bp.decision_curve(y, probs, draws=2_000)
     (placed,) = curve.data.groups
-    assert len(placed.shapes) == 5_000
+    assert len(placed.shapes) == 2_000
     (a, b), t = (probs[name] >= 0.4 for name in "ab"), 0.4
     each = np.where(y, 1.0, -t / (1 - t)) * (a.astype(float) - b)
     difference = curve.difference("a", "b").sel(threshold=t)
@@ -208,7 +208,7 @@ def test_at_another_prevalence_rates_stay(curve):
     for t in CUTS:
         mean = matrix[metrics.net_benefit(t)].mean().sel(threshold=t).item()
         drawn = elsewhere.net_benefit.sel(threshold=t)
-        assert drawn.mean().item() == pytest.approx(mean, abs=5 * drawn.sd().item() / np.sqrt(4000))
+        assert drawn.mean().item() == pytest.approx(mean, abs=5 * drawn.sd().item() / np.sqrt(10_000))
     spread = curve.at_prevalence((2, 98)).draws["prevalence"]
     assert spread.mean().item() == pytest.approx(0.02, abs=0.001)
     assert spread.std().item() == pytest.approx(np.sqrt(0.02 * 0.98 / 101), rel=0.05)
@@ -318,7 +318,7 @@ def test_the_metric_by_hand():
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "words"),
     [
-        ((Y, LOGIT), {}, ValueError, "y_prob must be probabilities, from 0 to 1; they are from -.*CalibratedClassifier"),
+        ((Y, LOGIT), {}, ValueError, "y_prob must be probabilities, from 0 to 1; they .*CalibratedClassifier"),
         ((Y, {"a": PROB, "b": LOGIT}), {}, ValueError, r"y_prob\['b'\] must be probabilities"),
         ((Y, {}), {}, ValueError, "y_prob: a mapping of names"),
         ((Y, {"treat_all": PROB}), {}, ValueError, "'treat_all' is the name of a strategy"),

@@ -26,12 +26,12 @@ from bayesperf.curves.decisions.net_benefit import SYSTEM, TREAT_ALL, spans, str
 from bayesperf.curves.decisions.rate_draws import drawn_rates
 from bayesperf.curves.decisions.value_of_information import value_of_examples, value_of_the_truth
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior import DRAWS
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DRAWS = 4_000
 # Random streams of one seed, beside that of the examples.
 _PREVALENCE, _EXAMPLES_TO_COME = 1, 2
 
@@ -414,7 +414,7 @@ def decision_curve(
     example of either class at either end of the scale. At each threshold that is the posterior of the confusion matrix
     under Jeffreys' prior, so that ``posterior(cm)[metrics.net_benefit(t)]`` has the same distribution; along the
     thresholds it is the Bayesian bootstrap. It takes a draw for each threshold and class, whatever the number of
-    examples; of several systems for each kind of example that they tell apart, of more than 5,000 kinds for 5,000
+    examples; of several systems for each kind of example that they tell apart, of more than 2,000 kinds for 2,000
     groups at random.
 
     The posterior is that of the system as it is. A threshold that was chosen where the curve is highest looks better

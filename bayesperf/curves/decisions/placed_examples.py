@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
 
 # The most units that have weights of their own. More are put together at random, which leaves the variance between them
-# as it is (the random groups of `bayesperf.pooling.cluster_draws`).
-MOST_UNITS = 5_000
+# as it is, to 3 % (Wolter 2007, Introduction to variance estimation, ch. 2: the random groups).
+MOST_UNITS = 2_000
 
 
 @dataclass(frozen=True, eq=False)
