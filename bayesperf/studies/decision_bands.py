@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Booleans
 from bayesperf.curves.bands import KINDS
 from bayesperf.curves.decisions.curve import decision_curve
 from bayesperf.curves.decisions.decision_data import EVEN, checked_thresholds
@@ -97,9 +97,7 @@ def decision_bands(
                 "spread": sd, "slope": factor, "thresholds": cuts.tolist(), "prob": checks.probability("prob", prob),
                 "draws": checks.count("draws", draws, least=2),
                 "random_seed": checks.seed(random_seed)}  # fmt: skip
-    means = [
-        brentq(lambda mean, share=share: expit(mean + sd * _NODES) @ _WEIGHTS - share, -40, 40) for share in shares
-    ]
+    means = [brentq(lambda mean, share=share: _prevalence(mean, sd) - share, -40, 40) for share in shares]
     true = np.stack([_net_benefit(mean, sd, factor, cuts) for mean in means])
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
@@ -128,7 +126,11 @@ def _positive(name: str, value: Any) -> float:
     return float(value)
 
 
-def _examples(mean: float, spread: float, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+def _prevalence(mean: float, spread: float) -> float:
+    return float(expit(mean + spread * _NODES) @ _WEIGHTS)
+
+
+def _examples(mean: float, spread: float, n: int, rng: np.random.Generator) -> tuple[Booleans, Array]:
     """Return labels of both classes, and the logits of their risks, (n,) each."""
     while True:
         logits = rng.normal(mean, spread, n)
