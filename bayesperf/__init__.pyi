@@ -29,12 +29,14 @@ from .counts.binned_scores import BinnedScores as BinnedScores
 from .counts.matrix import ConfusionMatrix as ConfusionMatrix
 from .counts.paired import PairedConfusionMatrix as PairedConfusionMatrix
 from .curves import Curve as Curve
+from .curves import DecisionCurve as DecisionCurve
 from .curves import ExpectedPerformanceComparison as ExpectedPerformanceComparison
 from .curves import ExpectedPerformanceCurve as ExpectedPerformanceCurve
 from .curves import auc_from_summary as auc_from_summary
 from .curves import break_even_threshold as break_even_threshold
 from .curves import compare_auc as compare_auc
 from .curves import compare_weighted_scores as compare_weighted_scores
+from .curves import decision_curve as decision_curve
 from .curves import det_curve as det_curve
 from .curves import epc as epc
 from .curves import epc_a_posteriori as epc_a_posteriori

@@ -9,6 +9,7 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.special import ndtr
 
 import bayesperf as bp
 from bayesperf.metrics.metric import Metric
@@ -30,6 +31,10 @@ NS = [10, 100]
 
 def epc(**options):
     return bp.epc(DEV, TEST, alphas=[0.2, 0.5, 0.8], draws=50, **options)
+
+
+def decisions(**options):
+    return bp.decision_curve(SCORES[0], {"a": ndtr(SCORES[1]), "b": ndtr(OTHER)}, draws=50, **options)
 
 
 def unreachable():
@@ -165,6 +170,16 @@ KINDS = {
         lambda: bp.compare_auc(SCORES[0], {"a": SCORES[1], "b": OTHER}, draws=100, method="delong"),
         lambda comparison: (comparison.prob_greater, comparison.prob_best, comparison.difference.eti()),
     ),
+    "decision curve": (
+        lambda: decisions(thresholds=[0.2, 0.5], by={"half": np.arange(100) % 2}),
+        lambda curve: (curve.dataset, curve.band(), curve.prob_best, curve.value_of_perfect_information),
+    ),
+    "decision curve elsewhere": (
+        lambda: decisions().at_prevalence((2, 98)), lambda curve: (curve.band(), draws(curve.standardised_net_benefit))
+    ),
+    "net benefit": (lambda: decisions().net_benefit, draws),
+    "standardised net benefit": (lambda: decisions().standardised_net_benefit, draws),
+    "difference of net benefits": (lambda: decisions().difference("a", "treat_all"), draws),
     "expected performance curve": (
         epc, lambda curve: (curve.dataset, curve.band(), draws(curve.area), curve.expected_performance())
     ),

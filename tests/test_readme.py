@@ -44,6 +44,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "scores_a": [0.8, 0.9, 0.85],
         "scores_b": [0.8, 0.85, 0.9],
         "y_score": np.random.default_rng(0).normal(y_true),
+        "y_prob": np.random.default_rng(0).beta(1 + y_true, 2 - y_true),
         "y_new": np.arange(40) // 3 % 2,
         "other": np.random.default_rng(1).normal(y_true),
         # Of test sets of their own.
@@ -73,14 +74,14 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "item=…, rater=…, rating=…": "item='example', rater='model', rating='predicted'",
     }
     answers = [answer for _, answer in rows(README, "| question | answer |")]
-    assert len(answers) == 38
+    assert len(answers) == 40
     for code in re.findall(r"`(.*?)`", " ".join(answers)):
         runs = code
         for shown, meant in replaced.items():
             runs = runs.replace(shown, meant)
         here = scope | {name: value for mark, own in special.items() if mark in code for name, value in own.items()}
         exec(f"dict({runs})" if code.startswith("prior=") else runs, here)
-    metrics.unregister("net_benefit")
+    metrics.unregister("cost_saved")
 
 
 def test_models_of_the_table_are_there():

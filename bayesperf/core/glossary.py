@@ -55,6 +55,11 @@ GLOSSARY = (
     ),
     Term("coverage", "How often an interval holds the truth, over many test sets."),
     Term(
+        "decision curve",
+        "The net benefit of a system over thresholds, beside that of treating all and of treating none.",
+        r"\b[Dd]ecision curves?\b",
+    ),
+    Term(
         "design effect",
         "How many times as many examples are needed as of independent ones, because those of a cluster are alike.",
     ),
@@ -109,6 +114,11 @@ GLOSSARY = (
     Term(
         "Monte Carlo",
         "Figures from random draws: another seed would change them by about the standard error that is said.",
+    ),
+    Term(
+        "net benefit",
+        "True positives per example less the false ones, of which (1 − t)/t are worth a true one at a threshold t.",
+        r"\b[Nn]et benefit\b",
     ),
     Term("NUTS", "The no-U-turn sampler, which draws from the posterior of a PyMC model."),
     Term("observed", "The score of these examples themselves; — where it is undefined.", r"\b[Oo]bserved\b"),

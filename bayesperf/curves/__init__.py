@@ -5,6 +5,7 @@ from bayesperf.curves.areas.auc_from_summary import auc_from_summary
 from bayesperf.curves.areas.compare_areas import compare_auc
 from bayesperf.curves.areas.compare_weighted_scores import compare_weighted_scores
 from bayesperf.curves.areas.weighted_score import weighted_score
+from bayesperf.curves.decisions.curve import DecisionCurve, decision_curve
 from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison, epc_compare
 from bayesperf.curves.expected_performance.criteria import break_even_threshold, equal_error_threshold
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
@@ -14,6 +15,7 @@ from bayesperf.curves.roc.operating_point import OperatingPoint
 
 __all__ = [
     "Curve",
+    "DecisionCurve",
     "ExpectedPerformanceComparison",
     "ExpectedPerformanceCurve",
     "OperatingPoint",
@@ -21,6 +23,7 @@ __all__ = [
     "break_even_threshold",
     "compare_auc",
     "compare_weighted_scores",
+    "decision_curve",
     "det_curve",
     "epc",
     "epc_a_posteriori",

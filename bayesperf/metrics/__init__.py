@@ -1,6 +1,6 @@
 """Metrics of a confusion matrix: `names` lists them, `table` describes them, and `register` adds a new one."""
 
-from bayesperf.metrics.formulas import cost, fbeta
+from bayesperf.metrics.formulas import cost, fbeta, net_benefit
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
 from bayesperf.metrics.registry import get, names, register, table, unregister
@@ -11,6 +11,7 @@ __all__ = [
     "fbeta",
     "get",
     "names",
+    "net_benefit",
     "register",
     "score",
     "table",

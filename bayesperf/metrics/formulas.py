@@ -20,10 +20,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayesperf.core import checks
 from bayesperf.core.arrays import Numbers, sums_of_others
 from bayesperf.core.recipes import remembered
 from bayesperf.metrics.exact_forms import (
@@ -480,6 +482,59 @@ class _Cost:
                 f"cost_matrix is for {len(self.matrix)} classes; the confusion matrix has {cells.shape[-1]}."
             )
         return masked_sum(cells, self.matrix) / cells.sum((-2, -1))
+
+
+def net_benefit(threshold: float) -> Metric:
+    """Return the net benefit of calling positive what has a probability of at least `threshold` (Vickers & Elkin 2006).
+
+    TP/n − FP/n · t/(1 − t): the true positives, less the false ones at the rate at which they are worth it. Who calls
+    positive from a probability t of 1 in 10 on takes nine false positives for a true one. It is in true positives per
+    example: 0.05 is worth as much as 5 of 100 examples found without a false alarm.
+
+    Parameters
+    ----------
+    threshold : float
+        The probability, between 0 and 1, at which the predictions were made. Names such as ``"net_benefit_at_0.1"`` are
+        accepted wherever a metric is named.
+
+    References
+    ----------
+    Vickers & Elkin (2006), Decision curve analysis: a novel method for evaluating prediction models, Medical Decision
+    Making 26, 565–574.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=45, tn=5)
+    >>> metric = bp.metrics.net_benefit(0.1)
+    >>> metric.name, bp.score(cm, metric).round(3).item()
+    ('net_benefit_at_0.1', 0.35)
+    """
+    t = checks.probability("threshold", threshold)
+    name = f"net_benefit_at_{np.format_float_positional(t, trim='-')}"
+    formula = NetBenefit(t / (1 - t))
+    of_rates = Fraction((1, 0, -formula.odds, 0), (1, 1, 1, 1))
+    return Metric(name, formula, bounds=(-formula.odds, 1.0), of_rates=of_rates)
+
+
+@dataclass(frozen=True)
+class NetBenefit:
+    """True positives less false positives, per example, where so many of the former are worth one of the latter.
+
+    Attributes
+    ----------
+    odds : float or array
+        Odds of the threshold, t/(1 − t).
+    """
+
+    odds: Any
+
+    def __call__(self, tp, fn, fp, tn):
+        """Return the net benefit of cells."""
+        return (tp - self.odds * fp) / (tp + fn + fp + tn)
+
+
+FAMILIES[re.compile(r"net_benefit_at_(0?\.\d+)")] = net_benefit
 
 
 def headline(classes: int, has_positive: bool) -> list[str]:

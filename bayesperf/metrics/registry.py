@@ -200,11 +200,11 @@ def register(
     Examples
     --------
     >>> import bayesperf as bp
-    >>> net = bp.metrics.register("net_benefit", lambda tp, fn, fp, tn: (tp - fp) / (tp + fn + fp + tn))
+    >>> saved = bp.metrics.register("cost_saved", lambda tp, fn, fp, tn: (tp - fp) / (tp + fn + fp + tn))
     >>> cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
-    >>> bp.score(cm, "net_benefit").item()
+    >>> bp.score(cm, "cost_saved").item()
     0.35
-    >>> bp.metrics.unregister("net_benefit")
+    >>> bp.metrics.unregister("cost_saved")
     """
     if not isinstance(name, str) or isinstance(aliases, str):
         raise TypeError(f"name must be a str and aliases a sequence of them; they are {name!r} and {aliases!r}.")

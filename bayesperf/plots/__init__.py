@@ -6,6 +6,7 @@ No statistics in here: what is drawn is computed elsewhere. Every function retur
 
 from bayesperf.plots.comparison import comparison, difference, prob_matrix, ranks, simplex
 from bayesperf.plots.confusion_matrix import confusion_matrix
+from bayesperf.plots.decisions import decision_curve
 from bayesperf.plots.expected_performance import epc
 from bayesperf.plots.joint import joint
 from bayesperf.plots.label_noise import label_noise
@@ -34,6 +35,7 @@ __all__ = [
     "coverage",
     "coverage_over",
     "curve",
+    "decision_curve",
     "density",
     "difference",
     "epc",

@@ -31,6 +31,12 @@ class Prevalence:
         """Expected prevalence of each class, (K,)."""
         return np.asarray(self.weights / self.weights.sum())
 
+    @property
+    def in_words(self) -> str:
+        """The share of the second of two classes."""
+        rest, share = self.weights.tolist()
+        return f"prevalence {share:g}" if self.fixed else f"prevalence ~ Beta({share:g}, {rest:g})"
+
     def draw(self, rng: np.random.Generator, n: int) -> Array:
         """Return draws of the prevalences, (n, K)."""
         return np.tile(self.weights, (n, 1)) if self.fixed else rng.dirichlet(self.weights, n)

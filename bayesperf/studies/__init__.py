@@ -26,6 +26,7 @@ from bayesperf.studies.bands import bands
 from bayesperf.studies.best_of_many import best_of_many
 from bayesperf.studies.clusters import clusters
 from bayesperf.studies.coverage import binary_cells, coverage
+from bayesperf.studies.decision_bands import decision_bands
 from bayesperf.studies.dependence import dependence
 from bayesperf.studies.epc_comparison import epc_comparison
 from bayesperf.studies.expected_performance import expected_performance
@@ -50,6 +51,7 @@ __all__ = [
     "binary_cells",
     "clusters",
     "coverage",
+    "decision_bands",
     "dependence",
     "epc_comparison",
     "expected_performance",

@@ -60,7 +60,8 @@ def test_all_kinds_are_tried():
     assert classes >= {
         "ConfusionMatrix", "PairedConfusionMatrix", "BinnedScores", "DirichletPosterior", "SharedPosterior",
         "SampledPosterior", "PredictedPosterior", "MarkovPosterior", "Marginal", "Comparison", "DatasetTest", "Pooled",
-        "Curve", "OperatingPoint", "ExpectedPerformanceCurve", "ExpectedPerformanceComparison", "Plan", "Monitor",
+        "Curve", "OperatingPoint", "DecisionCurve", "ExpectedPerformanceCurve", "ExpectedPerformanceComparison",
+        "Plan", "Monitor",
     }  # fmt: skip
 
 

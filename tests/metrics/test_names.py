@@ -145,25 +145,25 @@ def register(monkeypatch):
     return metrics.register
 
 
-def net_benefit(tp, fn, fp, tn):
+def cost_saved(tp, fn, fp, tn):
     """Hits less false alarms, a share of all examples."""
     return (tp - fp) / (tp + fn + fp + tn)
 
 
 def test_a_registered_metric_works_wherever_a_name_does(register):
-    metric = register("net_benefit", net_benefit, aliases=["nb"], bounds=(-1, 1))
+    metric = register("cost_saved", cost_saved, aliases=["nb"], bounds=(-1, 1))
     cm = bp.ConfusionMatrix.from_counts(tp=9, fn=3, fp=2, tn=16)
     assert bp.score(cm, "nb").item() == 7 / 30
-    assert bp.score(cm, "net_benefit_macro").item() == pytest.approx((7 / 30 + 13 / 30) / 2)
+    assert bp.score(cm, "cost_saved_macro").item() == pytest.approx((7 / 30 + 13 / 30) / 2)
     assert metrics.get("nb") is metric
     assert (metric.needs, metric.bounds, metric.greater_is_better) == ("binary", (-1, 1), True)
-    assert metrics.names()[-1] == "net_benefit"
+    assert metrics.names()[-1] == "cost_saved"
     assert "Hits less false alarms" in metrics.table()["description"].iloc[-1]
-    marginal = bp.posterior(cm, draws=4000)["net_benefit"]
+    marginal = bp.posterior(cm, draws=4000)["cost_saved"]
     # Of a Dirichlet(9.5, 3.5, 2.5, 16.5): (9.5 − 2.5)/32, and a Monte Carlo error of .002.
     assert marginal.mean().item() == pytest.approx(7 / 32, abs=0.01)
-    with pytest.raises(ValueError, match="did you mean 'net_benefit"):
-        metrics.get("net_benefits")
+    with pytest.raises(ValueError, match="did you mean 'cost_saved"):
+        metrics.get("costs_saved")
 
 
 @pytest.mark.parametrize(
@@ -182,18 +182,18 @@ def test_the_arguments_of_a_function_say_what_it_needs(register, function, needs
 
 
 REFUSED = {
-    "taken": ("recall", net_benefit, {}, "named 'recall' exists already"),
-    "taken by an alias": ("tpr", net_benefit, {}, "named 'tpr' exists already"),
-    "taken by f-beta": ("f3", net_benefit, {}, "named 'f3' exists already"),
-    "alias taken": ("mine", net_benefit, {"aliases": ["me", "mcc"]}, "named 'mcc' exists already"),
-    "alias twice": ("mine", net_benefit, {"aliases": ["me", "me"]}, "'me'"),
-    "alias of itself": ("mine", net_benefit, {"aliases": ["mine"]}, "'mine'"),
-    "kept for averages": ("mine_macro", net_benefit, {}, "'mine_macro': .* kept for averages"),
+    "taken": ("recall", cost_saved, {}, "named 'recall' exists already"),
+    "taken by an alias": ("tpr", cost_saved, {}, "named 'tpr' exists already"),
+    "taken by f-beta": ("f3", cost_saved, {}, "named 'f3' exists already"),
+    "alias taken": ("mine", cost_saved, {"aliases": ["me", "mcc"]}, "named 'mcc' exists already"),
+    "alias twice": ("mine", cost_saved, {"aliases": ["me", "me"]}, "'me'"),
+    "alias of itself": ("mine", cost_saved, {"aliases": ["mine"]}, "'mine'"),
+    "kept for averages": ("mine_macro", cost_saved, {}, "'mine_macro': .* kept for averages"),
     "unknown argument": ("mine", lambda tp, found: tp, {}, "'mine': .* among tp, .* takes tp, found"),
     "any arguments": ("mine", lambda *cells: 1, {}, "'mine'"),
-    "no text": (3, net_benefit, {}, "name must be a str.* 3"),
-    "text as aliases": ("mine", net_benefit, {"aliases": "me"}, "aliases a sequence.* 'me'"),
-    "bounds reversed": ("mine", net_benefit, {"bounds": (1, 0)}, "bounds must be .*1, 0"),
+    "no text": (3, cost_saved, {}, "name must be a str.* 3"),
+    "text as aliases": ("mine", cost_saved, {"aliases": "me"}, "aliases a sequence.* 'me'"),
+    "bounds reversed": ("mine", cost_saved, {"bounds": (1, 0)}, "bounds must be .*1, 0"),
     "no argument": ("mine", lambda: 1, {}, "'mine': .* among tp, fn, fp, tn.* takes none"),
 }
 
@@ -210,13 +210,13 @@ def test_registration_refuses(register, mistake):
 
 
 def test_unregistering_takes_all_names_out_and_frees_them(register):
-    register("mine", net_benefit, aliases=["me"])
+    register("mine", cost_saved, aliases=["me"])
     metrics.unregister("me")
     assert "mine" not in metrics.names()
     for name in ("mine", "me", "mine_macro"):
         with pytest.raises(ValueError, match="no metric named"):
             metrics.get(name)
-    register("me", net_benefit)
+    register("me", cost_saved)
 
 
 @pytest.mark.parametrize("name", ["unheard_of", "recall_macro", "f2"])

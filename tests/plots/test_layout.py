@@ -26,6 +26,7 @@ from tests.shared.figures import (
     calibrated,
     compared,
     covered,
+    decisions,
     epc,
     monitored,
     pooled,
@@ -151,6 +152,7 @@ def test_every_public_figure_takes_axes_in_hand():
 
 ONE = {
     "curve": lambda ax: roc().plot(ax=ax),
+    "decision_curve": lambda ax: decisions(1).plot(ax=ax),
     "epc": lambda ax: epc().plot(ax=ax),
     "plan": lambda ax: bp.plan.sample_size(0.7, metric="recall", evidence=(17, 20)).plot(ax=ax),
     "pooled": lambda ax: pooled(FOLDS.isel(model=0)).plot(ax=ax),
@@ -203,6 +205,7 @@ SEVERAL = {
     "comparison": (2, lambda ax: compared(SYSTEMS).plot(ax=ax)),
     "epc comparison": (2, lambda ax: bp.epc_compare(epc(0), epc(1), draws=20).plot(ax=ax)),
     "curves": (7, lambda ax: plots.curve({f"s{i}": roc(i) for i in range(7)}, ax=ax)),
+    "decision curves": (7, lambda ax: decisions(7).plot(ax=ax)),
     "epcs": (7, lambda ax: plots.epc({f"s{i}": epc(i) for i in range(7)}, ax=ax)),
     "pooled": (3, lambda ax: pooled(FOLDS).plot("f1", ax=ax)),
     "joint": (3, lambda ax: plots.joint(bp.posterior(SYSTEMS, draws=50), "precision", "recall", ax=ax)),
@@ -244,6 +247,9 @@ def words_of(figure):
         ("curve", "95 % band, pointwise"),
         ("curves", "95 % band, simultaneous, of each"),
         ("det", "95 % band, pointwise"),
+        ("decision curve", "95 % band, pointwise, equal-tailed"),
+        ("decision curves", "95 % band, simultaneous, of each, equal-tailed"),
+        ("decision curves apart", "95 % band, pointwise, equal-tailed"),
         ("epc", "95 % band, pointwise, equal-tailed"),
         ("epcs", "95 % band, simultaneous, of each, equal-tailed"),
         ("epcs apart", "95 % band, pointwise, equal-tailed"),

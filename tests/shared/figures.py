@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import xarray as xr
+from scipy.special import ndtr
 from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
@@ -48,6 +49,12 @@ SCORES = [RNG.normal(1.5 * Y) for _ in range(8)]
 @cache
 def roc(i=0, make=bp.roc_curve):
     return make(Y, SCORES[i], draws=100)
+
+
+def decisions(count, **options):
+    probs = {f"{LONG[i % 3]} {i}": ndtr(SCORES[i] - 0.75) for i in range(count)}
+    of_systems = probs if count > 1 else probs.popitem()[1]
+    return bp.decision_curve(Y, of_systems, draws=100, **options)
 
 
 @cache
@@ -141,6 +148,9 @@ FIGURES = {
     "curves apart": lambda: plots.curve({f"{LONG[0]} {i}": roc(i) for i in range(7)}),
     "precision–recall": lambda: roc(0, bp.precision_recall_curve).plot(break_even=True, thresholds=0.5),
     "det": lambda: roc(0, bp.det_curve).plot(method="wilson", break_even=True),
+    "decision curve": lambda: decisions(1).plot(),
+    "decision curves": lambda: decisions(3, by={"hospital": np.arange(300) % 4}).plot(kind="simultaneous"),
+    "decision curves apart": lambda: decisions(7).plot(),
     "epc": lambda: epc().plot(),
     "epcs": lambda: plots.epc(dict(zip(LONG, map(epc, range(3)), strict=True)), kind="simultaneous"),
     "epcs apart": lambda: plots.epc({f"{LONG[0]} {i}": epc(i) for i in range(7)}),

@@ -42,6 +42,7 @@ SIMULATED = {
                      {"prevalence": 0.4}),
     "coverage": Case({"cells": [[0.4, 0.1], [0.2, 0.3]], "metric": "mcc", "n": [9, 12], "n_resamples": 20,
                       "methods": ["flat_eti", "delta", "bootstrap_bca"]}, {"metric": "f1"}),
+    "decision_bands": Case({"prevalence": [0.3], "n": [20], "draws": 20, "thresholds": [0.2, 0.5]}, {"slope": 2.0}),
     "dependence": Case({"persistence": [0.5, 0.8], "n": 20}, {"n": 21}),
     "epc_comparison": Case({"n": 8, "alphas": [0.5], "draws": 10}, {"separations": (1, 2)}),
     "expected_performance": Case({"n": 8, "alphas": [0.5], "draws": 10}, {"prob": 0.9}),

@@ -1,0 +1,1 @@
+"""Decision curves: at which thresholds of probability a system is worth using."""

@@ -1,0 +1,129 @@
+"""Figures of decision curves: net benefit over thresholds, with the thresholds at which a system is useful."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from bayesperf.core.words import percentage, places_in_words
+from bayesperf.plots.style import (
+    GREY,
+    SERIES,
+    band_name,
+    closed,
+    default_interval,
+    label_around,
+    shorten,
+    small_multiples,
+    write_legend,
+    write_title,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bayesperf.curves.decisions.curve import DecisionCurve
+    from bayesperf.plots.style import Panels
+
+# The dim of systems, how far below 0 an axis goes, and how far apart bars of useful thresholds are, in parts of it.
+_DIM, _BELOW, _BARS = "model", 0.25, 0.04
+
+
+@closed
+def decision_curve(
+    curve: DecisionCurve, *, ci_prob: float | None = None, kind: str = "pointwise", ax: Panels | None = None
+) -> Figure:
+    """Draw net benefit over thresholds, beside treating all and none, and the thresholds at which a system is useful.
+
+    Parameters
+    ----------
+    curve : DecisionCurve
+        Of one system or several. Every group of ``by`` has a panel, and so has each of more than six systems.
+    ci_prob : float, optional
+        Probability of the bands, and the least of being useful, as in `bayesperf.plots.density`.
+    kind : {"pointwise", "simultaneous"}
+        Whether a band holds at each threshold by itself or for the whole curve.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")
+    >>> curve = bp.decision_curve(frame["actual"], frame["score"], pos_label="malignant")
+    >>> [text.get_text() for text in bp.plots.decision_curve(curve).legends[0].get_texts()][:3]
+    ['the system', 'treat all', 'treat none']
+    """
+    prob, _ = default_interval(ci_prob, None)
+    band, useful = curve.band(prob, kind)["net_benefit"], curve.useful_ranges(prob)
+    of_systems = _DIM in curve.dataset.dims
+    # More systems than there are colours have a panel each.
+    together = of_systems and curve.dataset.sizes[_DIM] <= len(SERIES)
+    first = curve.dataset["net_benefit"].isel(threshold=0, drop=True)
+    leading = first.isel({_DIM: 0}, drop=True) if together else first
+    figure, panels = (
+        small_multiples(leading.size, 3.2, 2.6, columns=3, margin=(0.6, 1.3), ax=ax, sharex=True, sharey=True)
+        if leading.size > 1
+        else small_multiples(1, 7.2, 4.4, margin=(0, 0), ax=ax)
+    )
+    top = 1.05 * float(band.max())
+    for axes, name, labels in zip(panels, places_in_words(leading), _places(leading), strict=True):
+        _draw(axes, curve.dataset.sel(labels), band.sel(labels), _rows(useful, labels))
+        axes.set(xlim=(0, 1), ylim=(-_BELOW * top, top))
+        axes.set_title(shorten(name), fontsize="small")
+        axes.spines[["top", "right"]].set_visible(False)
+    label_around(figure, panels, "threshold", "net benefit per example", ax)
+    _write_legend(figure, panels[0], band_name(prob, kind), percentage(prob), ax)
+    write_title(figure, curve.estimand, f"{percentage(prob)} {kind} equal-tailed band", ax=ax)
+    return figure
+
+
+def _places(leading: xr.DataArray) -> list[dict[str, Any]]:
+    """Return the labels of each panel."""
+    labels = product(*(leading[dim].values.tolist() for dim in leading.dims))
+    return [dict(zip(map(str, leading.dims), place, strict=True)) for place in labels]
+
+
+def _rows(useful: pd.DataFrame, labels: dict[str, Any]) -> pd.DataFrame:
+    """Return the ranges of thresholds of a panel."""
+    for dim, label in labels.items():
+        useful = useful[useful[dim] == label]
+    return useful
+
+
+def _draw(axes: Axes, points: xr.Dataset, band: xr.DataArray, useful: pd.DataFrame) -> None:
+    """Draw the systems of a panel, what they are compared with, and the bars of their useful thresholds."""
+    cuts = points["threshold"].values
+    systems = points[_DIM].values.tolist() if _DIM in points.dims else [None]
+    half = (cuts[1] - cuts[0]) / 2 if len(cuts) > 1 else 0.005
+    for i, (system, colour) in enumerate(zip(systems, SERIES, strict=False)):
+        own = {} if system is None else {_DIM: system}
+        values, bounds = points["net_benefit"].sel(own), band.sel(own)
+        axes.fill_between(cuts, *bounds.values.T, color=colour, alpha=0.2, lw=0)
+        name = "the system" if system is None else shorten(system)
+        axes.plot(cuts, values, color=colour, lw=1.5, marker="." if len(cuts) == 1 else "", label=name, zorder=3)
+        for _, (low, high) in _rows(useful, own)[["low", "high"]].iterrows():
+            axes.plot([low - half, high + half], [_BARS * (i + 0.7)] * 2, color=colour, lw=3, solid_capstyle="butt",
+                      transform=axes.get_xaxis_transform())  # fmt: skip
+    axes.plot(cuts, points["treat_all"], color=GREY, lw=1, ls="--", label="treat all", zorder=2)
+    axes.axhline(0, color="black", lw=0.8, label="treat none", zorder=1)
+
+
+def _write_legend(figure: Figure, axes: Axes, band: str, prob: str, ax: Panels | None) -> None:
+    """Write what lines, bands and bars are."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles, names = axes.get_legend_handles_labels()
+    alone = len(names) == 1 + len(("treat all", "treat none"))
+    colour = SERIES[0] if alone else GREY
+    of_each = "" if alone else ", of each"
+    others: dict[str, Artist] = {
+        f"{band}{of_each}, equal-tailed": Patch(color=colour, alpha=0.25, lw=0),
+        f"useful with probability ≥ {prob}, pointwise": Line2D([], [], color=colour, lw=3),
+    }
+    write_legend(figure, [*handles, *others.values()], [*names, *others], ax=ax)
