@@ -104,7 +104,7 @@ def decision_bands(
     >>> from bayesperf import studies
     >>> study = studies.decision_bands([0.3], [100], simulations=20, draws=400)
     >>> study["coverage_at"].sel(kind="pointwise").mean().round(2).item()
-    0.95
+    0.97
     """
     shares = [checks.probability("prevalence", value) for value in checks.vector("prevalence", prevalence).tolist()]
     sizes = [checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]

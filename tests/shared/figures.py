@@ -150,7 +150,7 @@ FIGURES = {
     "det": lambda: roc(0, bp.det_curve).plot(method="wilson", break_even=True),
     "decision curve": lambda: decisions(1).plot(),
     "decision curves": lambda: decisions(3, by={"hospital": np.arange(300) % 4}).plot(kind="simultaneous"),
-    "decision curves apart": lambda: decisions(7).plot(),
+    "decision curves apart": lambda: plots.decision_curve(decisions(7)),
     "epc": lambda: epc().plot(),
     "epcs": lambda: plots.epc(dict(zip(LONG, map(epc, range(3)), strict=True)), kind="simultaneous"),
     "epcs apart": lambda: plots.epc({f"{LONG[0]} {i}": epc(i) for i in range(7)}),
