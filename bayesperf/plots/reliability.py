@@ -83,6 +83,8 @@ def reliability(
         for colour, (name, each) in zip(SERIES, group.items(), strict=False):
             _draw_curve(axes, each, prob, kind, colour, "" if apart else name)
             _draw_strip(axes, each, colour, filled=len(group) == 1)
+        if len(group) > 1:
+            axes.fill([], [], color=GREY, alpha=0.3, lw=0, label=f"{band_name(prob, kind)}, of each")
         if apart:
             axes.set_title(shorten(next(iter(group))), fontsize="small")
         if not apart or axes is panels[0]:

@@ -241,7 +241,7 @@ def test_values_that_tie_are_the_scores_themselves():
 def test_several_systems():
     y, p = DATA["ties"]
     curves = bp.reliability_curve(y, {"a": p, "b": p**2})
-    assert list(curves) == ["a", "b"]
+    assert list(curves.curves) == ["a", "b"]
     xr.testing.assert_identical(curves["b"].dataset, bp.reliability_curve(y, p**2).dataset)
     for of_all, one in ((curves.dataset, curves["a"].dataset), (curves.band(), curves["a"].band())):
         alone = of_all["frequency"].sel(model="a").dropna("probability")

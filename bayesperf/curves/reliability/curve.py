@@ -223,28 +223,28 @@ class ReliabilityCurve(Saved):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReliabilityCurves(Saved, Mapping[str, ReliabilityCurve]):
-    """The reliability curves of several systems, by name. Made by `reliability_curve` of a mapping."""
+class ReliabilityCurves(Saved):
+    """The reliability curves of several systems. Made by `reliability_curve` of a mapping.
+
+    Attributes
+    ----------
+    curves : mapping of str to ReliabilityCurve
+        By the name of the system; ``curves[name]`` is one of them.
+    """
 
     curves: Mapping[str, ReliabilityCurve]
 
     def __getitem__(self, name: str) -> ReliabilityCurve:
         return self.curves[name]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.curves)
-
-    def __len__(self) -> int:
-        return len(self.curves)
-
     @property
     def dataset(self) -> xr.Dataset:
         """The curves over (model, probability); NaN at the probabilities of other systems."""
-        return self._over_models({name: curve.dataset for name, curve in self.items()})
+        return self._over_models({name: curve.dataset for name, curve in self.curves.items()})
 
     def band(self, ci_prob: float = 0.95, kind: str = "simultaneous") -> xr.Dataset:
         """Return the bands over (model, probability, ci_bound), as of `ReliabilityCurve.band`."""
-        return self._over_models({name: curve.band(ci_prob, kind) for name, curve in self.items()})
+        return self._over_models({name: curve.band(ci_prob, kind) for name, curve in self.curves.items()})
 
     def _over_models(self, datasets: Mapping[str, xr.Dataset]) -> xr.Dataset:
         models = pd.Index(list(datasets), dtype=object, name="model")
@@ -254,17 +254,17 @@ class ReliabilityCurves(Saved, Mapping[str, ReliabilityCurve]):
         """Draw the curves of all systems, as `ReliabilityCurve.plot`."""
         from bayesperf import plots
 
-        return plots.reliability(self, **options)
+        return plots.reliability(self.curves, **options)
 
     def in_words(self, *, ci_prob: float = 0.95) -> str:
         """Return the sentences of `ReliabilityCurve.in_words` on each system."""
-        return "\n".join(f"{name}: {curve.in_words(ci_prob=ci_prob)}" for name, curve in self.items())
+        return "\n".join(f"{name}: {curve.in_words(ci_prob=ci_prob)}" for name, curve in self.curves.items())
 
     def _repr_html_(self) -> str:
         return "".join(f"<p>{escape(line)}</p>" for line in self.in_words().splitlines())
 
     def __repr__(self) -> str:
-        return f"<bayesperf.ReliabilityCurves of {', '.join(self)}>"
+        return f"<bayesperf.ReliabilityCurves of {', '.join(self.curves)}>"
 
 
 def _departures(said: Array, frequency: Array, lower: Array, upper: Array, off: Any, what: str) -> Iterator[str]:
@@ -320,7 +320,7 @@ def reliability_curve(
     Returns
     -------
     ReliabilityCurve or ReliabilityCurves
-        The latter of several systems, a mapping by name with the same methods.
+        The latter of several systems, with the same methods.
 
     Raises
     ------
