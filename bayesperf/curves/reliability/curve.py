@@ -146,8 +146,8 @@ class ReliabilityCurve(Saved):
         >>> curve = bp.reliability_curve([0, 0, 0, 0, 1, 0, 1, 1], [0.1, 0.1, 0.2, 0.2, 0.7, 0.7, 0.9, 0.9],
         ...                              method="bins", bins=2)
         >>> curve.band()["frequency"].values.round(2)
-        array([[0.  , 0.53],
-               [0.22, 0.99]])
+        array([[0.  , 0.52],
+               [0.23, 0.98]])
         """
         prob = checks.probability("ci_prob", ci_prob)
         checks.one_of("kind", kind, KINDS)
@@ -190,9 +190,12 @@ class ReliabilityCurve(Saved):
         --------
         >>> import bayesperf as bp
         >>> frame = bp.datasets.load("breast_cancer")
-        >>> bayes = frame[frame["model"] == "naive_bayes"]
-        >>> curve = bp.reliability_curve(bayes["actual"], bayes["score"], pos_label="malignant", method="bins")
+        >>> tree = frame[frame["model"] == "decision_tree"]
+        >>> curve = bp.reliability_curve(tree["actual"], tree["score"], pos_label="malignant", method="bins")
         >>> print(curve.in_words())
+        By the 95 % band of 569 examples, everywhere at once: At 1.000 its probabilities are too high: where it says \
+        1.000, it happens in 0.964 (0.916–0.989). At 0.000 its probabilities are too low: where it says 0.000, it \
+        happens in 0.023 (0.008–0.053).
         """
         points = self.band(ci_prob)["frequency"]
         said, (lower, upper) = points["probability"].values, points.values.T
