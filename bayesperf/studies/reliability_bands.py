@@ -100,7 +100,9 @@ def reliability_bands(
     Of 1,000 data sets each, simultaneous 95 % bands of "bins" held the frequencies of all bins in 94.0 to 98.8 %
     (standard error at most .8 %): least of "overconfident", 1,000 examples, most of "pure". Bands of "isotonic" held
     the whole curve in 99.9 to 100 %, for they hold whatever curve does not fall. That is their price: on average over
-    the points they are 1.0 to 3.9 times as wide as those of bins, the more so the more examples there are.
+    the points they are 1.0 to 3.9 times as wide as those of bins, the more so the more examples there are. Of 300 data
+    sets of 100 and 1,000 examples those of "logistic" held in 92.3 to 97.7 % where the line is straight ("calibrated",
+    "overconfident"; standard error at most 1.6 %), and in none where it is not ("pure").
 
     Examples
     --------

@@ -132,7 +132,8 @@ class ReliabilityCurve(Saved):
         them wholly; it is as good as the assumption that the line is straight in log-odds.
 
         `bayesperf.studies.reliability_bands` simulates what they cover. A Bayesian bootstrap of the isotonic line is no
-        band: of 100 examples it holds the whole curve never, and single points in 72 %.
+        band: of 100 examples from a calibrated system, any probability alike, its 95 % intervals held the whole curve
+        in none of 400 data sets, and single points in 71 %.
 
         References
         ----------
