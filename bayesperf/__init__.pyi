@@ -28,12 +28,16 @@ from .core.warnings import SelectionWarning as SelectionWarning
 from .counts.binned_scores import BinnedScores as BinnedScores
 from .counts.matrix import ConfusionMatrix as ConfusionMatrix
 from .counts.paired import PairedConfusionMatrix as PairedConfusionMatrix
+from .curves import Calibration as Calibration
 from .curves import Curve as Curve
 from .curves import DecisionCurve as DecisionCurve
 from .curves import ExpectedPerformanceComparison as ExpectedPerformanceComparison
 from .curves import ExpectedPerformanceCurve as ExpectedPerformanceCurve
+from .curves import ReliabilityCurve as ReliabilityCurve
+from .curves import ReliabilityCurves as ReliabilityCurves
 from .curves import auc_from_summary as auc_from_summary
 from .curves import break_even_threshold as break_even_threshold
+from .curves import calibration as calibration
 from .curves import compare_auc as compare_auc
 from .curves import compare_weighted_scores as compare_weighted_scores
 from .curves import decision_curve as decision_curve
@@ -43,6 +47,7 @@ from .curves import epc_a_posteriori as epc_a_posteriori
 from .curves import epc_compare as epc_compare
 from .curves import equal_error_threshold as equal_error_threshold
 from .curves import precision_recall_curve as precision_recall_curve
+from .curves import reliability_curve as reliability_curve
 from .curves import roc_auc as roc_auc
 from .curves import roc_curve as roc_curve
 from .curves import weighted_score as weighted_score

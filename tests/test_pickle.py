@@ -9,7 +9,7 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 import xarray as xr
-from scipy.special import ndtr
+from scipy.special import expit, ndtr
 
 import bayesperf as bp
 from bayesperf.metrics.metric import Metric
@@ -26,6 +26,7 @@ PAIR = bp.PairedConfusionMatrix.from_predictions(
 )
 SCORES = DATA["continuous"]
 OTHER = SCORES[1] + np.random.default_rng(3).normal(size=len(SCORES[1]))
+PROBABILITY = expit(SCORES[1])
 NS = [10, 100]
 
 
@@ -150,6 +151,26 @@ KINDS = {
     "roc curve by thresholds with a prior": (curve(bp.roc_curve, method="beta", prior=bp.prior.flat()), of_curve),
     "precision-recall curve": (curve(bp.precision_recall_curve), of_curve),
     "det curve": (curve(bp.det_curve), of_curve),
+    **{
+        f"reliability curve by {method}": (
+            lambda method=method: bp.reliability_curve(SCORES[0], PROBABILITY, method=method, draws=50),
+            lambda curve: (curve.dataset, curve.band()),
+        )
+        for method in ("isotonic", "bins", "logistic")
+    },
+    "reliability curves": (
+        lambda: bp.reliability_curve(SCORES[0], {"a": PROBABILITY, "b": PROBABILITY**2}, method="bins", bins=4),
+        lambda curves: (curves.dataset, curves.band(0.8, "pointwise")),
+    ),
+    "calibration": (
+        lambda: bp.calibration(SCORES[0], PROBABILITY, draws=50),
+        lambda calibration: draws(calibration["calibration_slope"]),
+    ),
+    "calibration of classes": (
+        lambda: bp.calibration(SCORES[0], np.stack([1 - PROBABILITY, PROBABILITY], 1), draws=50),
+        lambda calibration: draws(calibration["brier"]),
+    ),
+    "measure of calibration": (lambda: bp.calibration(SCORES[0], PROBABILITY, draws=50)["brier"], draws),
     "operating point": (
         lambda: bp.roc_curve(*SCORES, draws=50).operating_point(cost=(1, 5)),
         lambda point: (point.observed, draws(point.threshold)),

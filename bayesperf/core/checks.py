@@ -84,6 +84,23 @@ def vector(name: str, values: ArrayLike) -> Array:
     return array.astype(float)
 
 
+def probabilities(name: str, values: Array) -> Array:
+    """Return an array that must hold probabilities, 0 and 1 included."""
+    outside = (values < 0) | (values > 1)
+    if outside.any():
+        raise ValueError(f"{name} must hold probabilities, in [0, 1]; it holds {values[outside].flat[0]:g}.")
+    return values
+
+
+def none_certain(name: str, certain: int) -> None:
+    """Refuse probabilities of which some are 0 or 1, as many as are given: their log-odds are infinite."""
+    if certain:
+        raise ValueError(
+            f"{name}: {certain} probabilit{'ies are' if certain > 1 else 'y is'} 0 or 1, whose log-odds are infinite. "
+            f"Clip them, as np.clip({name}, 1e-6, 1 - 1e-6): the result depends on where."
+        )
+
+
 def whole_numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
     """Return an array that must hold numbers of examples: whole, finite and not negative, of any numeric type."""
     if values.dtype.kind not in "iuf":

@@ -39,6 +39,21 @@ GLOSSARY = (
         r"\bband\b",
     ),
     Term(
+        "Brier score",
+        "The mean of (probability − outcome)², where the outcome is 1 if it happened and 0 if not; less is better.",
+        r"\bBrier\b",
+    ),
+    Term(
+        "calibrated",
+        "Of probabilities: what is given 0.8 happens in 80 % of such cases, and so for every probability.",
+        r"\b[Cc]alibrated\b|\b[Mm]iscalibrat",
+    ),
+    Term(
+        "calibration slope",
+        "By what the log-odds of the system are to be multiplied to be right: less than 1 if they are too extreme.",
+        r"[Cc]alibration slope",
+    ),
+    Term(
         "chance",
         "A classifier that calls each class as often as it occurs, at random.",
         r"beats chance|[Cc]hance calls",
@@ -104,6 +119,11 @@ GLOSSARY = (
         "The logarithm of p/(1 − p), the logit of p: rates from 0 to 1 become any number.",
         r"\b[Ll]og-odds\b|\b[Ll]ogit\b",
     ),
+    Term(
+        "log loss",
+        "The mean of −log of the probability that was given to what happened; less is better.",
+        r"[Ll]og loss",
+    ),
     Term("macro", "Of an average over classes: each class counts the same, however common it is."),
     Term("majority", "A classifier that always calls the most frequent class.", r"beats majority|majority always"),
     Term(
@@ -139,6 +159,11 @@ GLOSSARY = (
     ),
     Term("rater", "A person, test or system that says of what class an item is.", r"\b[Rr]aters?\b"),
     Term("recall", "The share of the positives (of the examples of a class) that are found.", r"\b[Rr]ecall\b"),
+    Term(
+        "reliability curve",
+        "How often it happens, over the probability that the system gives; the diagonal if that is right.",
+        r"[Rr]eliability curve",
+    ),
     Term("R̂", "Whether the chains of a sampler agree: 1 if they do, and above 1.01 they have not yet settled."),
     Term("ρ", "How alike the examples of one group are, from 0 to 1: at 0 they say as much as as many of their own."),
     Term(

@@ -10,17 +10,23 @@ from bayesperf.curves.expected_performance.comparison import ExpectedPerformance
 from bayesperf.curves.expected_performance.criteria import break_even_threshold, equal_error_threshold
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.epc import epc, epc_a_posteriori
+from bayesperf.curves.reliability.calibration import Calibration, calibration
+from bayesperf.curves.reliability.curve import ReliabilityCurve, ReliabilityCurves, reliability_curve
 from bayesperf.curves.roc.curve import Curve, det_curve, precision_recall_curve, roc_curve
 from bayesperf.curves.roc.operating_point import OperatingPoint
 
 __all__ = [
+    "Calibration",
     "Curve",
     "DecisionCurve",
     "ExpectedPerformanceComparison",
     "ExpectedPerformanceCurve",
     "OperatingPoint",
+    "ReliabilityCurve",
+    "ReliabilityCurves",
     "auc_from_summary",
     "break_even_threshold",
+    "calibration",
     "compare_auc",
     "compare_weighted_scores",
     "decision_curve",
@@ -30,6 +36,7 @@ __all__ = [
     "epc_compare",
     "equal_error_threshold",
     "precision_recall_curve",
+    "reliability_curve",
     "roc_auc",
     "roc_curve",
     "weighted_score",

@@ -35,6 +35,7 @@ from bayesperf.studies.many_classes import many_classes
 from bayesperf.studies.pairing import pairing
 from bayesperf.studies.predictive_spread import predictive_spread
 from bayesperf.studies.rate_coverage import rate_coverage
+from bayesperf.studies.reliability_bands import reliability_bands
 from bayesperf.studies.repeated_looks import repeated_looks
 from bayesperf.studies.repeated_splits import repeated_splits
 from bayesperf.studies.resampled_clusters import resampled_clusters
@@ -60,6 +61,7 @@ __all__ = [
     "pairing",
     "predictive_spread",
     "rate_coverage",
+    "reliability_bands",
     "repeated_looks",
     "repeated_splits",
     "resampled_clusters",

@@ -30,6 +30,7 @@ from tests.shared.figures import (
     epc,
     monitored,
     pooled,
+    reliable,
     roc,
     splits,
 )
@@ -153,6 +154,7 @@ def test_every_public_figure_takes_axes_in_hand():
 ONE = {
     "curve": lambda ax: roc().plot(ax=ax),
     "decision_curve": lambda ax: decisions(1).plot(ax=ax),
+    "reliability": lambda ax: reliable().plot(ax=ax),
     "epc": lambda ax: epc().plot(ax=ax),
     "plan": lambda ax: bp.plan.sample_size(0.7, metric="recall", evidence=(17, 20)).plot(ax=ax),
     "pooled": lambda ax: pooled(FOLDS.isel(model=0)).plot(ax=ax),
@@ -206,6 +208,8 @@ SEVERAL = {
     "epc comparison": (2, lambda ax: bp.epc_compare(epc(0), epc(1), draws=20).plot(ax=ax)),
     "curves": (7, lambda ax: plots.curve({f"s{i}": roc(i) for i in range(7)}, ax=ax)),
     "decision curves": (7, lambda ax: decisions(7).plot(ax=ax)),
+    "reliability of systems": (4, lambda ax: plots.reliability({f"s{i}": reliable(i) for i in range(4)}, ax=ax)),
+    "calibration": (5, lambda ax: reliable(of=bp.calibration, draws=50).plot(ax=ax)),
     "epcs": (7, lambda ax: plots.epc({f"s{i}": epc(i) for i in range(7)}, ax=ax)),
     "pooled": (3, lambda ax: pooled(FOLDS).plot("f1", ax=ax)),
     "joint": (3, lambda ax: plots.joint(bp.posterior(SYSTEMS, draws=50), "precision", "recall", ax=ax)),
@@ -250,6 +254,10 @@ def words_of(figure):
         ("decision curve", "95 % band, pointwise, equal-tailed"),
         ("decision curves", "95 % band, simultaneous, of each, equal-tailed"),
         ("decision curves apart", "95 % band, pointwise, equal-tailed"),
+        ("reliability", "95 % band, simultaneous"),
+        ("reliability in bins", "95 % band, pointwise"),
+        ("reliability of systems", "95 % band, simultaneous, of each"),
+        ("calibration", "range of calibrated systems, 95 %"),
         ("epc", "95 % band, pointwise, equal-tailed"),
         ("epcs", "95 % band, simultaneous, of each, equal-tailed"),
         ("epcs apart", "95 % band, pointwise, equal-tailed"),
@@ -277,6 +285,7 @@ def test_a_panel_a_density_has_no_name_in_the_legend(drawn):
     ("make", "words"),
     [
         (lambda: roc().plot(), "80 % band, pointwise"),
+        (lambda: reliable().plot(), "80 % band, simultaneous"),
         (lambda: epc().plot(), "80 % band, pointwise, equal-tailed"),
         (lambda: pooled(FOLDS.isel(model=0)).plot(), "population mean, 80 % ETI"),
         (lambda: bp.posterior(SMALL)["recall"].plot(), "80 % ETI"),

@@ -115,6 +115,18 @@ def calibrated():
     return xr.Dataset({"ecdf": ecdf, "band": band, "ranks": ("simulation", np.zeros(100))}, attrs=facts)
 
 
+def reliable(seed=0, of=bp.reliability_curve, **options):
+    rng = np.random.default_rng(seed)
+    probability = rng.uniform(0.01, 0.99, 80)
+    return of(rng.random(80) < probability**2, probability, **options)
+
+
+def calibration_of_classes():
+    rng = np.random.default_rng(0)
+    probability = rng.dirichlet(np.ones(3), 100)
+    return bp.calibration(np.array(LONG)[rng.integers(3, size=100)], probability, labels=LONG, draws=100)
+
+
 FIGURES = {
     "density": lambda: plots.density(bp.posterior(SMALL)["recall"]),
     "density of a ratio": lambda: plots.density(bp.posterior(BINARY)["lr+"]),
@@ -151,6 +163,12 @@ FIGURES = {
     "decision curve": lambda: decisions(1).plot(),
     "decision curves": lambda: decisions(3, by={"hospital": np.arange(300) % 4}).plot(kind="simultaneous"),
     "decision curves apart": lambda: plots.decision_curve(decisions(7)),
+    "reliability": lambda: reliable().plot(),
+    "reliability in bins": lambda: reliable(method="bins").plot(kind="pointwise"),
+    "reliability of systems": lambda: plots.reliability({name: reliable(i) for i, name in enumerate(LONG)}),
+    "reliability apart": lambda: plots.reliability({f"{LONG[0]} {i}": reliable(i) for i in range(5)}),
+    "calibration": lambda: reliable(of=bp.calibration, draws=100).plot(),
+    "calibration of classes": lambda: plots.calibration(calibration_of_classes()),
     "epc": lambda: epc().plot(),
     "epcs": lambda: plots.epc(dict(zip(LONG, map(epc, range(3)), strict=True)), kind="simultaneous"),
     "epcs apart": lambda: plots.epc({f"{LONG[0]} {i}": epc(i) for i in range(7)}),

@@ -44,7 +44,8 @@ def compare_weighted_scores(
     ----------
     score_function : str or callable
         As in `bayesperf.weighted_score`: "average_precision" (the area under the precision–recall curve), "brier",
-        "log_loss", "calibration_slope", "probabilistic_f1", …, or a function that takes ``sample_weight``.
+        "log_loss", "calibration_in_the_large", "calibration_slope", "probabilistic_f1", …, or a function that takes
+        ``sample_weight``.
     y_true : array-like (n,)
         Labels.
     score_a, score_b : array-like (n,)

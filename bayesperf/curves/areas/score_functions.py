@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.warnings import PACKAGE
 from bayesperf.metrics.registry import applicable
@@ -44,24 +45,20 @@ def score_function_named(name: str, y: Array, score: Array) -> ScoreFunction:
     return ScoreFunction(make(y, score), bounds, greater_is_better)
 
 
-def _probabilities(score: Array) -> Array:
-    """Return scores that are probabilities, checked."""
-    outside = (score < 0) | (score > 1)
-    if outside.any():
-        raise ValueError(f"y_score must hold probabilities, in [0, 1]; it holds {score[outside][0]:g}.")
-    return score
-
-
 def _mean_of(values: Array) -> Weighted:
     return lambda weights: np.asarray(weights @ values / weights.sum(1))
 
 
+def _calibration_in_the_large(y: Array, score: Array) -> Weighted:
+    return _mean_of(y - checks.probabilities("y_score", score))
+
+
 def _brier(y: Array, score: Array) -> Weighted:
-    return _mean_of((_probabilities(score) - y) ** 2)
+    return _mean_of((checks.probabilities("y_score", score) - y) ** 2)
 
 
 def _log_loss(y: Array, score: Array) -> Weighted:
-    happened = np.where(y == 1, _probabilities(score), 1 - score)
+    happened = np.where(y == 1, checks.probabilities("y_score", score), 1 - score)
     if impossible := int((happened == 0).sum()):
         raise ValueError(
             f"y_score: {impossible} example{'s' * (impossible > 1)} had a probability of 0 for what happened, so the "
@@ -130,11 +127,8 @@ def _places(values: Array, others: Array) -> tuple[Codes, Array]:
 
 def _calibration_slope(y: Array, score: Array) -> Weighted:
     """Return β of the logistic regression P(y = 1) = 1/(1 + exp(−α − β log-odds))."""
-    if certain := int(((_probabilities(score) == 0) | (score == 1)).sum()):
-        raise ValueError(
-            f"y_score: {certain} probabilit{'ies are' if certain > 1 else 'y is'} 0 or 1, whose log-odds are infinite. "
-            "Clip them, as np.clip(y_score, 1e-6, 1 - 1e-6): the slope depends on where."
-        )
+    checks.probabilities("y_score", score)
+    checks.none_certain("y_score", int(((score == 0) | (score == 1)).sum()))
     log_odds = special.logit(score)
     positive, negative = log_odds[y == 1], log_odds[y == 0]
     if positive.min() >= negative.max() or negative.min() >= positive.max():
@@ -175,7 +169,7 @@ def _probabilistic(name: str, y: Array, score: Array) -> ScoreFunction:
     metric = applicable(name, [0, 1], 1)
     if metric.average is not None:
         raise ValueError(f"score_function: {PROBABILISTIC}{name} is an average over classes; name the binary metric.")
-    called = np.stack([1 - _probabilities(score), score], 1)
+    called = np.stack([1 - checks.probabilities("y_score", score), score], 1)
     # (n, actual, predicted)
     cells = np.stack([1 - y, y], 1)[:, :, None] * called[:, None, :]
     return ScoreFunction(
@@ -187,6 +181,7 @@ def _probabilistic(name: str, y: Array, score: Array) -> ScoreFunction:
 SCORE_FUNCTIONS: dict[str, tuple[Callable[[Array, Array], Weighted], Bounds, bool | None]] = {
     "brier": (_brier, (0.0, 1.0), False),
     "log_loss": (_log_loss, (0.0, np.inf), False),
+    "calibration_in_the_large": (_calibration_in_the_large, (-1.0, 1.0), None),
     "average_precision": (_average_precision, (0.0, 1.0), True),
     "calibration_slope": (_calibration_slope, (-np.inf, np.inf), None),
 }

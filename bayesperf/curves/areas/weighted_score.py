@@ -45,10 +45,10 @@ def weighted_score(
     ----------
     score_function : str or callable
         Of two classes, fast: "brier" (the mean of (p − y)²), "log_loss", "average_precision" (smoothed: see below),
-        "calibration_slope" (of a logistic regression of the labels on the log-odds; 1 is calibrated, less is
-        overconfident), or ``probabilistic_`` before any binary metric: "probabilistic_precision", "…_recall", "…_f1"
-        have the sums of probabilities in place of counts. Else a function ``(y_true, y_score, sample_weight=w)``, as
-        those of `sklearn.metrics`.
+        "calibration_in_the_large" (the mean of y − p), "calibration_slope" (of a logistic regression of the labels on
+        the log-odds; 1 is calibrated, less is overconfident), or ``probabilistic_`` before any binary metric:
+        "probabilistic_precision", "…_recall", "…_f1" have the sums of probabilities in place of counts. Else a function
+        ``(y_true, y_score, sample_weight=w)``, as those of `sklearn.metrics`.
     y_true : array-like (n,) or BinnedScores
         Labels. For "average_precision" binned scores may stand in the place of labels and scores.
     y_score : array-like (n,)

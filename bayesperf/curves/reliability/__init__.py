@@ -1,0 +1,1 @@
+"""Reliability curves: how often it happens when the system says so, and whether its probabilities can be trusted."""

@@ -1,0 +1,374 @@
+"""Reliability curves: how often it happens where the system says that it does so with some probability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy import special
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.core.coordinates import CI_BOUND
+from bayesperf.core.saving import Saved
+from bayesperf.core.words import percentage, sentence
+from bayesperf.curves.bands import BANDS, KINDS
+from bayesperf.curves.reliability.binned_frequencies import binned_band
+from bayesperf.curves.reliability.isotonic import isotonic_band, isotonic_line
+from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.curves.reliability.recalibration_line import draws_of_line
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+METHODS = ("isotonic", "bins", "logistic")
+BINS = 10
+# A line of recalibration is drawn at so many probabilities.
+_POINTS = 201
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReliabilityCurve(Saved):
+    """How often it happened, over the probability that the system gave. Made by `reliability_curve`.
+
+    Attributes
+    ----------
+    method : {"isotonic", "bins", "logistic"}
+        How the frequency is estimated.
+    """
+
+    counts: ProbabilityCounts
+    method: str
+    bins: int
+    draws: int
+    random_seed: int
+
+    @cached_property
+    def dataset(self) -> xr.Dataset:
+        """The curve: ``frequency`` over ``probability``.
+
+        By "isotonic" there is a point for each probability that occurs, by "bins" one for each bin, at the mean of its
+        probabilities; both have the numbers of ``examples`` and of ``positives`` there, and bins their ``lowest`` and
+        ``highest`` probability. By "logistic" there are 201 points from the lowest to the highest probability.
+        """
+        if self.method == "logistic":
+            return xr.Dataset(
+                {"frequency": ("probability", self._lines.mean(0))}, {"probability": self._grid}, self._attrs
+            )
+        at = self._points
+        frequency = (
+            isotonic_line(at.positives, at.examples) if self.method == "isotonic" else at.positives / at.examples
+        )
+        variables = {"frequency": frequency, "examples": at.examples, "positives": at.positives}
+        if self.method == "bins":
+            variables |= {"lowest": at.lowest, "highest": at.highest}
+        columns = {name: ("probability", values) for name, values in variables.items()}
+        return xr.Dataset(columns, {"probability": at.values}, self._attrs)
+
+    @property
+    def _attrs(self) -> dict[str, Any]:
+        return {"method": self.method, "examples": self.counts.total}
+
+    @cached_property
+    def _points(self) -> ProbabilityCounts:
+        """The counts at the points of the curve."""
+        return self.counts if self.method == "isotonic" else self.counts.merged(self.counts.grouped(self.bins))
+
+    @cached_property
+    def _grid(self) -> Array:
+        return np.unique(np.linspace(self.counts.values[0], self.counts.values[-1], _POINTS))
+
+    @cached_property
+    def _lines(self) -> Array:
+        """Drawn lines of recalibration at the points of the curve, (draws, k)."""
+        intercept, slope = draws_of_line(self.counts, self.draws, np.random.default_rng(self.random_seed)).T
+        return np.asarray(special.expit(intercept[:, None] + np.outer(slope, special.logit(self._grid))))
+
+    def band(self, ci_prob: float = 0.95, kind: str = "simultaneous") -> xr.Dataset:
+        """Return the band of the frequency, with last dim ``ci_bound`` = lower, upper.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the band.
+        kind : {"simultaneous", "pointwise"}
+            "simultaneous": the true frequencies are inside everywhere at once with that probability. "pointwise": at
+            each place by itself; by "isotonic" there is none.
+
+        Returns
+        -------
+        xarray.Dataset
+            Bounds of ``frequency`` at the points of the curve. By "isotonic" they hold beyond the points, too: the
+            upper bound of a point back to the one before, the lower bound on to the next.
+
+        Raises
+        ------
+        ValueError
+            If a pointwise band is asked of an isotonic curve.
+
+        Notes
+        -----
+        By "bins" an interval is equal-tailed, of the posterior of the bin's frequency from Jeffreys' prior, at the
+        level ci_prob^(1/B) if it is one of B of a simultaneous band; it begins at 0 where a bin has no positives and
+        ends at 1 where it has no negatives. It is of the mean frequency in the bin, which is that at the mean
+        probability if the curve is straight there.
+
+        By "isotonic" the band is the honest one of Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023): a confidence
+        band, with at least the stated coverage in samples of any size, if the frequency does not fall as the
+        probability rises. Every run of neighbouring groups of examples bounds the frequency before it from above and
+        after it from below, by Clopper–Pearson limits at the level of all runs together. More than 200 different
+        probabilities are put into 200 groups of about equally many examples first; that is valid, because groups are
+        made without a look at the labels, and about as narrow as of 1,000. Where the bounds would exclude the isotonic
+        line, which is evidence that the frequency falls somewhere, they are widened to hold it.
+
+        By "logistic" it lies between quantiles of the drawn lines, or between the ranks that hold a share `ci_prob` of
+        them wholly; it is as good as the assumption that the line is straight in log-odds.
+
+        `bayesperf.studies.reliability_bands` simulates what they cover. A Bayesian bootstrap of the isotonic line is no
+        band: of 100 examples from a calibrated system, any probability alike, its 95 % intervals held the whole curve
+        in none of 400 data sets, and single points in 71 %.
+
+        References
+        ----------
+        Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023), Honest calibration assessment for binary outcome predictions,
+        Biometrika 110. Brown, Cai & DasGupta (2001), Interval estimation for a binomial proportion, Statistical Science
+        16.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> curve = bp.reliability_curve([0, 0, 0, 0, 1, 0, 1, 1], [0.1, 0.1, 0.2, 0.2, 0.7, 0.7, 0.9, 0.9],
+        ...                              method="bins", bins=2)
+        >>> curve.band()["frequency"].values.round(2)
+        array([[0.  , 0.52],
+               [0.23, 0.98]])
+        """
+        prob = checks.probability("ci_prob", ci_prob)
+        checks.one_of("kind", kind, KINDS)
+        if self.method == "logistic":
+            bounds = BANDS[kind](self._lines, prob)
+        elif self.method == "bins":
+            bounds = binned_band(self._points, prob, kind)
+        elif kind == "pointwise":
+            raise ValueError(
+                "kind: an isotonic curve has no pointwise band that covers as often as it says. Take "
+                "kind='simultaneous', or method='bins'."
+            )
+        else:
+            bounds = isotonic_band(self.counts, prob)
+        coords = {"probability": self.dataset["probability"].values} | dict(CI_BOUND)
+        attrs = {"ci_prob": prob, "kind": kind, "method": self.method}
+        return xr.Dataset({"frequency": (("probability", "ci_bound"), bounds)}, coords, attrs)
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw the curve with its band, the diagonal, and beneath it how many examples have each probability.
+
+        Parameters
+        ----------
+        **options
+            Of `bayesperf.plots.reliability`: ``ci_prob`` and ``kind`` of the band, and ``ax``.
+        """
+        from bayesperf import plots
+
+        return plots.reliability(self, **options)
+
+    def in_words(self, *, ci_prob: float = 0.95) -> str:
+        """Return sentences on where the simultaneous band leaves out the diagonal, on which probabilities are right.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the band.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> frame = bp.datasets.load("breast_cancer")
+        >>> tree = frame[frame["model"] == "decision_tree"]
+        >>> curve = bp.reliability_curve(tree["actual"], tree["score"], pos_label="malignant", method="bins")
+        >>> print(curve.in_words())
+        By the 95 % band of 569 examples, everywhere at once: At 1.000 its probabilities are too high: where it says \
+        1.000, it happens in 0.964 (0.916–0.989). At 0.000 its probabilities are too low: where it says 0.000, it \
+        happens in 0.023 (0.008–0.053).
+        """
+        points = self.band(ci_prob)["frequency"]
+        said, (lower, upper) = points["probability"].values, points.values.T
+        texts = [
+            text
+            for off, what in ((said > upper, "high"), (said < lower, "low"))
+            for text in _departures(said, self.dataset["frequency"].values, lower, upper, off, what)
+        ]
+        band = f"{percentage(ci_prob)} band"
+        if texts:
+            return f"By the {band} of {self.counts.total:,} examples, everywhere at once: {' '.join(texts)}"
+        width = np.average(upper - lower)
+        return (
+            f"The {band} of {self.counts.total:,} examples holds the diagonal everywhere: they do not "
+            f"show that the probabilities are wrong. They may be: the band is {width:.2f} wide on average, "
+            f"{np.max(upper - lower):.2f} at most."
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}<br>{escape(self.in_words())}</p>"
+
+    def __repr__(self) -> str:
+        positives = int(self.counts.positives.sum())
+        return (
+            f"<bayesperf.ReliabilityCurve: {self.method}, {positives} positives, {self.counts.total - positives} "
+            "negatives>"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReliabilityCurves(Saved):
+    """The reliability curves of several systems. Made by `reliability_curve` of a mapping.
+
+    Attributes
+    ----------
+    curves : mapping of str to ReliabilityCurve
+        By the name of the system; ``curves[name]`` is one of them.
+    """
+
+    curves: Mapping[str, ReliabilityCurve]
+
+    def __getitem__(self, name: str) -> ReliabilityCurve:
+        return self.curves[name]
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """The curves over (model, probability); NaN at the probabilities of other systems."""
+        return self._over_models({name: curve.dataset for name, curve in self.curves.items()})
+
+    def band(self, ci_prob: float = 0.95, kind: str = "simultaneous") -> xr.Dataset:
+        """Return the bands over (model, probability, ci_bound), as of `ReliabilityCurve.band`."""
+        return self._over_models({name: curve.band(ci_prob, kind) for name, curve in self.curves.items()})
+
+    def _over_models(self, datasets: Mapping[str, xr.Dataset]) -> xr.Dataset:
+        models = pd.Index(list(datasets), dtype=object, name="model")
+        return xr.concat(list(datasets.values()), models, join="outer", combine_attrs="drop_conflicts")
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw the curves of all systems, as `ReliabilityCurve.plot`."""
+        from bayesperf import plots
+
+        return plots.reliability(self.curves, **options)
+
+    def in_words(self, *, ci_prob: float = 0.95) -> str:
+        """Return the sentences of `ReliabilityCurve.in_words` on each system."""
+        return "\n".join(f"{name}: {curve.in_words(ci_prob=ci_prob)}" for name, curve in self.curves.items())
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(line)}</p>" for line in self.in_words().splitlines())
+
+    def __repr__(self) -> str:
+        return f"<bayesperf.ReliabilityCurves of {', '.join(self.curves)}>"
+
+
+def _departures(said: Array, frequency: Array, lower: Array, upper: Array, off: Any, what: str) -> Iterator[str]:
+    """Yield a sentence on each run of points at which the probabilities are too high, or too low."""
+    edges = np.flatnonzero(np.diff(off.astype(int), prepend=0, append=0))
+    for first, end in edges.reshape(-1, 2):
+        beyond = np.maximum(said - upper, lower - said)[first:end]
+        at = first + int(np.argmax(beyond))
+        ends = dict.fromkeys(f"{value:.3f}" for value in said[[first, end - 1]])
+        where = f"from {' to '.join(ends)}" if len(ends) > 1 else f"at {next(iter(ends))}"
+        yield sentence(
+            f"{where} its probabilities are too {what}: where it says {said[at]:.3f}, it happens in "
+            f"{frequency[at]:.3f} ({lower[at]:.3f}–{upper[at]:.3f})"
+        )
+
+
+def reliability_curve(
+    y_true: Any,
+    y_prob: ArrayLike | Mapping[Any, ArrayLike] | pd.DataFrame | None = None,
+    *,
+    method: str = "isotonic",
+    pos_label: Any = None,
+    bins: int | None = None,
+    draws: int = 4000,
+    random_seed: Any = 0,
+) -> Any:
+    """Return the reliability curve: how often it happens when the system gives it some probability.
+
+    Of calibrated probabilities it is the diagonal: what is given 0.8 happens in 80 %.
+
+    Parameters
+    ----------
+    y_true : array-like (n,) or BinnedScores
+        Labels of two classes. Binned scores with edges or values within [0, 1] stand in the place of labels and
+        probabilities; each bin then stands for its middle.
+    y_prob : array-like (n,), or mapping or data frame of such
+        Probabilities of the positive class; or those of several systems for the same examples, by name.
+    method : {"isotonic", "bins", "logistic"}
+        "isotonic": the frequency that does not fall as the probability rises and is nearest to the labels, without any
+        further assumption and nothing to choose. "bins": the share of positives in bins of about equally many
+        examples. "logistic": the line log-odds of the frequency = α + β log-odds of the probability, of which two
+        numbers are to be learned, so that it says most of few examples; α ~ Normal(0, 2.5), β ~ Normal(1, 2.5), both
+        weak: calibrated probabilities have (0, 1).
+    pos_label : label, optional
+        The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
+    bins : int, optional
+        How many bins, by default 10; of method "bins" only. Equal probabilities stay in one bin, so there may be fewer.
+    draws : int
+        How many lines are drawn from their posterior; of method "logistic" only.
+    random_seed : int or numpy.random.Generator
+        Seed of these.
+
+    Returns
+    -------
+    ReliabilityCurve or ReliabilityCurves
+        The latter of several systems, with the same methods.
+
+    Raises
+    ------
+    TypeError
+        If `y_prob` is missing, or given beside binned scores.
+    ValueError
+        If there are not two classes; if probabilities are missing or outside [0, 1], or, by "logistic", 0 or 1.
+
+    Notes
+    -----
+    The points of "bins" are those of `sklearn.calibration.calibration_curve` with ``strategy="quantile"``; the isotonic
+    line is that of `sklearn.isotonic.IsotonicRegression`. It is fitted to every wiggle of the labels and so is never
+    quite the diagonal, even of calibrated probabilities: look at the band.
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan (2021), Stable reliability diagrams for probabilistic classifiers, PNAS 118.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> curve = bp.reliability_curve([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
+    >>> curve.dataset["frequency"].values
+    array([0. , 0. , 0.5, 0.5, 1. , 1. ])
+    """
+    checks.one_of("method", method, METHODS)
+    if bins is not None and method != "bins":
+        raise ValueError(f"bins is of method='bins'; method={method!r} has none.")
+    if isinstance(y_prob, Mapping | pd.DataFrame):
+        options = {"method": method, "pos_label": pos_label, "bins": bins, "draws": draws}
+        seed = checks.seed(random_seed)
+        return ReliabilityCurves(
+            {
+                str(name): reliability_curve(y_true, of_system, **options, random_seed=seed)
+                for name, of_system in y_prob.items()
+            }
+        )
+    counts = ProbabilityCounts.of(y_true, y_prob, pos_label)
+    if method == "logistic":
+        checks.none_certain("y_prob", counts.certain)
+    return ReliabilityCurve(
+        counts=counts,
+        method=method,
+        bins=checks.count("bins", BINS if bins is None else bins),
+        draws=checks.count("draws", draws, least=2),
+        random_seed=checks.seed(random_seed),
+    )

@@ -1,0 +1,60 @@
+"""Isotonic regression of what happened on the probability, and its honest confidence band."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+from scipy.special import betainccinv
+
+from bayesperf.core.arrays import Array, Counts
+from bayesperf.curves.bands import widened
+from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+
+# The band compares all pairs of so many groups of examples at most.
+MOST_GROUPS = 200
+
+
+def isotonic_line(positives: Array | Counts, examples: Counts) -> Array:
+    """Return the frequencies that never fall and are nearest to the observed ones, by pooling adjacent violators."""
+    return np.asarray(isotonic_regression(positives / examples, weights=examples).x)
+
+
+def isotonic_band(counts: ProbabilityCounts, prob: float) -> Array:
+    """Return the simultaneous confidence band of a frequency that does not fall as the probability rises, (V, 2).
+
+    Where the frequency at x is p(x), the number of positives among examples whose probabilities are all at least x is
+    stochastically greater than binomial with p(x). So the upper Clopper–Pearson limit of any run of neighbouring groups
+    bounds p at all x up to the first of the run, and the lower limit bounds it from the last of the run upwards. Each
+    limit of the K(K + 1)/2 runs of K groups has the level (1 − prob)/(K(K + 1)): all hold together with a confidence of
+    at least `prob`, whatever p is, as long as it does not fall. The groups depend on the probabilities alone, not on
+    what happened, so any are valid; within a group the bounds are those of the groups beside it.
+
+    The band is widened to hold the isotonic line, which matters only where the frequency seems to fall.
+    """
+    groups = counts.merged(counts.grouped(MOST_GROUPS))
+    level = (1 - prob) / (len(groups.values) * (len(groups.values) + 1))
+    upper = _upper_bounds(groups.positives, groups.examples, level)
+    lower = 1 - _upper_bounds(groups.negatives[::-1], groups.examples[::-1], level)[::-1]
+    bounds = np.stack([
+        np.insert(lower, 0, 0.0)[np.searchsorted(groups.highest, counts.lowest, side="right")],
+        np.append(upper, 1.0)[np.searchsorted(groups.lowest, counts.highest, side="left")],
+    ], axis=-1)  # fmt: skip
+    return widened(bounds, isotonic_line(counts.positives, counts.examples))
+
+
+def _upper_bounds(positives: Counts, examples: Counts, level: float) -> Array:
+    """Return the least upper limit of the runs that begin at each group, or later, (K,).
+
+    Only some runs can have it. One that begins with a group without negatives has a smaller limit without that group,
+    and one before a group without positives has a smaller limit with it.
+    """
+    begins = np.flatnonzero(examples > positives)
+    ends = np.flatnonzero(np.append(positives[1:] > 0, True))
+    of_begin, of_end = np.nonzero(begins[:, None] <= ends)
+    k, n = (
+        np.cumsum(number)[ends[of_end]] - (np.cumsum(number) - number)[begins[of_begin]]
+        for number in (positives, examples)
+    )
+    bounds = np.ones(len(examples))
+    np.minimum.at(bounds, begins[of_begin], betainccinv(k + 1, n - k, level))
+    return np.minimum.accumulate(bounds[::-1])[::-1]
