@@ -115,7 +115,9 @@ def build(
         location = variable("location", [*systems, "rate"])
         spread = variable("spread", [*systems, "effect", "rate"])
         scale = spread[..., effect, :]
-        power = pm.Data("power", centring(columns * scales[effect], trials, len(dims)), dims=[*systems, "contrast", "rate"])
+        power = pm.Data(
+            "power", centring(columns * scales[effect], trials, len(dims)), dims=[*systems, "contrast", "rate"]
+        )
         deviation = pm.Normal("deviation", 0, scale**power, dims=[*systems, "contrast", "rate"])
         logits = location[..., None, :] + pm.math.matmul(columns, scale ** (1 - power) * deviation)
         logits = logits.reshape((*counts.shape[:-2], len(successes)))
@@ -192,4 +194,5 @@ def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, outcome: str = 
         xr.apply_ufunc(binom.logpmf, successes[rate], trials[rate], posterior["rates"].sel(rate=rate, drop=True))
         for rate in successes
     ]
-    return sum(of_rates[1:], of_rates[0]).transpose("chain", "draw", ...)
+    total: xr.DataArray = sum(of_rates[1:], of_rates[0])
+    return total.transpose("chain", "draw", ...)
