@@ -135,8 +135,12 @@ def of_outcome(counts: xr.DataArray, outcome: str) -> tuple[dict[str, xr.DataArr
         right = xr.DataArray(np.eye(counts.sizes["actual"], dtype=int), dims=("actual", "predicted"))
         table = ("actual", "predicted")
         return {"accuracy": (counts * right).sum(table)}, {"accuracy": counts.sum(table)}
-    successes, trials = outcomes(counts)
-    successes.pop("prevalence"), trials.pop("prevalence")
+    if counts.sizes["actual"] != 2:
+        raise ValueError(
+            f"data: recall and specificity are of two classes; there are {counts.sizes['actual']}. Say "
+            "options={'outcome': 'accuracy'}."
+        )
+    successes, trials = ({rate: part[rate] for rate in ("recall", "specificity")} for part in outcomes(counts))
     return successes, trials
 
 

@@ -82,9 +82,7 @@ def slices(
     y = np.arange(len(names), 0, -1)
     headings = np.cumsum([0, *(1 + len(block.names) for block in blocks[:-1])])
     rows = np.delete(y, headings)
-    observed, means, intervals = (
-        np.concatenate([getattr(block, name) for block in blocks]) for name in _Rows._fields[2:]
-    )
+    observed, means, intervals = (np.concatenate(parts) for parts in zip(*(block[2:] for block in blocks), strict=True))
     axes.hlines(rows, *intervals.T, color=BLUE, lw=2, label=short_interval_name(*of_interval))
     axes.plot(means, rows, "o", color=BLUE, ms=5, label="estimated mean")
     axes.scatter(observed, rows, marker="x", color="black", s=28, lw=1.2, zorder=3, label="observed")

@@ -61,6 +61,7 @@ def test_all_kinds_are_tried():
         "ConfusionMatrix", "PairedConfusionMatrix", "BinnedScores", "DirichletPosterior", "SharedPosterior",
         "SampledPosterior", "PredictedPosterior", "MarkovPosterior", "Marginal", "Comparison", "DatasetTest", "Pooled",
         "Curve", "OperatingPoint", "ExpectedPerformanceCurve", "ExpectedPerformanceComparison", "Plan", "Monitor",
+        "Slices",
     }  # fmt: skip
 
 
