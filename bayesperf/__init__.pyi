@@ -57,6 +57,8 @@ from .plan.monitor import monitor as monitor
 from .pooling.pool import Pooled as Pooled
 from .pooling.pool import pool as pool
 from .pooling.pooled_clusters import PooledClusters as PooledClusters
+from .pooling.slices import Slices as Slices
+from .pooling.slices import slices as slices
 from .posteriors.average_labels import average_labels as average_labels
 from .posteriors.dirichlet import posterior as posterior
 from .posteriors.marginal import Marginal as Marginal

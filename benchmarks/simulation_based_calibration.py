@@ -59,6 +59,13 @@ RATINGS = bp.Ratings.from_table(PATTERNS.assign(n=[10, 5, 3, 2, 8, 12, 11, 9] * 
 TWO_RATERS = bp.Ratings.from_table([[0, 0]] * 30 + [[0, 1]] * 10 + [[1, 0]] * 8 + [[1, 1]] * 22)
 OF_THREE = bp.Ratings.from_table(np.repeat(list(itertools.product("abc", repeat=3)), 3, axis=0))
 
+# Slices of 0 to 14 examples of each class.
+SLICES = bp.ConfusionMatrix.from_table(
+    np.random.default_rng(0).integers(0, 15, (4, 3, 2))[..., None] * np.eye(2, dtype=int),
+    labels=[0, 1],
+    dims={"site": list(range(4)), "age": ["young", "middle", "old"]},
+)
+
 # Model, data and options of each check.
 CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "multinomial": ("multinomial", TWO_SYSTEMS, {}),
@@ -69,6 +76,8 @@ CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "groups, clusters, 3 classes": ("groups", THREE, {"dim": "site", "groups": "clusters"}),
     "groups_logit": ("groups_logit", BINARY, {"dim": "site"}),
     "groups_logit, LKJ, covariate": ("groups_logit", BINARY, {"dim": "site", "lkj": 2.0, "covariates": YEAR}),
+    "slices": ("slices", SLICES, {"ordered": ["age"], "interactions": [["site", "age"]]}),
+    "slices, accuracy": ("slices", THREE, {"outcome": "accuracy"}),
     "markov": ("markov", STEPS, {}),
     "markov, varying": ("markov", STEPS, {"by": {"video": VIDEO}, "sequences": "varying"}),
     "paired": ("paired", PAIRED, {}),

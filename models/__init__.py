@@ -17,8 +17,8 @@ and, where they apply,
 
 ``OPTIONS``
     How `bayesperf.fit` checks the options of ``build``, by name: a tuple of the allowed values, or one of ``"dim of
-    groups"``, ``"covariates of groups"``, ``"repeats of folds"``, ``"positive number"``, ``"probability"``,
-    ``"rater"`` and ``"two raters"``.
+    groups"``, ``"dims of slices"``, ``"ordered dims"``, ``"interactions of dims"``, ``"covariates of groups"``,
+    ``"repeats of folds"``, ``"positive number"``, ``"probability"``, ``"rater"`` and ``"two raters"``.
 ``DIMS``
     Dims that the model adds; no dim of the data may have one of these names.
 ``ESTIMAND``
@@ -65,7 +65,7 @@ def names() -> list[str]:
     >>> import bayesperf as bp
     >>> bp.models.names()  # doctest: +NORMALIZE_WHITESPACE
     ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'markov', 'multinomial', 'paired', 'raters',
-     'rates']
+     'rates', 'slices']
     """
     return sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
 

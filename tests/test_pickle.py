@@ -145,6 +145,13 @@ KINDS = {
     "dispersion": (lambda: bp.pool(FOLDS, draws=200).dispersion, draws),
     "prior of the dispersion": (lambda: bp.pool(FOLDS, draws=200).dispersion_prior, draws),
     "pooled posterior": (lambda: bp.pool(FOLDS, draws=200).groups, lambda post: draws(post["f1"])),
+    "slices": (
+        lambda: bp.slices(FOLDS, draws=100),
+        lambda found: (found.prob_worst(), draws(found["f1"]), draws(found.largest_gap("fold", "fpr"))),
+    ),
+    "a metric of slices": (lambda: bp.slices(FOLDS, draws=100)["precision"], draws),
+    "levels of slices": (lambda: bp.slices(FOLDS, draws=100).levels("fold", "recall"), draws),
+    "the largest gap": (lambda: bp.slices(FOLDS, draws=100).largest_gap("fold"), draws),
     "roc curve": (curve(bp.roc_curve), of_curve),
     "binormal roc curve": (curve(bp.roc_curve, method="binormal"), of_curve),
     "roc curve by thresholds": (curve(bp.roc_curve, method="beta", prior="jeffreys"), of_curve),

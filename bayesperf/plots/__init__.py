@@ -18,6 +18,7 @@ from bayesperf.plots.reliability import calibration, reliability
 from bayesperf.plots.roc import curve
 from bayesperf.plots.sequences import autocorrelation
 from bayesperf.plots.simulation_based_calibration import simulation_based_calibration
+from bayesperf.plots.slices import slices
 from bayesperf.plots.studies import (
     coverage,
     coverage_over,
@@ -59,6 +60,7 @@ __all__ = [
     "shrinkage",
     "simplex",
     "simulation_based_calibration",
+    "slices",
     "split_scores",
 ]
 

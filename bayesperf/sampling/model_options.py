@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -33,6 +33,8 @@ def check_options(model: str, module: ModuleType, options: Options, data: xr.Dat
     if "dim of groups" in declared.values():
         leading = _leading(data)
         options.setdefault("dim", leading[0] if len(leading) == 1 else "fold")
+    if "dims of slices" in declared.values():
+        options.setdefault("dims", tuple(dim for dim in _leading(data) if dim != "model"))
     for name, kind in declared.items():
         if name not in options:
             continue
@@ -53,6 +55,48 @@ def _check_dim(name: str, dim: Any, data: xr.DataArray, options: Options) -> Non
             f"options: there is no dim {dim!r} of groups; the leading dims are {leading}. Name it, as "
             "options={'dim': 'site'}."
         )
+
+
+def _check_dims(name: str, dims: Any, data: xr.DataArray, options: Options) -> None:
+    """Refuse dims that are not leading ones, or none; keep them as a tuple."""
+    options["dims"] = chosen = _names(name, dims)
+    if not chosen:
+        raise ValueError(f"{name}: the data have no leading dims to be sliced by. Count them by some, as by='site'.")
+    for dim in chosen:
+        _check_dim(name, dim, data, options)
+
+
+def _check_ordered(name: str, dims: Any, data: xr.DataArray, options: Options) -> None:
+    """Refuse dims that are no dims of slices; keep them as a tuple."""
+    options["ordered"] = ordered = _names(name, dims)
+    if other := [dim for dim in ordered if dim not in options["dims"]]:
+        raise ValueError(f"{name}: {other[0]!r} is not among the dims {list(options['dims'])}.")
+
+
+def _check_interactions(name: str, interactions: Any, data: xr.DataArray, options: Options) -> None:
+    """Refuse what are not combinations of two or more dims of slices; keep them as tuples, in the order of the dims."""
+    if isinstance(interactions, str) or not isinstance(interactions, Sequence):
+        raise TypeError(f"{name} must be a sequence of pairs of dims, as [('site', 'device')]; it is {interactions!r}.")
+    terms = []
+    for interaction in interactions:
+        term = _names(name, interaction)
+        if other := [dim for dim in term if dim not in options["dims"]]:
+            raise ValueError(f"{name}: {other[0]!r} is not among the dims {list(options['dims'])}.")
+        if len(term) < 2:
+            raise ValueError(f"{name}: {list(term)} is one dim; an interaction is of two or more.")
+        terms.append(tuple(dim for dim in options["dims"] if dim in term))
+    if len(set(terms)) < len(terms):
+        raise ValueError(f"{name}: an interaction is named twice.")
+    options["interactions"] = tuple(terms)
+
+
+def _names(name: str, dims: Any) -> tuple[str, ...]:
+    """Return the names of dims as a tuple."""
+    if isinstance(dims, str) or not isinstance(dims, Sequence) or not all(isinstance(dim, str) for dim in dims):
+        raise TypeError(f"{name} must be a sequence of names of dims, as ['site', 'device']; it has {dims!r}.")
+    if len(set(dims)) < len(dims):
+        raise ValueError(f"{name}: a dim is named twice in {list(dims)}.")
+    return tuple(dims)
 
 
 def _check_repeats(name: str, repeats: Any, data: xr.DataArray, options: Options) -> None:
@@ -110,6 +154,9 @@ def _check_two_raters(name: str, raters: Any, data: xr.DataArray, options: Optio
 # What a model's file declares in OPTIONS, beside tuples of allowed values. The option of the dim is called "dim".
 CHECKS: dict[str, Callable[[str, Any, xr.DataArray, Options], None]] = {
     "dim of groups": _check_dim,
+    "dims of slices": _check_dims,
+    "interactions of dims": _check_interactions,
+    "ordered dims": _check_ordered,
     "repeats of folds": _check_repeats,
     "covariates of groups": _check_covariates,
     "positive number": _check_positive_number,

@@ -62,7 +62,7 @@ def test_all_kinds_are_tried():
         "SampledPosterior", "PredictedPosterior", "MarkovPosterior", "Marginal", "Comparison", "DatasetTest", "Pooled",
         "Curve", "OperatingPoint", "DecisionCurve", "ExpectedPerformanceCurve", "ExpectedPerformanceComparison",
         "Plan", "Monitor",
-        "ReliabilityCurve", "ReliabilityCurves", "Calibration",
+        "ReliabilityCurve", "ReliabilityCurves", "Calibration", "Slices",
     }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pymc as pm
 import pytest
 import xarray as xr
 from scipy import integrate, special, stats
@@ -280,6 +281,27 @@ def test_rates_of_groups_with_covariates_and_a_correlation():
         np.testing.assert_allclose(found["rates_group"], rates, rtol=1e-10)
         np.testing.assert_allclose(found["cells_group"], [by_label(*row, 1) for row in rates], rtol=1e-10)
         assert found["correlation"] == pytest.approx(2 * point["correlation_unit"] - 1)
+
+
+@pytest.mark.parametrize("levels", [2, 3, 7])
+def test_levels_of_a_slice_vary_as_the_docstring_says(levels):
+    """As independent levels, or a random walk, about their mean; a level has the same variance on average."""
+    about_mean = np.eye(levels) - 1 / levels
+    found = {ordered: models.slices.basis(levels, ordered) for ordered in (False, True)}
+    covariance = {ordered: w @ w.T for ordered, w in found.items()}
+    np.testing.assert_allclose(covariance[False], about_mean, atol=1e-12)
+    walk = about_mean @ np.minimum.outer(np.arange(levels), np.arange(levels)) @ about_mean
+    np.testing.assert_allclose(covariance[True], walk * (levels - 1) / np.trace(walk), atol=1e-12)
+    np.testing.assert_allclose(covariance[True], covariance[True][::-1, ::-1], atol=1e-12)
+    if levels == 2:
+        np.testing.assert_allclose(covariance[True], covariance[False], atol=1e-12)
+
+
+def test_priors_of_dims_and_interactions():
+    _, _, model = built_case("slices")
+    assert list(model.coords["effect"]) == ["site", "age", "site:age"]
+    spread = pm.draw(model["spread"], 4000, random_seed=1, mode="FAST_COMPILE")
+    np.testing.assert_allclose((spread**2).mean((0, 2)), [1, 1, 0.25], rtol=0.08)
 
 
 @pytest.mark.parametrize("case", ["markov", "markov, varying"])

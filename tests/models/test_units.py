@@ -118,6 +118,23 @@ def test_log_likelihood_of_logit_groups(case, times):
         assert found.values[0, j, site] == pytest.approx(expected, abs=0.01), (j, site)
 
 
+@pytest.mark.parametrize("case", ["slices", "slices, accuracy"])
+def test_log_likelihood_of_slices(case):
+    """That of the predictions of a slice; nothing, where it has no examples."""
+    posterior, found = log_likelihood(case)
+    counts = built_case(case)[0]
+    assert found.dims == ("chain", "draw", *counts.dims[:-2])
+    for i, j, draw in each_draw(posterior):
+        for place in itertools.product(*(range(size) for size in counts.shape[:-2])):
+            rates, cells = draw["rates"].values[place], counts.values[place]
+            if case == "slices":
+                (tn, fp), (fn, tp) = cells
+                expected = stats.binom.logpmf([tp, tn], [tp + fn, tn + fp], rates).sum()
+            else:
+                expected = stats.binom.logpmf(np.trace(cells), cells.sum(), rates[0])
+            assert found.values[(i, j, *place)] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
 def test_log_likelihood_of_classes():
     """That of a class: its own recall and the shares of its errors are integrated out."""
     posterior, found = log_likelihood("classes")
@@ -336,6 +353,23 @@ def test_a_new_logit_group_without_correlation():
     n = drawn.shape[1]
     np.testing.assert_allclose(drawn.std(1), 1, rtol=5 / np.sqrt(2 * n))
     np.testing.assert_allclose(np.corrcoef(drawn), np.eye(3), atol=5 / np.sqrt(n))
+
+
+def test_slices_have_a_prevalence_each():
+    counts, options, _ = built_case("slices")
+    posterior = posterior_of("slices", (1, 1)).isel(draw=np.zeros(20_000, int))
+    cells = models.slices.recover(posterior, counts, np.random.default_rng(1), **options)["cells"]
+    assert cells.dims == ("chain", "draw", "site", "age", "actual", "predicted")
+    cells = cells.assign_coords(actual=["no", "yes"], predicted=["no", "yes"])
+    prevalence = cells.sel(actual="yes").sum("predicted")
+    for i, j in itertools.product(range(2), range(3)):
+        negatives, positives = counts.values[i, j].sum(-1)
+        drawn = prevalence.isel(site=i, age=j).values.ravel()
+        assert stats.kstest(drawn, stats.beta(1 + positives, 1 + negatives).cdf).pvalue > 1e-6
+    rows = (cells / cells.sum("predicted")).isel(draw=0)
+    for rate, label in (("recall", "yes"), ("specificity", "no")):
+        found = rows.sel(actual=label, predicted=label)
+        np.testing.assert_allclose(found, posterior["rates"].sel(rate=rate).isel(draw=0), rtol=1e-9)
 
 
 def test_how_long_labels_stay_in_each_sequence_comes_back():

@@ -196,6 +196,7 @@ CELLS = {
     "groups by actual": {"cells": (), "cells_group": ("site",), "cells_new": ()},
     "groups, repeated": {"cells": (), "cells_group": ("site",), "cells_new": ()},
     "groups of three classes": {"cells": (), "cells_group": ("fold",), "cells_new": ()},
+    "slices": {"cells": ("site",)},
     "markov": {"cells": ()}, "markov, varying": {"cells": (), "cells_group": ("video",), "cells_new": ()},
     "paired": {"cells": ("model",)}, "datasets": {},
 }  # fmt: skip
@@ -205,7 +206,8 @@ UNITS = {
     "rates by actual": {"example": 70}, "classes, three": {"actual": 3},
     "groups": {"site": 3}, "groups, clusters": {"site": 3},
     "groups by actual": {"site": 3}, "groups of three classes": {"fold": 2}, "groups_logit": {"site": 3},
-    "groups_logit, LKJ": {"site": 3}, "groups_logit, covariates": {"site": 3}, "markov": {"example": 87},
+    "groups_logit, LKJ": {"site": 3}, "groups_logit, covariates": {"site": 3}, "slices": {"site": 3},
+    "markov": {"example": 87},
     "markov, varying": {"video": 3}, "paired": {"example": 60}, "datasets": {"dataset": 4},
 }  # fmt: skip
 

@@ -413,7 +413,7 @@ def test_the_units_of_scores_are_theirs_and_compiled_once():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "case", ["groups_logit", "groups_logit, LKJ", "groups_logit, covariates", "markov, varying", "datasets"]
+    "case", ["groups_logit", "groups_logit, LKJ", "groups_logit, covariates", "slices", "markov, varying", "datasets"]
 )
 def test_models_without_a_closed_form_sample_well(case):
     model, data, options = CASES[case]
@@ -454,6 +454,30 @@ def test_logit_groups_agree_with_a_grid(kind):
         assert tau.mean() == pytest.approx(spread, abs=5 * error(tau) + 1e-4)
         name = posterior[rate]
         np.testing.assert_allclose(name, drawn, rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_slices_of_one_dim_agree_with_logit_groups():
+    """To a tenth of the width: the prior of μ is here of the mean of these levels, there of a population of them."""
+    cm = folds([20, 12, 19, 9, 16])
+    settings = {"draws": 2000, "target_accept": 0.99}
+    groups = sampled(cm, "groups_logit", options={"groups": "clusters"}, **settings)["posterior"]
+    slices = sampled(cm, "slices", **settings)["posterior"]
+    pooled = bp.slices(cm)
+    for rate in ("recall", "specificity"):
+        of_groups = groups["rates_group"].sel(rate=rate)
+        width = np.diff(of_groups.quantile([0.025, 0.975], ("chain", "draw")), axis=0)[0]
+        for level in (0.025, 0.5, 0.975):
+            expected = of_groups.quantile(level, ("chain", "draw")).values
+            found = slices["rates"].sel(rate=rate).quantile(level, ("chain", "draw")).values
+            assert (abs(found - expected) < 0.1 * width).all()
+            # Beta-binomial in the place of logit-normal.
+            assert (abs(pooled[rate].ppf(level).values - expected) < 0.1 * width).all()
+        tau = (
+            groups["spread"].sel(varying_rate=rate).values,
+            slices["spread"].sel(rate=rate, effect="fold").values,
+        )
+        assert tau[0].mean() == pytest.approx(tau[1].mean(), abs=5 * np.hypot(error(tau[0]), error(tau[1])) + 0.02)
 
 
 def cells_differ_by(posterior, independent):

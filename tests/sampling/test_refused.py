@@ -164,6 +164,21 @@ ERRORS = [
      "it has none."),
     (ValueError, BINARY, "rates", {"options": {"design": "rows"}}, "options['design'] must be one of 'joint', "
      "'by_actual'"),
+    (ValueError, SITES, "slices", {"options": {"dims": ["age"]}}, "there is no dim 'age'"),
+    (TypeError, SITES, "slices", {"options": {"dims": "site"}}, "options['dims'] must be a sequence of names of dims, "
+     "as ['site', 'device']; it has 'site'."),
+    (ValueError, SITES, "slices", {"options": {"dims": ["site", "site"]}}, "options['dims']: a dim is named twice"),
+    (ValueError, BINARY, "slices", {}, "the data have no leading dims to be sliced by."),
+    (ValueError, SITES, "slices", {"options": {"ordered": ["age"]}}, "options['ordered']: 'age' is not among the dims "
+     "['site']."),
+    (ValueError, SITES, "slices", {"options": {"interactions": [["site"]]}}, "options['interactions']: ['site'] is one "
+     "dim; an interaction is of two or more."),
+    (ValueError, SITES, "slices", {"options": {"interactions": [["site", "age"]]}}, "'age' is not among the dims"),
+    (TypeError, SITES, "slices", {"options": {"interactions": "site"}}, "options['interactions'] must be a sequence"),
+    (ValueError, SITES, "slices", {"options": {"outcome": "f1"}}, "options['outcome'] must be one of 'rates', "
+     "'accuracy'; it is 'f1'."),
+    (ValueError, THREE_SITES, "slices", {}, "data: recall and specificity are of two classes; there are 3. Say "
+     "options={'outcome': 'accuracy'}."),
     (ValueError, SITES, "groups_logit", {"options": {"lkj": 0}}, "options['lkj'] must be greater than 0; it is 0."),
     (TypeError, SITES, "groups_logit", {"options": {"lkj": "wide"}}, "options['lkj'] must be a number; it is "
      "'wide'."),

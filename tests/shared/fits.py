@@ -59,6 +59,7 @@ CASES = {
     "groups_logit": ("groups_logit", SITES, {}),
     "groups_logit, LKJ": ("groups_logit", SITES, {"lkj": 2.0}),
     "groups_logit, covariates": ("groups_logit", SITES, {"covariates": YEAR}),
+    "slices": ("slices", SITES, {}),
     "markov": ("markov", (Y_TRUE, Y_PRED), {"by": {"video": VIDEO}}),
     "markov, varying": ("markov", (Y_TRUE, Y_PRED), {"by": {"video": VIDEO}, "sequences": "varying"}),
     "paired": ("paired", PAIRED, {}),
@@ -67,7 +68,7 @@ CASES = {
 # The fullest form of each; the same checks of the others are slow.
 ONE_OF_EACH_MODEL = (
     "multinomial", "rates", "classes, three", "groups of three classes", "groups, repeated", "groups_logit, covariates",
-    "markov, varying", "paired", "datasets", "binormal_roc",
+    "slices", "markov, varying", "paired", "datasets", "binormal_roc",
 )  # fmt: skip
 
 

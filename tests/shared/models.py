@@ -25,6 +25,11 @@ SYSTEMS_AND_SITES = table(
     ["no", "yes"], "yes", model=["A", "B"], site=SITE,
 )  # fmt: skip
 ONE = SYSTEMS_AND_SITES.sel(model="B")
+# One slice has no examples, and one none of the positive class.
+SLICED = table(
+    [[[[9, 1], [2, 6]], [[4, 0], [0, 0]], [[3, 3], [1, 8]]], [[[8, 2], [1, 7]], [[0, 0], [0, 0]], [[6, 0], [0, 9]]]],
+    ["no", "yes"], "yes", site=["n", "s"], age=[20, 40, 60],
+)  # fmt: skip
 STEPS_TRUE = np.array([0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1, 0, 0, 0, 1, 1, 0])
 STEPS_PRED = np.array([0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1, 0])
 STEPS_VIDEO = np.repeat(["u", "v", "w"], [9, 6, 5])
@@ -148,6 +153,65 @@ def of_groups_logit(
     (tn, fp), (fn, tp) = np.moveaxis(counts.values, (-2, -1), (0, 1))
     successes, trials = np.stack([tp + fn, tp, tn], -1), np.stack([tp + fn + tn + fp, tp + fn, tn + fp], -1)
     return prior + stats.binom.logpmf(successes, trials, rates).sum()
+
+
+def centred_power(weights, trials, scale):
+    """How far a deviation is sampled as it is, by the information of the slices that it has these weights in."""
+    information = sum(0.16 * n * (scale * w) ** 2 for n, w in zip(trials, weights, strict=True))
+    return 0.03 * information / (1 + 0.03 * information)
+
+
+def contrast(level, k):
+    """Of the level in the k-th of Helmert's contrasts: the first k + 1 levels against the next, of length 1."""
+    below, length = k + 1, np.sqrt((k + 1) * (k + 2))
+    return 1 / length if level < below else (-below / length if level == below else 0.0)
+
+
+def step(level, k, levels):
+    """Of the level in the k-th step of a random walk about its mean, scaled to a mean variance of 1 − 1/levels."""
+    walks = [[(lv > j) - (levels - 1 - j) / levels for lv in range(levels)] for j in range(levels - 1)]
+    return walks[k][level] * np.sqrt((levels - 1) / sum(w**2 for walk in walks for w in walk))
+
+
+def weights_of_slices():
+    """Weights of the deviations of SLICED: of site and age, age in order, and of their interaction; (deviation, 6)."""
+    places = list(itertools.product(range(2), range(3)))
+    site = [[contrast(i, 0) for i, _ in places]]
+    age = [[step(j, k, 3) for _, j in places] for k in (0, 1)]
+    both = [[contrast(i, 0) * step(j, k, 3) for i, j in places] for k in (0, 1)]
+    return np.array(site + age + both), [0, 1, 1, 2, 2]
+
+
+def of_slices(counts, location, spread, deviation):
+    """Density of the slices (site, age), rate by rate, up to the binomial coefficients, which the model leaves out."""
+    table, (weights, effect) = counts.values.reshape(6, 2, 2), weights_of_slices()
+    scales = np.array([1.0, 1.0, 0.5])
+    density = stats.logistic.logpdf(location).sum()
+    for r, row in enumerate((1, 0)):  # recall is of the second label, the positive one
+        trials, right = table[:, row].sum(-1), table[:, row, row]
+        density += stats.halfnorm.logpdf(spread[:, r], scale=scales).sum()
+        logit = np.full(6, location[r])
+        for w, e, u in zip(weights, effect, deviation[:, r], strict=True):
+            power, sigma = centred_power(w, trials, scales[e]), spread[e, r]
+            density += stats.norm.logpdf(u, 0, sigma**power)
+            logit += w * sigma ** (1 - power) * u
+        density += stats.binom.logpmf(right, trials, special.expit(logit)).sum()
+        density -= (
+            special.gammaln(trials + 1) - special.gammaln(right + 1) - special.gammaln(trials - right + 1)
+        ).sum()
+    return density
+
+
+def of_accuracies(counts, location, spread, deviation):
+    """Density of the accuracy of two folds of three classes."""
+    table, (sigma,) = counts.values, spread[0]
+    n, right = table.sum((-2, -1)), np.trace(table, axis1=-2, axis2=-1)
+    weights = [contrast(0, 0), contrast(1, 0)]
+    power = centred_power(weights, n, 1.0)
+    logit = location[0] + np.array(weights) * sigma ** (1 - power) * deviation[0, 0]
+    density = stats.logistic.logpdf(location[0]) + stats.halfnorm.logpdf(sigma)
+    density += stats.norm.logpdf(deviation[0, 0], 0, sigma**power)
+    return density + (right * np.log(special.expit(logit)) + (n - right) * np.log(special.expit(-logit))).sum()
 
 
 def steps(before_and_after=True):
@@ -345,6 +409,13 @@ DENSITIES = {
     "groups_logit, LKJ and covariates": ("groups_logit", ONE, {"lkj": 3.0, "covariates": SHUFFLED},
                                          LOGIT | {"correlation_unit": unit(), "coefficient": normal(3, 2)},
                                          of_groups_logit, {"correlation": (), "coefficient": ("rate", "covariate")}),
+    "slices": ("slices", SLICED, {"ordered": ["age"], "interactions": [["age", "site"]]},
+               {"location": normal(2), "spread": positive(3, 2), "deviation": normal(5, 2)}, of_slices,
+               {"location": ("rate",), "spread": ("effect", "rate"), "deviation": ("contrast", "rate"),
+                "rates": ("site", "age", "rate"), "true_positives": ("site", "age")}),
+    "slices, accuracy": ("slices", THREE_SITES, {"outcome": "accuracy"},
+                         {"location": normal(1), "spread": positive(1, 1), "deviation": normal(1, 1)}, of_accuracies,
+                         {"rates": ("fold", "rate"), "correct": ("fold",)}),
     "markov": ("markov", STEPS, BY_VIDEO, CHAIN, of_markov,
                {"stay": ("actual",), "predict_second": ("actual", "predicted_before"),
                 "cells": ("actual", "predicted")}),

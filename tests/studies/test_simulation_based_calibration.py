@@ -301,8 +301,8 @@ def test_models_of_one_name_are_not_mixed_up():
     assert passed == [1, 0]
 
 
-CHECKED = ["multinomial", "rates", "classes", "groups", "groups_logit, LKJ, covariate", "markov, varying", "paired",
-           "datasets", "binormal_roc", "raters"]  # fmt: skip
+CHECKED = ["multinomial", "rates", "classes", "groups", "groups_logit, LKJ, covariate", "slices", "markov, varying",
+           "paired", "datasets", "binormal_roc", "raters"]  # fmt: skip
 
 
 def test_every_model_is_checked():

@@ -1,0 +1,602 @@
+"""`slices`: where a classifier fails, of a test set that is sliced by several dims at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.core.random_streams import stream
+from bayesperf.core.recipes import remembered
+from bayesperf.core.saving import Saved
+from bayesperf.core.words import chance, enumerated, estimate, metric_title, sentence
+from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.distributions.draws import Draws
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.point_values import evaluate, point_value
+from bayesperf.metrics.registry import applicable
+from bayesperf.pooling.pool import pool
+from bayesperf.posteriors.in_words import estimate_in_words
+from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.summary import Summary
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Mix = Literal["same", "own"]
+# The rates of a slice, and whose examples each is a share of: of all, or of one class.
+_TWO_CLASSES = ("prevalence", "recall", "specificity")
+# A trial more in each slice, so that slices that are all empty weigh the same.
+_LEAST_TRIALS = 1e-9
+_DRAWS = ("chain", "draw")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Slices(Saved):
+    """The metrics of every slice of a test set, by `slices`.
+
+    Attributes
+    ----------
+    cm : ConfusionMatrix
+        The counts; every leading dim is one of slices.
+    rates : xarray.DataArray
+        Draws of the rates of each slice, (*dims, chain, draw, rate): prevalence, recall and specificity, or accuracy.
+    spread : xarray.Dataset
+        Draws (…, effect, rate) of how much each dim and interaction matters, ``posterior`` and ``prior``; its attribute
+        ``measure`` says in which measure.
+    prior_text : str
+        The prior, in words.
+    independent : bool
+        Whether the draws are independent.
+    """
+
+    cm: ConfusionMatrix
+    rates: xr.DataArray
+    spread: xr.Dataset
+    prior_text: str
+    independent: bool
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The dims of the slices."""
+        return tuple(map(str, self.cm.dims))
+
+    # ── Metrics of slices and of levels ──
+
+    @remembered("slices[metric]")
+    def __getitem__(self, metric: str | Metric) -> Marginal:
+        """Return the distribution of a metric over all slices."""
+        wanted = self._metric(metric)
+        return self._marginal(wanted, self.rates, self.cm.counts, "Posterior of each slice's own metric")
+
+    @remembered("Slices.levels")
+    def levels(self, dim: str, metric: str | Metric = "", *, mix: Mix = "same") -> Marginal:
+        """Return the distribution of a metric over the levels of one dim.
+
+        Parameters
+        ----------
+        dim : str
+            A dim of the slices.
+        metric : str or Metric
+            By default recall, or the accuracy.
+        mix : {"same", "own"}
+            The weights of the slices of a level, which are those of the other dims. "same": the observed mix of all
+            examples, so that levels differ by themselves and not by who is examined there. "own": the level's own
+            observed mix, so that they differ as they were met; a level without examples has equal weights.
+
+        Returns
+        -------
+        Marginal
+            Over `dim`. Recall is averaged over the mix of positive examples, specificity over that of negative ones,
+            prevalence and accuracy over that of all; other metrics are computed from these averages.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
+        >>> bp.slices(cm).levels("site", "recall").mean().round(1).values
+        array([0.9, 0.6])
+        """
+        wanted, weights = self._metric(metric), self._weights(dim, mix)
+        others = [each for each in self.dims if each != dim]
+        counts = self.cm.counts.sum(others)
+        how = "the same mix of the others" if mix == "same" else "its own mix of the others"
+        estimand = f"Posterior of the metric of each {dim}{f' at {how}' if others else ''}"
+        return self._marginal(wanted, (self.rates * weights).sum(others), counts, estimand)
+
+    def _weights(self, dim: str, mix: Mix) -> xr.DataArray:
+        """Return the weights of the slices of each level, for each rate, which sum to 1 over the other dims."""
+        self._check_dim(dim)
+        checks.one_of("mix", mix, ("same", "own"))
+        others = [each for each in self.dims if each != dim]
+        trials = self.trials.sum(dim) if mix == "same" else self.trials
+        trials = trials + _LEAST_TRIALS
+        weights: xr.DataArray = trials / trials.sum(others)
+        return weights
+
+    @cached_property
+    def trials(self) -> xr.DataArray:
+        """Numbers of examples that each rate is of, (*dims, rate)."""
+        totals = self.cm.counts.sum("predicted")
+        everyone = totals.sum("actual")
+        if "accuracy" in self.rates["rate"]:
+            return everyone.expand_dims(rate=["accuracy"])
+        positives = totals.sel(actual=self.cm.pos_label, drop=True)
+        of_rate = [everyone, positives, everyone - positives]
+        return xr.concat(of_rate, pd.Index(_TWO_CLASSES, name="rate"))
+
+    def _metric(self, metric: str | Metric) -> Metric:
+        wanted = applicable(metric or self.default_metric, self.cm.labels, self.positive, self.cm.dims)
+        if "accuracy" in self.rates["rate"] and wanted.name != "accuracy":
+            raise ValueError(f"metric: only the accuracy of these slices was modelled, and not {wanted.name!r}.")
+        if wanted.average == "per_class":
+            raise ValueError(f"metric: {wanted.name!r} has a value a class; name one that has a single value.")
+        return wanted
+
+    @property
+    def default_metric(self) -> str:
+        """Recall of two classes, else accuracy."""
+        return "accuracy" if "accuracy" in self.rates["rate"] else "recall"
+
+    @property
+    def positive(self) -> int | None:
+        """Position of the positive class."""
+        return None if self.cm.pos_label is None else self.cm.labels.index(self.cm.pos_label)
+
+    def _marginal(self, metric: Metric, rates: xr.DataArray, counts: xr.DataArray, estimand: str) -> Marginal:
+        """Return the distribution of a metric, given draws of the rates, with the metric of the counts beside it."""
+        values = self._values(metric, rates).transpose(..., *_DRAWS)
+        flat = values.values.reshape(-1, *values.shape[-2:])
+        leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
+        marginal = Marginal(metric.name, Draws(flat, metric.bounds, self.independent), leading, estimand=estimand)
+        observed = _Observed(metric, counts.transpose(*leading.dims, *CELL_DIMS), self.positive)
+        return marginal.with_facts(greater_is_better=metric.greater_is_better, examples=None, observe=observed)
+
+    def _values(self, metric: Metric, rates: xr.DataArray) -> xr.DataArray:
+        if "accuracy" in rates["rate"]:
+            return rates.sel(rate="accuracy", drop=True)
+        prevalence, recall, specificity = (rates.sel(rate=rate, drop=True) for rate in _TWO_CLASSES)
+        of_positives = prevalence * xr.concat([1 - recall, recall], "predicted")
+        of_negatives = (1 - prevalence) * xr.concat([specificity, 1 - specificity], "predicted")
+        cells = xr.concat([of_negatives, of_positives], "actual").assign_coords(actual=[0, 1], predicted=[0, 1])
+        return evaluate(metric, cells, 1)
+
+    def _check_dim(self, dim: str) -> None:
+        if dim not in self.dims:
+            raise ValueError(f"dim: there is no {dim!r} among the dims of the slices, {', '.join(self.dims)}.")
+
+    # ── Where it fails ──
+
+    def prob_worst(self, metric: str | Metric = "") -> xr.DataArray:
+        """Return the probability that each slice is the worst of all those in which the metric was observed.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            One that has a direction; by default recall, or the accuracy.
+
+        Returns
+        -------
+        xarray.DataArray
+            Over the dims of the slices. 0 for slices without an example of the metric: nothing is known of how they
+            fail beyond what the others say.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
+        >>> bp.slices(cm).prob_worst("recall").round(2).values
+        array([0., 1.])
+        """
+        marginal = self[metric]
+        if marginal.greater_is_better is None:
+            raise ValueError(f"prob_worst: neither more nor less {marginal.name} is better.")
+        values = _drawn(marginal) * (1 if marginal.greater_is_better else -1)
+        seen = ~np.isnan(marginal.observed)
+        if not seen.any():
+            raise ValueError(f"prob_worst: {marginal.name} was observed in no slice.")
+        flat = values.where(seen, np.inf).stack(place=self.dims, create_index=False).transpose("place", ...).values
+        share = np.bincount(flat.reshape(len(flat), -1).argmin(0), minlength=len(flat)) / flat[0].size
+        return marginal.leading.copy(data=share.reshape(marginal.leading.shape)).rename("prob_worst")
+
+    def table(self, metric: str | Metric = "", ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
+        """Return a tidy table of all slices: what was observed beside what is estimated.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            By default recall, or the accuracy.
+        ci_prob, ci_kind
+            Probability and kind of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns: the dims; ``n``, how many examples the metric is of (positive ones for recall; all, for a metric
+            that is no share); ``observed``, empty without examples; ``mean``, ``ci_lower``, ``ci_upper``; and
+            ``prob_worst`` (see `prob_worst`), if the metric has a direction.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
+        >>> bp.slices(cm).table("recall")[["site", "n", "observed"]].to_dict("list")
+        {'site': ['a', 'b'], 'n': [50, 50], 'observed': [0.9, 0.6]}
+        """
+        marginal = self[metric]
+        observed, interval = marginal.observed, marginal.interval(ci_prob, ci_kind)
+        n = observed["trials"] if "trials" in observed.coords else self.cm.total
+        figures = {
+            "n": n.transpose(*marginal.dims).astype(int),
+            "observed": observed,
+            "mean": marginal.mean(),
+            "ci_lower": interval[..., 0],
+            "ci_upper": interval[..., 1],
+        }
+        if marginal.greater_is_better is not None:
+            figures["prob_worst"] = self.prob_worst(metric)
+        return self._summary(_rows(marginal.leading, figures), marginal.estimand, ci_prob, ci_kind)
+
+    def _summary(self, rows: pd.DataFrame, estimand: str, ci_prob: float, ci_kind: Kind) -> pd.DataFrame:
+        summary = Summary(rows)
+        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": estimand, "prior": self.prior_text}
+        return summary
+
+    # ── Gaps ──
+
+    def gap(
+        self,
+        dim: str,
+        metric: str | Metric = "",
+        above: float = 0.05,
+        *,
+        mix: Mix = "same",
+        ci_prob: float = 0.95,
+        ci_kind: Kind = "hdi",
+    ) -> pd.DataFrame:
+        """Return the gaps between all pairs of levels of a dim.
+
+        A level's metric is an average over its slices, with weights of the other dims that are the same for both levels
+        of a pair (``mix="same"``, the observed mix of all examples), or those of each level (``mix="own"``); see
+        `levels`. A gap at the same mix is of the levels themselves. Between their own mixes it also holds whatever the
+        other dims differ by: if a site examines the old and the old are harder, that is a part of its gap.
+
+        Parameters
+        ----------
+        dim : str
+            A dim of the slices.
+        metric : str or Metric
+            By default recall, or the accuracy. For fairness recall (true positive rate), fpr, or precision.
+        above : float
+            The gap δ that matters.
+        mix : {"same", "own"}
+            Over what the other dims are averaged.
+        ci_prob, ci_kind
+            Probability and kind of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row a pair of levels, `dim` and ``{dim}_other``: ``mean``, ``ci_lower`` and ``ci_upper`` of the first's
+            metric less the other's; ``prob_greater``, that it is above 0; and ``prob_above``, that the gap is more than
+            δ in either direction.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
+        >>> gap = bp.slices(cm).gap("site", "recall", above=0.1)
+        >>> gap[["site", "site_other", "prob_above"]].round(1).values.tolist()
+        [['a', 'b', 1.0]]
+        """
+        least = self._least_gap(above)
+        levels = self.levels(dim, metric, mix=mix)
+        values, names = _drawn(levels).transpose(dim, *_DRAWS).values, levels.leading[dim].values.tolist()
+        pairs = list(combinations(range(len(names)), 2))
+        if not pairs:
+            raise ValueError(f"dim: {dim!r} has one level, so there is no gap.")
+        gaps = np.stack([values[i] - values[j] for i, j in pairs])
+        drawn = Draws(gaps, _of_difference(levels.bounds), self.independent)
+        interval = _interval(drawn, ci_prob, ci_kind)
+        rows = pd.DataFrame(
+            {
+                dim: [names[i] for i, _ in pairs],
+                f"{dim}_other": [names[j] for _, j in pairs],
+                "mean": gaps.mean((1, 2)),
+                "ci_lower": interval[:, 0],
+                "ci_upper": interval[:, 1],
+                "prob_greater": (gaps > 0).mean((1, 2)),
+                "prob_above": (abs(gaps) > least).mean((1, 2)),
+            }
+        )
+        return self._summary(rows, levels.estimand.replace("metric", f"gap of {levels.name}"), ci_prob, ci_kind)
+
+    @remembered("Slices.largest_gap")
+    def largest_gap(self, dim: str, metric: str | Metric = "", *, mix: Mix = "same") -> Marginal:
+        """Return the distribution of the gap between the best and the worst level of a dim.
+
+        It is a maximum less a minimum of uncertain values: above the gap of any two levels, and above 0 even if all
+        levels are alike. Say how probable it is that it is more than what matters, by ``.prob_above(δ)``.
+
+        Parameters
+        ----------
+        dim, metric, mix
+            As in `gap`.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
+        >>> bp.slices(cm).largest_gap("site", "recall").prob_above(0.1).round(1).item()
+        1.0
+        """
+        levels = self.levels(dim, metric, mix=mix)
+        values = _drawn(levels)
+        gap = (values.max(dim) - values.min(dim)).transpose(*_DRAWS).values[None]
+        bounds = (0.0, _of_difference(levels.bounds)[1])
+        estimand = f"{levels.estimand}: largest gap between levels"
+        return Marginal(levels.name, Draws(gap, bounds, self.independent), xr.DataArray(0.0), estimand=estimand)
+
+    def _least_gap(self, above: float) -> float:
+        if not 0 <= checks.number("above", above) < np.inf:
+            raise ValueError(f"above must be a gap that matters, at least 0; it is {above!r}.")
+        return float(above)
+
+    # ── Which dim matters ──
+
+    def which_dim(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
+        """Return how much each dim and interaction matters, a posteriori and a priori.
+
+        Parameters
+        ----------
+        ci_prob, ci_kind
+            Probability and kind of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row a rate and effect: ``mean``, ``ci_lower`` and ``ci_upper`` of the standard deviation σ of its levels
+            on the logit scale (of slices by `bayesperf.pool`, of the dispersion ρ), the same of its prior
+            (``prior_mean``, ``prior_lower``, ``prior_upper``), and ``prob_largest``, that this σ is the largest of the
+            rate's. Where posterior and prior are alike, the data do not say.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
+        >>> bp.slices(cm).which_dim()[["rate", "effect", "prob_largest"]].values.tolist()
+        [['recall', 'site', 1.0], ['specificity', 'site', 1.0]]
+        """
+        posterior, prior = (self.spread[name].stack(each=_others(self.spread[name])) for name in ("posterior", "prior"))
+        posterior, prior = (drawn.transpose("rate", "effect", "each") for drawn in (posterior, prior))
+        largest = (posterior == posterior.max("effect")).mean("each")
+        figures = {"mean": posterior.mean("each"), **_ends(posterior, ("ci_lower", "ci_upper"), ci_prob, ci_kind)}
+        figures |= {"prior_mean": prior.mean("each"), **_ends(prior, ("prior_lower", "prior_upper"), ci_prob, ci_kind)}
+        rows = _rows(largest, figures | {"prob_largest": largest})
+        return self._summary(rows, f"Posterior of the {self.spread.attrs['measure']}", ci_prob, ci_kind)
+
+    # ── Words and figures ──
+
+    def in_words(self, metric: str | Metric = "", *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
+        """Return sentences: which slice is probably the worst, the largest gap of each dim, and which dim matters most.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
+        >>> bp.slices(cm).in_words("recall").partition(":")[0]
+        'Of 2 slices, the most probable to be the worst is site b'
+        """
+        marginal, worst = self[metric], self.prob_worst(metric)
+        at = np.unravel_index(int(worst.values.argmax()), worst.shape)
+        place = {str(dim): int(position) for dim, position in zip(worst.dims, at, strict=True)}
+        where = ", ".join(f"{dim} {worst[dim].values[position]}" for dim, position in place.items())
+        estimated = estimate_in_words(marginal.isel(**place), ci_prob, ci_kind)
+        probability = chance(worst.isel(place).item())
+        seen = int((~np.isnan(marginal.observed)).sum())
+        parts = [
+            f"of {seen} slices, the most probable to be the worst is {where}: it is so with probability {probability}, "
+            f"and its {estimated}"
+        ]
+        others = " at the same mix of the other dims" if len(self.dims) > 1 else ""
+        gaps = []
+        for dim in self.dims:
+            gap = self.largest_gap(dim, metric)
+            low, high = gap.interval(ci_prob, ci_kind).values.tolist()
+            gaps.append(f"{estimate(gap.mean().item(), low, high, ci_prob, ci_kind)} between levels of {dim}")
+        parts.append(f"{metric_title(marginal.name)} differs by up to {enumerated(gaps)}{others}")
+        return " ".join(map(sentence, parts))
+
+    def plot(self, metric: str | Metric = "", **options: Any) -> Figure:
+        """Draw the levels of each dim, and the worst slices: what was observed beside what is estimated.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            By default recall, or the accuracy.
+        **options
+            The options ``worst``, ``ci_prob``, ``ci_kind`` and ``ax`` of `bayesperf.plots.slices`.
+        """
+        from bayesperf import plots
+
+        return plots.slices(self, metric, **options)
+
+    def __repr__(self) -> str:
+        sizes = " × ".join(f"{self.cm.counts.sizes[dim]} {dim}" for dim in self.dims)
+        return f"<bayesperf.Slices: {sizes}>\n{self.in_words()}"
+
+    def _repr_html_(self) -> str:
+        worst = self.table().sort_values("mean").head(10)
+        return f"<p>{escape(repr(self))}</p>{worst.to_html(index=False, border=0, float_format='{:.3f}'.format)}"
+
+
+@dataclass(frozen=True)
+class _Observed:
+    """The metric of counts, and how many trials it is a share of; called by a marginal."""
+
+    metric: Metric
+    counts: xr.DataArray
+    positive: int | None
+
+    def __call__(self) -> xr.DataArray:
+        score = point_value(self.metric, self.counts, self.positive)
+        trials = self.metric.trials(self.counts.values, self.positive)
+        return score if trials is None else score.assign_coords(trials=(score.dims, trials))
+
+
+def _drawn(marginal: Marginal) -> xr.DataArray:
+    """Return the draws behind a marginal, (…, chain, draw)."""
+    values = marginal.distribution.values  # type: ignore[attr-defined]
+    shape = (*marginal.leading.shape, *values.shape[1:])
+    return xr.DataArray(values.reshape(shape), marginal.leading.coords, (*marginal.dims, *_DRAWS))
+
+
+def _of_difference(bounds: tuple[float, float]) -> tuple[float, float]:
+    return bounds[0] - bounds[1], bounds[1] - bounds[0]
+
+
+def _rows(leading: xr.DataArray, figures: Mapping[str, xr.DataArray]) -> pd.DataFrame:
+    """Return a row for each place along leading dims, in their order."""
+    index = pd.MultiIndex.from_product([leading[dim].values for dim in leading.dims], names=leading.dims)
+    return pd.DataFrame({name: np.ravel(values) for name, values in figures.items()}, index).reset_index()
+
+
+def _others(spread: xr.DataArray) -> list[Any]:
+    return [dim for dim in spread.dims if dim not in ("rate", "effect")]
+
+
+def _ends(values: xr.DataArray, names: tuple[str, str], ci_prob: float, ci_kind: Kind) -> dict[str, xr.DataArray]:
+    """Return the ends of the intervals of draws (rate, effect, each), by name."""
+    template = values.isel(each=0, drop=True)
+    drawn = Draws(values.values.reshape(template.size, 1, -1), (0, np.inf), True)
+    ends = np.moveaxis(_interval(drawn, ci_prob, ci_kind), -1, 0)
+    return {name: template.copy(data=end.reshape(template.shape)) for name, end in zip(names, ends, strict=True)}
+
+
+def _interval(drawn: Draws, ci_prob: float, ci_kind: Kind) -> Array:
+    """Return intervals (m, 2)."""
+    checks.probability("ci_prob", ci_prob)
+    return drawn.hdi(ci_prob) if checks.one_of("ci_kind", ci_kind, ("hdi", "eti")) == "hdi" else drawn.eti(ci_prob)
+
+
+# ── From fits and from counts ──
+
+
+def slices(data: xr.DataTree | ConfusionMatrix, *, draws: int = 4000, random_seed: Any = 0) -> Slices:
+    """Find where a classifier fails: the metrics of every slice, the worst of them, and the gaps between levels.
+
+    Parameters
+    ----------
+    data : xarray.DataTree or ConfusionMatrix
+        A fit of the model ``slices``, ``bp.fit(cm, "slices")``; or the counts of two classes along a single dim, for
+        which nothing has to be sampled (`bayesperf.pool`).
+    draws : int
+        Number of draws, of counts.
+    random_seed : int or numpy.random.Generator
+        Seed, of counts.
+
+    Returns
+    -------
+    Slices
+        With the verbs ``table``, ``prob_worst``, ``levels``, ``gap``, ``largest_gap``, ``which_dim``, ``in_words`` and
+        ``plot``; ``slices[metric]`` is the `Marginal` of a metric over all slices.
+
+    Raises
+    ------
+    TypeError
+        If `data` are neither.
+    ValueError
+        If the fit is of another model or of several systems, or the counts have other than one leading dim.
+
+    Notes
+    -----
+    Each slice is drawn towards what its levels say, the more so the fewer examples it has; the prevalence of a slice is
+    its own. Of a single dim, rates are beta-binomial (`bayesperf.pool`, clusters), which is nearly the same as the
+    logit-normal ones of the model.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
+    >>> bp.slices(cm).table("recall")[["site", "observed", "mean"]].round(1).values.tolist()
+    [['a', 0.9, 0.9], ['b', 0.6, 0.6]]
+    """
+    if isinstance(data, ConfusionMatrix):
+        return _of_counts(data, checks.count("draws", draws, least=2), checks.seed(random_seed))
+    if isinstance(data, xr.DataTree):
+        return _of_fit(data)
+    raise TypeError(f"data must be a fit of the model 'slices', or a ConfusionMatrix; it is {type(data).__name__}.")
+
+
+def _of_fit(tree: xr.DataTree) -> Slices:
+    """Read the slices of a fit."""
+    posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
+    if posterior.attrs.get("model") != "slices":
+        raise ValueError("data: this is no fit of the model 'slices'. Fit it: bp.fit(cm, 'slices').")
+    counts, dims = tree["observed_data"].to_dataset()["counts"], json.loads(posterior.attrs["options"])["dims"]
+    if others := [str(dim) for dim in counts.dims if dim not in (*dims, *CELL_DIMS)]:
+        raise ValueError(f"data: the fit is of several systems. Select one: tree.sel({others[0]}=…).")
+    rates = posterior["rates"].drop_attrs()
+    position = int(posterior.attrs["positive"])
+    pos_label = counts["actual"].values.tolist()[position] if position >= 0 else None
+    if "recall" in rates["rate"]:
+        prevalence = posterior["cells"].sum("predicted").sel(actual=pos_label, drop=True)
+        rates = xr.concat([prevalence.expand_dims(rate=["prevalence"]), rates], "rate")
+    prior = tree["prior"]["spread"].drop_vars(_DRAWS).rename(chain="prior_chain", draw="prior_draw")
+    measure = "standard deviation of the levels of each dim on the logit scale"
+    spread = xr.Dataset({"posterior": posterior["spread"], "prior": prior}, attrs={"measure": measure})
+    scalars = [name for name in counts.coords if name not in counts.dims]
+    return Slices(
+        cm=ConfusionMatrix(counts.drop_vars(scalars).transpose(*dims, *CELL_DIMS), pos_label),
+        rates=rates.transpose(*dims, *_DRAWS, "rate"),
+        spread=spread,
+        prior_text=str(posterior.attrs["prior"]),
+        independent=False,
+    )
+
+
+def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
+    """Return the slices of counts along one dim, by quadrature."""
+    if len(cm.dims) != 1:
+        raise ValueError(
+            f"data: counts along one dim need no sampler, but these have {list(cm.dims)}. Fit the model: "
+            "bp.slices(bp.fit(cm, 'slices'))."
+        )
+    dim = str(cm.dims[0])
+    pooled: Any = pool(cm, dim, "clusters", draws=draws, random_seed=seed)
+    cells, counts = pooled.groups.cells, cm.counts.transpose(dim, *CELL_DIMS)
+    positive, negative = cm.pos_label, next(label for label in cm.labels if label != cm.pos_label)
+    rows = cells / cells.sum("predicted")
+    totals = counts.sum("predicted")
+    of_class = [totals.sel(actual=label).values[:, None, None] for label in (positive, negative)]
+    rng = stream(seed, "slices: prevalence", counts.values)
+    prevalence = rows.isel(actual=0, predicted=0, drop=True).transpose(dim, *_DRAWS)
+    prevalence = prevalence.copy(data=rng.beta(1 + of_class[0], 1 + of_class[1], prevalence.shape))
+    each = [prevalence, *(rows.sel(actual=label, predicted=label, drop=True) for label in (positive, negative))]
+    names = {positive: "recall", negative: "specificity"}
+    spread = {
+        name: xr.DataArray(of.draws(draws).values.reshape(-1, draws), dims=("actual", f"{name}_draw"))
+        for name, of in {"posterior": pooled.dispersion, "prior": pooled.dispersion_prior}.items()
+    }
+    spread["prior"] = spread["prior"].isel(actual=0, drop=True).expand_dims(actual=2)
+    rates = [names[label] for label in pooled.dispersion.leading["actual"].values.tolist()]
+    dataset = xr.Dataset({name: v.rename(actual="rate").expand_dims(effect=[dim]) for name, v in spread.items()})
+    dataset = dataset.assign_coords(rate=rates).sel(rate=list(_TWO_CLASSES[1:]))
+    return Slices(
+        cm=ConfusionMatrix(counts, cm.pos_label),
+        rates=xr.concat(each, pd.Index(_TWO_CLASSES, name="rate")).transpose(dim, *_DRAWS, "rate"),
+        spread=dataset.assign_attrs(measure=f"dispersion ρ between {dim}s"),
+        prior_text=f"mean rates ~ Beta(1, 1), dispersion ~ {pooled.dispersion_text}, prevalence ~ Beta(1, 1) each",
+        independent=True,
+    )

@@ -1,0 +1,202 @@
+"""Slices of a test set by several dims at once, as site × device × age, whose rates add up on the logit scale.
+
+Setting. Counts over several leading dims form a table of slices, many of which have few examples or none. A slice has
+something in common with others: its site with the slices of that site, its device with those of that device. Its rates
+are therefore learned from the slices that resemble it, too.
+
+Model. For each rate (recall and specificity, or accuracy) and each slice s, whose level of dim d is s_d,
+
+    successes_s ~ Binomial(trials_s, p_s)
+    logit(p_s)  = μ + Σ_d a_d[s_d] + Σ_i b_i[s]         dims d, and those interactions i that are asked for
+    a_d         = σ_d W_d z_d,    z_d ~ Normal(0, 1)     deviations of the levels of a dim from their mean
+    b_i         = σ_i (W_d ⊗ W_e) z_i                    deviations from the sum of the dims d and e
+    μ           ~ Logistic(0, 1)                         uniform on the rate
+    σ_d         ~ HalfNormal(1),  σ_i ~ HalfNormal(0.5)
+
+The columns of W_d, one fewer than the dim has levels, sum to 0, so that μ is the mean of the logits of all slices and
+the dims do not compete with it. Levels without an order have orthonormal W_d: a_d is then distributed as independent
+Normal(0, σ_d²) levels about their mean. Ordered levels (ages, months) are a random walk about its mean, scaled so that
+the variance of a level is the same on average. The order may be reversed; for two levels it makes no difference.
+
+The prior of σ_d is that of clusters in `groups_logit`, with which this model agrees for a single dim: there μ is the
+mean of a population of levels, here of those in the table. Interactions are a priori half as large as dims.
+
+The sampled parameters are between the deviations z ("non-centred"), which suit few examples, and σz ("centred"), which
+suit many: u = σ^w z ~ Normal(0, σ^2w), where w depends on the numbers of trials only (`centring`).
+
+The prevalence of each slice is its own, Beta(1 + positives, 1 + negatives): how common a class is says nothing about
+how well it is recognised, and the precision of a slice must not borrow the prevalence of the others.
+
+Source: Gelman and Hill (2007), Data Analysis Using Regression and Multilevel/Hierarchical Models, chapters 13 and 14;
+for the scale of random walks Sørbye and Rue (2014), Spatial Statistics 8; for partial centring Papaspiliopoulos,
+Roberts and Sköld (2007), Statistical Science 22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from scipy.linalg import helmert
+from scipy.stats import binom
+
+from ._binomial import LogitBinomial
+from ._counts import coords, positive
+from ._priors import prior_variables
+from .rates import OUTCOMES, cells, outcomes
+
+DATA = "counts"
+OPTIONS = {
+    "dims": "dims of slices",
+    "interactions": "interactions of dims",
+    "ordered": "ordered dims",
+    "outcome": ("rates", "accuracy"),
+}
+DIMS = ("rate", "effect", "contrast")
+ESTIMAND = "Posterior of each slice's own metric"
+# The scales of the half-normal priors of σ, of dims and of interactions.
+OF_DIM, OF_INTERACTION = 1.0, 0.5
+PRIORS = {"location": pm.Logistic.dist(0, 1), "spread": pm.HalfNormal.dist(OF_DIM)}
+# The Beta prior of the prevalence of a slice.
+PREVALENCE = (1.0, 1.0)
+# The variance v of `centring`; 0.01–0.1 sample about as well.
+CENTRED = 0.03
+# The observed variable of each rate.
+OBSERVED = OUTCOMES | {"accuracy": "correct"}
+
+
+def build(
+    data: xr.DataArray,
+    priors: Mapping[str, Any] | None = None,
+    *,
+    dims: Sequence[str] | None = None,
+    interactions: Sequence[Sequence[str]] = (),
+    ordered: Sequence[str] = (),
+    outcome: str = "rates",
+) -> pm.Model:
+    """Return the model of counts (…, *dims, actual, predicted).
+
+    Parameters
+    ----------
+    data : xarray.DataArray
+        Counts; for recall and specificity of two classes, of which the attribute ``pos_label`` is the positive one.
+        Systems along other dims are independent.
+    priors : mapping, optional
+        Priors that replace those of `PRIORS`, by name. The dims of ``spread`` are (effect, rate).
+    dims : sequence of str, optional
+        The dims of the slices; by default all leading dims.
+    interactions : sequence of sequences of str
+        Dims, two or more, whose combinations deviate from the sum of their effects.
+    ordered : sequence of str
+        Dims whose levels are in order, as bands of age or months.
+    outcome : {"rates", "accuracy"}
+        Whether recall and specificity of two classes are modelled, or the accuracy of any number of classes.
+    """
+    dims = [str(d) for d in data.dims if d not in ("actual", "predicted")] if dims is None else dims
+    counts = data.transpose(..., *dims, "actual", "predicted")
+    leading = [str(d) for d in counts.dims[:-2]]
+    systems = leading[: len(leading) - len(dims)]
+    successes, trials = of_outcome(counts, outcome)
+    terms = [*((dim,) for dim in dims), *interactions]
+    design = {":".join(term): contrasts(counts, dims, term, ordered) for term in terms}
+    columns = np.concatenate(list(design.values()), axis=1)
+    # The effect that each column of the design belongs to.
+    effect = np.repeat(np.arange(len(terms)), [columns.shape[1] for columns in design.values()])
+    labels = coords(counts) | {"rate": list(successes), "effect": list(design)}
+    labels["contrast"] = [f"{name} {i}" for name, columns in design.items() for i in range(columns.shape[1])]
+    scales = np.array([OF_DIM if len(term) == 1 else OF_INTERACTION for term in terms])
+    default = pm.HalfNormal.dist(np.repeat(scales[:, None], len(successes), axis=1))
+    variable = prior_variables(PRIORS | {"spread": default}, priors)
+    with pm.Model(coords=labels) as model:
+        location = variable("location", [*systems, "rate"])
+        spread = variable("spread", [*systems, "effect", "rate"])
+        scale = spread[..., effect, :]
+        power = pm.Data(
+            "power", centring(columns * scales[effect], trials, len(dims)), dims=[*systems, "contrast", "rate"]
+        )
+        deviation = pm.Normal("deviation", 0, scale**power, dims=[*systems, "contrast", "rate"])
+        logits = location[..., None, :] + pm.math.matmul(columns, scale ** (1 - power) * deviation)
+        logits = logits.reshape((*counts.shape[:-2], len(successes)))
+        for i, rate in enumerate(successes):
+            n = pm.Data(f"{OBSERVED[rate]}_trials", trials[rate].values, dims=leading)
+            observed = pm.Data(f"{OBSERVED[rate]}_data", successes[rate].values, dims=leading)
+            LogitBinomial(OBSERVED[rate], n=n, logit=logits[..., i], observed=observed, dims=leading)
+        pm.Deterministic("rates", pm.math.sigmoid(logits), dims=[*leading, "rate"])
+    return model
+
+
+def of_outcome(counts: xr.DataArray, outcome: str) -> tuple[dict[str, xr.DataArray], dict[str, xr.DataArray]]:
+    """Return the successes and the trials of each rate that is modelled."""
+    if outcome == "accuracy":
+        right = xr.DataArray(np.eye(counts.sizes["actual"], dtype=int), dims=("actual", "predicted"))
+        table = ("actual", "predicted")
+        return {"accuracy": (counts * right).sum(table)}, {"accuracy": counts.sum(table)}
+    if counts.sizes["actual"] != 2:
+        raise ValueError(
+            f"data: recall and specificity are of two classes; there are {counts.sizes['actual']}. Say "
+            "options={'outcome': 'accuracy'}."
+        )
+    successes, trials = ({rate: part[rate] for rate in ("recall", "specificity")} for part in outcomes(counts))
+    return successes, trials
+
+
+def contrasts(counts: xr.DataArray, dims: Sequence[str], term: Sequence[str], ordered: Sequence[str]) -> np.ndarray:
+    """Return the rows of W of a dim, or the products of those of an interaction, for each slice: (slices, columns)."""
+    factors = [
+        basis(counts.sizes[dim], dim in ordered) if dim in term else np.ones((counts.sizes[dim], 1)) for dim in dims
+    ]
+    return reduce(np.kron, factors)
+
+
+def centring(columns: np.ndarray, trials: Mapping[str, xr.DataArray], slices: int) -> np.ndarray:
+    """Return the power w of σ in the scale of each sampled deviation, (…, columns, rate), from 0 to 1.
+
+    It is I v/(1 + I v), where I is the information of the trials on a deviation in units of the prior of σ (as of rates
+    of 0.8), and v a small variance: well-known deviations are sampled as they are.
+    """
+    n = np.stack([of_rate.values for of_rate in trials.values()], -1)
+    n = n.reshape(*n.shape[: n.ndim - 1 - slices], len(columns), -1)
+    information = 0.16 * np.einsum("sc,...sr->...cr", columns**2, n)
+    return np.asarray(information * CENTRED / (1 + information * CENTRED))
+
+
+def basis(levels: int, ordered: bool) -> np.ndarray:
+    """Return W, (levels, levels − 1): orthonormal contrasts, or the sums of the steps of a random walk about its mean.
+
+    Steps are scaled so that the variance of W z, averaged over the levels, is that of orthonormal contrasts,
+    1 − 1/levels.
+    """
+    if not ordered:
+        return np.asarray(helmert(levels).T)
+    walk = np.tri(levels)[:, 1:]
+    walk -= walk.mean(0)
+    return np.asarray(walk * np.sqrt((levels - 1) / (walk**2).sum()))
+
+
+def recover(
+    posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, *, outcome: str = "rates", **_: Any
+) -> dict[str, xr.DataArray]:
+    """Draw the prevalence of each slice, and return ``cells`` of it and the rates; or else the ``accuracy``."""
+    if outcome == "accuracy":
+        return {"accuracy": posterior["rates"].sel(rate="accuracy", drop=True)}
+    rates = {rate: posterior["rates"].sel(rate=rate, drop=True) for rate in posterior["rate"].values.tolist()}
+    slices = rates["recall"].dims
+    successes, trials = (part["prevalence"].transpose(*slices[2:]).values for part in outcomes(data))
+    drawn = rng.beta(PREVALENCE[0] + successes, PREVALENCE[1] + trials - successes, rates["recall"].shape)
+    table = cells({"prevalence": drawn, **{rate: values.values for rate, values in rates.items()}}, positive(data))
+    return {"cells": xr.DataArray(table, dims=(*slices, "actual", "predicted"))}
+
+
+def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, outcome: str = "rates", **_: Any) -> xr.DataArray:
+    """Return the log-likelihood of each slice's predictions given its class totals, for leave-one-slice-out."""
+    successes, trials = of_outcome(data, outcome)
+    of_rates = [
+        xr.apply_ufunc(binom.logpmf, successes[rate], trials[rate], posterior["rates"].sel(rate=rate, drop=True))
+        for rate in successes
+    ]
+    total: xr.DataArray = sum(of_rates[1:], of_rates[0])
+    return total.transpose("chain", "draw", ...)

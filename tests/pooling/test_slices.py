@@ -1,0 +1,236 @@
+"""Slices: levels and gaps at a mix of the other dims, the worst slice, and both ways in."""
+
+import itertools
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+import bayesperf as bp
+from bayesperf.pooling.slices import Slices
+from tests.shared.fits import THREE_SITES, groups_of_prior, without_nuts
+from tests.shared.models import SLICED
+
+RATES = ["prevalence", "recall", "specificity"]
+SITES = SLICED.sum("age")
+WHERE = [dict(zip(("site", "age"), at, strict=True)) for at in itertools.product(range(2), range(3))]
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Slices of any draws whatever."""
+    rng = np.random.default_rng(4)
+    labels = {dim: SLICED.counts[dim].values for dim in ("site", "age")}
+    rates = xr.DataArray(rng.beta(5, 2, (2, 3, 2, 150, 3)), labels | {"rate": RATES},
+                         ("site", "age", "chain", "draw", "rate"))  # fmt: skip
+    spread = {name: (("effect", "rate", f"{name}_draw"), rng.gamma(2, size=(2, 2, 300))) for name in
+              ("posterior", "prior")}  # fmt: skip
+    measured = xr.Dataset(spread, {"effect": ["site", "age"], "rate": RATES[1:]}, {"measure": "spread"})
+    return Slices(SLICED, rates, measured, "any", independent=True)
+
+
+def rate(found, name, **place):
+    return found.rates.sel(rate=name).isel(place).values.ravel()
+
+
+def precision(prevalence, recall, specificity):
+    return prevalence * recall / (prevalence * recall + (1 - prevalence) * (1 - specificity))
+
+
+def test_metrics_of_slices(found):
+    marginal = found["precision"]
+    assert marginal.dims == ("site", "age")
+    for place in WHERE:
+        expected = precision(*(rate(found, name, **place) for name in RATES))
+        drawn = marginal.isel(**place).distribution.values.ravel()
+        np.testing.assert_allclose(drawn, expected, rtol=1e-12)
+    np.testing.assert_array_equal(marginal.observed, bp.score(SLICED, "precision"))
+
+
+@pytest.mark.parametrize("mix", ["same", "own"])
+def test_levels_are_averages_over_a_mix_of_the_others(found, mix):
+    """Recall over positive examples, specificity over negative ones, prevalence over all; then the metric."""
+    counts = SLICED.counts.values
+    examples = {
+        "prevalence": counts.sum((-2, -1)),
+        "recall": counts[..., 1, :].sum(-1),
+        "specificity": counts[..., 0, :].sum(-1),
+    }
+    for site in range(2):
+        level = {}
+        for name, n in examples.items():
+            weights = n.sum(0) if mix == "same" else n[site]
+            parts = [w * rate(found, name, site=site, age=age) for age, w in enumerate(weights)]
+            level[name] = sum(parts) / weights.sum()
+        for metric, expected in (("recall", level["recall"]), ("fpr", 1 - level["specificity"]),
+                                 ("precision", precision(**level))):  # fmt: skip
+            drawn = found.levels("site", metric, mix=mix).isel(site=site).distribution.values.ravel()
+            np.testing.assert_allclose(drawn, expected, rtol=1e-6)
+    assert found.levels("site", "recall", mix=mix).observed.values.tolist() == bp.score(SITES, "recall").values.tolist()
+
+
+def test_a_level_without_examples_has_equal_weights(found):
+    nobody = SLICED.counts.copy(data=SLICED.counts.values * np.array([1, 0])[:, None, None, None])
+    other = Slices(bp.ConfusionMatrix(nobody, "yes"), found.rates, found.spread, "any", independent=True)
+    expected = np.mean([rate(found, "recall", site=1, age=age) for age in range(3)], axis=0)
+    drawn = other.levels("site", "recall", mix="own").isel(site=1).distribution.values.ravel()
+    np.testing.assert_allclose(drawn, expected, rtol=1e-12)
+
+
+def test_gaps_are_of_all_pairs(found):
+    table = found.gap("age", "fpr", above=0.1)
+    levels = found.levels("age", "fpr").distribution.values.reshape(3, -1)
+    assert table[["age", "age_other"]].values.tolist() == [[20, 40], [20, 60], [40, 60]]
+    for (i, j), row in zip([(0, 1), (0, 2), (1, 2)], table.itertuples(), strict=True):
+        gap = levels[i] - levels[j]
+        assert row.mean == pytest.approx(gap.mean())
+        assert row.prob_greater == np.mean(gap > 0)
+        assert row.prob_above == np.mean(abs(gap) > 0.1)
+        inside = np.mean((gap >= row.ci_lower) & (gap <= row.ci_upper))
+        assert inside == pytest.approx(0.95, abs=0.01)
+    largest = found.largest_gap("age", "fpr")
+    np.testing.assert_allclose(largest.distribution.values.ravel(), np.ptp(levels, axis=0))
+    assert largest.bounds == (0, 1)
+    of_two = found.largest_gap("site", "fpr").distribution.values.ravel()
+    np.testing.assert_allclose(
+        of_two, abs(np.diff(found.levels("site", "fpr").distribution.values.reshape(2, -1), axis=0)[0])
+    )
+
+
+@pytest.mark.parametrize(("metric", "worst"), [("recall", np.argmin), ("fpr", np.argmax)])
+def test_the_worst_is_among_slices_with_examples(found, metric, worst):
+    drawn = found[metric].distribution.values.reshape(6, -1)
+    seen = ~np.isnan(bp.score(SLICED, metric).values.ravel())
+    assert not seen.all()
+    places = np.flatnonzero(seen)[worst(drawn[seen], axis=0)]
+    expected = np.bincount(places, minlength=6) / drawn.shape[1]
+    probabilities = found.prob_worst(metric)
+    np.testing.assert_allclose(probabilities.values.ravel(), expected)
+    assert probabilities.values[:, 1].tolist()[1] == 0
+
+
+def test_table(found):
+    table = found.table("recall")
+    assert list(table) == ["site", "age", "n", "observed", "mean", "ci_lower", "ci_upper", "prob_worst"]
+    assert table["n"].tolist() == SLICED.counts.sel(actual="yes").sum("predicted").values.ravel().tolist()
+    np.testing.assert_array_equal(table["observed"], bp.score(SLICED, "recall").values.ravel())
+    assert found.table("f1")["n"].tolist() == SLICED.total.values.ravel().tolist()
+    assert "prob_worst" not in found.table("prevalence")
+    assert "95 % highest-density interval. Prior: any." in repr(table)
+
+
+def test_which_dim(found):
+    table = found.which_dim(0.9, "eti")
+    drawn = found.spread["posterior"].values
+    assert table["rate"].tolist() == ["recall", "recall", "specificity", "specificity"]
+    assert table["effect"].tolist() == ["site", "age"] * 2
+    np.testing.assert_allclose(table["mean"], drawn.mean(-1).T.ravel())
+    np.testing.assert_allclose(
+        table["prior_upper"], np.quantile(found.spread["prior"].values, 0.95, axis=-1).T.ravel(), rtol=0.02
+    )
+    np.testing.assert_allclose(
+        table["prob_largest"][:2], [np.mean(drawn[0, 0] > drawn[1, 0]), np.mean(drawn[1, 0] > drawn[0, 0])]
+    )
+
+
+def test_in_words(found):
+    text = found.in_words("recall")
+    worst = found.prob_worst("recall")
+    assert text.startswith("Of 4 slices, the most probable to be the worst is site ")
+    assert f"with probability {100 * worst.max().item():.0f} %" in text
+    assert " between levels of site and 0." in text
+    assert text.endswith(" between levels of age at the same mix of the other dims.")
+    assert repr(found) == f"<bayesperf.Slices: 2 site × 3 age>\n{text}"
+    assert "<table" in found._repr_html_()
+
+
+# ── Counts along one dim ──
+
+
+def test_one_dim_needs_no_sampler():
+    found, pooled = bp.slices(SITES, draws=3000), bp.pool(SITES, "site", "clusters", draws=3000)
+    for metric in ("recall", "fpr"):
+        np.testing.assert_allclose(found[metric].mean(), pooled.groups[metric].mean(), rtol=1e-12)
+    for site, (negatives, positives) in enumerate(SITES.counts.sum("predicted").values.tolist()):
+        prevalence = found["prevalence"].isel(site=site).distribution.values.ravel()
+        assert stats.kstest(prevalence, stats.beta(1 + positives, 1 + negatives).cdf).pvalue > 1e-4
+    table = found.which_dim()
+    np.testing.assert_allclose(table["mean"], pooled.dispersion.mean().sel(actual=["yes", "no"]), rtol=0.1)
+    np.testing.assert_allclose(table["prior_mean"], 0.1, rtol=0.1)
+    assert found.in_words().endswith("between levels of site.")
+
+
+def test_the_order_of_the_labels_does_not_matter():
+    other = bp.ConfusionMatrix(SITES.counts.isel(actual=[1, 0], predicted=[1, 0]), "yes")
+    a, b = (bp.slices(cm, draws=3000).table("precision") for cm in (SITES, other))
+    np.testing.assert_allclose(a["mean"], b["mean"], atol=0.02)
+    assert a["observed"].tolist() == b["observed"].tolist()
+
+
+# ── Fits ──
+
+
+def draws_of_prior(compiled, settings, seed, progressbar=False):
+    return groups_of_prior(compiled.model, settings["chains"], settings["draws"], seed)
+
+
+@pytest.mark.filterwarnings("ignore::bayesperf.ConvergenceWarning")
+def test_fits_are_read(monkeypatch):
+    without_nuts(monkeypatch, draws_of_prior)
+    options = {"ordered": ["age"], "interactions": [["site", "age"]]}
+    tree = bp.fit(SLICED, "slices", options=options, draws=50, tune=10, random_seed=1)
+    found = bp.slices(tree)
+    for metric in ("recall", "f1"):
+        mean = tree["posterior"][metric].mean(("chain", "draw"))
+        np.testing.assert_allclose(found[metric].mean(), mean.transpose("site", "age"), rtol=1e-9)
+    assert found.which_dim()["effect"].tolist() == ["site", "age", "site:age"] * 2
+    np.testing.assert_allclose(
+        found.which_dim()["mean"], tree["posterior"]["spread"].mean(("chain", "draw")).T.values.ravel()
+    )
+
+
+@pytest.mark.filterwarnings("ignore::bayesperf.ConvergenceWarning")
+def test_the_accuracy_of_several_classes(monkeypatch):
+    without_nuts(monkeypatch, draws_of_prior)
+    tree = bp.fit(THREE_SITES, "slices", options={"outcome": "accuracy"}, draws=50, tune=10, random_seed=1)
+    found = bp.slices(tree)
+    assert found.table()["n"].tolist() == THREE_SITES.total.values.tolist()
+    np.testing.assert_array_equal(found.table()["observed"], bp.score(THREE_SITES, "accuracy"))
+    assert found.in_words().startswith("Of 2 slices, the most probable to be the worst is fold ")
+    with pytest.raises(ValueError, match="only the accuracy of these slices was modelled, and not 'matth"):
+        found.table("mcc")
+
+
+@pytest.mark.filterwarnings("ignore::bayesperf.ConvergenceWarning")
+def test_one_system_of_several_is_selected(monkeypatch):
+    without_nuts(monkeypatch, draws_of_prior)
+    counts = xr.concat([SITES.counts, SITES.counts], "model").assign_coords(model=["a", "b"])
+    tree = bp.fit(bp.ConfusionMatrix(counts, "yes"), "slices", draws=20, tune=10, random_seed=1)
+    with pytest.raises(ValueError, match=r"the fit is of several systems. Select one: tree.sel\(model=…\)"):
+        bp.slices(tree)
+    assert bp.slices(tree.sel(model="b")).dims == ("site",)
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "text"),
+    [
+        (lambda found: found.levels("year"), ValueError, "there is no 'year' among the dims of the slices, site, age."),
+        (lambda found: found.levels("age", mix="any"), ValueError, "mix must be one of 'same', 'own'"),
+        (
+            lambda found: found.gap("age", above=-1),
+            ValueError,
+            "above must be a gap that matters, at least 0; it is -1.",
+        ),
+        (lambda found: found.prob_worst("prevalence"), ValueError, "neither more nor less prevalence is better."),
+        (lambda found: found["recall_per_class"], ValueError, "has a value a class"),
+        (lambda found: found.table("recal"), ValueError, "did you mean 'recall'"),
+        (lambda found: found.plot(worst=0), ValueError, "worst must be a whole number"),
+        (lambda _: bp.slices(SLICED), ValueError, r"these have \['site', 'age'\]. Fit the model"),
+        (lambda _: bp.slices(xr.DataTree()), ValueError, "this is no fit of the model 'slices'"),
+        (lambda _: bp.slices([1]), TypeError, "data must be a fit of the model 'slices', or a ConfusionMatrix"),
+    ],
+)
+def test_what_is_refused(found, ask, error, text):
+    with pytest.raises(error, match=text):
+        ask(found)
