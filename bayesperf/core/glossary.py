@@ -110,14 +110,14 @@ GLOSSARY = (
     ),
     Term("label noise", "Labels of examples that are wrong themselves, as when who labelled them erred."),
     Term(
-        "log-odds",
-        "The logarithm of p/(1 − p), the logit of p: rates from 0 to 1 become any number.",
-        r"\b[Ll]og-odds\b|\b[Ll]ogit\b",
-    ),
-    Term(
         "log loss",
         "The mean of −log of the probability that was given to what happened; less is better.",
         r"[Ll]og loss",
+    ),
+    Term(
+        "log-odds",
+        "The logarithm of p/(1 − p), the logit of p: rates from 0 to 1 become any number.",
+        r"\b[Ll]og-odds\b|\b[Ll]ogit\b",
     ),
     Term("macro", "Of an average over classes: each class counts the same, however common it is."),
     Term("majority", "A classifier that always calls the most frequent class.", r"beats majority|majority always"),
