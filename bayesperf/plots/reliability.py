@@ -89,7 +89,7 @@ def reliability(
             axes.set_title(shorten(next(iter(group))), fontsize="small")
         if not apart or axes is panels[0]:
             axes.legend(facecolor="white", edgecolor="none", framealpha=0.8, fontsize="small", loc="upper left")
-    label_edges(panels, "probability that the system gives", "frequency", ax)
+    label_edges(panels, "probability given", "frequency", ax)
     (method,) = methods
     words = "Reliability curve", f"{kind} {percentage(prob)} band ({_METHODS[method]})"
     if apart:
