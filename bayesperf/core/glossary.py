@@ -175,6 +175,12 @@ GLOSSARY = (
         "simulation-based calibration",
         "A check of a sampler: the ranks of values of the prior among the draws from the data they make are uniform.",
     ),
+    Term(
+        "slice",
+        "The examples that have the same level of every dim, as of one site, device and age.",
+        r"\b[Ss]lices?\b",
+    ),
+    Term("slice", "The examples of one level of every dim, as of one site, device and age.", r"\b[Ss]lices?\b"),
     Term("specificity", "The share of the negatives that are called negative.", r"\b[Ss]pecificity\b"),
     Term("stratum", "The examples of which the judge and the systems say the same.", r"\b[Ss]trat(um|a)\b"),
     Term("support", "The number of examples of a class."),

@@ -42,6 +42,7 @@ from bayesperf.studies.resampled_clusters import resampled_clusters
 from bayesperf.studies.sequential import sequential
 from bayesperf.studies.simulation_based_calibration import simulation_based_calibration
 from bayesperf.studies.sites import sites
+from bayesperf.studies.slices import slices
 from bayesperf.studies.verification import verification
 
 __all__ = [
@@ -68,6 +69,7 @@ __all__ = [
     "sequential",
     "simulation_based_calibration",
     "sites",
+    "slices",
     "verification",
 ]
 

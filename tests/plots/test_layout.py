@@ -158,6 +158,7 @@ ONE = {
     "epc": lambda ax: epc().plot(ax=ax),
     "plan": lambda ax: bp.plan.sample_size(0.7, metric="recall", evidence=(17, 20)).plot(ax=ax),
     "pooled": lambda ax: pooled(FOLDS.isel(model=0)).plot(ax=ax),
+    "slices": lambda ax: bp.slices(FOLDS.isel(model=0), draws=200).plot(ax=ax),
     "joint": lambda ax: plots.joint(bp.posterior(BINARY, draws=100), "precision", "recall", ax=ax),
     "prior_sensitivity": lambda ax: plots.prior_sensitivity(SMALL, "recall", ax=ax),
     "density": lambda ax: bp.posterior(SMALL)["recall"].plot(ax=ax),

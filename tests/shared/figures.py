@@ -181,6 +181,7 @@ FIGURES = {
     "monitor of systems": lambda: monitored(LONG).plot(),
     "pooled": lambda: pooled(FOLDS.isel(model=0)).plot(),
     "pooled systems": lambda: pooled(FOLDS).plot("f1"),
+    "slices": lambda: plots.slices(bp.slices(FOLDS.isel(model=0), draws=200), "f1"),
     "prior_sensitivity": lambda: plots.prior_sensitivity(SMALL, "recall"),
     "prior_sensitivity of ratios": lambda: plots.prior_sensitivity(MANY, "lr+"),
     "label_noise": lambda: plots.label_noise(bp.label_noise_sensitivity(SMALL, "recall", draws=500)),

@@ -56,6 +56,7 @@ SIMULATED = {
     "sequential": Case({"steps": [1, 2], "batch": 10, "estimator": GaussianNB(), "draws": 20}, {"batch": 11}),
     "simulation_based_calibration": Case({"model": "rates", "data": CM, "draws": 10, "tune": 10, "thin": 2},
                                          {"thin": 3}, ("sampler",)),
+    "slices": Case({"analyses": ["alone", "one_dim"], "sites": 3, "devices": 2}, {"recall": 0.7}),
     "sites": Case({"n_groups": [2, 3], "group_size": 5}, {"base_rate": 0.7}),
     "verification": Case({"verified": [20, 30], "examples": 200, "draws": 20}, {"judge": 0.8}),
 }  # fmt: skip
