@@ -180,7 +180,6 @@ GLOSSARY = (
         "The examples that have the same level of every dim, as of one site, device and age.",
         r"\b[Ss]lices?\b",
     ),
-    Term("slice", "The examples of one level of every dim, as of one site, device and age.", r"\b[Ss]lices?\b"),
     Term("specificity", "The share of the negatives that are called negative.", r"\b[Ss]pecificity\b"),
     Term("stratum", "The examples of which the judge and the systems say the same.", r"\b[Ss]trat(um|a)\b"),
     Term("support", "The number of examples of a class."),
