@@ -158,7 +158,7 @@ def of_groups_logit(
 def centred_power(weights, trials, scale):
     """How far a deviation is sampled as it is, by the information of the slices that it has these weights in."""
     information = sum(0.16 * n * (scale * w) ** 2 for n, w in zip(trials, weights, strict=True))
-    return 0.03 * information / (1 + 0.03 * information)
+    return 0.01 * information / (1 + 0.01 * information)
 
 
 def contrast(level, k):
