@@ -545,7 +545,7 @@ def _of_fit(tree: xr.DataTree) -> Slices:
     if posterior.attrs.get("model") != "slices":
         raise ValueError("data: this is no fit of the model 'slices'. Fit it: bp.fit(cm, 'slices').")
     counts, dims = tree["observed_data"].to_dataset()["counts"], json.loads(posterior.attrs["options"])["dims"]
-    if others := [str(dim) for dim in counts.dims if dim not in (…, *CELL_DIMS)]:
+    if others := [str(dim) for dim in counts.dims if dim not in (*dims, *CELL_DIMS)]:
         raise ValueError(f"data: the fit is of several systems. Select one: tree.sel({others[0]}=…).")
     rates = posterior["rates"].drop_attrs()
     position = int(posterior.attrs["positive"])
@@ -558,8 +558,8 @@ def _of_fit(tree: xr.DataTree) -> Slices:
     spread = xr.Dataset({"posterior": posterior["spread"], "prior": prior}, attrs={"measure": measure})
     scalars = [name for name in counts.coords if name not in counts.dims]
     return Slices(
-        cm=ConfusionMatrix(counts.drop_vars(scalars).transpose(…, *CELL_DIMS), pos_label),
-        rates=rates.transpose(…, *_DRAWS, "rate"),
+        cm=ConfusionMatrix(counts.drop_vars(scalars).transpose(*dims, *CELL_DIMS), pos_label),
+        rates=rates.transpose(*dims, *_DRAWS, "rate"),
         spread=spread,
         prior_text=str(posterior.attrs["prior"]),
         independent=False,
