@@ -55,7 +55,8 @@ def _examples(definition: Any) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     """Yield data and options of small fits, the default ones first, then one option at a time."""
     declared = getattr(definition, "OPTIONS", {})
     dim = {"dim": "fold"} if "dim of groups" in declared.values() else {}
-    first, *others = EXAMPLES[definition.DATA](list(dim.values()))
+    groups = ["fold"] if dim or "dims of slices" in declared.values() else []
+    first, *others = EXAMPLES[definition.DATA](groups)
     parameters = inspect.signature(definition.build).parameters
     yield first, dim
     for name, kind in declared.items():

@@ -92,6 +92,8 @@ def test_prior_and_its_predictions(case):
     assert not any(other[name].equals(again[name]) for name in again)
 
 
+# The parameters that PyMC is given are those that it is to take.
+@pytest.mark.filterwarnings("ignore:The following trace variables were implicitly frozen")
 @pytest.mark.parametrize("case", [case for case in DRAWN if case != "groups, repeated"])
 def test_predictions(case):
     """Those of a draw are of its own parameters."""
