@@ -12,6 +12,7 @@ from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.epc import epc, epc_a_posteriori
 from bayesperf.curves.reliability.calibration import Calibration, calibration
 from bayesperf.curves.reliability.curve import ReliabilityCurve, ReliabilityCurves, reliability_curve
+from bayesperf.curves.reliability.recalibration import Recalibration, recalibrate
 from bayesperf.curves.roc.curve import Curve, det_curve, precision_recall_curve, roc_curve
 from bayesperf.curves.roc.operating_point import OperatingPoint
 
@@ -22,6 +23,7 @@ __all__ = [
     "ExpectedPerformanceComparison",
     "ExpectedPerformanceCurve",
     "OperatingPoint",
+    "Recalibration",
     "ReliabilityCurve",
     "ReliabilityCurves",
     "auc_from_summary",
@@ -36,6 +38,7 @@ __all__ = [
     "epc_compare",
     "equal_error_threshold",
     "precision_recall_curve",
+    "recalibrate",
     "reliability_curve",
     "roc_auc",
     "roc_curve",
