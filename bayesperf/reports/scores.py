@@ -147,13 +147,23 @@ class ScoredSystem:
     @cached_property
     def reliability(self) -> ReliabilityCurve:
         """The isotonic reliability curve of the probabilities."""
-        curve: ReliabilityCurve = reliability_curve(self.probabilities)
-        return curve
+        return reliability_curve(self.probabilities)
 
     @cached_property
     def decisions(self) -> DecisionCurve:
         """The decision curve of the probabilities."""
         return decision_curve(self.probabilities, random_seed=self.random_seed)
+
+    def calibration_in_words(self, ci_prob: float) -> str:
+        """Return sentences on the calibration, and why there is no slope or no log loss."""
+        # What follows the first line is advice on how to call the library.
+        said = self.calibration.in_words(ci_prob=ci_prob).partition("\n")[0]
+        left_out, certain = self.calibration.parts[""].left_out, self.reliability.counts.certain
+        if "calibration_slope" in left_out:
+            said += f" There is no slope: {certain:,} probabilities are 0 or 1, and their log-odds infinite."
+        if "log_loss" in left_out:
+            said += " There is no log loss: what happened had a probability of 0 in some examples, so it is infinite."
+        return said
 
     @property
     def _curve_data(self) -> tuple[Any, ...]:
@@ -242,7 +252,7 @@ class ScoredSystems:
         return [
             f"{', '.join(system.names)}: {text}" if system.names else text
             for system in self.systems
-            for text in (system.calibration.in_words(ci_prob=prob), system.decisions.in_words(ci_prob=prob))
+            for text in (system.calibration_in_words(prob), system.decisions.in_words(ci_prob=prob))
         ]
 
     @cached_property

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 METHODS = ("logistic", "isotonic")
 # An isotonic line asks for so many examples, and of either class: of fewer its intervals cover too seldom.
-FEWEST, FEWEST_OF_A_CLASS = 500, 50
+FEWEST, FEWEST_OF_A_CLASS = 500, 20
 # A prediction has so many values at most (400 MB).
 _MOST_VALUES = 5 * 10**7
 _CHAINS = 4
@@ -283,7 +283,7 @@ def recalibrate(
         "logistic": a line, log-odds of the frequency = α + β log-odds of the probability, of which two numbers are
         learned, so that few examples suffice; its intervals are as good as the assumption that the line is straight.
         "isotonic": a frequency that does not fall as the probability rises, without any further assumption; of at least
-        50 examples of either class, and 500 in all.
+        500 examples, 20 of either class.
     by : array-like (n,) or mapping of str to such, optional
         Groups of examples, as ``{"site": ids}``, whose lines differ; of method "logistic" only. Each group has a line
         about that of the population, so that one with few examples resembles the others: the model ``recalibration``
@@ -354,7 +354,8 @@ def recalibrate(
         lines = draws_of_line(counts, count, rng)
         drawn = xr.Dataset({name: ("sample", lines[:, i]) for i, name in enumerate(("intercept", "slope"))})
         return Recalibration(counts, method, drawn, "", PRIORS_IN_WORDS, seed)
-    _check_enough(counts)
+    if few := too_few(counts):
+        raise ValueError(few)
     knots, heights = draws_of_isotonic_line(counts, count, rng)
     drawn = xr.Dataset({"frequency": (("sample", "probability"), heights)}, {"probability": knots})
     return Recalibration(counts, method, drawn, "", PRIOR_IN_WORDS, seed)
@@ -378,12 +379,12 @@ def _of_groups(
     return Recalibration(counts, "logistic", stacked.drop_attrs(), str(dim), prior, seed)
 
 
-def _check_enough(counts: ProbabilityCounts) -> None:
-    """Refuse so few examples that intervals of an isotonic line would cover too seldom."""
+def too_few(counts: ProbabilityCounts) -> str:
+    """Return what is wrong where intervals of an isotonic line would cover too seldom; empty if examples suffice."""
     rarer = min(counts.positives.sum(), counts.negatives.sum())
-    if counts.total < FEWEST or rarer < FEWEST_OF_A_CLASS:
-        raise ValueError(
-            f"y_true: there are {counts.total:,} examples, {rarer:,} of the rarer class; the intervals of an isotonic "
-            f"line cover as they should of {FEWEST} and more, {FEWEST_OF_A_CLASS} of either class. Take "
-            "method='logistic'."
-        )
+    if counts.total >= FEWEST and rarer >= FEWEST_OF_A_CLASS:
+        return ""
+    return (
+        f"y_true: there are {counts.total:,} examples, {rarer:,} of the rarer class; the intervals of an isotonic line "
+        f"cover as they should of {FEWEST} and more, {FEWEST_OF_A_CLASS} of either class. Take method='logistic'."
+    )

@@ -48,7 +48,7 @@ def trusted(analysis: Analysis) -> dict[str, Any] | None:
         }
         for place, systems in shared_pictures(scores)
     ]
-    said = [(", ".join(system.names), _calibration(system, ci_prob)) for system in scores.systems]
+    said = [(", ".join(system.names), system.calibration_in_words(ci_prob)) for system in scores.systems]
     return {"said": said, "rows": rows, "tables": [_table(system, ci_prob) for system in scores.systems]}
 
 
@@ -64,18 +64,6 @@ def useful(analysis: Analysis) -> dict[str, Any] | None:
     ]
     said = [(", ".join(each.names), *ranges_in_words(each.decisions, ci_prob)) for each in scores.systems]
     return {"said": said, "rows": rows, "one": len(scores.systems) == 1}
-
-
-def _calibration(system: ScoredSystem, ci_prob: float) -> str:
-    """Return sentences on the measures, and why there is no slope or no log loss."""
-    # What follows the first line is advice on how to call the library.
-    said = system.calibration.in_words(ci_prob=ci_prob).partition("\n")[0]
-    left_out, certain = system.calibration.parts[""].left_out, system.reliability.counts.certain
-    if "calibration_slope" in left_out:
-        said += f" There is no slope: {certain:,} probabilities are 0 or 1, and their log-odds infinite."
-    if "log_loss" in left_out:
-        said += " There is no log loss: what happened had a probability of 0 in some examples, so that it is infinite."
-    return said
 
 
 def _table(system: ScoredSystem, ci_prob: float) -> dict[str, Any]:
