@@ -140,9 +140,7 @@ def exact_draws(
     """
     if "dim" in data.attrs:
         raise NotImplementedError("method='exact': lines of groups have no exact form. Use method='mcmc'.")
-    log_odds, positives, examples = (
-        data.sel(column=name).values for name in ("log_odds", "positives", "examples")
-    )
+    log_odds, positives, examples = (data.sel(column=name).values for name in ("log_odds", "positives", "examples"))
     means, sds = np.stack([parameters["intercept"], parameters["slope"]], -1)
     drawn = draws_of_line(log_odds, positives, examples, NormalPriors(means, sds), int(np.prod(size)), rngs[0])
     return {

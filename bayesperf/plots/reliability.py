@@ -1,4 +1,4 @@
-"""Figures of reliability curves, of recalibration, and of measures of calibration beside those of calibrated systems."""
+"""Figures of reliability curves, recalibration, and measures of calibration beside those of calibrated systems."""
 
 from __future__ import annotations
 

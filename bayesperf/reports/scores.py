@@ -374,7 +374,8 @@ class ScoredSystems:
         return {"alpha": ALPHA, "threshold": system.threshold, "observed": observed, **interval}
 
     def _row(self, quantity: str, system: ScoredSystem, **figures: float) -> dict[str, Any]:
-        return {"quantity": quantity, **self._where(system), "alpha": np.nan, "threshold": np.nan, **figures, "ci_kind": "eti"}
+        where = self._where(system)
+        return {"quantity": quantity, **where, "alpha": np.nan, "threshold": np.nan, **figures, "ci_kind": "eti"}
 
     def _where(self, system: ScoredSystem) -> dict[str, str]:
         return dict(zip(self.dims, system.names, strict=True))

@@ -161,9 +161,7 @@ def scored_systems(
     return ScoredSystems(systems, dims, _split(test, dev, settings), settings.id is not None, settings)
 
 
-def _by_score(
-    scores: LabelledScores, pos_label: Any, rows: pd.Series[Any] | None, edges: Array | None
-) -> BinnedScores:
+def _by_score(scores: LabelledScores, pos_label: Any, rows: pd.Series[Any] | None, edges: Array | None) -> BinnedScores:
     """Return scores counted by score, or by the bins in which they were counted."""
     y_true, y_score = scores
     numbers = np.ones(len(y_score), np.int64) if rows is None else rows.loc[y_true.index].to_numpy(np.int64)

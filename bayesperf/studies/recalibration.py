@@ -80,6 +80,7 @@ def recalibration(
     >>> from bayesperf import studies
     >>> study = studies.recalibration(["calibrated"], [100], ["logistic"], simulations=20, quantiles=[0.5])
     >>> study["coverage"].item()
+    0.9
     """
     names = [checks.one_of("systems", name, SYSTEMS) for name in systems]
     sizes = [checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
@@ -120,7 +121,8 @@ def _interval(
     happened: Booleans, probability: Array, method: str, draws: int, at: Array, prob: float, seed: int
 ) -> tuple[Array, Array] | None:
     """Return the bounds of the intervals at probabilities, (k,) each; None if there are too few examples."""
-    if method == "isotonic" and too_few(ProbabilityCounts.of_outcomes(happened, probability)):
+    counts = ProbabilityCounts.of_outcomes(happened, probability)
+    if not 0 < counts.positives.sum() < counts.total or (method == "isotonic" and too_few(counts)):
         return None
     learned = recalibrate(happened, probability, method=method, pos_label=True, draws=draws, random_seed=seed)
     lower, upper = learned.predict(at).eti(prob).values.T

@@ -93,7 +93,7 @@ def test_the_mode_under_flat_priors_is_that_of_scikit_learn(data):
     fitted = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(log_odds[:, None], y)
     flat = NormalPriors(np.array([0.0, 1.0]), np.array([1e4, 1e4]))
     change, _ = logistic_line._mode(LineData.of(log_odds, y, np.ones_like(y), flat))
-    np.testing.assert_allclose(change + [0, 1], [fitted.intercept_[0], fitted.coef_[0, 0]], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(change + flat.means, [fitted.intercept_[0], fitted.coef_[0, 0]], rtol=1e-4, atol=1e-5)
 
 
 class LogOdds(ClassifierMixin, BaseEstimator):
@@ -201,7 +201,9 @@ def test_log_likelihood_is_of_each_example():
     y, p, site = of_sites(3, 10)
     data, _ = prepared((y, p), "recalibration", {"by": {"site": site}})
     rng = np.random.default_rng(0)
-    lines = {name: (("chain", "draw", "site"), rng.normal(size=(1, 5, 3))) for name in ("intercept_group", "slope_group")}
+    lines = {
+        name: (("chain", "draw", "site"), rng.normal(size=(1, 5, 3))) for name in ("intercept_group", "slope_group")
+    }
     posterior = xr.Dataset(lines | {n: (("chain", "draw"), np.zeros((1, 5))) for n in ("intercept", "slope")})
     found = model.log_likelihood(posterior, data).values[0]
     of_site = (site[:, None] == np.array(list("abc"))).argmax(1)
@@ -230,7 +232,9 @@ def test_a_new_group_varies_about_the_population():
 
 def test_spreads_are_of_groups():
     with pytest.raises(ValueError, match=r"'slope_spread' is of no use without groups, options=\{'by': \{'site': ids"):
-        bp.fit(DATA["overconfident"], "recalibration", {"slope_spread": pm.HalfNormal.dist(1)}, options={"pos_label": 1})
+        bp.fit(
+            DATA["overconfident"], "recalibration", {"slope_spread": pm.HalfNormal.dist(1)}, options={"pos_label": 1}
+        )
 
 
 # ── Groups ──
@@ -250,7 +254,8 @@ def test_groups_have_lines_about_that_of_the_population(of_groups):
     new, known = of_groups.predict(0.3), of_groups.predict(0.3, group="a")
     assert new.sd() > known.sd()
     expected = special.expit(
-        of_groups.draws["intercept_group"].sel(site="a") + of_groups.draws["slope_group"].sel(site="a") * special.logit(0.3)
+        of_groups.draws["intercept_group"].sel(site="a")
+        + of_groups.draws["slope_group"].sel(site="a") * special.logit(0.3)
     )
     assert known.mean().item() == pytest.approx(expected.mean().item(), rel=1e-12)
 
@@ -295,7 +300,9 @@ def test_isotonic_draws_are_the_nearest_that_do_not_fall():
     rng = np.random.default_rng(5)
     raw = rng.beta(y.mean() + positives, 1 - y.mean() + sizes - positives, (300, 30))
     for row, line in zip(raw[:20], drawn, strict=False):
-        np.testing.assert_allclose(line, IsotonicRegression().fit(np.arange(30), row, sizes).predict(np.arange(30)), rtol=1e-9)
+        np.testing.assert_allclose(
+            line, IsotonicRegression().fit(np.arange(30), row, sizes).predict(np.arange(30)), rtol=1e-9
+        )
     assert (np.diff(drawn) >= 0).all()
 
 

@@ -289,8 +289,10 @@ def of_recalibration(_, intercept, slope, intercept_spread=None, slope_spread=No
         spread, mean = np.array([intercept_spread, slope_spread]), np.array([intercept, slope])
         density += stats.halfnorm.logpdf(spread, scale=[1, 0.5]).sum()
         weight = JUDGED[1] * (1 - JUDGED[1])
-        known = np.array([[weight[SITE_OF == s].sum(), 0.25 * (weight * log_odds**2)[SITE_OF == s].sum()] for s in "ns"])
-        w = 0.1 * known / (1 + 0.1 * known)
+        known = np.array(
+            [[weight[s == SITE_OF].sum(), 0.25 * (weight * log_odds**2)[s == SITE_OF].sum()] for s in "ns"]
+        )
+        w = 0.03 * known / (1 + 0.03 * known)
         density += stats.norm.logpdf(deviation, w * mean, spread**w).sum()
         line = (mean + spread ** (1 - w) * (deviation - w * mean))[(SITE_OF == "s").astype(int)]
     p = special.expit(line[:, 0] + line[:, 1] * log_odds)

@@ -91,8 +91,7 @@ class Recalibration(Saved):
         Returns
         -------
         Marginal
-            Over ``probability``, which is `new_prob`, if that is an array. Its mean is what to predict, the recalibrated
-            probability.
+            Over ``probability``, which is `new_prob`, if that is an array. Its mean is the recalibrated probability.
 
         Raises
         ------
@@ -109,7 +108,7 @@ class Recalibration(Saved):
         >>> recalibration = bp.recalibrate(one["actual"], y_prob, pos_label="malignant")
         >>> probability = recalibration.predict([0.05, 0.5, 0.95])
         >>> probability.mean().values.round(2), probability.eti(0.9).values.round(2)[0]
-        (array([0.33, 0.59, 0.8 ]), array([0.26, 0.4 ]))
+        (array([0.29, 0.54, 0.77]), array([0.23, 0.36]))
         """
         given = np.asarray(new_prob)
         at = checks.probabilities("new_prob", checks.vector("new_prob", np.atleast_1d(given)))
@@ -219,10 +218,13 @@ class Recalibration(Saved):
         Examples
         --------
         >>> import bayesperf as bp
+        >>> import numpy as np
         >>> rng = np.random.default_rng(0)
         >>> y_prob = rng.uniform(size=500)
         >>> y_true = rng.random(500) < y_prob**2
         >>> print(bp.recalibrate(y_true, y_prob).in_words())
+        Recalibrated, 0.11 is 0.024 (95 % HDI 0.010–0.039), 0.558 is 0.299 (95 % HDI 0.247–0.353) and 0.914 is 0.858 \
+        (95 % HDI 0.802–0.911).
         """
         at = np.unique(np.quantile(self.counts.values, _QUANTILES, weights=self.counts.examples, method="inverted_cdf"))
         marginal = self.predict(at)
@@ -233,7 +235,9 @@ class Recalibration(Saved):
         ])  # fmt: skip
         if not self.dim:
             return sentence(f"recalibrated, {said}")
-        return sentence(f"recalibrated, for a {self.dim} that has not been seen, {said}") + " " + self._groups_in_words()
+        return (
+            sentence(f"recalibrated, for a {self.dim} that has not been seen, {said}") + " " + self._groups_in_words()
+        )
 
     def _groups_in_words(self) -> str:
         """Return a sentence on the groups in which the median probability is the least and the most."""
@@ -241,8 +245,8 @@ class Recalibration(Saved):
         means = {label: mean.item() for label, mean in self.means_of_groups(middle).items()}
         low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
         return sentence(
-            f"over the {len(means)} groups by {self.dim}, {middle.item():.3g} is between {means[low]:.3f} for {low} and "
-            f"{means[high]:.3f} for {high}"
+            f"over the {len(means)} groups by {self.dim}, {middle.item():.3g} is between {means[low]:.3f} for {low} "
+            f"and {means[high]:.3f} for {high}"
         )
 
     def means_of_groups(self, at: Array) -> dict[Any, Array]:
@@ -332,12 +336,13 @@ def recalibrate(
     Examples
     --------
     >>> import bayesperf as bp
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> y_prob = rng.uniform(size=500)
     >>> y_true = rng.random(500) < y_prob**2
     >>> recalibration = bp.recalibrate(y_true, y_prob)
     >>> recalibration.predict(0.5).mean().round(2).item(), recalibration["intercept"].prob_below(0).round(2).item()
-    (0.27, 1.0)
+    (0.24, 1.0)
     """
     checks.one_of("method", method, METHODS)
     count, seed = checks.count("draws", draws, least=_CHAINS), checks.seed(random_seed)

@@ -1,4 +1,4 @@
-"""Can its probabilities be trusted, and at which thresholds is it useful to act on them?"""
+"""Whether its probabilities can be trusted, and at which thresholds it is useful to act on them."""
 
 from __future__ import annotations
 

@@ -169,7 +169,10 @@ def _roc(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup:
         points, band = curve.dataset, curve.band(ci_prob, BAND)
         lines.append(svg.Line(points["fpr"].values, points["recall"].values, band["fpr"].values, band["recall"].values))
     return svg.plane(
-        lines, ("false positive rate", "recall"), f"ROC curves{of_systems(systems)}, with bands", beneath=[((0, 1), (0, 1))]
+        lines,
+        ("false positive rate", "recall"),
+        f"ROC curves{of_systems(systems)}, with bands",
+        beneath=[((0, 1), (0, 1))],
     )
 
 
