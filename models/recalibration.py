@@ -56,7 +56,7 @@ PRIORS = {
     "intercept_spread": pm.HalfNormal.dist(SCALES[0]),
     "slope_spread": pm.HalfNormal.dist(SCALES[1]),
 }
-# The variance v of `centring`: at 0.1 some transitions diverge where a group has few examples, at 0 sampling takes longer.
+# The variance v of `centring`: at 0.1 some transitions diverge where groups are small, at 0 sampling takes longer.
 CENTRED = 0.03
 
 

@@ -37,12 +37,12 @@ class NormalPriors(NamedTuple):
     sds: Array
 
 
-def grouped(log_odds: Array, examples: float) -> Counts:
-    """Return the groups of many log-odds, (V,), of so many examples: the mean of a group stands for its members.
+def grouped(log_odds: Array, examples: float | Array) -> Array:
+    """Return the numbers of the groups of log-odds, (V,), of so many examples: the mean of a group stands for all.
 
     That moves the line by a few hundredths of its posterior standard deviation at most.
     """
-    return np.asarray(np.floor(np.arcsinh(log_odds) * _A_UNIT * examples**0.25).astype(np.int64))
+    return np.asarray(np.floor(np.arcsinh(log_odds) * _A_UNIT * examples**0.25))
 
 
 class LineData(NamedTuple):
@@ -74,15 +74,15 @@ class LineData(NamedTuple):
 
         Many log-odds are `grouped`; the sums over positives are of all.
         """
-        parameters, examples = len(priors.means), examples.astype(float)
-        sums = _columns(log_odds)[:parameters] @ positives
+        sums = _columns(log_odds)[: len(priors.means)] @ positives
+        weights: Array = examples.astype(float)
         if len(log_odds) > MANY:
-            _, group = np.unique(grouped(log_odds, examples.sum()), return_inverse=True)
-            log_odds = np.bincount(group, examples * log_odds) / np.bincount(group, examples)
-            examples = np.bincount(group, examples)
+            _, group = np.unique(grouped(log_odds, weights.sum()), return_inverse=True)
+            log_odds = np.bincount(group, weights * log_odds) / np.bincount(group, weights)
+            weights = np.bincount(group, weights)
         columns = _columns(log_odds)
         slope_one = np.append(priors.means, 1.0)[:2]
-        return cls(columns[:parameters], sums, slope_one @ columns, examples, priors.sds)
+        return cls(columns[: len(priors.means)], sums, slope_one @ columns, weights, priors.sds)
 
     def log_posterior(self, changes: Array) -> Array:
         """Return the log posterior density, up to a constant, of changes (m, d) from the means of the priors."""

@@ -177,12 +177,13 @@ def _probabilities(data: Any, model: Any, options: Options) -> xr.DataArray:
         )
     happened, probability = labelled_scores(*data, pos_label, "y_prob")
     checks.probabilities("y_prob", probability)
-    checks.none_certain("y_prob", np.count_nonzero((probability == 0) | (probability == 1)))
+    checks.none_certain("y_prob", int(((probability == 0) | (probability == 1)).sum()))
     attrs, group = _groups(by, len(happened))
     examples = pd.DataFrame({"log_odds": logit(probability), "positives": happened, "group": group})
     alike = examples["log_odds"].rename("alike")
     if len(examples.drop_duplicates(["group", "log_odds"])) > MANY:
-        alike = pd.Series(grouped(alike.to_numpy(), examples.groupby("group")["group"].transform("size").to_numpy()))
+        size = examples.groupby("group")["group"].transform("size")
+        alike = pd.Series(grouped(alike.to_numpy(float), size.to_numpy(float)))
     rows = examples.groupby(["group", alike]).agg(
         log_odds=("log_odds", "mean"), positives=("positives", "sum"), examples=("positives", "size")
     )

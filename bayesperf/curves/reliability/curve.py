@@ -286,11 +286,27 @@ def _departures(said: Array, frequency: Array, lower: Array, upper: Array, off: 
 
 
 @overload
-def reliability_curve(  # type: ignore[overload-overlap]  # a data frame can be an array, too
-    y_true: Any, y_prob: Mapping[Any, ArrayLike] | pd.DataFrame, **options: Any
+def reliability_curve(
+    y_true: Any,
+    y_prob: Mapping[Any, ArrayLike] | pd.DataFrame,
+    *,
+    method: str = ...,
+    pos_label: Any = ...,
+    bins: int | None = ...,
+    draws: int = ...,
+    random_seed: Any = ...,
 ) -> ReliabilityCurves: ...
 @overload
-def reliability_curve(y_true: Any, y_prob: ArrayLike | None = None, **options: Any) -> ReliabilityCurve: ...
+def reliability_curve(
+    y_true: Any,
+    y_prob: ArrayLike | None = ...,
+    *,
+    method: str = ...,
+    pos_label: Any = ...,
+    bins: int | None = ...,
+    draws: int = ...,
+    random_seed: Any = ...,
+) -> ReliabilityCurve: ...
 def reliability_curve(
     y_true: Any,
     y_prob: ArrayLike | Mapping[Any, ArrayLike] | pd.DataFrame | None = None,

@@ -127,7 +127,7 @@ class Recalibration(Saved):
             raise ValueError("group: there are no groups; leave it out, or give by to recalibrate.")
         if self.method == "isotonic":
             return interpolated(self.draws["frequency"].values, self.draws["probability"].values, at)
-        checks.none_certain("new_prob", np.count_nonzero((at == 0) | (at == 1)))
+        checks.none_certain("new_prob", int(((at == 0) | (at == 1)).sum()))
         intercept, slope = (self._parameter(name, group) for name in ("intercept", "slope"))
         return np.asarray(special.expit(intercept[:, None] + np.outer(slope, special.logit(at))))
 
@@ -230,8 +230,8 @@ class Recalibration(Saved):
         marginal = self.predict(at)
         means, bounds = marginal.mean().values, marginal.interval(ci_prob, ci_kind).values
         said = enumerated([
-            f"{given:.3g} is {estimate(mean, *interval, ci_prob, ci_kind)}"
-            for given, mean, interval in zip(at, means, bounds, strict=True)
+            f"{given:.3g} is {estimate(mean, low, high, ci_prob, ci_kind)}"
+            for given, mean, (low, high) in zip(at, means, bounds, strict=True)
         ])  # fmt: skip
         if not self.dim:
             return sentence(f"recalibrated, {said}")

@@ -142,12 +142,13 @@ def _net_benefit(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup:
         svg.Line(points["threshold"].values, points["net_benefit"].values, points["threshold"].values, band)
         for points, band in zip((curve.dataset for curve in curves), bands, strict=True)
     ]
-    beneath = [((0.0, 1.0), (0.0, 0.0))]
+    beneath = [([0.0, 1.0], [0.0, 0.0])]
     for prevalence in {float(curve.data.class_totals[0, 1] / curve.data.class_totals.sum()) for curve in curves}:
         # Treating all is worth less than `bottom` from this threshold on.
         end = (prevalence - bottom) / (1 - bottom)
         cuts = np.linspace(0, end, 60)
-        beneath.append((cuts, prevalence - (1 - prevalence) * cuts / (1 - cuts)))
+        beneath.append((cuts.tolist(), (prevalence - (1 - prevalence) * cuts / (1 - cuts)).tolist()))
+    ranges = curves[0].useful_ranges(ci_prob) if len(curves) == 1 else pd.DataFrame({"low": [], "high": []})
     return svg.plane(
         lines,
         ("threshold", "net benefit"),
@@ -156,5 +157,5 @@ def _net_benefit(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup:
         bottom=bottom,
         height=240,
         beneath=beneath,
-        spans=curves[0].useful_ranges(ci_prob)[["low", "high"]].to_numpy() if len(curves) == 1 else [],
+        spans=list(zip(ranges["low"].tolist(), ranges["high"].tolist(), strict=True)),
     )
