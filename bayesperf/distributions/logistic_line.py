@@ -1,7 +1,7 @@
 """The posterior of a line on the scale of log-odds: logistic regression by one variable, with normal priors, on a grid.
 
 P(y = 1) = expit(α + β x), where x are the log-odds of a probability. So few parameters need no sampler: the log density
-is nearly a parabola, which a polynomial at a few points in standard deviations around its mode follows closely.
+is concave and smooth, which a spline through a few points follows closely.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 from scipy import special
+from scipy.interpolate import CubicSpline
 from scipy.linalg import cholesky, inv, solve
 
 from bayesperf.core.arrays import Array, Counts
 
-# The log density is computed at so many Chebyshev nodes a parameter, as many standard deviations to either side as it
-# reaches, and interpolated at so many more.
-_NODES, _REACH, _FINE = 25, 8.0, 241
+# The log density is computed at so many points a parameter, first so many standard deviations to either side of the
+# mode, at last in the box where it is at most so much below the greatest; and interpolated at so many more.
+_NODES, _REACH, _NEGLIGIBLE, _FINE = 41, 8.0, 25.0, 241
+_MOST_BOXES = 20
 # Above so many different log-odds they are grouped. There are so many groups to a unit of their arcsinh, times the
 # fourth root of the number of examples: the error grows with the square of a group's width, and the posterior standard
 # deviation falls with the root of the number.
@@ -153,21 +155,39 @@ def _draws(data: LineData, draws: int, rng: np.random.Generator) -> Array:
     """Return draws of the changes of a line, (draws, d): cells of a fine grid, and a place in each."""
     mode, curvature = _mode(data)
     spread = cholesky(inv(curvature), lower=True)
-    nodes = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
-    grid = np.stack(np.meshgrid(*[nodes] * len(mode), indexing="ij"), axis=-1)
-    values = data.log_posterior(mode + _REACH * grid.reshape(-1, len(mode)) @ spread.T)
-    fine = np.linspace(-1, 1, _FINE)
-    interpolation = np.polynomial.chebyshev.chebvander(fine, _NODES - 1) @ inv(
-        np.polynomial.chebyshev.chebvander(nodes, _NODES - 1)
-    )
-    density = values.reshape(grid.shape[:-1])
-    for _ in mode:
-        density = np.tensordot(density, interpolation, axes=(0, 1))
+    nodes, density = _log_density(data, mode, spread)
+    fine = [np.linspace(along[0], along[-1], _FINE) for along in nodes]
+    for axis, (along, at) in enumerate(zip(nodes, fine, strict=True)):
+        density = CubicSpline(along, density, axis)(at)
     probability = special.softmax(density).ravel()
     cells = np.unravel_index(rng.choice(probability.size, draws, p=probability), density.shape)
-    places = np.stack([fine[cell] for cell in cells], axis=-1)
-    places += rng.uniform(-0.5, 0.5, places.shape) * (fine[1] - fine[0])
-    return np.asarray(mode + _REACH * places @ spread.T)
+    places = np.stack([at[cell] for at, cell in zip(fine, cells, strict=True)], axis=-1)
+    places += rng.uniform(-0.5, 0.5, places.shape) * [at[1] - at[0] for at in fine]
+    return np.asarray(mode + places @ spread.T)
+
+
+def _log_density(data: LineData, mode: Array, spread: Array) -> tuple[list[Array], Array]:
+    """Return the points of each axis, in standard deviations from the mode, and the log density on their grid.
+
+    The standard deviations are those of the curvature at the mode. Where probabilities separate the classes the
+    density may be far from normal, so the box is widened, or narrowed, until it holds just what is not negligible.
+    """
+    ends = np.tile([-_REACH, _REACH], (len(mode), 1))
+    for _ in range(_MOST_BOXES):
+        nodes = [np.linspace(low, high, _NODES) for low, high in ends]
+        grid = np.stack(np.meshgrid(*nodes, indexing="ij"), axis=-1)
+        values = data.log_posterior(mode + grid.reshape(-1, len(mode)) @ spread.T).reshape(grid.shape[:-1])
+        values = np.maximum(values - values.max(), -2 * _NEGLIGIBLE)
+        inside = np.argwhere(values > -_NEGLIGIBLE)
+        first, last = inside.min(0) - 1, inside.max(0) + 1
+        step = np.diff(ends)[:, 0] / (_NODES - 1)
+        widths = np.diff(ends)[:, 0]
+        ends = np.stack([ends[:, 0] + first * step, ends[:, 0] + last * step], axis=-1)
+        # Where the edge holds what is not negligible, by as much again.
+        ends += np.stack([-widths * (first < 0), widths * (last >= _NODES)], axis=-1)
+        if (first >= 0).all() and (last < _NODES).all() and (last - first > 0.7 * _NODES).all():
+            break
+    return nodes, values
 
 
 def _mode(data: LineData) -> tuple[Array, Array]:

@@ -22,8 +22,6 @@ from bayesperf.studies.run import run
 QUANTILES = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
 # Of so many probabilities of a system the quantiles are taken.
 _PROBABILITIES = 100_000
-# No interval of a Beta reaches 0 or 1: one that ends so near counts as if it did.
-_NEAR = 1e-3
 
 
 def recalibration(
@@ -67,8 +65,8 @@ def recalibration(
     xarray.Dataset
         ``coverage`` and mean ``width`` over (interval, system, n, quantile), each with its Monte Carlo standard error
         (``coverage_mcse``, …), and the ``probability`` that each quantile is, over (system, quantile). NaN where there
-        are too few examples for a method. An interval that ends within .001 of 0 or 1 counts as if it reached it. The
-        settings are in ``attrs``.
+        are too few examples for a method; coverage also where the frequency is 0 or 1, which no such interval reaches.
+        The settings are in ``attrs``.
 
     Raises
     ------
@@ -104,12 +102,14 @@ def recalibration(
                     bounds = _interval(happened, probability, method, draws, fixed[name], prob, checks.seed(rng))
                     if bounds is not None:
                         found = interval_outcomes(*bounds, truth)
-                        outcomes[k, i, j] = np.stack([found["coverage"], found["width"]], -1)
+                        within = (truth > 0) & (truth < 1)
+                        outcomes[k, i, j] = np.stack([np.where(within, found["coverage"], np.nan), found["width"]], -1)
         return {"outcomes": outcomes}
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     coverage, width = np.moveaxis(results["outcomes"], -1, 0)
-    means = monte_carlo_means({"coverage": coverage, "width": width}, np.isfinite(width))
+    means = monte_carlo_means({"coverage": coverage}, np.isfinite(coverage))
+    means |= monte_carlo_means({"width": width}, np.isfinite(width))
     coords = {"interval": intervals, "system": names, "n": sizes, "quantile": levels}
     variables = {name: (tuple(coords), mean) for name, mean in means.items()}
     return xr.Dataset(
@@ -126,4 +126,4 @@ def _interval(
         return None
     learned = recalibrate(happened, probability, method=method, pos_label=True, draws=draws, random_seed=seed)
     lower, upper = learned.predict(at).eti(prob).values.T
-    return np.where(lower <= _NEAR, 0, lower), np.where(upper >= 1 - _NEAR, 1, upper)
+    return lower, upper

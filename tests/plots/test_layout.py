@@ -154,6 +154,7 @@ def test_every_public_figure_takes_axes_in_hand():
 ONE = {
     "curve": lambda ax: roc().plot(ax=ax),
     "decision_curve": lambda ax: decisions(1).plot(ax=ax),
+    "recalibration": lambda ax: plots.recalibration(reliable(of=bp.recalibrate, draws=50), ax=ax),
     "reliability": lambda ax: reliable().plot(ax=ax),
     "epc": lambda ax: epc().plot(ax=ax),
     "plan": lambda ax: bp.plan.sample_size(0.7, metric="recall", evidence=(17, 20)).plot(ax=ax),

@@ -108,7 +108,7 @@ class Recalibration(Saved):
         >>> recalibration = bp.recalibrate(one["actual"], y_prob, pos_label="malignant")
         >>> probability = recalibration.predict([0.05, 0.5, 0.95])
         >>> probability.mean().values.round(2), probability.eti(0.9).values.round(2)[0]
-        (array([0.29, 0.54, 0.77]), array([0.23, 0.36]))
+        (array([0.29, 0.54, 0.77]), array([0.22, 0.36]))
         """
         given = np.asarray(new_prob)
         at = checks.probabilities("new_prob", checks.vector("new_prob", np.atleast_1d(given)))
@@ -223,8 +223,8 @@ class Recalibration(Saved):
         >>> y_prob = rng.uniform(size=500)
         >>> y_true = rng.random(500) < y_prob**2
         >>> print(bp.recalibrate(y_true, y_prob).in_words())
-        Recalibrated, 0.11 is 0.024 (95 % HDI 0.010–0.039), 0.558 is 0.299 (95 % HDI 0.247–0.353) and 0.914 is 0.858 \
-        (95 % HDI 0.802–0.911).
+        Recalibrated, 0.11 is 0.024 (95 % HDI 0.010–0.039), 0.558 is 0.299 (95 % HDI 0.246–0.350) and 0.914 is 0.858 \
+        (95 % HDI 0.799–0.913).
         """
         at = np.unique(np.quantile(self.counts.values, _QUANTILES, weights=self.counts.examples, method="inverted_cdf"))
         marginal = self.predict(at)
