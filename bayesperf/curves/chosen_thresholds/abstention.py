@@ -12,17 +12,18 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayesperf import prior as priors
 from bayesperf.core import checks
-from bayesperf.core.arrays import Codes, Counts
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.random_streams import stream
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, sentence
-from bayesperf.curves.chosen_thresholds.candidates import Candidates, Cells, candidates_of
+from bayesperf.counts.classifier_scores import Scores
+from bayesperf.curves.chosen_thresholds.candidates import Candidates, candidates_of
 from bayesperf.curves.chosen_thresholds.optimism import drawn_shares, placed
-from bayesperf.curves.chosen_thresholds.requirements import ThresholdRequirement, refusal, requirements_of
-from bayesperf.curves.chosen_thresholds.rules import PSEUDO_EXAMPLES, costs_of
+from bayesperf.curves.chosen_thresholds.pairs import pair_rule
+from bayesperf.curves.chosen_thresholds.requirements import prob_met, refusal, requirements_of
+from bayesperf.curves.chosen_thresholds.rules import PSEUDO_EXAMPLES
 from bayesperf.curves.chosen_thresholds.threshold import (
     BY_TEST_SET,
     LESS_OPTIMISM,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ABSTENTION_RATE = "abstention_rate"
+DECISIONS = ["negative", "abstain", "positive"]
 _SHOWN = ("precision", "npv", "accuracy")
 
 
@@ -55,7 +57,7 @@ class Abstention(Saved):
     ----------
     low, high : float
         What scores less than `low` is called negative, what scores at least `high` positive; the rest is left to
-        people. -inf for `low` calls nothing negative, inf for `high` nothing positive.
+        people. inf for `high` calls nothing positive.
     abstention_rate : Marginal
         The share of examples that is left to people.
     decided : Posterior
@@ -262,40 +264,58 @@ def abstention(
     """
     level = checks.probability("confidence", confidence)
     n_draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
+    rule, goal = pair_rule(cost, max_abstention, requirements_of(requirements), level)
     candidates, labels, positive = candidates_of(y_true, y_score, pos_label)
-    rule, goal = _rule(cost, max_abstention, requirements_of(requirements), level, candidates)
     cells = candidates.cells
+    for each in rule.requirements:
+        if not each.met(cells, level).any():
+            raise refusal(rule.requirements, cells, candidates.thresholds, level)
     chosen = rule.choose(cells)
-    high, low = candidates.thresholds[chosen[0]], np.append(candidates.thresholds, -np.inf)[_lower(cells, chosen[1])]
-    counts = placed(candidates.counts, chosen)
-    decided: Posterior
+    high, low = candidates.thresholds[chosen].tolist()
     if test is None:
         rng = stream(seed, "abstention", candidates.counts)
         shares = drawn_shares(candidates, rule, chosen, n_draws, rng)
-        cells_decided = shares[..., [2, 0]]
-        cells_decided = cells_decided / cells_decided.sum((-2, -1), keepdims=True)
-        decided = posterior_of_draws(cells_decided, labels, positive)
-        left = shares[..., 1].sum(-1)
+        decided: Posterior = posterior_of_draws(_decided(shares), labels, positive)
         estimand = f"Posterior of the abstention rate, {LESS_OPTIMISM}"
+        left = shares[..., 1].sum(-1) if low < high else np.zeros(n_draws)
         rate = marginal_of_draws(ABSTENTION_RATE, left, xr.DataArray(0.0), (0, 1), estimand, seed)
     else:
-        scores = test_scores(test, labels, positive)
-        calls = [np.array([0, *counts_called, total]) for counts_called, total in zip(
-            np.array(scores.called([high, low]))[::-1], scores.class_totals, strict=True)]  # fmt: skip
-        tested = np.diff(np.stack(calls), axis=-1)
+        tested = _tested(test_scores(test, labels, positive), high, low)
         decided = posterior(matrix(tested[:, [2, 0]], labels, positive), "jeffreys")
-        rate = _rate(tested)
+        rate = _rate(tested, seed)
+    coords = {"actual": [next(label for label in labels if label != positive), positive], "decision": DECISIONS}
     return Abstention(
-        low=float(low),
-        high=float(high),
-        abstention_rate=rate.with_facts(greater_is_better=None, examples=None),
+        low=low,
+        high=high,
+        abstention_rate=rate,
         decided=decided,
-        apparent=xr.DataArray(
-            counts[:, ::-1], {"actual": _labels(labels, positive), "decision": ["negative", "abstain", "positive"]},
-            ("actual", "decision"),
-        ),
-        prob_met=rule.prob_met(cells, chosen),
+        apparent=xr.DataArray(placed(candidates.counts, chosen)[:, ::-1], coords, ("actual", "decision")),
+        prob_met=prob_met(rule.requirements, cells, chosen),
         rule=goal,
         judged=LESS_OPTIMISM if test is None else BY_TEST_SET,
         candidates=candidates,
-    )  # fmt: skip
+    )
+
+
+def _decided(shares: Array) -> Array:
+    """Return draws of the cells (draws, actual, predicted) of those that are decided, from shares in three places."""
+    cells = shares[..., [2, 0]]
+    return np.asarray(cells / cells.sum((-2, -1), keepdims=True))
+
+
+def _tested(scores: Scores, high: float, low: float) -> Counts:
+    """Return how many test examples are in each place, (2, 3), from those above the strictest threshold down."""
+    true, false = scores.called([high, low])
+    negatives, positives = scores.class_totals
+    return np.diff([[0, *false, negatives], [0, *true, positives]], axis=-1)
+
+
+def _rate(tested: Counts, seed: int) -> Marginal:
+    """Return the posterior of the abstention rate: of six cells, each with half an example, the two between."""
+    left, of_all = int(tested[:, 1].sum()), int(tested.sum())
+    extra = PSEUDO_EXAMPLES * np.array([2, 4])
+    distribution = Beta(*np.array([[[left + extra[0]]], [[of_all - left + extra[1]]]]))
+    estimand = f"Posterior of the abstention rate, {BY_TEST_SET}"
+    marginal = Marginal(ABSTENTION_RATE, distribution, xr.DataArray(0.0), estimand=estimand, random_seed=seed)
+    observed = xr.DataArray(left / of_all, {"trials": of_all}, name=ABSTENTION_RATE)
+    return marginal.with_facts(greater_is_better=None, examples=None, observe=lambda: observed)

@@ -2,10 +2,11 @@
 
 A threshold that is chosen because it passes is passed by luck more often than one that was named beforehand. So
 thresholds are tried in an order that no label decides, from the one that a requirement prefers on, and the first
-failure ends the trial (fixed-sequence testing: Maurer, Hothorn & Lehmacher 1995; of thresholds Angelopoulos et al.
-2021, Learn then test). Each trial by itself is the lower limit of Clopper & Pearson: of s successes and f failures,
-P(Beta(s, f + 1) > bound). At a score of its own class that is the distribution of a rate beyond an order statistic
-(Wilks 1941), whatever the distribution of scores.
+failure ends the trial (fixed sequences of tests; of thresholds Angelopoulos et al. 2021, Learn then test). Lest one
+early failure be the end of all, trials of predictive values begin anew further on, each with a part of the risk, which
+those that last carry on (the fallback procedure: Wiens 2003). Each trial by itself is the lower limit of Clopper &
+Pearson: of s successes and f failures, P(Beta(s, f + 1) > bound). At a score of its own class that is the distribution
+of a rate beyond an order statistic (Wilks 1941), whatever the distribution of scores.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from scipy.special import betaincc
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Booleans, Numbers
+from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.words import chance, format_value, percentage
 from bayesperf.curves.chosen_thresholds.candidates import Cells
 from bayesperf.metrics.exact_forms import Proportion
@@ -34,9 +36,10 @@ _FROM_STRICTEST = {
     frozenset({"tp", "fn"}): False,
     frozenset({"tn", "fn"}): False,
 }
-# The share of a class that must be called what it is before a predictive value is tried: a value of a few examples is
-# easily lost by one of them, and with it all that come after.
-_FIRST = 1 / 5
+# Where trials begin: from how many examples on that are called so, as a share of those that are so, and with which part
+# of the risk. Recall and specificity change in one direction, and need one beginning.
+_BEGINNINGS = ((1 / 5, 3 / 5), (2 / 5, 1 / 5), (3 / 5, 1 / 5))
+_ONE_BEGINNING = ((0.0, 1.0),)
 # Up to so many trials the successes needed are found for each number.
 _EVERY = 1024
 
@@ -93,24 +96,34 @@ class ThresholdRequirement:
     def margin(self, cells: Cells, confidence: float) -> Array:
         """Return by how much successes are more than needed at each threshold, in parts of √trials, (…, T)."""
         successes, trials = self.counts(cells)
-        needed = np.interp(trials, *_needed(self.least, confidence, int(np.ceil(trials.max()))))
-        return np.asarray((successes - needed) / np.sqrt(trials + 1))
-
-    def tried(self, cells: Cells, confidence: float) -> Booleans:
-        """Return at which thresholds it is tried, (…, T): where enough examples could show it."""
-        _, trials = self.counts(cells)
-        enough = trials >= _fewest(self.least, confidence) - 1e-9
-        if self.of_called_positive or self.of_called_negative:
-            positives, negatives = cells.tp + cells.fn, cells.tn + cells.fp
-            enough &= trials >= _FIRST * (positives if self.of_called_positive else negatives)
-        return np.asarray(enough)
+        return np.asarray((successes - self._needed(trials, confidence)) / np.sqrt(trials + 1))
 
     def met(self, cells: Cells, confidence: float) -> Booleans:
-        """Return at which thresholds the requirement is met, from the preferred one to the first failure, (…, T)."""
-        tried = self.tried(cells, confidence)
-        passed = (self.margin(cells, confidence) >= 0) | ~tried
+        """Return at which thresholds the requirement is met with a confidence, although it is sought, (…, T)."""
+        successes, trials = self.counts(cells)
+        shares, parts = zip(*self._beginnings, strict=True)
+        of_class = cells.tp + cells.fn if self.success == "tp" or self.failure == "tp" else cells.tn + cells.fp
+        risks = (1 - confidence) * np.array(parts)
+        begun = [
+            trials >= np.maximum(share * of_class, _fewest(self.least, 1 - risk)) - 1e-9
+            for share, risk in zip(shares, risks, strict=True)
+        ]
         along = slice(None) if self.from_strictest else slice(None, None, -1)
-        return np.asarray(np.logical_and.accumulate(passed[..., along], axis=-1)[..., along] & tried)
+        met = np.zeros(trials.shape, bool)
+        for i, first in enumerate(begun):
+            passed = ~first
+            for j, (last, after) in enumerate(zip(begun[i:], [*begun[i + 1 :], False], strict=True), i):
+                enough = successes >= self._needed(trials, 1 - risks[i : j + 1].sum())
+                passed |= first & last & ~np.asarray(after) & enough
+            met |= first & np.logical_and.accumulate(passed[..., along], axis=-1)[..., along]
+        return met
+
+    @property
+    def _beginnings(self) -> tuple[tuple[float, float], ...]:
+        return _BEGINNINGS if self.of_called_positive or self.of_called_negative else _ONE_BEGINNING
+
+    def _needed(self, trials: Array, confidence: float) -> Array:
+        return np.asarray(np.interp(trials, *_needed(self.least, round(confidence, 12), int(np.ceil(trials.max())))))
 
     def __str__(self) -> str:
         relation = "at least" if self.metric.greater_is_better else "at most"
@@ -159,6 +172,14 @@ def _requirement(metric: Metric, bound: Any) -> ThresholdRequirement:
     if not metric.greater_is_better:
         success, failure = failure, success
     return ThresholdRequirement(metric, least, success, failure)
+
+
+def prob_met(requirements: Sequence[ThresholdRequirement], cells: Cells, chosen: Codes) -> xr.DataArray:
+    """Return the probability with which each requirement is met at its threshold, over ``requirement``."""
+    at = np.broadcast_to(chosen, len(requirements)) if len(requirements) else []
+    met = [float(each.probability(cells)[i]) for each, i in zip(requirements, at, strict=True)]
+    names = [each.metric.name for each in requirements]
+    return xr.DataArray(met, {"requirement": names}, ["requirement"], name="prob_met")
 
 
 def refusal(

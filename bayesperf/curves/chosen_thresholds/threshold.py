@@ -17,18 +17,18 @@ from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.random_streams import stream
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
-from bayesperf.core.words import chance, enumerated, format_value, sentence
+from bayesperf.core.words import chance, enumerated, format_value, metric_title, sentence
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.chosen_thresholds.candidates import Candidates, candidates_of
 from bayesperf.curves.chosen_thresholds.optimism import drawn_shares
-from bayesperf.curves.chosen_thresholds.requirements import refusal, requirements_of
+from bayesperf.curves.chosen_thresholds.requirements import prob_met, refusal, requirements_of
 from bayesperf.curves.chosen_thresholds.rules import best_threshold
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.posteriors.in_words import estimate_in_words
+from bayesperf.posteriors.in_words import estimate_in_words, title_of
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior, SampledPosterior
 from bayesperf.posteriors.summary import Summary
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 BY_TEST_SET = "judged by the test set"
 LESS_OPTIMISM = "less the optimism of judging by the examples that chose it"
 CORRECTED = f"Posterior of the system's metric, {LESS_OPTIMISM}"
-PRIOR_TEXT = "Jeffreys' Dirichlet (0.5 in each of 4 cells)"
 _SHOWN = ("recall", "specificity", "precision")
 
 
@@ -155,12 +154,10 @@ class ChosenThreshold(Saved):
         estimates = [estimate_in_words(marginal, ci_prob, ci_kind) for marginal in shown]
         parts = [f"{self.rule}: threshold {self.threshold:.4g}", f"{self.judged}, {enumerated(estimates)}"]
         if self.prob_met.size:
-            met = [f"{name} {chance(float(p))}" for name, p in zip(self.prob_met["requirement"].values,
-                                                                   self.prob_met.values, strict=True)]  # fmt: skip
-            parts.insert(1, f"by the examples that chose it the requirement is met with probability {enumerated(met)}")
+            parts.insert(1, met_in_words(self.prob_met))
         if self.judged == LESS_OPTIMISM:
             apparent = self._apparent(self._shown(metrics)[0])
-            parts.append(f"by the examples that chose it {shown[0].name} would be {format_value(apparent)}")
+            parts.append(f"by the examples that chose it {title_of(shown[0])} would be {format_value(apparent)}")
         return " ".join(map(sentence, parts))
 
     def plot(self, **options: Any) -> Figure:
@@ -175,6 +172,13 @@ class ChosenThreshold(Saved):
     def _repr_html_(self) -> str:
         table: str = self.summary()._repr_html_()  # type: ignore[operator]
         return f"<p>{escape(self.in_words())}</p>{table}"
+
+
+def met_in_words(prob_met: xr.DataArray) -> str:
+    """Return with which probability requirements are met, for a sentence."""
+    each = zip(prob_met["requirement"].values.tolist(), prob_met.values.tolist(), strict=True)
+    met = [f"{chance(p)} for {metric_title(name)}" for name, p in each]
+    return f"the probability that the requirement is met is {enumerated(met)}"
 
 
 @remembered("choose_threshold")
@@ -243,15 +247,16 @@ def choose_threshold(
     spread evenly over either class. The metric is that of the cells with half an example added to each (Jeffreys'
     prior). Of several thresholds that are equally good the strictest is taken.
 
-    **Requirements** are met in at least a share `confidence` of data sets, although the best of many thresholds is
-    taken. Recall can only fall as the threshold rises, and specificity only rise. Beyond the j-th of n scores of its
+    **Requirements** are met in at least a share `confidence` of data sets, although a threshold is sought that meets
+    them. Recall can only fall as the threshold rises, and specificity only rise. Beyond the j-th of n scores of its
     class a rate is Beta(n − j + 1, j), whatever the distribution of scores, so that the last threshold at which
     P(Beta(hits, misses + 1) > bound) is high enough is one statement on one quantile (Wilks 1941), and no search.
-    Precision and npv rise and fall. The best of the thresholds at which precision by itself seems high enough was
-    passed by luck too often: at a precision of .5 everywhere .55 was found with "probability .95" in 20 % of 600 data
-    sets. So thresholds are tried from the strictest on at which a fifth as many examples as there are positives are
-    called so (enough for the bound to be shown at all), and the first failure ends the trial; npv likewise from the
-    other end.
+    Precision and npv rise and fall. Where thresholds are taken because precision at each by itself seems high enough,
+    luck chooses: at a precision of .5 everywhere, .55 "with probability .95" was found somewhere in 20 % of 600 data
+    sets. So thresholds are tried in the order of how many examples they call positive (negative, for npv), and the
+    first failure ends the trial. It begins at a fifth, and anew at two and three fifths, of the number of positives
+    (negatives), with three, one and one fifths of the risk 1 − `confidence`; a trial that lasts carries its risk on
+    (Wiens 2003).
 
     **The judgement** without a test set is the posterior of the cells at the threshold under Jeffreys' prior, less the
     optimism of having chosen it on the same examples: how much better data sets drawn from these examples find the
@@ -267,6 +272,7 @@ def choose_threshold(
     American Statistical Association 78, 316–331.
     Harrell, Lee & Mark (1996), Multivariable prognostic models, Statistics in Medicine 15, 361–387.
     Wilks (1941), Determination of sample sizes for setting tolerance limits, Annals of Mathematical Statistics 12.
+    Wiens (2003), A fixed sequence Bonferroni procedure for testing multiple endpoints, Pharmaceutical Statistics 2.
     Angelopoulos, Bates, Candès, Jordan & Lei (2021), Learn then test: calibrating predictive algorithms to achieve risk
     control, arXiv:2110.01052.
 
@@ -307,15 +313,12 @@ def choose_threshold(
         threshold=threshold,
         posterior=post if share is None else post.at_prevalence(share),
         apparent=matrix(np.array([[cells.tn[at], cells.fp[at]], [cells.fn[at], cells.tp[at]]]), labels, positive),
-        prob_met=xr.DataArray(
-            [float(each.probability(cells)[at]) for each in rule.requirements],
-            {"requirement": [each.metric.name for each in rule.requirements]}, ["requirement"], name="prob_met",
-        ),
+        prob_met=prob_met(rule.requirements, cells, np.array([at])),
         best=rule.metric,
         rule=goal,
         judged=LESS_OPTIMISM if test is None else BY_TEST_SET,
         candidates=candidates,
-    )  # fmt: skip
+    )
 
 
 def posterior_of_draws(shares: Array, labels: tuple[Any, Any], positive: Any) -> SampledPosterior:
@@ -324,9 +327,8 @@ def posterior_of_draws(shares: Array, labels: tuple[Any, Any], positive: Any) ->
     coords = {dim: list(labels) for dim in CELL_DIMS}
     cells = xr.DataArray(shares[None, :, order, order], coords, ("chain", "draw", *CELL_DIMS))
     cells = cells.assign_coords(chain=[0], draw=np.arange(len(shares)))
-    return SampledPosterior(
-        cells, positive, PRIOR_TEXT, CORRECTED, independent=True
-    )  # fmt: skip
+    prior_text = "Jeffreys' Dirichlet (0.5 in each cell)"
+    return SampledPosterior(cells, positive, prior_text, CORRECTED, independent=True)
 
 
 def matrix(cells: Counts, labels: tuple[Any, Any], positive: Any) -> ConfusionMatrix:
