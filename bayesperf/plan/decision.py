@@ -102,9 +102,9 @@ class DecisionPlan(Saved):
         --------
         >>> import bayesperf as bp
         >>> frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")[:80]
-        >>> plan = bp.plan.decision(frame["actual"], frame["score"], threshold=0.05, pos_label="malignant")
+        >>> plan = bp.plan.decision(frame["actual"], frame["score"], threshold=0.1, pos_label="malignant")
         >>> print(plan.in_words().partition(". ")[0])
-        At threshold 0.05 treating all is the best so far, with probability 50 %
+        At threshold 0.1 treating all is the best so far, with probability 91 %
         """
         so_far = f"at threshold {self.threshold:g} {_STRATEGIES[self.best]} is the best so far, with probability "
         parts = [f"{so_far}{chance(self.prob_best)}"]
@@ -188,8 +188,8 @@ def decision(
     --------
     >>> import bayesperf as bp
     >>> frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")[:80]
-    >>> plan = bp.plan.decision(frame["actual"], frame["score"], threshold=0.05, pos_label="malignant")
-    >>> 300 < plan.n < 1000
+    >>> plan = bp.plan.decision(frame["actual"], frame["score"], threshold=0.1, pos_label="malignant")
+    >>> 1500 < plan.n < 3000
     True
     """
     at, wanted = checks.probability("threshold", threshold), checks.probability("share", share)

@@ -51,6 +51,7 @@ def score_regions(chosen: ChosenThreshold | Abstention, *, ax: Axes | None = Non
                       va="top", fontsize="small")  # fmt: skip
     if ends[0] < ends[-1]:
         axes.axvspan(*np.clip(ends, *edges[[0, -1]]), color=GREY, alpha=0.2, lw=0, label="left to people")
+    axes.set_ylim(-1.05 * counts[0].max(), 1.25 * counts[1].max())
     axes.yaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
     axes.set(xlabel="score", ylabel="examples: positive above,\nnegative below", xlim=edges[[0, -1]])
     axes.spines[["top", "right"]].set_visible(False)

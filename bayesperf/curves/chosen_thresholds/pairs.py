@@ -37,6 +37,7 @@ class LeastCost:
     requirements: Sequence[ThresholdRequirement] = ()
 
     def choose(self, cells: Cells) -> Codes:
+        """Return the numbers of both thresholds, (…, 2)."""
         # The cost is a sum of what the strictest threshold costs and of what the other does.
         called = self.cost_abstention * (cells.tp + cells.fp)
         of_high, of_low = self.cost_fp * cells.fp - called, self.cost_fn * cells.fn + called
@@ -56,6 +57,7 @@ class LimitedAbstention:
     requirements: Sequence[ThresholdRequirement] = ()
 
     def choose(self, cells: Cells) -> Codes:
+        """Return the numbers of both thresholds, (…, 2)."""
         called = cells.tp + cells.fp
         # The strictest threshold that goes with each as the other one.
         least = called - self.most * called[..., -1:] - 1e-9
@@ -78,6 +80,7 @@ class RequiredPair:
     size = 2
 
     def choose(self, cells: Cells) -> Codes:
+        """Return the numbers of both thresholds, (…, 2)."""
         of_positive, of_negative = self.requirements
         high = cells.tp.shape[-1] - 1 - self._first(of_positive, cells)[..., ::-1].argmax(-1)[..., None]
         low = self._first(of_negative, cells).argmax(-1)[..., None]

@@ -141,7 +141,9 @@ def _needed(least: float, confidence: float, most: int) -> tuple[Array, Array]:
 
     Up to 1,024 trials there is every whole number; between those beyond, s is interpolated, to about 1e-4.
     """
-    trials = np.unique(np.concatenate([np.arange(min(most, _EVERY) + 1.0), np.geomspace(_EVERY, max(most, _EVERY), _EVERY)]))
+    trials = np.unique(
+        np.concatenate([np.arange(min(most, _EVERY) + 1.0), np.geomspace(_EVERY, max(most, _EVERY), _EVERY)])
+    )
     low, high = np.zeros_like(trials), trials + 1
     for _ in range(60):
         middle = (low + high) / 2

@@ -56,6 +56,7 @@ class BestThreshold:
     size = 1
 
     def choose(self, cells: Cells) -> Codes:
+        """Return the number of the threshold, (…, 1)."""
         values = self.values(cells)
         if self.requirements:
             met = self.met(cells)
@@ -117,5 +118,6 @@ def costs_of(cost: Any, names: Sequence[str]) -> list[float]:
         raise TypeError(f"cost must be ({', '.join(names)}); it is {cost!r}.")
     numbers = [checks.number(name, value) for name, value in zip(names, cost, strict=True)]
     if not all(0 < number < np.inf for number in numbers):
-        raise ValueError(f"cost: costs must be greater than 0 and finite; they are {', '.join(f'{n:g}' for n in numbers)}.")
+        given = ", ".join(f"{number:g}" for number in numbers)
+        raise ValueError(f"cost: costs must be greater than 0 and finite; they are {given}.")
     return numbers
