@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -322,4 +323,4 @@ def _rate(tested: Counts, seed: int) -> Marginal:
     estimand = f"Posterior of the abstention rate, {BY_TEST_SET}"
     marginal = Marginal(ABSTENTION_RATE, distribution, xr.DataArray(0.0), estimand=estimand, random_seed=seed)
     observed = xr.DataArray(left / of_all, {"trials": of_all}, name=ABSTENTION_RATE)
-    return marginal.with_facts(greater_is_better=None, examples=None, observe=lambda: observed)
+    return marginal.with_facts(greater_is_better=None, examples=None, observe=partial(observed.rename, ABSTENTION_RATE))

@@ -35,10 +35,11 @@ def drawn_shares(candidates: Candidates, rule: Rule, chosen: Codes, draws: int, 
     The posterior of the shares at fixed thresholds is Dirichlet(counts + ½). Of data sets drawn from the examples with
     replacement each chooses thresholds of its own. By how much the odds of each place there are greater in the data set
     that chose than in the examples that it was drawn from is the optimism (Efron 1983; Harrell, Lee & Mark 1996), and
-    is taken off the odds in the posterior. How many examples are of either class is as it was: nobody chose by that.
+    is taken off the odds in the posterior. Both are means over the data sets of shares to which, as in the posterior,
+    half an example is added in each place: a place that is empty wherever it was chosen so has no odds of 0. How many examples are of either class is as it was: nobody chose by that.
     """
     apparent, actual = _chosen_anew(candidates.counts, rule, draws, rng)
-    ratio = _shares(actual) / _shares(apparent)
+    ratio = actual / apparent
     weights = rng.standard_gamma(placed(candidates.counts, chosen) + PSEUDO_EXAMPLES, (draws, 2, rule.size + 1))
     of_classes = weights.sum(-1, keepdims=True)
     corrected = weights * ratio
@@ -47,14 +48,15 @@ def drawn_shares(candidates: Candidates, rule: Rule, chosen: Codes, draws: int, 
 
 
 def _chosen_anew(counts: Counts, rule: Rule, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return how many examples are in each place, (2, size + 1), by data sets that choose, and by the examples."""
+    """Return the mean shares of each class by place, (2, size + 1), by data sets that choose, and by the examples."""
     total, sums = int(counts.sum()), np.zeros((2, 2, rule.size + 1))
     for part in blocks(draws, counts.size):
         drawn = rng.multinomial(total, counts.ravel() / total, part.stop - part.start).reshape(-1, *counts.shape)
         chosen = rule.choose(cells_of(drawn))
         for i, examples in enumerate((drawn, np.broadcast_to(counts, drawn.shape))):
-            sums[i] += placed(examples, chosen).sum(0)
-    return sums[0], sums[1]
+            weights = placed(examples, chosen) + PSEUDO_EXAMPLES
+            sums[i] += (weights / weights.sum(-1, keepdims=True)).sum(0)
+    return sums[0] / draws, sums[1] / draws
 
 
 def placed(counts: Counts, chosen: Codes) -> Counts:
@@ -62,9 +64,3 @@ def placed(counts: Counts, chosen: Codes) -> Counts:
     called = np.concatenate([np.zeros_like(counts[..., :1]), counts.cumsum(-1)], axis=-1)
     at = np.take_along_axis(called, np.repeat(chosen[..., None, :], 2, axis=-2), -1)
     return np.diff(np.concatenate([np.zeros_like(at[..., :1]), at, called[..., -1:]], axis=-1), axis=-1)
-
-
-def _shares(sums: Array) -> Array:
-    """Return the shares of each class, (2, size + 1), none of them 0."""
-    weights = sums + PSEUDO_EXAMPLES
-    return np.asarray(weights / weights.sum(-1, keepdims=True))
