@@ -122,7 +122,7 @@ def thresholds(
 
 
 def _outcomes(figures: Array, met: Array, settings: Mapping[str, Any]) -> xr.Dataset:
-    """Return what came of all simulations, given `_figures`, and whether requirements were met: NaN if none was found."""
+    """Return what came of all simulations, given `_figures`, and whether requirements were met: NaN if not found."""
     mean, lower, upper, true = np.moveaxis(figures, -1, 0)
     outcomes = interval_outcomes(lower, upper, true)
     values = {"bias": mean - true, "coverage": outcomes["coverage"], "width": outcomes["width"]}

@@ -1,4 +1,4 @@
-"""Chosen thresholds: the rules, by trying every threshold; requirements, by their frequencies; optimism, by the truth."""
+"""Chosen thresholds: rules, by trying every threshold; requirements, by their frequencies; optimism, by the truth."""
 
 import numpy as np
 import pytest

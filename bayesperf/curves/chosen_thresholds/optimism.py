@@ -36,7 +36,8 @@ def drawn_shares(candidates: Candidates, rule: Rule, chosen: Codes, draws: int, 
     replacement each chooses thresholds of its own. By how much the odds of each place there are greater in the data set
     that chose than in the examples that it was drawn from is the optimism (Efron 1983; Harrell, Lee & Mark 1996), and
     is taken off the odds in the posterior. Both are means over the data sets of shares to which, as in the posterior,
-    half an example is added in each place: a place that is empty wherever it was chosen so has no odds of 0. How many examples are of either class is as it was: nobody chose by that.
+    half an example is added in each place: a place that is empty wherever it was chosen so has no odds of 0. How many
+    examples are of either class is as it was: nobody chose by that.
     """
     apparent, actual = _chosen_anew(candidates.counts, rule, draws, rng)
     ratio = actual / apparent
