@@ -123,7 +123,8 @@ class ThresholdRequirement:
         return _BEGINNINGS if self.of_called_positive or self.of_called_negative else _ONE_BEGINNING
 
     def _needed(self, trials: Array, confidence: float) -> Array:
-        return np.asarray(np.interp(trials, *_needed(self.least, round(confidence, 12), int(np.ceil(trials.max())))))
+        most = 1 << int(np.ceil(trials.max())).bit_length()
+        return np.asarray(np.interp(trials, *_needed(self.least, round(confidence, 12), most)))
 
     def __str__(self) -> str:
         relation = "at least" if self.metric.greater_is_better else "at most"
