@@ -33,7 +33,7 @@ def thresholds(
     *,
     best: str | None = "f1",
     cost: tuple[float, float] | None = None,
-    requirements: Mapping[str, float] | None = None,
+    requirements: Mapping[str | Metric, float] | None = None,
     confidence: float = 0.95,
     prevalence: float = 0.3,
     distance: float = 1.5,
@@ -99,7 +99,7 @@ def thresholds(
                 "prevalence": share, "distance": apart, "prob": checks.probability("prob", prob),
                 "draws": checks.count("draws", draws, least=2),
                 "random_seed": checks.seed(random_seed)}  # fmt: skip
-    options = {"best": best, "cost": cost, "confidence": confidence}
+    options: dict[str, Any] = {"best": best, "cost": cost, "confidence": confidence}
     # Whatever would be refused of all data sets is refused here, and not taken for one without such a threshold.
     choose_threshold([0, 1] * 500, [0.0, 9.0] * 500, **options, draws=2)
 

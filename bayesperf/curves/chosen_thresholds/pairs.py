@@ -116,7 +116,6 @@ def pair_rule(
         return LimitedAbstention(of_fp, of_fn, most), f"{goal}, with at most {100 * most:g} % left to people"
     if cost is None:
         raise TypeError("cost, max_abstention, requirements: give one of them.")
-    costs = costs_of(cost, ("cost_fp", "cost_fn", "cost_abstention"))
-    of_fp, of_fn, of_abstention = costs
+    of_fp, of_fn, of_abstention = costs_of(cost, ("cost_fp", "cost_fn", "cost_abstention"))
     goal = f"least cost, {of_fp:g} a false positive, {of_fn:g} a false negative and {of_abstention:g} an abstention"
-    return LeastCost(*costs), goal
+    return LeastCost(of_fp, of_fn, of_abstention), goal

@@ -68,7 +68,7 @@ class BestThreshold:
 
     def met(self, cells: Cells) -> Booleans:
         """Return at which thresholds all requirements are met, (…, T)."""
-        return np.logical_and.reduce([each.met(cells, self.confidence) for each in self.requirements])
+        return np.asarray(np.logical_and.reduce([each.met(cells, self.confidence) for each in self.requirements]))
 
     def values(self, cells: Cells) -> Array:
         """Return the metric at each threshold, (…, T), turned so that more is better."""
@@ -77,7 +77,7 @@ class BestThreshold:
             positives, negatives = self.prevalence / (tp + fn), (1 - self.prevalence) / (fp + tn)
             tp, fn, fp, tn = positives * tp, positives * fn, negatives * fp, negatives * tn
         sign = 1 if self.metric.greater_is_better else -1
-        return np.nan_to_num(sign * self.metric.of_binary(tp, fn, fp, tn), nan=-np.inf)
+        return np.asarray(np.nan_to_num(sign * self.metric.of_binary(tp, fn, fp, tn), nan=-np.inf))
 
 
 def best_threshold(

@@ -342,7 +342,8 @@ def test_scores(test: Any, labels: tuple[Any, Any], positive: Any) -> Scores:
     """Return the scores of a test set, checked: it must have the classes of the examples that choose."""
     if not isinstance(test, tuple | list) or len(test) != 2:
         raise TypeError("test must be (y_true, y_score), labels and scores of other examples.")
-    scores = Scores.of(*test, positive, name="test: y_score")
+    y_true, y_score = test
+    scores = Scores.of(y_true, y_score, positive, "test: y_score")
     if set(scores.labels) != set(labels):
         raise ValueError(f"test: its classes are {list(scores.labels)}, those of the other examples {list(labels)}.")
     return scores
