@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, special, stats
 
 import bayesperf as bp
-from bayesperf.comparison.shrinkage import Population, drawn_moments, exact_moments, from_free
+from bayesperf.comparison.shrinkage import Population, Families, exact_moments, from_stabilised, stabilised
 from bayesperf.distributions.beta import Beta
 
 ESTIMATES = np.array([1.1, 1.9, 1.4])
