@@ -73,7 +73,9 @@ def chance_spread(influence: Influence, mean: float) -> float:
     # A system of which nothing varies has no correlations, and adds nothing.
     x = influence.values / np.sqrt(np.where(variance > 0, variance, np.inf))
     one, two, three, four = ((x**power).sum(1) for power in (1, 2, 3, 4))
-    squares = weights @ (two**2 - 2 * mean * three * one + mean**2 / 2 * (systems * four + two**2) - (1 - mean) ** 2 * four)
+    squares = weights @ (
+        two**2 - 2 * mean * three * one + mean**2 / 2 * (systems * four + two**2) - (1 - mean) ** 2 * four
+    )
     correlation = (x.T * weights) @ x
     of_means = ((correlation - mean) ** 2).sum() - ((np.diag(correlation) - mean) ** 2).sum()
     common = (one**2 - two - mean * (systems - 1) * two) / (systems * (systems - 1))
