@@ -2,8 +2,9 @@
 
 The correlations of M estimates from the same n examples are estimates, too: of 50 systems and 200 examples their matrix
 has eigenvalues from a quarter of the true ones to more than twice these, and whatever is weighted by its inverse
-believes the smallest. Systems that share a population have the same correlation a priori. So each is drawn to the mean
-of all, by the share of the spread of the correlations that chance accounts for.
+believes the smallest. Systems that share a population have the same correlation a priori, or those of a family have one
+and others another. So each is drawn to the mean of its like, by the share of the spread about these means that chance
+accounts for.
 
 The correlation of systems i and j is a mean over units (examples, or clusters of them) of x_i x_j, where x_i is what a
 unit adds to the estimate of i, with mean 0 and variance 1. To first order an estimate of it is a mean of
@@ -25,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes
 
 
 class Influence(NamedTuple):
@@ -43,8 +44,24 @@ class Influence(NamedTuple):
     counts: Array
 
 
-def covariance_of(draws: Array, influence: Influence | None) -> Array:
-    """Return the covariance (M, M) of joint draws (n, M), with its correlations drawn to their mean.
+class ErrorCovariance(NamedTuple):
+    """The covariance of the errors of systems.
+
+    Attributes
+    ----------
+    drawn : array (M, M)
+        With correlations drawn to their means.
+    even : array (M, M)
+        With these means themselves. However systems resemble each other, the sum of squares about their mean is
+        expected to be what it is with these; so it says how much of the spread of systems is error.
+    """
+
+    drawn: Array
+    even: Array
+
+
+def error_covariance(draws: Array, influence: Influence | None, families: Codes | None = None) -> ErrorCovariance:
+    """Return the covariance of joint draws (n, M).
 
     Without the influence of units, only the Monte Carlo error of the draws counts as chance.
     """
@@ -53,13 +70,16 @@ def covariance_of(draws: Array, influence: Influence | None) -> Array:
     scale = np.outer(sd, sd)
     correlation = np.divide(covariance, scale, out=np.eye(len(sd)), where=scale > 0)
     pairs = ~np.eye(len(sd), dtype=bool)
-    mean = correlation[pairs].mean()
+    even = np.eye(len(sd))
+    same = pairs if families is None else np.equal.outer(families, families)
+    for alike in (pairs & same, pairs & ~same):
+        even[alike] = correlation[alike].mean() if alike.any() else 0
     chance = ((1 - correlation[pairs] ** 2) ** 2).sum() / len(draws)
     if influence is not None:
-        chance += chance_spread(influence, mean)
-    spread = ((correlation[pairs] - mean) ** 2).sum()
+        chance += chance_spread(influence, correlation[pairs].mean())
+    spread = ((correlation - even) ** 2).sum()
     share = min(1.0, chance / spread) if spread > 0 else 1.0
-    return np.asarray(scale * np.where(pairs, share * mean + (1 - share) * correlation, 1.0))
+    return ErrorCovariance(scale * (share * even + (1 - share) * correlation), scale * even)
 
 
 def chance_spread(influence: Influence, mean: float) -> float:

@@ -7,6 +7,9 @@ population, θ_m ~ N(μ, τ²), with μ flat and τ ~ HalfNormal(1). With V = Σ
 
 and given τ all else is normal. In the basis of the eigenvectors of Σ, V is diagonal for every τ.
 
+τ goes by Σ with even correlations: systems whose errors resemble each other are often as good as each other, too, and
+V with the correlations as they are would take what differs between such systems for all that differs.
+
 Where the systems come in families, they share a family's mean, which is one of a population: V = Σ + τ²A, where
 A = (1 − ρ)I + ρZZᵀ, Z says of which family each system is, and ρ ~ U(0, 1) is the share of the variance that is between
 families. In the coordinates A^−½θ̂ it is the model above, for each ρ.
@@ -94,9 +97,9 @@ class Population(NamedTuple):
         weight = (precision * self.ones**2).sum(-1)
         return weight, (precision * self.ones * self.estimates).sum(-1) / weight
 
-    def draws(self, n: int, rng: np.random.Generator) -> Array:
-        """Return n draws of the values of the systems, (n, M)."""
-        ends, log_mass = self.steps()
+    def draws(self, n: int, rng: np.random.Generator, even: Population | None = None) -> Array:
+        """Return n draws of the values of the systems, (n, M), with τ by the same estimates with even correlations."""
+        ends, log_mass = (self if even is None else even).steps()
         step = rng.choice(len(log_mass), n, p=special.softmax(log_mass))
         tau = ends[step] + rng.random(n) * np.diff(ends)[step]
         return np.concatenate([self._given(tau[part, None], rng) for part in blocks(n, len(self.ones), _BLOCK)])
@@ -141,19 +144,21 @@ class Families(NamedTuple):
         within, family = 1 - share, 1 - share + share * self.sizes
         return float(((self.sizes - 1) * np.log(within) + np.log(family)).sum())
 
-    def draws(self, estimates: Array, covariance: Array, n: int, rng: np.random.Generator) -> Array:
-        """Return n draws of the values of the systems (n, M), of estimates with their variances or covariance."""
-        covariance = np.diag(covariance) if covariance.ndim == 1 else covariance
+    def draws(self, estimates: Array, covariance: Array, n: int, rng: np.random.Generator, even: Array) -> Array:
+        """Return n draws of the values of the systems (n, M), of estimates and their covariance.
+
+        ρ and τ go by the covariance with even correlations.
+        """
         shares = (np.arange(_SHARES) + 0.5) / _SHARES
-        each = [self._population(share, estimates, covariance) for share in shares]
+        working = [self._population(share, estimates, even) for share in shares]
         log_density = [
             special.logsumexp(population.steps()[1]) - self.log_determinant(share) / 2
-            for share, population in zip(shares, each, strict=True)
+            for share, population in zip(shares, working, strict=True)
         ]
         counts = rng.multinomial(n, special.softmax(log_density))
         drawn = [
-            self.power(share, 0.5, population.draws(count, rng))
-            for share, population, count in zip(shares, each, counts, strict=True)
+            self.power(share, 0.5, self._population(share, estimates, covariance).draws(count, rng, population))
+            for share, population, count in zip(shares, working, counts, strict=True)
             if count
         ]
         return rng.permutation(np.concatenate(drawn))

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import xarray as xr
 
-from bayesperf.comparison.error_correlations import Influence, covariance_of
+from bayesperf.comparison.error_correlations import ErrorCovariance, Influence, error_covariance
 from bayesperf.comparison.shrinkage import Families, Population, exact_moments, from_stabilised, stabilised
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.distributions.draws import Draws, Sampled
@@ -56,7 +56,7 @@ class Systems:
     def shrinkable(self) -> bool:
         """Whether the metric of every system has a mean and a variance on the scale of shrinkage."""
         means, covariances = self._moments
-        return bool(np.isfinite(means).all() and np.isfinite(covariances).all())
+        return bool(np.isfinite(means).all() and all(np.isfinite(errors.drawn).all() for errors in covariances))
 
     @cached_property
     def shrunk(self) -> Marginal:
@@ -75,7 +75,7 @@ class Systems:
         known = each.distribution
         n = int(np.prod(known.values.shape[1:])) if isinstance(known, Draws) else self.n_draws
         rng = np.random.default_rng([self.random_seed, means.shape[-1]])
-        drawn = (self._drawn(*moments, n, rng) for moments in zip(means, covariances, strict=True))
+        drawn = (self._drawn(mean, errors, n, rng) for mean, errors in zip(means, covariances, strict=True))
         values = np.concatenate([from_stabilised(of_all, each.bounds).T for of_all in drawn])
         leading = xr.zeros_like(each.leading.transpose(..., self.dim), dtype=float)
         shrunk = Marginal(
@@ -88,21 +88,23 @@ class Systems:
         alone = self.make().mean().transpose(..., self.dim)
         return np.asarray(alone.values - self.shrunk.mean().values)
 
-    def _drawn(self, means: Array, covariances: Array, n: int, rng: np.random.Generator) -> Array:
+    def _drawn(self, means: Array, errors: ErrorCovariance, n: int, rng: np.random.Generator) -> Array:
         """Return draws (n, systems) on the scale of shrinkage."""
         if self.families is None:
-            return Population.of(means, covariances).draws(n, rng)
-        return Families.of(self.families).draws(means, covariances, n, rng)
+            drawn, even = (Population.of(means, covariance) for covariance in errors)
+            return drawn.draws(n, rng, even)
+        drawn, even = (np.diag(of) if of.ndim == 1 else of for of in errors)
+        return Families.of(self.families).draws(means, drawn, n, rng, even)
 
     @cached_property
-    def _moments(self) -> tuple[Array, Array]:
-        """Means (places, systems), and variances, or covariances (places, systems, systems), on that scale."""
+    def _moments(self) -> tuple[Array, list[ErrorCovariance]]:
+        """Means (places, systems) on that scale, and covariances, or variances of independent systems, of each place."""
         each = self.make()
         if self.independent and not isinstance(each.distribution, Sampled):
             order = each.leading.copy(data=np.arange(each.leading.size).reshape(each.leading.shape))
             rows = order.transpose(..., self.dim).values.reshape(-1, order.sizes[self.dim])
             mean, variance = exact_moments(each.distribution)
-            return mean[rows], variance[rows]
+            return mean[rows], [ErrorCovariance(of_place, of_place) for of_place in variance[rows]]
         draws = self.draws()
         if "chain" in draws.dims:
             draws = draws.stack(sample=("chain", "draw"), create_index=False).rename(sample="draw")
@@ -110,6 +112,9 @@ class Systems:
         values = [stabilised(of_place, each.bounds) for of_place in flat]
         means = np.stack([of_place.mean(0) for of_place in values])
         if self.independent or not np.isfinite(means).all():
-            return means, np.stack([of_place.var(0, ddof=1) for of_place in values])
+            return means, [ErrorCovariance(*[of_place.var(0, ddof=1)] * 2) for of_place in values]
         influences = [None] * len(values) if self.influence is None else self.influence()
-        return means, np.stack([covariance_of(*pair) for pair in zip(values, influences, strict=True)])
+        return means, [
+            error_covariance(of_place, influence, self.families)
+            for of_place, influence in zip(values, influences, strict=True)
+        ]

@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 import bayesperf as bp
-from bayesperf.comparison.error_correlations import Influence, chance_spread, covariance_of
+from bayesperf.comparison.error_correlations import Influence, chance_spread, error_covariance
 from bayesperf.comparison.influences import influence_of_clusters, influence_of_examples
 
 PAIRS = ~np.eye(20, dtype=bool)
@@ -49,16 +49,33 @@ def test_correlations_that_differ_are_kept_as_examples_become_many():
     true = np.corrcoef(x.T)
     weights = rng.standard_gamma(1, (4000, 2000))
     draws = weights @ x / weights.sum(1, keepdims=True)
-    found = covariance_of(draws, Influence(x - x.mean(0), np.ones(2000)))
+    found = error_covariance(draws, Influence(x - x.mean(0), np.ones(2000))).drawn
     scale = np.sqrt(np.outer(np.diag(found), np.diag(found)))
     np.testing.assert_allclose(np.diag(found), draws.var(0, ddof=1))
     np.testing.assert_allclose(found / scale, true, atol=0.06)
     assert found[0, 1] / scale[0, 1] > 0.85
 
 
+def test_even_correlations_are_means_of_pairs_and_expect_the_same_sum_of_squares():
+    rng, codes = np.random.default_rng(0), np.array([0, 0, 1, 1, 1, 0])
+    root = rng.standard_normal((6, 6))
+    covariance = root @ root.T
+    covariance /= np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
+    draws = rng.multivariate_normal(np.zeros(6), covariance, 4000)
+    found, same = np.corrcoef(draws.T), np.equal.outer(codes, codes) & ~np.eye(6, dtype=bool)
+    centring = np.eye(6) - 1 / 6
+    unit = draws / draws.std(0, ddof=1)
+    assert np.trace(centring @ error_covariance(unit, None).even) == pytest.approx(np.trace(centring @ found))
+    even = error_covariance(unit, None, codes).even
+    np.testing.assert_allclose(even[same], found[same].mean())
+    np.testing.assert_allclose(even[0, 2:5], found[np.not_equal.outer(codes, codes)].mean())
+    np.testing.assert_allclose(np.diag(even), 1)
+
+
 def test_two_systems_keep_their_covariance():
     draws = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.4], [0.4, 2]], 500)
-    np.testing.assert_allclose(covariance_of(draws, None), np.cov(draws.T))
+    for found in error_covariance(draws, None):
+        np.testing.assert_allclose(found, np.cov(draws.T))
 
 
 def test_a_system_without_errors_has_no_correlations():

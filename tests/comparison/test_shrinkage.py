@@ -63,9 +63,24 @@ def test_families_are_as_an_integral_over_their_share():
             density *= stats.halfnorm.pdf(t) / np.sqrt(np.linalg.det(covariance))
             total += density.sum()
             weighted += density @ (mu[:, None] + residual @ inverse @ (t**2 * spread))
-    draws = Families.of(codes).draws(ESTIMATES, COVARIANCE, n, np.random.default_rng(0))
+    draws = Families.of(codes).draws(ESTIMATES, COVARIANCE, n, np.random.default_rng(0), COVARIANCE)
     # The grid of 60 steps of .06 is off by less than .003.
     np.testing.assert_allclose(draws.mean(0), weighted / total, atol=4 * draws.std(0).max() / np.sqrt(n) + 3e-3)
+
+
+def test_the_spread_goes_by_even_correlations():
+    """Pairs of twins: taken as they are, their likeness would say that nothing differs from anything by much."""
+    values = np.repeat([0.0, 1.0, 2.0, 3.0], 2)
+    twins = 0.04 * (0.3 + 0.1 * np.eye(8) + 0.6 * np.kron(np.eye(4), np.ones((2, 2))))
+    even = 0.04 * (np.eye(8) + (0.3 + 0.6 / 7) * (1 - np.eye(8)))
+    as_they_are, population = Population.of(values, twins), Population.of(values, even)
+    draws = as_they_are.draws(20_000, np.random.default_rng(0), population)
+    ends, log_mass = population.steps()
+    tau = special.softmax(log_mass) @ (ends[1:] + ends[:-1]) / 2
+    assert np.std(values, ddof=1) * 0.8 < tau < np.std(values, ddof=1) * 1.2
+    # Given τ, twins are as like each other as their errors say.
+    assert np.std(draws[:, 0] - draws[:, 1]) < 0.1 < np.std(draws[:, 0])
+    np.testing.assert_allclose(draws.mean(0), values, atol=0.1)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.8])
@@ -82,8 +97,9 @@ def test_powers_of_the_matrix_of_families_are_those_of_its_eigenvectors(share):
 
 def test_families_of_independent_systems_share_what_is_known():
     """A system of which nearly nothing is known is as its family is, not as all are."""
-    estimates, variances = np.array([0.9, 1.0, 1.1, 2.0, 2.1, 1.5]), np.array([1e-3] * 5 + [10.0])
-    draws = Families.of(np.array([0, 0, 0, 1, 1, 1])).draws(estimates, variances, 20_000, np.random.default_rng(0))
+    estimates, variances = np.array([0.9, 1.0, 1.1, 2.0, 2.1, 1.5]), np.diag([1e-3] * 5 + [10.0])
+    families = Families.of(np.array([0, 0, 0, 1, 1, 1]))
+    draws = families.draws(estimates, variances, 20_000, np.random.default_rng(0), variances)
     alone = Population.of(estimates, variances).draws(20_000, np.random.default_rng(0))
     assert 1.8 < np.median(draws[:, 5]) < 2.2
     assert 1.2 < np.median(alone[:, 5]) < 1.7
