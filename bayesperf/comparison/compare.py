@@ -12,7 +12,6 @@ import numpy as np
 import xarray as xr
 
 from bayesperf import prior as priors
-from bayesperf.comparison.influences import influence_of_clusters, influence_of_examples
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.separate_marginals import compare_marginals
 from bayesperf.comparison.several_datasets import compare_scores
@@ -36,7 +35,6 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.differences import discordant
 from bayesperf.metrics.metric import Metric
-from bayesperf.pooling.pooled_clusters import ClusteredPosterior
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, discordant_weights, joint_marginal
 from bayesperf.posteriors.marginal import Marginal
@@ -143,9 +141,10 @@ def compare(
 
     Shrunk systems are normal about a common mean, on a scale on which the standard error of the metric hardly depends
     on its value (for a share of examples, twice the arcsine of its root), by a quadrature over their spread (Efron &
-    Morris 1975; Gelman, Hill & Yajima 2012). The errors of systems judged on the same examples, or in the same clusters,
-    go together; their correlations are drawn to the mean of these as far as their spread is chance. How often the best
-    one's interval then covers is in `bayesperf.studies.best_of_many`.
+    Morris 1975; Gelman, Hill & Yajima 2012). The errors of systems judged on the same examples, or in the same
+    clusters, are correlated, any two as much as others, or as others of the same families. Two systems that nearly
+    always say the same are told apart better by themselves. `bayesperf.studies.best_of_many` has how often the interval
+    of the best covers.
 
     Examples
     --------
@@ -345,9 +344,7 @@ def _along(
     if predict:
         post, related = predict(post), f"{related}, each on a new test set of its own"
     marginal = post[metric]
-    clustered = isinstance(post, ClusteredPosterior)
-    influence = partial(influence_of_clusters, post, post.applicable(metric), dim) if clustered else None
-    systems = Systems(partial(_as_it_is, marginal), dim, draws, separate, seed, influence)
+    systems = Systems(partial(_as_it_is, marginal), dim, draws, separate, seed)
     pairs = pairs_along(marginal, dim, separate, many=True, draws=draws)
     return Comparison(
         difference=pairs.difference(),
@@ -530,8 +527,7 @@ def _of_counts(
     _check_dims("a", each)
 
     joint = _JointMetric(outcomes, metric, prior, draws, seed, many)
-    influence = partial(influence_of_examples, outcomes, each.applicable(metric), each.positive)
-    systems = Systems(joint.of_each, dim, draws, False, seed, influence)
+    systems = Systems(joint.of_each, dim, draws, False, seed)
     weights = discordant_weights(outcomes, metric, prior)
     if weights is None:
         difference = joint.pairs().difference()

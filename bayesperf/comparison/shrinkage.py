@@ -7,18 +7,20 @@ population, θ_m ~ N(μ, τ²), with μ flat and τ ~ HalfNormal(1). With V = Σ
 
 and given τ all else is normal. In the basis of the eigenvectors of Σ, V is diagonal for every τ.
 
-τ goes by Σ with even correlations: systems whose errors resemble each other are often as good as each other, too, and
-V with the correlations as they are would take what differs between such systems for all that differs.
-
 Where the systems come in families, they share a family's mean, which is one of a population: V = Σ + τ²A, where
 A = (1 − ρ)I + ρZZᵀ, Z says of which family each system is, and ρ ~ U(0, 1) is the share of the variance that is between
 families. In the coordinates A^−½θ̂ it is the model above, for each ρ.
 
-θ is the metric on a scale on which its standard error does not depend on its value: 2 arcsin √u of a position u between
-two bounds, as Efron & Morris have it of proportions, the logarithm above one. Where it does depend on it, as that of a
-logit does, an error that all systems share is greater for some values than for others; as if it were the error that
-made them so, V⁻¹ then moves all of them, and μ̂ may lie outside of the estimates (Peelle's puzzle; D'Agostini 1994).
-Under Jeffreys' prior of a proportion its posterior on this scale is the likelihood, too.
+θ is the metric on a scale on which its standard error hardly depends on its value: 2 arcsin √u of a position u between
+two bounds, as Efron & Morris have it of proportions, the logarithm above one. Under Jeffreys' prior of a proportion its
+posterior on this scale is the likelihood, too.
+
+Of systems that were judged together all covariances of Σ are their mean, or that within families and that between: what
+is expected of the sum of squares of θ̂ about their mean is the same. As they are, they mislead. An error that all share
+is greater for some systems than for others; V⁻¹ takes it for what made them so, and moves μ̂ out of the estimates
+(Peelle's puzzle; D'Agostini 1994). Like systems err alike and are as good as each other, as two settings of a learner
+are; Σ would say so of their errors, τ²I would not of their values, and what differs between learners passes for error.
+And they are estimates: of 50 systems and 200 examples V⁻¹ believes eigenvalues of a quarter of the true ones.
 
 References
 ----------
@@ -97,9 +99,9 @@ class Population(NamedTuple):
         weight = (precision * self.ones**2).sum(-1)
         return weight, (precision * self.ones * self.estimates).sum(-1) / weight
 
-    def draws(self, n: int, rng: np.random.Generator, even: Population | None = None) -> Array:
-        """Return n draws of the values of the systems, (n, M), with τ by the same estimates with even correlations."""
-        ends, log_mass = (self if even is None else even).steps()
+    def draws(self, n: int, rng: np.random.Generator) -> Array:
+        """Return n draws of the values of the systems, (n, M)."""
+        ends, log_mass = self.steps()
         step = rng.choice(len(log_mass), n, p=special.softmax(log_mass))
         tau = ends[step] + rng.random(n) * np.diff(ends)[step]
         return np.concatenate([self._given(tau[part, None], rng) for part in blocks(n, len(self.ones), _BLOCK)])
@@ -144,21 +146,19 @@ class Families(NamedTuple):
         within, family = 1 - share, 1 - share + share * self.sizes
         return float(((self.sizes - 1) * np.log(within) + np.log(family)).sum())
 
-    def draws(self, estimates: Array, covariance: Array, n: int, rng: np.random.Generator, even: Array) -> Array:
-        """Return n draws of the values of the systems (n, M), of estimates and their covariance.
-
-        ρ and τ go by the covariance with even correlations.
-        """
+    def draws(self, estimates: Array, covariance: Array, n: int, rng: np.random.Generator) -> Array:
+        """Return n draws of the values of the systems (n, M), of estimates with their variances or covariance."""
+        covariance = np.diag(covariance) if covariance.ndim == 1 else covariance
         shares = (np.arange(_SHARES) + 0.5) / _SHARES
-        working = [self._population(share, estimates, even) for share in shares]
+        each = [self._population(share, estimates, covariance) for share in shares]
         log_density = [
             special.logsumexp(population.steps()[1]) - self.log_determinant(share) / 2
-            for share, population in zip(shares, working, strict=True)
+            for share, population in zip(shares, each, strict=True)
         ]
         counts = rng.multinomial(n, special.softmax(log_density))
         drawn = [
-            self.power(share, 0.5, self._population(share, estimates, covariance).draws(count, rng, population))
-            for share, population, count in zip(shares, working, counts, strict=True)
+            self.power(share, 0.5, population.draws(count, rng))
+            for share, population, count in zip(shares, each, counts, strict=True)
             if count
         ]
         return rng.permutation(np.concatenate(drawn))
@@ -170,7 +170,21 @@ class Families(NamedTuple):
         return Population.of(self.power(share, -0.5, estimates), self.power(share, -0.5, half.T), ones)
 
 
-# ── The scale ──
+# ── What the estimates are ──
+
+
+def even_covariance(draws: Array, families: Codes | None = None) -> Array:
+    """Return the covariance (M, M) of joint draws (n, M), with the mean of all pairs in place of each covariance.
+
+    Of `families`, (M,), with that of the pairs within one, and that of the others; none is above the least variance.
+    """
+    covariance = np.cov(draws.T)
+    least = np.diag(covariance).min()
+    pairs = ~np.eye(len(covariance), dtype=bool)
+    same = pairs if families is None else np.equal.outer(families, families)
+    for alike in (pairs & same, pairs & ~same):
+        covariance[alike] = min(covariance[alike].mean(), least) if alike.any() else 0
+    return np.asarray(covariance)
 
 
 def exact_moments(distribution: Distribution) -> tuple[Array, Array]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import xarray as xr
 
-from bayesperf.comparison.error_correlations import ErrorCovariance, Influence, error_covariance
-from bayesperf.comparison.shrinkage import Families, Population, exact_moments, from_stabilised, stabilised
+from bayesperf.comparison.shrinkage import (
+    Families,
+    Population,
+    even_covariance,
+    exact_moments,
+    from_stabilised,
+    stabilised,
+)
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.distributions.draws import Draws, Sampled
 from bayesperf.posteriors.marginal import Marginal
@@ -33,9 +39,6 @@ class Systems:
         Whether the systems are independent.
     random_seed : int
         Seed of the draws of shrunk systems.
-    influence : callable, optional
-        Function that returns what examples add to the metric of each system, for every place along the other leading
-        dims: of joint draws of what is known by examples.
     families : array (system,), optional
         The family of each system.
     """
@@ -45,7 +48,6 @@ class Systems:
     n_draws: int
     independent: bool
     random_seed: int
-    influence: Callable[[], Sequence[Influence]] | None = None
     families: Codes | None = None
 
     def draws(self) -> xr.DataArray:
@@ -56,7 +58,7 @@ class Systems:
     def shrinkable(self) -> bool:
         """Whether the metric of every system has a mean and a variance on the scale of shrinkage."""
         means, covariances = self._moments
-        return bool(np.isfinite(means).all() and all(np.isfinite(errors.drawn).all() for errors in covariances))
+        return bool(np.isfinite(means).all() and np.isfinite(covariances).all())
 
     @cached_property
     def shrunk(self) -> Marginal:
@@ -75,7 +77,7 @@ class Systems:
         known = each.distribution
         n = int(np.prod(known.values.shape[1:])) if isinstance(known, Draws) else self.n_draws
         rng = np.random.default_rng([self.random_seed, means.shape[-1]])
-        drawn = (self._drawn(mean, errors, n, rng) for mean, errors in zip(means, covariances, strict=True))
+        drawn = (self._drawn(*moments, n, rng) for moments in zip(means, covariances, strict=True))
         values = np.concatenate([from_stabilised(of_all, each.bounds).T for of_all in drawn])
         leading = xr.zeros_like(each.leading.transpose(..., self.dim), dtype=float)
         shrunk = Marginal(
@@ -88,33 +90,27 @@ class Systems:
         alone = self.make().mean().transpose(..., self.dim)
         return np.asarray(alone.values - self.shrunk.mean().values)
 
-    def _drawn(self, means: Array, errors: ErrorCovariance, n: int, rng: np.random.Generator) -> Array:
+    def _drawn(self, means: Array, covariance: Array, n: int, rng: np.random.Generator) -> Array:
         """Return draws (n, systems) on the scale of shrinkage."""
         if self.families is None:
-            drawn, even = (Population.of(means, covariance) for covariance in errors)
-            return drawn.draws(n, rng, even)
-        drawn, even = (np.diag(of) if of.ndim == 1 else of for of in errors)
-        return Families.of(self.families).draws(means, drawn, n, rng, even)
+            return Population.of(means, covariance).draws(n, rng)
+        return Families.of(self.families).draws(means, covariance, n, rng)
 
     @cached_property
-    def _moments(self) -> tuple[Array, list[ErrorCovariance]]:
-        """Means (places, systems) on that scale, and covariances, or variances of independent systems, of each place."""
+    def _moments(self) -> tuple[Array, Array]:
+        """Means (places, systems), and variances, or covariances (places, systems, systems), on that scale."""
         each = self.make()
         if self.independent and not isinstance(each.distribution, Sampled):
             order = each.leading.copy(data=np.arange(each.leading.size).reshape(each.leading.shape))
             rows = order.transpose(..., self.dim).values.reshape(-1, order.sizes[self.dim])
             mean, variance = exact_moments(each.distribution)
-            return mean[rows], [ErrorCovariance(of_place, of_place) for of_place in variance[rows]]
+            return mean[rows], variance[rows]
         draws = self.draws()
         if "chain" in draws.dims:
             draws = draws.stack(sample=("chain", "draw"), create_index=False).rename(sample="draw")
         flat = draws.transpose(..., "draw", self.dim).values.reshape(-1, draws.sizes["draw"], draws.sizes[self.dim])
-        values = [stabilised(of_place, each.bounds) for of_place in flat]
-        means = np.stack([of_place.mean(0) for of_place in values])
+        values = stabilised(flat, each.bounds)
+        means, variances = values.mean(1), values.var(1, ddof=1)
         if self.independent or not np.isfinite(means).all():
-            return means, [ErrorCovariance(*[of_place.var(0, ddof=1)] * 2) for of_place in values]
-        influences = [None] * len(values) if self.influence is None else self.influence()
-        return means, [
-            error_covariance(of_place, influence, self.families)
-            for of_place, influence in zip(values, influences, strict=True)
-        ]
+            return means, variances
+        return means, np.stack([even_covariance(of_place, self.families) for of_place in values])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
@@ -39,16 +39,9 @@ _ENOUGH = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClusteredPosterior(SampledPosterior):
-    """Draws of the cells of systems judged in clusters; those of systems judged in the same clusters are joint.
-
-    Attributes
-    ----------
-    clusters : Clusters
-        The counts of each cluster, of matrices as in `observed`.
-    """
+    """Draws of the cells of systems judged in clusters; those of systems judged in the same clusters are joint."""
 
     joint = True
-    clusters: Clusters = field(kw_only=True)
 
     def predict(self, n: int | None = None, draws: int = 1, random_seed: Any = None) -> NoReturn:
         """Raise: examples of a new test set would come in clusters, too."""
@@ -101,7 +94,6 @@ class PooledClusters(Saved):
             independent=True,
             observed=summed.counts,
             prevalence="observed" if self.design == "joint" else None,
-            clusters=self.clusters,
         )
 
     @property

@@ -87,8 +87,8 @@ def best_of_many(
 
     Notes
     -----
-    Intervals are equal-tailed. Figures are on the page on coverage. Gelman, Hill & Yajima (2012), Why we (usually) don't
-    have to worry about multiple comparisons, Journal of Research on Educational Effectiveness 5.
+    Intervals are equal-tailed. Gelman, Hill & Yajima (2012), Why we (usually) don't have to worry about multiple
+    comparisons, Journal of Research on Educational Effectiveness 5.
 
     Examples
     --------

@@ -5,7 +5,14 @@ import pytest
 from scipy import integrate, special, stats
 
 import bayesperf as bp
-from bayesperf.comparison.shrinkage import Families, Population, exact_moments, from_stabilised, stabilised
+from bayesperf.comparison.shrinkage import (
+    Families,
+    Population,
+    even_covariance,
+    exact_moments,
+    from_stabilised,
+    stabilised,
+)
 from bayesperf.distributions.beta import Beta
 
 ESTIMATES = np.array([1.1, 1.9, 1.4])
@@ -63,24 +70,33 @@ def test_families_are_as_an_integral_over_their_share():
             density *= stats.halfnorm.pdf(t) / np.sqrt(np.linalg.det(covariance))
             total += density.sum()
             weighted += density @ (mu[:, None] + residual @ inverse @ (t**2 * spread))
-    draws = Families.of(codes).draws(ESTIMATES, COVARIANCE, n, np.random.default_rng(0), COVARIANCE)
+    draws = Families.of(codes).draws(ESTIMATES, COVARIANCE, n, np.random.default_rng(0))
     # The grid of 60 steps of .06 is off by less than .003.
     np.testing.assert_allclose(draws.mean(0), weighted / total, atol=4 * draws.std(0).max() / np.sqrt(n) + 3e-3)
 
 
-def test_the_spread_goes_by_even_correlations():
-    """Pairs of twins: taken as they are, their likeness would say that nothing differs from anything by much."""
-    values = np.repeat([0.0, 1.0, 2.0, 3.0], 2)
-    twins = 0.04 * (0.3 + 0.1 * np.eye(8) + 0.6 * np.kron(np.eye(4), np.ones((2, 2))))
-    even = 0.04 * (np.eye(8) + (0.3 + 0.6 / 7) * (1 - np.eye(8)))
-    as_they_are, population = Population.of(values, twins), Population.of(values, even)
-    draws = as_they_are.draws(20_000, np.random.default_rng(0), population)
-    ends, log_mass = population.steps()
-    tau = special.softmax(log_mass) @ (ends[1:] + ends[:-1]) / 2
-    assert np.std(values, ddof=1) * 0.8 < tau < np.std(values, ddof=1) * 1.2
-    # Given τ, twins are as like each other as their errors say.
-    assert np.std(draws[:, 0] - draws[:, 1]) < 0.1 < np.std(draws[:, 0])
-    np.testing.assert_allclose(draws.mean(0), values, atol=0.1)
+def test_even_covariances_are_means_of_pairs_and_expect_the_same_sum_of_squares():
+    rng, codes = np.random.default_rng(0), np.array([0, 0, 1, 1, 1, 0])
+    root = 1 + 0.1 * rng.standard_normal((6, 6))
+    draws = rng.multivariate_normal(np.zeros(6), root @ root.T + np.eye(6), 4000)
+    found, same = np.cov(draws.T), np.equal.outer(codes, codes) & ~np.eye(6, dtype=bool)
+    centring = np.eye(6) - 1 / 6
+    assert np.trace(centring @ even_covariance(draws)) == pytest.approx(np.trace(centring @ found))
+    even = even_covariance(draws, codes)
+    np.testing.assert_allclose(np.diag(even), np.diag(found))
+    np.testing.assert_allclose(even[same], found[same].mean())
+    np.testing.assert_allclose(even[0, 2:5], found[np.not_equal.outer(codes, codes)].mean())
+    np.testing.assert_allclose(even_covariance(draws[:, :2]), found[:2, :2])
+
+
+def test_the_mean_is_among_the_estimates_however_the_errors_go_together():
+    """A shared error that is greater for greater estimates moves the mean out of them: Peelle's puzzle."""
+    estimates, loading = np.array([1.0, 1.5]), np.array([0.1, 0.15])
+    covariance = np.outer(loading, loading) * 4 + np.diag([0.01, 0.0225])
+    draws = np.random.default_rng(0).multivariate_normal(estimates, covariance, 50_000)
+    for given, inside in [(covariance, False), (even_covariance(draws), True)]:
+        weights = np.linalg.solve(given, [1, 1])
+        assert (1 <= weights @ estimates / weights.sum() <= 1.5) == inside
 
 
 @pytest.mark.parametrize("share", [0.1, 0.8])
@@ -97,9 +113,9 @@ def test_powers_of_the_matrix_of_families_are_those_of_its_eigenvectors(share):
 
 def test_families_of_independent_systems_share_what_is_known():
     """A system of which nearly nothing is known is as its family is, not as all are."""
-    estimates, variances = np.array([0.9, 1.0, 1.1, 2.0, 2.1, 1.5]), np.diag([1e-3] * 5 + [10.0])
+    estimates, variances = np.array([0.9, 1.0, 1.1, 2.0, 2.1, 1.5]), np.array([1e-3] * 5 + [10.0])
     families = Families.of(np.array([0, 0, 0, 1, 1, 1]))
-    draws = families.draws(estimates, variances, 20_000, np.random.default_rng(0), variances)
+    draws = families.draws(estimates, variances, 20_000, np.random.default_rng(0))
     alone = Population.of(estimates, variances).draws(20_000, np.random.default_rng(0))
     assert 1.8 < np.median(draws[:, 5]) < 2.2
     assert 1.2 < np.median(alone[:, 5]) < 1.7
@@ -270,3 +286,29 @@ def test_standings_are_of_the_joint_draws():
     assert (losses["expected_loss"] >= 0).all()
     with pytest.raises(ValueError, match="standings: they are of many systems' own metric"):
         bp.compare(systems([150]), systems([160]), "recall", independent=True).standings()
+
+
+def test_settings_of_one_learner_are_not_taken_for_all_that_differs():
+    """Two learners of accuracy .9 and .8, of twenty settings each, whose predictions hardly differ."""
+    rng, n = np.random.default_rng(0), 400
+    hard = rng.standard_normal(n)
+    learners = [(hard + rng.standard_normal(n)) / np.sqrt(2) < special.ndtri(accuracy) for accuracy in (0.9, 0.8)]
+    right = [learner ^ (rng.random(n) < 0.01) for learner in learners for _ in range(20)]
+    cm = bp.ConfusionMatrix.from_predictions(np.ones(n, int), dict(enumerate(np.array(right, int))), labels=[0, 1])
+    observed = np.mean(right, 1)
+    shrunk = bp.compare(cm, metric="recall", shrink=True, draws=2000).shrunk.mean().values
+    # With each covariance as it is, about half of the difference is left.
+    between = shrunk[:20].mean() - shrunk[20:].mean()
+    assert 0.85 < between / (observed[:20].mean() - observed[20:].mean()) < 1
+    assert abs(shrunk.mean() - observed.mean()) < 0.004
+
+
+def test_the_metric_of_clustered_systems_is_shrunk():
+    rng = np.random.default_rng(0)
+    actual = rng.integers(2, size=600)
+    predicted = {i: actual ^ (rng.random(600) < 0.25) for i in range(8)}
+    cm = bp.ConfusionMatrix.from_predictions(actual, predicted, cluster=rng.integers(60, size=600))
+    post = bp.pool(cm).mean
+    alone, found = (bp.compare(post, metric="f1", shrink=shrink) for shrink in (False, True))
+    assert np.ptp(found.shrunk.mean().values) < np.ptp(post["f1"].mean().values)
+    assert found.prob_best.max() < alone.prob_best.max()
