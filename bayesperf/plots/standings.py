@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bayesperf.core.arrays import Array
-from bayesperf.core.words import BEST_OF_MANY, interval_name, metric_title, short_interval_name
+from bayesperf.core.words import LOOKS_BETTER, interval_name, metric_title, short_interval_name
 from bayesperf.plots.style import (
     BLUE,
     CHARACTER,
@@ -17,7 +17,6 @@ from bayesperf.plots.style import (
     closed,
     default_interval,
     parts_of,
-    remark,
     shorten,
     small_multiples,
     write_legend,
@@ -74,10 +73,8 @@ def standings(
         axes.tick_params(labelbottom=True)
     panels[0].set_ylabel(f"{comparison.dim}, by expected rank")
     write_legend(figure, *panels[0].get_legend_handles_labels(), ax=ax)
-    if comparison.shrunk is None and ax is None:
-        remark(figure, BEST_OF_MANY)
-    shrunk = "" if comparison.shrunk is None else ", drawn towards each other"
-    write_title(figure, f"{len(table)} systems{shrunk}: mean and {interval_name(*of_interval)}", ax=ax)
+    how, note = ("", LOOKS_BETTER) if comparison.shrunk is None else (", drawn towards each other", "")
+    write_title(figure, f"{len(table)} systems{how}: mean and {interval_name(*of_interval)}", note, ax=ax)
     return figure
 
 
