@@ -182,6 +182,11 @@ GLOSSARY = (
         r"\bROPE\b|taken not to matter",
     ),
     Term(
+        "shrinkage",
+        "Of figures that share a population, each is drawn towards their mean, the more the less is known of it.",
+        r"\bshrinkage\b|\bshrunk\b|drawn towards (the|their)",
+    ),
+    Term(
         "simulation-based calibration",
         "A check of a sampler: the ranks of values of the prior among the draws from the data they make are uniform.",
     ),

@@ -39,6 +39,10 @@ BEST_OF_MANY = (
 )
 LOOKS_BETTER = "The best of several was chosen for its luck, too, and looks better than it is."
 SHRUNK = "All systems are drawn towards their mean, so that the best owes less to its luck."
+SHRUNK_IN_FAMILIES = (
+    "All systems are drawn towards the mean of their family, and families towards that of all, so that the best owes "
+    "less to its luck."
+)
 CHOSEN_ON_THE_SAME = "A threshold looks better than it is by the examples that chose it: let other examples choose"
 
 

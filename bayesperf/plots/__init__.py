@@ -20,6 +20,7 @@ from bayesperf.plots.score_regions import score_regions
 from bayesperf.plots.sequences import autocorrelation
 from bayesperf.plots.simulation_based_calibration import simulation_based_calibration
 from bayesperf.plots.slices import slices
+from bayesperf.plots.standings import standings
 from bayesperf.plots.studies import (
     coverage,
     coverage_over,
@@ -65,6 +66,7 @@ __all__ = [
     "simulation_based_calibration",
     "slices",
     "split_scores",
+    "standings",
 ]
 
 

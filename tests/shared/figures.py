@@ -38,6 +38,7 @@ def classes(count, names=None, size=20):
 SYSTEMS = tables(3, "model", LONG)
 FOLDS = bp.ConfusionMatrix.from_table(RNG.integers(2, 20, (3, 10, 2, 2)), dims={"model": LONG, "fold": list(range(10))})
 MANY = tables(14, "model", [f"system {i}" for i in range(14)])
+FIFTY = tables(50, "model", [f"{LONG[0]} {i}" for i in range(50)])
 DOGS = classes(16, BREEDS)
 SYSTEMS_OF_DOGS = tables(3, "model", LONG, 16, BREEDS)
 Y = np.repeat([0, 1], 150)
@@ -152,6 +153,9 @@ FIGURES = {
     "comparison of folds": lambda: compared(FOLDS).plot(),
     "prob_matrix": lambda: plots.prob_matrix(compared(MANY)),
     "ranks": lambda: plots.ranks(compared(MANY)),
+    "standings": lambda: plots.standings(compared(MANY)),
+    "standings of shrunk systems": lambda: plots.standings(compared(MANY, shrink=True)),
+    "standings of fifty": lambda: plots.standings(compared(FIFTY, shrink=True)),
     "simplex": lambda: plots.simplex(
         SHARES, names=LONG[:2], rope=0.01,
     ),
