@@ -27,6 +27,7 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
+from bayesperf.pooling.attempts import all_fail
 from bayesperf.pooling.group_draws import PREVALENCE, PooledDraws
 from bayesperf.pooling.pooled_clusters import PooledClusters, pool_clusters
 from bayesperf.posteriors.in_words import estimate_in_words
@@ -185,7 +186,8 @@ class Pooled(Saved):
         -----
         A new question passes with probability 1 − E[(1 − x)^k], x ~ Beta(κp, κ(1 − p)), which has a closed form given p
         and ρ; these questions with the mean of 1 − (1 − x_g)^k over the posterior of their rates x_g. With one attempt
-        they are the mean over questions, and the share of questions' rates.
+        they are the mean over questions, and the share of questions' rates. Systems are independent; of several asked
+        the same questions `PooledClusters.pass_at_k` has joint draws.
 
         Examples
         --------
@@ -219,11 +221,8 @@ class Pooled(Saved):
 
     def _unbiased(self, k: int, place: int, of: list[str]) -> xr.DataArray:
         """Return the unbiased estimate of the probability that one of k attempts passes, beside both questions."""
-        n, passed = self._draws.trials[:, place], self._draws.right[:, place]
-        # Of the choices of k attempts, the share that are all failures.
-        with np.errstate(invalid="ignore"):
-            none = np.prod([(n - passed - i).clip(0) / (n - i) for i in range(k)], axis=0)
-        mean = np.where((n >= k).all(1), 1 - none.mean(1), np.nan).reshape(self._systems.shape)
+        none = all_fail(self._draws.trials[:, place], self._draws.right[:, place], k)
+        mean = (1 - none.mean(1)).reshape(self._systems.shape)
         return self._systems.copy(data=mean).expand_dims(of=of, axis=-1).rename(f"pass_at_{k}")
 
     # ── Tables and figures ──
