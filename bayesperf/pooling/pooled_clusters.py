@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.warnings import PACKAGE, DependenceWarning, PriorWarning
@@ -240,13 +241,16 @@ class PooledClusters(Saved):
         row = self._alpha[:, positive]
         alpha = np.zeros((len(row), 2, 2))
         alpha[:, 1] = np.stack([row.sum(-1) - row[:, positive], row[:, positive]], -1)
-        of_questions = cluster_cells(questions, alpha, self.n_draws, self.random_seed)[:, :, 1]
+        leading = xr.zeros_like(self.summed.total, dtype=float).rename(None)
+        # Systems that solve the same of these questions may differ on others, and k attempts solve no less than one.
+        own = streams(self.random_seed, f"pseudo-{self.dim}s", leading, self.summed.counts.values.reshape(-1, classes**2))
+        of_questions = cluster_cells(questions, alpha, self.n_draws, self.random_seed, own)[:, :, 1]
         values = of_questions[..., 1] / of_questions.sum(-1)
         name = f"pass_at_{k}"
         marginal = Marginal(
             name,
             Draws.of(name, values[:, None], (0.0, 1.0)),
-            xr.zeros_like(self.summed.total, dtype=float).rename(None),
+            leading,
             estimand=f"Posterior of the probability that one of {k} attempts passes, of a new {self.dim}",
             random_seed=self.random_seed,
         )
