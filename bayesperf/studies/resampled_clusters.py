@@ -75,12 +75,12 @@ def resampled_clusters(
     -------
     xarray.Dataset
         ``coverage``, how often the truth lies below and above the interval (``lower_miss``, ``upper_miss``), and mean
-        ``width`` over (method, target, n_groups, dispersion), each with its Monte Carlo standard error. The target is
+        ``width`` over (interval, target, n_groups, dispersion), each with its Monte Carlo standard error. The target is
         "f1" of the first system, or the "difference". The settings are in ``attrs``.
 
     Notes
     -----
-    Intervals are equal-tailed. The truth is that of the mean cells of the population. There are four methods:
+    Intervals are equal-tailed. The truth is that of the mean cells of the population. There are four kinds:
 
     - "clusters": ``pool(method="bayesian_bootstrap")``;
     - "cluster_bootstrap": percentiles of resamples of whole clusters, each the same for both systems. Undefined values
@@ -94,7 +94,7 @@ def resampled_clusters(
     --------
     >>> from bayesperf import studies
     >>> study = studies.resampled_clusters([30], [0.05], simulations=5, draws=500, progressbar=False)
-    >>> study["coverage"].sel(method="clusters").mean().item() > 0.6
+    >>> study["coverage"].sel(interval="clusters").mean().item() > 0.6
     True
     """
     grid: dict[str, list[Any]] = {
@@ -125,7 +125,7 @@ def resampled_clusters(
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     has_one = np.isfinite(results["width"])
-    coords = {"method": methods, "target": list(TARGETS), **grid}
+    coords = {"interval": methods, "target": list(TARGETS), **grid}
     variables = {name: (tuple(coords), values) for name, values in monte_carlo_means(results, has_one).items()}
     return xr.Dataset(variables, coords, {**settings, "ci_kind": "eti"})
 
@@ -173,7 +173,7 @@ def _one_of_each(probabilities: Array, rng: np.random.Generator) -> Codes:
 def _outcomes(
     data: tuple[Codes, Codes, Codes], classes: int, truth: Array, draws: int, prob: float, seed: int
 ) -> dict[str, Array]:
-    """Return each of `OUTCOMES`, (method, target)."""
+    """Return each of `OUTCOMES`, (interval, target)."""
     cluster, actual, (first, second) = data
     predicted = {"first": first, "second": second}
     cm = ConfusionMatrix.from_predictions(actual, predicted, labels=range(classes), cluster=cluster)
