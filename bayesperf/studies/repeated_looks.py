@@ -14,6 +14,7 @@ from scipy.stats import binom
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.intervals.confidence_sequence import confidence_sequence
+from bayesperf.plan.smallest_number import fewest_successes
 from bayesperf.studies.run import parallel_map
 
 # From successes and trials so far, the requirement and the confidence to whether it is said to be met.
@@ -113,20 +114,9 @@ def _said(rule: Rule, requirement: float, confidence: float, trials: Array, rate
 
     A rate is below if that of the failures is above.
     """
-    return (
-        _reached(_least(rule, trials, requirement, confidence), trials, rate),
-        _reached(_least(rule, trials, 1 - requirement, confidence), trials, 1 - rate),
-    )
-
-
-def _least(rule: Rule, trials: Array, requirement: float, confidence: float) -> Array:
-    """Return the least successes of which a rule says that a requirement is met; one more than the trials if none."""
-    low, high = np.zeros_like(trials), trials + 1
-    while (low < high).any():
-        middle = (low + high) // 2
-        met = (middle > trials) | rule(np.minimum(middle, trials), trials, requirement, confidence)
-        low, high = np.where(met, low, np.minimum(middle + 1, high)), np.where(met, middle, high)
-    return low
+    sides = (requirement, rate), (1 - requirement, 1 - rate)
+    least = [fewest_successes(lambda k, n, bound=bound: rule(k, n, bound, confidence), trials) for bound, _ in sides]
+    return _reached(least[0], trials, rate), _reached(least[1], trials, 1 - rate)
 
 
 def _reached(least: Array, trials: Array, rate: float) -> Array:

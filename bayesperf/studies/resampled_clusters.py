@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -23,6 +23,7 @@ from bayesperf.metrics.registry import get
 from bayesperf.pooling.pool import pool
 from bayesperf.posteriors.joint_systems import joint_posterior
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.studies.interval_methods import interval_names
 from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes, monte_carlo_means
 from bayesperf.studies.run import run
 
@@ -35,6 +36,7 @@ _RIGHT, _SAME = (0.85, 0.75), 0.5
 def resampled_clusters(
     n_groups: ArrayLike = (10, 20, 50, 200),
     dispersion: ArrayLike = (0.02, 0.1, 0.3),
+    methods: Sequence[str] | None = None,
     *,
     classes: int = 2,
     group_size: int = 16,
@@ -58,6 +60,8 @@ def resampled_clusters(
         Numbers of clusters, at least 3.
     dispersion : array-like (m,)
         The dispersion ρ of shares and rates, in (0, 1).
+    methods : sequence of str, optional
+        Kinds of intervals, of those below; by default all.
     classes : int
         How many. Of more than two, F1 is the macro average.
     group_size : int
@@ -105,19 +109,20 @@ def resampled_clusters(
         raise ValueError(f"{empty[0]} must name one, or several; it is empty.")
     settings: dict[str, Any] = {**grid, "classes": checks.count("classes", classes, least=2),
                 "group_size": checks.count("group_size", group_size, least=2),
+                "methods": interval_names(methods, _methods(classes)),
                 "simulations": checks.count("simulations", simulations, least=2),
                 "draws": checks.count("draws", draws, least=2), "prob": checks.probability("prob", prob),
                 "random_seed": checks.seed(random_seed)}  # fmt: skip
     first, second = _metric(classes).evaluate(mean_cells(classes), 1).tolist()
     truth = np.array([first, first - second])
     places = list(product(grid["n_groups"], grid["dispersion"]))
-    methods = _methods(classes)
-    shape = [len(methods), len(TARGETS), *map(len, grid.values())]
+    shape = [len(settings["methods"]), len(TARGETS), *map(len, grid.values())]
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
         found = [
             _outcomes(
-                clustered(n, rho, classes, group_size, rng), classes, truth, draws, prob, int(rng.integers(2**31))
+                clustered(n, rho, classes, group_size, rng), settings["methods"], classes, truth, draws, prob,
+                int(rng.integers(2**31)),
             )
             for n, rho in places
         ]
@@ -125,7 +130,7 @@ def resampled_clusters(
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     has_one = np.isfinite(results["width"])
-    coords = {"interval": methods, "target": list(TARGETS), **grid}
+    coords = {"interval": settings["methods"], "target": list(TARGETS), **grid}
     variables = {name: (tuple(coords), values) for name, values in monte_carlo_means(results, has_one).items()}
     return xr.Dataset(variables, coords, {**settings, "ci_kind": "eti"})
 
@@ -171,7 +176,13 @@ def _one_of_each(probabilities: Array, rng: np.random.Generator) -> Codes:
 
 
 def _outcomes(
-    data: tuple[Codes, Codes, Codes], classes: int, truth: Array, draws: int, prob: float, seed: int
+    data: tuple[Codes, Codes, Codes],
+    methods: Sequence[str],
+    classes: int,
+    truth: Array,
+    draws: int,
+    prob: float,
+    seed: int,
 ) -> dict[str, Array]:
     """Return each of `OUTCOMES`, (interval, target)."""
     cluster, actual, (first, second) = data
@@ -180,7 +191,7 @@ def _outcomes(
     with warnings.catch_warnings():
         # Few clusters and empty cells are what is studied.
         warnings.simplefilter("ignore", (PriorWarning, DependenceWarning))
-        of_each = np.stack([_VALUES[method](cm, draws, seed) for method in _methods(classes)])
+        of_each = np.stack([_VALUES[method](cm, draws, seed) for method in methods])
     targets = np.stack([of_each[:, 0], of_each[:, 0] - of_each[:, 1]], 1)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All-NaN")

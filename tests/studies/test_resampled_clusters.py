@@ -54,6 +54,8 @@ def test_of_more_classes_there_is_no_model():
     study = studies.resampled_clusters([4], [0.3], classes=3, simulations=2, draws=20, progressbar=False)
     assert study["interval"].values.tolist() == ["clusters", "cluster_bootstrap", "independent"]
     assert np.isfinite(study["coverage"]).all()
+    alone = studies.resampled_clusters([4], [0.3], ["independent"], classes=3, simulations=2, draws=20)
+    np.testing.assert_array_equal(alone["width"][0], study["width"].sel(interval="independent"))
 
 
 @pytest.mark.slow
@@ -72,6 +74,8 @@ def test_intervals_of_twenty_unequal_clusters_cover():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"methods": ["wald"]}, "methods must be one of 'clusters', 'cluster_bootstrap'"),
+        ({"methods": ["groups"], "classes": 3}, "methods must be one of 'clusters'"),
         ({"n_groups": []}, "n_groups must name one, or several; it is empty"),
         ({"n_groups": [2]}, "n_groups must be a whole number of at least 3"),
         ({"dispersion": [0]}, "dispersion must be a number between 0 and 1"),
