@@ -336,7 +336,7 @@ def _clustered(
     warned += (*dict.fromkeys(str(each.message) for each in caught), *about_labels(counts.labels))
     return Analysis(
         pooled.summed, settings, pooled.mean, None, requirements, repeats=repeats,
-        notes=(about_clusters(pooled), *notes), warnings=tuple(filter(None, (repeats, *warned))), handed_in=True,
+        notes=(about_clusters(pooled, settings.clusters[1:]), *notes), warnings=tuple(filter(None, (repeats, *warned))), handed_in=True,
     )  # fmt: skip
 
 
