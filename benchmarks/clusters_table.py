@@ -2,8 +2,8 @@
 
     python benchmarks/clusters_table.py
 
-Some ten minutes of one processor. Every row has four hundred data sets, or a hundred of the model of `pool`, which takes
-longest; ``coverage_mcse`` is the Monte Carlo standard error.
+Some ten minutes of one processor. Every row has four hundred data sets, or a hundred of the model of `pool`, which
+takes longest; ``coverage_mcse`` is the Monte Carlo standard error.
 """
 
 from pathlib import Path

@@ -76,7 +76,8 @@ def compare(
         some are verified, the posterior of all systems together (`bayesperf.verification.posterior`). Pass other
         posteriors for systems evaluated on different examples, or marginals of what is no metric of counts: areas
         (`roc_auc`, `auc_from_summary`, ``Curve.area``), scores (`weighted_score`), averages (`average_folds`), rates
-        (`posterior_of_rate`); of several systems with joint draws one alone (`PooledClusters.pass_at_k`). A DataArray holds cross-validated scores (dataset, model, fold), for ``dim="dataset"``.
+        (`posterior_of_rate`); of several systems with joint draws one alone (`PooledClusters.pass_at_k`). A DataArray
+        holds cross-validated scores (dataset, model, fold), for ``dim="dataset"``.
     b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
         The second system: a posterior (or marginal) over the same leading dims, or a baseline rule that ignores the
         input. "chance" predicts each class at random, as often as it occurs; "majority" always predicts the most
@@ -359,9 +360,7 @@ def _along_marginal(marginal: Marginal, dim: str, rope: float, draws: int, seed:
             "as compare(marginal.sel(model='a'), marginal.sel(model='b'))."
         )
     _check_systems(marginal, dim)
-    return _of_systems(
-        marginal, dim, rope, draws, seed, False, f"{marginal.estimand}; joint draws of all systems"
-    )
+    return _of_systems(marginal, dim, rope, draws, seed, False, f"{marginal.estimand}; joint draws of all systems")
 
 
 def _as_it_is(marginal: Marginal) -> Marginal:

@@ -59,6 +59,11 @@ GLOSSARY = (
         r"beats chance|[Cc]hance calls",
     ),
     Term(
+        "cluster",
+        "Examples that belong together, as those of one patient, and are more alike than others.",
+        r"\b[Cc]lusters?\b",
+    ),
+    Term(
         "confidence sequence",
         "Intervals that hold the true rate at all looks at once, with the confidence stated, however often one looks.",
         r"[Cc]onfidence sequence|[Hh]owever often one look",
@@ -142,6 +147,7 @@ GLOSSARY = (
     ),
     Term("NUTS", "The no-U-turn sampler, which draws from the posterior of a PyMC model."),
     Term("observed", "The score of these examples themselves; — where it is undefined.", r"\b[Oo]bserved\b"),
+    Term("pass@k", "The probability that one of k attempts at a question passes.", r"[Pp]ass(@| at |_at_)\d|pass@k"),
     Term(
         "posterior",
         "What is known of the system's metric after these examples: how probable each of its values is.",

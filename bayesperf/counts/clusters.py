@@ -78,6 +78,7 @@ def _sums(before: Codes, into: Codes, shape: tuple[int, int]) -> csr_array:
 
 
 def of_table(name: str, table: csr_array) -> Clusters:
+    """Return clusters of a sparse table (cluster, cell)."""
     entries = table.tocoo()
     row, column = entries.coords
     return Clusters(name, *table.shape, row.astype(np.intp), column.astype(np.intp), entries.data)

@@ -232,7 +232,8 @@ class ConfusionMatrix(Saved):
             Which patient, image or document each row is of, if there are several rows of one: examples of a cluster are
             alike, and say less than as many independent ones. `bayesperf.pool` takes notice of it. A mapping says what
             they are, ``{"patient": ids}``. Of clusters within clusters, ``{"hospital": …, "patient": …}``, the first
-            are drawn, whole with all that is within; an id that occurs in two of them is two patients. They are no dim: a million of them take no more memory than the rows.
+            are drawn, whole with all that is within; an id that occurs in two of them is two patients. They are no dim:
+            a million of them take no more memory than the rows.
         sample_weight : None
             Refused: a weighted count is not a number of examples, and its posterior would be too narrow or too wide.
 

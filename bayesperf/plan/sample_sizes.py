@@ -92,8 +92,8 @@ class LooksCost(NamedTuple):
         once = "more than a million" if self.at_the_end is None else f"{self.at_the_end:,}"
         after = "each" if self.every == 1 else f"every {self.every:,}"
         return (
-            f"Who looks after {after} and stops once it is decided either way takes {self.mean:,.0f} of them on average; "
-            f"one look at the end, by the posterior probability, takes {once}."
+            f"Who looks after {after} and stops once it is decided either way takes {self.mean:,.0f} of them on "
+            f"average; one look at the end, by the posterior probability, takes {once}."
         )
 
 
@@ -624,8 +624,8 @@ def smallest_plan(model: AssuranceModel, assurance: float, question: str, text: 
     n = model.smallest_n(assurance, either_way)
     if n is None:
         raise ValueError(
-            f"assurance: more than {_most_in_words(model)} {text.counts} are needed for {assurance:g}. Ask for less assurance, less "
-            "confidence, or another requirement."
+            f"assurance: more than {_most_in_words(model)} {text.counts} are needed for {assurance:g}. Ask for less "
+            "assurance, less confidence, or another requirement."
         )
     values, errors = model.assurance(np.array([n]), either_way)
     return Plan(

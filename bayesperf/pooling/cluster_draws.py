@@ -26,8 +26,9 @@ def cluster_cells(
 ) -> Array:
     """Return draws of cells (M, n, K, K) of systems, by the Bayesian bootstrap of the clusters they were judged in.
 
-    The cells are proportional to Σ_g v_g C_g + ε: C_g are the counts of cluster g, v_g its weight (see `shapes`) and ε_c ~ Gamma(α_c) the pseudo-examples of the prior. Systems that were judged in the same clusters have the same
-    weights.
+    The cells are proportional to Σ_g v_g C_g + ε: C_g are the counts of cluster g, v_g its weight (see `shapes`) and
+    ε_c ~ Gamma(α_c) the pseudo-examples of the prior. Systems that were judged in the same clusters have the same
+    weights; where they have examples of their own there, sizes are those of all of them together.
 
     Parameters
     ----------

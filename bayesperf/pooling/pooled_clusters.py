@@ -243,7 +243,8 @@ class PooledClusters(Saved):
         alpha[:, 1] = np.stack([row.sum(-1) - row[:, positive], row[:, positive]], -1)
         leading = xr.zeros_like(self.summed.total, dtype=float).rename(None)
         # Systems that solve the same of these questions may differ on others, and k attempts solve no less than one.
-        own = streams(self.random_seed, f"pseudo-{self.dim}s", leading, self.summed.counts.values.reshape(-1, classes**2))
+        contents = self.summed.counts.values.reshape(-1, classes**2)
+        own = streams(self.random_seed, f"pseudo-{self.dim}s", leading, contents)
         of_questions = cluster_cells(questions, alpha, self.n_draws, self.random_seed, own)[:, :, 1]
         values = of_questions[..., 1] / of_questions.sum(-1)
         name = f"pass_at_{k}"

@@ -121,7 +121,12 @@ def resampled_clusters(
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
         found = [
             _outcomes(
-                clustered(n, rho, classes, group_size, rng), settings["methods"], classes, truth, draws, prob,
+                clustered(n, rho, classes, group_size, rng),
+                settings["methods"],
+                classes,
+                truth,
+                draws,
+                prob,
                 int(rng.integers(2**31)),
             )
             for n, rho in places

@@ -31,9 +31,7 @@ def test_clusters_have_the_mean_cells_and_unequal_sizes(classes):
 def test_each_method_by_hand():
     rng = np.random.default_rng(2)
     cluster, actual, (first, second) = study_file.clustered(25, 0.1, 2, 16, rng)
-    cm = bp.ConfusionMatrix.from_predictions(
-        actual, {"first": first, "second": second}, labels=[0, 1], cluster=cluster
-    )
+    cm = bp.ConfusionMatrix.from_predictions(actual, {"first": first, "second": second}, labels=[0, 1], cluster=cluster)
     drawn = {method: study_file._VALUES[method](cm, 4000, 3) for method in study_file.METHODS}
     np.testing.assert_array_equal(drawn["clusters"], bp.pool(cm, draws=4000, random_seed=3).mean["f1"].draws(4000))
     # The bootstrap, of labels: all examples of the clusters chosen, the same for both systems.
