@@ -114,7 +114,8 @@ def test_words_figures_and_files(tmp_path):
     assert plan.in_words() == (
         "790 new positives, in some 7,900 examples, are enough: with probability 80 % they will show recall > 0.7, "
         "with 95 % confidence however often one looks (80 % was asked for). Who looks after every 10 and stops once it "
-        "is decided either way takes 296 of them on average; one look at the end, by the posterior probability, takes 138."
+        "is decided either way takes 296 of them on average; one look at the end, by the posterior probability, takes "
+        "138."
     )
     assert plan.plot() is not None
     plan.save(tmp_path / "plan.nc")
