@@ -356,8 +356,8 @@ def _along_marginal(marginal: Marginal, dim: str, rope: float, draws: int, seed:
     """Compare all systems along a dim of one marginal, whose draws are joint."""
     if not marginal.joint:
         raise TypeError(
-            f"b must be a Marginal, of another system: draws of this {marginal.name} are not joint over its leading dims. "
-            "Give one system on each side, as compare(marginal.sel(model='a'), marginal.sel(model='b'))."
+            f"b must be a Marginal, of another system: draws of this {marginal.name} are not joint over its leading "
+            "dims. Give one system on each side, as compare(marginal.sel(model='a'), marginal.sel(model='b'))."
         )
     _check_systems(marginal, dim)
     return _of_systems(marginal, dim, rope, draws, seed, False, f"{marginal.estimand}; joint draws of all systems")
