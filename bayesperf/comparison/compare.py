@@ -181,9 +181,7 @@ def compare(
     if isinstance(a, Marginal) or isinstance(b, Marginal):
         if metric is not None:
             raise TypeError("metric: a Marginal is of one metric already. Leave it out.")
-        if b is not None:
-            return compare_marginals(a, b, dim, rope, draws, seed, independent)
-        found = _along_marginal(a, dim, rope, draws, seed)
+        found = _of_marginals(a, b, dim, rope, draws, seed, independent)
         return _shrunk(found) if shrink else found
     metric = _named(metric)
     if counts:
@@ -352,8 +350,10 @@ def _of_systems(
     )
 
 
-def _along_marginal(marginal: Marginal, dim: str, rope: float, draws: int, seed: int) -> Comparison:
-    """Compare all systems along a dim of one marginal, whose draws are joint."""
+def _of_marginals(marginal: Any, b: Any, dim: str, rope: float, draws: int, seed: int, independent: bool) -> Comparison:
+    """Compare two marginals, or all systems along a dim of one, whose draws are joint."""
+    if b is not None:
+        return compare_marginals(marginal, b, dim, rope, draws, seed, independent)
     if not marginal.joint:
         raise TypeError(
             f"b must be a Marginal, of another system: draws of this {marginal.name} are not joint over its leading "

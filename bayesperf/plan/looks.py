@@ -65,7 +65,7 @@ class Looks:
     def _shown(self, most: int, either_way: bool) -> Array:
         """Return the probability that the claim (or either) is shown by n = 0, 1, …, most trials."""
         met, missed = self._followed(most)
-        return met + missed if either_way else met
+        return np.asarray(met + missed if either_way else met)
 
     def _followed(self, most: int) -> Array:
         """Return the probabilities that S > x and that S < x is shown by n = 0, 1, …, most trials, (2, most + 1)."""

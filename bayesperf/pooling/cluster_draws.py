@@ -72,7 +72,7 @@ def _fill(
     if groups < len(within):
         group = rng.permutation(group)
     into = csr_array((np.ones(len(within)), (group, within)), shape=(groups, tables[0].shape[0]))
-    sizes = into @ sum(np.asarray(tables[system].sum(1)) for system in members)
+    sizes = into @ np.sum([tables[system].sum(1) for system in members], axis=0)
     dense = [_of_cells_seen(into @ tables[system]) for system in members]
     for block in blocks(cells.shape[1], groups, _BLOCK):
         weights = _weights(rng, sizes, block.stop - block.start)
