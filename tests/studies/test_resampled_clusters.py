@@ -1,14 +1,17 @@
 """The study of intervals over clusters: what it simulates, each of its methods by hand, and that they cover."""
 
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
 import bayesperf as bp
 from bayesperf import studies
 
+TABLE = Path(__file__).parents[2] / "benchmarks" / "clusters.csv"
 # The package has a function of that name too.
 study_file = import_module("bayesperf.studies.resampled_clusters")
 
@@ -54,6 +57,21 @@ def test_of_more_classes_there_is_no_model():
     assert np.isfinite(study["coverage"]).all()
     alone = studies.resampled_clusters([4], [0.3], ["independent"], classes=3, simulations=2, draws=20)
     np.testing.assert_array_equal(alone["width"][0], study["width"].sel(interval="independent"))
+
+
+def test_the_table_is_what_the_pages_say_of_it():
+    table = pd.read_csv(TABLE)
+    assert set(table.groupby(["classes", "interval"]).size()) == {5 * 3 * 2}
+    ours = table.query("interval == 'clusters' and n_groups >= 20")
+    few = ours.query("dispersion <= 0.1")["coverage"]
+    assert (few > 0.91).all()
+    assert few.round(2).agg(["min", "max"]).tolist() == pytest.approx([0.92, 0.98], abs=0.005)
+    much = ours.query("dispersion == 0.3")["coverage"]
+    assert much.agg(["min", "max"]).tolist() == pytest.approx([0.875, 0.96], abs=0.005)
+    # Repetitions: 400, or 100 of the model.
+    share = table["coverage"] * (1 - table["coverage"])
+    expected = np.sqrt(share / np.where(table["interval"] == "groups", 100, 400))
+    np.testing.assert_allclose(table["coverage_mcse"], expected, atol=2e-4)
 
 
 @pytest.mark.slow
