@@ -43,6 +43,7 @@ from bayesperf.studies.sequential import sequential
 from bayesperf.studies.simulation_based_calibration import simulation_based_calibration
 from bayesperf.studies.sites import sites
 from bayesperf.studies.slices import slices
+from bayesperf.studies.thresholds import thresholds
 from bayesperf.studies.verification import verification
 
 __all__ = [
@@ -70,6 +71,7 @@ __all__ = [
     "simulation_based_calibration",
     "sites",
     "slices",
+    "thresholds",
     "verification",
 ]
 
