@@ -152,12 +152,12 @@ GLOSSARY = (
     ),
     Term("NUTS", "The no-U-turn sampler, which draws from the posterior of a PyMC model."),
     Term("observed", "The score of these examples themselves; — where it is undefined.", r"\b[Oo]bserved\b"),
-    Term("pass@k", "The probability that one of k attempts at a question passes.", r"[Pp]ass(@| at |_at_)\d|pass@k"),
     Term(
         "optimism",
         "By how much a threshold looks better by the examples that chose it than it is.",
         r"\b[Oo]ptimism\b",
     ),
+    Term("pass@k", "The probability that one of k attempts at a question passes.", r"[Pp]ass(@| at |_at_)\d|pass@k"),
     Term(
         "posterior",
         "What is known of the system's metric after these examples: how probable each of its values is.",
