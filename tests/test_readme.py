@@ -51,11 +51,14 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "systems": bp.posterior(bp.ConfusionMatrix.from_counts(tp=[9, 8], fn=[1, 3], fp=2, tn=8, dims=["model"])),
     }
     of_sites = bp.ConfusionMatrix.from_counts(tp=tp, fn=10 - tp, fp=2, tn=18)
+    passed = np.arange(60).reshape(2, 30) // 2 % 7
+    both = bp.ConfusionMatrix.from_counts(tp=passed, fn=6 - passed, fp=0, tn=0, dims=["model", "question"])
     # What an answer is about, by what stands in it.
     special = {
         "_macro": {"post": bp.posterior(bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]]))},
         'dim="site"': {"cm": of_sites},
         "cluster=": {"ids": np.arange(40) // 2},
+        "both": {"both": both},
         "pass_at_k": {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="question"), 1)},
         'dim="step"': {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="step"), 1)},
     }
@@ -80,7 +83,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "item=…, rater=…, rating=…": "item='example', rater='model', rating='predicted'",
     }
     answers = [answer for _, answer in rows(README, "| question | answer |")]
-    assert len(answers) == 45
+    assert len(answers) == 47
     for code in re.findall(r"`(.*?)`", " ".join(answers)):
         runs = code
         for shown, meant in replaced.items():

@@ -77,7 +77,8 @@ def compare(
         some are verified, the posterior of all systems together (`bayesperf.verification.posterior`). Pass other
         posteriors for systems evaluated on different examples, or marginals of what is no metric of counts: areas
         (`roc_auc`, `auc_from_summary`, ``Curve.area``), scores (`weighted_score`), averages (`average_folds`), rates
-        (`posterior_of_rate`). A DataArray holds cross-validated scores (dataset, model, fold), for ``dim="dataset"``.
+        (`posterior_of_rate`); of several systems with joint draws one alone (`PooledClusters.pass_at_k`). A DataArray
+        holds cross-validated scores (dataset, model, fold), for ``dim="dataset"``.
     b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
         The second system: a posterior (or marginal) over the same leading dims, or a baseline rule that ignores the
         input. "chance" predicts each class at random, as often as it occurs; "majority" always predicts the most
@@ -183,7 +184,7 @@ def compare(
         raise TypeError("prior: it is of counts; posteriors have theirs already. Leave it out.")
     if independent and (counts or isinstance(a, xr.DataArray)):
         raise TypeError("independent: it is of posteriors; counts and scores say how systems belong together.")
-    if shrink and (b is not None or isinstance(a, xr.DataArray | Marginal | PairedConfusionMatrix)):
+    if shrink and (b is not None or isinstance(a, xr.DataArray | PairedConfusionMatrix)):
         raise TypeError(
             f"shrink: it is of systems along a dim ({dim!r}), by their posterior or their counts. Leave it out."
         )
@@ -200,7 +201,8 @@ def compare(
     if isinstance(a, Marginal) or isinstance(b, Marginal):
         if metric is not None:
             raise TypeError("metric: a Marginal is of one metric already. Leave it out.")
-        return compare_marginals(a, b, dim, rope, draws, seed, independent)
+        found = _of_marginals(a, b, dim, rope, draws, seed, independent)
+        return _shrunk(found, families) if shrink else found
     metric = _named(metric)
     if counts:
         if b is not None:
@@ -343,22 +345,42 @@ def _along(
     related = "independent systems" if separate else "joint draws of all systems"
     if predict:
         post, related = predict(post), f"{related}, each on a new test set of its own"
-    marginal = post[metric]
+    found = _of_systems(post[metric], dim, rope, draws, seed, separate, f"{post.prior_text}; {related}")
+    # A prediction of a new test set is no estimate of a system's own metric.
+    return replace(found, systems=None) if predict else found
+
+
+def _of_systems(
+    marginal: Marginal, dim: str, rope: float, draws: int, seed: int, separate: bool, basis: str
+) -> Comparison:
+    """Compare all systems along a dim of a marginal, which are independent if they are separate."""
     systems = Systems(partial(_as_it_is, marginal), dim, draws, separate, seed)
     pairs = pairs_along(marginal, dim, separate, many=True, draws=draws)
     return Comparison(
         difference=pairs.difference(),
-        names=tuple(post.leading[dim].values.tolist()),
+        names=tuple(marginal.leading[dim].values.tolist()),
         rope=rope,
-        greater_is_better=post.applicable(metric).greater_is_better,
-        basis=f"{post.prior_text}; {related}",
+        greater_is_better=marginal.greater_is_better,
+        basis=basis,
         dim=dim,
         many=True,
         make_ratio=pairs.ratio,
         make_draws=systems.draws,
-        # A prediction of a new test set is no estimate of a system's own metric.
-        systems=None if predict else systems,
+        systems=systems,
     )
+
+
+def _of_marginals(marginal: Any, b: Any, dim: str, rope: float, draws: int, seed: int, independent: bool) -> Comparison:
+    """Compare two marginals, or all systems along a dim of one, whose draws are joint."""
+    if b is not None:
+        return compare_marginals(marginal, b, dim, rope, draws, seed, independent)
+    if not marginal.joint:
+        raise TypeError(
+            f"b must be a Marginal, of another system: draws of this {marginal.name} are not joint over its leading "
+            "dims. Give one system on each side, as compare(marginal.sel(model='a'), marginal.sel(model='b'))."
+        )
+    _check_systems(marginal, dim)
+    return _of_systems(marginal, dim, rope, draws, seed, False, f"{marginal.estimand}; joint draws of all systems")
 
 
 def _as_it_is(marginal: Marginal) -> Marginal:
@@ -399,7 +421,7 @@ def _family_codes(names: tuple[Any, ...], families: Mapping[Any, Any]) -> Codes:
     return np.array([known.index(family) for family in of_each])
 
 
-def _check_systems(post: Posterior, dim: str) -> None:
+def _check_systems(post: Posterior | Marginal, dim: str) -> None:
     if dim not in post.dims:
         raise ValueError(f"dim: {dim!r} is not a leading dim; they are {list(post.dims)}. Name one, or give b.")
     if post.leading.sizes[dim] < 2:

@@ -64,6 +64,11 @@ GLOSSARY = (
         r"beats chance|[Cc]hance calls",
     ),
     Term(
+        "cluster",
+        "Examples that belong together, as those of one patient, and are more alike than others.",
+        r"\b[Cc]lusters?\b",
+    ),
+    Term(
         "confidence sequence",
         "Intervals that hold the true rate at all looks at once, with the confidence stated, however often one looks.",
         r"[Cc]onfidence sequence|[Hh]owever often one look",
@@ -152,6 +157,7 @@ GLOSSARY = (
         "By how much a threshold looks better by the examples that chose it than it is.",
         r"\b[Oo]ptimism\b",
     ),
+    Term("pass@k", "The probability that one of k attempts at a question passes.", r"[Pp]ass(@| at |_at_)\d|pass@k"),
     Term(
         "posterior",
         "What is known of the system's metric after these examples: how probable each of its values is.",

@@ -70,6 +70,7 @@ MAKERS = {
     "Pooled.dispersion_prior": "bayesperf.pooling.pool:Pooled.dispersion_prior",
     "Pooled.pass_at_k": "bayesperf.pooling.pool:Pooled.pass_at_k",
     "PooledClusters": "bayesperf.pooling.pooled_clusters:PooledClusters",
+    "PooledClusters.pass_at_k": "bayesperf.pooling.pooled_clusters:PooledClusters.pass_at_k",
     "ClusteredPosterior": "bayesperf.pooling.pooled_clusters:ClusteredPosterior",
     "Slices": "bayesperf.pooling.slices:Slices",
     "Slices.levels": "bayesperf.pooling.slices:Slices.levels",

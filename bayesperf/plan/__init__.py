@@ -5,7 +5,7 @@ be shown to be better than another, `precision` when an interval will be narrow 
 are there and whose true labels are not. `decision` asks what more examples are worth to a decision at a threshold.
 
 A plan is for one look, at its end. Whoever looks as examples come in goes by the confidence sequence of
-`bayesperf.monitor`, which holds however often one looks; it needs more examples than the plan says.
+`bayesperf.monitor`, which holds however often one looks; ``sample_size(look_every=…)`` says how many more that takes.
 """
 
 from bayesperf.plan.decision import DecisionPlan, decision
