@@ -9,12 +9,11 @@ from scipy.sparse import csr_array
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.random_streams import stream
 from bayesperf.counts.clusters import Clusters
+from bayesperf.distributions.cluster_weights import at_random, cluster_weights
 from bayesperf.distributions.gamma import gamma_masses
 
-# Fewest clusters, whose weights are otherwise 0; and the most that have weights of their own. More are put together at
-# random, which leaves the variance between them as it is, and how well it is estimated, to 2 % (Wolter 2007,
-# Introduction to variance estimation, ch. 2: the random groups).
-LEAST, _MOST = 3, 5_000
+# The most clusters that have weights of their own. More are put together at random.
+_MOST = 5_000
 # Maximum number of weights at once: they stay in the processor's cache.
 _BLOCK = 2**18
 
@@ -57,14 +56,12 @@ def _fill(
 ) -> None:
     """Fill the draws of the systems that were judged in the same clusters."""
     groups = min(len(within), _MOST)
-    group = np.arange(len(within)) % groups
-    if groups < len(within):
-        group = rng.permutation(group)
+    group = at_random(len(within), _MOST, rng)
     into = csr_array((np.ones(len(within)), (group, within)), shape=(groups, tables[0].shape[0]))
     dense = [_of_cells_seen(into @ tables[system]) for system in members]
     of_prior = [stream(seed, "pseudo-examples", _contents(tables[system], alpha[system])) for system in members]
     for block in blocks(cells.shape[1], groups, _BLOCK):
-        weights = _weights(rng, groups, block.stop - block.start)
+        weights = cluster_weights(rng, groups, block.stop - block.start)
         for system, (seen, table), own in zip(members, dense, of_prior, strict=True):
             masses = gamma_masses(own, alpha[system], (len(weights), alpha.shape[1]))
             masses[:, seen] += weights @ table
@@ -82,17 +79,3 @@ def _contents(table: csr_array, alpha: Array) -> Array:
     """Return all that determines the posterior of a system, as one array."""
     entries = table.tocoo()
     return np.concatenate([*entries.coords, entries.data, alpha]).astype(float)
-
-
-def _weights(rng: np.random.Generator, groups: int, n: int) -> NDArray[np.float32]:
-    """Return n draws of the weights of clusters, Gamma((G − 2)/G), (n, G).
-
-    Shares of the total are Dirichlet, of a sum G − 2, so that a mean over clusters has the variance S²/G, as in samples
-    of clusters; weights Gamma(1), of the Bayesian bootstrap of examples (Rubin 1981, The Bayesian bootstrap, Annals of
-    Statistics 9, 130–134), fall short of it by (G − 1)/(G + 1). In single precision, whose rounding is far below the
-    Monte Carlo error; Gamma(a) is Gamma(a + 1) U^(1/a).
-    """
-    shape, size = (groups - 2) / groups, (n, groups)
-    weights = rng.standard_gamma(shape + 1, size, dtype=np.float32)
-    weights *= np.exp(rng.standard_exponential(size, dtype=np.float32) / np.float32(-shape))
-    return weights

@@ -21,8 +21,9 @@ from bayesperf.core.words import over_places, places_in_words, sentence
 from bayesperf.counts.clusters import Clusters, of_dim
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.distributions.cluster_weights import LEAST
 from bayesperf.metrics.metric import Metric
-from bayesperf.pooling.cluster_draws import LEAST, cluster_cells
+from bayesperf.pooling.cluster_draws import cluster_cells
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.marginal import Kind

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
+from bayesperf.distributions.cluster_weights import at_random, weight_shape
 
-# The most units that have weights of their own. More are put together at random, which leaves the variance between them
-# as it is, to 3 % (Wolter 2007, Introduction to variance estimation, ch. 2: the random groups).
+# The most units that have weights of their own. More are put together at random.
 MOST_UNITS = 2_000
 
 
@@ -85,9 +85,9 @@ def of_examples(
         if len(example) <= MOST_UNITS:
             return PlacedExamples(sizes.astype(float), _table(np.arange(len(example)), cells[:, example], size), counts)
     units = np.arange(examples) if cluster is None else cluster
-    group = _at_random(1 + int(units.max()), rng)[units]
+    group = at_random(1 + int(units.max()), MOST_UNITS, rng)[units]
     groups = 1 + int(group.max())
-    return PlacedExamples(np.full(groups, (groups - 2) / groups), _table(group, cells, size), counts)
+    return PlacedExamples(np.full(groups, weight_shape(groups)), _table(group, cells, size), counts)
 
 
 def _alike(cells: Codes) -> tuple[Codes, Counts]:
@@ -98,12 +98,6 @@ def _alike(cells: Codes) -> tuple[Codes, Counts]:
             kind * (cells.max() + 1) + of_system, return_index=True, return_inverse=True, return_counts=True
         )
     return first, sizes
-
-
-def _at_random(units: int, rng: np.random.Generator) -> Codes:
-    """Return the group of each unit: itself, or one of the most that have weights, at random."""
-    group = np.arange(units) % MOST_UNITS
-    return group if units <= MOST_UNITS else rng.permutation(group)
 
 
 def _table(unit: Codes, cells: Codes, size: int) -> csr_array:
