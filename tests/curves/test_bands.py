@@ -13,6 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 import bayesperf as bp
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.areas import bayesian_bootstrap
+from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.bands import simultaneous
 from bayesperf.curves.roc.called_positive import PositiveRates, steps_at_scores, steps_between_scores
 from bayesperf.curves.roc.curve_draws import Bootstrapped, Observed
@@ -287,7 +288,9 @@ def test_partial_areas(data, low, high):
     # From the right at the start and the left at the end of a stretch, curves being steep at some places.
     right, left = (np.array(walked(fpr[0], recall[0], inside, choose)) for choose in (max, min))
     expected = (np.diff(inside) * (right[:-1] + left[1:]) / 2).sum()
-    assert observed.areas(low, high).item() == pytest.approx(expected, abs=1e-12)
+    assert observed.areas(PartOfCurve("fpr", low, high, standardized=False)).item() == pytest.approx(
+        expected, abs=1e-12
+    )
     if low == 0:
         theirs = sklearn_metrics.roc_auc_score(*data, max_fpr=high)
         least = high**2 / 2

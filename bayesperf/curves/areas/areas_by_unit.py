@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes
@@ -19,8 +20,10 @@ from bayesperf.distributions.cluster_weights import at_random, cluster_weights, 
 # Of more examples scores are put together in bins next to each other, as in `area_draws`; of more of a class, or more
 # clusters, those that have a weight of their own are put together at random.
 _MANY, _BINS, _MOST_OF_CLASS, _MOST_CLUSTERS = 10_000, 1024, 2_000, 5_000
-# Figures of each draw that are had by (units, draws) and by weights beyond the scores, (b, draws): (S, draws).
-OfWeights = Callable[[Array, Array], Array]
+# In single precision, whose rounding is far below the Monte Carlo error.
+Weights = NDArray[np.float32]
+# From weights of units (units, draws), and of what is beyond the scores (b, draws), to figures (S, draws).
+OfWeights = Callable[[Weights, Array], Array]
 
 
 class Units(NamedTuple):
@@ -45,15 +48,15 @@ class Units(NamedTuple):
         """How many there are."""
         return sum(size for size, _ in self.sizes)
 
-    def weights(self, rng: np.random.Generator, draws: int) -> Array:
+    def weights(self, rng: np.random.Generator, draws: int) -> Weights:
         """Return draws of the weights, of a mean of 1, (units, draws)."""
         parts = [
             cluster_weights(rng, size, draws).T / np.float32(weight_shape(size))
             if as_clusters
-            else rng.standard_exponential((size, draws))
+            else rng.standard_exponential((size, draws), dtype=np.float32)
             for size, as_clusters in self.sizes
         ]
-        return np.concatenate(parts).astype(float, copy=False)
+        return np.ascontiguousarray(np.concatenate(parts))
 
 
 def units_of_clusters(cluster: Codes, rng: np.random.Generator) -> Units:
@@ -126,14 +129,14 @@ def shares(classes: Codes, units: Units) -> ClassPair:
     """Return the shares of classes (n,), numbered from 0, in the place of systems."""
     table = _table(classes, units.of_examples, (1 + int(classes.max()), units.number))
 
-    def of_weights(weights: Array, _: Array) -> Array:
-        masses = np.asarray(table @ weights)
+    def of_weights(weights: Weights, _: Array) -> Array:
+        masses = np.asarray(table @ weights, float)
         return np.asarray(masses / masses.sum(0))
 
     return ClassPair(np.empty(0), of_weights)
 
 
-def _in_bins(scores: Array, members: tuple[Codes, Codes], units: Units) -> Callable[[Array], Array]:
+def _in_bins(scores: Array, members: tuple[Codes, Codes], units: Units) -> Callable[[Weights], Array]:
     """Return a function from weights of units to the areas (draws,) of one system."""
     both = np.concatenate(members)
     values, place = np.unique(scores[both], return_inverse=True)
@@ -144,8 +147,8 @@ def _in_bins(scores: Array, members: tuple[Codes, Codes], units: Units) -> Calla
     cell = binned.place[place] + bins * (np.arange(len(both)) >= len(members[0]))
     table = _table(cell, units.of_examples[both], (2 * bins, units.number))
 
-    def areas(weights: Array) -> Array:
-        masses = np.asarray(table @ weights).T
+    def areas(weights: Weights) -> Array:
+        masses = np.asarray(table @ weights, float).T
         return binned.areas(masses[:, :bins], masses[:, bins:])
 
     return areas
@@ -157,12 +160,12 @@ def _smoothed(of_classes: tuple[Array, Array], members: tuple[Codes, Codes], uni
     cluster = None if units.cluster is None else units.cluster[both]
     own = [units.of_examples[of_class] for of_class in members]
 
-    def of_weights(weights: Array, beyond: Array) -> Array:
-        return areas_of(gaps.rates(*(weights[of_class].T for of_class in own), beyond.T))
+    def of_weights(weights: Weights, beyond: Array) -> Array:
+        return areas_of(gaps.rates(*(weights[of_class].T.astype(float) for of_class in own), beyond.T))
 
     return ClassPair(gaps.beyond((len(members[0]), len(members[1])), cluster), of_weights)
 
 
 def _table(rows: Codes, columns: Codes, shape: tuple[int, int]) -> csr_array:
     """Return how many examples are in each row and column."""
-    return csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+    return csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)

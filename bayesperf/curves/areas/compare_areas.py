@@ -148,9 +148,8 @@ def compare_auc(
     is_positive = positives(y_true, pos_label)
     positive, negative = _scores_by_class(is_positive, by_system)
     of_examples = clusters_by_class(cluster, is_positive, "y_true")
-    seed = own_seed(
-        seed, np.concatenate([positive, negative] + ([] if of_examples is None else [of_examples[None]]), 1)
-    )
+    contents = np.concatenate([positive, negative], 1)
+    seed = own_seed(seed, contents if of_examples is None else np.vstack([contents, of_examples]))
     if method == "bayesian_bootstrap":
         systems = over_systems(tuple(by_system))
         areas = _bootstrapped(positive, negative, of_examples, systems, part, draws, seed, progressbar)

@@ -278,7 +278,7 @@ class Curve(Saved):
             method = "binormal" if self.method == "binormal" else "bayesian_bootstrap"
             return roc_auc(*self._data, method=method, **options)
         if self.method == "binormal":
-            values = self._integral(0, 1, self._along)
+            values = self._integral(0, 1)
             return self._area_marginal("average_precision", values, (0, 1), "average precision")
         return weighted_score("average_precision", *self._data, **options)
 
@@ -323,16 +323,16 @@ class Curve(Saved):
         checks.one_of("rate", rate, ("fpr", "recall"))
         part = PartOfCurve(rate, *range_of_rates("low and high", (low, high), rate), standardized)
         if self.method == "binormal":
-            along = self._along if rate == "fpr" else lambda recall: 1 - self._drawn.fpr(recall)
+            along = None if rate == "fpr" else lambda recall: 1 - self._drawn.fpr(recall)
             values = part.scaled(self._integral(part.low, part.high, along))
         else:
             values = partial_areas(self.scores, self.clusters, part, self.draws, self.random_seed, self.progressbar)
         return self._area_marginal(PARTIAL_NAME, values, part.bounds, part.quantity)
 
-    def _integral(self, low: float, high: float, along: Callable[[Array], Array]) -> Array:
+    def _integral(self, low: float, high: float, along: Callable[[Array], Array] | None = None) -> Array:
         """Return the area under each drawn curve, whose edges may be as steep as they like, (draws,)."""
         node, _, weight = tanh_sinh()
-        return (high - low) * (along(low + (high - low) * node) * weight).sum(-1)
+        return (high - low) * ((along or self._along)(low + (high - low) * node) * weight).sum(-1)
 
     # ── Operating points ──
 
