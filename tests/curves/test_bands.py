@@ -298,9 +298,63 @@ def test_partial_areas(data, low, high):
         assert standardised == pytest.approx(theirs, abs=1e-12)
 
 
+@every_data
+@pytest.mark.parametrize(("low", "high"), [(0, 0.3), (0.2, 0.9)])
+def test_areas_beside_the_curve_are_those_under_it_turned_round(data, low, high):
+    y, score = data
+    observed, turned = Observed(scores_of(y, score)), Observed(scores_of(1 - np.asarray(y), -np.asarray(score)))
+    beside = observed.areas(PartOfCurve("recall", low, high, standardized=True)).item()
+    under = turned.areas(PartOfCurve("fpr", 1 - high, 1 - low, standardized=True)).item()
+    assert beside == pytest.approx(under, abs=1e-12)
+    fpr, recall = (rate[0] for rate in next(observed.rates()))
+    at = np.linspace(low, high, 200_001)
+    # A level step at an edge is of no width.
+    whole = np.trapezoid(1 - np.interp(at, recall + np.arange(len(recall)) * 1e-13, fpr), at)
+    plain = observed.areas(PartOfCurve("recall", low, high, standardized=False)).item()
+    assert plain == pytest.approx(whole, abs=1e-5)
+
+
+@pytest.mark.parametrize("method", ["bayesian_bootstrap", "binormal"])
+@pytest.mark.parametrize("rate", ["fpr", "recall"])
+def test_partial_areas_are_of_the_curves_of_the_band(method, rate):
+    curve = bp.roc_curve(*DATA["continuous"], method=method, draws=200)
+    grid = np.linspace(0.6, 0.9, 8001)
+    heights = curve._drawn.recall(grid) if rate == "fpr" else 1 - curve._drawn.fpr(grid)
+    found = curve.partial_area(0.6, 0.9, rate=rate)
+    np.testing.assert_allclose(found.distribution.values[0, 0], np.trapezoid(heights, grid), atol=3e-4)
+    standardized = curve.partial_area(0.6, 0.9, rate=rate, standardized=True)
+    ends = (0.6, 0.9) if rate == "fpr" else (0.1, 0.4)
+    least, most = (ends[1] ** 2 - ends[0] ** 2) / 2, 0.3
+    expected = (1 + (found.distribution.values - least) / (most - least)) / 2
+    np.testing.assert_allclose(standardized.distribution.values, expected, atol=1e-12)
+    assert standardized.bounds[1] == pytest.approx(1)
+    assert "standardised" in standardized.estimand
+
+
+@every_data
+@pytest.mark.parametrize("most", [0.1, 0.5, 1])
+def test_standardised_areas_are_those_of_scikit_learn(data, most):
+    area = bp.roc_auc(*data, fpr=(0, most), standardized=True, draws=2)
+    assert area.observed.item() == pytest.approx(sklearn_metrics.roc_auc_score(*data, max_fpr=most), abs=1e-12)
+
+
+def test_bad_parts():
+    data = DATA["continuous"]
+    with pytest.raises(TypeError, match="fpr and recall: a part of the curve lies between two rates of one kind"):
+        bp.roc_auc(*data, fpr=(0, 0.1), recall=(0, 1))
+    with pytest.raises(TypeError, match="standardized: it is of a part of the curve"):
+        bp.roc_auc(*data, standardized=True)
+    with pytest.raises(ValueError, match="recall must be recalls, 0 ≤ low < high ≤ 1"):
+        bp.roc_auc(*data, recall=(0.5, 0.5))
+    with pytest.raises(ValueError, match="method, of a part of the curve, must be"):
+        bp.roc_auc(*data, fpr=(0, 0.1), method="delong")
+    with pytest.raises(ValueError, match="rate must be one of"):
+        bp.roc_curve(*data).partial_area(0, 0.1, rate="fnr")
+
+
 def test_partial_areas_add_up():
     curve = bp.roc_curve(*DATA["tied"], draws=50)
-    parts = [curve.partial_area(*ends).draws(50).values for ends in ((0, 0.3), (0.3, 1), (0, 1))]
+    parts = [curve.partial_area(*ends).draws(50).values for ends in ((0, 0.3), (0.3, 0.8), (0, 0.8))]
     np.testing.assert_allclose(parts[0] + parts[1], parts[2], rtol=1e-12)
     assert curve.partial_area(0.2, 0.5).bounds == (0, 0.3)
     assert curve.partial_area(0.2, 0.5).estimand == (

@@ -71,22 +71,22 @@ def compare_auc(
     Parameters
     ----------
     y_true : array-like (n,)
-        Labels of two classes.
-    score_a, score_b : array-like (n,)
+        Labels of two classes; with `multi_class`, of any number.
+    score_a, score_b : array-like (n,) or (n, K)
         What two systems give the examples; or in the place of both a mapping (a data frame) from names to the scores
-        of two systems or more, which are compared in pairs.
+        of two systems or more, which are compared in pairs. With `multi_class`, a column a class.
     method : {"bayesian_bootstrap", "delong"}
         As in `bayesperf.roc_auc`: one set of weights for all systems, or the normal with DeLong's variance of the
-        difference.
+        difference; of clusters, Obuchowski's.
     names : sequence of two
         Names of systems a and b.
     rope : float
         Half-width of the region of practical equivalence.
-    fpr : (low, high), optional
-        Compare the areas between two false positive rates alone, as `Curve.partial_area` has them; of
-        "bayesian_bootstrap".
-    pos_label, draws, random_seed, progressbar
-        As in `bayesperf.roc_auc`.
+    fpr, recall : (low, high), optional
+        Compare the areas between two false positive rates alone, or between two recalls, as `Curve.partial_area` has
+        them; of "bayesian_bootstrap".
+    standardized, multi_class, average, labels, pos_label, cluster, draws, random_seed, progressbar
+        As in `bayesperf.roc_auc`; systems are compared by an average of classes.
 
     Returns
     -------
@@ -96,9 +96,9 @@ def compare_auc(
     Raises
     ------
     TypeError
-        If there is no second system, or one too many.
+        If there is no second system, or one too many; if options do not go together.
     ValueError
-        As by `bayesperf.roc_auc`; if `fpr` is no range of false positive rates, or given with "delong".
+        As by `bayesperf.roc_auc`; if a part of the curve is asked of "delong".
 
     Warns
     -----
@@ -136,8 +136,7 @@ def compare_auc(
     checks.one_of("method", method, tuple(OF_CLUSTERS))
     draws, seed, width = checks.count("draws", draws, least=2), checks.seed(random_seed), checks.rope(rope)
     part = part_of_curve(fpr, recall, standardized)
-    many = isinstance(score_a, Mapping | pd.DataFrame)
-    by_system = scores_by_system(score_a, score_b, names)
+    by_system, many = scores_by_system(score_a, score_b, names, multi_class is not None)
     if multi_class is not None or any(map(has_columns, by_system.values())):
         refuse_for_classes(method, part, pos_label)
         named = {f"score of {name!r}": probs for name, probs in by_system.items()}

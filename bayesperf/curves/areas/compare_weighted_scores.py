@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
-
-import pandas as pd
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.core import checks
@@ -101,7 +99,7 @@ def compare_weighted_scores(
     if greater_is_better is not None and not callable(score_function):
         raise ValueError(f"greater_is_better: it is of a function; {score_function!r} has its own. Leave it out.")
     draws, seed, width = checks.count("draws", draws, least=2), checks.seed(random_seed), checks.rope(rope)
-    by_system = scores_by_system(score_a, score_b, names)
+    by_system, many = scores_by_system(score_a, score_b, names)
     scores = [ExampleScore.of(score_function, y_true, of_system, pos_label) for of_system in by_system.values()]
     codes = clusters_of_examples(cluster, len(scores[0].sizes), "y_true")
     values = drawn_scores(scores, y_true, per_class, codes, draws, seed, progressbar)
@@ -111,7 +109,7 @@ def compare_weighted_scores(
     of_examples = f"Dirichlet(1) weights {'in each class' if per_class else 'of all examples'}"
     return compared(
         of_systems,
-        many=isinstance(score_a, Mapping | pd.DataFrame),
+        many=many,
         rope=width,
         greater_is_better=greater_is_better if callable(score_function) else scores[0].greater_is_better,
         draws=draws,

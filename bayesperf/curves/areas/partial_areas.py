@@ -42,6 +42,11 @@ class PartOfCurve(NamedTuple):
         standardized = ", standardised" if self.standardized else ""
         return f"{side} from {self.rate} {self.low:g} to {self.high:g}{standardized}"
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is all of the curve, whose area is the AUC."""
+        return (self.low, self.high) == (0, 1)
+
     def estimand(self, clustered: bool) -> str:
         """Return by what its area is known."""
         return f"Bayesian bootstrap {'of clusters ' * clustered}of the system's {self.quantity}"
@@ -107,7 +112,8 @@ def partial_area_draws(
 ) -> Array:
     """Return draws of systems' areas of a part of the curve, (S, draws), of one set of weights for all.
 
-    If the scores of one separate the classes all are smoothed, as whole areas are.
+    Of a part they are smoothed, as bands are: at its ends the observed curve is the better of the two sides of a step.
+    Of the whole curve they are if the scores of one system separate the classes, as whole areas are.
 
     Parameters
     ----------
@@ -120,7 +126,7 @@ def partial_area_draws(
     draws, rng, progressbar
         As of `area_draws`.
     """
-    rates = smoothed_rates if any(separated(positive, negative)) else rates_at_scores
+    rates = rates_at_scores if part.whole and not any(separated(positive, negative)) else smoothed_rates
     blocks = [
         [part.areas(*of_system) for of_system in of_systems]
         for of_systems in rates(positive, negative, cluster, draws, rng, progressbar)

@@ -55,7 +55,7 @@ def smoothed_rates(
     """
     gaps = Gaps.of(positive, negative)
     sizes = positive.shape[1], negative.shape[1]
-    beyond = gaps.beyond(sizes, cluster)
+    beyond = gaps.beyond(sizes, cluster if any(separated(positive, negative)) else None)
     for weights in example_weights(sum(sizes), beyond, cluster, draws, rng, progressbar):
         yield gaps.rates(*np.split(weights, [sizes[0], sum(sizes)], axis=1))
 
@@ -116,7 +116,8 @@ class Gaps:
     def beyond(self, sizes: tuple[int, int], cluster: Codes | None) -> Array:
         """Return the mean weight of each gap that is left, (2 · orders,), where examples have a mean weight of 1.
 
-        It is that of one example more; of clusters, of one more of the mean size, of those that have the class.
+        It is that of one example more, or of one cluster more, of the mean size of those that have the class: where the
+        classes do not overlap in any cluster, it is of clusters that one knows how rarely they do.
         """
         if cluster is None:
             return np.ones(2 * self.orders)

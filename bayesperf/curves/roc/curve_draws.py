@@ -215,11 +215,11 @@ def partial_areas(
     seed: int,
     progressbar: bool,
 ) -> Array:
-    """Return areas of a part of the curves, (draws,), smoothed if the scores separate the classes, as whole ones are.
+    """Return areas of a part of the curves of a band, (draws,); of all of them unsmoothed, as the AUC is.
 
     Parameters as of `weighted_curves`.
     """
-    steps = steps_between_scores if scores.separated else steps_at_scores
+    steps = steps_at_scores if part.whole and not scores.separated else steps_between_scores
     return weighted_curves(scores, clusters, draws, seed, progressbar, steps).areas(part)
 
 
