@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf.core.arrays import Booleans, Codes
+from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.counts.classifier_scores import clusters_of, labelled_scores
-from bayesperf.distributions.cluster_weights import check_enough
+from bayesperf.distributions.cluster_weights import ENOUGH, check_enough
 
 # What a comparison is based on.
 WEIGHTS_OF_CLUSTERS = "Gamma((G − 2)/G) weights of G clusters"
@@ -30,7 +32,14 @@ def clusters_of_examples(cluster: Any, examples: int, name: str) -> Codes | None
     if cluster is None:
         return None
     codes = clusters_of(cluster, examples, name)
-    check_enough(1 + int(codes.max()))
+    check_enough(number := 1 + int(codes.max()))
+    if number < ENOUGH:
+        warnings.warn(
+            f"cluster: {number} are few: how much they differ is hardly known, and intervals of fewer than {ENOUGH} "
+            "may be too narrow.",
+            DependenceWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
     return codes
 
 

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from bayesperf.core.arrays import Codes
 
-# Fewest clusters: of two the weights would be 0.
-LEAST = 3
+# Fewest clusters: of two the weights would be 0. And how many are enough to be silent.
+LEAST, ENOUGH = 3, 20
 
 
 def cluster_weights(rng: np.random.Generator, clusters: int, n: int) -> NDArray[np.float32]:

@@ -42,9 +42,9 @@ def clustered_areas(
 ) -> xr.Dataset:
     """Return the coverage and width of intervals of an area, and of the difference of two, of clustered examples.
 
-    Scores of both systems are normal in either class, of variance 1, of which the cluster has a share; noise within
-    clusters is half common to both. Each cluster has a prevalence of its own, from a Beta distribution. Clusters are
-    of unequal sizes, 1 + Poisson(λ) with λ exponential.
+    Scores of both systems are normal in either class, of variance 1, of which the cluster has a share; what a cluster
+    adds to scores, and the noise within clusters, is half common to both systems. Each cluster has a prevalence of its
+    own, from a Beta distribution. Clusters are of unequal sizes, 1 + Poisson(λ) with λ exponential.
 
     Parameters
     ----------
@@ -138,10 +138,10 @@ def clustered_scores(
     positive = rng.random(len(cluster)) < rates[cluster]
     if any(len(np.unique(cluster[members])) < 2 for members in (positive, ~positive)):
         return clustered_scores(n_groups, correlation, auc, prevalence, label_correlation, group_size, rng)
-    noise = rng.normal(size=(3, len(cluster)))
-    within = np.sqrt((1 - correlation) / 2) * (noise[:2] + noise[2])
-    scores = np.sqrt(2) * ndtri(np.array(auc))[:, None] * positive + within
-    scores += np.sqrt(correlation) * rng.normal(size=n_groups)[cluster]
+    within, between = (rng.normal(size=(3, size)) for size in (len(cluster), n_groups))
+    scores = np.sqrt(2) * ndtri(np.array(auc))[:, None] * positive
+    for share, parts in ((1 - correlation, within), (correlation, between[:, cluster])):
+        scores += np.sqrt(share / 2) * (parts[:2] + parts[2])
     return scores[:, positive], scores[:, ~positive], np.concatenate([cluster[positive], cluster[~positive]])
 
 

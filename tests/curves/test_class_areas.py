@@ -24,7 +24,7 @@ def examples(n, classes, seed=4, apart=1.0, digits=9):
 
 Y, P = examples(80, 4)
 OTHER = examples(80, 4, seed=9)[1] * 0.3 + 0.7 * P
-CLUSTER = np.random.default_rng(2).integers(16, size=80)
+CLUSTER = np.r_[:20, np.random.default_rng(2).integers(20, size=60)]
 
 
 def of_two(positive, score, sample_weight):
@@ -86,7 +86,7 @@ def test_draws_by_a_loop(kind, average):
 @pytest.mark.parametrize(("kind", "average"), KINDS[::3])
 def test_draws_of_clusters_by_a_loop(kind, average):
     rng = np.random.default_rng(1)
-    weights = rng.gamma(14 / 16, size=(500, 16))[:, CLUSTER]
+    weights = rng.gamma(18 / 20, size=(500, 20))[:, CLUSTER]
     expected = np.array([averaged(Y, P, w, kind, average) for w in weights])
     found = bp.roc_auc(Y, P, multi_class=kind, average=average, cluster={"patient": CLUSTER}, draws=5000)
     is_distributed_as(found, expected)
@@ -160,7 +160,7 @@ def test_what_it_is_called():
 @pytest.mark.parametrize("cluster", [None, CLUSTER], ids=["", "clusters"])
 def test_difference_by_a_loop(kind, average, cluster):
     rng = np.random.default_rng(1)
-    weights = rng.exponential(size=(400, 80)) if cluster is None else rng.gamma(14 / 16, size=(400, 16))[:, cluster]
+    weights = rng.exponential(size=(400, 80)) if cluster is None else rng.gamma(18 / 20, size=(400, 20))[:, cluster]
     expected = np.array([np.subtract(*(averaged(Y, p, w, kind, average) for p in (P, OTHER))) for w in weights])
     comparison = bp.compare_auc(Y, P, OTHER, multi_class=kind, average=average, cluster=cluster, draws=5000)
     is_distributed_as(comparison.difference, expected)

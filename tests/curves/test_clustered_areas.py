@@ -8,9 +8,9 @@ import bayesperf as bp
 from bayesperf.curves.areas import areas_by_unit
 from bayesperf.curves.areas.delong import Placements
 
-CLUSTERS = 14
+CLUSTERS = 20
 RNG = np.random.default_rng(8)
-CLUSTER = RNG.integers(CLUSTERS, size=120)
+CLUSTER = np.r_[:CLUSTERS, RNG.integers(CLUSTERS, size=120 - CLUSTERS)]
 Y = (RNG.random(120) < RNG.beta(2, 3, CLUSTERS)[CLUSTER]).astype(int)
 SHIFT = 0.8 * RNG.normal(size=CLUSTERS)[CLUSTER]
 A = Y + SHIFT + RNG.normal(size=120)
@@ -219,12 +219,12 @@ def test_many_clusters_and_many_examples(monkeypatch):
 def test_separated_scores_have_a_width_and_less_of_larger_clusters():
     y = np.repeat([0, 1], 30)
     score = np.arange(60.0) + 100 * y
-    areas = [bp.roc_auc(y, score, cluster=np.arange(60) // size) for size in (1, 5)]
+    areas = [bp.roc_auc(y, score, cluster=np.arange(60) // size) for size in (1, 3)]
     assert areas[0].mean() > areas[1].mean() > 0.8
     assert (np.array([area.sd() for area in areas]) > 0.005).all()
     # Of clusters of one it is about as of examples by themselves.
     assert areas[0].mean().item() == pytest.approx(bp.roc_auc(y, score).mean().item(), abs=0.004)
-    other = bp.compare_auc(y, score, score + 0.1 * y, cluster=np.arange(60) // 5)
+    other = bp.compare_auc(y, score, score + 0.1 * y, cluster=np.arange(60) // 3)
     assert not other.difference.distribution.values.any()
 
 
@@ -247,7 +247,7 @@ def test_examples_may_be_in_any_order():
 
 
 BINNED = bp.BinnedScores.from_counts([1, 2, 3], [3, 2, 1], values=[0, 1, 2])
-ONE_CLUSTER = np.where(Y == 1, 0, 1 + np.arange(120) % 5)
+ONE_CLUSTER = np.where(Y == 1, 0, 1 + np.arange(120) % 30)
 
 
 @pytest.mark.parametrize(
@@ -271,3 +271,14 @@ ONE_CLUSTER = np.where(Y == 1, 0, 1 + np.arange(120) % 5)
 def test_bad_clusters(call, error, match):
     with pytest.raises(error, match=match):
         call()
+
+
+def test_few_clusters_are_warned_of():
+    for call in (
+        lambda: bp.roc_auc(Y, A, cluster=CLUSTER // 2),
+        lambda: bp.roc_curve(Y, A, cluster=CLUSTER // 2),
+        lambda: bp.compare_weighted_scores("brier", Y, PROBABILITY_A, PROBABILITY_B, cluster=CLUSTER // 2),
+    ):
+        with pytest.warns(bp.DependenceWarning, match="cluster: 10 are few") as caught:
+            call()
+        assert caught[0].filename == __file__

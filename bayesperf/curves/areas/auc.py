@@ -140,7 +140,7 @@ def roc_auc(
     -----
     DependenceWarning
         Of "pairs": its 95 % intervals cover in 20 to 40 % of data sets of 30 to 100 examples of either class, in fewer
-        of more.
+        of more. If there are fewer than 20 clusters.
     UserWarning
         If the scores are all the same or, of "delong", separate the classes: the interval then has no width. Of
         "binormal", if its median is outside DeLong's 95 % interval (of the log-odds): then the scores are not normal.
@@ -176,8 +176,8 @@ def roc_auc(
     (0.75, array([0.36, 0.98]))
     >>> bp.roc_auc(y_true, y_score, method="delong", transform="logit").eti().values.round(2)
     array([0.26, 0.96])
-    >>> bp.roc_auc(y_true, y_score, cluster={"patient": [1, 1, 2, 3, 2, 3, 4, 4]}).eti().values.round(2)
-    array([0.34, 1.  ])
+    >>> bp.roc_auc(y_true, y_score, fpr=(0, 0.5), standardized=True).mean().round(2).item()
+    0.72
     """
     method, draws, seed = _checked(method, transform, draws, random_seed)
     part = part_of_curve(fpr, recall, standardized)
@@ -227,7 +227,7 @@ def _of_classes(classes: ClassAreas, draws: int, seed: int, progressbar: bool) -
         classes.class_totals,
         greater_is_better=True,
         quantity=f"The system's {classes.quantity}",
-        observe=lambda: leading.copy(data=classes.observed()[0]).rename(classes.name),
+        observe=partial(_observed_of_classes, classes, leading),
     )
 
 
@@ -248,7 +248,7 @@ def _partial(
         scores.class_totals,
         greater_is_better=True,
         quantity=f"The system's {part.quantity}",
-        observe=lambda: xr.DataArray(Observed(scores).areas(part)[0], name=PARTIAL_NAME),
+        observe=partial(_observed_part, scores, part),
     )
 
 
@@ -260,6 +260,16 @@ def _observed(scores: Scores | BinnedScores) -> xr.DataArray:
     else:
         twice = twice_below(scores.positive, scores.negative).sum()
     return xr.DataArray(float(twice) / (2 * positives * negatives), name=NAME)
+
+
+def _observed_part(scores: Scores | BinnedScores, part: PartOfCurve) -> xr.DataArray:
+    """Return the area of a part of the observed curve."""
+    return xr.DataArray(Observed(scores).areas(part)[0], name=PARTIAL_NAME)
+
+
+def _observed_of_classes(classes: ClassAreas, leading: xr.DataArray) -> xr.DataArray:
+    """Return the areas of classes, or their average, by the examples themselves."""
+    return leading.copy(data=classes.observed()[0]).rename(classes.name)
 
 
 def _estimand(scores: Scores | BinnedScores, method: str, clustered: bool) -> str:
