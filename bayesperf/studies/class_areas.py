@@ -123,4 +123,4 @@ def _areas(codes: Codes, probabilities: Array) -> list[ClassAreas]:
 def _intervals(n: int, classes: int, separation: float, draws: int, prob: float, rng: np.random.Generator) -> Array:
     """Return the interval of each of `AREAS`, (area, 2), by a data set."""
     drawn = [area.drawn(draws, rng, progressbar=False)[0] for area in _areas(*_examples(n, classes, separation, rng))]
-    return np.quantile(np.stack(drawn), [(1 - prob) / 2, (1 + prob) / 2], axis=-1).T
+    return np.asarray(np.quantile(np.stack(drawn), [(1 - prob) / 2, (1 + prob) / 2], axis=-1).T)

@@ -99,7 +99,7 @@ def test_each_class_is_distributed_as_one_of_two():
     for k in range(4):
         alone = bp.roc_auc(k == Y, P[:, k], draws=5000).draws(5000).values
         assert stats.ks_2samp(areas.sel(label=k).draws(5000).values, alone).pvalue > 1e-3
-    # One set of weights: the average of draws is the draw of the average.
+    # One set of weights: where no class is separated, the average of draws is the draw of the average.
     average = bp.roc_auc(Y, P, multi_class="ovr", draws=5000)
     np.testing.assert_allclose(areas.distribution.values[:, 0].mean(0), average.distribution.values[0, 0], rtol=1e-12)
 
@@ -114,6 +114,22 @@ def test_a_class_that_is_separated_has_a_width():
     alone = bp.roc_auc(y == 0, p[:, 0])
     assert areas.mean().sel(label=0).item() == pytest.approx(alone.mean().item(), abs=0.001)
     assert areas.sd().sel(label=0).item() == pytest.approx(alone.sd().item(), rel=0.08)
+
+
+@pytest.mark.parametrize("kind", ["ovr", "ovo"])
+def test_averages_of_separated_classes_are_less_uncertain_than_each(kind):
+    """One example more, unseen, is in one of the areas that are averaged, not in each."""
+    y = np.repeat(np.arange(4), 12)
+    p = np.eye(4)[y] * 0.8 + np.random.default_rng(0).dirichlet(np.ones(4), 48) * 0.2
+    average = bp.roc_auc(y, p, multi_class=kind)
+    assert average.observed == 1
+    if kind == "ovr":
+        short = 1 - bp.roc_auc(y, p, multi_class=kind, average=None).mean().values.mean()
+    else:
+        short = 1 - bp.roc_auc(y[y < 2], p[y < 2][:, 1] > 0.5).mean().item()
+    areas = {"ovr": 4, "ovo": 12}[kind]
+    assert 1 - average.mean().item() == pytest.approx(short / areas, rel=0.15)
+    assert average.sd() > 0.3 * short / areas
 
 
 def test_many_examples_are_put_together_at_random(monkeypatch):

@@ -69,7 +69,8 @@ def units_of_examples(classes: Codes, rng: np.random.Generator) -> Units:
     """Return examples, given their classes (n,), or groups of them if they are many."""
     if len(classes) <= _MANY:
         return Units(np.arange(len(classes)), ((len(classes), False),))
-    unit, sizes = np.empty_like(classes), []
+    unit = np.empty_like(classes)
+    sizes: list[tuple[int, bool]] = []
     for members in (np.flatnonzero(classes == label) for label in range(1 + int(classes.max()))):
         unit[members] = sum(size for size, _ in sizes) + at_random(len(members), _MOST_OF_CLASS, rng)
         sizes.append((min(len(members), _MOST_OF_CLASS), len(members) > _MOST_OF_CLASS))
@@ -112,15 +113,24 @@ def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Uni
 
 
 def drawn_figures(
-    figures: Sequence[ClassPair], units: Units, draws: int, rng: np.random.Generator, progressbar: bool
+    figures: Sequence[ClassPair],
+    units: Units,
+    draws: int,
+    rng: np.random.Generator,
+    progressbar: bool,
+    averaged: int = 1,
 ) -> list[Array]:
-    """Return draws of several figures, (S, draws) each, by one set of weights."""
+    """Return draws of several figures, (S, draws) each, by one set of weights.
+
+    Of areas that are averaged, as many as given, all together overlap unseen by the weight of one example: otherwise
+    their average would be as low as each of them may be.
+    """
     beyond = np.concatenate([figure.beyond for figure in figures])[:, None]
     ends = np.cumsum([len(figure.beyond) for figure in figures])[:-1]
     drawn: list[list[Array]] = []
     for block in blocks_of_draws(draws, max(1, units.number // 8), progressbar):
         weights = units.weights(rng, block)
-        others = np.split(beyond * rng.standard_exponential((len(beyond), block)), ends)
+        others = np.split(beyond * rng.standard_gamma(1 / averaged, (len(beyond), block)), ends)
         drawn.append([figure.of_weights(weights, own) for figure, own in zip(figures, others, strict=True)])
     return [np.concatenate(blocks, 1) for blocks in zip(*drawn, strict=True)]
 
@@ -161,7 +171,8 @@ def _smoothed(of_classes: tuple[Array, Array], members: tuple[Codes, Codes], uni
     own = [units.of_examples[of_class] for of_class in members]
 
     def of_weights(weights: Weights, beyond: Array) -> Array:
-        return areas_of(gaps.rates(*(weights[of_class].T.astype(float) for of_class in own), beyond.T))
+        positive, negative = (weights[of_class].T.astype(float) for of_class in own)
+        return areas_of(gaps.rates(positive, negative, beyond.T))
 
     return ClassPair(gaps.beyond((len(members[0]), len(members[1])), cluster), of_weights)
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Booleans, Codes, Counts
+from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.counts.class_probabilities import ClassProbabilities
 from bayesperf.curves.areas.areas_by_unit import (
     class_pair,
@@ -106,9 +106,9 @@ class ClassAreas:
         return f"Bayesian bootstrap {'of clusters ' * (self.cluster is not None)}of the system's {self.quantity}"
 
     @property
-    def class_totals(self) -> Counts:
+    def class_totals(self) -> list[int]:
         """How many examples of each class there are, (K,)."""
-        return np.bincount(self.codes)
+        return np.bincount(self.codes).tolist()  # type: ignore[no-any-return]
 
     @property
     def contents(self) -> Array:
@@ -135,7 +135,7 @@ class ClassAreas:
             [twice_below(p[own, k], p[other, k]).sum() / (2 * own.sum() * other.sum()) for p in self.probabilities]
             for k, own, other in self._pairs
         ])[..., None]  # fmt: skip
-        frequencies = self.class_totals / len(self.codes)
+        frequencies = np.array(self.class_totals) / len(self.codes)
         return np.moveaxis(self._averaged(areas, frequencies[:, None])[..., 0], 0, -1)
 
     def drawn(self, draws: int, rng: np.random.Generator, progressbar: bool) -> Array:
@@ -143,7 +143,8 @@ class ClassAreas:
         units = units_of_examples(self.codes, rng) if self.cluster is None else units_of_clusters(self.cluster, rng)
         figures = [shares(self.codes, units)]
         figures += [class_pair(self.probabilities[..., k], own, other, units) for k, own, other in self._pairs]
-        frequencies, *areas = drawn_figures(figures, units, draws, rng, progressbar)
+        averaged = 1 if self.average is None else len(self._pairs)
+        frequencies, *areas = drawn_figures(figures, units, draws, rng, progressbar, averaged)
         return self._averaged(np.stack(areas), frequencies)
 
     def _averaged(self, areas: Array, frequencies: Array) -> Array:

@@ -177,7 +177,7 @@ def roc_auc(
     >>> bp.roc_auc(y_true, y_score, method="delong", transform="logit").eti().values.round(2)
     array([0.26, 0.96])
     >>> bp.roc_auc(y_true, y_score, fpr=(0, 0.5), standardized=True).mean().round(2).item()
-    0.72
+    0.69
     """
     method, draws, seed = _checked(method, transform, draws, random_seed)
     part = part_of_curve(fpr, recall, standardized)

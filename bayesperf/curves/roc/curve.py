@@ -316,7 +316,7 @@ class Curve(Saved):
         >>> import bayesperf as bp
         >>> curve = bp.roc_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
         >>> curve.partial_area(0, 0.5, standardized=True).mean().round(2).item()
-        0.72
+        0.69
         """
         if self.name != "roc":
             raise ValueError("partial_area is of ROC curves. Take that of the roc_curve.")
