@@ -73,7 +73,7 @@ def clustered_areas(
     -------
     xarray.Dataset
         ``coverage``, how often the truth lies below and above the interval (``lower_miss``, ``upper_miss``), and mean
-        ``width`` over (method, target, n_groups, correlation), each with its Monte Carlo standard error. Methods are
+        ``width`` over (interval, target, n_groups, correlation), each with its Monte Carlo standard error. Intervals are
         those of `bayesperf.roc_auc` with clusters ("clusters", "obuchowski") and without ("independent", "delong"); the
         target is the "area" of the first system, or the "difference". The settings are in ``attrs``.
 
@@ -86,7 +86,7 @@ def clustered_areas(
     >>> from bayesperf import studies
     >>> study = studies.clustered_areas([50], [0.5], simulations=40, draws=400, progressbar=False)
     >>> width = study["width"].sel(target="area")
-    >>> (width.sel(method="clusters") > 1.3 * width.sel(method="independent")).all().item()
+    >>> (width.sel(interval="clusters") > 1.3 * width.sel(interval="independent")).all().item()
     True
     """
     grid: dict[str, list[Any]] = {
@@ -113,7 +113,7 @@ def clustered_areas(
         return {name: np.stack([each[name] for each in found], -1).reshape(shape) for name in OUTCOMES}
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
-    coords = {"method": list(METHODS), "target": list(TARGETS), **grid}
+    coords = {"interval": list(METHODS), "target": list(TARGETS), **grid}
     variables = {name: (tuple(coords), values) for name, values in monte_carlo_means(results).items()}
     return xr.Dataset(variables, coords, {**settings, "ci_kind": "eti"})
 

@@ -108,7 +108,7 @@ class ClassAreas:
     @property
     def class_totals(self) -> list[int]:
         """How many examples of each class there are, (K,)."""
-        return np.bincount(self.codes).tolist()  # type: ignore[no-any-return]
+        return np.bincount(self.codes).tolist()
 
     @property
     def contents(self) -> Array:

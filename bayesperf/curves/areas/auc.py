@@ -157,9 +157,19 @@ def roc_auc(
     an area of .95 in 92 % of data sets and one of .99 in all (unsmoothed 73 and 38 %), equal-tailed ones in 97 and
     71 %. An area of .999 both miss: without an assumption ten examples cannot tell it from .99 ("binormal" makes one).
 
-    The pairs of a positive and a negative are of all clusters, the same one or two. Of several classes one set of
-    weights is of all examples: a class has the posterior that it has as the positive one of two, and areas of classes
-    belong together. Of more than 10,000 examples, those of a class are then put together at random in 2,000 groups.
+    Areas of parts are those of curves that are smooth between the scores, as bands are. Of 30 positive and 70 negative,
+    or 100 and 300, normal scores with areas of .8 to .99, 95 % intervals for the part below fpr 0.1 or 0.2, or beyond
+    recall 0.8, covered in 89 to 98 % of 400 data sets or more (weights of the scores alone in 85 to 95 %).
+
+    Of clusters, pairs of a positive and a negative are of all of them, the same one or two. Of clusters of very unequal
+    sizes, 8 examples on average, whose scores have a correlation of .1 or .5, 95 % intervals covered an area of .8 in 86
+    to 90 % of 500 data sets with 20 clusters, in 88 to 90 % with 50, and in 92 to 94 % with 200, by either method; as if
+    of independent examples in 71 to 89 %. `bayesperf.studies.clustered_areas` simulates this.
+
+    Of several classes one set of weights is of all examples: a class has the posterior that it has as the positive one
+    of two, and areas of classes belong together. Of an average, all areas together overlap unseen by one example, if
+    scores separate classes. @CLASSES@
+    Of more than 10,000 examples those of a class are put together at random in 2,000 groups.
 
     References
     ----------

@@ -112,8 +112,8 @@ def partial_area_draws(
 ) -> Array:
     """Return draws of systems' areas of a part of the curve, (S, draws), of one set of weights for all.
 
-    Of a part they are smoothed, as bands are: at its ends the observed curve is the better of the two sides of a step.
-    Of the whole curve they are if the scores of one system separate the classes, as whole areas are.
+    Of a part they are smoothed, as bands are: by weights of the scores alone parts are too great, and their intervals
+    too narrow. Of the whole curve they are if the scores of one system separate the classes, as whole areas are.
 
     Parameters
     ----------
