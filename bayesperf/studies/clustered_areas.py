@@ -20,7 +20,7 @@ from bayesperf.distributions.normal import Normal
 from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes, monte_carlo_means
 from bayesperf.studies.run import run
 
-METHODS = ("clusters", "obuchowski", "independent", "delong")
+INTERVALS = ("clusters", "obuchowski", "independent", "delong")
 TARGETS = ("area", "difference")
 
 
@@ -73,9 +73,9 @@ def clustered_areas(
     -------
     xarray.Dataset
         ``coverage``, how often the truth lies below and above the interval (``lower_miss``, ``upper_miss``), and mean
-        ``width`` over (interval, target, n_groups, correlation), each with its Monte Carlo standard error. Intervals are
-        those of `bayesperf.roc_auc` with clusters ("clusters", "obuchowski") and without ("independent", "delong"); the
-        target is the "area" of the first system, or the "difference". The settings are in ``attrs``.
+        ``width`` over (interval, target, n_groups, correlation), each with its Monte Carlo standard error. Intervals
+        are those of `bayesperf.roc_auc` with clusters ("clusters", "obuchowski") and without ("independent", "delong");
+        the target is the "area" of the first system, or the "difference". The settings are in ``attrs``.
 
     Notes
     -----
@@ -102,7 +102,7 @@ def clustered_areas(
                 "random_seed": checks.seed(random_seed)}  # fmt: skip
     truth = np.array([auc[0], auc[0] - auc[1]])
     places = list(product(*grid.values()))
-    shape = [len(METHODS), len(TARGETS), *map(len, grid.values())]
+    shape = [len(INTERVALS), len(TARGETS), *map(len, grid.values())]
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
         found = []
@@ -113,7 +113,7 @@ def clustered_areas(
         return {name: np.stack([each[name] for each in found], -1).reshape(shape) for name in OUTCOMES}
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
-    coords = {"interval": list(METHODS), "target": list(TARGETS), **grid}
+    coords = {"interval": list(INTERVALS), "target": list(TARGETS), **grid}
     variables = {name: (tuple(coords), values) for name, values in monte_carlo_means(results).items()}
     return xr.Dataset(variables, coords, {**settings, "ci_kind": "eti"})
 
@@ -148,7 +148,7 @@ def clustered_scores(
 def _intervals(
     positive: Array, negative: Array, cluster: Codes, draws: int, prob: float, rng: np.random.Generator
 ) -> Array:
-    """Return the intervals of each method and target, (method, target, 2)."""
+    """Return the intervals of each of `INTERVALS` and target, (interval, target, 2)."""
     levels = np.array([[(1 - prob) / 2, (1 + prob) / 2]])
     found = []
     for codes in (np.unique(cluster, return_inverse=True)[1], None):

@@ -24,7 +24,7 @@ from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.clustered_scores import check_several, clusters_of_examples
 
 _KINDS = {"ovr": "each class against the rest", "ovo": "pairs of classes"}
-_AVERAGES = {"macro": "macro average", "weighted": "average weighted by frequency", None: "of each class"}
+_AVERAGES = {"macro": "macro average", "weighted": "average weighted by frequency", None: ""}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class ClassAreas:
     @property
     def quantity(self) -> str:
         """What it is, in words."""
-        return f"AUC ({_KINDS[self.multi_class]}, {_AVERAGES[self.average]})"
+        return f"AUC ({', '.join(filter(None, (_KINDS[self.multi_class], _AVERAGES[self.average])))})"
 
     @property
     def estimand(self) -> str:

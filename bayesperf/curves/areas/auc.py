@@ -162,14 +162,15 @@ def roc_auc(
     recall 0.8, covered in 89 to 98 % of 400 data sets or more (weights of the scores alone in 85 to 95 %).
 
     Of clusters, pairs of a positive and a negative are of all of them, the same one or two. Of clusters of very unequal
-    sizes, 8 examples on average, whose scores have a correlation of .1 or .5, 95 % intervals covered an area of .8 in 86
-    to 90 % of 500 data sets with 20 clusters, in 88 to 90 % with 50, and in 92 to 94 % with 200, by either method; as if
-    of independent examples in 71 to 89 %. `bayesperf.studies.clustered_areas` simulates this.
+    sizes, 8 examples on average, whose scores have a correlation of .1 or .5, 95 % intervals covered an area of .8 in
+    85 to 90 % of 500 data sets with 20 clusters, in 88 to 90 % with 50, and in 92 to 94 % with 200, by either method;
+    as if of independent examples in 71 to 89 %. `bayesperf.studies.clustered_areas` simulates this.
 
     Of several classes one set of weights is of all examples: a class has the posterior that it has as the positive one
-    of two, and areas of classes belong together. Of an average, all areas together overlap unseen by one example, if
-    scores separate classes. @CLASSES@
-    Of more than 10,000 examples those of a class are put together at random in 2,000 groups.
+    of two, and areas of classes belong together. If scores separate classes, all areas of an average together overlap
+    unseen by one example. Of five classes, 100 to 500 examples, and areas of .79 to .996, 95 % intervals of averages
+    covered in 90 to 97 % of 400 data sets (`bayesperf.studies.class_areas`). Of more than 10,000 examples those of a
+    class are put together at random in 2,000 groups.
 
     References
     ----------
