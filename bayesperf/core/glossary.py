@@ -145,7 +145,7 @@ GLOSSARY = (
     Term(
         "one against the rest",
         "Of several classes: each in turn is the positive one, and all others are negative.",
-        r"\bagainst the rest\b|\bovr\b",
+        r"\bagainst the rest\b|\bone-vs-rest\b",
     ),
     Term(
         "partial area",

@@ -164,7 +164,7 @@ def test_what_it_is_called():
     macro, weighted = (bp.roc_auc(Y, P, multi_class="ovr", average=a, draws=50) for a in ("macro", "weighted"))
     assert (macro.name, weighted.name) == ("roc_auc_ovr", "roc_auc_ovr_weighted")
     assert macro.estimand == "Bayesian bootstrap of the system's AUC (each class against the rest, macro average)"
-    assert macro.in_words().startswith("ROC AUC ovr is 0.")
+    assert macro.in_words().startswith("ROC AUC one-vs-rest is 0.")
     with pytest.raises(ValueError, match="of different metrics: 'roc_auc_ovr' and 'roc_auc_ovr_weighted'"):
         bp.compare(macro, bp.roc_auc(Y[::-1], P[::-1], multi_class="ovr", average="weighted", draws=50))
 

@@ -113,8 +113,8 @@ def compare_auc(
     50 of either class, and areas of .9 to .99, 95 % intervals for such data sets covered in all of 250 simulated ones
     (unsmoothed, in 12 to 88 %).
 
-    Of normal scores of 100 examples, 30 % of them positive, 95 % intervals covered the difference of whole areas in 95 %
-    of 400 data sets. Parts of areas are those of curves that are smooth between the scores, as bands are: the
+    Of normal scores of 100 examples, 30 % of them positive, 95 % intervals covered the difference of areas in 95 % of
+    400 data sets. Parts of areas are those of curves that are smooth between the scores, as bands are: the
     difference between fpr 0 and 0.1, 0 and 0.2, and recall 0.8 and 1, was covered in 98, 96 and 98 % (standard error 1;
     by weights of the scores alone in 94, 93 and 90 %). `bayesperf.studies.clustered_areas` has differences of clusters.
 
