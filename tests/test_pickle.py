@@ -217,6 +217,26 @@ KINDS = {
         lambda: bp.compare_auc(SCORES[0], {"a": SCORES[1], "b": OTHER}, draws=100, method="delong"),
         lambda comparison: (comparison.prob_greater, comparison.prob_best, comparison.difference.eti()),
     ),
+    "chosen threshold": (
+        lambda: bp.choose_threshold(*SCORES, best="f1", requirements={"recall": 0.5}, draws=50),
+        lambda chosen: (chosen.prob_met, draws(chosen["f1"]), chosen.apparent.counts),
+    ),
+    "threshold of a test set": (
+        lambda: bp.choose_threshold(*SCORES, cost=(1, 2), prevalence=0.1, test=(SCORES[0], OTHER)),
+        lambda chosen: draws(chosen["recall"]),
+    ),
+    "abstention": (
+        lambda: bp.abstention(*SCORES, max_abstention=0.2, draws=50),
+        lambda two: (two.apparent, draws(two.abstention_rate), draws(two["npv"])),
+    ),
+    "abstention of a test set": (
+        lambda: bp.abstention(*SCORES, cost=(3, 3, 1), test=(SCORES[0], OTHER)),
+        lambda two: draws(two.abstention_rate),
+    ),
+    "decision plan": (
+        lambda: bp.plan.decision(SCORES[0], PROBABILITY, threshold=0.3, draws=200),
+        lambda plan: plan.value([10, 100]),
+    ),
     "decision curve": (
         lambda: decisions(thresholds=[0.2, 0.5], by={"half": np.arange(100) % 2}),
         lambda curve: (curve.dataset, curve.band(), curve.prob_best, curve.value_of_perfect_information),

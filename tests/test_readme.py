@@ -63,6 +63,11 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
     special["bp.slices("] = {"cm": of_sites}
     special["_per_class"] = special["_macro"]
     partly, truth = np.where(np.arange(200) % 4 == 0, 1.0, np.nan), np.arange(200) // 5 % 2
+    many = np.arange(400) // 4 % 2
+    special['requirements={"recall"'] = special["bp.abstention("] = {
+        "y_true": many,
+        "y_score": np.random.default_rng(0).normal(5 * many),
+    }
     special["judge="] = {"y_true": partly * truth, "y_pred": np.arange(200) // 4 % 2, "judge": truth}
     special["next_labels"] = {"post": bp.verification.posterior(**special["judge="])}
     replaced = {
@@ -76,7 +81,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "item=…, rater=…, rating=…": "item='example', rater='model', rating='predicted'",
     }
     answers = [answer for _, answer in rows(README, "| question | answer |")]
-    assert len(answers) == 44
+    assert len(answers) == 47
     for code in re.findall(r"`(.*?)`", " ".join(answers)):
         runs = code
         for shown, meant in replaced.items():

@@ -20,6 +20,11 @@ class Term(NamedTuple):
 
 GLOSSARY = (
     Term(
+        "abstention rate",
+        "The share of examples that a system leaves to people, because their scores lie between two thresholds.",
+        r"[Aa]bstention rate",
+    ),
+    Term(
         "accuracy",
         "The share of examples that are called what they are.",
         r"\b[Aa]ccuracy\b",
@@ -146,6 +151,11 @@ GLOSSARY = (
         "one against the rest",
         "Of several classes: each in turn is the positive one, and all others are negative.",
         r"\bagainst the rest\b|\bone-vs-rest\b",
+    ),
+    Term(
+        "optimism",
+        "By how much a threshold looks better by the examples that chose it than it is.",
+        r"\b[Oo]ptimism\b",
     ),
     Term(
         "partial area",

@@ -45,6 +45,7 @@ from bayesperf.studies.sequential import sequential
 from bayesperf.studies.simulation_based_calibration import simulation_based_calibration
 from bayesperf.studies.sites import sites
 from bayesperf.studies.slices import slices
+from bayesperf.studies.thresholds import thresholds
 from bayesperf.studies.verification import verification
 
 __all__ = [
@@ -74,6 +75,7 @@ __all__ = [
     "simulation_based_calibration",
     "sites",
     "slices",
+    "thresholds",
     "verification",
 ]
 

@@ -160,6 +160,13 @@ FIGURES = {
     "curves apart": lambda: plots.curve({f"{LONG[0]} {i}": roc(i) for i in range(7)}),
     "precision–recall": lambda: roc(0, bp.precision_recall_curve).plot(break_even=True, thresholds=0.5),
     "det": lambda: roc(0, bp.det_curve).plot(method="wilson", break_even=True),
+    "chosen threshold": lambda: bp.choose_threshold(Y, SCORES[0], best="f1", draws=50).plot(),
+    "abstention": lambda: plots.score_regions(
+        bp.abstention(Y, SCORES[0], requirements={"npv": 0.7, "precision": 0.7}, draws=50)
+    ),
+    "decision plan": lambda: plots.decision_plan(
+        bp.plan.decision(Y, ndtr(SCORES[0] - 0.75), threshold=0.3, draws=500)
+    ),
     "decision curve": lambda: decisions(1).plot(),
     "decision curves": lambda: decisions(3, by={"hospital": np.arange(300) % 4}).plot(kind="simultaneous"),
     "decision curves apart": lambda: plots.decision_curve(decisions(7)),

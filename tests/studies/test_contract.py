@@ -61,6 +61,7 @@ SIMULATED = {
                                          {"thin": 3}, ("sampler",)),
     "slices": Case({"analyses": ["alone", "one_dim"], "sites": 3, "devices": 2}, {"recall": 0.7}),
     "sites": Case({"n_groups": [2, 3], "group_size": 5}, {"base_rate": 0.7}),
+    "thresholds": Case({"n": [20, 30], "metrics": ("recall",), "draws": 20}, {"distance": 2.0}),
     "verification": Case({"verified": [20, 30], "examples": 200, "draws": 20}, {"judge": 0.8}),
 }  # fmt: skip
 # Its simulations are one for each scale.

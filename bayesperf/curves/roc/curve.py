@@ -344,7 +344,8 @@ class Curve(Saved):
 
         Give one target. In every drawn curve the threshold is chosen anew among the scores, so that the threshold is as
         uncertain as it is. Both rates are still of the examples that choose, and so look better than they are;
-        `bayesperf.epc` has other examples choose. (Of a threshold that is fixed already the rates are those of
+        `bayesperf.epc` has other examples choose, and `bayesperf.choose_threshold` chooses one threshold and takes the
+        optimism off. (Of a threshold that is fixed already the rates are those of
         ``posterior(ConfusionMatrix.from_scores(…))``.)
 
         Parameters
