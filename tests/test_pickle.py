@@ -27,6 +27,8 @@ PAIR = bp.PairedConfusionMatrix.from_predictions(
 SCORES = DATA["continuous"]
 OTHER = SCORES[1] + np.random.default_rng(3).normal(size=len(SCORES[1]))
 PROBABILITY = expit(SCORES[1])
+LABELS = np.random.default_rng(4).integers(3, size=60)
+CLASS_SCORES = LABELS, np.random.default_rng(5).dirichlet(np.ones(3), 60) * 0.6 + 0.4 * np.eye(3)[LABELS]
 NS = [10, 100]
 
 
@@ -184,6 +186,23 @@ KINDS = {
     ),
     "partial area": (lambda: bp.roc_curve(*SCORES, draws=50).partial_area(0, 0.2), draws),
     "area": (lambda: bp.roc_auc(*SCORES, draws=100), draws),
+    "area of a part": (lambda: bp.roc_auc(*SCORES, recall=(0.5, 1), standardized=True, draws=100), draws),
+    "area of clusters": (
+        lambda: bp.roc_auc(*SCORES, cluster={"patient": np.arange(len(SCORES[0])) % 20}, draws=100), draws
+    ),
+    "areas of classes": (
+        lambda: bp.roc_auc(*CLASS_SCORES, multi_class="ovr", average=None, draws=100),
+        lambda areas: (draws(areas), areas.observed),
+    ),
+    "areas of classes compared": (
+        lambda: bp.compare_auc(*CLASS_SCORES, CLASS_SCORES[1][:, ::-1], multi_class="ovo", draws=100),
+        lambda comparison: (comparison.prob_greater, comparison.difference.eti()),
+    ),
+    "weighted scores of clusters compared": (
+        lambda: bp.compare_weighted_scores("brier", SCORES[0], PROBABILITY, 1 - PROBABILITY, draws=50,
+                                           cluster=np.arange(len(SCORES[0])) % 20),
+        lambda comparison: (comparison.prob_greater, comparison.difference.eti()),
+    ),
     "binned scores": (
         lambda: bp.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1]),
         lambda binned: (of_curve(bp.roc_curve(binned, draws=50)), draws(bp.roc_auc(binned, draws=100))),

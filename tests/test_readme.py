@@ -45,6 +45,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "scores_b": [0.8, 0.85, 0.9],
         "y_score": np.random.default_rng(0).normal(y_true),
         "y_prob": np.random.default_rng(0).beta(1 + y_true, 2 - y_true),
+        "y_probs": np.random.default_rng(0).dirichlet([1, 1], 40),
         "y_new": np.arange(40) // 3 % 2,
         "other": np.random.default_rng(1).normal(y_true),
         # Of test sets of their own.

@@ -11,12 +11,11 @@ from scipy.sparse import csr_array
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.random_streams import stream
 from bayesperf.counts.clusters import Clusters
+from bayesperf.distributions.cluster_weights import at_random, cluster_weights
 from bayesperf.distributions.gamma import gamma_masses
 
-# Fewest clusters, whose weights are otherwise 0; and the most that have weights of their own. More are put together at
-# random, which leaves the variance between them as it is, and how well it is estimated, to 2 % (Wolter 2007,
-# Introduction to variance estimation, ch. 2: the random groups).
-LEAST, _MOST = 3, 5_000
+# The most clusters that have weights of their own. More are put together at random.
+_MOST = 5_000
 # Maximum number of weights at once: they stay in the processor's cache.
 _BLOCK = 2**18
 
@@ -26,8 +25,8 @@ def cluster_cells(
 ) -> Array:
     """Return draws of cells (M, n, K, K) of systems, by the Bayesian bootstrap of the clusters they were judged in.
 
-    The cells are proportional to Σ_g v_g C_g + ε: C_g are the counts of cluster g, v_g its weight (see `shapes`) and
-    ε_c ~ Gamma(α_c) the pseudo-examples of the prior. Systems that were judged in the same clusters have the same
+    The cells are proportional to Σ_g v_g C_g + ε: C_g are the counts of cluster g, v_g its weight (`cluster_weights`)
+    and ε_c ~ Gamma(α_c) the pseudo-examples of the prior. Systems that were judged in the same clusters have the same
     weights; where they have examples of their own there, sizes are those of all of them together.
 
     Parameters
@@ -68,14 +67,12 @@ def _fill(
 ) -> None:
     """Fill the draws of the systems that were judged in the same clusters."""
     groups = min(len(within), _MOST)
-    group = np.arange(len(within)) % groups
-    if groups < len(within):
-        group = rng.permutation(group)
+    group = at_random(len(within), _MOST, rng)
     into = csr_array((np.ones(len(within)), (group, within)), shape=(groups, tables[0].shape[0]))
     sizes = into @ np.sum([tables[system].sum(1) for system in members], axis=0)
     dense = [_of_cells_seen(into @ tables[system]) for system in members]
     for block in blocks(cells.shape[1], groups, _BLOCK):
-        weights = _weights(rng, sizes, block.stop - block.start)
+        weights = cluster_weights(rng, sizes, block.stop - block.start)
         for system, (seen, table) in zip(members, dense, strict=True):
             masses = gamma_masses(of_prior[system], alpha[system], (len(weights), alpha.shape[1]))
             masses[:, seen] += weights @ table
@@ -93,33 +90,3 @@ def _contents(table: csr_array, alpha: Array) -> Array:
     """Return all that determines the posterior of a system, as one array."""
     entries = table.tocoo()
     return np.concatenate([*entries.coords, entries.data, alpha]).astype(float)
-
-
-def shapes(sizes: Array) -> Array:
-    """Return the shapes of the Gamma distributions of the weights of G clusters of these sizes, (G,).
-
-    Of clusters of one size each is (G − 2)/G: shares of the total are then Dirichlet, of a sum G − 2, so that a mean
-    over clusters has the variance S²/G, as in samples of clusters. Weights Gamma(1), of the Bayesian bootstrap of
-    examples (Rubin 1981, The Bayesian bootstrap, Annals of Statistics 9, 130–134), fall short of it by
-    (G − 1)/(G + 1).
-
-    Of unequal sizes that is too little, for two reasons. A cluster with the share h of all examples draws the mean
-    towards itself, so that the square of what it deviates is too small by 1 − h (Bell & McCaffrey 2002, Bias reduction
-    in standard errors for linear regression with multi-stage samples, Survey Methodology 28, 169–181): its shape is so
-    much smaller. And how much clusters vary is known as of fewer: 1/Σh² (Kish 1965, Survey sampling) stands for G.
-    """
-    shares = sizes / sizes.sum()
-    effective = max(1 / (shares**2).sum(), LEAST)
-    return np.asarray((effective - 2) / effective * (1 - shares) / (1 - 1 / len(sizes)))
-
-
-def _weights(rng: np.random.Generator, sizes: Array, n: int) -> NDArray[np.float32]:
-    """Return n draws of the weights of G clusters, (n, G), all of mean (G − 2)/G.
-
-    In single precision, whose rounding is far below the Monte Carlo error; Gamma(a) is Gamma(a + 1) U^(1/a).
-    """
-    groups, shape = len(sizes), shapes(sizes).astype(np.float32)
-    weights = rng.standard_gamma(shape + 1, (n, groups), dtype=np.float32)
-    weights *= np.exp(rng.standard_exponential((n, groups), dtype=np.float32) / -shape)
-    weights *= np.float32((groups - 2) / groups) / shape
-    return weights

@@ -25,10 +25,11 @@ from bayesperf.counts.clusters import Clusters, of_dim
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.label_encoding import missing_positive_label
 from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.distributions.cluster_weights import ENOUGH, LEAST
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
 from bayesperf.pooling.attempts import as_parts_of_examples
-from bayesperf.pooling.cluster_draws import LEAST, cluster_cells
+from bayesperf.pooling.cluster_draws import cluster_cells
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.marginal import Kind, Marginal
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.figure import Figure
-
-# From so many clusters on, intervals cover nearly as they should (`bayesperf.studies.resampled_clusters`).
-_ENOUGH = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -353,11 +351,11 @@ class PooledClusters(Saved):
     @property
     def few(self) -> str:
         """What is said of few clusters; empty if they are enough."""
-        if self.judged.min() >= _ENOUGH:
+        if self.judged.min() >= ENOUGH:
             return ""
         return (
             f"{self._sizes} {self.dim}s are few: how much they differ is hardly known, and intervals of fewer than "
-            f"{_ENOUGH} may be too narrow. fit(cm, model='groups') has a prior of that"
+            f"{ENOUGH} may be too narrow. fit(cm, model='groups') has a prior of that"
         )
 
 
@@ -379,7 +377,7 @@ def pool_clusters(
     if (least := int(pooled.judged.min())) < LEAST:
         raise ValueError(
             f"cm: some matrix has examples in {least} {dim}{'s' * (least != 1)}, which cannot say how much they "
-            f"differ. At least {LEAST} are needed, and {_ENOUGH} are better."
+            f"differ. At least {LEAST} are needed, and {ENOUGH} are better."
         )
     for category, text in _doubts(pooled):
         warnings.warn(f"{text}.", category, skip_file_prefixes=(PACKAGE,))

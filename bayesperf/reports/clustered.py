@@ -20,7 +20,7 @@ def refuse_beside_clusters(*, score: Any, judge: str | None, by: list[str] | Non
     """Refuse options of which no figures are had where examples come in clusters."""
     given = {"--judge": judge, "--score": score, "--split": others.get("split"), "--top": others.get("top")}
     if said := [option for option, value in given.items() if value]:
-        python = " In Python roc_curve(y_true, y_score, cluster=...) draws clusters." if "--score" in said else ""
+        python = " In Python roc_curve(y_true, y_score, cluster=...) and roc_auc have it." if "--score" in said else ""
         raise ValueError(f"{said[0]}: it takes examples to be independent, beside --cluster. Leave it out.{python}")
     if FOLD in (by or ()):
         raise ValueError(

@@ -24,6 +24,8 @@ from bayesperf.studies.agreement import agreement
 from bayesperf.studies.areas import areas
 from bayesperf.studies.bands import bands
 from bayesperf.studies.best_of_many import best_of_many
+from bayesperf.studies.class_areas import class_areas
+from bayesperf.studies.clustered_areas import clustered_areas
 from bayesperf.studies.clusters import clusters
 from bayesperf.studies.coverage import binary_cells, coverage
 from bayesperf.studies.decision_bands import decision_bands
@@ -52,6 +54,8 @@ __all__ = [
     "bands",
     "best_of_many",
     "binary_cells",
+    "class_areas",
+    "clustered_areas",
     "clusters",
     "coverage",
     "decision_bands",
