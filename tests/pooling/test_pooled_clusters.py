@@ -7,7 +7,7 @@ import pytest
 
 import bayesperf as bp
 from bayesperf.core.warnings import DependenceWarning, PriorWarning
-from bayesperf.pooling.cluster_draws import shapes
+from bayesperf.distributions.cluster_weights import weight_shapes
 
 
 def quiet(*args, **options):
@@ -105,12 +105,12 @@ def test_many_clusters_are_put_together_and_the_variance_stays():
 
 def test_weights_of_unequal_clusters_vary_more():
     """As of one size exactly, whatever the size; of unequal ones with their shares; of a giant one still above 0."""
-    np.testing.assert_allclose(shapes(np.full(12, 7)), 10 / 12, rtol=1e-14)
+    np.testing.assert_allclose(weight_shapes(np.full(12, 7)), 10 / 12, rtol=1e-14)
     sizes = np.array([1, 2, 3, 4, 10])
     by_hand = (20**2 / 130 - 2) / (20**2 / 130) * np.array([19, 18, 17, 16, 10]) / 20 / 0.8
-    np.testing.assert_allclose(shapes(sizes), by_hand)
-    np.testing.assert_array_equal(shapes(sizes), shapes(3 * sizes))
-    giant = shapes(np.array([1e6, 1, 1, 1]))
+    np.testing.assert_allclose(weight_shapes(sizes), by_hand)
+    np.testing.assert_array_equal(weight_shapes(sizes), weight_shapes(3 * sizes))
+    giant = weight_shapes(np.array([1e6, 1, 1, 1]))
     assert (giant > 0).all()
     assert giant[0] < 1e-5
 
