@@ -28,7 +28,9 @@ from .core.warnings import SelectionWarning as SelectionWarning
 from .counts.binned_scores import BinnedScores as BinnedScores
 from .counts.matrix import ConfusionMatrix as ConfusionMatrix
 from .counts.paired import PairedConfusionMatrix as PairedConfusionMatrix
+from .curves import Abstention as Abstention
 from .curves import Calibration as Calibration
+from .curves import ChosenThreshold as ChosenThreshold
 from .curves import Curve as Curve
 from .curves import DecisionCurve as DecisionCurve
 from .curves import ExpectedPerformanceComparison as ExpectedPerformanceComparison
@@ -36,9 +38,11 @@ from .curves import ExpectedPerformanceCurve as ExpectedPerformanceCurve
 from .curves import Recalibration as Recalibration
 from .curves import ReliabilityCurve as ReliabilityCurve
 from .curves import ReliabilityCurves as ReliabilityCurves
+from .curves import abstention as abstention
 from .curves import auc_from_summary as auc_from_summary
 from .curves import break_even_threshold as break_even_threshold
 from .curves import calibration as calibration
+from .curves import choose_threshold as choose_threshold
 from .curves import compare_auc as compare_auc
 from .curves import compare_weighted_scores as compare_weighted_scores
 from .curves import decision_curve as decision_curve

@@ -159,7 +159,8 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
 
 def _columns(settings: Settings) -> list[str]:
     """Return the columns that settings name, as they are once each system has rows of its own."""
-    check_roles([settings.actual, settings.predicted, *settings.by, *filter(None, [settings.judge, settings.cluster])])
+    judge = [] if settings.judge is None else [settings.judge]
+    check_roles([settings.actual, settings.predicted, *settings.by, *judge, *settings.clusters])
     named = (
         settings.split,
         settings.score,

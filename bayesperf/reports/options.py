@@ -73,7 +73,8 @@ VerifiedOnly = Annotated[
     bool, typer.Option("--verified-only", help="Leave out the rows whose --actual is empty, and what a judge says.")
 ]
 Cluster = Annotated[
-    str | None, typer.Option(help="Column of what several examples belong to, as a patient: those of one are alike.")
+    list[str] | None,
+    typer.Option(help="Column of what several examples are of, as a patient: they are alike. Repeatable, outer first."),
 ]
 Title = Annotated[str | None, typer.Option(help="Title of the page.")]
 Split = Annotated[str | None, typer.Option(help="Column that says 'test' of what judges, else what sets thresholds.")]
@@ -114,7 +115,7 @@ def settings_of(
     rope: float = 0.0,
     judge: str | None = None,
     verified_only: bool = False,
-    cluster: str | None = None,
+    cluster: list[str] | None = None,
     **others: Any,
 ) -> Settings:
     """Return the options as settings."""
@@ -130,7 +131,7 @@ def settings_of(
         raise ValueError(f"--parts: parts of one data set are not told apart. Leave out --by {FILE}.")
     if judge is not None and not verified_only:
         refuse_beside_judge(score=score, by=by, **others)
-    if cluster is not None:
+    if cluster:
         refuse_beside_clusters(score=score, judge=None if verified_only else judge, by=by, **others)
     apart = len(files) > 1 and not parts and FILE not in (by or ())
     settings = Settings(
@@ -143,7 +144,7 @@ def settings_of(
         labels=_entries(labels),
         judge=None if verified_only else judge,
         verified_only=verified_only,
-        cluster=cluster,
+        clusters=tuple(cluster or ()),
         **others,
     )
     return named_systems(settings, tuple(predicted or ()), tuple(score or ()))
