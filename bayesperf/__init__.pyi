@@ -35,6 +35,7 @@ from .curves import Curve as Curve
 from .curves import DecisionCurve as DecisionCurve
 from .curves import ExpectedPerformanceComparison as ExpectedPerformanceComparison
 from .curves import ExpectedPerformanceCurve as ExpectedPerformanceCurve
+from .curves import Recalibration as Recalibration
 from .curves import ReliabilityCurve as ReliabilityCurve
 from .curves import ReliabilityCurves as ReliabilityCurves
 from .curves import abstention as abstention
@@ -51,6 +52,7 @@ from .curves import epc_a_posteriori as epc_a_posteriori
 from .curves import epc_compare as epc_compare
 from .curves import equal_error_threshold as equal_error_threshold
 from .curves import precision_recall_curve as precision_recall_curve
+from .curves import recalibrate as recalibrate
 from .curves import reliability_curve as reliability_curve
 from .curves import roc_auc as roc_auc
 from .curves import roc_curve as roc_curve

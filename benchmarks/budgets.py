@@ -444,8 +444,9 @@ def binned_scores() -> Verdict:
 SAMPLED = (
     "binormal_roc", "classes", "datasets", "groups", "groups, 3 classes", "groups, 5 systems", "groups_logit", "markov",
     "markov, varying", "multinomial", "paired", "raters", "raters, 3 classes", "raters, pooled", "rates",
+    "recalibration", "recalibration, groups",
 )  # fmt: skip
-EXACT = ("binormal_roc", "classes", "groups", "markov", "multinomial", "paired", "rates")
+EXACT = ("binormal_roc", "classes", "groups", "markov", "multinomial", "paired", "rates", "recalibration")
 
 
 def sampled(case: str) -> Verdict:

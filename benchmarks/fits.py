@@ -32,6 +32,8 @@ CASES = {
     "raters, 3 classes": ("raters", {}, None),
     "raters, pooled": ("raters", {"pooled": True}, None),
     "rates": ("rates", {}, None),
+    "recalibration": ("recalibration", {}, None),
+    "recalibration, groups": ("recalibration", {}, None),
 }
 
 
@@ -41,6 +43,10 @@ def data(case, rng):
     labels = rng.integers(0, 2, 200)
     if model == "binormal_roc":
         return (labels, labels + rng.standard_normal(200)), options
+    if model == "recalibration":
+        log_odds = 2 * labels - 1 + 1.5 * rng.standard_normal(200)
+        by = {"by": {"site": np.arange(200) % 8}} if case == "recalibration, groups" else {}
+        return (labels, 1 / (1 + np.exp(-log_odds))), by
     if model == "datasets":
         scores = 0.8 + 0.02 * rng.standard_normal((12, 2, 10))
         return xr.DataArray(scores, {"model": ["a", "b"]}, ("dataset", "model", "fold")).assign_coords(

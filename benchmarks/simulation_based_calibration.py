@@ -59,6 +59,10 @@ RATINGS = bp.Ratings.from_table(PATTERNS.assign(n=[10, 5, 3, 2, 8, 12, 11, 9] * 
 TWO_RATERS = bp.Ratings.from_table([[0, 0]] * 30 + [[0, 1]] * 10 + [[1, 0]] * 8 + [[1, 1]] * 22)
 OF_THREE = bp.Ratings.from_table(np.repeat(list(itertools.product("abc", repeat=3)), 3, axis=0))
 
+# Probabilities of four sites of 5 to 40 examples.
+SITE_OF = np.repeat(list("nesw"), [5, 12, 25, 40])
+PROBABILITIES = (np.arange(82) % 2, 1 / (1 + np.exp(-np.random.default_rng(0).normal(-0.5, 1.5, 82))))
+
 # Slices of 0 to 14 examples of each class.
 SLICES = bp.ConfusionMatrix.from_table(
     np.random.default_rng(0).integers(0, 15, (4, 3, 2))[..., None] * np.eye(2, dtype=int),
@@ -83,6 +87,8 @@ CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "paired": ("paired", PAIRED, {}),
     "datasets": ("datasets", SCORES, {}),
     "binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {}),
+    "recalibration": ("recalibration", PROBABILITIES, {}),
+    "recalibration, groups": ("recalibration", PROBABILITIES, {"by": {"site": SITE_OF}}),
     "raters": ("raters", RATINGS, {}),
     "raters, 3 classes": ("raters", OF_THREE, {}),
     "raters, pooled": ("raters", RATINGS, {"pooled": True}),

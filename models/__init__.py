@@ -11,7 +11,7 @@ defines
     `pymc.Data`, and which has a variable ``cells`` (…, actual, predicted) if it models a confusion matrix.
 ``DATA``
     The kind of data that `bayesperf.fit` takes for this model: ``"counts"``, ``"paired counts"``, ``"transitions"``,
-    ``"fold scores"``, ``"scores of two classes"`` or ``"ratings"``.
+    ``"fold scores"``, ``"scores of two classes"``, ``"probabilities"`` or ``"ratings"``.
 
 and, where they apply,
 
@@ -65,7 +65,7 @@ def names() -> list[str]:
     >>> import bayesperf as bp
     >>> bp.models.names()  # doctest: +NORMALIZE_WHITESPACE
     ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'markov', 'multinomial', 'paired', 'raters',
-     'rates', 'slices']
+     'rates', 'recalibration', 'slices']
     """
     return sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
 

@@ -27,6 +27,7 @@ PAIR = bp.PairedConfusionMatrix.from_predictions(
 SCORES = DATA["continuous"]
 OTHER = SCORES[1] + np.random.default_rng(3).normal(size=len(SCORES[1]))
 PROBABILITY = expit(SCORES[1])
+MANY = (np.arange(600) % 2, np.clip(0.5 + 0.3 * np.sin(np.arange(600.0)), 0.1, 0.9))
 LABELS = np.random.default_rng(4).integers(3, size=60)
 CLASS_SCORES = LABELS, np.random.default_rng(5).dirichlet(np.ones(3), 60) * 0.6 + 0.4 * np.eye(3)[LABELS]
 NS = [10, 100]
@@ -179,6 +180,15 @@ KINDS = {
         lambda: bp.calibration(SCORES[0], np.stack([1 - PROBABILITY, PROBABILITY], 1), draws=50),
         lambda calibration: draws(calibration["brier"]),
     ),
+    **{
+        f"recalibration, {method}": (
+            lambda method=method: bp.recalibrate(*MANY, method=method, draws=20),
+            lambda recalibration: draws(recalibration.predict([0.3, 0.6])),
+        )
+        for method in ("logistic", "isotonic")
+    },
+    "recalibrated probability": (lambda: bp.recalibrate(*MANY, draws=20).predict(0.3), draws),
+    "parameter of recalibration": (lambda: bp.recalibrate(*MANY, draws=20)["slope"], draws),
     "measure of calibration": (lambda: bp.calibration(SCORES[0], PROBABILITY, draws=50)["brier"], draws),
     "operating point": (
         lambda: bp.roc_curve(*SCORES, draws=50).operating_point(cost=(1, 5)),

@@ -184,6 +184,11 @@ GLOSSARY = (
         "Leave-one-out by Pareto-smoothed importance sampling: how well a model foretells what was left out.",
     ),
     Term("rater", "A person, test or system that says of what class an item is.", r"\b[Rr]aters?\b"),
+    Term(
+        "recalibration",
+        "Learning from labelled examples what the probabilities of a system should have been.",
+        r"\b[Rr]ecalibrat\w+\b",
+    ),
     Term("recall", "The share of the positives (of the examples of a class) that are found.", r"\b[Rr]ecall\b"),
     Term(
         "reliability curve",

@@ -14,6 +14,7 @@ from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.epc import epc, epc_a_posteriori
 from bayesperf.curves.reliability.calibration import Calibration, calibration
 from bayesperf.curves.reliability.curve import ReliabilityCurve, ReliabilityCurves, reliability_curve
+from bayesperf.curves.reliability.recalibration import Recalibration, recalibrate
 from bayesperf.curves.roc.curve import Curve, det_curve, precision_recall_curve, roc_curve
 from bayesperf.curves.roc.operating_point import OperatingPoint
 
@@ -26,6 +27,7 @@ __all__ = [
     "ExpectedPerformanceComparison",
     "ExpectedPerformanceCurve",
     "OperatingPoint",
+    "Recalibration",
     "ReliabilityCurve",
     "ReliabilityCurves",
     "abstention",
@@ -42,6 +44,7 @@ __all__ = [
     "epc_compare",
     "equal_error_threshold",
     "precision_recall_curve",
+    "recalibrate",
     "reliability_curve",
     "roc_auc",
     "roc_curve",

@@ -14,7 +14,7 @@ from bayesperf.plots.marginals import density, forest, panel
 from bayesperf.plots.planning import decision_plan, monitor, plan
 from bayesperf.plots.pooling import shrinkage
 from bayesperf.plots.prior_sensitivity import prior_sensitivity
-from bayesperf.plots.reliability import calibration, reliability
+from bayesperf.plots.reliability import calibration, recalibration, reliability
 from bayesperf.plots.roc import curve
 from bayesperf.plots.score_regions import score_regions
 from bayesperf.plots.sequences import autocorrelation
@@ -57,6 +57,7 @@ __all__ = [
     "prob_matrix",
     "ranks",
     "rate_coverage",
+    "recalibration",
     "reliability",
     "repeated_splits",
     "score_regions",

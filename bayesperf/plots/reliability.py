@@ -1,4 +1,4 @@
-"""Figures of reliability curves, and of measures of calibration beside those of calibrated systems."""
+"""Figures of reliability curves, recalibration, and measures of calibration beside those of calibrated systems."""
 
 from __future__ import annotations
 
@@ -30,11 +30,15 @@ if TYPE_CHECKING:
 
     from bayesperf.curves.reliability.calibration import Calibration
     from bayesperf.curves.reliability.curve import ReliabilityCurve
+    from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+    from bayesperf.curves.reliability.recalibration import Recalibration
     from bayesperf.plots.style import Panels
 
 _METHODS = {"isotonic": "isotonic", "bins": "bins of equally many examples", "logistic": "logistic recalibration"}
 # The strip beneath the diagram that shows how many examples have each probability: its height, and its bars.
 _STRIP, _BARS = 0.16, 50
+# A line of recalibration is drawn at so many probabilities.
+_POINTS = 101
 # What is drawn of the measures of calibration: each stands for others beside it.
 _MEASURES = ("calibration_in_the_large", "calibration_slope", "squared_calibration_error", "brier", "log_loss")
 
@@ -82,7 +86,7 @@ def reliability(
         _set_up(axes)
         for colour, (name, each) in zip(SERIES, group.items(), strict=False):
             _draw_curve(axes, each, prob, kind, colour, "" if apart else name)
-            _draw_strip(axes, each, colour, filled=len(group) == 1)
+            _draw_strip(axes, each.counts, colour, filled=len(group) == 1)
         if len(group) > 1:
             axes.fill([], [], color=GREY, alpha=0.3, lw=0, label=f"{band_name(prob, kind)}, of each")
         if apart:
@@ -126,12 +130,61 @@ def _draw_curve(axes: Axes, curve: ReliabilityCurve, prob: float, kind: str, col
     axes.fill_between(x, lower, upper, color=colour, alpha=0.2, lw=0, label=of_band, zorder=2)
 
 
-def _draw_strip(axes: Axes, curve: ReliabilityCurve, colour: str, filled: bool) -> None:
+def _draw_strip(axes: Axes, counts: ProbabilityCounts, colour: str, filled: bool) -> None:
     """Draw beneath the diagram how many examples have each probability."""
-    number, edges = np.histogram(curve.counts.values, bins=_BARS, range=(0, 1), weights=curve.counts.examples)
+    number, edges = np.histogram(counts.values, bins=_BARS, range=(0, 1), weights=counts.examples)
     height = -_STRIP - 0.03 + _STRIP * number / number.max()
     axes.stairs(height, edges, baseline=-_STRIP - 0.03, color=GREY if filled else colour, fill=filled, lw=1,
                 alpha=0.6 if filled else 1)  # fmt: skip
+
+
+@closed
+def recalibration(
+    recalibration: Recalibration,
+    *,
+    ci_prob: float | None = None,
+    ci_kind: Kind | None = None,
+    ax: Panels | None = None,
+) -> Figure:
+    """Draw the recalibrated probability over the given one, with intervals, and the distribution of the latter.
+
+    With groups there is a thin line for each, and the line with intervals is of a group that has not been seen.
+
+    Parameters
+    ----------
+    recalibration : Recalibration
+        Of `bayesperf.recalibrate`.
+    ci_prob, ci_kind
+        Of the intervals, as in `bayesperf.plots.density`.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> recalibration = bp.recalibrate([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
+    >>> figure = bp.plots.recalibration(recalibration)
+    >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    ['calibrated', 'recalibrated', '95 % HDI']
+    """
+    interval = default_interval(ci_prob, ci_kind)
+    figure, (axes,) = small_multiples(1, 5.2, 5.7, margin=(0, 0), ax=ax)
+    _set_up(axes)
+    values = recalibration.counts.values
+    at = np.unique(np.append(np.linspace(values[0], values[-1], _POINTS), values[[0, -1]]))
+    for place, (label, mean) in enumerate(recalibration.means_of_groups(at).items()):
+        axes.plot(at, mean, color=GREY, lw=0.8, alpha=0.8, zorder=2, label=f"_{label}" if place else "of each group")
+    marginal = recalibration.predict(at)
+    lower, upper = marginal.interval(*interval).values.T
+    name = f"a new {recalibration.dim}" if recalibration.dim else "recalibrated"
+    axes.plot(at, marginal.mean().values, color=BLUE, lw=1.5, zorder=4, label=name)
+    axes.fill_between(at, lower, upper, color=BLUE, alpha=0.2, lw=0, zorder=3, label=short_interval_name(*interval))
+    _draw_strip(axes, recalibration.counts, GREY, filled=True)
+    axes.legend(facecolor="white", edgecolor="none", framealpha=0.8, fontsize="small", loc="upper left")
+    label_edges([axes], "probability given", "probability", ax)
+    axes.set_title(f"Recalibration ({recalibration.method}), with {short_interval_name(*interval)} at each probability",
+                   fontsize="medium")  # fmt: skip
+    return figure
 
 
 @closed

@@ -68,6 +68,12 @@ def _scores(scores: ScoredSystems, with_comparison: bool) -> dict[str, Any]:
             for place, compared in scores.compared_areas.items()
             for row in _records(compared.summary(scores.settings.ci_prob).to_dict("records"))
         ]
+    if scores.are_probabilities:
+        document["probabilities"] = {
+            "calibration": _records(scores.calibration_rows),
+            "useful": _records(scores.useful_rows),
+            "in_words": scores.probabilities_in_words,
+        }
     if scores.split is not None:
         document |= {"split": scores.split._asdict(), "expected": _records(scores.expected_rows)}
     return document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,9 +17,13 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.compare_areas import compare_auc
 from bayesperf.curves.areas.score_functions import ENOUGH_POSITIVES
+from bayesperf.curves.decisions.curve import DecisionCurve, decision_curve
 from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison, epc_compare
 from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
 from bayesperf.curves.expected_performance.epc import epc
+from bayesperf.curves.reliability.calibration import Calibration, calibration
+from bayesperf.curves.reliability.curve import ReliabilityCurve, reliability_curve
+from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 from bayesperf.curves.roc.curve import Curve, precision_recall_curve, roc_curve
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
@@ -36,6 +40,8 @@ EXPECTED = {"half_total_error_rate": "HTER at α = ½", "G": "G", "E_V1": "E_V1 
 # Metrics shown over the thresholds of a score, and the number of thresholds.
 THRESHOLD_METRICS = ("recall", "precision", "specificity")
 _N_THRESHOLDS = 61
+# So many different probabilities at most are told apart: of more, neighbours stand for their mean.
+_MOST_PROBABILITIES = 2_000
 # Numbers up to this are rounding errors.
 _NEGLIGIBLE = 1e-12
 
@@ -73,8 +79,10 @@ class ScoredSystem:
         The positive class.
     prior, random_seed
         As in `bayesperf.posterior`.
+    by_score : BinnedScores
+        The examples by which the system is judged, counted by score, or by the bins in which a file was counted.
     counted : BinnedScores or None
-        The examples by which the system is judged, counted by bins of the score, if they are many.
+        The same in fewer bins, if they are many.
     """
 
     names: tuple[str, ...]
@@ -83,6 +91,7 @@ class ScoredSystem:
     pos_label: Any
     prior: str | None
     random_seed: int
+    by_score: BinnedScores
     counted: BinnedScores | None = None
 
     @cached_property
@@ -115,6 +124,46 @@ class ScoredSystem:
     def threshold(self) -> float:
         """The threshold of least half total error rate on the development examples."""
         return float(self.expected.dataset["threshold"].sel(alpha=ALPHA))
+
+    # ── Of scores that are probabilities ──
+
+    @cached_property
+    def probabilities(self) -> BinnedScores | None:
+        """The scores counted by probability, neighbours together if many occur; None if they are no probabilities."""
+        values, edges = self.by_score.values, self.by_score.edges
+        if values[0] < 0 or values[-1] > 1:
+            return None
+        within = replace(self.by_score, edges=None if edges is None else np.minimum(edges, 1))
+        counts = ProbabilityCounts.of_bins(within)
+        if len(counts.values) > _MOST_PROBABILITIES:
+            counts = counts.merged(counts.grouped(_MOST_PROBABILITIES))
+        return BinnedScores(counts.values, counts.positives, counts.negatives, None)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """Measures of the calibration of the probabilities."""
+        return calibration(self.probabilities, random_seed=self.random_seed, progressbar=False)
+
+    @cached_property
+    def reliability(self) -> ReliabilityCurve:
+        """The isotonic reliability curve of the probabilities."""
+        return reliability_curve(self.probabilities)
+
+    @cached_property
+    def decisions(self) -> DecisionCurve:
+        """The decision curve of the probabilities."""
+        return decision_curve(self.probabilities, random_seed=self.random_seed)
+
+    def calibration_in_words(self, ci_prob: float) -> str:
+        """Return sentences on the calibration, and why there is no slope or no log loss."""
+        # What follows the first line is advice on how to call the library.
+        said = self.calibration.in_words(ci_prob=ci_prob).partition("\n")[0]
+        left_out, certain = self.calibration.parts[""].left_out, self.reliability.counts.certain
+        if "calibration_slope" in left_out:
+            said += f" There is no slope: {certain:,} probabilities are 0 or 1, and their log-odds infinite."
+        if "log_loss" in left_out:
+            said += " There is no log loss: what happened had a probability of 0 in some examples, so it is infinite."
+        return said
 
     @property
     def _curve_data(self) -> tuple[Any, ...]:
@@ -181,12 +230,56 @@ class ScoredSystems:
         return places
 
     @cached_property
+    def are_probabilities(self) -> bool:
+        """Whether all scores of all systems are between 0 and 1."""
+        return all(system.probabilities is not None for system in self.systems)
+
+    @property
+    def no_probabilities(self) -> str:
+        """A sentence that says why scores are not judged as probabilities; empty if they are."""
+        if self.are_probabilities:
+            return ""
+        ends = np.array([system.by_score.values[[0, -1]] for system in self.systems])
+        return (
+            f"The scores are no probabilities, for they go from {ends.min():.4g} to {ends.max():.4g}: whether they can "
+            "be trusted as such, and at which thresholds they are useful, is not asked here."
+        )
+
+    @property
+    def probabilities_in_words(self) -> list[str]:
+        """Sentences on the calibration of each system's probabilities and on where they are useful."""
+        prob = self.settings.ci_prob
+        return [
+            f"{', '.join(system.names)}: {text}" if system.names else text
+            for system in self.systems
+            for text in (system.calibration_in_words(prob), system.decisions.in_words(ci_prob=prob))
+        ]
+
+    @cached_property
+    def calibration_rows(self) -> list[dict[str, Any]]:
+        """A row for each system and measure of calibration, as of `bayesperf.Calibration.summary`."""
+        return [
+            self._where(system) | {str(key): value for key, value in row.items()}
+            for system in self.systems
+            for row in system.calibration.summary(self.settings.ci_prob).to_dict("records")
+        ]
+
+    @cached_property
+    def useful_rows(self) -> list[dict[str, Any]]:
+        """A row for each system and range of thresholds in which it is useful, as of `DecisionCurve.useful_ranges`."""
+        return [
+            self._where(system) | {str(key): value for key, value in row.items()}
+            for system in self.systems
+            for row in system.decisions.useful_ranges(self.settings.ci_prob).to_dict("records")
+        ]
+
+    @cached_property
     def area_rows(self) -> list[dict[str, Any]]:
         """A row for each area and system: its posterior mean and highest-density interval."""
         return [
             {
                 "area": name,
-                **dict(zip(self.dims, system.names, strict=True)),
+                **self._where(system),
                 "mean": area.mean().item(),
                 "sd": area.sd().item(),
                 **self._bounds(area.hdi(self.settings.ci_prob).values),
@@ -281,8 +374,11 @@ class ScoredSystems:
         return {"alpha": ALPHA, "threshold": system.threshold, "observed": observed, **interval}
 
     def _row(self, quantity: str, system: ScoredSystem, **figures: float) -> dict[str, Any]:
-        where = dict(zip(self.dims, system.names, strict=True))
+        where = self._where(system)
         return {"quantity": quantity, **where, "alpha": np.nan, "threshold": np.nan, **figures, "ci_kind": "eti"}
+
+    def _where(self, system: ScoredSystem) -> dict[str, str]:
+        return dict(zip(self.dims, system.names, strict=True))
 
     @staticmethod
     def _bounds(interval: Array) -> dict[str, float]:

@@ -153,20 +153,17 @@ def scored_systems(
             counts.pos_label,
             settings.prior,
             settings.seed,
-            _counted(scores, counts.pos_label, rows, edges),
+            by_score := _by_score(scores, counts.pos_label, rows, edges),
+            by_score.coarsened(_BINS) if rows is not None or len(scores.y_score) > _MANY else None,
         )
         for names, scores in test_scores.items()
     ]
     return ScoredSystems(systems, dims, _split(test, dev, settings), settings.id is not None, settings)
 
 
-def _counted(
-    scores: LabelledScores, pos_label: Any, rows: pd.Series[Any] | None, edges: Array | None
-) -> BinnedScores | None:
-    """Return scores counted by bin, or by score, if they are many; of bins that hold many few are made."""
+def _by_score(scores: LabelledScores, pos_label: Any, rows: pd.Series[Any] | None, edges: Array | None) -> BinnedScores:
+    """Return scores counted by score, or by the bins in which they were counted."""
     y_true, y_score = scores
-    if rows is None and len(y_score) <= _MANY:
-        return None
     numbers = np.ones(len(y_score), np.int64) if rows is None else rows.loc[y_true.index].to_numpy(np.int64)
     values, place = np.unique(y_score, return_inverse=True)
     negatives, positives = np.zeros((2, len(values)), np.int64)
@@ -175,7 +172,7 @@ def _counted(
     np.add.at(negatives, place[~is_positive], numbers[~is_positive])
     # The upper edge of a bin without scores above is the next score.
     limits = None if edges is None else np.append(values, edges[-1])
-    return BinnedScores(values, positives, negatives, limits).coarsened(_BINS)
+    return BinnedScores(values, positives, negatives, limits)
 
 
 def _check_parts(

@@ -299,11 +299,12 @@ def plane(
     label: str,
     *,
     top: float = 1.0,
+    bottom: float = 0.0,
     height: int = WIDTH,
     beneath: Sequence[tuple[Sequence[float], Sequence[float]]] = (),
     spans: Sequence[tuple[float, float]] = (),
 ) -> Markup:
-    """Return curves with bands on named axes, the first from 0 to 1, the second from 0 to `top`.
+    """Return curves with bands on named axes, the first from 0 to 1, the second from `bottom` to `top`.
 
     Beneath them are dotted lines and shaded spans of the first axis.
     """
@@ -313,15 +314,15 @@ def plane(
         return left + (right - left) * np.asarray(x, float)
 
     def up(y: Any) -> NDArray[np.float64]:
-        return floor - (floor - ceiling) * np.clip(np.asarray(y, float) / top, 0, 1)
+        return floor - (floor - ceiling) * np.clip((np.asarray(y, float) - bottom) / (top - bottom), 0, 1)
 
     parts = [
         f'<rect class="rope" x="{start:.1f}" y="{ceiling}" width="{stop - start:.1f}" height="{floor - ceiling}"/>'
         for start, stop in across(np.reshape(spans, (-1, 2)))
     ]
-    for tick in round_values(0, top):
+    for tick in round_values(bottom, top):
         y = float(up(tick))
-        parts.append(f'<path class="g" d="M{left},{y:.1f} H{right}"/>{text(left - 4, y + 4, f"{tick:g}", "end")}')
+        parts.append(f'<path class="g" d="M{left},{y:.1f} H{right}"/>{text(left - 4, y + 4, minus(tick), "end")}')
     for tick in round_values(0, 1):
         x = float(across(tick))
         parts.append(f'<path class="g" d="M{x:.1f},{ceiling} V{floor}"/>{text(x, floor + 14, f"{tick:g}")}')

@@ -85,6 +85,8 @@ def print_scores(scores: ScoredSystems, console: Console) -> None:
     console.print()
     console.print(_areas(scores, short_interval_name(ci_prob, "hdi")))
     console.print(Text(about_areas(scores)))
+    for text in scores.probabilities_in_words if scores.are_probabilities else []:
+        console.print(_text(text))
     if scores.split is not None:
         console.print()
         console.print(_expected(scores, short_interval_name(ci_prob, "eti")))

@@ -55,7 +55,8 @@ def fit(
         `bayesperf.models.table` tells which data a model takes. Paired counts are a `PairedConfusionMatrix`;
         transitions a pair ``(y_true, y_pred)`` in the order of time, with sequence ids in ``options["by"]``; fold
         scores a DataArray (dataset, model, fold); scores of two classes a pair ``(y_true, y_score)``, with the positive
-        class in ``options["pos_label"]`` where the labels do not tell it; answers of several raters are `Ratings`.
+        class in ``options["pos_label"]`` where the labels do not tell it; probabilities a pair ``(y_true, y_prob)``, of
+        groups with their ids in ``options["by"]``; answers of several raters are `Ratings`.
     model : str or callable
         One of `bayesperf.models.names`, or a function ``(data, priors) -> pymc.Model`` that receives the counts as a
         DataArray (attribute ``pos_label``) and has a variable ``cells`` (…, actual, predicted). A built-in model is

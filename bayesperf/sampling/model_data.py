@@ -10,15 +10,18 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
+from scipy.special import logit
 
 from bayesperf import models
 from bayesperf.core import checks
-from bayesperf.counts.classifier_scores import Scores, by_class
+from bayesperf.counts.classifier_scores import Scores, by_class, labelled_scores
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.label_encoding import encode
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
+from bayesperf.distributions.logistic_line import MANY, grouped
 from bayesperf.sampling.model_options import Options, check_options, mapping
 from bayesperf.sequences.chain import label_sequences, transitions_by_sequence
 from bayesperf.verification.ratings import Ratings
@@ -161,6 +164,52 @@ def _scores_of_two_classes(data: Any, model: Any, options: Options) -> xr.DataAr
     return by_class(Scores.of(*data, pos_label))
 
 
+def _probabilities(data: Any, model: Any, options: Options) -> xr.DataArray:
+    """Return a row (case, column) for the examples of a group with the same log-odds, of many with similar ones.
+
+    The options ``by`` and ``pos_label``, which are of the data, are taken out.
+    """
+    by, pos_label = options.pop("by", None), options.pop("pos_label", None)
+    if not isinstance(data, tuple) or len(data) != 2:
+        raise TypeError(
+            f"data of the model {model!r} must be a pair (y_true, y_prob); ids of groups go to options['by'], the "
+            "positive class to options['pos_label']."
+        )
+    happened, probability = labelled_scores(*data, pos_label, "y_prob")
+    checks.probabilities("y_prob", probability)
+    checks.none_certain("y_prob", int(((probability == 0) | (probability == 1)).sum()))
+    attrs, group = _groups(by, len(happened))
+    examples = pd.DataFrame({"log_odds": logit(probability), "positives": happened, "group": group})
+    alike = examples["log_odds"].rename("alike")
+    if len(examples.drop_duplicates(["group", "log_odds"])) > MANY:
+        size = examples.groupby("group")["group"].transform("size")
+        alike = pd.Series(grouped(alike.to_numpy(float), size.to_numpy(float)))
+    rows = examples.groupby(["group", alike]).agg(
+        log_odds=("log_odds", "mean"), positives=("positives", "sum"), examples=("positives", "size")
+    )
+    table = rows.reset_index("group").astype(float)
+    coords = {"case": np.arange(len(table)), "column": table.columns.tolist()}
+    return xr.DataArray(table.to_numpy(), coords, ["case", "column"], attrs=attrs)
+
+
+def _groups(by: Any, examples: int) -> tuple[dict[str, Any], Any]:
+    """Return the dim and the labels of groups, as attributes, and the group of each example; without groups 0."""
+    if by is None:
+        return {}, 0
+    by = by if isinstance(by, Mapping) else {"group": by}
+    if len(by) != 1:
+        raise ValueError(f"by: give one column of ids of groups, as {{'site': ids}}; it has {len(by)}.")
+    ((dim, ids),) = by.items()
+    if dim in ("case", "column", "parameter", "chain", "draw"):
+        raise ValueError(f"by: {dim!r} is a dim that the model uses for its own; rename that column.")
+    column = encode(ids, "by", fractions=True)
+    checks.equal_lengths({"y_true": examples, "by": len(column.codes)})
+    seen, group = np.unique(column.codes, return_inverse=True)
+    if len(seen) < 2:
+        raise ValueError(f"by: there is one {dim}, and nothing that groups could have in common. Leave it out.")
+    return {"dim": str(dim), "groups": column.labels[seen].tolist()}, group
+
+
 def _ratings(data: Any, model: Any, options: Options) -> xr.DataArray:
     """Return counts of patterns (…, pattern), with what the patterns are in the attributes."""
     if not isinstance(data, Ratings):
@@ -183,5 +232,6 @@ READERS: dict[str, Callable[[Any, Any, Options], xr.DataArray]] = {
     "transitions": _transitions,
     "fold scores": _fold_scores,
     "scores of two classes": _scores_of_two_classes,
+    "probabilities": _probabilities,
     "ratings": _ratings,
 }

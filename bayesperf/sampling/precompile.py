@@ -95,6 +95,10 @@ def _scores_of_two_classes(_: Any) -> list[tuple[Any, Any]]:
     return [(np.arange(20) % 2, np.random.default_rng(0).random(20))]
 
 
+def _probabilities(_: Any) -> list[tuple[Any, Any]]:
+    return [(np.arange(20) % 2, np.random.default_rng(0).uniform(0.1, 0.9, 20))]
+
+
 def _ratings(_: Any) -> list[Ratings]:
     """Return ratings by three raters of two and of three classes, then the same of several populations."""
     tables = [(k, population) for population in (None, "population") for k in (2, 3)]
@@ -116,6 +120,7 @@ EXAMPLES: dict[str, Callable[[list[str]], Sequence[Any]]] = {
     "transitions": _transitions,
     "fold scores": _fold_scores,
     "scores of two classes": _scores_of_two_classes,
+    "probabilities": _probabilities,
     "ratings": _ratings,
 }
 # By the kind of an option that is no tuple of values, those to compile; others need data of their own.

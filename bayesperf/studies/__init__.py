@@ -37,6 +37,7 @@ from bayesperf.studies.many_classes import many_classes
 from bayesperf.studies.pairing import pairing
 from bayesperf.studies.predictive_spread import predictive_spread
 from bayesperf.studies.rate_coverage import rate_coverage
+from bayesperf.studies.recalibration import recalibration
 from bayesperf.studies.reliability_bands import reliability_bands
 from bayesperf.studies.repeated_looks import repeated_looks
 from bayesperf.studies.repeated_splits import repeated_splits
@@ -67,6 +68,7 @@ __all__ = [
     "pairing",
     "predictive_spread",
     "rate_coverage",
+    "recalibration",
     "reliability_bands",
     "repeated_looks",
     "repeated_splits",

@@ -13,6 +13,7 @@ import bayesperf as bp
 from bayesperf.curves.reliability import isotonic
 from bayesperf.curves.reliability import recalibration_line as line
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.distributions import logistic_line
 
 
 def breast_cancer(model):
@@ -204,7 +205,7 @@ def test_many_log_odds_are_grouped_without_harm():
     rng = np.random.default_rng
     grouped = line.draws_of_line(data, 1000, rng(0))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line, "_MANY", 10_000)
+        patch.setattr(logistic_line, "MANY", 10_000)
         whole = line.draws_of_line(data, 1000, rng(0))
     np.testing.assert_allclose(grouped.mean(0), whole.mean(0), atol=0.01 * whole.std(0).min())
     np.testing.assert_allclose(grouped.std(0), whole.std(0), rtol=0.01)

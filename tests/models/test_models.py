@@ -60,6 +60,7 @@ def test_table():
         "multinomial",
         "paired",
         "rates",
+        "recalibration",
     ]
     assert table.loc["rates", "description"] == (
         "Two classes by three rates: prevalence, recall and specificity, with a prior each."

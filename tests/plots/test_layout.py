@@ -156,6 +156,7 @@ def test_every_public_figure_takes_axes_in_hand():
 ONE = {
     "curve": lambda ax: roc().plot(ax=ax),
     "decision_curve": lambda ax: decisions(1).plot(ax=ax),
+    "recalibration": lambda ax: plots.recalibration(reliable(of=bp.recalibrate, draws=50), ax=ax),
     "score_regions": lambda ax: bp.abstention(Y, SCORES[0], max_abstention=0.2, draws=50).plot(ax=ax),
     "reliability": lambda ax: reliable().plot(ax=ax),
     "epc": lambda ax: epc().plot(ax=ax),

@@ -6,6 +6,7 @@ from html import unescape
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 import bayesperf as bp
@@ -335,3 +336,105 @@ def test_a_page_of_very_many_scores_is_small():
 def test_round_values():
     assert svg.round_values(0, 1) == [0, 0.2, 0.4, 0.6, 0.8, 1]
     assert svg.round_values(0, 0.53) == [0, 0.1, 0.2, 0.3, 0.4, 0.5]
+
+
+# ── Scores that are probabilities ──
+
+
+def probabilities(n=400, seed=0):
+    """Return two systems' probabilities of the same examples, the first of them too extreme."""
+    rng = np.random.default_rng(seed)
+    log_odds = rng.normal(-0.5, 1.5, n)
+    actual = (rng.random(n) < expit(log_odds)).astype(int)
+    frames = []
+    for name, factor in {"extreme": 2.5, "right": 1.0}.items():
+        score = expit(factor * log_odds)
+        columns = {"actual": actual, "predicted": (score > 0.5).astype(int), "score": score}
+        frames.append(pd.DataFrame({**columns, "case": np.arange(n), "system": name}))
+    return pd.concat(frames)
+
+
+OF_PROBABILITIES = Settings(by=("system",), score="score", id="case", metrics=("recall",))
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return analyse(probabilities(), OF_PROBABILITIES)
+
+
+@pytest.fixture(scope="module")
+def judged_page(judged):
+    return render(judged, "bayesperf report")
+
+
+def columns_of(system):
+    rows = probabilities().query("system == @system")
+    return rows["actual"].to_numpy(), rows["score"].to_numpy()
+
+
+def test_calibration_is_the_librarys(judged, judged_page):
+    shown = text_of(section(judged_page, "Can its probabilities be trusted?"))
+    rows = pd.DataFrame(judged.scores.calibration_rows).set_index(["system", "metric"])
+    for system in ("extreme", "right"):
+        calibration = bp.calibration(*columns_of(system))
+        assert f"{system} : {calibration.in_words()}" in shown
+        for row in calibration.summary().to_dict("records"):
+            for name in ("observed", "ci_lower", "ci_upper", "calibrated_lower", "calibrated_upper", "tail"):
+                assert rows.loc[(system, row["metric"]), name] == pytest.approx(row[name], nan_ok=True)
+    slope = bp.calibration(*columns_of("extreme"))["calibration_slope"]
+    low, high = slope.hdi().values
+    assert f"calibration slope {slope.mean().item():.3f} {low:.3f} to {high:.3f} 1.000 —" in shown
+
+
+def test_reliability_curves_are_the_librarys(judged_page):
+    picture = re.findall(r"<svg.*?</svg>", section(judged_page, "Can its probabilities be trusted?"))[0]
+    for system, drawn in zip(("extreme", "right"), lines_of(picture), strict=True):
+        points = bp.reliability_curve(*columns_of(system)).dataset
+        expected = pixels(points["probability"].values, points["frequency"].values)
+        # Of many points those are drawn that can be told apart.
+        at = abs(drawn[:, None] - expected).max(-1).min(1)
+        assert at.max() < 0.051
+        assert abs(drawn[[0, -1]] - expected[[0, -1]]).max() < 0.051
+
+
+def test_where_it_is_useful_is_the_librarys(judged, judged_page):
+    shown = text_of(section(judged_page, "At which thresholds is it useful?"))
+    rows = pd.DataFrame(judged.scores.useful_rows)
+    for system in ("extreme", "right"):
+        ranges = bp.decision_curve(*columns_of(system)).useful_ranges()
+        found = rows[rows["system"] == system][["low", "high"]]
+        # Weights are drawn of thresholds, whatever the examples came as.
+        np.testing.assert_allclose(found, ranges, atol=0.011)
+        low, high = found.iloc[0]
+        assert f"{system} : from {low:g} to {high:g}" in shown
+
+
+def test_scores_that_are_no_probabilities_are_not_judged_as_such(page, analysis):
+    assert not analysis.scores.are_probabilities
+    assert "Can its probabilities be trusted?" not in page
+    ends = np.concatenate([system.test.y_score for system in analysis.scores.systems])
+    assert f"The scores are no probabilities, for they go from {ends.min():.4g} to {ends.max():.4g}" in text_of(page)
+
+
+def test_many_probabilities_stand_for_their_neighbours():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=12_000)
+    y = (rng.random(12_000) < p).astype(int)
+    frame = pd.DataFrame({"actual": y, "predicted": (p > 0.5).astype(int), "score": p})
+    (system,) = analyse(frame, Settings(score="score")).scores.systems
+    assert len(system.probabilities.values) == 2000
+    for name in ("calibration_in_the_large", "brier", "log_loss"):
+        found, exact = system.calibration, bp.calibration(y, p, draws=2)
+        values = [each.summary().set_index("metric").loc[name, "observed"] for each in (found, exact)]
+        np.testing.assert_allclose(*values, atol=2e-4)
+
+
+def test_certain_probabilities_have_no_slope():
+    y = np.arange(60) % 2
+    p = np.where(y == 1, 0.7, 0.2)
+    p[:2] = [1.0, 0.0]
+    frame = pd.DataFrame({"actual": y, "predicted": (p > 0.5).astype(int), "score": p})
+    shown = text_of(section(render(analyse(frame, Settings(score="score")), ""), "Can its probabilities be trusted?"))
+    assert "There is no slope: 2 probabilities are 0 or 1, and their log-odds infinite." in shown
+    assert "There is no log loss: what happened had a probability of 0 in some examples" in shown
+    assert "np.clip" not in shown

@@ -174,6 +174,7 @@ FIGURES = {
     "decision curve": lambda: decisions(1).plot(),
     "decision curves": lambda: decisions(3, by={"hospital": np.arange(300) % 4}).plot(kind="simultaneous"),
     "decision curves apart": lambda: plots.decision_curve(decisions(7)),
+    "recalibration": lambda: plots.recalibration(reliable(of=bp.recalibrate, draws=100)),
     "reliability": lambda: reliable().plot(),
     "reliability in bins": lambda: reliable(method="bins").plot(kind="pointwise"),
     "reliability of systems": lambda: plots.reliability({name: reliable(i) for i, name in enumerate(LONG)}),

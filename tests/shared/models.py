@@ -41,6 +41,9 @@ THREE_SCORES = xr.DataArray(
     {"dataset": list("abc"), "model": ["one", "other"]}, ("dataset", "model", "fold"),
 )  # fmt: skip
 OF_TWO_CLASSES = (np.array([0, 1, 1, 0, 0, 1, 0]), np.array([0.3, 1.8, 0.7, -0.4, 0.9, 2.5, 0.1]))
+# Probabilities of two sites, two of them the same, and what happened.
+JUDGED = (np.array([0, 1, 0, 1, 1, 0, 1]), np.array([0.2, 0.7, 0.7, 0.9, 0.4, 0.05, 0.7]))
+SITE_OF = np.array(list("snnsnss"))
 # Repeats of the first rater, missing answers, two items of known class, and two sites.
 RATED = bp.Ratings.from_table(
     pd.DataFrame(
@@ -277,6 +280,25 @@ def of_binormal_roc(scores, precision, offset):
     return density
 
 
+def of_recalibration(_, intercept, slope, intercept_spread=None, slope_spread=None, deviation=None):
+    """Density of what happened, example by example; the model counts examples alike, without a coefficient."""
+    density = stats.norm.logpdf(intercept, 0, 2.5) + stats.norm.logpdf(slope, 1, 2.5)
+    y, log_odds = JUDGED[0], np.log(JUDGED[1] / (1 - JUDGED[1]))
+    line = np.broadcast_to([intercept, slope], (len(y), 2))
+    if deviation is not None:
+        spread, mean = np.array([intercept_spread, slope_spread]), np.array([intercept, slope])
+        density += stats.halfnorm.logpdf(spread, scale=[1, 0.5]).sum()
+        weight = JUDGED[1] * (1 - JUDGED[1])
+        known = np.array(
+            [[weight[s == SITE_OF].sum(), 0.25 * (weight * log_odds**2)[s == SITE_OF].sum()] for s in "ns"]
+        )
+        w = 0.03 * known / (1 + 0.03 * known)
+        density += stats.norm.logpdf(deviation, w * mean, spread**w).sum()
+        line = (mean + spread ** (1 - w) * (deviation - w * mean))[(SITE_OF == "s").astype(int)]
+    p = special.expit(line[:, 0] + line[:, 1] * log_odds)
+    return density + stats.bernoulli.logpmf(y, p).sum()
+
+
 def of_patterns(data, rates, prevalence, together=None):
     """Log-probability of the counts, pattern by pattern, answer by answer; `together` are tables of two raters."""
     total = 0.0
@@ -431,6 +453,12 @@ DENSITIES = {
     "binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {}, {"precision": positive(2), "offset": normal(2)},
                      of_binormal_roc,
                      {"mean": ("actual",), "spread": ("actual",), "a": (), "b": (), "auc": ()}),
+    "recalibration": ("recalibration", JUDGED, {}, {"intercept": normal(), "slope": normal()}, of_recalibration,
+                      {"intercept": (), "slope": (), "positives": ("case",), "log_odds": ("case",)}),
+    "recalibration of sites": ("recalibration", JUDGED, {"by": {"site": SITE_OF}},
+                               {"intercept": normal(), "slope": normal(), "intercept_spread": positive(),
+                                "slope_spread": positive(), "deviation": normal(2, 2)}, of_recalibration,
+                               {"deviation": ("site", "parameter"), "slope_group": ("site",), "positives": ("case",)}),
     "raters": ("raters", RATED, {}, {"rates": shares(3, 2, 2), "prevalence": shares(2, 2)}, of_raters,
                {"rates": ("rater", "actual", "rating"), "prevalence": ("population", "actual"),
                 "counts": ("population", "pattern")}),

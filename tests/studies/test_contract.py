@@ -52,6 +52,7 @@ SIMULATED = {
     "many_classes": Case({"classes": 3, "examples": [4, 9], "prior": ["perks", "shared"], "draws": 20},
                          {"popular": False}),
     "pairing": Case({"correlation": [0.5], "n": 20}, {"accuracy": (0.8, 0.8)}),
+    "recalibration": Case({"systems": ["skewed"], "n": [20], "methods": ["logistic"], "draws": 20}, {"prob": 0.9}),
     "reliability_bands": Case({"systems": ["skewed"], "n": [20], "methods": ["bins"], "bins": 4}, {"prob": 0.9}),
     "repeated_splits": Case({"estimator": GaussianNB(), "X": FEATURES, "y": np.repeat([0, 1], 15), "draws": 20},
                             {"X": FEATURES + 1}),

@@ -25,14 +25,20 @@ def _useful(curve: DecisionCurve, prob: float) -> str:
     """Return in which thresholds the system does more good than treating all or none."""
     cuts, useful = curve.data.thresholds, curve.prob_useful
     names = places_in_words(useful.isel(threshold=0, drop=True))
-    ranges = [spans(cuts, flags) for flags in (useful >= prob).values.reshape(-1, len(cuts))]
-    within = [enumerated([_range(*ends) for ends in of_one] or ["at none"]) for of_one in ranges]
+    within = ranges_in_words(curve, prob)
     tried = f"of {cuts[0]:g} to {cuts[-1]:g}" if len(cuts) > 1 else "there is"
     return (
         f"with a probability of at least {percentage(prob)} at each threshold by itself, following "
         f"{'the system' if curve.data.systems is None else 'a system'} does more good than treating all or none: "
         f"{'; '.join(f'{name}: {text}' if name else text for name, text in zip(names, within, strict=True))} ({tried})"
     )
+
+
+def ranges_in_words(curve: DecisionCurve, prob: float) -> list[str]:
+    """Return between which thresholds each system is useful with a probability of at least `prob`."""
+    cuts, useful = curve.data.thresholds, (curve.prob_useful >= prob).values
+    ranges = [spans(cuts, flags) for flags in useful.reshape(-1, len(cuts))]
+    return [enumerated([_range(*ends) for ends in of_one] or ["at none"]) for of_one in ranges]
 
 
 def _range(low: float, high: float) -> str:

@@ -261,7 +261,7 @@ class Calibration(Saved):
         >>> y_prob = frame["score"].clip(1e-4, 1 - 1e-4)
         >>> print(bp.calibration(frame["actual"], y_prob, pos_label="malignant").in_words())
         On average its probability is 0.352, and it happens in 0.373 of the examples, a difference of 0.020 (95 % HDI \
-        0.002–0.041). The calibration slope is 0.364 (95 % HDI 0.312–0.419); 1 is calibrated: its probabilities are \
+        0.002–0.041). The calibration slope is 0.366 (95 % HDI 0.313–0.425); 1 is calibrated: its probabilities are \
         almost certainly too extreme. The squared difference of probability and frequency, debiased, is 0.00020, a \
         difference of roughly 0.014; a perfectly calibrated system with these scores shows −0.00003 to 0.00008 in \
         95 % of test sets, and as much or more in <0.1 %. The Brier score is 0.057 (95 % HDI 0.039–0.076): 0.234 of \

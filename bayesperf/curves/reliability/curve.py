@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pandas as pd
@@ -285,6 +285,28 @@ def _departures(said: Array, frequency: Array, lower: Array, upper: Array, off: 
         )
 
 
+@overload
+def reliability_curve(
+    y_true: Any,
+    y_prob: Mapping[Any, ArrayLike] | pd.DataFrame,
+    *,
+    method: str = ...,
+    pos_label: Any = ...,
+    bins: int | None = ...,
+    draws: int = ...,
+    random_seed: Any = ...,
+) -> ReliabilityCurves: ...
+@overload
+def reliability_curve(
+    y_true: Any,
+    y_prob: ArrayLike | None = ...,
+    *,
+    method: str = ...,
+    pos_label: Any = ...,
+    bins: int | None = ...,
+    draws: int = ...,
+    random_seed: Any = ...,
+) -> ReliabilityCurve: ...
 def reliability_curve(
     y_true: Any,
     y_prob: ArrayLike | Mapping[Any, ArrayLike] | pd.DataFrame | None = None,
@@ -294,7 +316,7 @@ def reliability_curve(
     bins: int | None = None,
     draws: int = 4000,
     random_seed: Any = 0,
-) -> Any:
+) -> ReliabilityCurve | ReliabilityCurves:
     """Return the reliability curve: how often it happens when the system gives it some probability.
 
     Of calibrated probabilities it is the diagonal: what is given 0.8 happens in 80 %.

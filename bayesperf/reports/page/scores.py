@@ -44,13 +44,13 @@ def ranking(analysis: Analysis) -> dict[str, Any] | None:
     rows = [
         {
             "place": place,
-            "legend": _legend(systems),
+            "legend": legend_of(systems),
             "pictures": [
                 ("ROC curve", _roc(systems, ci_prob)),
                 ("Precision–recall curve", _precision_recall(systems, ci_prob)),
             ],
         }
-        for place, systems in _shared_pictures(scores)
+        for place, systems in shared_pictures(scores)
     ]
     blocks = [
         _block(name, [row for row in scores.area_rows if row["area"] == area], scores.dims, "mean")
@@ -60,7 +60,7 @@ def ranking(analysis: Analysis) -> dict[str, Any] | None:
     pair = analysis.way_in.pair if analysis.comparisons and not compared else ""
     about = about_areas(scores)
     return {"rows": rows, "blocks": blocks, "comparisons": compared, "about": about, "band": BAND, "pair": pair,
-            "rope": scores.settings.rope}  # fmt: skip
+            "rope": scores.settings.rope, "no_probabilities": scores.no_probabilities}  # fmt: skip
 
 
 def _areas_compared(scores: ScoredSystems, place: str, comparison: Comparison) -> dict[str, Any]:
@@ -83,11 +83,11 @@ def expected(analysis: Analysis) -> dict[str, Any] | None:
     shown = [
         {
             "place": place,
-            "legend": _legend(systems),
+            "legend": legend_of(systems),
             "pictures": [("", _expected_curves(systems, scores.compared_curves.get(place), ci_prob))],
             "differs": _differs(scores.compared_curves.get(place), ci_prob),
         }
-        for place, systems in _shared_pictures(scores)
+        for place, systems in shared_pictures(scores)
     ]
     blocks = [
         _block(name, [row for row in rows if row["quantity"] == quantity], scores.dims, "observed")
@@ -124,14 +124,14 @@ def over_thresholds(analysis: Analysis) -> dict[str, Any] | None:
     }
 
 
-def _shared_pictures(scores: ScoredSystems) -> Iterator[tuple[str, tuple[ScoredSystem, ...]]]:
+def shared_pictures(scores: ScoredSystems) -> Iterator[tuple[str, tuple[ScoredSystem, ...]]]:
     """Yield each place with systems that share a picture there, at most as many as there are colours."""
     for place, systems in scores.places.items():
         for some in batched(systems, len(SERIES)):
             yield place, some
 
 
-def _legend(systems: Sequence[ScoredSystem]) -> list[tuple[str, str]]:
+def legend_of(systems: Sequence[ScoredSystem]) -> list[tuple[str, str]]:
     """Return the names of systems with their colours."""
     return [(system.names[0], svg.colour(i)) for i, system in enumerate(systems) if system.names]
 
@@ -156,7 +156,7 @@ def _named(name: str, threshold: float) -> str:
 # ── Pictures ──
 
 
-def _of(systems: Sequence[ScoredSystem]) -> str:
+def of_systems(systems: Sequence[ScoredSystem]) -> str:
     """Return of which systems a picture is."""
     names = [", ".join(system.names) for system in systems if system.names]
     return f" of {', '.join(names)}" if names else ""
@@ -169,7 +169,10 @@ def _roc(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup:
         points, band = curve.dataset, curve.band(ci_prob, BAND)
         lines.append(svg.Line(points["fpr"].values, points["recall"].values, band["fpr"].values, band["recall"].values))
     return svg.plane(
-        lines, ("false positive rate", "recall"), f"ROC curves{_of(systems)}, with bands", beneath=[((0, 1), (0, 1))]
+        lines,
+        ("false positive rate", "recall"),
+        f"ROC curves{of_systems(systems)}, with bands",
+        beneath=[((0, 1), (0, 1))],
     )
 
 
@@ -185,7 +188,7 @@ def _precision_recall(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup
     return svg.plane(
         lines,
         ("recall", "precision"),
-        f"precision–recall curves{_of(systems)}, with bands",
+        f"precision–recall curves{of_systems(systems)}, with bands",
         beneath=[((0, 1), (precision, precision)) for precision in guesses],
     )
 
@@ -203,7 +206,7 @@ def _expected_curves(
     return svg.plane(
         lines,
         ("α", f"{systems[0].expected.metric.title} on test"),
-        f"expected performance curves{_of(systems)}, with bands",
+        f"expected performance curves{of_systems(systems)}, with bands",
         top=1.05 * max(float(line.band.max()) for line in lines),
         height=240,
         spans=[] if comparison is None else significant_spans(comparison, ci_prob, BAND),

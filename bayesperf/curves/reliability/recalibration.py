@@ -1,0 +1,395 @@
+"""Recalibration: what the probabilities of a system should be, learned from labelled examples, with intervals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy import special
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.core.recipes import remembered
+from bayesperf.core.saving import Saved
+from bayesperf.core.words import enumerated, estimate, sentence
+from bayesperf.counts.binned_scores import BinnedScores
+from bayesperf.curves.curve_marginals import marginal_of_draws
+from bayesperf.curves.reliability.isotonic_posterior import PRIOR_IN_WORDS, draws_of_isotonic_line, interpolated
+from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.curves.reliability.recalibration_line import PRIORS_IN_WORDS, draws_of_line
+from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.summary import Summary, summary_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+METHODS = ("logistic", "isotonic")
+# An isotonic line asks for so many examples, and of either class: of fewer its intervals cover too seldom.
+FEWEST, FEWEST_OF_A_CLASS = 500, 20
+# A prediction has so many values at most (400 MB).
+_MOST_VALUES = 5 * 10**7
+_CHAINS = 4
+_ESTIMANDS = {
+    "logistic": "Probability by the recalibration line",
+    "isotonic": "Probability by the isotonic recalibration line",
+}
+_PARAMETERS = "Parameters of the recalibration line"
+# Sentences are of the quantiles of the probabilities of this many examples.
+_QUANTILES = (0.1, 0.5, 0.9)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recalibration(Saved):
+    """What the probabilities of a system should be. Made by `recalibrate`.
+
+    ``recalibration[parameter]`` is the `Marginal` of a parameter of a logistic line: ``intercept``, ``slope``; with
+    groups also ``intercept_spread``, ``slope_spread``, ``intercept_group``, ``slope_group`` over the groups, and
+    ``intercept_new``, ``slope_new`` of a group that has not been seen.
+
+    Attributes
+    ----------
+    counts : ProbabilityCounts
+        The examples that it was learned from.
+    method : {"logistic", "isotonic"}
+        How.
+    draws : xarray.Dataset
+        Of the parameters over ``sample``; of an isotonic line its ``frequency`` over (``sample``, ``probability``), at
+        the mean probabilities of bins.
+    dim : str
+        What the groups are; empty without groups.
+    prior : str
+        The priors.
+    random_seed : int
+        Seed of the draws.
+    """
+
+    counts: ProbabilityCounts
+    method: str
+    draws: xr.Dataset
+    dim: str
+    prior: str
+    random_seed: int
+
+    @remembered("Recalibration.predict")
+    def predict(self, new_prob: ArrayLike, group: Any = None) -> Marginal:
+        """Return the posterior of the probability that an example is positive, given the one that the system gives it.
+
+        Parameters
+        ----------
+        new_prob : float or array-like (k,)
+            Probabilities by the system, of examples that need not be those that the line was learned from.
+        group : label, optional
+            The group of these examples; by default, with groups, one that has not been seen.
+
+        Returns
+        -------
+        Marginal
+            Over ``probability``, which is `new_prob`, if that is an array. Its mean is the recalibrated probability.
+
+        Raises
+        ------
+        ValueError
+            If probabilities are missing or outside [0, 1], or, by "logistic", 0 or 1; if there is no such group; if
+            there are too many at once.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> frame = bp.datasets.load("breast_cancer")
+        >>> one = frame[frame["model"] == "naive_bayes"]
+        >>> y_prob = one["score"].clip(1e-4, 1 - 1e-4)
+        >>> recalibration = bp.recalibrate(one["actual"], y_prob, pos_label="malignant")
+        >>> probability = recalibration.predict([0.05, 0.5, 0.95])
+        >>> probability.mean().values.round(2), probability.eti(0.9).values.round(2)[0]
+        (array([0.29, 0.54, 0.77]), array([0.22, 0.36]))
+        """
+        given = np.asarray(new_prob)
+        at = checks.probabilities("new_prob", checks.vector("new_prob", np.atleast_1d(given)))
+        if at.size * self.draws.sizes["sample"] > _MOST_VALUES:
+            most = _MOST_VALUES // self.draws.sizes["sample"]
+            raise ValueError(f"new_prob: {at.size:,} probabilities are too many at once; give {most:,} at most.")
+        leading = xr.DataArray(np.zeros(len(at)), {"probability": at}, ["probability"])
+        marginal = marginal_of_draws(
+            "probability", self._lines(at, group).T, leading, (0, 1), _ESTIMANDS[self.method], self.random_seed
+        )
+        return marginal.isel(probability=0) if given.ndim == 0 else marginal
+
+    def _lines(self, at: Array, group: Any = None) -> Array:
+        """Return drawn lines at probabilities (k,), (draws, k)."""
+        if not self.dim and group is not None:
+            raise ValueError("group: there are no groups; leave it out, or give by to recalibrate.")
+        if self.method == "isotonic":
+            return interpolated(self.draws["frequency"].values, self.draws["probability"].values, at)
+        checks.none_certain("new_prob", int(((at == 0) | (at == 1)).sum()))
+        intercept, slope = (self._parameter(name, group) for name in ("intercept", "slope"))
+        return np.asarray(special.expit(intercept[:, None] + np.outer(slope, special.logit(at))))
+
+    def _parameter(self, name: str, group: Any) -> Array:
+        """Return draws of a parameter of the line of a group, or of a new one."""
+        if not self.dim:
+            return self.draws[name].values
+        if group is None:
+            return self.draws[f"{name}_new"].values
+        of_group = self.draws[f"{name}_group"]
+        labels = of_group[self.dim].values.tolist()
+        checks.one_of("group", group, labels)
+        return np.asarray(of_group.isel({self.dim: labels.index(group)}).values)
+
+    @remembered("Recalibration.parameter")
+    def __getitem__(self, parameter: str) -> Marginal:
+        """Return the posterior of a parameter of a logistic line.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter; an isotonic line has none.
+        """
+        if self.method == "isotonic":
+            raise ValueError(f"{parameter}: an isotonic line has no parameters. Ask predict(probabilities).")
+        checks.one_of("parameter", parameter, [str(name) for name in self.draws.data_vars])
+        drawn = self.draws[parameter].transpose(..., "sample")
+        bounds = (0.0 if parameter.endswith("spread") else -np.inf, np.inf)
+        return marginal_of_draws(
+            parameter, drawn.values, drawn.isel(sample=0, drop=True), bounds, _PARAMETERS, self.random_seed
+        )
+
+    def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
+        """Return a tidy table: a row for each parameter of a logistic line, and for each bin of an isotonic one.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the intervals.
+        ci_kind : {"hdi", "eti"}
+            Highest-density or equal-tailed.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``metric``, the dim of the groups or ``probability``, ``mean``, ``sd``, ``median``, ``ci_lower``,
+            ``ci_upper``, ``method`` and ``mcse``.
+        """
+        prob = checks.probability("ci_prob", ci_prob)
+        marginals = (
+            [self.predict(self.draws["probability"].values)]
+            if self.method == "isotonic"
+            else [self[str(name)] for name in self.draws.data_vars]
+        )
+        tables = [summary_rows(marginal, prob, ci_kind).drop(columns="undefined") for marginal in marginals]
+        widest = max(tables, key=lambda table: table.shape[1])
+        summary = Summary(pd.concat(tables, ignore_index=True)[list(widest.columns)])
+        summary.attrs = {
+            "ci_prob": prob,
+            "ci_kind": ci_kind,
+            "estimand": _PARAMETERS if self.method == "logistic" else _ESTIMANDS["isotonic"],
+            "prior": self.prior,
+        }
+        return summary
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw the recalibrated probability over the given one, with intervals, and the distribution of the latter.
+
+        Parameters
+        ----------
+        **options
+            Of `bayesperf.plots.recalibration`: ``ci_prob``, ``ci_kind`` and ``ax``.
+        """
+        from bayesperf import plots
+
+        return plots.recalibration(self, **options)
+
+    def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
+        """Return sentences on what the probabilities should be, and on how they differ between groups.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the intervals.
+        ci_kind : {"hdi", "eti"}
+            Kind of interval.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> y_prob = rng.uniform(size=500)
+        >>> y_true = rng.random(500) < y_prob**2
+        >>> print(bp.recalibrate(y_true, y_prob).in_words())
+        Recalibrated, 0.11 is 0.024 (95 % HDI 0.010–0.039), 0.558 is 0.299 (95 % HDI 0.246–0.350) and 0.914 is 0.858 \
+        (95 % HDI 0.799–0.913).
+        """
+        at = np.unique(np.quantile(self.counts.values, _QUANTILES, weights=self.counts.examples, method="inverted_cdf"))
+        marginal = self.predict(at)
+        means, bounds = marginal.mean().values, marginal.interval(ci_prob, ci_kind).values
+        said = enumerated([
+            f"{given:.3g} is {estimate(mean, low, high, ci_prob, ci_kind)}"
+            for given, mean, (low, high) in zip(at, means, bounds, strict=True)
+        ])  # fmt: skip
+        if not self.dim:
+            return sentence(f"recalibrated, {said}")
+        return (
+            sentence(f"recalibrated, for a {self.dim} that has not been seen, {said}") + " " + self._groups_in_words()
+        )
+
+    def _groups_in_words(self) -> str:
+        """Return a sentence on the groups in which the median probability is the least and the most."""
+        middle = np.quantile(self.counts.values, [0.5], weights=self.counts.examples, method="inverted_cdf")
+        means = {label: mean.item() for label, mean in self.means_of_groups(middle).items()}
+        low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+        return sentence(
+            f"over the {len(means)} groups by {self.dim}, {middle.item():.3g} is between {means[low]:.3f} for {low} "
+            f"and {means[high]:.3f} for {high}"
+        )
+
+    def means_of_groups(self, at: Array) -> dict[Any, Array]:
+        """Return the recalibrated probabilities (k,) of each group at probabilities (k,); nothing without groups."""
+        labels = self.draws[self.dim].values.tolist() if self.dim else []
+        return {label: self._lines(at, label).mean(0) for label in labels}
+
+    def _repr_html_(self) -> str:
+        table: str = self.summary()._repr_html_()  # type: ignore[operator]
+        return f"<p>{escape(self.in_words())}</p>{table}"
+
+    def __repr__(self) -> str:
+        of = f", {self.draws.sizes[self.dim]} of {self.dim}" if self.dim else ""
+        return f"<bayesperf.Recalibration: {self.method}, {self.counts.total} examples{of}>"
+
+
+def recalibrate(
+    y_true: Any,
+    y_prob: ArrayLike | None = None,
+    *,
+    method: str = "logistic",
+    by: Any = None,
+    pos_label: Any = None,
+    draws: int = 4000,
+    random_seed: Any = 0,
+    progressbar: bool = True,
+) -> Recalibration:
+    """Learn what the probabilities of a system should be, and so what to predict, with intervals, for new ones.
+
+    Parameters
+    ----------
+    y_true : array-like (n,) or BinnedScores
+        Labels of two classes. Binned scores within [0, 1] stand in the place of labels and probabilities, each bin for
+        its middle.
+    y_prob : array-like (n,)
+        Probabilities of the positive class. The examples should be others than those that the system was trained on.
+    method : {"logistic", "isotonic"}
+        "logistic": a line, log-odds of the frequency = α + β log-odds of the probability, of which two numbers are
+        learned, so that few examples suffice; its intervals are as good as the assumption that the line is straight.
+        "isotonic": a frequency that does not fall as the probability rises, without any further assumption; of at least
+        500 examples, 20 of either class.
+    by : array-like (n,) or mapping of str to such, optional
+        Groups of examples, as ``{"site": ids}``, whose lines differ; of method "logistic" only. Each group has a line
+        about that of the population, so that one with few examples resembles the others: the model ``recalibration``
+        of `bayesperf.fit`, which is sampled.
+    pos_label : label, optional
+        The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
+    draws : int
+        How many lines are drawn from their posterior.
+    random_seed : int or numpy.random.Generator
+        Seed of these.
+    progressbar : bool
+        Shown while lines of groups are sampled.
+
+    Returns
+    -------
+    Recalibration
+        With ``predict(new_prob)``.
+
+    Raises
+    ------
+    TypeError
+        If `y_prob` is missing, or given beside binned scores; if groups are given beside those, or by "isotonic".
+    ValueError
+        If there are not two classes; if probabilities are missing or outside [0, 1], or, by "logistic", 0 or 1 (clip
+        them: the line depends on where); if there are too few examples for "isotonic".
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the sampler of lines of groups has not converged.
+
+    Notes
+    -----
+    "logistic" has the priors α ~ Normal(0, 2.5) and β ~ Normal(1, 2.5), and is integrated on a grid; lines of groups
+    are sampled by NUTS. To have other priors, fit the model ``recalibration`` with them.
+
+    "isotonic" is the projection posterior of Chakraborty & Ghosal (2021): of √n bins of equally many examples, each
+    with a Beta posterior, draws are replaced by the nearest frequencies that do not fall; between bins the line is
+    straight. The Bayesian bootstrap of the isotonic line, which has a bin for each example, covers too seldom.
+
+    References
+    ----------
+    Cox (1958), Two further applications of a model for binary regression, Biometrika 45. Chakraborty & Ghosal (2021),
+    Coverage of credible intervals in nonparametric monotone regression, Annals of Statistics 49.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y_prob = rng.uniform(size=500)
+    >>> y_true = rng.random(500) < y_prob**2
+    >>> recalibration = bp.recalibrate(y_true, y_prob)
+    >>> recalibration.predict(0.5).mean().round(2).item(), recalibration["intercept"].prob_below(0).round(2).item()
+    (0.24, 1.0)
+    """
+    checks.one_of("method", method, METHODS)
+    count, seed = checks.count("draws", draws, least=_CHAINS), checks.seed(random_seed)
+    counts = ProbabilityCounts.of(y_true, y_prob, pos_label)
+    if by is not None:
+        if method == "isotonic":
+            raise TypeError("by: groups are of method='logistic'. Take that, or recalibrate each group by itself.")
+        if isinstance(y_true, BinnedScores):
+            raise TypeError("by: BinnedScores do not say of which group an example is. Give labels and probabilities.")
+        return _of_groups(counts, (y_true, y_prob), {"by": by, "pos_label": pos_label}, count, seed, progressbar)
+    rng = np.random.default_rng(seed)
+    if method == "logistic":
+        checks.none_certain("y_prob", counts.certain)
+        lines = draws_of_line(counts, count, rng)
+        drawn = xr.Dataset({name: ("sample", lines[:, i]) for i, name in enumerate(("intercept", "slope"))})
+        return Recalibration(counts, method, drawn, "", PRIORS_IN_WORDS, seed)
+    if few := too_few(counts):
+        raise ValueError(few)
+    knots, heights = draws_of_isotonic_line(counts, count, rng)
+    drawn = xr.Dataset({"frequency": (("sample", "probability"), heights)}, {"probability": knots})
+    return Recalibration(counts, method, drawn, "", PRIOR_IN_WORDS, seed)
+
+
+def _of_groups(
+    counts: ProbabilityCounts, data: Any, options: Mapping[str, Any], draws: int, seed: int, progressbar: bool
+) -> Recalibration:
+    """Return the sampled lines of groups."""
+    from bayesperf.sampling.fit import fit
+
+    tree = fit(
+        data, "recalibration", options=options, draws=-(-draws // _CHAINS), chains=_CHAINS, random_seed=seed,
+        progressbar=progressbar,
+    )  # fmt: skip
+    posterior = tree["posterior"].to_dataset().drop_vars("deviation").drop_dims("parameter", errors="ignore")
+    stacked = posterior.stack(sample=("chain", "draw")).drop_vars(["sample", "chain", "draw"])
+    (dim,) = stacked["slope_group"].drop_vars("sample", errors="ignore").dims[:1]
+    priors = json.loads(tree["posterior"].attrs["priors"])
+    prior = ", ".join(f"{name} ~ {text}" for name, text in priors.items() if name != "deviation")
+    return Recalibration(counts, "logistic", stacked.drop_attrs(), str(dim), prior, seed)
+
+
+def too_few(counts: ProbabilityCounts) -> str:
+    """Return what is wrong where intervals of an isotonic line would cover too seldom; empty if examples suffice."""
+    rarer = min(counts.positives.sum(), counts.negatives.sum())
+    if counts.total >= FEWEST and rarer >= FEWEST_OF_A_CLASS:
+        return ""
+    return (
+        f"y_true: there are {counts.total:,} examples, {rarer:,} of the rarer class; the intervals of an isotonic line "
+        f"cover as they should of {FEWEST} and more, {FEWEST_OF_A_CLASS} of either class. Take method='logistic'."
+    )
