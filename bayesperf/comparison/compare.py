@@ -35,6 +35,7 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.distributions.differences import discordant
 from bayesperf.metrics.metric import Metric
+from bayesperf.pooling.pooled_clusters import ClusteredPosterior
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, discordant_weights, joint_marginal
 from bayesperf.posteriors.marginal import Marginal
@@ -345,16 +346,24 @@ def _along(
     related = "independent systems" if separate else "joint draws of all systems"
     if predict:
         post, related = predict(post), f"{related}, each on a new test set of its own"
-    found = _of_systems(post[metric], dim, rope, draws, seed, separate, f"{post.prior_text}; {related}")
+    units = post.clusters if isinstance(post, ClusteredPosterior) else np.inf
+    found = _of_systems(post[metric], dim, rope, draws, seed, separate, f"{post.prior_text}; {related}", units)
     # A prediction of a new test set is no estimate of a system's own metric.
     return replace(found, systems=None) if predict else found
 
 
 def _of_systems(
-    marginal: Marginal, dim: str, rope: float, draws: int, seed: int, separate: bool, basis: str
+    marginal: Marginal,
+    dim: str,
+    rope: float,
+    draws: int,
+    seed: int,
+    separate: bool,
+    basis: str,
+    units: float = np.inf,
 ) -> Comparison:
     """Compare all systems along a dim of a marginal, which are independent if they are separate."""
-    systems = Systems(partial(_as_it_is, marginal), dim, draws, separate, seed)
+    systems = Systems(partial(_as_it_is, marginal), dim, draws, separate, seed, units)
     pairs = pairs_along(marginal, dim, separate, many=True, draws=draws)
     return Comparison(
         difference=pairs.difference(),
@@ -549,7 +558,8 @@ def _of_counts(
     _check_dims("a", each)
 
     joint = _JointMetric(outcomes, metric, prior, draws, seed, many)
-    systems = Systems(joint.of_each, dim, draws, False, seed)
+    examples = int(outcomes.counts.sum("outcome").min())
+    systems = Systems(joint.of_each, dim, draws, False, seed, examples)
     weights = discordant_weights(outcomes, metric, prior)
     if weights is None:
         difference = joint.pairs().difference()

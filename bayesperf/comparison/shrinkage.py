@@ -173,17 +173,25 @@ class Families(NamedTuple):
 # ── What the estimates are ──
 
 
-def even_covariance(draws: Array, families: Codes | None = None) -> Array:
+def even_covariance(draws: Array, units: float = np.inf, families: Codes | None = None) -> Array:
     """Return the covariance (M, M) of joint draws (n, M), with the mean of all pairs in place of each covariance.
 
     Of `families`, (M,), with that of the pairs within one, and that of the others; none is above the least variance.
+    Variances are known by so many `units`, examples or clusters, and by the draws. Each is drawn to their mean by the
+    share of their spread that is chance: a system whose variance is too small by chance would be drawn in too little,
+    and the best of many would be one of these.
     """
     covariance = np.cov(draws.T)
-    least = np.diag(covariance).min()
     pairs = ~np.eye(len(covariance), dtype=bool)
+    variances = np.diag(covariance)
+    mean, spread = variances.mean(), variances.var(ddof=1)
+    chance = mean**2 * (2 / (units - 1) + 2 / (len(draws) - 1))
+    share = min(1.0, chance / spread) if spread > 0 else 1.0
+    variances = share * mean + (1 - share) * variances
     same = pairs if families is None else np.equal.outer(families, families)
     for alike in (pairs & same, pairs & ~same):
-        covariance[alike] = min(covariance[alike].mean(), least) if alike.any() else 0
+        covariance[alike] = min(covariance[alike].mean(), variances.min()) if alike.any() else 0
+    np.fill_diagonal(covariance, variances)
     return np.asarray(covariance)
 
 

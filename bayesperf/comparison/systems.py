@@ -39,6 +39,8 @@ class Systems:
         Whether the systems are independent.
     random_seed : int
         Seed of the draws of shrunk systems.
+    units : float
+        By how many examples, or clusters of them, variances of joint draws are known.
     families : array (system,), optional
         The family of each system.
     """
@@ -48,6 +50,7 @@ class Systems:
     n_draws: int
     independent: bool
     random_seed: int
+    units: float = np.inf
     families: Codes | None = None
 
     def draws(self) -> xr.DataArray:
@@ -113,4 +116,4 @@ class Systems:
         means, variances = values.mean(1), values.var(1, ddof=1)
         if self.independent or not np.isfinite(means).all():
             return means, variances
-        return means, np.stack([even_covariance(of_place, self.families) for of_place in values])
+        return means, np.stack([even_covariance(of_place, self.units, self.families) for of_place in values])

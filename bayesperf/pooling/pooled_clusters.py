@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
@@ -43,9 +43,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClusteredPosterior(SampledPosterior):
-    """Draws of the cells of systems judged in clusters; those of systems judged in the same clusters are joint."""
+    """Draws of the cells of systems judged in clusters; those of systems judged in the same clusters are joint.
+
+    Attributes
+    ----------
+    clusters : int
+        The fewest clusters that a system was judged in.
+    """
 
     joint = True
+    clusters: int = field(kw_only=True)
 
     def predict(self, n: int | None = None, draws: int = 1, random_seed: Any = None) -> NoReturn:
         """Raise: examples of a new test set would come in clusters, too."""
@@ -97,6 +104,7 @@ class PooledClusters(Saved):
             independent=True,
             observed=summed.counts,
             prevalence="observed" if self.design == "joint" else None,
+            clusters=int(self.judged.min()),
         )
 
     @property

@@ -82,11 +82,13 @@ def test_even_covariances_are_means_of_pairs_and_expect_the_same_sum_of_squares(
     found, same = np.cov(draws.T), np.equal.outer(codes, codes) & ~np.eye(6, dtype=bool)
     centring = np.eye(6) - 1 / 6
     assert np.trace(centring @ even_covariance(draws)) == pytest.approx(np.trace(centring @ found))
-    even = even_covariance(draws, codes)
-    np.testing.assert_allclose(np.diag(even), np.diag(found))
+    # Known by three units, variances tell nothing of each other.
+    np.testing.assert_allclose(np.diag(even_covariance(draws, 3)), np.diag(found).mean())
+    even = even_covariance(draws, families=codes)
+    np.testing.assert_allclose(np.diag(even), np.diag(found), rtol=0.02)
     np.testing.assert_allclose(even[same], found[same].mean())
     np.testing.assert_allclose(even[0, 2:5], found[np.not_equal.outer(codes, codes)].mean())
-    np.testing.assert_allclose(even_covariance(draws[:, :2]), found[:2, :2])
+    np.testing.assert_allclose(even_covariance(draws[:, :2]), found[:2, :2], rtol=0.02)
 
 
 def test_the_mean_is_among_the_estimates_however_the_errors_go_together():
