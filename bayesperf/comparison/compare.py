@@ -176,8 +176,11 @@ def compare(
 
     >>> right = [171, 165, 164, 160, 158, 157, 155, 154, 152, 149]
     >>> many = bp.ConfusionMatrix.from_counts(tp=right, fn=[200 - each for each in right], fp=0, tn=0, dims=["model"])
-    >>> bp.compare(bp.posterior(many), metric="recall", shrink=True, independent=True).standings().head(2).round(2)
-       metric  model  observed  mean  ci_lower  ci_upper  prob_best  expected_rank  expected_loss
+    >>> shrunk = bp.compare(bp.posterior(many), metric="recall", shrink=True, independent=True)
+    >>> shrunk.standings()[["model", "observed", "mean", "prob_best", "expected_loss"]].head(2).round(2)
+       model  observed  mean  prob_best  expected_loss
+    0      0      0.86  0.81       0.40           0.01
+    1      1      0.82  0.80       0.17           0.02
     """
     rope = checks.rope(rope)
     counts = isinstance(a, PairedConfusionMatrix | ConfusionMatrix)
@@ -203,17 +206,22 @@ def compare(
         if metric is not None:
             raise TypeError("metric: a Marginal is of one metric already. Leave it out.")
         found = _of_marginals(a, b, dim, rope, draws, seed, independent)
-        return _shrunk(found, families) if shrink else found
-    metric = _named(metric)
-    if counts:
+    elif counts:
         if b is not None:
             raise TypeError("b: counts of systems judged on the same examples hold them all; leave it out.")
-        found = _of_counts(a, metric, dim, rope, prior, draws, seed)
-        return _shrunk(found, families) if shrink else found
+        found = _of_counts(a, _named(metric), dim, rope, prior, draws, seed)
+    else:
+        found = _of_posteriors(a, b, _named(metric), dim, rope, draws, seed, independent)
+    return _shrunk(found, families) if shrink else found
+
+
+def _of_posteriors(
+    a: Any, b: Any, metric: str | Metric, dim: str, rope: float, draws: int, seed: int, independent: bool
+) -> Comparison:
+    """Compare two posteriors, one with a baseline rule, or all systems along a dim of one."""
     first = _posterior("a", a)
     if b is None:
-        found = _along(first, metric, dim, rope, draws, seed, independent)
-        return _shrunk(found, families) if shrink else found
+        return _along(first, metric, dim, rope, draws, seed, independent)
     if isinstance(b, str):
         return _against_rule(first, b, metric, dim, rope, draws)
     return _apart(first, _posterior("b", b), metric, dim, rope, draws, seed, independent)

@@ -36,7 +36,8 @@ def weight_shapes(sizes: ArrayLike) -> Array:
     in standard errors for linear regression with multi-stage samples, Survey Methodology 28, 169–181): its shape is so
     much smaller. And how much clusters vary is known as of fewer: 1/Σh² (Kish 1965, Survey sampling) stands for G.
     """
-    shares = np.asarray(sizes) / np.sum(sizes)
+    sizes = np.asarray(sizes)
+    shares = sizes / sizes.sum()
     effective = max(1 / (shares**2).sum(), LEAST)
     return np.asarray((effective - 2) / effective * (1 - shares) / (1 - 1 / len(shares)))
 

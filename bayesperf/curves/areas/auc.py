@@ -163,8 +163,8 @@ def roc_auc(
 
     Of clusters, pairs of a positive and a negative are of all of them, the same one or two. Of clusters of very unequal
     sizes, 8 examples on average, whose scores have a correlation of .1 or .5, 95 % intervals covered an area of .8 in
-    89 to 91 % of 400 data sets with 20 clusters, in 89 to 94 % with 50, and in 92 to 95 % with 200; by "delong" in 84 to
-    88 % with 20; as if of independent examples in 70 to 91 %. `bayesperf.studies.clustered_areas` simulates this.
+    89 to 91 % of 400 data sets with 20 clusters, in 89 to 94 % with 50, and in 92 to 95 % with 200; by "delong" in 84
+    to 88 % with 20; as if of independent examples in 70 to 91 %. `bayesperf.studies.clustered_areas` simulates this.
 
     Of several classes one set of weights is of all examples: a class has the posterior that it has as the positive one
     of two, and areas of classes belong together. If scores separate classes, all areas of an average together overlap
