@@ -1,7 +1,7 @@
 """How well slices are estimated: ``python benchmarks/slices_table.py [simulations] [setting]``.
 
-Writes ``benchmarks/slices.csv``, a row for each setting, analysis and target, from `bayesperf.studies.slices`. Simulations
-are kept in a folder, so that an interrupted run continues and a longer one extends it.
+Writes ``benchmarks/slices.csv``, a row for each setting, analysis and target, from `bayesperf.studies.slices`.
+Simulations are kept in a folder, so that an interrupted run continues and a longer one extends it.
 """
 
 from __future__ import annotations

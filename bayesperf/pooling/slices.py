@@ -426,6 +426,18 @@ class Slices(Saved):
         >>> bp.slices(cm).in_words("recall").partition(":")[0]
         'Of 2 slices, the most probable to be the worst is site b'
         """
+        return " ".join(self.sentences(metric, ci_prob=ci_prob, ci_kind=ci_kind))
+
+    def sentences(self, metric: str | Metric = "", *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> list[str]:
+        """Return the sentences of `in_words`: the worst slice, the gaps, and for each rate which dim matters most.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
+        >>> len(bp.slices(cm).sentences("recall"))
+        2
+        """
         marginal, worst = self[metric], self.prob_worst(metric)
         at = np.unravel_index(int(worst.values.argmax()), worst.shape)
         place = {str(dim): int(position) for dim, position in zip(worst.dims, at, strict=True)}
@@ -446,7 +458,7 @@ class Slices(Saved):
         parts.append(f"{metric_title(marginal.name)} differs by up to {enumerated(gaps)}{others}")
         if self.spread.sizes["effect"] > 1:
             parts += self._most_in_words(marginal.name)
-        return " ".join(map(sentence, parts))
+        return [*map(sentence, parts)]
 
     def _most_in_words(self, metric: str) -> list[str]:
         """Return a sentence for each rate that a metric is of, on the dim or interaction whose levels differ most."""

@@ -159,13 +159,15 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
 
 def _columns(settings: Settings) -> list[str]:
     """Return the columns that settings name, as they are once each system has rows of its own."""
-    check_roles([settings.actual, settings.predicted, *settings.by, *filter(None, [settings.judge, settings.cluster])])
+    beside = filter(None, [settings.judge, settings.cluster])
+    check_roles([settings.actual, settings.predicted, *settings.by, *settings.slices, *beside])
     named = (
         settings.split,
         settings.score,
         settings.id,
         settings.judge,
         settings.cluster,
+        *settings.slices,
         *reversed(settings.by),
         settings.predicted,
         settings.actual,

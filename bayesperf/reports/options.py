@@ -75,6 +75,10 @@ VerifiedOnly = Annotated[
 Cluster = Annotated[
     str | None, typer.Option(help="Column of what several examples belong to, as a patient: those of one are alike.")
 ]
+Slice = Annotated[
+    list[str] | None,
+    typer.Option("--slice", help="Column to look for failures by, as a site: one, or with several their combinations."),
+]
 Title = Annotated[str | None, typer.Option(help="Title of the page.")]
 Split = Annotated[str | None, typer.Option(help="Column that says 'test' of what judges, else what sets thresholds.")]
 By = Annotated[list[str] | None, typer.Option(help="Column to tell systems apart; 'fold' is also pooled. Repeatable.")]
@@ -115,12 +119,14 @@ def settings_of(
     judge: str | None = None,
     verified_only: bool = False,
     cluster: str | None = None,
+    slices: list[str] | None = None,
     **others: Any,
 ) -> Settings:
     """Return the options as settings."""
     from bayesperf.core.checks import probability
     from bayesperf.reports.clustered import refuse_beside_clusters
     from bayesperf.reports.settings import FILE, Settings
+    from bayesperf.reports.sliced import refuse_beside_slices
     from bayesperf.reports.verified import refuse_beside_judge
     from bayesperf.reports.wide import named_systems
 
@@ -132,6 +138,8 @@ def settings_of(
         refuse_beside_judge(score=score, by=by, **others)
     if cluster is not None:
         refuse_beside_clusters(score=score, judge=None if verified_only else judge, by=by, **others)
+    if slices:
+        refuse_beside_slices(slices, by, judge=None if verified_only else judge, cluster=cluster)
     apart = len(files) > 1 and not parts and FILE not in (by or ())
     settings = Settings(
         by=(*(by or ()), *([FILE] if apart else [])),
@@ -144,6 +152,7 @@ def settings_of(
         judge=None if verified_only else judge,
         verified_only=verified_only,
         cluster=cluster,
+        slices=tuple(slices or ()),
         **others,
     )
     return named_systems(settings, tuple(predicted or ()), tuple(score or ()))

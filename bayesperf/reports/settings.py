@@ -44,6 +44,7 @@ class Settings:
     judge: str | None = None
     verified_only: bool = False
     cluster: str | None = None
+    slices: tuple[str, ...] = ()
     predictions: tuple[str, ...] = ()
     scores: tuple[str, ...] = ()
 
