@@ -59,7 +59,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "pass_at_k": {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="question"), 1)},
         'dim="step"': {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="step"), 1)},
     }
-    special["bp.slices("] = {"cm": of_sites}
+    special["bp.slices("] = special["slices="] = {"cm": of_sites}
     special["_per_class"] = special["_macro"]
     partly, truth = np.where(np.arange(200) % 4 == 0, 1.0, np.nan), np.arange(200) // 5 % 2
     special["judge="] = {"y_true": partly * truth, "y_pred": np.arange(200) // 4 % 2, "judge": truth}
@@ -75,7 +75,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "item=…, rater=…, rating=…": "item='example', rater='model', rating='predicted'",
     }
     answers = [answer for _, answer in rows(README, "| question | answer |")]
-    assert len(answers) == 42
+    assert len(answers) == 43
     for code in re.findall(r"`(.*?)`", " ".join(answers)):
         runs = code
         for shown, meant in replaced.items():

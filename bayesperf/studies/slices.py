@@ -132,12 +132,14 @@ def _ratios(error: Array) -> dict[str, Any]:
 
     Their standard errors are those of paired ratios, by the delta method.
     """
-    error = np.where(np.isfinite(error).all(1, keepdims=True), error, np.nan)
-    mean, n = np.nanmean(error, 0), np.isfinite(error[:, 0]).sum(0)
-    ratio = mean[:, None] / mean
-    rest = np.nanmean((error[:, :, None] - ratio * error[:, None]) ** 2, 0)
+    defined = np.isfinite(error).all(1, keepdims=True)
+    n, mean = defined.sum(0), np.where(defined, error, 0).sum(0) / defined.sum(0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = mean[:, None] / mean
+        rest = np.where(defined[:, None], (error[:, :, None] - ratio * error[:, None]) ** 2, 0).sum(0) / n
+        mcse = np.sqrt(rest / n) / mean
     dims = ("analysis", "analysis_other", "target")
-    return {"error_ratio": (dims, ratio), "error_ratio_mcse": (dims, np.sqrt(rest / n) / mean)}
+    return {"error_ratio": (dims, ratio), "error_ratio_mcse": (dims, mcse)}
 
 
 def _simulate(settings: Mapping[str, Any], _: int, rng: np.random.Generator) -> dict[str, Array]:
