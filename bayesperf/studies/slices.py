@@ -252,7 +252,11 @@ def _flat(cm: ConfusionMatrix) -> ConfusionMatrix:
 
 
 def _modelled(options: Mapping[str, Any], cm: ConfusionMatrix, seed: int) -> pooling.Slices:
-    return pooling.slices(fit(cm, "slices", options=dict(options), random_seed=seed, **_SAMPLER))
+    """Fit the model to recall alone, which is the accuracy where all examples are positive."""
+    settings = {"outcome": "accuracy"} | dict(options)
+    tree = fit(cm, "slices", options=settings, random_seed=seed, **_SAMPLER)
+    recall = tree["posterior"]["rates"].sel(rate="accuracy").transpose(*_DIMS, "chain", "draw").values
+    return _of_draws(cm, recall.reshape(*cm.counts.shape[:2], -1))
 
 
 ANALYSES: dict[str, Callable[[ConfusionMatrix, int], pooling.Slices]] = {
