@@ -62,7 +62,6 @@ OPTIONS = {
     "outcome": ("rates", "accuracy"),
 }
 DIMS = ("rate", "effect", "contrast")
-TARGET_ACCEPT = 0.9
 ESTIMAND = "Posterior of each slice's own metric"
 # The scales of the half-normal priors of σ, of dims and of interactions.
 OF_DIM, OF_INTERACTION = 1.0, 0.5

@@ -121,7 +121,7 @@ class Slices(Saved):
         estimand = f"Posterior of the metric of each {dim}{f' at {how}' if others else ''}"
         rates = (self.rates * weights).sum(others)
         if others and "prevalence" in rates["rate"]:
-            rates = xr.where(rates["rate"] == "prevalence", self._prevalence(dim, counts), rates)
+            rates = rates.where(rates["rate"] != "prevalence", self._prevalence(dim, counts))
         return self._marginal(wanted, rates, counts, estimand)
 
     def _prevalence(self, dim: str, counts: xr.DataArray) -> xr.DataArray:
@@ -466,9 +466,9 @@ class Slices(Saved):
         table = table[table["rate"].isin(_RATES_OF.get(metric, tuple(table["rate"])))]
         most = table.loc[table.groupby("rate", sort=False)["prob_largest"].idxmax()]
         return [
-            f"{metric_title(row.rate)} varies most by {row.effect.replace(':', ' × ')} with probability "
-            f"{chance(row.prob_largest)}, which was {chance(row.prior_largest)} before the data"
-            for row in most.itertuples()
+            f"{metric_title(row['rate'])} varies most by {row['effect'].replace(':', ' × ')} with probability "
+            f"{chance(row['prob_largest'])}, which was {chance(row['prior_largest'])} before the data"
+            for row in most.to_dict("records")
         ]
 
     def plot(self, metric: str | Metric = "", **options: Any) -> Figure:
@@ -607,7 +607,7 @@ def _of_fit(tree: xr.DataTree) -> Slices:
         prevalence = posterior["cells"].sum("predicted").sel(actual=pos_label, drop=True)
         rates = xr.concat([prevalence.expand_dims(rate=["prevalence"]), rates], "rate")
     terms = [*((dim,) for dim in dims), *json.loads(posterior.attrs["options"]).get("interactions", ())]
-    prior = _of_levels(tree["prior"]["rates"], terms).drop_vars(_DRAWS)
+    prior = _of_levels(tree["prior"].to_dataset()["rates"], terms).drop_vars(_DRAWS)
     prior = prior.rename(chain="prior_chain", draw="prior_draw")
     measure = "standard deviation of the levels of each dim on the logit scale"
     spread = xr.Dataset({"posterior": _of_levels(posterior["rates"], terms), "prior": prior})
@@ -632,7 +632,8 @@ def _of_levels(rates: xr.DataArray, terms: Sequence[Sequence[str]]) -> xr.DataAr
             effect = effect - effect.mean(dim)
         degrees = prod(effect.sizes[dim] - 1 for dim in term)
         each.append(np.sqrt((effect**2).sum(term) / max(degrees, 1)))
-    return xr.concat(each, pd.Index([":".join(term) for term in terms], name="effect"))
+    spread: xr.DataArray = xr.concat(each, pd.Index([":".join(term) for term in terms], name="effect"))
+    return spread
 
 
 def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:

@@ -76,7 +76,7 @@ def _block(found: Slices, metric: str, ci_prob: float) -> dict[str, Any]:
     return {**about(metrics.get(metric)), "said": said, "groups": groups, "counted": True, "axis": svg.axis(scale)}
 
 
-def _which_dim(found: Slices, ci_prob: float) -> list[dict[str, Any]]:
+def _which_dim(found: Slices, ci_prob: float) -> list[dict[Any, Any]]:
     """Return how much the levels of each dim differ, a posteriori and a priori."""
     rows = found.which_dim(ci_prob).to_dict("records")
     return [row | {name: probability_value(row[name]) for name in ("prob_largest", "prior_largest")} for row in rows]
