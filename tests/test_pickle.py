@@ -27,6 +27,8 @@ PAIR = bp.PairedConfusionMatrix.from_predictions(
 SCORES = DATA["continuous"]
 OTHER = SCORES[1] + np.random.default_rng(3).normal(size=len(SCORES[1]))
 PROBABILITY = expit(SCORES[1])
+LABELS = np.random.default_rng(4).integers(3, size=60)
+CLASS_SCORES = LABELS, np.random.default_rng(5).dirichlet(np.ones(3), 60) * 0.6 + 0.4 * np.eye(3)[LABELS]
 NS = [10, 100]
 
 
@@ -184,6 +186,23 @@ KINDS = {
     ),
     "partial area": (lambda: bp.roc_curve(*SCORES, draws=50).partial_area(0, 0.2), draws),
     "area": (lambda: bp.roc_auc(*SCORES, draws=100), draws),
+    "area of a part": (lambda: bp.roc_auc(*SCORES, recall=(0.5, 1), standardized=True, draws=100), draws),
+    "area of clusters": (
+        lambda: bp.roc_auc(*SCORES, cluster={"patient": np.arange(len(SCORES[0])) % 20}, draws=100), draws
+    ),
+    "areas of classes": (
+        lambda: bp.roc_auc(*CLASS_SCORES, multi_class="ovr", average=None, draws=100),
+        lambda areas: (draws(areas), areas.observed),
+    ),
+    "areas of classes compared": (
+        lambda: bp.compare_auc(*CLASS_SCORES, CLASS_SCORES[1][:, ::-1], multi_class="ovo", draws=100),
+        lambda comparison: (comparison.prob_greater, comparison.difference.eti()),
+    ),
+    "weighted scores of clusters compared": (
+        lambda: bp.compare_weighted_scores("brier", SCORES[0], PROBABILITY, 1 - PROBABILITY, draws=50,
+                                           cluster=np.arange(len(SCORES[0])) % 20),
+        lambda comparison: (comparison.prob_greater, comparison.difference.eti()),
+    ),
     "binned scores": (
         lambda: bp.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1]),
         lambda binned: (of_curve(bp.roc_curve(binned, draws=50)), draws(bp.roc_auc(binned, draws=100))),
@@ -197,6 +216,26 @@ KINDS = {
     "areas compared by DeLong": (
         lambda: bp.compare_auc(SCORES[0], {"a": SCORES[1], "b": OTHER}, draws=100, method="delong"),
         lambda comparison: (comparison.prob_greater, comparison.prob_best, comparison.difference.eti()),
+    ),
+    "chosen threshold": (
+        lambda: bp.choose_threshold(*SCORES, best="f1", requirements={"recall": 0.5}, draws=50),
+        lambda chosen: (chosen.prob_met, draws(chosen["f1"]), chosen.apparent.counts),
+    ),
+    "threshold of a test set": (
+        lambda: bp.choose_threshold(*SCORES, cost=(1, 2), prevalence=0.1, test=(SCORES[0], OTHER)),
+        lambda chosen: draws(chosen["recall"]),
+    ),
+    "abstention": (
+        lambda: bp.abstention(*SCORES, max_abstention=0.2, draws=50),
+        lambda two: (two.apparent, draws(two.abstention_rate), draws(two["npv"])),
+    ),
+    "abstention of a test set": (
+        lambda: bp.abstention(*SCORES, cost=(3, 3, 1), test=(SCORES[0], OTHER)),
+        lambda two: draws(two.abstention_rate),
+    ),
+    "decision plan": (
+        lambda: bp.plan.decision(SCORES[0], PROBABILITY, threshold=0.3, draws=200),
+        lambda plan: plan.value([10, 100]),
     ),
     "decision curve": (
         lambda: decisions(thresholds=[0.2, 0.5], by={"half": np.arange(100) % 2}),

@@ -492,3 +492,27 @@ def test_hdi_of_a_symmetric_u_is_the_lower_one(prob):
     # The arcsine distribution: the cdf is (2/π) arcsin √x.
     np.testing.assert_allclose(beta_hdi(0.5, 0.5, prob), [0, np.sin(np.pi * prob / 2) ** 2], rtol=1e-9)
     np.testing.assert_allclose(beta_hdi(0.2, 0.2, prob), [0, stats.beta(0.2, 0.2).ppf(prob)], rtol=1e-9)
+
+
+# ── Decision curves ──
+
+
+@pytest.mark.parametrize(
+    ("threshold", "tp", "fp", "net_benefit"),
+    [
+        # Tables of the R package dcurves for its data set df_binary: 750 patients, 105 with cancer; by age, by family
+        # history, and of treating all.
+        (0.05, 98, 454, "0.09880701754385966"),
+        (0.1, 84, 289, "0.0691851851851852"),
+        (0.2, 59, 110, "0.04200000000000001"),
+        (0.3, 35, 46, "0.02038095238095238"),
+        (0.1, 24, 91, "0.018518518518518517"),
+        (0.25, 24, 91, "-0.008444444444444449"),
+        (0.05, 105, 645, "0.09473684210526317"),
+        (0.15, 105, 645, "-0.011764705882352927"),
+    ],
+)
+def test_net_benefit_as_r_prints_it(threshold, tp, fp, net_benefit):
+    cm = bp.ConfusionMatrix.from_counts(tp=tp, fn=105 - tp, fp=fp, tn=645 - fp)
+    score = bp.score(cm, bp.metrics.net_benefit(threshold)).item()
+    assert score == pytest.approx(float(net_benefit), rel=0, abs=1e-15)

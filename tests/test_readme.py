@@ -45,23 +45,32 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "scores_b": [0.8, 0.85, 0.9],
         "y_score": np.random.default_rng(0).normal(y_true),
         "y_prob": np.random.default_rng(0).beta(1 + y_true, 2 - y_true),
+        "y_probs": np.random.default_rng(0).dirichlet([1, 1], 40),
         "y_new": np.arange(40) // 3 % 2,
         "other": np.random.default_rng(1).normal(y_true),
         # Of test sets of their own.
         "systems": bp.posterior(bp.ConfusionMatrix.from_counts(tp=[9, 8], fn=[1, 3], fp=2, tn=8, dims=["model"])),
     }
     of_sites = bp.ConfusionMatrix.from_counts(tp=tp, fn=10 - tp, fp=2, tn=18)
+    passed = np.arange(60).reshape(2, 30) // 2 % 7
+    both = bp.ConfusionMatrix.from_counts(tp=passed, fn=6 - passed, fp=0, tn=0, dims=["model", "question"])
     # What an answer is about, by what stands in it.
     special = {
         "_macro": {"post": bp.posterior(bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]]))},
         'dim="site"': {"cm": of_sites},
         "cluster=": {"ids": np.arange(40) // 2},
+        "both": {"both": both},
         "pass_at_k": {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="question"), 1)},
         'dim="step"': {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="step"), 1)},
     }
     special["bp.slices("] = special["slices="] = {"cm": of_sites}
     special["_per_class"] = special["_macro"]
     partly, truth = np.where(np.arange(200) % 4 == 0, 1.0, np.nan), np.arange(200) // 5 % 2
+    many = np.arange(400) // 4 % 2
+    special['requirements={"recall"'] = special["bp.abstention("] = {
+        "y_true": many,
+        "y_score": np.random.default_rng(0).normal(5 * many),
+    }
     special["judge="] = {"y_true": partly * truth, "y_pred": np.arange(200) // 4 % 2, "judge": truth}
     special["next_labels"] = {"post": bp.verification.posterior(**special["judge="])}
     replaced = {
@@ -75,7 +84,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "item=…, rater=…, rating=…": "item='example', rater='model', rating='predicted'",
     }
     answers = [answer for _, answer in rows(README, "| question | answer |")]
-    assert len(answers) == 43
+    assert len(answers) == 50
     for code in re.findall(r"`(.*?)`", " ".join(answers)):
         runs = code
         for shown, meant in replaced.items():

@@ -140,6 +140,7 @@ def scope():
         **{"bp": bp, "y_true": y_true, "y_pred": y_pred, "other_pred": other_pred, "y_score": scores[0]},
         **{"other": scores[1], "y_dev": y_true, "s_dev": scores[2], "cm": cm, "post": bp.posterior(cm)},
         "post_b": bp.posterior(bp.ConfusionMatrix.from_counts(tp=50, fn=5, fp=8, tn=87)),
+        "y_probs": rng.dirichlet([1, 1], 200),
         "folds": bp.ConfusionMatrix.from_counts(tp=tp, fn=20 - tp, fp=3, tn=17),
         "frame": pd.DataFrame({"truth": y_true, "estimate": y_pred}),
         **{"scores_a": [0.8, 0.9, 0.85, 0.83], "scores_b": [0.79, 0.85, 0.86, 0.8]},

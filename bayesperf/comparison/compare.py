@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -27,7 +27,7 @@ from bayesperf.comparison.system_pair import (
 from bayesperf.comparison.systems import Systems
 from bayesperf.comparison.verified_systems import compare_verified
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.counts.joint_outcomes import JointOutcomes, same_examples
@@ -64,6 +64,7 @@ def compare(
     random_seed: Any = 0,
     independent: bool = False,
     shrink: bool = False,
+    families: Mapping[Any, Any] | None = None,
     **options: Any,
 ) -> Comparison:
     """Compare systems by the difference of a metric, a − b, and the probabilities derived from it.
@@ -76,7 +77,8 @@ def compare(
         some are verified, the posterior of all systems together (`bayesperf.verification.posterior`). Pass other
         posteriors for systems evaluated on different examples, or marginals of what is no metric of counts: areas
         (`roc_auc`, `auc_from_summary`, ``Curve.area``), scores (`weighted_score`), averages (`average_folds`), rates
-        (`posterior_of_rate`). A DataArray holds cross-validated scores (dataset, model, fold), for ``dim="dataset"``.
+        (`posterior_of_rate`); of several systems with joint draws one alone (`PooledClusters.pass_at_k`). A DataArray
+        holds cross-validated scores (dataset, model, fold), for ``dim="dataset"``.
     b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
         The second system: a posterior (or marginal) over the same leading dims, or a baseline rule that ignores the
         input. "chance" predicts each class at random, as often as it occurs; "majority" always predicts the most
@@ -101,6 +103,9 @@ def compare(
     shrink : bool
         Whether systems along `dim` share a population, towards whose mean each is drawn. Of many systems the one that
         looks best was lucky, too; shrunk, it is as good on average as is said of it.
+    families : mapping, optional
+        The family of each system, by name: versions of a model, settings of a learner. With `shrink`, systems are drawn
+        to the mean of their family, and families to the mean of all.
     **options
         Options of the comparison over several data sets; see `bayesperf.compare_scores`.
 
@@ -114,7 +119,7 @@ def compare(
         If `a` or `b` is of another type, or a marginal is given with something else.
     ValueError
         If `a` and `b` differ in labels or leading coordinates, or marginals in what they are of; if `dim` does not
-        exist or has only one system along it, or if the metric cannot be computed.
+        exist or has only one system along it, if the metric cannot be computed, or if `families` leave out a system.
 
     Warns
     -----
@@ -134,6 +139,13 @@ def compare(
     The difference of two independent proportions, or of increasing functions of proportions (F1), is integrated
     numerically to about 1e-8, an accuracy that is the same for a million examples as for three. That of two normals
     (areas by DeLong) is normal. Other differences are computed from draws.
+
+    Shrunk systems are normal about a common mean, on a scale on which the standard error of the metric hardly depends
+    on its value (for a share of examples, twice the arcsine of its root), by a quadrature over their spread (Efron &
+    Morris 1975; Gelman, Hill & Yajima 2012). The errors of systems judged on the same examples, or in the same
+    clusters, are correlated, any two as much as others, or as others of the same families. Two systems that nearly
+    always say the same are told apart better by themselves. `bayesperf.studies.best_of_many` has how often the interval
+    of the best covers.
 
     Examples
     --------
@@ -158,6 +170,13 @@ def compare(
     >>> theirs = bp.auc_from_summary(0.9, n_pos=40, n_neg=60, method="hanley_mcneil")
     >>> bp.compare(ours, theirs).prob_greater.round(3).item()
     0.234
+
+    The best of many, less its luck:
+
+    >>> right = [171, 165, 164, 160, 158, 157, 155, 154, 152, 149]
+    >>> many = bp.ConfusionMatrix.from_counts(tp=right, fn=[200 - each for each in right], fp=0, tn=0, dims=["model"])
+    >>> bp.compare(bp.posterior(many), metric="recall", shrink=True, independent=True).standings().head(2).round(2)
+       metric  model  observed  mean  ci_lower  ci_upper  prob_best  expected_rank  expected_loss
     """
     rope = checks.rope(rope)
     counts = isinstance(a, PairedConfusionMatrix | ConfusionMatrix)
@@ -165,10 +184,12 @@ def compare(
         raise TypeError("prior: it is of counts; posteriors have theirs already. Leave it out.")
     if independent and (counts or isinstance(a, xr.DataArray)):
         raise TypeError("independent: it is of posteriors; counts and scores say how systems belong together.")
-    if shrink and (b is not None or isinstance(a, xr.DataArray | Marginal | PairedConfusionMatrix)):
+    if shrink and (b is not None or isinstance(a, xr.DataArray | PairedConfusionMatrix)):
         raise TypeError(
             f"shrink: it is of systems along a dim ({dim!r}), by their posterior or their counts. Leave it out."
         )
+    if families is not None and not shrink:
+        raise TypeError("families: they are what systems are drawn to. Ask for it: shrink=True.")
     if isinstance(a, xr.DataArray):
         if b is not None or metric is not None:
             raise TypeError("scores hold both systems, and a metric already: leave out b and metric.")
@@ -180,17 +201,18 @@ def compare(
     if isinstance(a, Marginal) or isinstance(b, Marginal):
         if metric is not None:
             raise TypeError("metric: a Marginal is of one metric already. Leave it out.")
-        return compare_marginals(a, b, dim, rope, draws, seed, independent)
+        found = _of_marginals(a, b, dim, rope, draws, seed, independent)
+        return _shrunk(found, families) if shrink else found
     metric = _named(metric)
     if counts:
         if b is not None:
             raise TypeError("b: counts of systems judged on the same examples hold them all; leave it out.")
         found = _of_counts(a, metric, dim, rope, prior, draws, seed)
-        return _shrunk(found) if shrink else found
+        return _shrunk(found, families) if shrink else found
     first = _posterior("a", a)
     if b is None:
         found = _along(first, metric, dim, rope, draws, seed, independent)
-        return _shrunk(found) if shrink else found
+        return _shrunk(found, families) if shrink else found
     if isinstance(b, str):
         return _against_rule(first, b, metric, dim, rope, draws)
     return _apart(first, _posterior("b", b), metric, dim, rope, draws, seed, independent)
@@ -323,45 +345,83 @@ def _along(
     related = "independent systems" if separate else "joint draws of all systems"
     if predict:
         post, related = predict(post), f"{related}, each on a new test set of its own"
-    marginal = post[metric]
+    found = _of_systems(post[metric], dim, rope, draws, seed, separate, f"{post.prior_text}; {related}")
+    # A prediction of a new test set is no estimate of a system's own metric.
+    return replace(found, systems=None) if predict else found
+
+
+def _of_systems(
+    marginal: Marginal, dim: str, rope: float, draws: int, seed: int, separate: bool, basis: str
+) -> Comparison:
+    """Compare all systems along a dim of a marginal, which are independent if they are separate."""
     systems = Systems(partial(_as_it_is, marginal), dim, draws, separate, seed)
     pairs = pairs_along(marginal, dim, separate, many=True, draws=draws)
     return Comparison(
         difference=pairs.difference(),
-        names=tuple(post.leading[dim].values.tolist()),
+        names=tuple(marginal.leading[dim].values.tolist()),
         rope=rope,
-        greater_is_better=post.applicable(metric).greater_is_better,
-        basis=f"{post.prior_text}; {related}",
+        greater_is_better=marginal.greater_is_better,
+        basis=basis,
         dim=dim,
         many=True,
         make_ratio=pairs.ratio,
         make_draws=systems.draws,
-        # A prediction of a new test set is no estimate of a system's own metric.
-        systems=None if predict else systems,
+        systems=systems,
     )
+
+
+def _of_marginals(marginal: Any, b: Any, dim: str, rope: float, draws: int, seed: int, independent: bool) -> Comparison:
+    """Compare two marginals, or all systems along a dim of one, whose draws are joint."""
+    if b is not None:
+        return compare_marginals(marginal, b, dim, rope, draws, seed, independent)
+    if not marginal.joint:
+        raise TypeError(
+            f"b must be a Marginal, of another system: draws of this {marginal.name} are not joint over its leading "
+            "dims. Give one system on each side, as compare(marginal.sel(model='a'), marginal.sel(model='b'))."
+        )
+    _check_systems(marginal, dim)
+    return _of_systems(marginal, dim, rope, draws, seed, False, f"{marginal.estimand}; joint draws of all systems")
 
 
 def _as_it_is(marginal: Marginal) -> Marginal:
     return marginal
 
 
-def _shrunk(comparison: Comparison) -> Comparison:
-    """Return the comparison of systems each of which is drawn towards the mean of all."""
+def _shrunk(comparison: Comparison, families: Mapping[Any, Any] | None) -> Comparison:
+    """Return the comparison of systems each of which is drawn towards the mean of all, or of its family."""
     assert comparison.systems is not None
-    shrunk, dim = comparison.systems.shrunk, comparison.dim
-    pairs = pairs_along(shrunk, dim, False, many=True)
+    codes = None if families is None else _family_codes(comparison.names, families)
+    systems, dim = replace(comparison.systems, families=codes), comparison.dim
+    pairs = pairs_along(systems.shrunk, dim, False, many=True, over_pairs=comparison.difference.leading)
+    to = "all" if codes is None else "its family, and families towards that of all"
     return replace(
         comparison,
         difference=pairs.difference(),
-        basis=f"{comparison.basis}; each drawn towards the mean of all",
+        basis=f"{comparison.basis}; each drawn towards the mean of {to}",
         make_ratio=pairs.ratio,
-        make_draws=partial(joint_draws, shrunk, dim, comparison.systems.n_draws),
-        systems=None,
-        shrunk=shrunk,
+        make_draws=partial(joint_draws, systems.shrunk, dim, systems.n_draws),
+        systems=systems,
+        shrunk=systems.shrunk,
     )
 
 
-def _check_systems(post: Posterior, dim: str) -> None:
+def _family_codes(names: tuple[Any, ...], families: Mapping[Any, Any]) -> Codes:
+    """Return the family of each system, as a number."""
+    if not isinstance(families, Mapping):
+        raise TypeError(f"families must map each system to its family; it is {type(families).__name__}.")
+    if missing := [name for name in names if name not in families]:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise ValueError(f"families: of system {missing[0]!r}{more} the family is not given. Name one for each.")
+    if unknown := [name for name in families if name not in names]:
+        raise ValueError(f"families: {unknown[0]!r} is no system; they are {', '.join(map(repr, names[:5]))}, ….")
+    of_each = [families[name] for name in names]
+    known = list(dict.fromkeys(of_each))
+    if len(known) < 2:
+        raise ValueError(f"families: all systems are of {known[0]!r}. Leave it out.")
+    return np.array([known.index(family) for family in of_each])
+
+
+def _check_systems(post: Posterior | Marginal, dim: str) -> None:
     if dim not in post.dims:
         raise ValueError(f"dim: {dim!r} is not a leading dim; they are {list(post.dims)}. Name one, or give b.")
     if post.leading.sizes[dim] < 2:

@@ -11,6 +11,7 @@ from bayesperf.core.words import (
     LOOKS_BETTER,
     OPEN,
     SHRUNK,
+    SHRUNK_IN_FAMILIES,
     chance,
     estimate,
     format_value,
@@ -51,9 +52,10 @@ def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind) -
 
 def _of_choice(comparison: Comparison) -> str:
     """Say how much better the best of several systems looks than it is, because it was chosen."""
-    if comparison.shrunk is not None:
-        return SHRUNK
-    best, systems = comparison.prob_best.values, comparison.systems
+    systems = comparison.systems
+    if comparison.shrunk is not None and systems is not None:
+        return SHRUNK if systems.families is None else SHRUNK_IN_FAMILIES
+    best = comparison.prob_best.values
     if systems is None or best.ndim > 1 or best.size > _MOST_SHRUNK or not systems.shrinkable:
         return LOOKS_BETTER
     first = int(best.argmax())

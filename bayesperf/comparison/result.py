@@ -62,7 +62,7 @@ class Comparison(Saved):
     make_draws : callable, optional
         Function that makes joint draws of the metric of several systems, (…, draw, `dim`).
     systems : Systems, optional
-        The metric of each of several systems, unless it is shrunk already.
+        The metric of each of several systems.
     shrunk : Marginal, optional
         The metric of each system, of whose shrunk values all results are then (``compare(..., shrink=True)``).
     """
@@ -178,6 +178,12 @@ class Comparison(Saved):
         """
         return self.ranks.sel(rank=1, drop=True).rename("prob_best")
 
+    @cached_property
+    def expected_rank(self) -> xr.DataArray:
+        """Mean rank of each system, 1 being the best, (…, `dim`)."""
+        ranks = self.ranks
+        return ranks.dot(ranks["rank"], "rank").transpose(..., self.dim).rename("expected_rank")
+
     @property
     def rank_order(self) -> xr.DataArray:
         """Positions of the systems by expected rank, best first, or in the given order if the metric has no direction.
@@ -187,8 +193,8 @@ class Comparison(Saved):
         if self.greater_is_better is None:
             systems = self.prob_greater.isel({f"{self.dim}_other": 0}, drop=True)
             return systems.copy(data=np.broadcast_to(np.arange(len(self.names)), systems.shape)).rename("rank_order")
-        expected = self.ranks.dot(self.ranks["rank"], "rank").transpose(..., self.dim)
-        return expected.copy(data=np.argsort(expected.values, axis=-1, kind="stable")).rename("rank_order")
+        order = np.argsort(self.expected_rank.values, axis=-1, kind="stable")
+        return self.expected_rank.copy(data=order).rename("rank_order")
 
     @property
     def ratio(self) -> Marginal:
@@ -226,6 +232,44 @@ class Comparison(Saved):
         estimand = f"{self.difference.estimand}, a − b (region of practical equivalence ±{self.rope:g})"
         basis = {"estimand": estimand, "prior": self.basis, **self._note}
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, **basis}
+        return summary
+
+    def standings(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
+        """Return a tidy table with one row per system of many (and leading coordinate), best expected rank first.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the interval.
+        ci_kind : {"hdi", "eti"}
+            Kind of interval: highest-density or equal-tailed.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``metric``, the leading dims, `dim`; ``observed``, ``mean``, ``ci_lower``, ``ci_upper`` of the
+            system's metric, drawn towards the mean of all if the comparison is; ``prob_best``, ``expected_rank``, and
+            ``expected_loss``, by how much the system is worse than whichever is the best, on average.
+
+        Raises
+        ------
+        ValueError
+            If there are only two named systems, or predictions are compared, or neither more nor less is better.
+        """
+        if self.systems is None or self.make_draws is None:
+            raise ValueError("standings: they are of many systems' own metric; see summary() for the differences.")
+        draws = self.make_draws() * (1 if self._greater("standings") else -1)
+        each = self.shrunk if self.shrunk is not None else self.systems.make()
+        loss = (draws.max(self.dim) - draws).mean([dim for dim in ("chain", "draw") if dim in draws.dims])
+        observed = self.systems.make().observed.transpose(*each.dims)
+        figures = {"prob_best": self.prob_best, "expected_rank": self.expected_rank, "expected_loss": loss}
+        rows = summary_rows(each, ci_prob, ci_kind, observed)
+        rows = rows[["metric", *map(str, each.dims), "observed", "mean", "ci_lower", "ci_upper"]]
+        rows = rows.assign(**{name: of.transpose(*each.dims).values.ravel() for name, of in figures.items()})
+        by = [*(str(dim) for dim in each.dims if dim != self.dim), "expected_rank"]
+        summary = Summary(rows.sort_values(by, kind="stable", ignore_index=True))
+        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": each.estimand, "prior": self.basis}
+        summary.attrs |= self._note
         return summary
 
     def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:

@@ -157,18 +157,28 @@ def _exact_ratio(first: Distribution, second: Distribution) -> Distribution | No
     return None
 
 
-def pairs_along(marginal: Marginal, dim: str, independent: bool, many: bool, draws: int = DRAWS) -> SystemPair:
+def pairs_along(
+    marginal: Marginal,
+    dim: str,
+    independent: bool,
+    many: bool,
+    draws: int = DRAWS,
+    over_pairs: xr.DataArray | None = None,
+) -> SystemPair:
     """Return all pairs of systems along a dim, which is replaced by a last dim ``pair`` labelled "x − y".
 
-    Without `many` there must be one pair, and there is no dim ``pair``.
+    Without `many` there must be one pair, and there is no dim ``pair``. An array over the same pairs spares the labels,
+    of which a thousand systems have half a million.
     """
     names = marginal.leading[dim].values.tolist()
     places = np.triu_indices(len(names), 1)
     leading = marginal.leading
     order = leading.copy(deep=False, data=np.arange(leading.size).reshape(leading.shape)).transpose(..., dim)
-    rest = order.isel({dim: 0}, drop=True)
-    labels = [f"{a} − {b}" for a, b in combinations(names, 2)]
-    over_pairs = (rest * 0.0).expand_dims(pair=labels, axis=-1) if many else rest * 0.0
+    if over_pairs is None:
+        over_pairs = order.isel({dim: 0}, drop=True) * 0.0
+        if many:
+            labels = [f"{a} − {b}" for a, b in combinations(names, 2)]
+            over_pairs = over_pairs.expand_dims(pair=labels, axis=-1)
     first, second = (order.values[..., side].ravel() for side in places)
     return SystemPair(marginal, marginal, independent, n_draws=draws, rows=(first, second), over_pairs=over_pairs)
 

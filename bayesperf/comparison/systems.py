@@ -9,8 +9,15 @@ from functools import cached_property
 import numpy as np
 import xarray as xr
 
-from bayesperf.comparison.shrinkage import Population, drawn_moments, exact_moments, from_free
-from bayesperf.core.arrays import Array
+from bayesperf.comparison.shrinkage import (
+    Families,
+    Population,
+    even_covariance,
+    exact_moments,
+    from_stabilised,
+    stabilised,
+)
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.distributions.draws import Draws, Sampled
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.ranks import joint_draws
@@ -32,6 +39,8 @@ class Systems:
         Whether the systems are independent.
     random_seed : int
         Seed of the draws of shrunk systems.
+    families : array (system,), optional
+        The family of each system.
     """
 
     make: Callable[[], Marginal]
@@ -39,6 +48,7 @@ class Systems:
     n_draws: int
     independent: bool
     random_seed: int
+    families: Codes | None = None
 
     def draws(self) -> xr.DataArray:
         """Return joint draws, (…, draw, dim), or (…, chain, draw, dim) from a sampler."""
@@ -46,13 +56,13 @@ class Systems:
 
     @property
     def shrinkable(self) -> bool:
-        """Whether the metric of every system has a mean and a variance on its free scale."""
+        """Whether the metric of every system has a mean and a variance on the scale of shrinkage."""
         means, covariances = self._moments
         return bool(np.isfinite(means).all() and np.isfinite(covariances).all())
 
     @cached_property
     def shrunk(self) -> Marginal:
-        """The metric of each system, drawn towards the mean of all.
+        """The metric of each system, drawn towards the mean of all, or of its family and these to that of all.
 
         Raises
         ------
@@ -67,8 +77,8 @@ class Systems:
         known = each.distribution
         n = int(np.prod(known.values.shape[1:])) if isinstance(known, Draws) else self.n_draws
         rng = np.random.default_rng([self.random_seed, means.shape[-1]])
-        populations = (Population.of(*moments) for moments in zip(means, covariances, strict=True))
-        values = np.concatenate([from_free(of_all.draws(n, rng), each.bounds).T for of_all in populations])
+        drawn = (self._drawn(*moments, n, rng) for moments in zip(means, covariances, strict=True))
+        values = np.concatenate([from_stabilised(of_all, each.bounds).T for of_all in drawn])
         leading = xr.zeros_like(each.leading.transpose(..., self.dim), dtype=float)
         shrunk = Marginal(
             each.name, Draws(values[:, None], each.bounds), leading, None, each.estimand, self.random_seed
@@ -80,9 +90,15 @@ class Systems:
         alone = self.make().mean().transpose(..., self.dim)
         return np.asarray(alone.values - self.shrunk.mean().values)
 
+    def _drawn(self, means: Array, covariance: Array, n: int, rng: np.random.Generator) -> Array:
+        """Return draws (n, systems) on the scale of shrinkage."""
+        if self.families is None:
+            return Population.of(means, covariance).draws(n, rng)
+        return Families.of(self.families).draws(means, covariance, n, rng)
+
     @cached_property
     def _moments(self) -> tuple[Array, Array]:
-        """Means (places, systems) on the free scale, and variances, or covariances (places, systems, systems)."""
+        """Means (places, systems), and variances, or covariances (places, systems, systems), on that scale."""
         each = self.make()
         if self.independent and not isinstance(each.distribution, Sampled):
             order = each.leading.copy(data=np.arange(each.leading.size).reshape(each.leading.shape))
@@ -93,6 +109,8 @@ class Systems:
         if "chain" in draws.dims:
             draws = draws.stack(sample=("chain", "draw"), create_index=False).rename(sample="draw")
         flat = draws.transpose(..., "draw", self.dim).values.reshape(-1, draws.sizes["draw"], draws.sizes[self.dim])
-        moments = [drawn_moments(of_place, each.bounds, self.independent) for of_place in flat]
-        means, covariances = (np.stack(parts) for parts in zip(*moments, strict=True))
-        return means, covariances
+        values = stabilised(flat, each.bounds)
+        means, variances = values.mean(1), values.var(1, ddof=1)
+        if self.independent or not np.isfinite(means).all():
+            return means, variances
+        return means, np.stack([even_covariance(of_place, self.families) for of_place in values])

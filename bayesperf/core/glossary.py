@@ -20,6 +20,11 @@ class Term(NamedTuple):
 
 GLOSSARY = (
     Term(
+        "abstention rate",
+        "The share of examples that a system leaves to people, because their scores lie between two thresholds.",
+        r"[Aa]bstention rate",
+    ),
+    Term(
         "accuracy",
         "The share of examples that are called what they are.",
         r"\b[Aa]ccuracy\b",
@@ -57,6 +62,11 @@ GLOSSARY = (
         "chance",
         "A classifier that calls each class as often as it occurs, at random.",
         r"beats chance|[Cc]hance calls",
+    ),
+    Term(
+        "cluster",
+        "Examples that belong together, as those of one patient, and are more alike than others.",
+        r"\b[Cc]lusters?\b",
     ),
     Term(
         "confidence sequence",
@@ -143,6 +153,22 @@ GLOSSARY = (
     Term("NUTS", "The no-U-turn sampler, which draws from the posterior of a PyMC model."),
     Term("observed", "The score of these examples themselves; — where it is undefined.", r"\b[Oo]bserved\b"),
     Term(
+        "one against the rest",
+        "Of several classes: each in turn is the positive one, and all others are negative.",
+        r"\bagainst the rest\b|\bone-vs-rest\b",
+    ),
+    Term(
+        "optimism",
+        "By how much a threshold looks better by the examples that chose it than it is.",
+        r"\b[Oo]ptimism\b",
+    ),
+    Term("pass@k", "The probability that one of k attempts at a question passes.", r"[Pp]ass(@| at |_at_)\d|pass@k"),
+    Term(
+        "partial area",
+        "The area under a part of the ROC curve, as of few false alarms; standardised, chance has ½ and the best 1.",
+        r"\b[Pp]artial (ROC AUC|area)",
+    ),
+    Term(
         "posterior",
         "What is known of the system's metric after these examples: how probable each of its values is.",
         r"\b[Pp]osterior\b",
@@ -170,6 +196,11 @@ GLOSSARY = (
         "ROPE",
         "Region of practical equivalence: differences that are taken not to matter.",
         r"\bROPE\b|taken not to matter",
+    ),
+    Term(
+        "shrinkage",
+        "Of figures that share a population, each is drawn towards their mean, the more the less is known of it.",
+        r"\bshrinkage\b|\bshrunk\b|drawn towards (the|their)",
     ),
     Term(
         "simulation-based calibration",

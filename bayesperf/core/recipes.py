@@ -70,6 +70,7 @@ MAKERS = {
     "Pooled.dispersion_prior": "bayesperf.pooling.pool:Pooled.dispersion_prior",
     "Pooled.pass_at_k": "bayesperf.pooling.pool:Pooled.pass_at_k",
     "PooledClusters": "bayesperf.pooling.pooled_clusters:PooledClusters",
+    "PooledClusters.pass_at_k": "bayesperf.pooling.pooled_clusters:PooledClusters.pass_at_k",
     "ClusteredPosterior": "bayesperf.pooling.pooled_clusters:ClusteredPosterior",
     "Slices": "bayesperf.pooling.slices:Slices",
     "Slices.levels": "bayesperf.pooling.slices:Slices.levels",
@@ -92,6 +93,8 @@ MAKERS = {
     "Curve.area": "bayesperf.curves.roc.curve:Curve.area",
     "Curve.partial_area": "bayesperf.curves.roc.curve:Curve.partial_area",
     "Curve.operating_point": "bayesperf.curves.roc.curve:Curve.operating_point",
+    "choose_threshold": "bayesperf.curves.chosen_thresholds.threshold:choose_threshold",
+    "abstention": "bayesperf.curves.chosen_thresholds.abstention:abstention",
     "decision_curve": "bayesperf.curves.decisions.curve:decision_curve",
     "DecisionCurve.net_benefit": "bayesperf.curves.decisions.curve:DecisionCurve.net_benefit",
     "DecisionCurve.standardised_net_benefit": "bayesperf.curves.decisions.curve:DecisionCurve.standardised_net_benefit",
@@ -112,6 +115,7 @@ MAKERS = {
     "plan.sample_size": "bayesperf.plan.sample_sizes:sample_size",
     "plan.comparison": "bayesperf.plan.sample_sizes:comparison",
     "plan.precision": "bayesperf.plan.sample_sizes:precision",
+    "plan.decision": "bayesperf.plan.decision:decision",
     "monitor": "bayesperf.plan.monitor:monitor",
 }
 _TIMES: dict[str, Any] = {

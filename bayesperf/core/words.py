@@ -21,7 +21,7 @@ OPEN = "as likely as not"
 # Parts of metrics' names that are not written as they are.
 _NAMES = {
     "auc": "AUC", "cohen": "Cohen's", "corrcoef": "correlation", "fdr": "FDR", "fnr": "FNR", "fpr": "FPR",
-    "matthews": "Matthews", "npv": "NPV", "roc": "ROC",
+    "matthews": "Matthews", "npv": "NPV", "ovo": "one-vs-one", "ovr": "one-vs-rest", "roc": "ROC",
 }  # fmt: skip
 
 # How the description of a quantity begins that is not the system's own but that of a test set to come.
@@ -39,6 +39,10 @@ BEST_OF_MANY = (
 )
 LOOKS_BETTER = "The best of several was chosen for its luck, too, and looks better than it is."
 SHRUNK = "All systems are drawn towards their mean, so that the best owes less to its luck."
+SHRUNK_IN_FAMILIES = (
+    "All systems are drawn towards the mean of their family, and families towards that of all, so that the best owes "
+    "less to its luck."
+)
 CHOSEN_ON_THE_SAME = "A threshold looks better than it is by the examples that chose it: let other examples choose"
 
 

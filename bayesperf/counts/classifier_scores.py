@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.words import listed
+from bayesperf.counts.clusters import cluster_column
 from bayesperf.counts.count_arrays import CELL_DIMS
-from bayesperf.counts.label_encoding import encode, encode_ids, missing_positive_label, positive_label
+from bayesperf.counts.label_encoding import encode, missing_positive_label, positive_label
 
 
 class BinaryLabels(NamedTuple):
@@ -124,8 +125,11 @@ def _one_each(is_positive: Booleans, y_score: ArrayLike, name: str) -> Array:
 
 
 def clusters_of(cluster: Any, examples: int, name: str) -> Codes:
-    """Return the cluster of each example, numbered from 0; errors name what the examples are."""
-    codes = encode_ids(cluster, "cluster").codes
+    """Return the cluster of each example, numbered from 0; errors name what the examples are.
+
+    Clusters are ids, or a mapping of names to ids, of which the first are the clusters that others are within.
+    """
+    codes = cluster_column(cluster).codes
     checks.equal_lengths({name: examples, "cluster": len(codes)})
     if codes.max() == 0:
         raise ValueError("cluster: there is only one, and nothing to resample. Leave it out, or give the ids of more.")

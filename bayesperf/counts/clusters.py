@@ -56,11 +56,11 @@ class Clusters:
 
     def taken(self, cells: Codes) -> Clusters:
         """Return the clusters of other matrices, whose cells are these of the ones before."""
-        return _of_table(self.name, self.table[:, cells])
+        return of_table(self.name, self.table[:, cells])
 
     def summed(self, into: Codes, cells: int) -> Clusters:
         """Return the clusters of other matrices, into whose cells those before are summed."""
-        return _of_table(self.name, self.table @ _sums(np.arange(self.cells), into, (self.cells, cells)))
+        return of_table(self.name, self.table @ _sums(np.arange(self.cells), into, (self.cells, cells)))
 
     def one_vs_rest(self, classes: int) -> Clusters:
         """Return the clusters of a binary matrix for each class, after the leading dims: tn, fp, fn and tp."""
@@ -69,7 +69,7 @@ class Clusters:
         into = (place * classes + label) * 4 + 2 * (actual == label) + (predicted == label)
         before = np.broadcast_to(np.arange(self.cells), into.shape)
         shape = self.cells, self.cells // classes * 4
-        return _of_table(self.name, self.table @ _sums(before.ravel(), into.ravel(), shape))
+        return of_table(self.name, self.table @ _sums(before.ravel(), into.ravel(), shape))
 
 
 def _sums(before: Codes, into: Codes, shape: tuple[int, int]) -> csr_array:
@@ -77,7 +77,8 @@ def _sums(before: Codes, into: Codes, shape: tuple[int, int]) -> csr_array:
     return csr_array((np.ones(len(before), np.int64), (before, into)), shape=shape)
 
 
-def _of_table(name: str, table: csr_array) -> Clusters:
+def of_table(name: str, table: csr_array) -> Clusters:
+    """Return clusters of a sparse table (cluster, cell)."""
     entries = table.tocoo()
     row, column = entries.coords
     return Clusters(name, *table.shape, row.astype(np.intp), column.astype(np.intp), entries.data)
@@ -86,7 +87,7 @@ def _of_table(name: str, table: csr_array) -> Clusters:
 def of_dim(counts: xr.DataArray, dim: str) -> Clusters:
     """Return a leading dim of counts as clusters of the matrices without it."""
     tables = counts.transpose(dim, ..., *CELL_DIMS).values
-    return _of_table(dim, csr_array(tables.reshape(len(tables), -1)))
+    return of_table(dim, csr_array(tables.reshape(len(tables), -1)))
 
 
 class ClusterColumn(NamedTuple):
@@ -149,7 +150,7 @@ def clusters_of_rows(cluster: ClusterColumn, columns: EncodedColumns, weights: C
     ]
     # What falls on one place is summed.
     entries = np.tile(rows, len(cells)), (np.tile(cluster.codes, len(cells)), np.concatenate(cells))
-    return _of_table(cluster.name, csr_array(entries, shape=(cluster.size, math.prod(shape))))
+    return of_table(cluster.name, csr_array(entries, shape=(cluster.size, math.prod(shape))))
 
 
 def check_within(cluster: Codes, example: Any) -> None:

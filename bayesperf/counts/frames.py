@@ -139,7 +139,7 @@ def check_roles(columns: list[str]) -> None:
     """Refuse a column that is named for two roles."""
     if len(set(columns)) < len(columns):
         raise ValueError(
-            f"columns {columns}: every role (actual, predicted, judge, by, score) needs a column of its own."
+            f"columns {columns}: every role (actual, predicted, judge, by, score, cluster) needs a column of its own."
         )
 
 
@@ -191,15 +191,13 @@ def clusters_of_totals(
     predicted: str | Sequence[str],
     by: Sequence[str],
     labels: Iterable[Any] | None,
-    cluster: str | Sequence[str],
+    cluster: str,
 ) -> Clusters:
     """Return the clusters of counts; `predicted` is a column, or one a system, and the others as of `tabulate`."""
     systems = [predicted] if isinstance(predicted, str) else list(predicted)
-    within = [cluster] if isinstance(cluster, str) else list(cluster)
     columns = encode_totals(values, rows, [actual, *systems], by, labels, (actual, *systems))
-    for name in within:
-        refuse_missing_rows(name, values[name], rows)
-    return clusters_of_rows(cluster_column({name: values[name] for name in within}), columns, rows)
+    refuse_missing_rows(cluster, values[cluster], rows)
+    return clusters_of_rows(cluster_column({cluster: values[cluster]}), columns, rows)
 
 
 def encode_totals(

@@ -16,7 +16,14 @@ from bayesperf.counts.joint_outcomes import JointOutcomes, dim_of_systems, of_co
 
 
 def match_rows(
-    frame: Any, actual: str, predicted: str, by: Sequence[str], example: str, counts: xr.DataArray, pos_label: Any
+    frame: Any,
+    actual: str,
+    predicted: str,
+    by: Sequence[str],
+    example: str,
+    counts: xr.DataArray,
+    pos_label: Any,
+    cluster: str | None = None,
 ) -> JointOutcomes:
     """Match rows by the ids of their examples and count the joint outcomes; rows that do not match are refused.
 
@@ -32,6 +39,8 @@ def match_rows(
         The rows counted without regard to the ids; its coordinates name the systems and the classes.
     pos_label : label, optional
         The positive class.
+    cluster : str, optional
+        Column of what the examples are of, in which the rows of an example must agree as well.
 
     Raises
     ------
@@ -40,13 +49,14 @@ def match_rows(
     """
     dim = dim_of_systems(by)
     check_dims(list(by), ("outcome",))
-    lazy = lazy_frame(frame, [actual, predicted, *by, example])
+    of_clusters = [] if cluster is None else [cluster]
+    lazy = lazy_frame(frame, [actual, predicted, *by, example, *of_clusters])
     systems = counts[dim].values.tolist()
     _check_ids(lazy, dim, systems, example)
     facts = [actual, *(name for name in by if name != dim)]
-    values, rows = _matched(lazy, dim, systems, example, [*facts, predicted])
+    values, rows = _matched(lazy, dim, systems, example, [*facts, *of_clusters, predicted])
     _check_matched(int(rows.sum()), counts.sum([name for name in counts.dims if name != dim]).values, dim, systems)
-    for name in facts:
+    for name in (*facts, *of_clusters):
         _check_same(name, [np.asarray(values[name, place]) for place in range(len(systems))], rows, dim, systems)
     columns = {f"{predicted} of {place}": values[predicted, place] for place in range(len(systems))}
     columns = {actual: values[actual, 0]} | columns

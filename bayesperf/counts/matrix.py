@@ -30,7 +30,7 @@ from bayesperf.counts.count_arrays import (
 from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns, encode_predictions
 from bayesperf.counts.cross_validation import fold_of_each, held_out_predictions
 from bayesperf.counts.display import matrix_html, matrix_text
-from bayesperf.counts.frames import clusters_of_totals, count_rows, tabulate, tabulate_systems
+from bayesperf.counts.frames import clusters_of_totals, count_rows, lazy_frame, tabulate, tabulate_systems
 from bayesperf.counts.joint_outcomes import (
     JointOutcomes,
     mark_same_examples,
@@ -231,8 +231,9 @@ class ConfusionMatrix(Saved):
         cluster : array-like of shape (n,) or mapping of str to array-like, optional
             Which patient, image or document each row is of, if there are several rows of one: examples of a cluster are
             alike, and say less than as many independent ones. `bayesperf.pool` takes notice of it. A mapping says what
-            they are, ``{"patient": ids}``; of clusters within clusters, ``{"hospital": …, "patient": …}``, the first
-            counts. They are no dim: a million of them take no more memory than the rows.
+            they are, ``{"patient": ids}``. Of clusters within clusters, ``{"hospital": …, "patient": …}``, the first
+            are drawn, whole with all that is within; an id that occurs in two of them is two patients. They are no dim:
+            a million of them take no more memory than the rows.
         sample_weight : None
             Refused: a weighted count is not a number of examples, and its posterior would be too narrow or too wide.
 
@@ -243,7 +244,7 @@ class ConfusionMatrix(Saved):
         ValueError
             If columns are empty, of unequal length, or have missing values; if only one label occurs and `labels` does
             not name the other; if by `example` some system has an example twice or not at all, or the rows of an
-            example differ in more than the system and its prediction.
+            example differ in more than the system and its prediction, as in their cluster.
 
         Examples
         --------
@@ -389,7 +390,7 @@ class ConfusionMatrix(Saved):
             The rows are matched by the engine, which reads the frame once more for each system.
         cluster : str or sequence of str, optional
             Column of what each row is of, as ``"patient"``, if there are several rows of one; see `from_predictions`.
-            Of clusters within clusters, ``["hospital", "patient"]``, the first counts.
+            Of clusters within clusters, ``["hospital", "patient"]``, the engine counts by the first alone.
         labels, pos_label
             As in `from_predictions`. A type that lists its values fixes the labels and their order: a categorical of
             pandas or Dask, an Enum of Polars, an ENUM of DuckDB.
@@ -432,15 +433,16 @@ class ConfusionMatrix(Saved):
                 "predicted: name a column; or one for each system, and then no `example`: a row is an example."
             )
         within = [cluster] if isinstance(cluster, str) else list(() if cluster is None else cluster)
-        values, rows = count_rows(frame, [actual, *systems, *keys, *within])
-        clusters = clusters_of_totals(values, rows, actual, systems, keys, labels, within) if within else None
+        lazy_frame(frame, [actual, *systems, *keys, *within])
+        values, rows = count_rows(frame, [actual, *systems, *keys, *within[:1]])
+        clusters = clusters_of_totals(values, rows, actual, systems, keys, labels, within[0]) if within else None
         if len(systems) > 1:
             outcomes = tabulate_systems(values, rows, actual, systems, keys, labels, pos_label)
             return cls(outcomes.margins(), pos_label, outcomes, clusters)
         counts = tabulate(values, rows, actual, systems[0], keys, labels)
         if example is None:
             return cls(counts, pos_label, None, clusters)
-        outcomes = match_rows(frame, actual, systems[0], keys, example, counts, pos_label)
+        outcomes = match_rows(frame, actual, systems[0], keys, example, counts, pos_label, *within[:1])
         return cls(counts, pos_label, outcomes, clusters)
 
     @classmethod

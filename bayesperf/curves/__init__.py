@@ -5,6 +5,8 @@ from bayesperf.curves.areas.auc_from_summary import auc_from_summary
 from bayesperf.curves.areas.compare_areas import compare_auc
 from bayesperf.curves.areas.compare_weighted_scores import compare_weighted_scores
 from bayesperf.curves.areas.weighted_score import weighted_score
+from bayesperf.curves.chosen_thresholds.abstention import Abstention, abstention
+from bayesperf.curves.chosen_thresholds.threshold import ChosenThreshold, choose_threshold
 from bayesperf.curves.decisions.curve import DecisionCurve, decision_curve
 from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison, epc_compare
 from bayesperf.curves.expected_performance.criteria import break_even_threshold, equal_error_threshold
@@ -16,7 +18,9 @@ from bayesperf.curves.roc.curve import Curve, det_curve, precision_recall_curve,
 from bayesperf.curves.roc.operating_point import OperatingPoint
 
 __all__ = [
+    "Abstention",
     "Calibration",
+    "ChosenThreshold",
     "Curve",
     "DecisionCurve",
     "ExpectedPerformanceComparison",
@@ -24,9 +28,11 @@ __all__ = [
     "OperatingPoint",
     "ReliabilityCurve",
     "ReliabilityCurves",
+    "abstention",
     "auc_from_summary",
     "break_even_threshold",
     "calibration",
+    "choose_threshold",
     "compare_auc",
     "compare_weighted_scores",
     "decision_curve",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -45,8 +46,8 @@ class Units:
         """The counts that distinguish these units from those of other matrices."""
         return self.number if self.groups is None else self.groups
 
-    def resample(self, statistic: Statistic, n: int, rng: np.random.Generator) -> Array:
-        """Return values of a statistic in n resamples, (n,) or (n, K)."""
+    def resample(self, statistic: Callable[[Counts], Array], n: int, rng: np.random.Generator) -> Array:
+        """Return values of a function of cells (n, …) in n resamples, (n,) or (n, K)."""
         size = max(1, _AT_ONCE // self.number.size)
         drawn = (self._draw(min(size, n - start), rng) for start in range(0, n, size))
         return np.concatenate([statistic(cells) for cells in drawn])

@@ -2,20 +2,23 @@
 
 `sample_size` asks when a requirement will be shown to be met (or settled either way), `comparison` when one system will
 be shown to be better than another, `precision` when an interval will be narrow enough. `labels` is for examples that
-are there and whose true labels are not.
+are there and whose true labels are not. `decision` asks what more examples are worth to a decision at a threshold.
 
 A plan is for one look, at its end. Whoever looks as examples come in goes by the confidence sequence of
-`bayesperf.monitor`, which holds however often one looks; it needs more examples than the plan says.
+`bayesperf.monitor`, which holds however often one looks; ``sample_size(look_every=…)`` says how many more that takes.
 """
 
+from bayesperf.plan.decision import DecisionPlan, decision
 from bayesperf.plan.labels import LabelsPlan, labels
 from bayesperf.plan.sample_sizes import Plan, UnreachableError, comparison, precision, sample_size
 
 __all__ = [
+    "DecisionPlan",
     "LabelsPlan",
     "Plan",
     "UnreachableError",
     "comparison",
+    "decision",
     "labels",
     "precision",
     "sample_size",

@@ -14,7 +14,7 @@ from scipy import special
 
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.distributions.predicted_proportion import beta_binomial
-from bayesperf.plan.smallest_number import smallest_of_all
+from bayesperf.plan import smallest_number as smallest
 
 # Up to this many trials every critical number of successes is searched for; beyond, it is a spline through so many.
 _EVERY, _KNOTS = 1024, 512
@@ -50,7 +50,7 @@ class OneCount:
 
     def smallest_n(self, assurance: float, either_way: bool) -> int | None:
         """Return the smallest n from which on the assurance is reached; None if it is beyond a million."""
-        return smallest_of_all(lambda most: self._assurance_up_to(most, either_way) >= assurance)
+        return smallest.smallest_of_all(lambda most: self._assurance_up_to(most, either_way) >= assurance)
 
     def _assurance_up_to(self, most: int, either_way: bool) -> Array:
         probability = probability_settled if either_way else probability_shown
@@ -86,12 +86,7 @@ def beta_binomial_pmf(k: Any, n: Any, a: float, b: float) -> Array:
 def fewest_successes(a: float, b: float, x: float, confidence: float, most: int) -> Counts:
     """Return the least k with P(S > x | k of n) ≥ confidence, or n + 1 if there is none, for n = 0, 1, …, most."""
     few = np.arange(min(most, _EVERY) + 1)
-    low, high = np.zeros_like(few), few + 1
-    while (unresolved := low < high).any():
-        middle = (low + high) // 2
-        # Where low = high = n + 1 the middle is no number of successes, and nothing is left to decide.
-        enough = special.betaincc(a + middle, np.maximum(b + few - middle, b), x) >= confidence
-        low, high = np.where(unresolved & ~enough, middle + 1, low), np.where(unresolved & enough, middle, high)
+    low = smallest.fewest_successes(lambda k, n: special.betaincc(a + k, b + n - k, x) >= confidence, few)
     return low if most <= _EVERY else np.concatenate([low, _fewest_of_many_trials(a, b, x, confidence, most)])
 
 

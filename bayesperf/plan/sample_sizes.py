@@ -25,9 +25,12 @@ from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, percentage
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
+from bayesperf.distributions.beta import Beta
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.evidence import Evidence, MetricEvidence, joint_outcomes, metric_evidence, requirement_of
 from bayesperf.plan.interval_width import IntervalWidth
+from bayesperf.plan.looks import MOST as MOST_LOOKED
+from bayesperf.plan.looks import Looks
 from bayesperf.plan.one_count import OneCount
 from bayesperf.plan.simulated_outcomes import ProbabilityMet, SimulatedOutcomes
 from bayesperf.plan.two_counts import IndependentCounts, PairedCounts
@@ -66,6 +69,34 @@ class UnreachableError(ValueError):
         return type(self), (str(self), self.limit, self.settles)
 
 
+class LooksCost(NamedTuple):
+    """What it costs to look again and again, and to stop as soon as the confidence sequence shows something.
+
+    Attributes
+    ----------
+    every : int
+        New trials between two looks.
+    mean : float
+        Mean number of new trials until it is shown that the requirement is met or that it is not, at most those of the
+        plan.
+    at_the_end : int or None
+        How many are needed for one look, at their end, by the posterior probability; None if a million are not enough.
+    """
+
+    every: int
+    mean: float
+    at_the_end: int | None
+
+    def in_words(self) -> str:
+        """Return a sentence on both numbers."""
+        once = "more than a million" if self.at_the_end is None else f"{self.at_the_end:,}"
+        after = "each" if self.every == 1 else f"every {self.every:,}"
+        return (
+            f"Who looks after {after} and stops once it is decided either way takes {self.mean:,.0f} of them on "
+            f"average; one look at the end, by the posterior probability, takes {once}."
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Saved):
     """How many new examples are needed. Made by `sample_size`, `comparison` and `precision`.
@@ -93,6 +124,8 @@ class Plan(Saved):
         Evidence and prior, in words.
     share : float or None
         Share of examples that are the metric's trials, if known.
+    looks : LooksCost or None
+        What looking again and again costs, if it was planned for.
     """
 
     n: int
@@ -106,6 +139,7 @@ class Plan(Saved):
     basis: str
     share: float | None
     _curve: Callable[[Counts], tuple[Array, Array]]
+    looks: LooksCost | None = None
 
     @property
     def examples(self) -> int:
@@ -174,7 +208,8 @@ class Plan(Saved):
             return f"{enough}: the {self.claim} is then {self.reached:.3f} ({self.target:g} was asked for)."
         error = f" (Monte Carlo error {self.mcse:.2g})" if self.mcse else ""
         asked = f"({percentage(self.target)} was asked for)"
-        return f"{enough}: with probability {chance(self.reached)}{error} they will show {self.claim} {asked}."
+        cost = f" {self.looks.in_words()}" if self.looks else ""
+        return f"{enough}: with probability {chance(self.reached)}{error} they will show {self.claim} {asked}.{cost}"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(self.in_words())}</p>"
@@ -196,6 +231,7 @@ def sample_size(
     *,
     question: Question = "meet",
     prevalence: float | None = None,
+    look_every: int | None = None,
     simulations: int = SIMULATIONS,
     random_seed: Any = 0,
 ) -> Plan:
@@ -226,6 +262,11 @@ def sample_size(
     prevalence : float, optional
         Share of positives among the examples to come, for metrics of positives or of negatives alone; by default that
         of the evidence. It is for `Plan.examples` only.
+    look_every : int, optional
+        Whoever looks after every so many new trials, and stops once something is shown, goes by the confidence sequence
+        of `bayesperf.monitor`, and needs more of them. The plan is then for that: ``n`` are enough that it shows what
+        is asked at some look, and ``looks`` has the mean number, and that of the plan for one look. For shares of
+        examples.
     simulations : int
         Of metrics without a Beta posterior: how many outcomes are simulated, unless there are fewer.
     random_seed : int or numpy.random.Generator
@@ -257,6 +298,10 @@ def sample_size(
     more simulations narrow it down. Of metrics that are known by draws, each outcome's probability is itself drawn
     (1,000 draws).
 
+    The confidence sequence of `look_every` is on both sides, at `confidence`, and its first look is at the evidence.
+    That n trials have shown something by one look or another is an exact sum as well, over runs from trial to trial,
+    and rises with n.
+
     Adcock (1997), Sample size determination: a review; O'Hagan, Stevens and Campbell (2005), Assurance in clinical
     trial design.
 
@@ -280,12 +325,20 @@ def sample_size(
 
     >>> bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50))
     <bayesperf.Plan: 138 positives; assurance 0.8166 (wanted 0.8) of P(recall > 0.7) ≥ 0.95>
+
+    Looked at after every ten, they must be more, most of which are hardly ever needed:
+
+    >>> plan = bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50), look_every=10)
+    >>> plan.n, round(plan.looks.mean), plan.looks.at_the_end
+    (790, 296, 138)
     """
     _check_probabilities(confidence, assurance)
     requirement_of(metric, requirement)
     so_far = metric_evidence(evidence, prior, metric)
     model: AssuranceModel
-    if so_far.distribution is not None:
+    if look_every is not None:
+        model = _looks(so_far, requirement, confidence, checks.count("look_every", look_every))
+    elif so_far.distribution is not None:
         model = OneCount(*so_far.as_beta(requirement), confidence)
     else:
         met = ProbabilityMet(so_far.post, so_far.metric, requirement)
@@ -451,6 +504,20 @@ def precision(
     )
 
 
+def _looks(so_far: MetricEvidence, requirement: float, confidence: float, every: int) -> Looks:
+    """Return the model of a share of examples that is looked at after every so many trials."""
+    observed = so_far.post[so_far.metric].observed
+    if "trials" not in observed.coords or not isinstance(so_far.distribution, Beta):
+        raise ValueError(
+            f"look_every: {so_far.metric.name} is no share of independent examples, and has no confidence sequence. "
+            "Plan for its parts, as recall and precision, or for one look: leave look_every out."
+        )
+    trials = int(observed["trials"])
+    successes = round(float(observed) * trials) if trials else 0
+    on_its_side = successes if so_far.metric.greater_is_better else trials - successes
+    return Looks(*so_far.as_beta(requirement), confidence, every, on_its_side, trials)
+
+
 # ── Plans of two systems ──
 
 
@@ -522,7 +589,7 @@ def _check_probabilities(confidence: float, assurance: float) -> None:
 
 
 class AssuranceModel(Protocol):
-    """How probable it is that new examples show a claim: `OneCount`, `TwoCounts` and `SimulatedOutcomes`."""
+    """How probable it is that new examples show a claim: `OneCount`, `TwoCounts`, `Looks` and `SimulatedOutcomes`."""
 
     @property
     def confidence(self) -> float:
@@ -557,15 +624,14 @@ def smallest_plan(model: AssuranceModel, assurance: float, question: str, text: 
     n = model.smallest_n(assurance, either_way)
     if n is None:
         raise ValueError(
-            f"assurance: more than a million {text.counts} are needed for {assurance:g}. Ask for less assurance, less "
-            "confidence, or another requirement."
+            f"assurance: more than {_most_in_words(model)} {text.counts} are needed for {assurance:g}. Ask for less "
+            "assurance, less confidence, or another requirement."
         )
     values, errors = model.assurance(np.array([n]), either_way)
-    contrary = f" or ≤ {1 - model.confidence:g}" if either_way else ""
     return Plan(
         n=n,
         counts=text.counts,
-        claim=f"P({text.claim}) ≥ {model.confidence:g}{contrary}",
+        claim=_claim(model, text, either_way),
         quantity="assurance",
         target=assurance,
         reached=values.item(),
@@ -574,7 +640,27 @@ def smallest_plan(model: AssuranceModel, assurance: float, question: str, text: 
         basis=text.basis,
         share=text.share,
         _curve=partial(model.assurance, either_way=either_way),
+        looks=_cost(model, n, assurance, either_way) if isinstance(model, Looks) else None,
     )
+
+
+def _claim(model: AssuranceModel, text: PlanText, either_way: bool) -> str:
+    """Return what is to be shown, and how, in words."""
+    if isinstance(model, Looks):
+        which = f"whether {text.claim}" if either_way else text.claim
+        return f"{which}, with {percentage(model.confidence)} confidence however often one looks"
+    contrary = f" or ≤ {1 - model.confidence:g}" if either_way else ""
+    return f"P({text.claim}) ≥ {model.confidence:g}{contrary}"
+
+
+def _cost(model: Looks, n: int, assurance: float, either_way: bool) -> LooksCost:
+    once = OneCount(model.a, model.b, model.x, model.confidence).smallest_n(assurance, either_way)
+    return LooksCost(model.every, model.mean_trials(n), once)
+
+
+def _most_in_words(model: AssuranceModel) -> str:
+    """Return the greatest number of trials that is looked for, in words."""
+    return f"{MOST_LOOKED:,}" if isinstance(model, Looks) else "a million"
 
 
 def _unreachable(model: AssuranceModel, assurance: float, text: PlanText) -> UnreachableError:
@@ -582,7 +668,7 @@ def _unreachable(model: AssuranceModel, assurance: float, text: PlanText) -> Unr
         settles = smallest_plan(model, assurance, "settle", text)
         takes = f"{settles.n} {text.counts} settle it" if settles.n else "it is settled already"
     except ValueError:
-        settles, takes = None, f"it takes more than a million {text.counts} to settle it"
+        settles, takes = None, f"it takes more than {_most_in_words(model)} {text.counts} to settle it"
     return UnreachableError(
         f"assurance: {assurance:g} is out of reach. As the evidence stands, P({text.claim}) is "
         f"{model.probability_now:.3f}; with ever more {text.counts} the assurance tends to that, for they may as well "

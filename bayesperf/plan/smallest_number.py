@@ -1,4 +1,4 @@
-"""The smallest number from which on a condition holds, where it may at first hold and fail by turns."""
+"""The smallest number from which on a condition holds, where it may at first hold and fail by turns or never does."""
 
 from __future__ import annotations
 
@@ -10,24 +10,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesperf.core.arrays import Counts
+
 # The greatest answer that is looked for.
 MOST = 2**20
 # Answers up to this are always checked for teeth; those that need not be exact are accurate to one part in fifty.
 _FEW, _COARSE = 32, 50
 
 
-def smallest_of_all(holds_up_to: Callable[[int], NDArray[np.bool_]]) -> int | None:
+def smallest_of_all(holds_up_to: Callable[[int], NDArray[np.bool_]], greatest: int | None = None) -> int | None:
     """Return the smallest n from which on a condition holds, looking at every number.
 
-    The condition is seen to hold up to twice the answer at least. None if the answer is beyond `MOST`.
+    The condition is seen to hold up to twice the answer at least. None if the answer is beyond the greatest.
 
     Parameters
     ----------
     holds_up_to : callable
         From a number to whether the condition holds at 0, 1, … and that number.
+    greatest : int, optional
+        The greatest answer that is looked for, by default `MOST`.
     """
-    most = 2048
-    while most <= 2 * MOST:
+    most, greatest = 2048, MOST if greatest is None else greatest
+    while most <= 2 * greatest:
         n = int(np.flatnonzero(np.append(True, ~holds_up_to(most)))[-1])
         if n <= most // 2:
             return n
@@ -65,3 +69,22 @@ def smallest_by_bisection(holds: Callable[[int], Any], *, exact: bool = True, sa
     while fails := [n for n in range(high + 1, high + 2 * math.isqrt(high) + 2) if not holds(n)]:
         high = fails[-1] + 1
     return high
+
+
+def fewest_successes(shown: Callable[[Counts, Counts], NDArray[np.bool_]], trials: Counts) -> Counts:
+    """Return the fewest successes from which on something is shown, or one more than the trials if none show it.
+
+    Parameters
+    ----------
+    shown : callable
+        From successes and trials to whether so many show it, as any more then do.
+    trials : numpy.ndarray (m,)
+        Numbers of trials.
+    """
+    low, high = np.zeros_like(trials), trials + 1
+    while (unresolved := low < high).any():
+        # Where low = high = n + 1 the middle is no number of successes, and nothing is left to decide.
+        middle = np.minimum((low + high) // 2, trials)
+        enough = shown(middle, trials)
+        low, high = np.where(unresolved & ~enough, middle + 1, low), np.where(unresolved & enough, middle, high)
+    return low

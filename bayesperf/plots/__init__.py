@@ -11,14 +11,16 @@ from bayesperf.plots.expected_performance import epc
 from bayesperf.plots.joint import joint
 from bayesperf.plots.label_noise import label_noise
 from bayesperf.plots.marginals import density, forest, panel
-from bayesperf.plots.planning import monitor, plan
+from bayesperf.plots.planning import decision_plan, monitor, plan
 from bayesperf.plots.pooling import shrinkage
 from bayesperf.plots.prior_sensitivity import prior_sensitivity
 from bayesperf.plots.reliability import calibration, reliability
 from bayesperf.plots.roc import curve
+from bayesperf.plots.score_regions import score_regions
 from bayesperf.plots.sequences import autocorrelation
 from bayesperf.plots.simulation_based_calibration import simulation_based_calibration
 from bayesperf.plots.slices import slices
+from bayesperf.plots.standings import standings
 from bayesperf.plots.studies import (
     coverage,
     coverage_over,
@@ -39,6 +41,7 @@ __all__ = [
     "coverage_over",
     "curve",
     "decision_curve",
+    "decision_plan",
     "density",
     "difference",
     "epc",
@@ -56,12 +59,14 @@ __all__ = [
     "rate_coverage",
     "reliability",
     "repeated_splits",
+    "score_regions",
     "sequential",
     "shrinkage",
     "simplex",
     "simulation_based_calibration",
     "slices",
     "split_scores",
+    "standings",
 ]
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bayesperf.plan.decision import DecisionPlan
     from bayesperf.plan.monitor import Monitor
     from bayesperf.plan.sample_sizes import Plan
 
@@ -71,6 +72,41 @@ def plan(plan: Plan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> F
     axes.legend(frameon=False, fontsize="small")
     what = "Probability of showing " if plan.quantity == "assurance" else ""
     write_title(figure, sentence(f"{what}{plan.claim}").removesuffix("."), f"from {plan.basis}", ax=ax)
+    return figure
+
+
+@closed
+def decision_plan(plan: DecisionPlan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
+    """Draw what more examples are worth to a decision, over their number, with the most that they can be worth.
+
+    Parameters
+    ----------
+    plan : DecisionPlan
+        What `bayesperf.plan.decision` returns.
+    n : array-like (m,), optional
+        Numbers of further examples; by default up to four times the answer.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")[:80]
+    >>> plan = bp.plan.decision(frame["actual"], frame["score"], threshold=0.1, pos_label="malignant", draws=2000)
+    >>> bp.plots.decision_plan(plan).axes[0].get_xlabel()
+    'further examples'
+    """
+    values = plan.value(None if n is None else np.atleast_1d(n))
+    most = plan.value_of_perfect_information
+    figure, (axes,) = small_multiples(1, 7.2, 3.6, margin=(0, 0), ax=ax)
+    axes.axhline(1000 * most, color=GREY, lw=1.2, ls=":", label="to be certain which is the best")
+    axes.axhline(1000 * plan.share * most, color=ORANGE, lw=1.2, ls="--", label=f"{percentage(plan.share)} of that")
+    axes.plot(values["n"], 1000 * values, color=BLUE, lw=1.6, marker=".", label="so many further examples")
+    axes.axvline(plan.n, color=BLUE, lw=0.8, ls=":", label=f"{plan.n:,} examples")
+    axes.set(xscale="log", xlabel="further examples", ylabel="value, net benefit\nper 1,000 decisions", ylim=(0, None))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize="small")
+    write_title(figure, f"What more examples are worth, at threshold {plan.threshold:g}", ax=ax)
     return figure
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -9,22 +11,23 @@ from scipy.sparse import csr_array
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.random_streams import stream
 from bayesperf.counts.clusters import Clusters
+from bayesperf.distributions.cluster_weights import at_random, cluster_weights
 from bayesperf.distributions.gamma import gamma_masses
 
-# Fewest clusters, whose weights are otherwise 0; and the most that have weights of their own. More are put together at
-# random, which leaves the variance between them as it is, and how well it is estimated, to 2 % (Wolter 2007,
-# Introduction to variance estimation, ch. 2: the random groups).
-LEAST, _MOST = 3, 5_000
+# The most clusters that have weights of their own. More are put together at random.
+_MOST = 5_000
 # Maximum number of weights at once: they stay in the processor's cache.
 _BLOCK = 2**18
 
 
-def cluster_cells(clusters: Clusters, alpha: Array, draws: int, seed: int) -> Array:
+def cluster_cells(
+    clusters: Clusters, alpha: Array, draws: int, seed: int, of_prior: Sequence[np.random.Generator] | None = None
+) -> Array:
     """Return draws of cells (M, n, K, K) of systems, by the Bayesian bootstrap of the clusters they were judged in.
 
-    The cells are proportional to Σ_g v_g C_g + ε: C_g are the counts of cluster g, v_g ~ Gamma((G − 2)/G) its weight
+    The cells are proportional to Σ_g v_g C_g + ε: C_g are the counts of cluster g, v_g its weight (`cluster_weights`)
     and ε_c ~ Gamma(α_c) the pseudo-examples of the prior. Systems that were judged in the same clusters have the same
-    weights; and those with the same counts in every cluster the same pseudo-examples, so that they never differ.
+    weights; where they have examples of their own there, sizes are those of all of them together.
 
     Parameters
     ----------
@@ -34,15 +37,22 @@ def cluster_cells(clusters: Clusters, alpha: Array, draws: int, seed: int) -> Ar
         Pseudo-examples.
     draws, seed : int
         How many, and of which seed.
+    of_prior : sequence of Generator, optional
+        Sources of the pseudo-examples of each system. By default systems with the same counts in every cluster have the
+        same, so that they never differ.
     """
     systems, classes, _ = alpha.shape
     cells = np.empty((systems, draws, classes * classes))
     tables = [clusters.table[:, place : place + classes**2] for place in range(0, clusters.cells, classes**2)]
     # A cluster without examples of a system is none of its clusters.
     judged = [np.flatnonzero(table.sum(1)) for table in tables]
+    flat = alpha.reshape(systems, -1)
+    if of_prior is None:
+        known = zip(tables, flat, strict=True)
+        of_prior = [stream(seed, "pseudo-examples", _contents(table, of_system)) for table, of_system in known]
     for within in {codes.tobytes(): codes for codes in judged}.values():
         members = [system for system, codes in enumerate(judged) if np.array_equal(codes, within)]
-        _fill(cells, members, tables, within, alpha.reshape(systems, -1), stream(seed, clusters.name, within), seed)
+        _fill(cells, members, tables, within, flat, stream(seed, clusters.name, within), of_prior)
     return cells.reshape(systems, draws, classes, classes)
 
 
@@ -53,20 +63,18 @@ def _fill(
     within: Codes,
     alpha: Array,
     rng: np.random.Generator,
-    seed: int,
+    of_prior: Sequence[np.random.Generator],
 ) -> None:
     """Fill the draws of the systems that were judged in the same clusters."""
     groups = min(len(within), _MOST)
-    group = np.arange(len(within)) % groups
-    if groups < len(within):
-        group = rng.permutation(group)
+    group = at_random(len(within), _MOST, rng)
     into = csr_array((np.ones(len(within)), (group, within)), shape=(groups, tables[0].shape[0]))
+    sizes = into @ np.sum([tables[system].sum(1) for system in members], axis=0)
     dense = [_of_cells_seen(into @ tables[system]) for system in members]
-    of_prior = [stream(seed, "pseudo-examples", _contents(tables[system], alpha[system])) for system in members]
     for block in blocks(cells.shape[1], groups, _BLOCK):
-        weights = _weights(rng, groups, block.stop - block.start)
-        for system, (seen, table), own in zip(members, dense, of_prior, strict=True):
-            masses = gamma_masses(own, alpha[system], (len(weights), alpha.shape[1]))
+        weights = cluster_weights(rng, sizes, block.stop - block.start)
+        for system, (seen, table) in zip(members, dense, strict=True):
+            masses = gamma_masses(of_prior[system], alpha[system], (len(weights), alpha.shape[1]))
             masses[:, seen] += weights @ table
             np.divide(masses, masses.sum(1, keepdims=True), out=cells[system, block])
 
@@ -82,17 +90,3 @@ def _contents(table: csr_array, alpha: Array) -> Array:
     """Return all that determines the posterior of a system, as one array."""
     entries = table.tocoo()
     return np.concatenate([*entries.coords, entries.data, alpha]).astype(float)
-
-
-def _weights(rng: np.random.Generator, groups: int, n: int) -> NDArray[np.float32]:
-    """Return n draws of the weights of clusters, Gamma((G − 2)/G), (n, G).
-
-    Shares of the total are Dirichlet, of a sum G − 2, so that a mean over clusters has the variance S²/G, as in samples
-    of clusters; weights Gamma(1), of the Bayesian bootstrap of examples (Rubin 1981, The Bayesian bootstrap, Annals of
-    Statistics 9, 130–134), fall short of it by (G − 1)/(G + 1). In single precision, whose rounding is far below the
-    Monte Carlo error; Gamma(a) is Gamma(a + 1) U^(1/a).
-    """
-    shape, size = (groups - 2) / groups, (n, groups)
-    weights = rng.standard_gamma(shape + 1, size, dtype=np.float32)
-    weights *= np.exp(rng.standard_exponential(size, dtype=np.float32) / np.float32(-shape))
-    return weights

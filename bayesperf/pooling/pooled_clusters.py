@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -15,26 +15,30 @@ from scipy.sparse import csr_array
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.core.random_streams import streams
+from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.warnings import PACKAGE, DependenceWarning, PriorWarning
 from bayesperf.core.words import over_places, places_in_words, sentence
 from bayesperf.counts.clusters import Clusters, of_dim
 from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.label_encoding import missing_positive_label
 from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.distributions.cluster_weights import ENOUGH, LEAST
+from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
-from bayesperf.pooling.cluster_draws import LEAST, cluster_cells
+from bayesperf.pooling.attempts import as_parts_of_examples
+from bayesperf.pooling.cluster_draws import cluster_cells
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.in_words import estimate_in_words
-from bayesperf.posteriors.marginal import Kind
+from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior, SampledPosterior
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.figure import Figure
-
-# From so many clusters on, intervals cover nearly as they should (`bayesperf.studies.resampled_clusters`).
-_ENOUGH = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,8 +86,7 @@ class PooledClusters(Saved):
     def mean(self) -> Posterior:
         """Posterior of metrics over examples; joint draws of systems that were judged in the same clusters."""
         summed, shape = self.summed, self.summed.counts.shape
-        alpha = np.broadcast_to(self.prior.concentration(summed).transpose(..., *CELL_DIMS).values, shape)
-        cells = cluster_cells(self.clusters, alpha.reshape(-1, *shape[-2:]), self.n_draws, self.random_seed)
+        cells = cluster_cells(self.clusters, self._alpha, self.n_draws, self.random_seed)
         coords = dict(summed.counts.coords) | {"chain": [0], "draw": np.arange(self.n_draws)}
         dims = (*summed.dims, "chain", "draw", *CELL_DIMS)
         return ClusteredPosterior(
@@ -95,6 +98,13 @@ class PooledClusters(Saved):
             observed=summed.counts,
             prevalence="observed" if self.design == "joint" else None,
         )
+
+    @property
+    def _alpha(self) -> Array:
+        """The prior's pseudo-examples, (systems, K, K)."""
+        shape = self.summed.counts.shape
+        alpha = self.prior.concentration(self.summed).transpose(..., *CELL_DIMS).values
+        return np.broadcast_to(alpha, shape).reshape(-1, *shape[-2:])
 
     @property
     def groups(self) -> NoReturn:
@@ -170,6 +180,88 @@ class PooledClusters(Saved):
     def _independent(self) -> Posterior:
         """The posterior of the counts of independent examples."""
         return posterior(self.summed, self.prior, self.design, self.random_seed)
+
+    # ── Several attempts ──
+
+    @remembered("PooledClusters.pass_at_k")
+    def pass_at_k(self, k: int) -> Marginal:
+        """Return the probability that at least one of k attempts passes, where clusters are questions asked repeatedly.
+
+        An attempt that passes is a true positive, one that fails a false negative. Draws of systems that were asked the
+        same questions are joint, so that ``bp.compare(pooled.pass_at_k(5))`` compares them in pairs.
+
+        Parameters
+        ----------
+        k : int
+            Number of attempts, at least 1.
+
+        Returns
+        -------
+        Marginal
+            Of a new question of the population, over the leading dims. Its `observed` is the unbiased estimate (Chen et
+            al. 2021, Evaluating large language models trained on code, equation 1).
+
+        Raises
+        ------
+        ValueError
+            If a question was asked fewer than k times, or there is no positive class.
+
+        Notes
+        -----
+        Each question has the score 1 − C(n − c, k)/C(n, k), c of n attempts having passed, whose mean over attempts is
+        1 − (1 − p)^k. The mean of the scores over questions is drawn by the Bayesian bootstrap, with weights v_g of
+        questions that all systems share: (Σ_g v_g s_g + ε₁)/(Σ_g v_g + ε₁ + ε₀). The prior's pseudo-questions, of which
+        ε₁ ~ Gamma(α₁) are solved and ε₀ ~ Gamma(α₀) are not, are its pseudo-examples in the cells of true positives
+        and of false negatives; they leave a width where all questions are solved. No model of the questions is needed,
+        but k attempts of each; `Pooled.pass_at_k` makes do with fewer, and has an answer on these questions too.
+
+        Examples
+        --------
+        Forty questions, each asked five times of two systems:
+
+        >>> import bayesperf as bp
+        >>> old = [0] * 12 + [1] * 8 + [3] * 10 + [5] * 10
+        >>> new = [0] * 10 + [1] * 8 + [3] * 12 + [5] * 10
+        >>> passed = [old, new]
+        >>> cm = bp.ConfusionMatrix.from_counts(
+        ...     tp=passed, fn=[[5 - n for n in row] for row in passed], fp=0, tn=0,
+        ...     dims={"model": ["old", "new"], "question": range(40)})
+        >>> pooled = bp.pool(cm, "question", "clusters", method="bayesian_bootstrap")
+        >>> compared = bp.compare(pooled.pass_at_k(3))
+        >>> compared.prob_greater.sel(model="new", model_other="old").round(2).item()
+        0.96
+        """
+        k = checks.count("k", k)
+        if self.cm.pos_label is None:
+            raise missing_positive_label(self.cm.labels)
+        classes, positive = len(self.cm.labels), self.cm.labels.index(self.cm.pos_label)
+        questions = as_parts_of_examples(self.clusters, classes, positive, k)
+        row = self._alpha[:, positive]
+        alpha = np.zeros((len(row), 2, 2))
+        alpha[:, 1] = np.stack([row.sum(-1) - row[:, positive], row[:, positive]], -1)
+        leading = xr.zeros_like(self.summed.total, dtype=float).rename(None)
+        # Systems that solve the same of these questions may differ on others, and k attempts solve no less than one.
+        contents = self.summed.counts.values.reshape(-1, classes**2)
+        own = streams(self.random_seed, f"pseudo-{self.dim}s", leading, contents)
+        of_questions = cluster_cells(questions, alpha, self.n_draws, self.random_seed, own)[:, :, 1]
+        values = of_questions[..., 1] / of_questions.sum(-1)
+        name = f"pass_at_{k}"
+        marginal = Marginal(
+            name,
+            Draws.of(name, values[:, None], (0.0, 1.0)),
+            leading,
+            estimand=f"Posterior of the probability that one of {k} attempts passes, of a new {self.dim}",
+            random_seed=self.random_seed,
+        )
+        return marginal.with_facts(
+            greater_is_better=True, examples=None, joint=True, observe=partial(self._solved, name, questions)
+        )
+
+    def _solved(self, name: str, questions: Clusters) -> xr.DataArray:
+        """Return the mean of the questions' scores, over the leading dims."""
+        failed, solved = questions.table.sum(0).reshape(-1, 4)[:, 2:].T
+        leading = self.summed.total
+        return leading.copy(data=(solved / (solved + failed)).reshape(leading.shape)).rename(name)
 
     # ── Tables, figures and words ──
 
@@ -259,11 +351,11 @@ class PooledClusters(Saved):
     @property
     def few(self) -> str:
         """What is said of few clusters; empty if they are enough."""
-        if self.judged.min() >= _ENOUGH:
+        if self.judged.min() >= ENOUGH:
             return ""
         return (
             f"{self._sizes} {self.dim}s are few: how much they differ is hardly known, and intervals of fewer than "
-            f"{_ENOUGH} may be too narrow. fit(cm, model='groups') has a prior of that"
+            f"{ENOUGH} may be too narrow. fit(cm, model='groups') has a prior of that"
         )
 
 
@@ -285,7 +377,7 @@ def pool_clusters(
     if (least := int(pooled.judged.min())) < LEAST:
         raise ValueError(
             f"cm: some matrix has examples in {least} {dim}{'s' * (least != 1)}, which cannot say how much they "
-            f"differ. At least {LEAST} are needed, and {_ENOUGH} are better."
+            f"differ. At least {LEAST} are needed, and {ENOUGH} are better."
         )
     for category, text in _doubts(pooled):
         warnings.warn(f"{text}.", category, skip_file_prefixes=(PACKAGE,))
@@ -302,7 +394,10 @@ def _doubts(pooled: PooledClusters) -> list[tuple[type[UserWarning], str]]:
             f"some systems were judged in some of the same {pooled.dim}s only, and are taken for independent: their "
             f"differences are known better than that. Leave out the {pooled.dim}s that not all were judged in"
         )))  # fmt: skip
-    empty = (pooled.summed.counts == 0).values
+    counts = pooled.summed.counts
+    # Of two classes, one alone is that of attempts, which nobody asks about the other.
+    asked = (counts.sum("predicted") > 0) | (len(pooled.cm.labels) > 2)
+    empty = ((counts == 0) & asked).transpose(*counts.dims).values
     if empty.any():
         *_, actual, predicted = (places[0] for places in np.nonzero(empty))
         labels = pooled.cm.labels

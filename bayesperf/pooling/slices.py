@@ -575,9 +575,9 @@ def slices(data: xr.DataTree | ConfusionMatrix, *, draws: int = 4000, random_see
     Notes
     -----
     Each slice is drawn towards what its levels say, the more so the fewer examples it has; the prevalence of a slice is
-    its own. Of a single dim, rates are beta-binomial (`bayesperf.pool`, clusters), in the place of the logit-normal ones
-    of the model. The two agree to a tenth of the interval's width, unless few examples are nearly all right: of five
-    sites that were right in 98 of 100 examples, lower limits of the two are apart by up to 40 % of it.
+    its own. Of a single dim, rates are beta-binomial (`bayesperf.pool`, clusters) in the place of the model's
+    logit-normal ones. The two agree to a tenth of the interval's width, unless few examples are nearly all right: of
+    five sites that were right in 98 of 100 examples, lower limits are apart by up to 40 % of it.
 
     Examples
     --------

@@ -64,6 +64,8 @@ class Marginal(Saved):
     examples : xarray.DataArray or None
         Numbers of examples of the test set (…, actual) or (…, actual, predicted), by which two marginals of the same
         test set are recognised; None if they are not known.
+    joint : bool
+        Whether its draws over the leading dims are joint, as of systems judged on the same examples.
     observe : callable or None
         Function that returns `observed`; None if nothing was.
 
@@ -96,6 +98,7 @@ class Marginal(Saved):
         self.quantity = estimand
         self.greater_is_better: bool | None = None
         self.examples: xr.DataArray | None = None
+        self.joint = False
         self.observe: Callable[[], xr.DataArray] | None = None
 
     @remembered("Marginal.with_facts")
@@ -105,14 +108,15 @@ class Marginal(Saved):
         greater_is_better: bool | None,
         examples: xr.DataArray | None,
         quantity: str | None = None,
+        joint: bool | None = None,
         observe: Callable[[], xr.DataArray] | None = None,
     ) -> Marginal:
         """Return the same marginal with the facts by which it is compared, and set beside what was observed.
 
         Parameters
         ----------
-        greater_is_better, examples, quantity, observe
-            See the attributes; a quantity, or what was observed, that is left out stays.
+        greater_is_better, examples, quantity, joint, observe
+            See the attributes; the last three stay as they are if they are left out.
 
         Examples
         --------
@@ -126,6 +130,7 @@ class Marginal(Saved):
         marginal.made_by = None
         marginal.greater_is_better, marginal.examples = greater_is_better, examples
         marginal.quantity = self.quantity if quantity is None else quantity
+        marginal.joint = self.joint if joint is None else joint
         marginal.observe = self.observe if observe is None else observe
         return marginal
 
@@ -198,6 +203,7 @@ class Marginal(Saved):
             greater_is_better=self.greater_is_better,
             examples=examples,
             quantity=self.quantity,
+            joint=self.joint,
             observe=self.observe and partial(_selection, self.observe, how, indexers),
         )
 

@@ -357,9 +357,10 @@ def _clustered(
         pooled = pool(counts, method="bayesian_bootstrap", **options)
         assert isinstance(pooled, PooledClusters)
     warned += (*dict.fromkeys(str(each.message) for each in caught), *about_labels(counts.labels))
+    notes = (about_clusters(pooled, settings.clusters[1:]), *notes)
     return Analysis(
-        pooled.summed, settings, pooled.mean, None, requirements, repeats=repeats,
-        notes=(about_clusters(pooled), *notes), warnings=tuple(filter(None, (repeats, *warned))), handed_in=True,
+        pooled.summed, settings, pooled.mean, None, requirements, repeats=repeats, notes=notes,
+        warnings=tuple(filter(None, (repeats, *warned))), handed_in=True,
     )  # fmt: skip
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from bayesperf.core.words import listed
 from bayesperf.reports.settings import FOLD, Settings
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ def refuse_beside_clusters(*, score: Any, judge: str | None, by: list[str] | Non
     """Refuse options of which no figures are had where examples come in clusters."""
     given = {"--judge": judge, "--score": score, "--split": others.get("split"), "--top": others.get("top")}
     if said := [option for option, value in given.items() if value]:
-        python = " In Python roc_curve(y_true, y_score, cluster=...) draws clusters." if "--score" in said else ""
+        python = " In Python roc_curve(y_true, y_score, cluster=...) and roc_auc have it." if "--score" in said else ""
         raise ValueError(f"{said[0]}: it takes examples to be independent, beside --cluster. Leave it out.{python}")
     if FOLD in (by or ()):
         raise ValueError(
@@ -38,12 +40,13 @@ def clustered_counts(
     return ConfusionMatrix(tabulate(*named), clusters=clusters_of_totals(*named, str(settings.cluster)))
 
 
-def about_clusters(pooled: PooledClusters) -> str:
-    """Return a sentence on how many independent examples the rows are worth."""
+def about_clusters(pooled: PooledClusters, within: Sequence[str]) -> str:
+    """Return a sentence on how many independent examples the rows are worth; clusters `within` are of the others."""
     worth, total = pooled.independent_examples("accuracy"), pooled.summed.total
     low, high = (f"{value:,.0f}" for value in (float(worth.min()), float(worth.max())))
+    inner = f" (and what is within, by {listed(within)})" if within else ""
     return (
-        f"Examples come in {pooled.clusters.size:,} clusters, by column {pooled.dim!r}, and intervals allow for it: of "
-        f"accuracy, {int(total.max()):,} examples say as much as {low if low == high else f'{low} to {high}'} "
+        f"Examples come in {pooled.clusters.size:,} clusters, by column {pooled.dim!r}{inner}, and intervals allow for "
+        f"it: of accuracy, {int(total.max()):,} examples say as much as {low if low == high else f'{low} to {high}'} "
         "independent ones."
     )

@@ -159,8 +159,8 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
 
 def _columns(settings: Settings) -> list[str]:
     """Return the columns that settings name, as they are once each system has rows of its own."""
-    beside = filter(None, [settings.judge, settings.cluster])
-    check_roles([settings.actual, settings.predicted, *settings.by, *settings.slices, *beside])
+    judge = [] if settings.judge is None else [settings.judge]
+    check_roles([settings.actual, settings.predicted, *settings.by, *settings.slices, *judge, *settings.clusters])
     named = (
         settings.split,
         settings.score,

@@ -73,7 +73,8 @@ VerifiedOnly = Annotated[
     bool, typer.Option("--verified-only", help="Leave out the rows whose --actual is empty, and what a judge says.")
 ]
 Cluster = Annotated[
-    str | None, typer.Option(help="Column of what several examples belong to, as a patient: those of one are alike.")
+    list[str] | None,
+    typer.Option(help="Column of what several examples are of, as a patient: they are alike. Repeatable, outer first."),
 ]
 Slice = Annotated[
     list[str] | None,
@@ -118,7 +119,7 @@ def settings_of(
     rope: float = 0.0,
     judge: str | None = None,
     verified_only: bool = False,
-    cluster: str | None = None,
+    cluster: list[str] | None = None,
     slices: list[str] | None = None,
     **others: Any,
 ) -> Settings:
@@ -145,7 +146,7 @@ def settings_of(
         labels=_entries(labels),
         judge=judge,
         verified_only=verified_only,
-        cluster=cluster,
+        clusters=tuple(cluster or ()),
         slices=tuple(slices or ()),
         **others,
     )
@@ -157,7 +158,7 @@ def _refuse_what_does_not_go_together(
     *,
     score: list[str] | None,
     judge: str | None,
-    cluster: str | None,
+    cluster: list[str] | None,
     slices: list[str] | None,
     others: dict[str, Any],
 ) -> None:
@@ -167,7 +168,7 @@ def _refuse_what_does_not_go_together(
 
     if judge is not None:
         refuse_beside_judge(score=score, by=by, **others)
-    if cluster is not None:
+    if cluster:
         refuse_beside_clusters(score=score, judge=judge, by=by, **others)
     if slices:
         refuse_beside_slices(slices, by, judge=judge, cluster=cluster)

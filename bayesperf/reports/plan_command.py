@@ -47,16 +47,20 @@ Evidence = Annotated[str | None, typer.Option(help="Successes and trials of the 
 Confidence = Annotated[float, typer.Option(help="Probability that shows the requirement met.")]
 Assurance = Annotated[float, typer.Option(help="Probability that the new examples will show it.")]
 Question = Annotated[str, typer.Option(help="meet: show that it is met; settle: that it is or is not.")]
+LookEvery = Annotated[
+    int | None, typer.Option(help="Plan for looks after every so many trials, by the confidence sequence.")
+]
 Prevalence = Annotated[float | None, typer.Option(help="Share of positives among the examples to come.")]
 
 
 class Goal(NamedTuple):
-    """What is to be shown: with which probability, how surely, and whether either answer will do."""
+    """What is to be shown: with which probability, how surely, whether either answer will do, and after which looks."""
 
     requirement: Requirement
     confidence: float
     assurance: float
     question: str
+    look_every: int | None
 
 
 class Answer(NamedTuple):
@@ -77,6 +81,7 @@ def plan(
     assurance: Assurance = 0.8,
     question: Question = "meet",
     prevalence: Prevalence = None,
+    look_every: LookEvery = None,
     parts: Parts = False,
     actual: Actual = "actual",
     predicted: Predicted = None,
@@ -102,7 +107,7 @@ def plan(
     requirement = Requirement.parse(require)
     if metric is not None and metrics.get(metric).name != requirement.metric:
         raise ValueError(f"--metric {metric}: --require is of {requirement.metric}. Leave --metric out.")
-    goal = Goal(requirement, confidence, assurance, question)
+    goal = Goal(requirement, confidence, assurance, question, look_every)
     if not files:
         counts = _parse_evidence(evidence or "0/0")
         answer = _answer(goal, counts, f"{counts[0]} of {counts[1]}", prior, prevalence)
@@ -164,6 +169,7 @@ def _answer(
     prob_met = requirement.met(posterior[requirement.metric]).item()
     options: dict[str, Any] = {
         "prior": prior, "evidence": evidence, "prevalence": prevalence, "question": goal.question,
+        "look_every": goal.look_every,
     }  # fmt: skip
     try:
         found = sample_size(requirement.bound, goal.confidence, goal.assurance, requirement.metric, **options)
@@ -178,7 +184,7 @@ def _document(goal: Goal, answer: Answer, evidence: Any) -> dict[str, Any]:
     return {
         "requirement": str(requirement), "metric": requirement.metric, "bound": requirement.bound, "evidence": evidence,
         "confidence": goal.confidence, "assurance": goal.assurance, "question": goal.question,
-        "probability_met": answer.prob_met, **_json_values(answer.plan),
+        "look_every": goal.look_every, "probability_met": answer.prob_met, **_json_values(answer.plan),
         "settles": None if answer.plan else _json_values(answer.settling),
     }  # fmt: skip
 
@@ -198,7 +204,7 @@ def _print(goal: Goal, answer: Answer, system: str = "") -> None:
     if (settling := answer.settling) is not None and settling.n:
         print_()
         print_(_table(settling))
-        about = f"Probability, from {settling.basis}, that so many end in {settling.claim}."
+        about = f"Probability, from {settling.basis}, that so many show {settling.claim}."
         print_(Text(f"{about} Counts are whole, so it rises unevenly."))
 
 
@@ -213,44 +219,54 @@ def _parse_evidence(text: str) -> tuple[int, int]:
 def _json_values(plan: Plan | None) -> dict[str, Any]:
     """Return the answer of a plan, and its curve, as JSON values; nulls if there is no plan."""
     if plan is None:
-        return {"n": None, "counts": None, "examples": None, "reached": None, "curve": None}
+        return {"n": None, "counts": None, "examples": None, "reached": None, "looks": None, "curve": None}
     curve = plan.curve()
     return {
         "n": plan.n,
         "counts": plan.counts,
         "examples": None if plan.share is None else plan.examples,
         "reached": plan.reached,
+        "looks": None if plan.looks is None else plan.looks._asdict(),
         "curve": {"n": curve["n"].values.tolist(), "assurance": curve.values.tolist()},
     }
 
 
 def _sentences(goal: Goal, answer: Answer) -> list[str]:
     """Return the answer in words; if the requirement cannot be shown to be met, also what would settle it."""
-    requirement, confidence, assurance, question = goal
-    goals = {
-        "meet": f"show that it is met (P ≥ {confidence:g})",
-        "settle": f"settle whether it is met (P ≥ {confidence:g} or ≤ {1 - confidence:g})",
-    }
-    from bayesperf.core.words import probability_value
+    from bayesperf.core.words import percentage, probability_value
+
+    requirement, confidence, assurance, question, look_every = goal
+    meets, settles = f"P ≥ {confidence:g}", f"P ≥ {confidence:g} or ≤ {1 - confidence:g}"
+    if look_every is not None:
+        meets = settles = f"with {percentage(confidence)} confidence however often one looks"
+    goals = {"meet": f"show that it is met ({meets})", "settle": f"settle whether it is met ({settles})"}
 
     prob_met = probability_value(answer.prob_met)
     now = f"Required: {requirement}. So far {answer.seen}: it is met with probability {prob_met}."
     if answer.plan is not None:
         asked = f"To {goals[question]} with assurance {assurance:g}: {_number(answer.plan)}."
         fewer = "To settle it either way takes at most as many, and often fewer: --question settle."
-        return [now, asked, *([fewer] if question == "meet" and answer.plan.n else [])]
+        return [now, asked, *([fewer] if question == "meet" and answer.plan.n else []), *_cost(answer.plan)]
     return [
         now,
         f"To {goals['meet']} with assurance {assurance:g}: no number of examples is enough. With ever more, the "
         f"assurance tends to {prob_met}, for they may as well show that it is not met.",
-        f"To {goals['settle']} with the same assurance: {_number(answer.settling)}.",
+        f"To {goals['settle']} with the same assurance: {_number(answer.settling, look_every)}.",
+        *_cost(answer.settling),
     ]
 
 
-def _number(plan: Plan | None) -> str:
+def _cost(plan: Plan | None) -> list[str]:
+    """Return what looking again and again costs, if it was asked."""
+    return [] if plan is None or plan.looks is None else [plan.looks.in_words()]
+
+
+def _number(plan: Plan | None, look_every: int | None = None) -> str:
     """Write the number of new examples that a plan needs."""
     if plan is None:
-        return "more than a million"
+        from bayesperf.plan.looks import MOST
+
+        return "more than a million" if look_every is None else f"more than {MOST:,}"
     if not plan.n:
         return "none are needed, it is so already"
     examples = f", in about {plan.examples} examples" if plan.share not in (None, 1.0) else ""

@@ -20,7 +20,7 @@ class Settings:
     """The options of the command line, one field each.
 
     Of a file with a column for each system, `predictions` and `scores` are these columns, in the same order, and
-    `predicted` and `score` what they become one below the other.
+    `predicted` and `score` what they become one below the other. Of `clusters` within clusters the first are the outer.
     """
 
     actual: str = "actual"
@@ -43,7 +43,7 @@ class Settings:
     drop_missing: bool = False
     judge: str | None = None
     verified_only: bool = False
-    cluster: str | None = None
+    clusters: tuple[str, ...] = ()
     slices: tuple[str, ...] = ()
     predictions: tuple[str, ...] = ()
     scores: tuple[str, ...] = ()
@@ -52,6 +52,11 @@ class Settings:
     def system(self) -> str | None:
         """The column that tells systems apart: the first of `by` other than the folds."""
         return next((name for name in self.by if name != FOLD), None)
+
+    @property
+    def cluster(self) -> str | None:
+        """The column of the clusters that are independent of each other."""
+        return self.clusters[0] if self.clusters else None
 
     @property
     def systems(self) -> tuple[str, ...]:

@@ -42,7 +42,9 @@ class SlicedSystem(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def refuse_beside_slices(slices: list[str], by: list[str] | None, *, judge: str | None, cluster: str | None) -> None:
+def refuse_beside_slices(
+    slices: list[str], by: list[str] | None, *, judge: str | None, cluster: list[str] | None
+) -> None:
     """Refuse options of which no slices are had, and columns named twice."""
     if said := [option for option, value in {"--judge": judge, "--cluster": cluster}.items() if value]:
         how = "every row has an actual label" if said[0] == "--judge" else "examples are independent"

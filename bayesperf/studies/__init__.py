@@ -24,6 +24,8 @@ from bayesperf.studies.agreement import agreement
 from bayesperf.studies.areas import areas
 from bayesperf.studies.bands import bands
 from bayesperf.studies.best_of_many import best_of_many
+from bayesperf.studies.class_areas import class_areas
+from bayesperf.studies.clustered_areas import clustered_areas
 from bayesperf.studies.clusters import clusters
 from bayesperf.studies.coverage import binary_cells, coverage
 from bayesperf.studies.decision_bands import decision_bands
@@ -43,6 +45,7 @@ from bayesperf.studies.sequential import sequential
 from bayesperf.studies.simulation_based_calibration import simulation_based_calibration
 from bayesperf.studies.sites import sites
 from bayesperf.studies.slices import slices
+from bayesperf.studies.thresholds import thresholds
 from bayesperf.studies.verification import verification
 
 __all__ = [
@@ -51,6 +54,8 @@ __all__ = [
     "bands",
     "best_of_many",
     "binary_cells",
+    "class_areas",
+    "clustered_areas",
     "clusters",
     "coverage",
     "decision_bands",
@@ -70,6 +75,7 @@ __all__ = [
     "simulation_based_calibration",
     "sites",
     "slices",
+    "thresholds",
     "verification",
 ]
 

@@ -115,5 +115,5 @@ def areas(
 
 def _interval(scores: Scores, method: str, levels: Array, draws: int, rng: np.random.Generator) -> Array:
     of_scores = AREAS["delong" if method == "delong_logit" and scores.separated else method]
-    interval: Array = of_scores(scores, draws, rng, False).ppf(levels)[0]
+    interval: Array = of_scores(scores, draws=draws, rng=rng, progressbar=False).ppf(levels)[0]
     return interval

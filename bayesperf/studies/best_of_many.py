@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from scipy import special
 
 from bayesperf.comparison.compare import compare
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.warnings import DependenceWarning, PriorWarning
 from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.pooling.pool import pool
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
@@ -31,6 +34,7 @@ def best_of_many(
     *,
     paired: bool = False,
     difficulty: float = 0.5,
+    clusters: int | None = None,
     simulations: int = 300,
     draws: int = 2000,
     prob: float = 0.95,
@@ -60,6 +64,9 @@ def best_of_many(
     difficulty : float
         Correlation of the systems on the same examples, by how hard an example is for all of them: of the normal
         variables that fall below a threshold where a system is right.
+    clusters : int, optional
+        Number of clusters that the same examples come in, for ``paired=True``: half of the difficulty is a cluster's,
+        and by itself a system has the posterior of ``pool(method="bayesian_bootstrap")``.
     simulations : int
         Number of sets of systems for each spread.
     draws : int
@@ -97,17 +104,26 @@ def best_of_many(
     settings = {"systems": checks.count("systems", systems, least=3), "spread": spreads.tolist(),
                 "examples": checks.count("examples", examples), "accuracy": checks.probability("accuracy", accuracy),
                 "paired": bool(paired), "difficulty": checks.probability("difficulty", difficulty),
+                "clusters": 0 if clusters is None else checks.count("clusters", clusters, least=3),
                 "simulations": checks.count("simulations", simulations, least=2),
                 "draws": checks.count("draws", draws, least=2), "prob": checks.probability("prob", prob),
                 "random_seed": checks.seed(random_seed)}  # fmt: skip
+    if clusters is not None and not paired:
+        raise ValueError("clusters: they are of systems judged on the same examples. Take paired=True.")
+    cluster = None if clusters is None else np.arange(examples) % clusters
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
         # All spreads have the same systems and examples, but for their scale.
         logits = special.logit(accuracy) + spreads[:, None] * rng.standard_normal(systems)
         truth = special.expit(logits)
-        hard = np.sqrt(difficulty if paired else 0) * rng.standard_normal(examples)
+        hard = rng.standard_normal(examples)
+        if cluster is not None:
+            hard = np.sqrt(0.5) * (hard + rng.standard_normal(examples)[cluster])
+        hard *= np.sqrt(difficulty if paired else 0)
         own = np.sqrt(1 - difficulty if paired else 1) * rng.standard_normal((systems, examples))
-        found = [_outcomes(own + hard < special.ndtri(each)[:, None], each, paired, draws, prob) for each in truth]
+        found = [
+            _outcomes(own + hard < special.ndtri(each)[:, None], each, paired, cluster, draws, prob) for each in truth
+        ]
         return {name: np.stack([of_spread[name] for of_spread in found], -1) for name in found[0]}
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
@@ -116,23 +132,29 @@ def best_of_many(
     return xr.Dataset(variables, coords, {**settings, "paired": int(paired), "ci_kind": "eti"})
 
 
-def _outcomes(right: NDArray[np.bool_], truth: Array, paired: bool, draws: int, prob: float) -> dict[str, Array]:
+def _outcomes(
+    right: NDArray[np.bool_], truth: Array, paired: bool, cluster: Codes | None, draws: int, prob: float
+) -> dict[str, Array]:
     """Return how the interval of the best system does by each analysis, given which examples (m, n) each got right."""
-    systems, examples = right.shape
-    if paired:
-        names, ids = (index.ravel() for index in np.indices(right.shape))
-        seen: dict[str, Any] = {"by": {"model": names}, "example": ids}
-        cm = ConfusionMatrix.from_predictions(
-            np.ones(right.size, int), right.ravel().astype(int), labels=[0, 1], **seen
-        )
-        shrunk = compare(cm, metric="recall", draws=draws, shrink=True).shrunk
+    settings: dict[str, Any] = {"metric": "recall", "draws": draws, "shrink": True}
+    tp = right.sum(-1)
+    counts = ConfusionMatrix.from_counts(tp=tp, fn=right.shape[1] - tp, fp=0, tn=0, dims=["model"])
+    alone = posterior(counts)
+    if not paired:
+        shrunk = compare(alone, independent=True, **settings).shrunk
     else:
-        tp = right.sum(-1)
-        cm = ConfusionMatrix.from_counts(tp=tp, fn=examples - tp, fp=0, tn=0, dims={"model": list(range(systems))})
-        shrunk = compare(posterior(cm), metric="recall", draws=draws, independent=True, shrink=True).shrunk
+        labelled = np.ones(right.shape[1], int), dict(enumerate(right.astype(int)))
+        cm = ConfusionMatrix.from_predictions(*labelled, labels=[0, 1], cluster=cluster)
+        if cluster is None:
+            shrunk = compare(cm, **settings).shrunk
+        else:
+            with warnings.catch_warnings():
+                # All examples are of one class, and there may be few clusters.
+                warnings.simplefilter("ignore", (PriorWarning, DependenceWarning))
+                alone = pool(cm, draws=draws).mean
+            shrunk = compare(alone, **settings).shrunk
     assert shrunk is not None
-    alone = posterior(ConfusionMatrix(cm.counts.drop_attrs(), cm.pos_label))["recall"]
-    outcomes = [_of_best(each, truth, prob) for each in (alone, shrunk)]
+    outcomes = [_of_best(each, truth, prob) for each in (alone["recall"], shrunk)]
     return {name: np.array([of_one[name] for of_one in outcomes]) for name in outcomes[0]}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ from scipy.special import betaincc
 from scipy.stats import binom
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Booleans
+from bayesperf.core.arrays import Array, Booleans, Counts
 from bayesperf.intervals.confidence_sequence import confidence_sequence
+from bayesperf.plan.smallest_number import fewest_successes
 from bayesperf.studies.run import parallel_map
 
 # From successes and trials so far, the requirement and the confidence to whether it is said to be met.
-Rule = Callable[[Array, Array, float, float], Booleans]
+Rule = Callable[[Counts, Counts, float, float], Booleans]
 
 
 def repeated_looks(
@@ -91,13 +93,13 @@ def repeated_looks(
 
 
 def _by_posterior(weight: float) -> Rule:
-    def met(k: Array, n: Array, requirement: float, confidence: float) -> Booleans:
+    def met(k: Counts, n: Counts, requirement: float, confidence: float) -> Booleans:
         return np.asarray(betaincc(weight + k, weight + n - k, requirement) >= confidence)
 
     return met
 
 
-def _by_confidence_sequence(k: Array, n: Array, requirement: float, confidence: float) -> Booleans:
+def _by_confidence_sequence(k: Counts, n: Counts, requirement: float, confidence: float) -> Booleans:
     return np.asarray(confidence_sequence(k, n, confidence=confidence)[..., 0] >= requirement)
 
 
@@ -108,28 +110,22 @@ RULES: dict[str, Rule] = {
 }
 
 
-def _said(rule: Rule, requirement: float, confidence: float, trials: Array, rate: float) -> tuple[Array, Array]:
+def _said(rule: Rule, requirement: float, confidence: float, trials: Counts, rate: float) -> tuple[Array, Array]:
     """Return the probabilities that it was said by each look that a rate is above, and below, a requirement.
 
     A rate is below if that of the failures is above.
     """
-    return (
-        _reached(_least(rule, trials, requirement, confidence), trials, rate),
-        _reached(_least(rule, trials, 1 - requirement, confidence), trials, 1 - rate),
+    met, missed = (
+        fewest_successes(partial(_shown, rule, bound, confidence), trials) for bound in (requirement, 1 - requirement)
     )
+    return _reached(met, trials, rate), _reached(missed, trials, 1 - rate)
 
 
-def _least(rule: Rule, trials: Array, requirement: float, confidence: float) -> Array:
-    """Return the least successes of which a rule says that a requirement is met; one more than the trials if none."""
-    low, high = np.zeros_like(trials), trials + 1
-    while (low < high).any():
-        middle = (low + high) // 2
-        met = (middle > trials) | rule(np.minimum(middle, trials), trials, requirement, confidence)
-        low, high = np.where(met, low, np.minimum(middle + 1, high)), np.where(met, middle, high)
-    return low
+def _shown(rule: Rule, requirement: float, confidence: float, successes: Counts, trials: Counts) -> Booleans:
+    return rule(successes, trials, requirement, confidence)
 
 
-def _reached(least: Array, trials: Array, rate: float) -> Array:
+def _reached(least: Counts, trials: Counts, rate: float) -> Array:
     """Return the probability that successes have been at least so many, by each look."""
     running, reached = np.ones(1), []
     batch = trials[0]

@@ -5,7 +5,14 @@ import pytest
 from scipy import integrate, special, stats
 
 import bayesperf as bp
-from bayesperf.comparison.shrinkage import Population, drawn_moments, exact_moments, from_free
+from bayesperf.comparison.shrinkage import (
+    Families,
+    Population,
+    even_covariance,
+    exact_moments,
+    from_stabilised,
+    stabilised,
+)
 from bayesperf.distributions.beta import Beta
 
 ESTIMATES = np.array([1.1, 1.9, 1.4])
@@ -47,27 +54,116 @@ def test_nothing_is_shrunk_where_all_is_known():
     np.testing.assert_allclose(draws.mean(0), ESTIMATES, atol=1e-4)
 
 
-def test_moments_of_logits_are_those_of_the_beta_distribution():
+def test_families_are_as_an_integral_over_their_share():
+    """Over mean, spread and share of the spread between families, by the normals as they are written down."""
+    codes, n = np.array([0, 1, 0]), 100_000
+    same = np.equal.outer(codes, codes)
+    mu, tau, share = np.linspace(-4, 7, 111), (np.arange(60) + 0.5) / 60 * 3.5, (np.arange(16) + 0.5) / 16
+    total, weighted = 0.0, np.zeros(3)
+    for of_families in share:
+        spread = (1 - of_families) * np.eye(3) + of_families * same
+        for t in tau:
+            covariance = COVARIANCE + t**2 * spread
+            inverse = np.linalg.inv(covariance)
+            residual = ESTIMATES - mu[:, None]
+            density = np.exp(-0.5 * np.einsum("mi,ij,mj->m", residual, inverse, residual))
+            density *= stats.halfnorm.pdf(t) / np.sqrt(np.linalg.det(covariance))
+            total += density.sum()
+            weighted += density @ (mu[:, None] + residual @ inverse @ (t**2 * spread))
+    draws = Families.of(codes).draws(ESTIMATES, COVARIANCE, n, np.random.default_rng(0))
+    # The grid of 60 steps of .06 is off by less than .003.
+    np.testing.assert_allclose(draws.mean(0), weighted / total, atol=4 * draws.std(0).max() / np.sqrt(n) + 3e-3)
+
+
+def test_even_covariances_are_means_of_pairs_and_expect_the_same_sum_of_squares():
+    rng, codes = np.random.default_rng(0), np.array([0, 0, 1, 1, 1, 0])
+    root = 1 + 0.1 * rng.standard_normal((6, 6))
+    draws = rng.multivariate_normal(np.zeros(6), root @ root.T + np.eye(6), 4000)
+    found, same = np.cov(draws.T), np.equal.outer(codes, codes) & ~np.eye(6, dtype=bool)
+    centring = np.eye(6) - 1 / 6
+    assert np.trace(centring @ even_covariance(draws)) == pytest.approx(np.trace(centring @ found))
+    even = even_covariance(draws, codes)
+    np.testing.assert_allclose(np.diag(even), np.diag(found))
+    np.testing.assert_allclose(even[same], found[same].mean())
+    np.testing.assert_allclose(even[0, 2:5], found[np.not_equal.outer(codes, codes)].mean())
+    np.testing.assert_allclose(even_covariance(draws[:, :2]), found[:2, :2])
+
+
+def test_the_mean_is_among_the_estimates_however_the_errors_go_together():
+    """A shared error that is greater for greater estimates moves the mean out of them: Peelle's puzzle."""
+    estimates, loading = np.array([1.0, 1.5]), np.array([0.1, 0.15])
+    covariance = np.outer(loading, loading) * 4 + np.diag([0.01, 0.0225])
+    draws = np.random.default_rng(0).multivariate_normal(estimates, covariance, 50_000)
+    for given, inside in [(covariance, False), (even_covariance(draws), True)]:
+        weights = np.linalg.solve(given, [1, 1])
+        assert (1 <= weights @ estimates / weights.sum() <= 1.5) == inside
+
+
+@pytest.mark.parametrize("share", [0.1, 0.8])
+def test_powers_of_the_matrix_of_families_are_those_of_its_eigenvectors(share):
+    codes = np.array([0, 1, 0, 2, 1, 0])
+    matrix = (1 - share) * np.eye(6) + share * np.equal.outer(codes, codes)
+    values, vectors = np.linalg.eigh(matrix)
+    x, families = np.random.default_rng(0).standard_normal((4, 6)), Families.of(codes)
+    for exponent in (-0.5, 0.5, 1):
+        expected = x @ (vectors * values**exponent @ vectors.T)
+        np.testing.assert_allclose(families.power(share, exponent, x), expected, atol=1e-12)
+    assert families.log_determinant(share) == pytest.approx(np.log(values).sum(), abs=1e-12)
+
+
+def test_families_of_independent_systems_share_what_is_known():
+    """A system of which nearly nothing is known is as its family is, not as all are."""
+    estimates, variances = np.array([0.9, 1.0, 1.1, 2.0, 2.1, 1.5]), np.array([1e-3] * 5 + [10.0])
+    families = Families.of(np.array([0, 0, 0, 1, 1, 1]))
+    draws = families.draws(estimates, variances, 20_000, np.random.default_rng(0))
+    alone = Population.of(estimates, variances).draws(20_000, np.random.default_rng(0))
+    assert 1.8 < np.median(draws[:, 5]) < 2.2
+    assert 1.2 < np.median(alone[:, 5]) < 1.7
+
+
+# ── The scale ──
+
+
+def test_moments_are_integrals_over_the_beta_distribution():
     a, b = np.array([[160.5, 40.5], [0.5, 200.5], [0.5, 0.5], [3, 2], [5000, 30]]).T
     mean, variance = exact_moments(Beta(a[:, None], b[:, None]))
-    np.testing.assert_allclose(mean, special.digamma(a) - special.digamma(b), rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(variance, special.polygamma(1, a) + special.polygamma(1, b), rtol=2e-5)
+
+    def angle(x):
+        return 2 * np.arcsin(np.sqrt(x))
+
+    for i in range(len(a)):
+        each = stats.beta(a[i], b[i])
+        ends = each.ppf([1e-14, 0.5, 1 - 1e-14])
+        pieces = [(ends[0], ends[1]), (ends[1], ends[2])]
+        expected = [
+            sum(
+                integrate.quad(lambda x, k=k, d=each: angle(x) ** k * d.pdf(x), *piece, limit=400)[0]
+                for piece in pieces
+            )
+            for k in (1, 2)
+        ]
+        # Gauss and Hermite's rule is worst for the density at both ends, of half a pseudo-example each.
+        assert mean[i] == pytest.approx(expected[0], rel=2e-4)
+        assert variance[i] == pytest.approx(expected[1] - expected[0] ** 2, rel=2e-2)
 
 
-def test_moments_of_draws_are_about_those_of_the_distribution():
-    rng, a, b, n = np.random.default_rng(0), np.array([30.5, 8.5]), np.array([10.5, 2.5]), 40_000
-    draws = rng.beta(a, b, (n, 2))
-    expected = special.polygamma(1, a) + special.polygamma(1, b)
-    mean, variance = drawn_moments(draws, (0.0, 1.0), True)
-    np.testing.assert_allclose(mean, special.digamma(a) - special.digamma(b), atol=4 * np.sqrt(expected.max() / n))
-    np.testing.assert_allclose(variance, expected, rtol=0.05)
-    covariance = drawn_moments(draws, (0.0, 1.0), False)[1]
-    np.testing.assert_allclose(np.diag(covariance), variance)
-    assert abs(covariance[0, 1]) < 4 * np.sqrt(np.prod(expected) / n)
+def test_on_the_scale_the_standard_error_does_not_depend_on_the_value():
+    right = np.array([100, 150, 180])
+    _, variance = exact_moments(Beta(right[:, None] + 0.5, 200.5 - right[:, None]))
+    np.testing.assert_allclose(variance, 1 / 200, rtol=0.01)
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 1.0), (0.0, np.inf), (-np.inf, np.inf)])
+def test_the_scale_has_an_inverse(bounds):
+    x = np.array([0.05, 0.3, 0.95])
+    np.testing.assert_allclose(from_stabilised(stabilised(x, bounds), bounds), x, atol=1e-12)
+    if np.isfinite(bounds).all():
+        np.testing.assert_allclose(from_stabilised(stabilised(np.array(bounds), bounds), bounds), bounds, atol=1e-12)
 
 
 def shrunk_draws(draws, bounds, rng):
-    return from_free(Population.of(*drawn_moments(draws, bounds, True)).draws(len(draws), rng), bounds)
+    values = stabilised(draws, bounds)
+    return from_stabilised(Population.of(values.mean(0), values.var(0)).draws(len(draws), rng), bounds)
 
 
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 1.0), (0.0, np.inf), (-np.inf, np.inf)])
@@ -146,3 +242,73 @@ def test_where_there_is_nothing_to_shrink_it_is_refused():
     for arguments in ({"b": "majority"}, {"b": post}):
         with pytest.raises(TypeError, match=r"shrink: it is of systems along a dim \('model'\)"):
             bp.compare(post, metric="recall", shrink=True, **arguments)
+
+
+def test_families_are_named_for_every_system():
+    post = systems([150, 160, 164, 171])
+    settings = {"metric": "recall", "independent": True, "shrink": True}
+    families = {"s0": "old", "s1": "new", "s2": "new", "s3": "old"}
+    found = bp.compare(post, families=families, **settings)
+    assert "mean of its family, and families towards that of all" in found.basis
+    assert "families" in found.in_words()
+    assert not np.allclose(found.shrunk.mean(), bp.compare(post, **settings).shrunk.mean(), atol=1e-3)
+    for bad, words in [
+        ({"s0": 1, "s1": 2}, "families: of system 's2' and 1 more the family is not given"),
+        (families | {"s9": "old"}, "families: 's9' is no system"),
+        (dict.fromkeys(families, "old"), "families: all systems are of 'old'"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            bp.compare(post, families=bad, **settings)
+    with pytest.raises(TypeError, match="families must map each system to its family; it is list"):
+        bp.compare(post, families=["old", "new"], **settings)
+    with pytest.raises(TypeError, match="families: they are what systems are drawn to"):
+        bp.compare(post, metric="recall", independent=True, families=families)
+
+
+def test_standings_are_of_the_joint_draws():
+    post = systems([150, 171, 160, 164])
+    for shrink in (False, True):
+        found = bp.compare(post, metric="recall", independent=True, shrink=shrink)
+        table = found.standings(0.9, "eti")
+        assert table["model"].tolist() == ["s1", "s3", "s2", "s0"]
+        np.testing.assert_allclose(table["observed"], [0.855, 0.82, 0.8, 0.75])
+        draws = found.make_draws().sel(model=table["model"].values)
+        ranks = stats.rankdata(-draws.values, axis=-1).mean(0)
+        np.testing.assert_allclose(table["expected_rank"], ranks, atol=1e-9)
+        np.testing.assert_allclose(table["expected_loss"], (draws.max("model") - draws).mean("draw"), atol=1e-12)
+        np.testing.assert_allclose(table["prob_best"], found.prob_best.sel(model=table["model"].values))
+        each = (found.shrunk or post["recall"]).sel(model=table["model"].values)
+        np.testing.assert_allclose(table[["ci_lower", "ci_upper"]], each.eti(0.9))
+        assert ("chosen for its luck" in repr(table)) is not shrink
+    # An error is better the less there is of it.
+    losses = bp.compare(post, metric="fnr", independent=True).standings()
+    assert losses["model"].iloc[0] == "s1"
+    assert (losses["expected_loss"] >= 0).all()
+    with pytest.raises(ValueError, match="standings: they are of many systems' own metric"):
+        bp.compare(systems([150]), systems([160]), "recall", independent=True).standings()
+
+
+def test_settings_of_one_learner_are_not_taken_for_all_that_differs():
+    """Two learners of accuracy .9 and .8, of twenty settings each, whose predictions hardly differ."""
+    rng, n = np.random.default_rng(0), 400
+    hard = rng.standard_normal(n)
+    learners = [(hard + rng.standard_normal(n)) / np.sqrt(2) < special.ndtri(accuracy) for accuracy in (0.9, 0.8)]
+    right = [learner ^ (rng.random(n) < 0.01) for learner in learners for _ in range(20)]
+    cm = bp.ConfusionMatrix.from_predictions(np.ones(n, int), dict(enumerate(np.array(right, int))), labels=[0, 1])
+    observed = np.mean(right, 1)
+    shrunk = bp.compare(cm, metric="recall", shrink=True, draws=2000).shrunk.mean().values
+    # With each covariance as it is, about half of the difference is left.
+    between = shrunk[:20].mean() - shrunk[20:].mean()
+    assert 0.85 < between / (observed[:20].mean() - observed[20:].mean()) < 1
+    assert abs(shrunk.mean() - observed.mean()) < 0.004
+
+
+def test_the_metric_of_clustered_systems_is_shrunk():
+    rng = np.random.default_rng(0)
+    actual = rng.integers(2, size=600)
+    predicted = {i: actual ^ (rng.random(600) < 0.25) for i in range(8)}
+    cm = bp.ConfusionMatrix.from_predictions(actual, predicted, cluster=rng.integers(60, size=600))
+    post = bp.pool(cm).mean
+    alone, found = (bp.compare(post, metric="f1", shrink=shrink) for shrink in (False, True))
+    assert np.ptp(found.shrunk.mean().values) < np.ptp(post["f1"].mean().values)
+    assert found.prob_best.max() < alone.prob_best.max()

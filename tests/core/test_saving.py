@@ -60,7 +60,8 @@ def test_all_kinds_are_tried():
     assert classes >= {
         "ConfusionMatrix", "PairedConfusionMatrix", "BinnedScores", "DirichletPosterior", "SharedPosterior",
         "SampledPosterior", "PredictedPosterior", "MarkovPosterior", "Marginal", "Comparison", "DatasetTest", "Pooled",
-        "Curve", "OperatingPoint", "DecisionCurve", "ExpectedPerformanceCurve", "ExpectedPerformanceComparison",
+        "Curve", "OperatingPoint", "DecisionCurve", "ChosenThreshold", "Abstention", "DecisionPlan",
+        "ExpectedPerformanceCurve", "ExpectedPerformanceComparison",
         "Plan", "Monitor",
         "ReliabilityCurve", "ReliabilityCurves", "Calibration", "Slices",
     }  # fmt: skip

@@ -1,5 +1,6 @@
 """Clusters that matrices are counted with: which cells their examples are in, whatever is selected or summed."""
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -110,6 +111,45 @@ def test_frames_of_one_system_and_nested_clusters():
     cm = bp.ConfusionMatrix.from_frame(frame, actual="y", predicted="p", cluster=["hospital", "patient"])
     assert (cm.clusters.name, cm.clusters.size) == ("hospital", 10)
     np.testing.assert_array_equal(by_cluster(cm, cm.clusters).sum(0), cm.counts)
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars, lazy", "duckdb"])
+def test_rows_of_an_example_in_a_frame_are_of_one_cluster(engine):
+    y_true, y_pred, cluster, _ = predictions(60)
+    systems = [pd.DataFrame({"id": range(60), "y": y_true, "model": name, "p": y_pred[name], "patient": cluster})
+               for name in ("old", "new")]  # fmt: skip
+    options = {"actual": "y", "predicted": "p", "by": "model", "example": "id", "cluster": "patient"}
+    frame = ENGINES[engine](pa.Table.from_pandas(pd.concat(systems), preserve_index=False))
+    cm = bp.ConfusionMatrix.from_frame(frame, **options)
+    wide = bp.ConfusionMatrix.from_predictions(y_true, y_pred, cluster={"patient": cluster}).isel(model=[1, 0])
+    np.testing.assert_array_equal(by_cluster(cm, cm.clusters), by_cluster(wide, wide.clusters))
+    np.testing.assert_array_equal(cm.outcomes.margins(), wide.counts)
+    systems[1].loc[7, "patient"] += 1
+    frame = ENGINES[engine](pa.Table.from_pandas(pd.concat(systems), preserve_index=False))
+    with pytest.raises(ValueError, match=r"column 'patient' differs between model .* for 1 example\."):
+        bp.ConfusionMatrix.from_frame(frame, **options)
+
+
+def test_an_engine_counts_by_the_outer_clusters_alone():
+    frame = pd.DataFrame({"y": [0, 1] * 3, "p": [0, 1] * 3, "hospital": [1, 1, 2, 2, 3, 3], "patient": [None] * 6})
+    cm = bp.ConfusionMatrix.from_frame(frame, actual="y", predicted="p", cluster=["hospital", "patient"])
+    assert (cm.clusters.name, cm.clusters.size, len(cm.clusters.counts)) == ("hospital", 3, 6)
+    with pytest.raises(ValueError, match="no column 'person'"):
+        bp.ConfusionMatrix.from_frame(frame, actual="y", predicted="p", cluster=["hospital", "person"])
+
+
+def test_a_million_clusters_counted_in_an_engine():
+    """As many entries as rows, none a dim; drawn in random groups of them."""
+    n = 1_000_000
+    relation = duckdb.sql(
+        f"SELECT i % 2 AS y, (i % 2 + (hash(i) % 10 = 0)::INT) % 2 AS p, i AS patient FROM range({n}) AS rows(i)"
+    )
+    cm = bp.ConfusionMatrix.from_frame(relation, actual="y", predicted="p", cluster="patient")
+    assert (cm.clusters.size, len(cm.clusters.counts), cm.dims) == (n, n, ())
+    accuracy = bp.pool(cm, draws=200).mean["accuracy"]
+    # Of one example each, they are independent.
+    assert accuracy.sd().item() == pytest.approx(np.sqrt(0.09 / n), rel=4 / np.sqrt(2 * 200))
+    assert accuracy.observed.item() == pytest.approx(0.9, abs=0.002)
 
 
 @pytest.mark.parametrize(

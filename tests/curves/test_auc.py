@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 import bayesperf as bp
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.areas import bayesian_bootstrap
+from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.areas.smoothed_areas import smoothed_area_draws
 from bayesperf.curves.roc.curve_draws import Bootstrapped
 from bayesperf.distributions.normal import LogitNormal, Normal
@@ -31,6 +32,7 @@ SCORE = RNG.normal(size=43) + Y
 OTHER = SCORE + RNG.normal(size=43)
 TIED = np.round(SCORE)
 PROBABILITY = special.expit(SCORE)
+WHOLE = PartOfCurve("fpr", 0.0, 1.0, standardized=False)
 
 
 def golden(prefix):
@@ -433,7 +435,7 @@ def test_separated_scores_in_the_same_order_differ_by_nothing():
 def test_one_separating_system_smooths_all():
     sides = SEPARATED["two"], SCORE
     found = bp.compare_auc(Y, *sides, draws=4000)
-    smoothed = [Bootstrapped(Scores.of(Y, side), 4000, seed, False).areas(0, 1) for seed, side in enumerate(sides)]
+    smoothed = [Bootstrapped(Scores.of(Y, side), 4000, seed, False).areas(WHOLE) for seed, side in enumerate(sides)]
     mean, sd = (np.array([of_side(side) for side in smoothed]) for of_side in (np.mean, np.std))
     error = 4 * np.hypot(*sd) / np.sqrt(4000)
     assert found.difference.mean().item() == pytest.approx(mean[0] - mean[1], abs=np.sqrt(2) * error)

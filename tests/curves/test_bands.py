@@ -13,6 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 import bayesperf as bp
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.areas import bayesian_bootstrap
+from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.bands import simultaneous
 from bayesperf.curves.roc.called_positive import PositiveRates, steps_at_scores, steps_between_scores
 from bayesperf.curves.roc.curve_draws import Bootstrapped, Observed
@@ -287,7 +288,9 @@ def test_partial_areas(data, low, high):
     # From the right at the start and the left at the end of a stretch, curves being steep at some places.
     right, left = (np.array(walked(fpr[0], recall[0], inside, choose)) for choose in (max, min))
     expected = (np.diff(inside) * (right[:-1] + left[1:]) / 2).sum()
-    assert observed.areas(low, high).item() == pytest.approx(expected, abs=1e-12)
+    assert observed.areas(PartOfCurve("fpr", low, high, standardized=False)).item() == pytest.approx(
+        expected, abs=1e-12
+    )
     if low == 0:
         theirs = sklearn_metrics.roc_auc_score(*data, max_fpr=high)
         least = high**2 / 2
@@ -295,9 +298,63 @@ def test_partial_areas(data, low, high):
         assert standardised == pytest.approx(theirs, abs=1e-12)
 
 
+@every_data
+@pytest.mark.parametrize(("low", "high"), [(0, 0.3), (0.2, 0.9)])
+def test_areas_beside_the_curve_are_those_under_it_turned_round(data, low, high):
+    y, score = data
+    observed, turned = Observed(scores_of(y, score)), Observed(scores_of(1 - np.asarray(y), -np.asarray(score)))
+    beside = observed.areas(PartOfCurve("recall", low, high, standardized=True)).item()
+    under = turned.areas(PartOfCurve("fpr", 1 - high, 1 - low, standardized=True)).item()
+    assert beside == pytest.approx(under, abs=1e-12)
+    fpr, recall = (rate[0] for rate in next(observed.rates()))
+    at = np.linspace(low, high, 200_001)
+    # A level step at an edge is of no width.
+    whole = np.trapezoid(1 - np.interp(at, recall + np.arange(len(recall)) * 1e-13, fpr), at)
+    plain = observed.areas(PartOfCurve("recall", low, high, standardized=False)).item()
+    assert plain == pytest.approx(whole, abs=1e-5)
+
+
+@pytest.mark.parametrize("method", ["bayesian_bootstrap", "binormal"])
+@pytest.mark.parametrize("rate", ["fpr", "recall"])
+def test_partial_areas_are_of_the_curves_of_the_band(method, rate):
+    curve = bp.roc_curve(*DATA["continuous"], method=method, draws=200)
+    grid = np.linspace(0.6, 0.9, 8001)
+    heights = curve._drawn.recall(grid) if rate == "fpr" else 1 - curve._drawn.fpr(grid)
+    found = curve.partial_area(0.6, 0.9, rate=rate)
+    np.testing.assert_allclose(found.distribution.values[0, 0], np.trapezoid(heights, grid), atol=3e-4)
+    standardized = curve.partial_area(0.6, 0.9, rate=rate, standardized=True)
+    ends = (0.6, 0.9) if rate == "fpr" else (0.1, 0.4)
+    least, most = (ends[1] ** 2 - ends[0] ** 2) / 2, 0.3
+    expected = (1 + (found.distribution.values - least) / (most - least)) / 2
+    np.testing.assert_allclose(standardized.distribution.values, expected, atol=1e-12)
+    assert standardized.bounds[1] == pytest.approx(1)
+    assert "standardised" in standardized.estimand
+
+
+@every_data
+@pytest.mark.parametrize("most", [0.1, 0.5, 1])
+def test_standardised_areas_are_those_of_scikit_learn(data, most):
+    area = bp.roc_auc(*data, fpr=(0, most), standardized=True, draws=2)
+    assert area.observed.item() == pytest.approx(sklearn_metrics.roc_auc_score(*data, max_fpr=most), abs=1e-12)
+
+
+def test_bad_parts():
+    data = DATA["continuous"]
+    with pytest.raises(TypeError, match="fpr and recall: a part of the curve lies between two rates of one kind"):
+        bp.roc_auc(*data, fpr=(0, 0.1), recall=(0, 1))
+    with pytest.raises(TypeError, match="standardized: it is of a part of the curve"):
+        bp.roc_auc(*data, standardized=True)
+    with pytest.raises(ValueError, match="recall must be recalls, 0 ≤ low < high ≤ 1"):
+        bp.roc_auc(*data, recall=(0.5, 0.5))
+    with pytest.raises(ValueError, match="method, of a part of the curve, must be"):
+        bp.roc_auc(*data, fpr=(0, 0.1), method="delong")
+    with pytest.raises(ValueError, match="rate must be one of"):
+        bp.roc_curve(*data).partial_area(0, 0.1, rate="fnr")
+
+
 def test_partial_areas_add_up():
     curve = bp.roc_curve(*DATA["tied"], draws=50)
-    parts = [curve.partial_area(*ends).draws(50).values for ends in ((0, 0.3), (0.3, 1), (0, 1))]
+    parts = [curve.partial_area(*ends).draws(50).values for ends in ((0, 0.3), (0.3, 0.8), (0, 0.8))]
     np.testing.assert_allclose(parts[0] + parts[1], parts[2], rtol=1e-12)
     assert curve.partial_area(0.2, 0.5).bounds == (0, 0.3)
     assert curve.partial_area(0.2, 0.5).estimand == (

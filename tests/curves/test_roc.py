@@ -339,14 +339,14 @@ def clustered(clusters, size, seed=0):
 
 
 def test_draws_of_clusters_by_a_loop():
-    y, score, cluster = clustered(15, 8)
+    y, score, cluster = clustered(20, 6)
     order = np.random.default_rng(1).permutation(len(y))
-    names = np.array(list("abcdefghijklmno"))[cluster]
+    names = np.array(list("abcdefghijklmnopqrst"))[cluster]
     curve = bp.roc_curve(y[order], score[order], cluster=names[order], draws=4000)
     rng = np.random.default_rng(2)
     areas = []
     for _ in range(600):
-        weights = rng.standard_exponential(15)[cluster]
+        weights = rng.gamma(18 / 20, size=20)[cluster]
         areas.append(sklearn_metrics.roc_auc_score(y, score, sample_weight=weights))
     assert ks_2samp(areas, curve.area.draws(4000).values).pvalue > 1e-3
     at = curve.operating_point(cost=(1, 1))
@@ -373,12 +373,12 @@ def test_clusters_that_differ_widen_the_band_and_single_ones_do_not():
 
 
 def test_bad_clusters():
-    y, score, cluster = clustered(4, 6)
+    y, score, cluster = clustered(20, 6)
     with pytest.raises(ValueError, match="cluster is of method='bayesian_bootstrap'"):
         bp.roc_curve(y, score, cluster=cluster, method="beta")
     with pytest.raises(ValueError, match="cluster: there is only one"):
         bp.roc_curve(y, score, cluster=0 * cluster)
-    with pytest.raises(ValueError, match="columns of unequal length: y_score 24, cluster 5"):
+    with pytest.raises(ValueError, match="columns of unequal length: y_score 120, cluster 5"):
         bp.roc_curve(y, score, cluster=cluster[:5])
     with pytest.raises(ValueError, match="method='wilson' takes examples to be independent"):
         bp.roc_curve(y, score, cluster=cluster).band(method="wilson")

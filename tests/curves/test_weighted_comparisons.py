@@ -94,30 +94,61 @@ def test_intervals_overlap_where_that_of_the_difference_leaves_out_zero(alone, t
     assert np.diff(difference) < 0.7 * np.hypot(np.diff(better), np.diff(worse))
 
 
-def partial_area(y, score, w, low, high):
-    fpr, recall, _ = sklearn_metrics.roc_curve(y, score, sample_weight=w, drop_intermediate=False)
-    grid = np.unique(np.r_[low, high, fpr[(fpr > low) & (fpr < high)]])
-    # A vertical step at an edge is of no width.
-    at = np.linspace(low, high, 20_001)
-    return np.trapezoid(np.interp(at, fpr, recall), at) if len(grid) else 0.0
+def rates_in_gaps(y, score, of_examples, beyond):
+    """Recall and false positive rate at all thresholds, by weights of gaps: above positives and below negatives."""
+    thresholds = np.sort(score)[::-1]
+    rates = []
+    for label, own in ((1, beyond[0]), (0, beyond[1])):
+        members = np.flatnonzero(y == label)[np.argsort(-score[y == label])]
+        gaps = [*of_examples[members], own] if label else [own, *of_examples[members]]
+        positions, above, between = [], 0, {}
+        for t in thresholds:
+            if t in score[y == label]:
+                above += 1
+                positions.append(above)
+            else:
+                between.setdefault(above, []).append(len(positions))
+                positions.append(None)
+        for above, places in between.items():
+            for i, place in enumerate(places):
+                positions[place] = above + (i + 0.5) / len(places)
+        cumulative = np.r_[0, np.cumsum(gaps)] / np.sum(gaps)
+        ends = [0, *positions, len(gaps)]
+        rates.append(np.interp(ends, np.arange(len(cumulative)), cumulative))
+    return rates
 
 
-@pytest.mark.parametrize("part", [(0, 0.2), (0.1, 0.5), (0, 1)])
-def test_difference_of_partial_areas_by_a_loop(part):
-    draws, rng = 400, np.random.default_rng(2)
+def partial_area(y, score, of_examples, beyond, rate, low, high):
+    recall, fpr = rates_in_gaps(y, score, of_examples, beyond)
+    at = np.linspace(low, high, 2_001)
+    if rate == "recall":
+        return np.trapezoid(1 - np.interp(at, recall, fpr), at)
+    return np.trapezoid(np.interp(at, fpr, recall), at)
+
+
+@pytest.mark.parametrize("part", [("fpr", 0, 0.2), ("fpr", 0.1, 0.5), ("recall", 0.7, 1)], ids=str)
+@pytest.mark.parametrize("standardized", [False, True], ids=["", "standardised"])
+def test_difference_of_partial_areas_by_a_loop(part, standardized):
+    draws, rng, (rate, low, high) = 300, np.random.default_rng(2), part
+    y, a, b = sample(80, np.random.default_rng(5))
     expected = np.empty(draws)
     for i in range(draws):
-        w = rng.standard_exponential(len(Y))
-        expected[i] = np.subtract(*(partial_area(Y, score, w, *part) for score in (A, B)))
-    comparison = bp.compare_auc(Y, A, B, fpr=part, draws=4000, rope=0.005)
+        w = rng.standard_exponential(len(y))
+        areas = [partial_area(y, score, w, rng.standard_exponential(2), *part) for score in (a, b)]
+        expected[i] = np.subtract(*areas)
+    ends = (low, high) if rate == "fpr" else (1 - high, 1 - low)
+    scale = 0.5 / (high - low - (ends[1] ** 2 - ends[0] ** 2) / 2) if standardized else 1
+    expected *= scale
+    options = {rate: (low, high), "standardized": standardized}
+    comparison = bp.compare_auc(y, a, b, draws=4000, rope=0.005, **options)
     difference, sd, error = comparison.difference, expected.std(), np.sqrt(1 / draws + 1 / 4000)
     assert difference.mean().item() == pytest.approx(expected.mean(), abs=4 * sd * error + 1e-4)
     assert difference.sd().item() == pytest.approx(sd, rel=4 * error / np.sqrt(2))
-    assert difference.bounds == pytest.approx((part[0] - part[1], part[1] - part[0]))
-    assert comparison.prob_better.item() == comparison.prob_greater.item() > 0.9
-    alone = [bp.roc_curve(Y, score, draws=4000).partial_area(*part) for score in (A, B)]
+    assert difference.bounds == pytest.approx((scale * (low - high), scale * (high - low)))
+    assert comparison.prob_better.item() == comparison.prob_greater.item()
+    alone = [bp.roc_auc(y, score, draws=4000, **options) for score in (a, b)]
     assert difference.mean().item() == pytest.approx(
-        (alone[0].mean() - alone[1].mean()).item(), abs=4 * sd / np.sqrt(2000)
+        (alone[0].mean() - alone[1].mean()).item(), abs=4 * alone[0].sd().item() / np.sqrt(2000)
     )
     assert comparison.metric == alone[0].name == "partial_roc_auc"
 
@@ -147,7 +178,7 @@ def test_many_systems(form):
     scores = form({"one": A, "two": B, "three": B[::-1]})
     for many in (
         bp.compare_weighted_scores("average_precision", Y, scores, draws=300),
-        bp.compare_auc(Y, scores, fpr=(0, 0.2), draws=300),
+        bp.compare_auc(Y, scores, fpr=(0, 0.5), draws=300),
     ):
         assert many.prob_greater.dims == ("model", "model_other")
         assert many.prob_best.sel(model="one").item() > 0.9

@@ -20,8 +20,10 @@ from tests.shared.figures import (
     GRID,
     LONG,
     MANY,
+    SCORES,
     SMALL,
     SYSTEMS,
+    Y,
     autocorrelated,
     calibrated,
     compared,
@@ -154,6 +156,7 @@ def test_every_public_figure_takes_axes_in_hand():
 ONE = {
     "curve": lambda ax: roc().plot(ax=ax),
     "decision_curve": lambda ax: decisions(1).plot(ax=ax),
+    "score_regions": lambda ax: bp.abstention(Y, SCORES[0], max_abstention=0.2, draws=50).plot(ax=ax),
     "reliability": lambda ax: reliable().plot(ax=ax),
     "epc": lambda ax: epc().plot(ax=ax),
     "plan": lambda ax: bp.plan.sample_size(0.7, metric="recall", evidence=(17, 20)).plot(ax=ax),

@@ -7,6 +7,7 @@ import pytest
 
 import bayesperf as bp
 from bayesperf.core.warnings import DependenceWarning, PriorWarning
+from bayesperf.distributions.cluster_weights import weight_shapes
 
 
 def quiet(*args, **options):
@@ -100,6 +101,31 @@ def test_many_clusters_are_put_together_and_the_variance_stays():
     # The groups' variance has a relative error of √(2/5000), the draws' of √(2/3000); halved for standard deviations.
     assert recall.sd().item() == pytest.approx(expected, rel=4 * np.sqrt((2 / 5000 + 2 / 3000) / 4))
     assert recall.mean().item() == pytest.approx(right.mean() / 4, abs=4 * expected / np.sqrt(3000) + 1e-4)
+
+
+def test_weights_of_unequal_clusters_vary_more():
+    """As of one size exactly, whatever the size; of unequal ones with their shares; of a giant one still above 0."""
+    np.testing.assert_allclose(weight_shapes(np.full(12, 7)), 10 / 12, rtol=1e-14)
+    sizes = np.array([1, 2, 3, 4, 10])
+    by_hand = (20**2 / 130 - 2) / (20**2 / 130) * np.array([19, 18, 17, 16, 10]) / 20 / 0.8
+    np.testing.assert_allclose(weight_shapes(sizes), by_hand)
+    np.testing.assert_array_equal(weight_shapes(sizes), weight_shapes(3 * sizes))
+    giant = weight_shapes(np.array([1e6, 1, 1, 1]))
+    assert (giant > 0).all()
+    assert giant[0] < 1e-5
+
+
+def test_variance_of_unequal_clusters_is_not_too_small():
+    """Of clusters that differ by chance alone, on average that of so many examples, or a little more."""
+    rng, found, expected = np.random.default_rng(16), [], []
+    for seed in range(60):
+        sizes = 1 + rng.poisson(rng.exponential(15, 20))
+        right = rng.binomial(sizes, 0.7)
+        cm = bp.ConfusionMatrix.from_counts(tp=right, fn=sizes - right, fp=1, tn=1, dims=["patient"])
+        found.append(bootstrap(cm, draws=1000, random_seed=seed).mean["recall"].sd().item() ** 2)
+        expected.append(0.7 * 0.3 / sizes.sum())
+    ratio = np.array(found) / expected
+    assert 1 - 2 * ratio.std() / np.sqrt(60) < ratio.mean() < 1.3
 
 
 # ── Pairing ──

@@ -580,6 +580,19 @@ def test_a_report_of_clusters(clustered, tmp_path):
     assert "compared on the same examples" in page
 
 
+def test_of_clusters_within_clusters_the_outer_are_drawn(clustered, tmp_path):
+    CLUSTERED.assign(hospital=PATIENT // 4).to_csv(tmp_path / "nested.csv", index=False)
+    outer = clustered("summary", "nested.csv", *ONE_SYSTEM, "--cluster", "hospital", "--json")
+    nested = clustered("summary", "nested.csv", *ONE_SYSTEM, "--cluster", "hospital", "--cluster", "patient", "--json")
+    assert means(nested) == means(outer)
+    words = clustered("summary", "nested.csv", *ONE_SYSTEM, "--cluster", "hospital", "--cluster", "patient").stdout
+    assert "5 clusters, by column 'hospital' (and what is within, by 'patient')" in " ".join(words.split())
+    refused = clustered("summary", "nested.csv", *ONE_SYSTEM, "--cluster", "hospital", "--cluster", "person")
+    assert "no column 'person', for --cluster" in refusal(refused)
+    twice = clustered("summary", "nested.csv", *ONE_SYSTEM, "--cluster", "hospital", "--cluster", "hospital")
+    assert "needs a column of its own" in refusal(twice)
+
+
 def test_columns_that_repeat_as_patients_do_are_named(clustered):
     done = clustered("summary", "long.csv", "--by", "model", "--pos-label", "spam")
     assert "Column 'patient' repeats and is not used" in done.stderr

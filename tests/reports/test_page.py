@@ -328,6 +328,21 @@ def test_open_requirements_are_those_neither_met_nor_missed(systems):
     assert {(row["requirement"], row["name"]) for row in rows} == {key for key, p in met.items() if 0.05 < p < 0.95}
 
 
+def test_of_batches_it_says_what_holds_however_often_one_looks():
+    frame = classes(2, 360).assign(step=np.repeat(np.arange(1, 13), 30)).replace({"class 0": 0, "class 1": 1})
+    analysis = analyse(frame, Settings(by=("step",), require=("accuracy>=0.6", "f1>=0.5")))
+    share, other = enough_data.facts(analysis)["looks"]
+    monitor = bp.monitor(analysis.counts, 0.6, "accuracy")
+    assert share in monitor.in_words()
+    assert share.startswith("However often one looks, with 95 % confidence accuracy is between")
+    assert other.startswith("As F1 is no share of independent examples")
+    assert "The batches (<code>step</code>) come one after another" in render(analysis, "Batches")
+
+
+def test_without_batches_it_does_not(systems):
+    assert enough_data.facts(systems)["looks"] == []
+
+
 # ── Can the figures be trusted? ──
 
 

@@ -38,6 +38,7 @@ def classes(count, names=None, size=20):
 SYSTEMS = tables(3, "model", LONG)
 FOLDS = bp.ConfusionMatrix.from_table(RNG.integers(2, 20, (3, 10, 2, 2)), dims={"model": LONG, "fold": list(range(10))})
 MANY = tables(14, "model", [f"system {i}" for i in range(14)])
+FIFTY = tables(50, "model", [f"{LONG[0]} {i}" for i in range(50)])
 DOGS = classes(16, BREEDS)
 SYSTEMS_OF_DOGS = tables(3, "model", LONG, 16, BREEDS)
 Y = np.repeat([0, 1], 150)
@@ -152,6 +153,9 @@ FIGURES = {
     "comparison of folds": lambda: compared(FOLDS).plot(),
     "prob_matrix": lambda: plots.prob_matrix(compared(MANY)),
     "ranks": lambda: plots.ranks(compared(MANY)),
+    "standings": lambda: plots.standings(compared(MANY)),
+    "standings of shrunk systems": lambda: plots.standings(compared(MANY, shrink=True)),
+    "standings of fifty": lambda: plots.standings(compared(FIFTY, shrink=True)),
     "simplex": lambda: plots.simplex(
         SHARES, names=LONG[:2], rope=0.01,
     ),
@@ -160,6 +164,13 @@ FIGURES = {
     "curves apart": lambda: plots.curve({f"{LONG[0]} {i}": roc(i) for i in range(7)}),
     "precision–recall": lambda: roc(0, bp.precision_recall_curve).plot(break_even=True, thresholds=0.5),
     "det": lambda: roc(0, bp.det_curve).plot(method="wilson", break_even=True),
+    "chosen threshold": lambda: bp.choose_threshold(Y, SCORES[0], best="f1", draws=50).plot(),
+    "abstention": lambda: plots.score_regions(
+        bp.abstention(Y, SCORES[0], requirements={"npv": 0.7, "precision": 0.7}, draws=50)
+    ),
+    "decision plan": lambda: plots.decision_plan(
+        bp.plan.decision(Y, ndtr(SCORES[0] - 0.75), threshold=0.3, draws=500)
+    ),
     "decision curve": lambda: decisions(1).plot(),
     "decision curves": lambda: decisions(3, by={"hospital": np.arange(300) % 4}).plot(kind="simultaneous"),
     "decision curves apart": lambda: plots.decision_curve(decisions(7)),

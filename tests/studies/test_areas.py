@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from bayesperf import studies
+from bayesperf.studies.clustered_areas import clustered_scores
 
 METHODS = ("bayesian_bootstrap", "delong", "delong_logit", "binormal", "pairs")
 # Coverage (and width) of 95 % intervals for areas of .7, .8 and .95, 30 and 100 examples of either class, simulated by
@@ -96,3 +97,37 @@ def test_where_classes_are_separate_the_logit_is_no_wider():
 def test_bad_arguments(options, words):
     with pytest.raises(ValueError, match=words):
         studies.areas(**options)
+
+
+# ── Clusters and classes ──
+
+
+def test_clustered_scores_have_the_areas_and_correlations_described():
+    rng = np.random.default_rng(0)
+    positive, negative, cluster = clustered_scores(4000, 0.5, (0.8, 0.7), 0.3, 0.3, 8, rng)
+    n = positive.shape[1]
+    for scores, auc in ((np.concatenate([positive[i], negative[i]]), auc) for i, auc in enumerate((0.8, 0.7))):
+        # Clusters have a standard error of about 0.01 here.
+        rank = stats.rankdata(scores)[:n].sum() - n * (n + 1) / 2
+        assert rank / (n * negative.shape[1]) == pytest.approx(auc, abs=0.03)
+        within = scores - np.sqrt(2) * stats.norm.ppf(auc) * (np.arange(len(scores)) < n)
+        means = np.bincount(cluster, within) / np.bincount(cluster)
+        sizes = np.bincount(cluster)
+        assert within.var() == pytest.approx(1, abs=0.06)
+        # The mean over a cluster of s examples has the variance ρ + (1 − ρ)/s.
+        assert (means**2).mean() == pytest.approx((0.5 + 0.5 / sizes).mean(), abs=0.04)
+    assert n / len(cluster) == pytest.approx(0.3, abs=0.03)
+
+
+def test_clusters_cover_more_often_than_examples_taken_as_independent():
+    study = studies.clustered_areas([40], [0.5], simulations=120, draws=300, progressbar=False)
+    of_area = study.sel(target="area").squeeze()
+    for clustered, independent in (("clusters", "independent"), ("obuchowski", "delong")):
+        assert of_area["coverage"].sel(interval=clustered) > of_area["coverage"].sel(interval=independent) + 0.05
+        assert of_area["width"].sel(interval=clustered) > of_area["width"].sel(interval=independent)
+
+
+def test_averages_of_classes_cover():
+    study = studies.class_areas([120], [1.0, 3.0], classes=4, population=100_000, simulations=60, draws=300)
+    assert (study["coverage"] > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 60)).all()
+    assert (study["truth"].sel(separation=3.0) > 0.99).all()

@@ -38,6 +38,9 @@ SIMULATED = {
     "areas": Case({"auc": [0.7], "n": [8], "draws": 20}, {"n": [9]}),
     "bands": Case({"auc": [0.8], "n": [6], "draws": 10}, {"draws": 11}),
     "best_of_many": Case({"systems": 3, "spread": [0.1, 0.2], "examples": 20, "draws": 20}, {"accuracy": 0.7}),
+    "class_areas": Case({"n": [20, 30], "separation": [1.0, 2.0], "classes": 3, "population": 60, "draws": 20},
+                        {"population": 61}),
+    "clustered_areas": Case({"n_groups": [6, 8], "correlation": [0.2], "draws": 20}, {"auc": (0.8, 0.7)}),
     "clusters": Case({"dispersion": [0.1], "prevalence_dispersion": [0.1, 0.4], "n_groups": 4, "draws": 20},
                      {"prevalence": 0.4}),
     "coverage": Case({"cells": [[0.4, 0.1], [0.2, 0.3]], "metric": "mcc", "n": [9, 12], "n_resamples": 20,
@@ -58,6 +61,7 @@ SIMULATED = {
                                          {"thin": 3}, ("sampler",)),
     "slices": Case({"analyses": ["alone", "one_dim"], "sites": 3, "devices": 2}, {"recall": 0.7}),
     "sites": Case({"n_groups": [2, 3], "group_size": 5}, {"base_rate": 0.7}),
+    "thresholds": Case({"n": [20, 30], "metrics": ("recall",), "draws": 20}, {"distance": 2.0}),
     "verification": Case({"verified": [20, 30], "examples": 200, "draws": 20}, {"judge": 0.8}),
 }  # fmt: skip
 # Its simulations are one for each scale.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.distributions.cluster_weights import cluster_weights, mean_weight
 
 # How many weights are drawn at once, and how many take so long that a progress bar is shown.
 _AT_ONCE, _LONG = 2**18, 2**27
@@ -24,15 +26,54 @@ def weight_blocks(
     or over all, weights are Dirichlet. The stream does not depend on the size of the blocks. With `one_by_one` a block
     is a single draw, for functions that take long with each.
     """
+    single = (sizes == 1).all()
+    for block in blocks_of_draws(draws, len(sizes), progressbar, one_by_one):
+        shape = (block, len(sizes))
+        yield rng.standard_exponential(shape) if single else rng.standard_gamma(sizes, shape)
+
+
+def blocks_of_draws(draws: int, width: int, progressbar: bool, one_by_one: bool = False) -> Iterator[int]:
+    """Yield how many draws to make at once, of so many numbers each, and show on a terminal how far they are."""
     from rich.progress import track
 
-    single = (sizes == 1).all()
-    step = 1 if one_by_one else max(1, _AT_ONCE // len(sizes))
-    long = one_by_one or draws * len(sizes) > _LONG
+    step = 1 if one_by_one else max(1, _AT_ONCE // width)
+    long = one_by_one or draws * width > _LONG
     shown = progressbar and long and sys.stderr.isatty()
     for start in track(range(0, draws, step), "Weighting", transient=True, disable=not shown):
-        shape = (min(step, draws - start), len(sizes))
-        yield rng.standard_exponential(shape) if single else rng.standard_gamma(sizes, shape)
+        yield min(step, draws - start)
+
+
+def example_weights(
+    examples: int,
+    beyond: Array,
+    cluster: Codes | None,
+    draws: int,
+    rng: np.random.Generator,
+    progressbar: bool,
+    one_by_one: bool = False,
+) -> Iterator[Array]:
+    """Yield the weights of examples, and of some that were not seen, (some draws, n + b), of a mean as given.
+
+    Parameters
+    ----------
+    examples : int
+        How many were seen. Their weights have a mean of 1.
+    beyond : ndarray (b,)
+        Mean weights of those not seen.
+    cluster : ndarray (n,), optional
+        Clusters of those seen, numbered from 0; the examples of one have one weight.
+    draws, rng, progressbar, one_by_one
+        As of `weight_blocks`.
+    """
+    if cluster is None:
+        means = np.concatenate([np.ones(examples), beyond])
+        sizes = np.ones(len(means), np.int64)
+        yield from (block * means for block in weight_blocks(rng, sizes, draws, progressbar, one_by_one))
+        return
+    of_clusters = np.bincount(cluster)
+    for block in blocks_of_draws(draws, examples + len(beyond), progressbar, one_by_one):
+        weights = cluster_weights(rng, of_clusters, block).astype(float) / mean_weight(len(of_clusters))
+        yield np.concatenate([weights[:, cluster], beyond * rng.standard_exponential((block, len(beyond)))], 1)
 
 
 def area_draws(
@@ -85,19 +126,46 @@ def area_draws_of_counts(counts: Counts, draws: int, rng: np.random.Generator, p
     draws, rng, progressbar
         As of `area_draws`.
     """
-    lower = np.cumsum(counts.sum(0)) - counts.sum(0)
-    bins = lower * _BINS // counts.sum() if counts.shape[1] > _BINS else np.arange(counts.shape[1])
-    sizes = np.stack([np.bincount(bins, of_class) for of_class in counts]).astype(np.int64)
-    in_lower_bins = np.cumsum(sizes[1]) - sizes[1]
-    twice_in_order = twice_below_each(counts[1]) - 2 * in_lower_bins[bins]
-    # In floating point: numbers of pairs are soon too great for integers.
-    in_order = np.bincount(bins, counts[0] * (twice_in_order / 2)) / np.maximum(sizes[0] * (1.0 * sizes[1]), 1)
-    areas = []
-    for weights in weight_blocks(rng, sizes.ravel(), draws, progressbar):
-        of_positive, of_negative = np.split(weights, 2, 1)
-        below = np.cumsum(of_negative, 1) - of_negative * (1 - in_order)
-        areas.append((of_positive * below).sum(1) / (of_positive.sum(1) * of_negative.sum(1)))
-    return np.asarray(np.clip(np.concatenate(areas), 0, 1))
+    binned = ScoreBins.of(counts, _BINS)
+    weights = weight_blocks(rng, binned.sizes.ravel(), draws, progressbar)
+    return np.concatenate([binned.areas(*np.split(block, 2, 1)) for block in weights])
+
+
+class ScoreBins(NamedTuple):
+    """Scores next to each other put together: the area under weights of the bins.
+
+    Attributes
+    ----------
+    place : ndarray (V,)
+        Bin of each score that occurs.
+    sizes : ndarray (2, B)
+        How many positives and negatives are in each.
+    in_order : ndarray (B,)
+        Share of the pairs within a bin in which the positive has the greater score, ties counted half.
+    """
+
+    place: Codes
+    sizes: Counts
+    in_order: Array
+
+    @classmethod
+    def of(cls, counts: Counts, most: int) -> Self:
+        """Return bins of scores, at most so many, given how many of either class have each, ascending, (2, V)."""
+        lower = np.cumsum(counts.sum(0)) - counts.sum(0)
+        bins = lower * most // counts.sum() if counts.shape[1] > most else np.arange(counts.shape[1])
+        sizes = np.stack([np.bincount(bins, of_class) for of_class in counts]).astype(np.int64)
+        in_lower_bins = np.cumsum(sizes[1]) - sizes[1]
+        twice_in_order = twice_below_each(counts[1]) - 2 * in_lower_bins[bins]
+        # In floating point: numbers of pairs are soon too great for integers.
+        in_order = np.bincount(bins, counts[0] * (twice_in_order / 2)) / np.maximum(sizes[0] * (1.0 * sizes[1]), 1)
+        return cls(bins, sizes, in_order)
+
+    def areas(self, of_positive: Array, of_negative: Array) -> Array:
+        """Return the areas (draws,) under weights of the positives and negatives of each bin, (draws, B)."""
+        below = np.cumsum(of_negative, 1) - of_negative * (1 - self.in_order)
+        areas = (of_positive * below).sum(1) / (of_positive.sum(1) * of_negative.sum(1))
+        # Sums in two orders may differ in the last digit.
+        return np.asarray(np.clip(areas, 0, 1))
 
 
 def twice_below_each(others: Counts) -> Counts:

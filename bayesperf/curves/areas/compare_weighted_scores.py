@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
-
-import pandas as pd
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.core import checks
 from bayesperf.core.recipes import remembered
 from bayesperf.curves.areas.systems_on_one_set import compared, over_systems, scores_by_system
-from bayesperf.curves.areas.weighted_score import ESTIMAND, ExampleScore, drawn_scores
+from bayesperf.curves.areas.weighted_score import ExampleScore, drawn_scores, estimand
+from bayesperf.curves.clustered_scores import WEIGHTS_OF_CLUSTERS, clusters_of_examples
 from bayesperf.curves.curve_marginals import marginal_of_draws
 
 __all__ = ["compare_weighted_scores"]
@@ -29,6 +28,7 @@ def compare_weighted_scores(
     rope: float = 0.0,
     greater_is_better: bool | None = None,
     pos_label: Any = None,
+    cluster: Any = None,
     draws: int = 1000,
     random_seed: Any = 0,
     progressbar: bool = True,
@@ -59,7 +59,7 @@ def compare_weighted_scores(
         Half-width of the region of practical equivalence, on the score's scale.
     greater_is_better : bool, optional
         Direction of a function. (A score with a name has its own.)
-    pos_label, draws, random_seed, progressbar
+    pos_label, cluster, draws, random_seed, progressbar
         As in `bayesperf.weighted_score`, whose draws under the same seed are those of each system here.
 
     Returns
@@ -99,17 +99,19 @@ def compare_weighted_scores(
     if greater_is_better is not None and not callable(score_function):
         raise ValueError(f"greater_is_better: it is of a function; {score_function!r} has its own. Leave it out.")
     draws, seed, width = checks.count("draws", draws, least=2), checks.seed(random_seed), checks.rope(rope)
-    by_system = scores_by_system(score_a, score_b, names)
+    by_system, many = scores_by_system(score_a, score_b, names)
     scores = [ExampleScore.of(score_function, y_true, of_system, pos_label) for of_system in by_system.values()]
-    values = drawn_scores(scores, y_true, per_class, draws, seed, progressbar)
+    codes = clusters_of_examples(cluster, len(scores[0].sizes), "y_true")
+    values = drawn_scores(scores, y_true, per_class, codes, draws, seed, progressbar)
     of_systems = marginal_of_draws(
-        scores[0].name, values, over_systems(tuple(by_system)), scores[0].bounds, ESTIMAND, seed
+        scores[0].name, values, over_systems(tuple(by_system)), scores[0].bounds, estimand(codes), seed
     )
+    of_examples = f"Dirichlet(1) weights {'in each class' if per_class else 'of all examples'}"
     return compared(
         of_systems,
-        many=isinstance(score_a, Mapping | pd.DataFrame),
+        many=many,
         rope=width,
         greater_is_better=greater_is_better if callable(score_function) else scores[0].greater_is_better,
         draws=draws,
-        basis=f"Dirichlet(1) weights {'in each class' if per_class else 'of all examples'}",
+        basis=of_examples if codes is None else WEIGHTS_OF_CLUSTERS,
     )

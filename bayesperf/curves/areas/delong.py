@@ -2,17 +2,19 @@
 
 DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44: the area is the mean, over the examples of one class, of the
 proportion of the other class that each is on the right side of. By ranks (Sun & Xu 2014, IEEE Signal Processing Letters
-21) it takes n log n steps.
+21) it takes n log n steps. Of clusters deviations are summed within them (Obuchowski 1997, Biometrics 53).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.curves.areas.bayesian_bootstrap import twice_below, twice_below_each
 
 
@@ -20,13 +22,21 @@ class Placements(NamedTuple):
     """The proportion of the other class that each example is on the right side of, (S, n) and (S, m); ties count half.
 
     Rows are systems, or differences of two.
+
+    Attributes
+    ----------
+    positive, negative : ndarray
+        The proportions.
+    cluster : ndarray (n + m,), optional
+        Clusters of the examples, positives first, numbered from 0.
     """
 
     positive: Array
     negative: Array
+    cluster: Codes | None = None
 
     @classmethod
-    def of(cls, positive: Array, negative: Array) -> Self:
+    def of(cls, positive: Array, negative: Array, cluster: Codes | None = None) -> Self:
         """Return the placements of scores (S, n) and (S, m).
 
         Raises
@@ -39,11 +49,14 @@ class Placements(NamedTuple):
         return cls(
             np.stack([twice_below(own, other) / (2 * len(other)) for own, other in pairs]),
             np.stack([1 - twice_below(own, other) / (2 * len(other)) for other, own in pairs]),
+            cluster,
         )
 
     def difference(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Placements:
         """Return the differences between some systems and others."""
-        return Placements(*(of_class[first] - of_class[second] for of_class in self))
+        return Placements(
+            self.positive[first] - self.positive[second], self.negative[first] - self.negative[second], self.cluster
+        )
 
     @property
     def mean(self) -> Array:
@@ -53,13 +66,42 @@ class Placements(NamedTuple):
     @property
     def sd(self) -> Array:
         """Their standard errors, (S,)."""
-        variances = [of_class.var(1, ddof=1) / of_class.shape[1] for of_class in self]
-        return np.asarray(np.sqrt(np.sum(variances, 0)))
+        variances = self._summed_products(lambda a, b: np.einsum("sg,sg->s", a, b))
+        # Of no variance, sums in two orders may leave the last digit.
+        return np.sqrt(np.maximum(variances, 0))
 
     @property
     def covariance(self) -> Array:
         """Their covariances, (S, S)."""
-        return np.asarray(sum(np.cov(of_class) / of_class.shape[1] for of_class in self))
+        return self._summed_products(lambda a, b: a @ b.T)
+
+    def _summed_products(self, product: Callable[[Array, Array], Array]) -> Array:
+        """Return the sum of products of deviations that is the variance of areas, (S,), or their covariance, (S, S).
+
+        Of examples by themselves there are two terms, of a mean over each class. Clusters have three: sums of the
+        deviations of positives, X, and of negatives, Y, over each cluster, and what X and Y have in common.
+        """
+        both = self.positive, self.negative
+        deviations = [(of_class - of_class.mean(1, keepdims=True)) / of_class.shape[1] for of_class in both]
+        if self.cluster is None:
+            return np.asarray(sum(_corrected(each.shape[1]) * product(each, each) for each in deviations))
+        codes = np.split(self.cluster, [self.positive.shape[1]])
+        size = 1 + int(self.cluster.max())
+        x, y = (_summed(each, own, size) for each, own in zip(deviations, codes, strict=True))
+        of_positive, of_negative = (_corrected(len(np.unique(own))) for own in codes)
+        common = _corrected(len(np.unique(self.cluster))) * (product(x, y) + product(y, x))
+        return np.asarray(of_positive * product(x, x) + of_negative * product(y, y) + common)
+
+
+def _corrected(number: int) -> float:
+    """Return by how much a sum of squares of so many deviations is too small, being about their own mean."""
+    return number / (number - 1)
+
+
+def _summed(values: Array, cluster: Codes, size: int) -> Array:
+    """Return the sums of values (S, n) over clusters, (S, G)."""
+    of_cluster = csr_array((np.ones(len(cluster)), (np.arange(len(cluster)), cluster)), shape=(len(cluster), size))
+    return np.asarray(values @ of_cluster)
 
 
 def mean_and_sd_of_counts(counts: Counts) -> tuple[Array, Array]:

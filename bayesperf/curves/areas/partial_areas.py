@@ -1,55 +1,134 @@
-"""Areas under parts of ROC curves, between two false positive rates."""
+"""Areas under parts of ROC curves, between two false positive rates or two recalls."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.curves.areas.smoothed_areas import rates_at_scores, separated, smoothed_rates
-from bayesperf.curves.roc.called_positive import area_between
+from bayesperf.curves.roc.called_positive import PositiveRates, area_between
 
 PARTIAL_NAME = "partial_roc_auc"
+_RATES = {"fpr": "false positive rates", "recall": "recalls"}
 
 
-def range_of_rates(name: str, rates: Any) -> tuple[float, float]:
-    """Return two false positive rates, checked."""
+class PartOfCurve(NamedTuple):
+    """A part of a ROC curve.
+
+    Attributes
+    ----------
+    rate : {"fpr", "recall"}
+        Along which rate it lies: the area between two false positive rates is that below the curve, between two recalls
+        that to the right of it, the integral of specificity over recall.
+    low, high : float
+        From where to where.
+    standardized : bool
+        Whether areas are put on a scale on which that by chance is ½ and the greatest possible 1 (McClish 1989).
+    """
+
+    rate: str
+    low: float
+    high: float
+    standardized: bool
+
+    @property
+    def quantity(self) -> str:
+        """What its area is, in words."""
+        side = "area under the ROC curve" if self.rate == "fpr" else "area beside the ROC curve"
+        standardized = ", standardised" if self.standardized else ""
+        return f"{side} from {self.rate} {self.low:g} to {self.high:g}{standardized}"
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all of the curve, whose area is the AUC."""
+        return (self.low, self.high) == (0, 1)
+
+    def estimand(self, clustered: bool) -> str:
+        """Return by what its area is known."""
+        return f"Bayesian bootstrap {'of clusters ' * clustered}of the system's {self.quantity}"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the greatest possible area."""
+        least, greatest = self.scaled(np.array([0, self.high - self.low])).tolist()
+        return least, greatest
+
+    def scaled(self, areas: ArrayLike) -> Array:
+        """Return areas, standardised if they are to be."""
+        areas = np.asarray(areas, float)
+        if not self.standardized:
+            return areas
+        ends = np.array([self.low, self.high]) if self.rate == "fpr" else 1 - np.array([self.high, self.low])
+        greatest, by_chance = ends[1] - ends[0], (ends[1] ** 2 - ends[0] ** 2) / 2
+        return np.asarray((1 + (areas - by_chance) / (greatest - by_chance)) / 2)
+
+    def areas(self, recall: PositiveRates, fpr: PositiveRates) -> Array:
+        """Return the areas (draws,) under curves of given rates."""
+        if self.rate == "fpr":
+            found = area_between(recall, fpr, self.low, self.high)
+        else:
+            # Seen from its other end, a curve is specificity over the false negative rate.
+            found = area_between(fpr.negative_rates(), recall.negative_rates(), 1 - self.high, 1 - self.low)
+        return self.scaled(found.clip(0, self.high - self.low))
+
+
+def part_of_curve(fpr: Any, recall: Any, standardized: bool) -> PartOfCurve | None:
+    """Return the part between two rates, checked, or None where none are given."""
+    given = {name: ends for name, ends in (("fpr", fpr), ("recall", recall)) if ends is not None}
+    if len(given) > 1:
+        raise TypeError("fpr and recall: a part of the curve lies between two rates of one kind; give one of them.")
+    if not given:
+        if standardized:
+            raise TypeError("standardized: it is of a part of the curve. Give fpr=(low, high) or recall=(low, high).")
+        return None
+    ((rate, ends),) = given.items()
+    return PartOfCurve(rate, *range_of_rates(rate, ends, rate), standardized)
+
+
+def range_of_rates(name: str, ends: Any, rate: str) -> tuple[float, float]:
+    """Return two false positive rates or recalls, checked."""
     try:
-        low, high = rates
+        low, high = ends
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be two false positive rates; it is {rates!r}.") from None
+        raise TypeError(f"{name} must be two {_RATES[rate]}; it is {ends!r}.") from None
     low, high = checks.number(name, low), checks.number(name, high)
     if not 0 <= low < high <= 1:
-        raise ValueError(f"{name} must be false positive rates, 0 ≤ low < high ≤ 1; they are {low}, {high}.")
+        raise ValueError(f"{name} must be {_RATES[rate]}, 0 ≤ low < high ≤ 1; they are {low}, {high}.")
     return low, high
 
 
-def partial_quantity(low: float, high: float) -> str:
-    """Return what such an area is, in words."""
-    return f"area under the ROC curve from fpr {low:g} to {high:g}"
-
-
 def partial_area_draws(
-    positive: Array, negative: Array, low: float, high: float, draws: int, rng: np.random.Generator, progressbar: bool
+    positive: Array,
+    negative: Array,
+    part: PartOfCurve,
+    cluster: Codes | None,
+    draws: int,
+    rng: np.random.Generator,
+    progressbar: bool,
 ) -> Array:
-    """Return draws of systems' areas between two false positive rates, (S, draws), of one set of weights for all.
+    """Return draws of systems' areas of a part of the curve, (S, draws), of one set of weights for all.
 
-    If the scores of one separate the classes all are smoothed, as whole areas are.
+    Of a part they are smoothed, as bands are: by weights of the scores alone parts are too great, and their intervals
+    too narrow. Of the whole curve they are if the scores of one system separate the classes, as whole areas are.
 
     Parameters
     ----------
     positive, negative : ndarray (S, n), (S, m)
         Scores that each system gives to the examples of either class.
-    low, high : float
-        False positive rates.
+    part : PartOfCurve
+        The part.
+    cluster : ndarray (n + m,), optional
+        Clusters of the examples, positives first.
     draws, rng, progressbar
         As of `area_draws`.
     """
-    rates = smoothed_rates if any(separated(positive, negative)) else rates_at_scores
+    rates = rates_at_scores if part.whole and not any(separated(positive, negative)) else smoothed_rates
     blocks = [
-        [area_between(recall, fpr, low, high) for recall, fpr in of_systems]
-        for of_systems in rates(positive, negative, draws, rng, progressbar)
+        [part.areas(*of_system) for of_system in of_systems]
+        for of_systems in rates(positive, negative, cluster, draws, rng, progressbar)
     ]
-    return np.clip(np.concatenate(blocks, 1), 0, high - low)
+    return np.concatenate(blocks, 1)

@@ -20,21 +20,26 @@ DIM = "model"
 SAME_EXAMPLES = "systems judged on the same examples"
 
 
-def scores_by_system(score_a: Any, score_b: Any, names: Sequence[Any]) -> dict[Any, Any]:
-    """Return the scores of each system by its name."""
-    if isinstance(score_a, Mapping | pd.DataFrame):
+def scores_by_system(
+    score_a: Any, score_b: Any, names: Sequence[Any], of_classes: bool = False
+) -> tuple[dict[Any, Any], bool]:
+    """Return the scores of each system by its name, and whether they were given so, as systems to compare in pairs.
+
+    With `of_classes` two mappings are of the classes of two systems.
+    """
+    if isinstance(score_a, Mapping | pd.DataFrame) and not (of_classes and score_b is not None):
         if score_b is not None:
             raise TypeError("score_b: a mapping holds all systems; leave it out.")
         keys = list(score_a.keys())
         if len(keys) < 2 or len(set(keys)) < len(keys):
             raise ValueError(f"score_a: a mapping of two systems or more, of different names; they are {keys}.")
-        return dict(score_a.items())
+        return dict(score_a.items()), True
     if score_b is None:
         raise TypeError("score_b: give the scores of the second system, or a mapping of names to scores as score_a.")
     first, second = checks.two_names(names)
     if first == second:
         raise ValueError(f"names must be two different ones; they are {names!r}.")
-    return {first: score_a, second: score_b}
+    return {first: score_a, second: score_b}, False
 
 
 def over_systems(names: Sequence[Any]) -> xr.DataArray:

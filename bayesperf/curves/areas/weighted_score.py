@@ -12,19 +12,18 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.recipes import remembered
 from bayesperf.counts.binned_scores import BinnedScores, scores_of
 from bayesperf.counts.classifier_scores import labelled_scores
 from bayesperf.counts.label_encoding import encode
-from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
+from bayesperf.curves.areas.bayesian_bootstrap import example_weights, weight_blocks
 from bayesperf.curves.areas.score_functions import score_function_named, warn_of_few_positives
+from bayesperf.curves.clustered_scores import clusters_of_examples
 from bayesperf.curves.curve_marginals import marginal_of_draws, of_test_set
 from bayesperf.posteriors.marginal import Marginal
 
 __all__ = ["weighted_score"]
-
-ESTIMAND = "Bayesian bootstrap of the system's score"
 
 
 @remembered("weighted_score")
@@ -35,6 +34,7 @@ def weighted_score(
     *,
     per_class: bool = False,
     pos_label: Any = None,
+    cluster: Any = None,
     draws: int = 1000,
     random_seed: Any = 0,
     progressbar: bool = True,
@@ -59,6 +59,8 @@ def weighted_score(
         with so many of each.
     pos_label : label, optional
         The positive class, where the labels do not say. (A function knows its own.)
+    cluster : array-like (n,) or mapping, optional
+        The cluster of each example, as in `bayesperf.roc_auc`: examples of one have one weight, Gamma((G − 2)/G) of G.
     draws : int
         How many.
     random_seed : int or numpy.random.Generator
@@ -116,10 +118,13 @@ def weighted_score(
     seed, draws = checks.seed(random_seed), checks.count("draws", draws, least=2)
     sizes = None
     if y_score is None:
+        if cluster is not None:
+            raise ValueError("cluster: bins do not tell the examples of a cluster. Give y_true and y_score.")
         y_true, y_score, sizes = _examples_of_bins(score_function, y_true, pos_label)
     score = ExampleScore.of(score_function, y_true, y_score, pos_label, sizes)
-    values = drawn_scores([score], y_true, per_class, draws, seed, progressbar)[0]
-    marginal = marginal_of_draws(score.name, values, xr.DataArray(0.0), score.bounds, ESTIMAND, seed)
+    codes = clusters_of_examples(cluster, len(score.sizes), "y_score")
+    values = drawn_scores([score], y_true, per_class, codes, draws, seed, progressbar)[0]
+    marginal = marginal_of_draws(score.name, values, xr.DataArray(0.0), score.bounds, estimand(codes), seed)
     return of_test_set(marginal, score.class_totals, score.greater_is_better)
 
 
@@ -177,15 +182,31 @@ class ExampleScore:
         return cls(score_function, function.bounds, function.greater_is_better, totals, sizes, function.weighted)
 
 
+def estimand(cluster: Codes | None) -> str:
+    """Return what the scores are of, and by what they are known."""
+    return f"Bayesian bootstrap {'of clusters ' * (cluster is not None)}of the system's score"
+
+
 def drawn_scores(
-    scores: Sequence[ExampleScore], y_true: Any, per_class: bool, draws: int, seed: int, progressbar: bool
+    scores: Sequence[ExampleScore],
+    y_true: Any,
+    per_class: bool,
+    cluster: Codes | None,
+    draws: int,
+    seed: int,
+    progressbar: bool,
 ) -> Array:
     """Return draws of scores of the same examples, (S, draws), by one set of weights for all."""
     sizes, rng = scores[0].sizes, np.random.default_rng(seed)
     classes = encode(y_true, "y_true").codes if per_class else np.zeros(len(sizes), np.intp)
+    one_by_one = scores[0].one_by_one
+    if cluster is None:
+        drawn = weight_blocks(rng, sizes, draws, progressbar, one_by_one)
+    else:
+        drawn = example_weights(len(sizes), np.empty(0), cluster, draws, rng, progressbar, one_by_one)
     blocks = [
         [score.weighted(within) for score in scores]
-        for weights in weight_blocks(rng, sizes, draws, progressbar, scores[0].one_by_one)
+        for weights in drawn
         for within in [_within(weights, classes, sizes)]
     ]
     return np.concatenate(blocks, axis=1)

@@ -21,12 +21,12 @@ from bayesperf.counts.label_encoding import encode_ids
 from bayesperf.curves.areas.systems_on_one_set import DIM
 from bayesperf.curves.decisions.net_benefit import TREAT_ALL, TREAT_NONE
 from bayesperf.curves.decisions.placed_examples import PlacedExamples, of_counts, of_examples
+from bayesperf.distributions.cluster_weights import check_enough
 
 # 0.01, 0.02, …, 0.99.
 EVEN = np.arange(1, 100) / 100
 # Edges of bins are sums, which differ in their last digits from the numbers that they stand for.
 _ROUNDING = 1e-9
-_FEWEST_CLUSTERS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,9 +188,7 @@ def _of_rows(
         raise ValueError(f"by: {name} has {len(is_positive)} examples, not of both classes. Leave it out, or merge it.")
     if cluster is not None:
         cluster = np.unique(cluster, return_inverse=True)[1]
-        if (found := 1 + int(cluster.max())) < _FEWEST_CLUSTERS:
-            where = f" in {name}" if name else ""
-            raise ValueError(f"cluster: {found}{where} say little of others. Give {_FEWEST_CLUSTERS} or more.")
+        check_enough(1 + int(cluster.max()), f" in {name}" if name else "")
     return of_examples(places, is_positive, thresholds, cluster, rng)
 
 

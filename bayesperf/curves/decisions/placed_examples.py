@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
+from bayesperf.distributions.cluster_weights import at_random, mean_weight, weight_shapes
 
-# The most units that have weights of their own. More are put together at random, which leaves the variance between them
-# as it is, to 3 % (Wolter 2007, Introduction to variance estimation, ch. 2: the random groups).
+# The most units that have weights of their own. More are put together at random.
 MOST_UNITS = 2_000
 
 
@@ -73,8 +73,7 @@ def of_examples(
     Notes
     -----
     Weights of examples are standard exponentials (the Bayesian bootstrap), so that those of a number of alike examples
-    sum to a Gamma of that shape. Weights of G clusters are Gamma((G − 2)/G), so that a mean over clusters has the
-    variance S²/G, as in samples of clusters.
+    sum to a Gamma of that shape. Those of clusters are as in `weight_shapes`.
     """
     systems, examples = places.shape
     cells = (2 * np.arange(systems)[:, None] + is_positive) * (thresholds + 1) + places
@@ -85,9 +84,11 @@ def of_examples(
         if len(example) <= MOST_UNITS:
             return PlacedExamples(sizes.astype(float), _table(np.arange(len(example)), cells[:, example], size), counts)
     units = np.arange(examples) if cluster is None else cluster
-    group = _at_random(1 + int(units.max()), rng)[units]
-    groups = 1 + int(group.max())
-    return PlacedExamples(np.full(groups, (groups - 2) / groups), _table(group, cells, size), counts)
+    group = at_random(1 + int(units.max()), MOST_UNITS, rng)[units]
+    shapes = weight_shapes(np.bincount(group))
+    # All weights are of one mean, whatever their shape.
+    table = _table(group, cells, size) * (mean_weight(len(shapes)) / shapes)[:, None]
+    return PlacedExamples(shapes, table.tocsr(), counts)
 
 
 def _alike(cells: Codes) -> tuple[Codes, Counts]:
@@ -98,12 +99,6 @@ def _alike(cells: Codes) -> tuple[Codes, Counts]:
             kind * (cells.max() + 1) + of_system, return_index=True, return_inverse=True, return_counts=True
         )
     return first, sizes
-
-
-def _at_random(units: int, rng: np.random.Generator) -> Codes:
-    """Return the group of each unit: itself, or one of the most that have weights, at random."""
-    group = np.arange(units) % MOST_UNITS
-    return group if units <= MOST_UNITS else rng.permutation(group)
 
 
 def _table(unit: Codes, cells: Codes, size: int) -> csr_array:

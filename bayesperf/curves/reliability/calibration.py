@@ -17,7 +17,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
-from bayesperf.counts.label_encoding import codes_for_labels, encode
+from bayesperf.counts.class_probabilities import ClassProbabilities, has_columns
 from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
 from bayesperf.curves.areas.score_functions import score_function_named
 from bayesperf.curves.curve_marginals import marginal_of_draws
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TOP_LABEL = "top label"
-# How far the sum of the probabilities of all classes may be from 1.
-_ROUNDING = 1e-3
 # From so many random numbers on a progress bar is shown.
 _LONG = 2**27
 
@@ -394,13 +392,10 @@ def calibration(
     0.2
     """
     seed, count = checks.seed(random_seed), checks.count("draws", draws, least=2)
-    columns = None if y_prob is None else np.asarray(y_prob)
-    if columns is not None and columns.ndim == 2:
+    if has_columns(y_prob):
         if pos_label is not None:
             raise TypeError("pos_label: probabilities of all classes have none; leave it out.")
-        if labels is None and isinstance(y_prob, pd.DataFrame):
-            labels = y_prob.columns.tolist()
-        by_name = _of_classes(y_true, columns, labels)
+        by_name = _of_classes(ClassProbabilities.of(y_true, y_prob, labels))
     elif labels is not None:
         raise TypeError("labels: they are of y_prob with a column for each class. Name the positive one, as pos_label.")
     else:
@@ -413,28 +408,13 @@ def calibration(
     return Calibration(parts, seed)
 
 
-def _of_classes(y_true: Any, y_prob: Array, labels: Sequence[Any] | None) -> dict[Any, ProbabilityCounts]:
+def _of_classes(given: ClassProbabilities) -> dict[Any, ProbabilityCounts]:
     """Return the counts of the top label, and of each class against the others."""
-    column = encode(y_true, "y_true")
-    names = column.labels if labels is None else np.asarray(labels)
-    if len(names) != y_prob.shape[1] or len(set(names.tolist())) != len(names):
-        raise ValueError(
-            f"labels must name the {y_prob.shape[1]} columns of y_prob, each once; they are {names.tolist()}. Give "
-            "labels, in the order of the columns."
-        )
-    codes = codes_for_labels(column, names, "y_true")
-    checks.equal_lengths({"y_true": len(codes), "y_prob": len(y_prob)})
-    probabilities = checks.probabilities("y_prob", checks.vector("y_prob", y_prob.ravel())).reshape(y_prob.shape)
-    off = np.abs(probabilities.sum(1) - 1)
-    if off.max() > _ROUNDING:
-        raise ValueError(
-            f"y_prob: the probabilities of all classes must add up to 1; those of example {off.argmax()} add up to "
-            f"{probabilities[off.argmax()].sum():g}. Of labels that do not exclude each other give a column at a time."
-        )
+    codes, names, probabilities = given
     top = probabilities.argmax(1)
     counts = {TOP_LABEL: ProbabilityCounts.of_outcomes(top == codes, probabilities[np.arange(len(top)), top])}
     return counts | {
-        name: ProbabilityCounts.of_outcomes(codes == i, probabilities[:, i]) for i, name in enumerate(names.tolist())
+        name: ProbabilityCounts.of_outcomes(codes == i, probabilities[:, i]) for i, name in enumerate(names)
     }
 
 

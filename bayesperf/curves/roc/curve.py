@@ -18,14 +18,15 @@ from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.counts.binned_scores import BinnedScores, scores_of
-from bayesperf.counts.classifier_scores import Scores, clusters_of, labelled_scores
+from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.areas.auc import roc_auc
-from bayesperf.curves.areas.partial_areas import PARTIAL_NAME, partial_quantity, range_of_rates
+from bayesperf.curves.areas.partial_areas import PARTIAL_NAME, PartOfCurve, range_of_rates
 from bayesperf.curves.areas.weighted_score import weighted_score
 from bayesperf.curves.bands import BANDS, KINDS, widened
+from bayesperf.curves.clustered_scores import clusters_by_score
 from bayesperf.curves.curve_marginals import marginal_of_draws, of_test_set
-from bayesperf.curves.roc.called_positive import Steps, steps_at_scores, steps_between_scores
-from bayesperf.curves.roc.curve_draws import Binormal, Bootstrapped, ClusterBootstrapped, Observed, RocDraws
+from bayesperf.curves.roc.called_positive import steps_between_scores
+from bayesperf.curves.roc.curve_draws import Binormal, Observed, RocDraws, partial_areas, weighted_curves
 from bayesperf.curves.roc.curve_kinds import DET, PRECISION_RECALL, ROC, CurveKind
 from bayesperf.curves.roc.operating_point import OperatingPoint, threshold_choice
 from bayesperf.curves.roc.threshold_intervals import (
@@ -232,7 +233,11 @@ class Curve(Saved):
 
     @cached_property
     def _curves(self) -> Array:
-        return self.curve_kind.along(self._drawn, self._grid)
+        return self._along(self._grid)
+
+    def _along(self, x: Array) -> Array:
+        """Return the second rate of the drawn curves at values of the first, (draws, k)."""
+        return self.curve_kind.along(self._drawn, x)
 
     @property
     def _observed(self) -> RocDraws:
@@ -243,15 +248,9 @@ class Curve(Saved):
         if self.method == "binormal":
             assert isinstance(self.scores, Scores)
             return Binormal.fitted(self.scores, self.draws, self.random_seed)
-        return self._weighted(steps_between_scores)
-
-    def _weighted(self, steps: Callable[[Counts], Steps]) -> Bootstrapped | ClusterBootstrapped:
-        """Return draws by weights of the examples, or of their clusters."""
-        of_draws = self.draws, self.random_seed, self.progressbar, steps
-        if self.clusters is None:
-            return Bootstrapped(self.scores, *of_draws)
-        assert isinstance(self.scores, Scores)
-        return ClusterBootstrapped(self.scores, self.clusters, *of_draws)
+        return weighted_curves(
+            self.scores, self.clusters, self.draws, self.random_seed, self.progressbar, steps_between_scores
+        )
 
     # ── Areas ──
 
@@ -271,18 +270,16 @@ class Curve(Saved):
         """
         if self.name == "det":
             raise ValueError("area: a DET curve's area is not in use. Take that of the roc_curve.")
-        if self.clusters is not None:
-            steps = steps_between_scores if self.scores.separated else steps_at_scores
-            areas = self._weighted(steps).areas(0, 1).clip(0, 1)
-            return self._area_marginal("roc_auc", areas, (0, 1), "area under the ROC curve")
         options: dict[str, Any] = {
-            "draws": self.draws, "random_seed": self.random_seed, "progressbar": self.progressbar
+            "draws": self.draws, "random_seed": self.random_seed, "progressbar": self.progressbar,
+            "cluster": None if self.clusters is None else np.concatenate(self.clusters),
         }  # fmt: skip
         if self.name == "roc":
             method = "binormal" if self.method == "binormal" else "bayesian_bootstrap"
             return roc_auc(*self._data, method=method, **options)
         if self.method == "binormal":
-            return self._area_marginal("average_precision", self._integral(0, 1), (0, 1), "average precision")
+            values = self._integral(0, 1)
+            return self._area_marginal("average_precision", values, (0, 1), "average precision")
         return weighted_score("average_precision", *self._data, **options)
 
     @property
@@ -294,11 +291,11 @@ class Curve(Saved):
         return np.arange(len(y_score)) < len(self.scores.positive), y_score
 
     @remembered("Curve.partial_area")
-    def partial_area(self, low: float, high: float) -> Marginal:
-        """Return the distribution of the area under a ROC curve between two false positive rates.
+    def partial_area(self, low: float, high: float, *, rate: str = "fpr", standardized: bool = False) -> Marginal:
+        """Return the distribution of the area under a ROC curve between two false positive rates, or two recalls.
 
-        It is not standardised: the greatest possible is high − low, chance gives (high² − low²)/2, and divided by
-        high − low it is the mean recall over that range. From 0 to 1 it is the AUC.
+        Not standardised, the greatest possible is high − low, chance gives (high² − low²)/2, and divided by high − low
+        it is the mean recall over that range. From 0 to 1 it is the AUC.
 
         It is `bayesperf.compare_auc` with ``fpr=(low, high)`` that compares those of systems judged on the same
         examples.
@@ -306,22 +303,36 @@ class Curve(Saved):
         Parameters
         ----------
         low, high : float
-            False positive rates, 0 ≤ low < high ≤ 1.
+            Rates, 0 ≤ low < high ≤ 1.
+        rate : {"fpr", "recall"}
+            What rates they are. Between two recalls it is the area to the right of the curve: the integral of
+            specificity over recall.
+        standardized : bool
+            Whether the area is put on a scale on which that by chance is ½ and the greatest possible 1, as scikit-learn
+            has it (McClish 1989, Medical Decision Making 9).
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> curve = bp.roc_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
+        >>> curve.partial_area(0, 0.5, standardized=True).mean().round(2).item()
+        0.69
         """
         if self.name != "roc":
             raise ValueError("partial_area is of ROC curves. Take that of the roc_curve.")
-        low, high = range_of_rates("low and high", (low, high))
+        checks.one_of("rate", rate, ("fpr", "recall"))
+        part = PartOfCurve(rate, *range_of_rates("low and high", (low, high), rate), standardized)
         if self.method == "binormal":
-            values = self._integral(low, high)
+            along = None if rate == "fpr" else lambda recall: 1 - self._drawn.fpr(recall)
+            values = part.scaled(self._integral(part.low, part.high, along))
         else:
-            values = self._weighted(steps_at_scores).areas(low, high)
-        quantity = partial_quantity(low, high)
-        return self._area_marginal(PARTIAL_NAME, values, (0, high - low), quantity)
+            values = partial_areas(self.scores, self.clusters, part, self.draws, self.random_seed, self.progressbar)
+        return self._area_marginal(PARTIAL_NAME, values, part.bounds, part.quantity)
 
-    def _integral(self, low: float, high: float) -> Array:
+    def _integral(self, low: float, high: float, along: Callable[[Array], Array] | None = None) -> Array:
         """Return the area under each drawn curve, whose edges may be as steep as they like, (draws,)."""
         node, _, weight = tanh_sinh()
-        return (high - low) * (self.curve_kind.along(self._drawn, low + (high - low) * node) * weight).sum(-1)
+        return (high - low) * ((along or self._along)(low + (high - low) * node) * weight).sum(-1)
 
     # ── Operating points ──
 
@@ -333,7 +344,8 @@ class Curve(Saved):
 
         Give one target. In every drawn curve the threshold is chosen anew among the scores, so that the threshold is as
         uncertain as it is. Both rates are still of the examples that choose, and so look better than they are;
-        `bayesperf.epc` has other examples choose. (Of a threshold that is fixed already the rates are those of
+        `bayesperf.epc` has other examples choose, and `bayesperf.choose_threshold` chooses one threshold and takes the
+        optimism off. (Of a threshold that is fixed already the rates are those of
         ``posterior(ConfusionMatrix.from_scores(…))``.)
 
         Parameters
@@ -477,9 +489,11 @@ def roc_curve(
         scores that are normal in either class: the model ``binormal_roc`` with its default priors.
     pos_label : label, optional
         The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
-    cluster : array-like (n,), optional
-        The cluster (subject, site, image) of each example. By "bayesian_bootstrap" a cluster then has one weight: its
-        examples are drawn together, in the band, the area and operating points.
+    cluster : array-like (n,) or mapping, optional
+        The cluster (subject, site, image) of each example, named as ``{"patient": ids}`` if you like; of clusters
+        within clusters, ``{"hospital": ids, "patient": ids}``, the first are those that count. By "bayesian_bootstrap"
+        a cluster then has one weight, Gamma((G − 2)/G) of G: its examples are drawn together, in the band, the area and
+        operating points.
     draws : int
         How many curves are drawn.
     prior : str or Prior, optional
@@ -516,18 +530,7 @@ def roc_curve(
     >>> curve.band()["recall"].sel(fpr=0.5).round(2).values
     array([0.26, 0.98])
     """
-    curve = _curve(ROC, y_true, y_score, method, pos_label, draws, prior, random_seed, progressbar)
-    if cluster is None:
-        return curve
-    if method != "bayesian_bootstrap":
-        raise ValueError(
-            f"cluster is of method='bayesian_bootstrap', which draws clusters; method={method!r} does not."
-        )
-    if y_score is None:
-        raise ValueError("cluster: bins do not tell the examples of a cluster. Give y_true and y_score.")
-    positive, score = labelled_scores(y_true, y_score, pos_label)
-    codes, order = clusters_of(cluster, len(score), "y_score"), np.argsort(score, kind="stable")
-    return replace(curve, clusters=(codes[order][positive[order]], codes[order][~positive[order]]))
+    return _curve(ROC, y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
 
 
 def precision_recall_curve(
@@ -536,6 +539,7 @@ def precision_recall_curve(
     *,
     method: str = "bayesian_bootstrap",
     pos_label: Any = None,
+    cluster: Any = None,
     draws: int = 1000,
     prior: str | priors.Prior | None = None,
     random_seed: Any = 0,
@@ -549,7 +553,7 @@ def precision_recall_curve(
 
     Parameters
     ----------
-    y_true, y_score, method, pos_label, draws, prior, random_seed, progressbar
+    y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar
         As in `roc_curve`.
 
     Returns
@@ -574,7 +578,7 @@ def precision_recall_curve(
     >>> curve.dataset["precision"].round(2).values
     array([1.  , 1.  , 1.  , 0.67, 0.75, 0.6 , 0.5 , 0.57, 0.5 ])
     """
-    return _curve(PRECISION_RECALL, y_true, y_score, method, pos_label, draws, prior, random_seed, progressbar)
+    return _curve(PRECISION_RECALL, y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
 
 
 def det_curve(
@@ -583,6 +587,7 @@ def det_curve(
     *,
     method: str = "bayesian_bootstrap",
     pos_label: Any = None,
+    cluster: Any = None,
     draws: int = 1000,
     prior: str | priors.Prior | None = None,
     random_seed: Any = 0,
@@ -594,7 +599,7 @@ def det_curve(
 
     Parameters
     ----------
-    y_true, y_score, method, pos_label, draws, prior, random_seed, progressbar
+    y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar
         As in `roc_curve`.
 
     Returns
@@ -615,7 +620,7 @@ def det_curve(
     >>> curve.dataset["fnr"].values
     array([0.5 , 0.5 , 0.25, 0.25, 0.25, 0.  ])
     """
-    return _curve(DET, y_true, y_score, method, pos_label, draws, prior, random_seed, progressbar)
+    return _curve(DET, y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
 
 
 def _curve(
@@ -624,6 +629,7 @@ def _curve(
     y_score: ArrayLike | None,
     method: str,
     pos_label: Any,
+    cluster: Any,
     draws: int,
     prior: str | priors.Prior | None,
     random_seed: Any,
@@ -643,6 +649,10 @@ def _curve(
             "y_score holds inf, which as a threshold means that nothing is called positive: put a number above all "
             "others in its place."
         )
+    if cluster is not None and method != "bayesian_bootstrap":
+        raise ValueError(
+            f"cluster is of method='bayesian_bootstrap', which draws clusters; method={method!r} does not."
+        )
     return Curve(
         curve_kind=curve_kind,
         scores=scores,
@@ -651,4 +661,5 @@ def _curve(
         draws=checks.count("draws", draws, least=2),
         random_seed=checks.seed(random_seed),
         progressbar=progressbar,
+        clusters=clusters_by_score(cluster, y_true, y_score, pos_label),
     )

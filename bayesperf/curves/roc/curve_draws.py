@@ -12,11 +12,11 @@ from scipy.special import ndtr, ndtri
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.counts.binned_scores import BinnedScores
 from bayesperf.counts.classifier_scores import Scores, by_class
-from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
+from bayesperf.curves.areas.bayesian_bootstrap import example_weights, weight_blocks
+from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.roc.called_positive import (
     PositiveRates,
     Steps,
-    area_between,
     interpolated,
     steps_at_scores,
     steps_between_scores,
@@ -90,9 +90,9 @@ class _Weighted(RocDraws):
         for positive, negative in self._blocks():
             yield negative.at_every_threshold(), positive.at_every_threshold()
 
-    def areas(self, low: float, high: float) -> Array:
-        """Return the areas under the curves between two false positive rates, (draws,)."""
-        return np.concatenate([area_between(positive, negative, low, high) for positive, negative in self._blocks()])
+    def areas(self, part: PartOfCurve) -> Array:
+        """Return the areas of a part of the curves, (draws,)."""
+        return np.concatenate([part.areas(*rates) for rates in self._blocks()])
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Bootstrapped(_Weighted):
 
 @dataclass(frozen=True)
 class ClusterBootstrapped(_Weighted):
-    """Curves by the Bayesian bootstrap of clusters: a weight for each cluster, which all its examples have.
+    """Curves by the Bayesian bootstrap of clusters: a weight for each, Gamma((G − 2)/G), which all its examples have.
 
     Between scores a gap has half the weight of either neighbour; beyond both ends the other half is that of one more
     example, by itself.
@@ -171,9 +171,9 @@ class ClusterBootstrapped(_Weighted):
     def _weights(self) -> Iterator[Array]:
         """Yield the weights of clusters and of one more example in either class, (some draws, clusters + 2)."""
         rng = np.random.default_rng([self.seed, _CURVE])
-        ones = np.ones(3 + max(int(of_class.max()) for of_class in self.clusters), np.int64)
+        units = np.arange(1 + max(int(of_class.max()) for of_class in self.clusters))
         at_once = max(1, _AT_ONCE // len(self.scores.thresholds))
-        for weights in weight_blocks(rng, ones, self.draws, self.progressbar):
+        for weights in example_weights(len(units), np.ones(2), units, self.draws, rng, self.progressbar):
             yield from np.split(weights, range(at_once, len(weights), at_once))
 
     def _rates_of_steps(self, positive: Steps, negative: Steps) -> Iterator[tuple[PositiveRates, PositiveRates]]:
@@ -190,6 +190,37 @@ class ClusterBootstrapped(_Weighted):
             weights = (padded[:, :-1] + padded[:, 1:]) / 2
         first = np.cumsum(steps.sizes) - steps.sizes
         return np.asarray(np.add.reduceat(weights, first, axis=1))
+
+
+def weighted_curves(
+    scores: Scores | BinnedScores,
+    clusters: tuple[Codes, Codes] | None,
+    draws: int,
+    seed: int,
+    progressbar: bool,
+    steps: Callable[[Counts], Steps],
+) -> Bootstrapped | ClusterBootstrapped:
+    """Return draws by weights of the examples, or of their clusters; parameters as in `ClusterBootstrapped`."""
+    if clusters is None:
+        return Bootstrapped(scores, draws, seed, progressbar, steps)
+    assert isinstance(scores, Scores)
+    return ClusterBootstrapped(scores, clusters, draws, seed, progressbar, steps)
+
+
+def partial_areas(
+    scores: Scores | BinnedScores,
+    clusters: tuple[Codes, Codes] | None,
+    part: PartOfCurve,
+    draws: int,
+    seed: int,
+    progressbar: bool,
+) -> Array:
+    """Return areas of a part of the curves of a band, (draws,); of all of them unsmoothed, as the AUC is.
+
+    Parameters as of `weighted_curves`.
+    """
+    steps = steps_at_scores if part.whole and not scores.separated else steps_between_scores
+    return weighted_curves(scores, clusters, draws, seed, progressbar, steps).areas(part)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from typing import Any
 
 from bayesperf.core.words import chance, metric_title, printable, sentence
 from bayesperf.distributions.beta import Beta
+from bayesperf.plan.anytime import anytime_in_words
+from bayesperf.plan.monitor import monitor
 from bayesperf.plan.one_count import OneCount
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.requirement import Requirement
@@ -16,6 +18,8 @@ from bayesperf.reports.page.places import place_of
 # A requirement is settled if it is met with this probability, or with one less this; and settled data are to be had
 # with this assurance.
 CONFIDENCE, ASSURANCE = 0.95, 0.8
+# The dim of batches that come one after another, after each of which somebody may look.
+STEP = "step"
 # Of more systems only those nearest to being settled are planned for.
 _MOST_PLANNED = 12
 
@@ -35,6 +39,7 @@ def facts(analysis: Analysis) -> dict[str, Any]:
         "examples": int(analysis.pooled_counts.counts.sum()) // max(len(analysis.systems), 1),
         "width": width_in_words(analysis),
         "ask": analysis.way_in.require,
+        "looks": looks_in_words(analysis),
     }
 
 
@@ -97,6 +102,18 @@ def examples_to_settle(marginal: Marginal, bound: float, examples: int) -> int |
         return None
     n = OneCount(a, b, x, CONFIDENCE).smallest_n(ASSURANCE, either_way=True)
     return None if n is None else math.ceil(n * examples / trials)
+
+
+def looks_in_words(analysis: Analysis) -> list[str]:
+    """Return a sentence on each requirement that holds however often one looks, of examples that come in batches."""
+    settings = analysis.settings
+    if STEP not in analysis.pooled_counts.dims or settings.cluster or settings.judge:
+        return []
+    found = [
+        monitor(analysis.pooled_counts, each.bound, each.metric, prior=settings.prior, ci_prob=CONFIDENCE)
+        for each in analysis.requirements
+    ]
+    return [anytime_in_words(each.dataset) for each in found]
 
 
 def width_in_words(analysis: Analysis) -> str:

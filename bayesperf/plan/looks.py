@@ -1,0 +1,97 @@
+"""The assurance of a claim about one proportion by its confidence sequence, looked at again and again: exact sums.
+
+Of n new trials of a proportion S ~ Beta(a, b), k succeed. Given those, the next one does with probability (a + k)/(a +
+b + n). Runs of which nothing is shown yet go on, and their distribution over k is carried from trial to trial.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy import special
+
+from bayesperf.core.arrays import Array, Booleans, Counts
+from bayesperf.intervals.confidence_sequence import confidence_sequence
+from bayesperf.plan.smallest_number import fewest_successes, smallest_of_all
+
+# The greatest number of trials that is looked for; runs are followed from each to the next.
+MOST = 2**17
+
+
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """The claim that S > x, of a proportion S ~ Beta(a, b), and how looks at more and more trials may bear it out.
+
+    Attributes
+    ----------
+    a, b, x : float
+        The proportion as the evidence stands, and the bound.
+    confidence : float
+        That of the confidence sequence. By it S > x is shown once its lower limit is x or more, S < x once the upper
+        is at most x; then looking ends.
+    every : int
+        New trials between two looks.
+    successes, trials : int
+        Those so far, at which the first look was.
+    """
+
+    a: float
+    b: float
+    x: float
+    confidence: float
+    every: int
+    successes: int = 0
+    trials: int = 0
+
+    @property
+    def probability_now(self) -> float:
+        """The probability of the claim as the evidence stands."""
+        return float(special.betaincc(self.a, self.b, self.x))
+
+    def assurance(self, n: Counts, either_way: bool) -> tuple[Array, Array]:
+        """Return the probability that the claim (or either it or its contrary) is shown by n trials; errors are 0."""
+        return self._shown(int(n.max()), either_way)[n], np.zeros(len(n))
+
+    def smallest_n(self, assurance: float, either_way: bool) -> int | None:
+        """Return the smallest n by which the assurance is reached; None if it is beyond `MOST`."""
+        return smallest_of_all(lambda most: self._shown(most, either_way) >= assurance, MOST)
+
+    def mean_trials(self, n: int) -> float:
+        """Return the mean number of trials if one stops as soon as either is shown, and after n at the latest."""
+        return float((1 - self._shown(n, True)[:n]).sum())
+
+    def _shown(self, most: int, either_way: bool) -> Array:
+        """Return the probability that the claim (or either) is shown by n = 0, 1, …, most trials."""
+        met, missed = self._followed(most)
+        return np.asarray(met + missed if either_way else met)
+
+    def _followed(self, most: int) -> Array:
+        """Return the probabilities that S > x and that S < x is shown by n = 0, 1, …, most trials, (2, most + 1)."""
+        # Of so many new successes or more S > x is shown, and of so many or fewer S < x.
+        total = self.trials + np.arange(0, most + 1, self.every)
+        enough, failures = (
+            fewest_successes(partial(_shows, bound, self.confidence), total) for bound in (self.x, 1 - self.x)
+        )
+        above, below = enough - self.successes, total - failures - self.successes
+        shown, least, running = np.zeros((2, most + 1)), 0, np.ones(1)
+        for n in range(most + 1):
+            if n % self.every == 0:
+                ends = below[n // self.every] + 1 - least, above[n // self.every] - least
+                low, high = np.clip(ends, 0, len(running))
+                shown[:, n] = running[high:].sum(), running[:low].sum()
+                least, running = least + int(low), running[low:high]
+                if not len(running):
+                    break
+            k = least + np.arange(len(running))
+            more = np.zeros(len(running) + 1)
+            more[1:] = running * (self.a + k)
+            more[:-1] += running * (self.b + n - k)
+            running = more / (self.a + self.b + n)
+        return np.minimum(shown.cumsum(1), 1)
+
+
+def _shows(bound: float, confidence: float, successes: Counts, trials: Counts) -> Booleans:
+    """Return whether the confidence sequence shows that a rate is above a bound."""
+    return np.asarray(confidence_sequence(successes, trials, confidence=confidence)[..., 0] >= bound)

@@ -1,0 +1,172 @@
+"""Whether one of k attempts passes, of systems asked the same questions: moments, pairs, coverage."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+import bayesperf as bp
+from bayesperf.core.warnings import DependenceWarning, PriorWarning
+
+
+def asked(passed, times, **options):
+    """Pool questions of one system (question,) or of several (model, question)."""
+    passed, times = np.asarray(passed), np.broadcast_to(times, np.shape(passed))
+    dims = ["model"] * (passed.ndim - 1) + ["question"]
+    cm = bp.ConfusionMatrix.from_counts(tp=passed, fn=times - passed, fp=0, tn=0, dims=dims)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", (PriorWarning, DependenceWarning))
+        return bp.pool(cm, "question", "clusters", method="bayesian_bootstrap", **options)
+
+
+def scores(passed, times, k):
+    """The share of k-subsets of attempts with one that passes, by counting subsets."""
+    return 1 - special.comb(times - np.asarray(passed), k, exact=False) / special.comb(times, k)
+
+
+def of_population(rng, systems, questions, times, shape=(0.8, 1.2), common=0.8):
+    """Attempts passed (model, question), and the probability of each, whose mean over questions is known."""
+    own = np.sqrt(1 - common) * rng.standard_normal((systems, questions))
+    z = np.sqrt(common) * rng.standard_normal(questions) + own
+    rates = stats.beta.ppf(stats.norm.cdf(z), *shape)
+    return rng.binomial(times, rates)
+
+
+def test_one_attempt_of_each_question_is_a_beta():
+    passed, n = np.array([1] * 22 + [0] * 8), 40_000
+    found = asked(passed, 1, prior="flat", draws=n).pass_at_k(1)
+    expected = stats.beta(22 * 28 / 30 + 1, 8 * 28 / 30 + 1)
+    assert found.mean().item() == pytest.approx(expected.mean(), abs=4 * expected.std() / np.sqrt(n))
+    assert found.sd().item() == pytest.approx(expected.std(), rel=4 / np.sqrt(2 * n))
+    assert found.observed.item() == pytest.approx(22 / 30)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_moments_are_those_of_the_unbiased_scores(k):
+    rng = np.random.default_rng(1)
+    times = rng.integers(5, 12, 200)
+    passed = rng.binomial(times, rng.beta(0.5, 0.9, 200))
+    n = 20_000
+    found = asked(passed, times, draws=n).pass_at_k(k)
+    each = scores(passed, times, k)
+    error = each.std(ddof=1) / np.sqrt(200)
+    assert found.observed.item() == pytest.approx(each.mean(), rel=1e-12)
+    # The prior's one pseudo-question of 200 moves the mean by at most half a percent, the deviation by as much.
+    assert found.mean().item() == pytest.approx(each.mean(), abs=0.5 / 199 + 4 * error / np.sqrt(n))
+    assert found.sd().item() == pytest.approx(error, rel=0.01 + 4 / np.sqrt(2 * n))
+
+
+def test_a_column_of_questions_and_a_dim_are_the_same():
+    rng = np.random.default_rng(2)
+    question, right = np.repeat(np.arange(40), 6), rng.random((2, 240)) < 0.4
+    systems = {"old": right[0].astype(int), "new": right[1].astype(int)}
+    ones = np.ones(240, int)
+    column = bp.ConfusionMatrix.from_predictions(ones, systems, labels=[0, 1], cluster={"question": question})
+    dim = bp.ConfusionMatrix.from_predictions(ones, systems, labels=[0, 1], by={"question": question})
+    dim = bp.ConfusionMatrix(dim.counts.drop_attrs(), 1)
+    found = [
+        bp.pool(column).pass_at_k(3).draws(100).values,
+        bp.pool(dim, "question", "clusters", method="bayesian_bootstrap").pass_at_k(3).draws(100).values,
+    ]
+    np.testing.assert_array_equal(*found)
+
+
+def test_more_attempts_pass_no_less_in_every_draw():
+    passed = of_population(np.random.default_rng(3), 2, 50, 6)
+    pooled = asked(passed, 6, draws=500)
+    values = [pooled.pass_at_k(k).draws(500).values for k in (1, 2, 6)]
+    assert (np.diff(values, axis=0) >= 0).all()
+
+
+# ── Pairs ──
+
+
+def test_differences_are_those_of_the_same_questions():
+    passed = of_population(np.random.default_rng(4), 2, 150, 8)
+    pooled = asked(passed, 8)
+    each = scores(passed, 8, 3)
+    paired = bp.compare(pooled.pass_at_k(3)).difference.isel(pair=0).sd().item()
+    assert paired == pytest.approx(np.std(each[0] - each[1], ddof=1) / np.sqrt(150), rel=0.04)
+    # The model takes systems for independent, as questions of their own would be.
+    cm = bp.ConfusionMatrix(pooled.cm.counts, 1)
+    a, b = (bp.pool(cm.isel(model=i), "question", "clusters").pass_at_k(3).sel(of="a new question") for i in (0, 1))
+    assert paired < 0.7 * bp.compare(a, b, independent=True).difference.sd().item()
+
+
+def test_questions_that_all_are_solved_leave_a_width():
+    pooled = asked(np.full((2, 30), 5), 5)
+    assert pooled.pass_at_k(3).observed.values.tolist() == [1, 1]
+    low, high = pooled.pass_at_k(3).eti().isel(model=0).values
+    assert low < 0.99 < high
+    # Two systems that solved all of them may differ on others, and neither is better.
+    compared = bp.compare(pooled.pass_at_k(3))
+    assert 0.004 < compared.difference.isel(pair=0).sd().item() < 0.05
+    assert compared.prob_greater.sel(model=0, model_other=1).item() == pytest.approx(0.5, abs=0.02)
+
+
+def test_many_systems_ranks_and_shrinkage():
+    passed = of_population(np.random.default_rng(5), 5, 60, 6)
+    at_2 = asked(passed, 6, draws=2000).pass_at_k(2)
+    compared = bp.compare(at_2, shrink=True)
+    assert compared.prob_best.sum().item() == pytest.approx(1)
+    assert compared.shrunk.mean().std() < at_2.mean().std()
+    assert compared.summary().shape[0] >= 5
+    assert bp.compare(at_2.isel(model=[0, 3])).names == (0, 3)
+
+
+def test_adding_a_system_changes_no_figure():
+    passed = of_population(np.random.default_rng(6), 3, 40, 6)
+    alone = asked(passed[:2], 6, draws=300).pass_at_k(2).draws(300).values
+    np.testing.assert_array_equal(asked(passed, 6, draws=300).pass_at_k(2).draws(300).values[:2], alone)
+
+
+def test_it_is_saved_and_loaded(tmp_path):
+    at_2 = asked(of_population(np.random.default_rng(7), 2, 40, 6), 6, draws=300).pass_at_k(2)
+    at_2.save(tmp_path / "at_2.nc")
+    loaded = bp.load(tmp_path / "at_2.nc")
+    np.testing.assert_array_equal(loaded.draws(300), at_2.draws(300))
+    assert bp.compare(loaded).names == (0, 1)
+
+
+@pytest.mark.slow
+def test_pass_at_k_and_its_difference_cover():
+    """Against the mean over the population of questions, of paired systems of different quality."""
+    rng, sets, times, k = np.random.default_rng(8), 500, 6, 3
+    a, b = np.array([0.8, 1.0]), 1.2
+    truth = 1 - np.exp(special.betaln(a, b + k) - special.betaln(a, b))
+    covered, width = [], []
+    for _ in range(sets):
+        z = np.sqrt(0.8) * rng.standard_normal(60) + np.sqrt(0.2) * rng.standard_normal((2, 60))
+        rates = stats.beta.ppf(stats.norm.cdf(z), a[:, None], b)
+        values = asked(rng.binomial(times, rates), times, draws=1000).pass_at_k(k).draws(1000).values
+        low, high = np.quantile([*values, values[0] - values[1]], [0.025, 0.975], axis=1)
+        wanted = np.array([*truth, truth[0] - truth[1]])
+        covered.append((low <= wanted) & (wanted <= high))
+        width.append(high - low)
+    np.testing.assert_allclose(np.mean(covered, 0), 0.95, atol=3 * np.sqrt(0.95 * 0.05 / sets))
+    single, _, paired = np.mean(width, 0)
+    assert paired < 0.75 * np.sqrt(2) * single
+
+
+# ── Refused ──
+
+
+def test_too_few_attempts_and_other_marginals_are_refused():
+    pooled = asked([[2, 3, 4, 0], [1, 2, 3, 0]], [[4, 4, 4, 2], [4, 4, 4, 4]])
+    with pytest.raises(ValueError, match=r"k: of 1 questions there are fewer than 3 attempts \(the fewest are 2\)"):
+        pooled.pass_at_k(3)
+    with pytest.raises(ValueError, match="k must be"):
+        pooled.pass_at_k(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PriorWarning)
+        by_model = bp.pool(pooled.cm, "question", "clusters").pass_at_k(2)
+    with pytest.raises(TypeError, match="draws of this pass_at_2 are not joint"):
+        bp.compare(by_model)
+    with pytest.raises(ValueError, match="dim: 'system' is not a leading dim"):
+        bp.compare(pooled.pass_at_k(2), dim="system")
+    classes = bp.ConfusionMatrix.from_table(np.ones((5, 3, 3), int), dims=["question"])
+    with pytest.warns(DependenceWarning):
+        of_classes = bp.pool(classes, "question", "clusters", method="bayesian_bootstrap")
+    with pytest.raises(ValueError, match="pos_label"):
+        of_classes.pass_at_k(1)
