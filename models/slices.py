@@ -112,8 +112,9 @@ def build(
     labels = coords(counts) | {"rate": list(successes), "effect": list(design)}
     labels["contrast"] = [f"{name} {i}" for name, columns in design.items() for i in range(columns.shape[1])]
     scales = np.array([OF_DIM if len(term) == 1 else OF_INTERACTION for term in terms])
-    default = pm.HalfNormal.dist(np.repeat(scales[:, None], len(successes), axis=1))
-    variable = prior_variables(PRIORS | {"spread": default}, priors)
+    default = {"spread": pm.HalfNormal.dist(np.repeat(scales[:, None], len(successes), axis=1))}
+    # A prior of one's own for all effects is held to the support of that of one.
+    variable = prior_variables(PRIORS if "spread" in (priors or {}) else PRIORS | default, priors)
     with pm.Model(coords=labels) as model:
         location = variable("location", [*systems, "rate"])
         spread = variable("spread", [*systems, "effect", "rate"])
