@@ -34,6 +34,7 @@ CASES = {
     "rates": ("rates", {}, None),
     "recalibration": ("recalibration", {}, None),
     "recalibration, groups": ("recalibration", {}, None),
+    "slices": ("slices", {"ordered": ["age"]}, None),
 }
 
 
@@ -65,6 +66,8 @@ def data(case, rng):
     if case == "groups, 3 classes":
         tables = rng.multinomial(20, 0.1 + 0.7 * np.eye(3), (10, 3))
         return bp.ConfusionMatrix.from_table(tables, dims=["fold"]), options
+    if model == "slices":
+        return slices(rng), options
     cm = folds(rng, systems)
     return cm if model.startswith("groups") else cm.sum("fold"), options
 
@@ -76,6 +79,15 @@ def ratings(rng: np.random.Generator, classes: int) -> bp.Ratings:
     answers = (actual + wrong * rng.integers(1, classes, (5, 500))) % classes
     frame = pd.DataFrame(answers.T, columns=list("abcde")).assign(population=rng.integers(0, 2, 500))
     return bp.Ratings.from_table(frame, population="population")
+
+
+def slices(rng: np.random.Generator) -> bp.ConfusionMatrix:
+    """Return 12 sites × 5 devices × 4 ages, of 0 to 19 positives and negatives each; sites and devices differ."""
+    shape = (12, 5, 4)
+    effects = 0.6 * (rng.standard_normal((12, 1, 1)) + rng.standard_normal((5, 1)))
+    n = rng.integers(0, 20, (2, *shape))
+    tp, tn = rng.binomial(n, 1 / (1 + np.exp(-1.5 - effects)))
+    return bp.ConfusionMatrix.from_counts(tp=tp, fn=n[0] - tp, fp=n[1] - tn, tn=tn, dims=["site", "device", "age"])
 
 
 def folds(rng: np.random.Generator, systems: int | None) -> bp.ConfusionMatrix:

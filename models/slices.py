@@ -21,15 +21,20 @@ the variance of a level is the same on average. The order may be reversed; for t
 The prior of σ_d is that of clusters in `groups_logit`, with which this model agrees for a single dim: there μ is the
 mean of a population of levels, here of those in the table. Interactions are a priori half as large as dims.
 
-The sampled parameters are between the deviations z ("non-centred"), which suit few examples, and σz ("centred"), which
-suit many: u = σ^w z ~ Normal(0, σ^2w), where w depends on the numbers of trials only (`centring`).
+The sampled parameters u are deviations in units that suit few examples and many,
+
+    a = σ u/√(1 + I σ²),    u ~ Normal(0, 1 + I σ²)
+
+where I is the information of the trials on a, as of rates of 0.8 (`information`). σ/√(1 + I σ²) is how well a is known
+given σ, so that u is about equally well known whatever σ: z where the data say little ("non-centred"), √I a where they
+say much ("centred"). I depends on the numbers of trials only.
 
 The prevalence of each slice is its own, Beta(1 + positives, 1 + negatives): how common a class is says nothing about
 how well it is recognised, and the precision of a slice must not borrow the prevalence of the others.
 
 Source: Gelman and Hill (2007), Data Analysis Using Regression and Multilevel/Hierarchical Models, chapters 13 and 14;
-for the scale of random walks Sørbye and Rue (2014), Spatial Statistics 8; for partial centring Papaspiliopoulos,
-Roberts and Sköld (2007), Statistical Science 22.
+for the scale of random walks Sørbye and Rue (2014), Spatial Statistics 8; between centred and non-centred parameters
+Papaspiliopoulos, Roberts and Sköld (2007), Statistical Science 22.
 """
 
 from __future__ import annotations
@@ -57,15 +62,12 @@ OPTIONS = {
     "outcome": ("rates", "accuracy"),
 }
 DIMS = ("rate", "effect", "contrast")
-TARGET_ACCEPT = 0.97
 ESTIMAND = "Posterior of each slice's own metric"
 # The scales of the half-normal priors of σ, of dims and of interactions.
 OF_DIM, OF_INTERACTION = 1.0, 0.5
 PRIORS = {"location": pm.Logistic.dist(0, 1), "spread": pm.HalfNormal.dist(OF_DIM)}
 # The Beta prior of the prevalence of a slice.
 PREVALENCE = (1.0, 1.0)
-# The variance v of `centring`: at 0.03 some transitions diverge where levels are few, at 0.003 sampling takes longer.
-CENTRED = 0.01
 # The observed variable of each rate.
 OBSERVED = OUTCOMES | {"accuracy": "correct"}
 
@@ -110,17 +112,18 @@ def build(
     labels = coords(counts) | {"rate": list(successes), "effect": list(design)}
     labels["contrast"] = [f"{name} {i}" for name, columns in design.items() for i in range(columns.shape[1])]
     scales = np.array([OF_DIM if len(term) == 1 else OF_INTERACTION for term in terms])
-    default = pm.HalfNormal.dist(np.repeat(scales[:, None], len(successes), axis=1))
-    variable = prior_variables(PRIORS | {"spread": default}, priors)
+    default = {"spread": pm.HalfNormal.dist(np.repeat(scales[:, None], len(successes), axis=1))}
+    # A prior of one's own for all effects is held to the support of that of one.
+    variable = prior_variables(PRIORS if "spread" in (priors or {}) else PRIORS | default, priors)
     with pm.Model(coords=labels) as model:
         location = variable("location", [*systems, "rate"])
         spread = variable("spread", [*systems, "effect", "rate"])
         scale = spread[..., effect, :]
-        power = pm.Data(
-            "power", centring(columns * scales[effect], trials, len(dims)), dims=[*systems, "contrast", "rate"]
-        )
-        deviation = pm.Normal("deviation", 0, scale**power, dims=[*systems, "contrast", "rate"])
-        logits = location[..., None, :] + pm.math.matmul(columns, scale ** (1 - power) * deviation)
+        of_trials = information(columns, trials, len(dims))
+        known = pm.Data("information", of_trials, dims=[*systems, "contrast", "rate"])
+        width = pm.math.sqrt(1 + known * scale**2)
+        deviation = pm.Normal("deviation", 0, width, dims=[*systems, "contrast", "rate"])
+        logits = location[..., None, :] + pm.math.matmul(columns, scale / width * deviation)
         logits = logits.reshape((*counts.shape[:-2], len(successes)))
         for i, rate in enumerate(successes):
             n = pm.Data(f"{OBSERVED[rate]}_trials", trials[rate].values, dims=leading)
@@ -153,16 +156,11 @@ def contrasts(counts: xr.DataArray, dims: Sequence[str], term: Sequence[str], or
     return reduce(np.kron, factors)
 
 
-def centring(columns: np.ndarray, trials: Mapping[str, xr.DataArray], slices: int) -> np.ndarray:
-    """Return the power w of σ in the scale of each sampled deviation, (…, columns, rate), from 0 to 1.
-
-    It is I v/(1 + I v), where I is the information of the trials on a deviation in units of the prior of σ (as of rates
-    of 0.8), and v a small variance: well-known deviations are sampled as they are.
-    """
+def information(columns: np.ndarray, trials: Mapping[str, xr.DataArray], slices: int) -> np.ndarray:
+    """Return the information of the trials on each column of the design, (…, columns, rate), as of rates of 0.8."""
     n = np.stack([of_rate.values for of_rate in trials.values()], -1)
     n = n.reshape(*n.shape[: n.ndim - 1 - slices], len(columns), -1)
-    information = 0.16 * np.einsum("sc,...sr->...cr", columns**2, n)
-    return np.asarray(information * CENTRED / (1 + information * CENTRED))
+    return np.asarray(0.16 * np.einsum("sc,...sr->...cr", columns**2, n))
 
 
 def basis(levels: int, ordered: bool) -> np.ndarray:

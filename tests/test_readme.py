@@ -63,7 +63,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "pass_at_k": {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="question"), 1)},
         'dim="step"': {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="step"), 1)},
     }
-    special["bp.slices("] = {"cm": of_sites}
+    special["bp.slices("] = special["slices="] = {"cm": of_sites}
     special["_per_class"] = special["_macro"]
     partly, truth = np.where(np.arange(200) % 4 == 0, 1.0, np.nan), np.arange(200) // 5 % 2
     many = np.arange(400) // 4 % 2

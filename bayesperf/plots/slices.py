@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
-from bayesperf.core.words import interval_name, metric_title, place_names, short_interval_name
+from bayesperf.core.words import interval_name, metric_title, short_interval_name
 from bayesperf.metrics.metric import Metric
 from bayesperf.plots.style import (
     BLUE,
@@ -21,26 +20,14 @@ from bayesperf.plots.style import (
     write_legend,
     write_title,
 )
-from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.pooling.slice_rows import Rows, rows_of_slices
+from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bayesperf.plots.style import Panels
     from bayesperf.pooling.slices import Slices
-
-# Of dims with more levels, these many of the worst are drawn.
-_MOST_LEVELS = 20
-
-
-class _Rows(NamedTuple):
-    """Rows below a heading."""
-
-    heading: str
-    names: list[str]
-    observed: Array
-    means: Array
-    intervals: Array
 
 
 @closed
@@ -71,18 +58,15 @@ def slices(
     """
     checks.count("worst", worst)
     of_interval = default_interval(ci_prob, ci_kind)
-    blocks = [
-        _rows(f"each {dim}", found.levels(dim, metric, mix="own"), _MOST_LEVELS, of_interval) for dim in found.dims
-    ]
-    if len(found.dims) > 1:
-        blocks.append(_rows("slices", found[metric], worst, of_interval))
-    names = [name for block in blocks for name in (block.heading, *block.names)]
+    blocks = rows_of_slices(found, metric, worst, *of_interval)
+    named = [[block.heading, *_names(block)] for block in blocks]
+    names = [name for block in named for name in block]
     longest = CHARACTER * max(map(len, names))
     figure, (axes,) = small_multiples(1, 4.2 + longest, 0.24 * len(names) + 0.4, margin=(0.6, 1.0), ax=ax)
     y = np.arange(len(names), 0, -1)
     headings = np.cumsum([0, *(1 + len(block.names) for block in blocks[:-1])])
     rows = np.delete(y, headings)
-    observed, means, intervals = (np.concatenate(parts) for parts in zip(*(block[2:] for block in blocks), strict=True))
+    observed, means, intervals = (np.concatenate(parts) for parts in zip(*(block[3:] for block in blocks), strict=True))
     axes.hlines(rows, *intervals.T, color=BLUE, lw=2, label=short_interval_name(*of_interval))
     axes.plot(means, rows, "o", color=BLUE, ms=5, label="estimated mean")
     axes.scatter(observed, rows, marker="x", color="black", s=28, lw=1.2, zorder=3, label="observed")
@@ -99,20 +83,6 @@ def slices(
     return figure
 
 
-def _rows(what: str, marginal: Marginal, most: int, of_interval: tuple[float, Kind]) -> _Rows:
-    """Return the rows of all places, or of as many of the worst."""
-    means, observed = marginal.mean().values.ravel(), marginal.observed
-    chosen, heading = np.arange(len(means)), what
-    if len(means) > most:
-        order = np.argsort(means if marginal.greater_is_better is not False else -means, kind="stable")
-        chosen, heading = order[:most], f"{what}: the {most} worst of {len(means)}"
-    trials = observed["trials"].values.ravel() if "trials" in observed.coords else np.full(len(means), np.nan)
-    counts = ["" if np.isnan(n) else f" (n = {n:,.0f})" for n in trials]
-    places = place_names(marginal.leading)
-    return _Rows(
-        heading,
-        [f"{shorten(places[i])}{counts[i]}" for i in chosen],
-        observed.values.ravel()[chosen],
-        means[chosen],
-        marginal.interval(*of_interval).values.reshape(-1, 2)[chosen],
-    )
+def _names(block: Rows) -> list[str]:
+    counts = ["" if np.isnan(n) else f" (n = {n:,.0f})" for n in block.trials]
+    return [f"{shorten(name)}{count}" for name, count in zip(block.names, counts, strict=True)]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from itertools import combinations
+from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 Mix = Literal["same", "own"]
 # The rates of a slice, and whose examples each is a share of: of all, or of one class.
 _TWO_CLASSES = ("prevalence", "recall", "specificity")
+# The rate that a metric is of, if it is of one.
+_RATES_OF = {"recall": ("recall",), "fnr": ("recall",), "specificity": ("specificity",), "fpr": ("specificity",)}
 # A trial more in each slice, so that slices that are all empty weigh the same.
 _LEAST_TRIALS = 1e-9
 _DRAWS = ("chain", "draw")
@@ -53,8 +57,8 @@ class Slices(Saved):
     rates : xarray.DataArray
         Draws of the rates of each slice, (…, chain, draw, rate): prevalence, recall and specificity, or accuracy.
     spread : xarray.Dataset
-        Draws (…, effect, rate) of how much each dim and interaction matters, ``posterior`` and ``prior``; its attribute
-        ``measure`` says in which measure.
+        Draws (…, effect, rate) of how much the levels of each dim and interaction differ, ``posterior`` and ``prior``;
+        its attribute ``measure`` says in which measure.
     prior_text : str
         The prior, in words.
     independent : bool
@@ -98,8 +102,10 @@ class Slices(Saved):
         Returns
         -------
         Marginal
-            Over `dim`. Recall is averaged over the mix of positive examples, specificity over that of negative ones,
-            prevalence and accuracy over that of all; other metrics are computed from these averages.
+            Over `dim`. Recall is averaged over the mix of positive examples, specificity over that of negative ones;
+            the accuracy of several classes over that of all. Prevalence is a level's own, of all its examples, at
+            either mix. Other metrics are computed from these: precisions at the same mix differ by how well and how
+            often, but not by which, examples of a class are met.
 
         Examples
         --------
@@ -113,7 +119,23 @@ class Slices(Saved):
         counts = self.cm.counts.sum(others)
         how = "the same mix of the others" if mix == "same" else "its own mix of the others"
         estimand = f"Posterior of the metric of each {dim}{f' at {how}' if others else ''}"
-        return self._marginal(wanted, (self.rates * weights).sum(others), counts, estimand)
+        rates = (self.rates * weights).sum(others)
+        if others and "prevalence" in rates["rate"]:
+            rates = rates.where(rates["rate"] != "prevalence", self._prevalence(dim, counts))
+        return self._marginal(wanted, rates, counts, estimand)
+
+    def _prevalence(self, dim: str, counts: xr.DataArray) -> xr.DataArray:
+        """Draw the prevalence of each level, of all its examples.
+
+        An average over slices of few examples, each of which has a prior of its own, would be drawn to ½.
+        """
+        totals = counts.sum("predicted").transpose(dim, "actual")
+        positives = totals.sel(actual=self.cm.pos_label, drop=True)
+        sizes = [self.rates.sizes[each] for each in _DRAWS]
+        rng = stream(0, f"slices: prevalence of {dim}", totals.values)
+        a, b = (1 + n.values[:, None, None] for n in (positives, totals.sum("actual") - positives))
+        drawn = rng.beta(a, b, (len(totals), *sizes))
+        return xr.DataArray(drawn, {dim: totals[dim].values}, (dim, *_DRAWS))
 
     def _weights(self, dim: str, mix: Mix) -> xr.DataArray:
         """Return the weights of the slices of each level, for each rate, which sum to 1 over the other dims."""
@@ -356,7 +378,7 @@ class Slices(Saved):
     # ── Which dim matters ──
 
     def which_dim(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
-        """Return how much each dim and interaction matters, a posteriori and a priori.
+        """Return how much the levels of each dim and interaction differ, a posteriori and a priori.
 
         Parameters
         ----------
@@ -366,10 +388,16 @@ class Slices(Saved):
         Returns
         -------
         pandas.DataFrame
-            A row a rate and effect: ``mean``, ``ci_lower`` and ``ci_upper`` of the standard deviation σ of its levels
-            on the logit scale (of slices by `bayesperf.pool`, of the dispersion ρ), the same of its prior
-            (``prior_mean``, ``prior_lower``, ``prior_upper``), and ``prob_largest``, that this σ is the largest of the
-            rate's. Where posterior and prior are alike, the data do not say.
+            A row a rate and effect: ``mean``, ``ci_lower`` and ``ci_upper`` of the standard deviation of its levels on
+            the logit scale, averaged over the other dims (of slices by `bayesperf.pool`, of the dispersion ρ), the same
+            of its prior (``prior_mean``, ``prior_lower``, ``prior_upper``), and ``prob_largest``, that it is the
+            largest of the rate's, beside the prior's ``prior_largest``. Where posterior and prior are alike, the data
+            do not say.
+
+        Notes
+        -----
+        It is of the levels in the table, not of a population of them, of whose standard deviation σ a few levels say
+        little, however well they are known (Gelman 2005, Annals of Statistics 33). σ is ``spread`` of the fit.
 
         Examples
         --------
@@ -380,10 +408,10 @@ class Slices(Saved):
         """
         posterior, prior = (self.spread[name].stack(each=_others(self.spread[name])) for name in ("posterior", "prior"))
         posterior, prior = (drawn.transpose("rate", "effect", "each") for drawn in (posterior, prior))
-        largest = (posterior == posterior.max("effect")).mean("each")
+        largest, before = ((drawn == drawn.max("effect")).mean("each") for drawn in (posterior, prior))
         figures = {"mean": posterior.mean("each"), **_ends(posterior, ("ci_lower", "ci_upper"), ci_prob, ci_kind)}
         figures |= {"prior_mean": prior.mean("each"), **_ends(prior, ("prior_lower", "prior_upper"), ci_prob, ci_kind)}
-        rows = _rows(largest, figures | {"prob_largest": largest})
+        rows = _rows(largest, figures | {"prob_largest": largest, "prior_largest": before})
         return self._summary(rows, f"Posterior of the {self.spread.attrs['measure']}", ci_prob, ci_kind)
 
     # ── Words and figures ──
@@ -397,6 +425,18 @@ class Slices(Saved):
         >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
         >>> bp.slices(cm).in_words("recall").partition(":")[0]
         'Of 2 slices, the most probable to be the worst is site b'
+        """
+        return " ".join(self.sentences(metric, ci_prob=ci_prob, ci_kind=ci_kind))
+
+    def sentences(self, metric: str | Metric = "", *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> list[str]:
+        """Return the sentences of `in_words`: the worst slice, the gaps, and for each rate which dim matters most.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
+        >>> len(bp.slices(cm).sentences("recall"))
+        2
         """
         marginal, worst = self[metric], self.prob_worst(metric)
         at = np.unravel_index(int(worst.values.argmax()), worst.shape)
@@ -416,7 +456,20 @@ class Slices(Saved):
             low, high = gap.interval(ci_prob, ci_kind).values.tolist()
             gaps.append(f"{estimate(gap.mean().item(), low, high, ci_prob, ci_kind)} between levels of {dim}")
         parts.append(f"{metric_title(marginal.name)} differs by up to {enumerated(gaps)}{others}")
-        return " ".join(map(sentence, parts))
+        if self.spread.sizes["effect"] > 1:
+            parts += self._most_in_words(marginal.name)
+        return [*map(sentence, parts)]
+
+    def _most_in_words(self, metric: str) -> list[str]:
+        """Return a sentence for each rate that a metric is of, on the dim or interaction whose levels differ most."""
+        table = self.which_dim()
+        table = table[table["rate"].isin(_RATES_OF.get(metric, tuple(table["rate"])))]
+        most = table.loc[table.groupby("rate", sort=False)["prob_largest"].idxmax()]
+        return [
+            f"{metric_title(row['rate'])} varies most by {row['effect'].replace(':', ' × ')} with probability "
+            f"{chance(row['prob_largest'])}, which was {chance(row['prior_largest'])} before the data"
+            for row in most.to_dict("records")
+        ]
 
     def plot(self, metric: str | Metric = "", **options: Any) -> Figure:
         """Draw the levels of each dim, and the worst slices: what was observed beside what is estimated.
@@ -522,8 +575,9 @@ def slices(data: xr.DataTree | ConfusionMatrix, *, draws: int = 4000, random_see
     Notes
     -----
     Each slice is drawn towards what its levels say, the more so the fewer examples it has; the prevalence of a slice is
-    its own. Of a single dim, rates are beta-binomial (`bayesperf.pool`, clusters), which is nearly the same as the
-    logit-normal ones of the model.
+    its own. Of a single dim, rates are beta-binomial (`bayesperf.pool`, clusters) in the place of the model's
+    logit-normal ones. The two agree to a tenth of the interval's width, unless few examples are nearly all right: of
+    five sites that were right in 98 of 100 examples, lower limits are apart by up to 40 % of it.
 
     Examples
     --------
@@ -553,17 +607,34 @@ def _of_fit(tree: xr.DataTree) -> Slices:
     if "recall" in rates["rate"]:
         prevalence = posterior["cells"].sum("predicted").sel(actual=pos_label, drop=True)
         rates = xr.concat([prevalence.expand_dims(rate=["prevalence"]), rates], "rate")
-    prior = tree["prior"]["spread"].drop_vars(_DRAWS).rename(chain="prior_chain", draw="prior_draw")
+    terms = [*((dim,) for dim in dims), *json.loads(posterior.attrs["options"]).get("interactions", ())]
+    prior = _of_levels(tree["prior"].to_dataset()["rates"], terms).drop_vars(_DRAWS)
+    prior = prior.rename(chain="prior_chain", draw="prior_draw")
     measure = "standard deviation of the levels of each dim on the logit scale"
-    spread = xr.Dataset({"posterior": posterior["spread"], "prior": prior}, attrs={"measure": measure})
+    spread = xr.Dataset({"posterior": _of_levels(posterior["rates"], terms), "prior": prior})
     scalars = [name for name in counts.coords if name not in counts.dims]
     return Slices(
         cm=ConfusionMatrix(counts.drop_vars(scalars).transpose(*dims, *CELL_DIMS), pos_label),
         rates=rates.transpose(*dims, *_DRAWS, "rate"),
-        spread=spread,
+        spread=spread.assign_attrs(measure=measure),
         prior_text=str(posterior.attrs["prior"]),
         independent=False,
     )
+
+
+def _of_levels(rates: xr.DataArray, terms: Sequence[Sequence[str]]) -> xr.DataArray:
+    """Return the standard deviation of the levels of each dim, or of an interaction, on the logit scale."""
+    logits = xr.apply_ufunc(special.logit, rates.drop_attrs())
+    dims = [dim for dim in rates.dims if dim not in ("rate", *_DRAWS)]
+    each = []
+    for term in terms:
+        effect = logits.mean([dim for dim in dims if dim not in term])
+        for dim in term:
+            effect = effect - effect.mean(dim)
+        degrees = prod(effect.sizes[dim] - 1 for dim in term)
+        each.append(np.sqrt((effect**2).sum(term) / max(degrees, 1)))
+    spread: xr.DataArray = xr.concat(each, pd.Index([":".join(term) for term in terms], name="effect"))
+    return spread
 
 
 def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:

@@ -32,6 +32,7 @@ from bayesperf.reports.data_quality import about_labels
 from bayesperf.reports.many_systems import best_systems
 from bayesperf.reports.scores import ScoredSystems
 from bayesperf.reports.settings import FOLD, Settings
+from bayesperf.reports.sliced import SlicedSystem, find_slices, refuse_unsliceable
 from bayesperf.reports.split_column import scored_systems, split_rows, with_calls
 from bayesperf.reports.verified import about_gaps, about_verified, judged_sample, verified_rows
 from bayesperf.reports.ways_in import SHELL, WayIn
@@ -73,6 +74,8 @@ class Analysis:
         How a user asks for more: by options of the shell, or by arguments.
     handed_in : bool
         Whether the posterior was handed in, so that its prior is not known by name.
+    sliced : ConfusionMatrix or None
+        The counts of each system also by the dims of slices, folds pooled.
     """
 
     counts: ConfusionMatrix
@@ -88,6 +91,7 @@ class Analysis:
     warnings: tuple[str, ...] = ()
     way_in: WayIn = SHELL
     handed_in: bool = False
+    sliced: ConfusionMatrix | None = None
 
     @property
     def pooled_counts(self) -> ConfusionMatrix:
@@ -126,6 +130,24 @@ class Analysis:
         best = order[: max(1, MOST_SHOWN // others)].tolist()
         counts = self.pooled_counts.isel(**{system: best})
         return posterior(counts, self.settings.prior, random_seed=self.settings.seed)
+
+    @property
+    def best(self) -> int:
+        """The position among the foremost systems, in one row, of the one with the best mean of the first metric."""
+        marginal = self.first_of_foremost
+        means = marginal.mean()
+        means = means.mean("label") if "label" in marginal.dims and "label" not in self.pooled.dims else means
+        return int(np.argmax(means.values.ravel() * (-1 if marginal.greater_is_better is False else 1)))
+
+    @cached_property
+    def slices(self) -> SlicedSystem | None:
+        """Where the best system fails, by the dims of slices, if any were named."""
+        if self.sliced is None:
+            return None
+        leading = self.foremost.leading
+        at = np.unravel_index(self.best, leading.shape)
+        place = {str(dim): leading[dim].values[i] for dim, i in zip(leading.dims, at, strict=True)}
+        return find_slices(self.sliced, place, self.settings, progressbar=self.way_in is not SHELL)
 
     @property
     def foremost_counts(self) -> xr.DataArray:
@@ -284,9 +306,10 @@ def analyse(
     stand_for = None if rows is None else pd.Series(rows, every)
     dims = [name for name in settings.by if name != FOLD]
     scores = scored_systems(frame, dev, dims, counts, settings, stand_for, edges)
+    sliced = _sliced(frame, counts, settings, stand_for) if settings.slices else None
     return Analysis(
         counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, selection, repeats, notes,
-        tuple(filter(None, (repeats, *warned))),
+        tuple(filter(None, (repeats, *warned))), sliced=sliced,
     )  # fmt: skip
 
 
@@ -355,6 +378,18 @@ def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> Conf
     return ConfusionMatrix(counts.counts, _label(counts.labels, settings.pos_label))
 
 
+def _sliced(
+    frame: pd.DataFrame, counts: ConfusionMatrix, settings: Settings, rows: pd.Series[Any] | None
+) -> ConfusionMatrix:
+    """Return the counts also by the columns of slices, with the classes of the whole, folds pooled."""
+    by = [name for name in settings.by if name != FOLD] + list(settings.slices)
+    refuse_unsliceable({name: frame[name].nunique() for name in settings.slices}, "--slice ")
+    each = np.ones(len(frame), np.int64) if rows is None else rows.loc[frame.index].to_numpy()
+    values = {name: frame[name] for name in (settings.actual, settings.predicted, *by)}
+    tables = tabulate(values, each, settings.actual, settings.predicted, by, counts.labels)
+    return ConfusionMatrix(tables, counts.pos_label)
+
+
 def _labels(frame: pd.DataFrame, settings: Settings) -> list[Any]:
     """Return the labels that were named, as values of the kind that the columns hold."""
     columns = [frame[name] for name in (settings.actual, settings.predicted)]
@@ -369,7 +404,8 @@ def _labels(frame: pd.DataFrame, settings: Settings) -> list[Any]:
 
 def _refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
     """Refuse missing labels, names of systems and ids, in the words of the shell."""
-    for name in (settings.actual, settings.predicted, *settings.by, settings.id, settings.judge, settings.cluster):
+    for name in (settings.actual, settings.predicted, *settings.by, *settings.slices, settings.id,
+                 settings.judge, settings.cluster):  # fmt: skip
         if name not in frame or (name == settings.actual and settings.judge is not None):
             continue
         empty = frame[name].isna().to_numpy()

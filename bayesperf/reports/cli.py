@@ -36,6 +36,7 @@ from bayesperf.reports.options import (
     Rope,
     Score,
     Seed,
+    Slice,
     Split,
     Threshold,
     Title,
@@ -87,6 +88,7 @@ def summary(
     judge: Judge = None,
     verified_only: VerifiedOnly = False,
     cluster: Cluster = None,
+    slice_: Slice = None,
     prior: Prior = None,
     ci_prob: CiProb = 0.95,
     metrics: Metrics = None,
@@ -99,7 +101,8 @@ def summary(
     settings = settings_of(
         files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold, split=split,
         labels=labels, pos_label=pos_label, drop_missing=drop_missing, judge=judge, verified_only=verified_only,
-        cluster=cluster, prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, top=top, seed=seed,
+        cluster=cluster, slices=slice_, prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, top=top,
+        seed=seed,
     )  # fmt: skip
     analysis = analysed(files, settings)
     say_warnings(analysis)
@@ -183,6 +186,7 @@ def report(
     judge: Judge = None,
     verified_only: VerifiedOnly = False,
     cluster: Cluster = None,
+    slice_: Slice = None,
     prior: Prior = None,
     ci_prob: CiProb = 0.95,
     metrics: Metrics = None,
@@ -204,8 +208,8 @@ def report(
     settings = settings_of(
         files, by, parts, actual=actual, predicted=predicted, score=score,
         threshold=threshold, split=split, labels=labels, pos_label=pos_label, drop_missing=drop_missing,
-        judge=judge, verified_only=verified_only, cluster=cluster, prior=prior, ci_prob=ci_prob, metrics=metrics,
-        require=require, id=id_, rope=rope, top=top, seed=seed,
+        judge=judge, verified_only=verified_only, cluster=cluster, slices=slice_, prior=prior, ci_prob=ci_prob,
+        metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
     )  # fmt: skip
     analysis = analysed(files, settings)
     refuse_many(analysis.counts, settings)

@@ -160,13 +160,14 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
 def _columns(settings: Settings) -> list[str]:
     """Return the columns that settings name, as they are once each system has rows of its own."""
     judge = [] if settings.judge is None else [settings.judge]
-    check_roles([settings.actual, settings.predicted, *settings.by, *judge, *settings.clusters])
+    check_roles([settings.actual, settings.predicted, *settings.by, *settings.slices, *judge, *settings.clusters])
     named = (
         settings.split,
         settings.score,
         settings.id,
         settings.judge,
         settings.cluster,
+        *settings.slices,
         *reversed(settings.by),
         settings.predicted,
         settings.actual,

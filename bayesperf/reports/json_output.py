@@ -11,6 +11,7 @@ from typing import Any
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.in_words import comparisons_in_words, in_short, what_was_read
 from bayesperf.reports.scores import ScoredSystems
+from bayesperf.reports.sliced import SlicedSystem
 
 
 def report_as_json(analysis: Analysis, with_comparison: bool = False) -> str:
@@ -30,6 +31,7 @@ def report_as_json(analysis: Analysis, with_comparison: bool = False) -> str:
         "all_requirements": None if jointly is None else jointly.values.tolist(),
         **(_comparison(analysis) if with_comparison and analysis.comparisons else {}),
         **({} if analysis.scores is None else _scores(analysis.scores, with_comparison)),
+        **({} if analysis.slices is None else {"slices": _slices(analysis.slices, analysis.settings.ci_prob)}),
     }
     return json.dumps(document, indent=2, allow_nan=False, default=str)
 
@@ -77,6 +79,27 @@ def _scores(scores: ScoredSystems, with_comparison: bool) -> dict[str, Any]:
     if scores.split is not None:
         document |= {"split": scores.split._asdict(), "expected": _records(scores.expected_rows)}
     return document
+
+
+def _slices(sliced: SlicedSystem, ci_prob: float) -> dict[str, Any]:
+    """Return by metric every slice, and the gaps of all pairs of levels; and which dim matters."""
+    found = sliced.found
+    of_metrics = {
+        metric: {
+            "in_words": found.sentences(metric, ci_prob=ci_prob),
+            "slices": _records(found.table(metric, ci_prob).to_dict("records")),
+            "gaps": {dim: _records(found.gap(dim, metric, ci_prob=ci_prob).to_dict("records")) for dim in found.dims},
+        }
+        for metric in sliced.metrics
+    }
+    which = found.which_dim(ci_prob)
+    return {
+        "system": sliced.system,
+        "prior": found.prior_text,
+        "warnings": list(sliced.warnings),
+        "metrics": of_metrics,
+        "which_dim": {"measure": which.attrs["estimand"], "rows": _records(which.to_dict("records"))},
+    }
 
 
 def _settings_and_counts(analysis: Analysis) -> dict[str, Any]:

@@ -76,6 +76,10 @@ Cluster = Annotated[
     list[str] | None,
     typer.Option(help="Column of what several examples are of, as a patient: they are alike. Repeatable, outer first."),
 ]
+Slice = Annotated[
+    list[str] | None,
+    typer.Option("--slice", help="Column to look for failures by, as a site: one, or with several their combinations."),
+]
 Title = Annotated[str | None, typer.Option(help="Title of the page.")]
 Split = Annotated[str | None, typer.Option(help="Column that says 'test' of what judges, else what sets thresholds.")]
 By = Annotated[list[str] | None, typer.Option(help="Column to tell systems apart; 'fold' is also pooled. Repeatable.")]
@@ -116,23 +120,21 @@ def settings_of(
     judge: str | None = None,
     verified_only: bool = False,
     cluster: list[str] | None = None,
+    slices: list[str] | None = None,
     **others: Any,
 ) -> Settings:
     """Return the options as settings."""
     from bayesperf.core.checks import probability
-    from bayesperf.reports.clustered import refuse_beside_clusters
     from bayesperf.reports.settings import FILE, Settings
-    from bayesperf.reports.verified import refuse_beside_judge
     from bayesperf.reports.wide import named_systems
 
     if not 0 <= rope < float("inf"):
         raise ValueError(f"--rope must be at least 0; it is {rope:g}.")
     if parts and len(files) > 1 and FILE in (by or ()):
         raise ValueError(f"--parts: parts of one data set are not told apart. Leave out --by {FILE}.")
-    if judge is not None and not verified_only:
-        refuse_beside_judge(score=score, by=by, **others)
-    if cluster:
-        refuse_beside_clusters(score=score, judge=None if verified_only else judge, by=by, **others)
+    if verified_only:
+        judge = None
+    _refuse_what_does_not_go_together(by, score=score, judge=judge, cluster=cluster, slices=slices, others=others)
     apart = len(files) > 1 and not parts and FILE not in (by or ())
     settings = Settings(
         by=(*(by or ()), *([FILE] if apart else [])),
@@ -142,12 +144,34 @@ def settings_of(
         rope=rope,
         threshold=threshold,
         labels=_entries(labels),
-        judge=None if verified_only else judge,
+        judge=judge,
         verified_only=verified_only,
         clusters=tuple(cluster or ()),
+        slices=tuple(slices or ()),
         **others,
     )
     return named_systems(settings, tuple(predicted or ()), tuple(score or ()))
+
+
+def _refuse_what_does_not_go_together(
+    by: list[str] | None,
+    *,
+    score: list[str] | None,
+    judge: str | None,
+    cluster: list[str] | None,
+    slices: list[str] | None,
+    others: dict[str, Any],
+) -> None:
+    from bayesperf.reports.clustered import refuse_beside_clusters
+    from bayesperf.reports.sliced import refuse_beside_slices
+    from bayesperf.reports.verified import refuse_beside_judge
+
+    if judge is not None:
+        refuse_beside_judge(score=score, by=by, **others)
+    if cluster:
+        refuse_beside_clusters(score=score, judge=judge, by=by, **others)
+    if slices:
+        refuse_beside_slices(slices, by, judge=judge, cluster=cluster)
 
 
 def _entries(options: list[str] | None) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.html import render
 from bayesperf.reports.settings import FOLD, Settings
+from bayesperf.reports.sliced import refuse_unsliceable
 from bayesperf.reports.ways_in import PYTHON
 from bayesperf.reports.writing import write_whole
 from bayesperf.verification.posterior import VerifiedPosterior
@@ -72,6 +73,7 @@ def report(
     labels: Iterable[Any] | None = None,
     pos_label: Any = None,
     by: Mapping[str, Any] | None = None,
+    slices: Sequence[str] = (),
     random_seed: int = 0,
 ) -> Report:
     """Return a report to hand to a colleague, as the command ``bayesperf report`` writes it.
@@ -92,6 +94,9 @@ def report(
         The heading of the page.
     prior, labels, pos_label, by, random_seed
         As in `bayesperf.posterior`; not beside a posterior.
+    slices : sequence of str
+        Leading dims by which the page says where it fails, as a site and a device; other figures are of all their
+        examples together. Slices by several dims are sampled (model ``slices``).
     ci_prob : float
         Probability of the intervals.
     rope : float
@@ -118,6 +123,7 @@ def report(
     'Spam filter, June'
     """
     counts, pooled = _counts_and_posterior(data, y_pred, prior, random_seed, labels=labels, pos_label=pos_label, by=by)
+    counts, sliced = _without_slices(counts, pooled, slices)
     paired = counts if counts.outcomes is not None else None
     folds = None
     if FOLD in counts.dims:
@@ -133,6 +139,7 @@ def report(
         metrics=tuple(metrics),
         rope=checks.rope(rope),
         seed=random_seed,
+        slices=tuple(slices),
     )
     analysis = Analysis(
         counts,
@@ -143,8 +150,28 @@ def report(
         paired=paired,
         way_in=PYTHON,
         handed_in=pooled is not None,
+        sliced=sliced,
     )
     return Report(render(analysis, "", title=title))
+
+
+def _without_slices(
+    counts: ConfusionMatrix, pooled: Posterior | None, slices: Sequence[str]
+) -> tuple[ConfusionMatrix, ConfusionMatrix | None]:
+    """Return the counts of whole systems, and those by the dims of slices, folds pooled."""
+    if isinstance(slices, str):
+        raise TypeError(f"slices must be a sequence of names of dims; it is {slices!r}. Write [{slices!r}].")
+    if not slices:
+        return counts, None
+    if pooled is not None:
+        raise TypeError("slices: they are of counts, and data is a posterior. Give the matrix itself.")
+    for dim in slices:
+        if dim not in counts.dims or dim == FOLD:
+            there = ", ".join(str(each) for each in counts.dims if each != FOLD) or "none"
+            raise ValueError(f"slices: there is no {dim!r} among the leading dims, {there}.")
+    refuse_unsliceable({dim: counts.counts.sizes[dim] for dim in slices}, "slices: ")
+    of_slices = ConfusionMatrix(counts.counts, counts.pos_label)
+    return counts.sum(list(slices)), of_slices.sum(FOLD) if FOLD in counts.dims else of_slices
 
 
 def _as_texts(requirements: Sequence[str] | Mapping[str, float]) -> Sequence[str]:

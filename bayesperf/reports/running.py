@@ -34,10 +34,16 @@ def analysed(files: list[Path], settings: Settings) -> Analysis:
     from bayesperf.reports.analysis import analyse
     from bayesperf.reports.files import read
     from bayesperf.reports.many_systems import announcement
+    from bayesperf.reports.sliced import is_sampled
 
     with shown_while("Reading"):
         predictions = read(files, settings)
     analysis = analyse(predictions.frame, settings, *predictions[1:])
+    if analysis.sliced is not None:
+        if is_sampled(analysis.sliced, settings):
+            say("slices are sampled, which takes some seconds, and half a minute the first time on a machine.")
+        with shown_while("Sampling the slices"):
+            _ = analysis.slices
     if much := announcement(analysis.counts, settings):
         say(much)
         with shown_while("Summarising"):

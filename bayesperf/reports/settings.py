@@ -44,6 +44,7 @@ class Settings:
     judge: str | None = None
     verified_only: bool = False
     clusters: tuple[str, ...] = ()
+    slices: tuple[str, ...] = ()
     predictions: tuple[str, ...] = ()
     scores: tuple[str, ...] = ()
 

@@ -119,6 +119,13 @@ def strip(drawn: Curves, i: int, scale: Scale, title: str, *beneath: str) -> Mar
     )
 
 
+def observed(value: float, scale: Scale) -> str:
+    """Return the mark of what was observed, in the row of a strip; nothing if nothing was."""
+    if not np.isfinite(value):
+        return ""
+    return f'<circle class="o s1" cx="{float(scale(value)):.1f}" cy="{FLAT / 2}" r="4.5"/>'
+
+
 def overlay(drawn: Curves, scale: Scale, label: str, bounds: Sequence[tuple[float, bool]] = ()) -> Markup:
     """Return densities over each other, each with its interval shaded, and an axis; bounds to meet lie beneath."""
     floor, width = TALL - 20, 2 * WIDTH

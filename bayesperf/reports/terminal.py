@@ -36,6 +36,10 @@ from bayesperf.reports.scores import (
     threshold_text,
 )
 from bayesperf.reports.settings import Settings
+from bayesperf.reports.sliced import SlicedSystem
+
+# So many slices are printed.
+_WORST = 10
 
 
 def print_tables(analysis: Analysis, console: Console) -> None:
@@ -71,6 +75,8 @@ def print_tables(analysis: Analysis, console: Console) -> None:
         console.print(Text("Posterior probability that the system's metric meets the bound."))
     if analysis.scores is not None:
         print_scores(analysis.scores, console)
+    if analysis.slices is not None:
+        print_slices(analysis.slices, console, analysis.settings.ci_prob)
 
 
 def _print_words(sentences: Sequence[str], console: Console) -> None:
@@ -91,6 +97,36 @@ def print_scores(scores: ScoredSystems, console: Console) -> None:
         console.print()
         console.print(_expected(scores, short_interval_name(ci_prob, "eti")))
         console.print(_text(f"{about_split(scores.split)} {ABOUT_EXPECTED}"))
+
+
+def print_slices(sliced: SlicedSystem, console: Console, ci_prob: float) -> None:
+    """Print by each metric where a system fails, in words, and its worst slices."""
+    found = sliced.found
+    console.print()
+    for metric in sliced.metrics:
+        rows = found.table(metric, ci_prob).sort_values("mean", ascending=found[metric].greater_is_better is True)
+        of_system = f" {printable(sliced.system)}" if sliced.system else ""
+        table = Table(title=f"Where does it fail?{of_system}, {metrics.get(metric).title}", title_justify="left")
+        for dim in found.dims:
+            table.add_column(_text(dim), overflow="fold")
+        for name in ("n", "observed", "mean", short_interval_name(ci_prob, "hdi"), "P(worst)"):
+            table.add_column(name, justify="right", no_wrap=True)
+        for row in rows.head(_WORST).to_dict("records"):
+            width = row["ci_upper"] - row["ci_lower"]
+            observed, mean, lower, upper = (
+                format_value(row[name], width) for name in ("observed", "mean", "ci_lower", "ci_upper")
+            )
+            places = [row[dim] for dim in found.dims]
+            figures = [
+                f"{row['n']:,}",
+                observed or "—",
+                mean,
+                f"[{lower}, {upper}]",
+                probability_value(row["prob_worst"]),
+            ]
+            table.add_row(*map(_text, [*places, *figures]))
+        console.print(table)
+        _print_words(found.sentences(metric, ci_prob=ci_prob), console)
 
 
 def _text(value: Any) -> Text:

@@ -47,7 +47,8 @@ def named_systems(settings: Settings, predictions: tuple[str, ...], scores: tupl
     if len(predictions) < 2 and len(scores) < 2:
         (predicted,) = predictions or (settings.predicted,)
         return replace(settings, predicted=predicted, score=scores[0] if scores else None)
-    others = {settings.actual, settings.id, settings.split, settings.judge, *settings.clusters, *settings.by}
+    others = {settings.actual, settings.id, settings.split, settings.judge}
+    others |= {*settings.clusters, *settings.slices, *settings.by}
     if taken := {SYSTEM, ROW, *STACKED.values()} & others:
         raise ValueError(
             f"{min(taken)!r}: with a column for each system this is the name of a column of its own. Rename the file's."
@@ -73,7 +74,7 @@ def asked_columns(settings: Settings) -> dict[str, str]:
         named[settings.split] = "--split"
     if settings.judge is not None:
         named[settings.judge] = "--judge"
-    named |= dict.fromkeys(settings.clusters, "--cluster")
+    named |= dict.fromkeys(settings.clusters, "--cluster") | dict.fromkeys(settings.slices, "--slice")
     predictions = settings.predictions or ((settings.predicted,) if settings.threshold is None else ())
     scores = settings.scores or ((settings.score,) if settings.score is not None else ())
     return dict.fromkeys(predictions, "--predicted") | dict.fromkeys(scores, "--score") | named

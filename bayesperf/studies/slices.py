@@ -24,18 +24,20 @@ TARGETS = ("slice", "worst_slice", "gap", "largest_gap")
 _DIMS = ("site", "device")
 # Draws of the ways that need no sampler, and of each of the two chains of the model.
 _DRAWS, _CHAIN = 2000, 500
+_SAMPLER: Any = {"draws": _CHAIN, "tune": _CHAIN, "chains": 2, "progressbar": False, "metrics": []}
 
 
 def slices(
     site_sd: float = 0.6,
     device_sd: float = 0.6,
     interaction_sd: float = 0.0,
-    analyses: Sequence[str] = ("alone", "pooled", "one_dim", "slices", "slices_interaction"),
+    analyses: Sequence[str] = ("alone", "pooled", "by_site", "one_dim", "groups_logit", "slices", "slices_interaction"),
     simulations: int = 100,
     *,
     sites: int = 8,
     devices: int = 4,
     examples: float = 12.0,
+    imbalance: float = 0.0,
     recall: float = 0.8,
     small: int = 25,
     prob: float = 0.95,
@@ -54,15 +56,18 @@ def slices(
     site_sd, device_sd, interaction_sd : float
         Standard deviations of the true effects on the logit scale; 0 for none.
     analyses : sequence of str
-        "alone": each slice by itself (Jeffreys); "pooled": one rate for all; "one_dim": all slices as groups of one
-        dim (`bayesperf.slices` of counts); "slices": the model of that name; "slices_interaction": with an interaction
-        of site and device.
+        "alone": each slice by itself (Jeffreys); "pooled": one rate for all; "by_site": that of the site, sites as
+        groups (`bayesperf.slices` of counts); "one_dim": all slices as groups of one dim, by that and by the model
+        "groups_logit"; "slices": the model of that name; "slices_interaction": with an interaction of site and device.
     simulations : int
         Number of data sets.
     sites, devices : int
         Numbers of levels.
     examples : float
         Mean number of positive examples of a slice.
+    imbalance : float
+        Standard deviation of the logarithms of the sizes of sites, and of devices; of 1, some have fifty times the
+        examples of others.
     recall : float
         That of the mean logit.
     small : int
@@ -80,12 +85,13 @@ def slices(
         of the posterior mean over (analysis, target): "slice", the mean over small slices; "worst_slice", the one that
         is most probably the worst; "gap", of the first two sites at the observed mix of devices; "largest_gap", between
         sites. ``prob_worst`` is the probability that the chosen slice is the worst, and ``is_worst`` how often it is,
-        over (analysis). Each has its Monte Carlo standard error. The settings are in ``attrs``.
+        over (analysis). ``error_ratio`` (analysis, analysis_other, target) is the error of one analysis over that of
+        another of the same data. Each has its Monte Carlo standard error. The settings are in ``attrs``.
 
     Notes
     -----
-    Intervals are equal-tailed, of 2,000 draws or of two chains of 500. A simulation with the model takes about two
-    seconds.
+    Intervals are equal-tailed, of 2,000 draws or of two chains of 500. A simulation takes a second for "groups_logit"
+    and each model of slices.
 
     Examples
     --------
@@ -98,7 +104,7 @@ def slices(
     names = [name for name in ANALYSES if name in asked]
     if not names:
         raise ValueError(f"analyses must name one of {', '.join(map(repr, ANALYSES))}; it is empty.")
-    sds = {"site_sd": site_sd, "device_sd": device_sd, "interaction_sd": interaction_sd}
+    sds = {"site_sd": site_sd, "device_sd": device_sd, "interaction_sd": interaction_sd, "imbalance": imbalance}
     if bad := [name for name, sd in sds.items() if not 0 <= checks.number(name, sd) < np.inf]:
         raise ValueError(f"{bad[0]} must be finite and at least 0; it is {sds[bad[0]]!r}.")
     if not 0 < checks.number("examples", examples) < np.inf:
@@ -117,7 +123,23 @@ def slices(
         for of_one, values in results.items()
         for name, mean in monte_carlo_means({of_one: values}, np.isfinite(values)).items()
     }
-    return xr.Dataset(variables, coords, {**settings, "ci_kind": "eti"})
+    variables |= _ratios(results["error"])
+    return xr.Dataset(variables, coords | {"analysis_other": names}, {**settings, "ci_kind": "eti"})
+
+
+def _ratios(error: Array) -> dict[str, Any]:
+    """Return the ratios of the mean errors (simulation, analysis, target) of all pairs of analyses, by name.
+
+    Their standard errors are those of paired ratios, by the delta method.
+    """
+    defined = np.isfinite(error).all(1, keepdims=True)
+    n, mean = defined.sum(0), np.where(defined, error, 0).sum(0) / defined.sum(0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = mean[:, None] / mean
+        rest = np.where(defined[:, None], (error[:, :, None] - ratio * error[:, None]) ** 2, 0).sum(0) / n
+        mcse = np.sqrt(rest / n) / mean
+    dims = ("analysis", "analysis_other", "target")
+    return {"error_ratio": (dims, ratio), "error_ratio_mcse": (dims, mcse)}
 
 
 def _simulate(settings: Mapping[str, Any], _: int, rng: np.random.Generator) -> dict[str, Array]:
@@ -129,7 +151,8 @@ def _simulate(settings: Mapping[str, Any], _: int, rng: np.random.Generator) -> 
         settings["interaction_sd"] * rng.standard_normal(shape),
     ]
     true = special.expit(special.logit(settings["recall"]) + sum(effects))
-    n = rng.poisson(rng.gamma(1, settings["examples"], shape))
+    sizes = sum(settings["imbalance"] * rng.standard_normal(of_dim) for of_dim in ((shape[0], 1), (1, shape[1])))
+    n = rng.poisson(rng.gamma(1, settings["examples"] * np.exp(sizes - settings["imbalance"] ** 2)))
     n[0, 0] += 1  # Something was observed.
     tp = rng.binomial(n, true)
     dims = {dim: list(range(size)) for dim, size in zip(_DIMS, shape, strict=True)}
@@ -202,24 +225,46 @@ def _pooled(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
     return _of_draws(cm, np.broadcast_to(drawn, (*tp.shape[:2], _DRAWS)))
 
 
+def _by_site(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
+    """Take every slice for its site."""
+    found = pooling.slices(cm.sum("device"), draws=_DRAWS, random_seed=seed)
+    recall = found.rates.sel(rate="recall").transpose("site", "chain", "draw").values
+    return _of_draws(cm, np.broadcast_to(recall, (*cm.counts.shape[:2], _DRAWS)))
+
+
 def _one_dim(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
     """Take the slices for groups of one dim."""
-    tp, fn = _recall_of(cm)
-    flat = ConfusionMatrix.from_counts(tp=tp.ravel(), fn=fn.ravel(), fp=0, tn=0, dims=["slice"])
-    found = pooling.slices(flat, draws=_DRAWS, random_seed=seed)
+    found = pooling.slices(_flat(cm), draws=_DRAWS, random_seed=seed)
     recall = found.rates.sel(rate="recall").transpose("slice", "chain", "draw").values
-    return _of_draws(cm, recall.reshape(*tp.shape[:2], -1))
+    return _of_draws(cm, recall.reshape(*cm.counts.shape[:2], -1))
+
+
+def _groups_logit(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
+    """Take the slices for groups of one dim, by the model of logit-normal groups."""
+    tree = fit(_flat(cm), "groups_logit", options={"groups": "clusters"}, random_seed=seed, **_SAMPLER)
+    recall = tree["posterior"]["rates_group"].sel(rate="recall").transpose("slice", "chain", "draw").values
+    return _of_draws(cm, recall.reshape(*cm.counts.shape[:2], -1))
+
+
+def _flat(cm: ConfusionMatrix) -> ConfusionMatrix:
+    tp, fn = _recall_of(cm)
+    return ConfusionMatrix.from_counts(tp=tp.ravel(), fn=fn.ravel(), fp=0, tn=0, dims=["slice"])
 
 
 def _modelled(options: Mapping[str, Any], cm: ConfusionMatrix, seed: int) -> pooling.Slices:
-    settings: Any = {"draws": _CHAIN, "tune": _CHAIN, "chains": 2, "progressbar": False, "metrics": []}
-    return pooling.slices(fit(cm, "slices", options=dict(options), random_seed=seed, **settings))
+    """Fit the model to recall alone, which is the accuracy where all examples are positive."""
+    settings = {"outcome": "accuracy"} | dict(options)
+    tree = fit(cm, "slices", options=settings, random_seed=seed, **_SAMPLER)
+    recall = tree["posterior"]["rates"].sel(rate="accuracy").transpose(*_DIMS, "chain", "draw").values
+    return _of_draws(cm, recall.reshape(*cm.counts.shape[:2], -1))
 
 
 ANALYSES: dict[str, Callable[[ConfusionMatrix, int], pooling.Slices]] = {
     "alone": _alone,
     "pooled": _pooled,
+    "by_site": _by_site,
     "one_dim": _one_dim,
+    "groups_logit": _groups_logit,
     "slices": partial(_modelled, {}),
     "slices_interaction": partial(_modelled, {"interactions": (_DIMS,)}),
 }

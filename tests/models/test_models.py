@@ -305,6 +305,18 @@ def test_priors_of_dims_and_interactions():
     np.testing.assert_allclose((spread**2).mean((0, 2)), [1, 1, 0.25], rtol=0.08)
 
 
+@pytest.mark.parametrize("scale", [0.5, np.full((3, 2), 0.5)])
+def test_a_prior_of_ones_own_for_all_effects(scale):
+    _, counts, options, *_ = DENSITIES["slices"]
+    counts, options = prepared(counts, "slices", options)
+    model = built_model("slices", counts, {"spread": pm.HalfNormal.dist(scale)}, options)
+    spread = pm.draw(model["spread"], 4000, random_seed=1, mode="FAST_COMPILE")
+    assert spread.shape == (4000, 3, 2)
+    np.testing.assert_allclose((spread**2).mean((0, 2)), [0.25] * 3, rtol=0.08)
+    with pytest.raises(ValueError, match="which spread cannot"):
+        built_model("slices", counts, {"spread": pm.Normal.dist(0, scale)}, options)
+
+
 @pytest.mark.parametrize("case", ["markov", "markov, varying"])
 def test_long_run_cells_of_a_chain(case):
     for point in points(case, 10):

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import xarray as xr
-from scipy import stats
+from scipy import special, stats
 
 import bayesperf as bp
 from bayesperf.pooling.slices import Slices
@@ -50,15 +50,14 @@ def test_metrics_of_slices(found):
 
 @pytest.mark.parametrize("mix", ["same", "own"])
 def test_levels_are_averages_over_a_mix_of_the_others(found, mix):
-    """Recall over positive examples, specificity over negative ones, prevalence over all; then the metric."""
+    """Recall over positive examples, specificity over negative ones; a level has a prevalence of its own."""
     counts = SLICED.counts.values
-    examples = {
-        "prevalence": counts.sum((-2, -1)),
-        "recall": counts[..., 1, :].sum(-1),
-        "specificity": counts[..., 0, :].sum(-1),
-    }
+    examples = {"recall": counts[..., 1, :].sum(-1), "specificity": counts[..., 0, :].sum(-1)}
     for site in range(2):
-        level = {}
+        prevalence = found.levels("site", "prevalence", mix=mix).isel(site=site).distribution.values.ravel()
+        positives, negatives = examples["recall"][site].sum(), examples["specificity"][site].sum()
+        assert stats.kstest(prevalence, stats.beta(1 + positives, 1 + negatives).cdf).pvalue > 1e-4
+        level = {"prevalence": prevalence}
         for name, n in examples.items():
             weights = n.sum(0) if mix == "same" else n[site]
             parts = [w * rate(found, name, site=site, age=age) for age, w in enumerate(weights)]
@@ -68,6 +67,18 @@ def test_levels_are_averages_over_a_mix_of_the_others(found, mix):
             drawn = found.levels("site", metric, mix=mix).isel(site=site).distribution.values.ravel()
             np.testing.assert_allclose(drawn, expected, rtol=1e-6)
     assert found.levels("site", "recall", mix=mix).observed.values.tolist() == bp.score(SITES, "recall").values.tolist()
+
+
+def test_small_slices_do_not_draw_the_prevalence_of_a_level_to_a_half():
+    """Of 40 slices of 4 examples, one of them positive."""
+    n = np.full((2, 20), 1)
+    cm = bp.ConfusionMatrix.from_counts(tp=n, fn=0, fp=0, tn=3 * n, dims=["site", "device"])
+    rates = xr.DataArray(np.full((2, 20, 1, 4000, 3), 0.9), cm.counts.isel(actual=0, predicted=0, drop=True).coords,
+                         ("site", "device", "chain", "draw", "rate")).assign_coords(rate=RATES)  # fmt: skip
+    levels = Slices(cm, rates, xr.Dataset(), "any", independent=True).levels("site", "prevalence")
+    expected = stats.beta(1 + 20, 1 + 60)
+    np.testing.assert_allclose(levels.mean(), expected.mean(), atol=5 * expected.std() / np.sqrt(4000))
+    np.testing.assert_allclose(levels.sd(), expected.std(), rtol=0.1)
 
 
 def test_a_level_without_examples_has_equal_weights(found):
@@ -132,6 +143,8 @@ def test_which_dim(found):
     np.testing.assert_allclose(
         table["prob_largest"][:2], [np.mean(drawn[0, 0] > drawn[1, 0]), np.mean(drawn[1, 0] > drawn[0, 0])]
     )
+    prior = found.spread["prior"].values
+    np.testing.assert_allclose(table["prior_largest"][2], np.mean(prior[0, 1] > prior[1, 1]))
 
 
 def test_in_words(found):
@@ -140,7 +153,12 @@ def test_in_words(found):
     assert text.startswith("Of 4 slices, the most probable to be the worst is site ")
     assert f"with probability {100 * worst.max().item():.0f} %" in text
     assert " between levels of site and 0." in text
-    assert text.endswith(" between levels of age at the same mix of the other dims.")
+    most = found.which_dim()[:2].sort_values("prob_largest").iloc[-1]
+    assert text.partition(" at the same mix of the other dims. ")[2] == (
+        f"Recall varies most by {most['effect']} with probability {100 * most['prob_largest']:.0f} %, which was "
+        f"{100 * most['prior_largest']:.0f} % before the data."
+    )
+    assert ". Specificity varies most by " in found.in_words("f1")
     assert repr(found) == f"<bayesperf.Slices: 2 site × 3 age>\n{text}"
     assert "<table" in found._repr_html_()
 
@@ -185,9 +203,18 @@ def test_fits_are_read(monkeypatch):
         mean = tree["posterior"][metric].mean(("chain", "draw"))
         np.testing.assert_allclose(found[metric].mean(), mean.transpose("site", "age"), rtol=1e-9)
     assert found.which_dim()["effect"].tolist() == ["site", "age", "site:age"] * 2
-    np.testing.assert_allclose(
-        found.which_dim()["mean"], tree["posterior"]["spread"].mean(("chain", "draw")).T.values.ravel()
-    )
+    for group, figures in (("posterior", "mean"), ("prior", "prior_mean")):
+        expected = [sds_of_levels(tree[group]["rates"].sel(rate=rate)) for rate in RATES[1:]]
+        np.testing.assert_allclose(found.which_dim()[figures], np.ravel(expected), rtol=1e-9)
+
+
+def sds_of_levels(rate):
+    """Mean standard deviations of the logits of sites, of ages and of what they do not add up to, draw by draw."""
+    logits = special.logit(rate.stack(each=("chain", "draw")).transpose("each", "site", "age").values)
+    sites, ages = logits.mean(2), logits.mean(1)
+    rest = [table - table.mean(0) - table.mean(1, keepdims=True) + table.mean() for table in logits]
+    both = [np.sqrt(np.sum(table**2) / 2) for table in rest]
+    return sites.std(1, ddof=1).mean(), ages.std(1, ddof=1).mean(), np.mean(both)
 
 
 @pytest.mark.filterwarnings("ignore::bayesperf.ConvergenceWarning")

@@ -12,12 +12,15 @@ from importlib.util import find_spec
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import bayesperf as bp
+from bayesperf.pooling.slices import Slices
 from bayesperf.reports.analysis import analyse
 from bayesperf.reports.html import SECTIONS, render
 from bayesperf.reports.page import enough_data, head, methods, summary, trust, where_it_fails
 from bayesperf.reports.settings import Settings
+from bayesperf.reports.sliced import SlicedSystem
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 CANCER = bp.datasets.load("breast_cancer")
@@ -33,6 +36,23 @@ def classes(count, examples=600, seed=0):
     return pd.DataFrame({"actual": actual, "predicted": predicted}).map("class {}".format)
 
 
+def sliced_by_two():
+    """Return an analysis with slices of any draws whatever, in the place of those of the sampler."""
+    frame = CANCER.query("model == 'naive_bayes'").assign(half=lambda rows: np.arange(len(rows)) % 2)
+    analysis = analyse(frame, Settings(slices=("fold", "half"), pos_label="malignant"))
+    shape, rng = analysis.sliced.counts.shape[:2], np.random.default_rng(0)
+    rates = xr.DataArray(rng.beta(9, 2, (*shape, 2, 100, 3)), dims=("fold", "half", "chain", "draw", "rate"))
+    labels = {dim: analysis.sliced.counts[dim].values for dim in ("fold", "half")}
+    rates = rates.assign_coords(labels | {"rate": ["prevalence", "recall", "specificity"]})
+    spread = xr.Dataset({name: (("effect", "rate", f"{name}_draw"), rng.gamma(2, size=(2, 2, 200))) for name in
+                         ("posterior", "prior")}, {"effect": ["fold", "half"], "rate": ["recall", "specificity"]},
+                        {"measure": "standard deviation"})  # fmt: skip
+    found = Slices(analysis.sliced, rates, spread, "any", independent=True)
+    metrics = ["recall", "specificity", "precision"]
+    vars(analysis)["slices"] = SlicedSystem("", found, metrics, ("the sampler warned",))
+    return analysis
+
+
 ANALYSES = {
     "one system": lambda: analyse(CANCER.query("model == 'naive_bayes'"), Settings(pos_label="malignant")),
     "systems": lambda: analyse(
@@ -43,6 +63,8 @@ ANALYSES = {
     ),
     "twelve classes": lambda: analyse(classes(12), Settings(require=("accuracy>=0.85",))),
     "many classes": lambda: analyse(classes(60, 1200), Settings(metrics=("accuracy",))),
+    "slices": lambda: analyse(CANCER, Settings(by=("model",), slices=("fold",), pos_label="malignant")),
+    "slices of two dims": sliced_by_two,
     "one example": lambda: analyse(pd.DataFrame({"actual": [1], "predicted": [0]}), Settings(require=("recall>=0.8",))),
 }
 

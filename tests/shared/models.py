@@ -158,10 +158,9 @@ def of_groups_logit(
     return prior + stats.binom.logpmf(successes, trials, rates).sum()
 
 
-def centred_power(weights, trials, scale):
-    """How far a deviation is sampled as it is, by the information of the slices that it has these weights in."""
-    information = sum(0.16 * n * (scale * w) ** 2 for n, w in zip(trials, weights, strict=True))
-    return 0.01 * information / (1 + 0.01 * information)
+def width_of_deviation(weights, trials, sigma):
+    """Standard deviation of a sampled deviation, by the information of the slices that it has these weights in."""
+    return np.sqrt(1 + sigma**2 * sum(0.16 * n * w**2 for n, w in zip(trials, weights, strict=True)))
 
 
 def contrast(level, k):
@@ -195,9 +194,10 @@ def of_slices(counts, location, spread, deviation):
         density += stats.halfnorm.logpdf(spread[:, r], scale=scales).sum()
         logit = np.full(6, location[r])
         for w, e, u in zip(weights, effect, deviation[:, r], strict=True):
-            power, sigma = centred_power(w, trials, scales[e]), spread[e, r]
-            density += stats.norm.logpdf(u, 0, sigma**power)
-            logit += w * sigma ** (1 - power) * u
+            sigma = spread[e, r]
+            width = width_of_deviation(w, trials, sigma)
+            density += stats.norm.logpdf(u, 0, width)
+            logit += w * sigma / width * u
         density += stats.binom.logpmf(right, trials, special.expit(logit)).sum()
         density -= (
             special.gammaln(trials + 1) - special.gammaln(right + 1) - special.gammaln(trials - right + 1)
@@ -210,10 +210,10 @@ def of_accuracies(counts, location, spread, deviation):
     table, (sigma,) = counts.values, spread[0]
     n, right = table.sum((-2, -1)), np.trace(table, axis1=-2, axis2=-1)
     weights = [contrast(0, 0), contrast(1, 0)]
-    power = centred_power(weights, n, 1.0)
-    logit = location[0] + np.array(weights) * sigma ** (1 - power) * deviation[0, 0]
+    width = width_of_deviation(weights, n, sigma)
+    logit = location[0] + np.array(weights) * sigma / width * deviation[0, 0]
     density = stats.logistic.logpdf(location[0]) + stats.halfnorm.logpdf(sigma)
-    density += stats.norm.logpdf(deviation[0, 0], 0, sigma**power)
+    density += stats.norm.logpdf(deviation[0, 0], 0, width)
     return density + (right * np.log(special.expit(logit)) + (n - right) * np.log(special.expit(-logit))).sum()
 
 

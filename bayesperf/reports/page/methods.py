@@ -28,6 +28,11 @@ _REFERENCES = {
   title = {Time for a Change: a Tutorial for Comparing Multiple Classifiers Through {B}ayesian Analysis},
   journal = {Journal of Machine Learning Research}, volume = {18}, number = {77}, pages = {1--36}, year = {2017}
 }""",
+    "gelman2007data": """@book{gelman2007data,
+  author = {Gelman, Andrew and Hill, Jennifer},
+  title = {Data Analysis Using Regression and Multilevel/Hierarchical Models},
+  publisher = {Cambridge University Press}, year = {2007}
+}""",
     "rubin1981bayesian": """@article{rubin1981bayesian,
   author = {Rubin, Donald B.},
   title = {The {B}ayesian Bootstrap},
@@ -65,6 +70,12 @@ def paragraph(analysis: Analysis) -> str:
     ]
     if analysis.folds is not None:
         said.append("the counts of the folds were pooled")
+    if analysis.slices is not None:
+        found = analysis.slices.found
+        said.append(
+            f"rates of slices by {enumerated(list(found.dims))} were drawn towards each other by a hierarchical model "
+            f"({found.prior_text}) [gelman2007data]"
+        )
     if analysis.requirements:
         asked = enumerated([str(requirement) for requirement in analysis.requirements])
         said.append(f"of the requirements {asked} we report the posterior probability that they are met")

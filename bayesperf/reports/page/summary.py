@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from bayesperf import metrics
-from bayesperf.core.arrays import Array
 from bayesperf.core.words import sentence
 from bayesperf.posteriors.densities import curves
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.in_words import in_short, what_was_read
-from bayesperf.reports.page import enough_data, trust, where_it_fails
+from bayesperf.reports.page import enough_data, sliced, trust, where_it_fails
 
 FEWEST_SENTENCES, MOST_SENTENCES = 3, 6
 
@@ -30,8 +27,8 @@ def facts(analysis: Analysis) -> dict[str, Any]:
 
 def sentences(analysis: Analysis) -> list[str]:
     """Return what the page comes to: how good, whether good enough, which is better, where it fails, what to mind."""
-    best = int(np.argmax(_goodness(analysis)))
-    own = [*in_short(analysis), where_it_fails.in_words(analysis)[best], *enough_data.in_words(analysis)]
+    own = [*in_short(analysis), where_it_fails.in_words(analysis)[analysis.best], *sliced.in_words(analysis)[:1],
+           *enough_data.in_words(analysis)]  # fmt: skip
     # Warnings stand above them, and a sentence may have said it.
     said_already = " ".join([*analysis.warnings, *own])
     to_mind = [text for text in trust.cautions(analysis) if text not in said_already][:1] or [
@@ -39,14 +36,6 @@ def sentences(analysis: Analysis) -> list[str]:
     ]
     said = [*own, *to_mind][:MOST_SENTENCES]
     return said if len(said) >= FEWEST_SENTENCES else [*said, sentence(enough_data.width_in_words(analysis))]
-
-
-def _goodness(analysis: Analysis) -> Array:
-    """Return the mean of the first metric of each of the foremost systems, or less it, if less is better."""
-    marginal = analysis.first_of_foremost
-    means = marginal.mean()
-    means = means.mean("label") if "label" in marginal.dims and "label" not in analysis.pooled.dims else means
-    return means.values.ravel() * (-1 if marginal.greater_is_better is False else 1)
 
 
 def _figure(analysis: Analysis) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from bayesperf.posteriors.densities import intervals
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.page import sliced
 from bayesperf.reports.page.blocks import block_rows
 from bayesperf.reports.page.places import place_of
 
@@ -36,6 +37,7 @@ def facts(analysis: Analysis) -> dict[str, Any]:
         "matrices": matrices,
         "left_out": len(analysis.systems) - len(matrices),
         "fold_blocks": _fold_blocks(analysis),
+        "sliced": sliced.facts(analysis),
     }
 
 

@@ -1,0 +1,105 @@
+"""Where a system fails: its predictions sliced by columns of a file, or by dims of a matrix."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bayesperf import metrics
+from bayesperf.core.words import printable
+from bayesperf.reports.settings import FOLD, Settings
+
+if TYPE_CHECKING:
+    from bayesperf.counts.matrix import ConfusionMatrix
+    from bayesperf.pooling.slices import Slices
+
+# Of two classes these are shown, unless others are asked for.
+_USUAL = ("recall", "specificity", "precision")
+# The draws of the rates of so many slices take a hundred megabytes.
+_MOST_SLICES = 2_000
+
+
+class SlicedSystem(NamedTuple):
+    """The slices of one system.
+
+    Attributes
+    ----------
+    system : str
+        Its name; empty if it has none.
+    found : Slices
+        By `bayesperf.slices`.
+    metrics : list of str
+        Those to show.
+    warnings : tuple of str
+        What the sampler warned of.
+    """
+
+    system: str
+    found: Slices
+    metrics: list[str]
+    warnings: tuple[str, ...]
+
+
+def refuse_beside_slices(
+    slices: list[str], by: list[str] | None, *, judge: str | None, cluster: list[str] | None
+) -> None:
+    """Refuse options of which no slices are had, and columns named twice."""
+    if said := [option for option, value in {"--judge": judge, "--cluster": cluster}.items() if value]:
+        how = "every row has an actual label" if said[0] == "--judge" else "examples are independent"
+        raise ValueError(f"--slice: slices are of predictions of which {how}. Leave out {said[0]}, or --slice.")
+    for name in slices:
+        if slices.count(name) > 1:
+            raise ValueError(f"--slice {name}: it is named twice.")
+        if name in (by or ()):
+            what = "folds are pooled" if name == FOLD else "it tells systems apart already"
+            raise ValueError(f"--slice {name}: {what}, as --by {name}. Leave one of them out.")
+
+
+def refuse_unsliceable(levels: Mapping[str, int], option: str) -> None:
+    """Refuse columns with a single level, or with so many that nothing could be said of a slice."""
+    for name, count in levels.items():
+        if count < 2:
+            raise ValueError(f"{option}{name}: it has one value in all examples, so there is nothing to compare.")
+    if prod(levels.values()) > _MOST_SLICES:
+        sizes = " × ".join(f"{count:,} {name}" for name, count in levels.items())
+        raise ValueError(
+            f"{option}{max(levels, key=lambda name: levels[name])}: {sizes} are more than {_MOST_SLICES:,} slices. "
+            "Slice by what has few values, as bands of age in the place of ages."
+        )
+
+
+def is_sampled(counts: ConfusionMatrix, settings: Settings) -> bool:
+    """Whether slices need the sampler: of several dims, or without a positive class of two."""
+    return len(settings.slices) > 1 or counts.pos_label is None
+
+
+def find_slices(
+    sliced: ConfusionMatrix, place: Mapping[str, Any], settings: Settings, *, progressbar: bool
+) -> SlicedSystem:
+    """Return the slices of the system at a place of the other dims."""
+    from bayesperf.pooling.slices import slices
+
+    counts, rates = sliced.sel(**place), sliced.pos_label is not None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if not is_sampled(counts, settings):
+            found = slices(counts, random_seed=settings.seed)
+        else:
+            from bayesperf.sampling.fit import fit
+
+            options = {"dims": settings.slices, "outcome": "rates" if rates else "accuracy"}
+            tree = fit(
+                counts, "slices", options=options, random_seed=settings.seed, progressbar=progressbar, metrics=[]
+            )
+            found = slices(tree)
+    asked = [metrics.get(name) for name in settings.metrics]
+    usable = [m.name for m in asked if m.average != "per_class" and m.greater_is_better is not None]
+    shown = list(dict.fromkeys(usable or _USUAL)) if rates else ["accuracy"]
+    return SlicedSystem(
+        ", ".join(printable(str(value)) for value in place.values()),
+        found,
+        [name for name in shown if found[name].observed.notnull().any()],
+        tuple(dict.fromkeys(str(each.message) for each in caught)),
+    )
