@@ -20,7 +20,7 @@ OPEN = "as likely as not"
 
 # Parts of metrics' names that are not written as they are.
 _NAMES = {
-    "auc": "AUC", "cohen": "Cohen's", "corrcoef": "correlation", "fdr": "FDR", "fnr": "FNR", "fpr": "FPR",
+    "auc": "AUC", "brier": "Brier score", "cohen": "Cohen's", "corrcoef": "correlation", "fdr": "FDR", "fnr": "FNR", "fpr": "FPR",
     "matthews": "Matthews", "npv": "NPV", "ovo": "one-vs-one", "ovr": "one-vs-rest", "roc": "ROC",
 }  # fmt: skip
 

@@ -83,7 +83,7 @@ def _figures(measure: Any, row: pd.Series[Any]) -> dict[str, str]:
 
     same = row["calibrated_lower"] == row["calibrated_upper"]
     return {
-        "name": "Brier score" if measure == "brier" else metric_title(measure),
+        "name": metric_title(measure),
         "observed": written("mean" if np.isnan(row["observed"]) else "observed"),
         "interval": written("ci_lower", "ci_upper"),
         "calibrated": written("calibrated_lower") if same else written("calibrated_lower", "calibrated_upper"),
