@@ -20,8 +20,8 @@ OPEN = "as likely as not"
 
 # Parts of metrics' names that are not written as they are.
 _NAMES = {
-    "auc": "AUC", "brier": "Brier score", "cohen": "Cohen's", "corrcoef": "correlation", "fdr": "FDR", "fnr": "FNR", "fpr": "FPR",
-    "matthews": "Matthews", "npv": "NPV", "ovo": "one-vs-one", "ovr": "one-vs-rest", "roc": "ROC",
+    "auc": "AUC", "brier": "Brier score", "cohen": "Cohen's", "corrcoef": "correlation", "fdr": "FDR", "fnr": "FNR",
+    "fpr": "FPR", "matthews": "Matthews", "npv": "NPV", "ovo": "one-vs-one", "ovr": "one-vs-rest", "roc": "ROC",
 }  # fmt: skip
 
 # How the description of a quantity begins that is not the system's own but that of a test set to come.
