@@ -60,7 +60,7 @@ def test_sizes_differ_and_are_as_many_on_average():
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setitem(slices.ANALYSES, "record", record)
-            for seed in range(200):
+            for seed in range(40):
                 slices._simulate(settings, 0, np.random.default_rng(seed))
         sites = np.array(counts).sum(-1)
         totals[imbalance], spreads[imbalance] = (
@@ -68,7 +68,7 @@ def test_sizes_differ_and_are_as_many_on_average():
             (sites.max(1) / np.maximum(sites.min(1), 1)),
         )
     for values in totals.values():
-        assert values.mean() == pytest.approx(12, abs=4 * values.std() / np.sqrt(200) + 1 / 32)
+        assert values.mean() == pytest.approx(12, abs=4 * values.std() / np.sqrt(40) + 1 / 32)
     assert np.median(spreads[1.0]) > 3 * np.median(spreads[0.0])
 
 
