@@ -162,12 +162,12 @@ GLOSSARY = (
         "By how much a threshold looks better by the examples that chose it than it is.",
         r"\b[Oo]ptimism\b",
     ),
-    Term("pass@k", "The probability that one of k attempts at a question passes.", r"[Pp]ass(@| at |_at_)\d|pass@k"),
     Term(
         "partial area",
         "The area under a part of the ROC curve, as of few false alarms; standardised, chance has ½ and the best 1.",
         r"\b[Pp]artial (ROC AUC|area)",
     ),
+    Term("pass@k", "The probability that one of k attempts at a question passes.", r"[Pp]ass(@| at |_at_)\d|pass@k"),
     Term(
         "posterior",
         "What is known of the system's metric after these examples: how probable each of its values is.",

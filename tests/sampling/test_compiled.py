@@ -33,9 +33,12 @@ from tests.shared.fits import (
 
 RNG = np.random.default_rng(3)
 OF_TWO_CLASSES = (np.repeat([0, 1], [14, 9]), RNG.normal(size=23))
+OF_PROBABILITIES = (OF_TWO_CLASSES[0], RNG.uniform(0.1, 0.9, 23))
 RATINGS = bp.Ratings.from_table(RNG.integers(0, 2, (40, 3)))
 ALL_CASES = CASES | {
     "binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {}),
+    "recalibration": ("recalibration", OF_PROBABILITIES, {}),
+    "recalibration, groups": ("recalibration", OF_PROBABILITIES, {"by": {"site": np.arange(23) % 3}}),
     "raters": ("raters", RATINGS, {}),
     "raters, pooled": ("raters", RATINGS, {"pooled": True}),
     "raters, dependent": ("raters", RATINGS, {"dependent": (0, 1)}),
@@ -62,6 +65,8 @@ def other_data(case):
         return model, bp.PairedConfusionMatrix.from_predictions([0, 1, 1], [1, 1, 0], [0, 1, 1]), options
     if model == "binormal_roc":
         return model, (data[0], 3 * data[1] ** 2), options
+    if model == "recalibration":
+        return model, (data[0], data[1] ** 2), options
     if isinstance(data, tuple):
         return model, data[::-1], options
     return model, data * 2 + 0.01 * np.arange(data.size).reshape(data.shape), options
