@@ -96,7 +96,7 @@ def report(
         As in `bayesperf.posterior`; not beside a posterior.
     slices : sequence of str
         Leading dims by which the page says where it fails, as a site and a device; other figures are of all their
-        examples together. Slices by several dims are sampled (model ``slices``).
+        examples together. Slices by several dims are sampled (model ``slices``, in which pairs of dims interact).
     ci_prob : float
         Probability of the intervals.
     rope : float

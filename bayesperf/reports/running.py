@@ -41,7 +41,7 @@ def analysed(files: list[Path], settings: Settings) -> Analysis:
     analysis = analyse(predictions.frame, settings, *predictions[1:])
     if analysis.sliced is not None:
         if is_sampled(analysis.sliced, settings):
-            say("slices are sampled, which takes some seconds, and half a minute the first time on a machine.")
+            say("slices are sampled, which takes about half a minute, and more the first time on a machine.")
         with shown_while("Sampling the slices"):
             _ = analysis.slices
     if much := announcement(analysis.counts, settings):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 # Of two classes these are shown, unless others are asked for.
 _USUAL = ("recall", "specificity", "precision")
-# The draws of the rates of so many slices take a hundred megabytes.
-_MOST_SLICES = 2_000
+# Of more slices sampling takes minutes.
+_MOST_SLICES = 500
 
 
 class SlicedSystem(NamedTuple):
@@ -78,7 +79,11 @@ def is_sampled(counts: ConfusionMatrix, settings: Settings) -> bool:
 def find_slices(
     sliced: ConfusionMatrix, place: Mapping[str, Any], settings: Settings, *, progressbar: bool
 ) -> SlicedSystem:
-    """Return the slices of the system at a place of the other dims."""
+    """Return the slices of the system at a place of the other dims.
+
+    Pairs of dims interact: without that, intervals of slices are too narrow where a device fails at one site only, and
+    with it they are little wider where none does.
+    """
     from bayesperf.pooling.slices import slices
 
     counts, rates = sliced.sel(**place), sliced.pos_label is not None
@@ -89,7 +94,8 @@ def find_slices(
         else:
             from bayesperf.sampling.fit import fit
 
-            options = {"dims": settings.slices, "outcome": "rates" if rates else "accuracy"}
+            pairs = list(combinations(settings.slices, 2))
+            options = {"dims": settings.slices, "interactions": pairs, "outcome": "rates" if rates else "accuracy"}
             tree = fit(
                 counts, "slices", options=options, random_seed=settings.seed, progressbar=progressbar, metrics=[]
             )
