@@ -270,7 +270,9 @@ def test_intervals_of_differences_cover_as_the_documentation_says():
         for name, comparison in compared.items():
             low, high = comparison.difference.eti().values
             inside[name] += low <= true[name] <= high
-    documented = {"average_precision": 0.95, "brier": 0.95, "part": 0.93, "auc": 0.95}
+    # The smoothed curves of parts err on the wide side, each with weights of its own beyond its scores.
+    assert inside.pop("part") / simulations >= 0.96
+    documented = {"average_precision": 0.95, "brier": 0.95, "auc": 0.95}
     for name, rate in documented.items():
         # Both this figure and the documented one are of 400 data sets.
         error = np.sqrt(2 * rate * (1 - rate) / simulations)
