@@ -22,7 +22,8 @@ and, where they apply,
 ``DIMS``
     Dims that the model adds; no dim of the data may have one of these names.
 ``ESTIMAND``
-    A description of the quantity that the cells represent; ``{dim}`` stands for the option of that name.
+    What the cells are of: a key of `bayesperf.posteriors.quantity.SCOPES`, such as ``"mean"``, or a description in
+    words of your own, in which ``{dim}`` stands for the option of that name.
 ``REFUSAL``
     Why the cells cannot predict new examples.
 ``TARGET_ACCEPT``

@@ -53,7 +53,7 @@ OPTIONS = {
     "repeats": "repeats of folds",
     "design": ("joint", "by_actual"),
 }
-ESTIMAND = "Posterior of the metric at the population mean over {dim}s"
+ESTIMAND = "mean"
 # For two classes; see `bayesperf.pool`.
 EXACT = "pooling.exact:draws"
 # The default of the samplers: with the group rates integrated out there is no funnel that would need smaller steps.

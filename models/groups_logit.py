@@ -44,7 +44,7 @@ OPTIONS = {
     "covariates": "covariates of groups",
 }
 DIMS = ("rate", "varying_rate", "covariate")
-ESTIMAND = "Posterior of the metric at the population mean over {dim}s"
+ESTIMAND = "mean"
 SPREAD = {"random": pm.HalfNormal.dist(0.5), "clusters": pm.HalfNormal.dist(1.0)}
 PRIORS = {
     "location": pm.Logistic.dist(0, 1),

@@ -40,7 +40,7 @@ from ._stationary import stationary
 
 DATA = "transitions"
 OPTIONS = {"sequences": ("same", "varying")}
-ESTIMAND = "Posterior of the system's long-run metric"
+ESTIMAND = "long_run"
 REFUSAL = "samples of a sequence depend on each other. Ask the posterior of bayesperf.sequences, which has the chain."
 PRIORS = {
     "stay": pm.Beta.dist(0.5, 0.5),

@@ -62,7 +62,7 @@ OPTIONS = {
     "outcome": ("rates", "accuracy"),
 }
 DIMS = ("rate", "effect", "contrast")
-ESTIMAND = "Posterior of each slice's own metric"
+ESTIMAND = "slices"
 # The scales of the half-normal priors of σ, of dims and of interactions.
 OF_DIM, OF_INTERACTION = 1.0, 0.5
 PRIORS = {"location": pm.Logistic.dist(0, 1), "spread": pm.HalfNormal.dist(OF_DIM)}

@@ -467,7 +467,7 @@ def _apart(
         first, second = predict(first), predict(second)
     a, b = first[metric], second[metric]
     check_same_leading(a, b)
-    if first.estimand != second.estimand:
+    if a.quantity != b.quantity:
         raise ValueError(f"a and b are of different things: {first.estimand!r} and {second.estimand!r}.")
     if not independent and totals[0].shape == totals[1].shape and _share_totals(np.concatenate(totals)):
         of_both = "(y_true, {'a': y_pred_a, 'b': y_pred_b}, "

@@ -48,6 +48,7 @@ from bayesperf.posteriors.counted import CountedPosterior
 from bayesperf.posteriors.dirichlet import DirichletPosterior
 from bayesperf.posteriors.marginal import Marginal, Sampler
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
+from bayesperf.posteriors.quantity import Quantity, Scope
 
 __all__ = ["average_folds", "correlated_ttest"]
 
@@ -156,7 +157,7 @@ def average_folds(
 
     average = partial(_averaged, folds.leading.shape, axis)
     groups = int(count / repeats + 1e-9)
-    sampler = partial(_sample_average, average, groups, folds.sampler, seed)
+    sampler = partial(_sample_average, average, groups, folds.sampled, seed)
     if isinstance(folds.distribution, Draws) and isinstance(post, SampledPosterior):
         values = average(folds.distribution.values)
     else:
@@ -164,14 +165,9 @@ def average_folds(
     if isinstance(post, DirichletPosterior):
         _warn_of_prior(post, folds, metric, dim, repeats)
     distribution = Draws.of(folds.name, values, folds.bounds, post.independent)
-    estimand = f"{post.estimand}, averaged over these {count} {dim}s"
     examples = None if post.observed is None else post.observed.sum(dim)
-    average_of_folds = Marginal(folds.name, distribution, leading, sampler, estimand)
-    return average_of_folds.with_facts(
-        greater_is_better=folds.greater_is_better,
-        examples=examples,
-        quantity=f"{post.estimand}, averaged over {dim}s",
-    )
+    quantity = replace(folds.quantity, scope=Scope("average", dim, detail=post.scope.of()))
+    return Marginal(quantity, distribution, leading, sampler, folds.inference, examples=examples)
 
 
 def _warn_of_shared_examples(post: Posterior, dim: str) -> None:
@@ -328,9 +324,8 @@ def correlated_ttest(
     scale = np.sqrt(1 / n + fraction / (1 - fraction)) * deviations.std(ddof=1)
     location = difference[0] + deviations.mean()
     distribution = StudentT.of(location, scale, n - 1)
-    estimand = f"Posterior of the mean difference over splits that test {fraction:.3g} of the examples"
-
-    marginal = Marginal(metric, distribution, xr.DataArray(0.0), estimand=estimand)
+    scope = Scope("splits", detail=f"{fraction:.3g}")
+    marginal = Marginal(Quantity(metric, scope, "difference", greater_is_better), distribution, xr.DataArray(0.0))
     basis = f"flat on the mean and the log of the scatter; splits correlated by {fraction:.3g}"
     return Comparison(
         difference=marginal,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,9 @@ def compare_marginals(
             DependenceWarning,
             skip_file_prefixes=(PACKAGE,),
         )
-    first, alike = without_own_coordinates(a, b, dim), a.estimand == b.estimand
-    first.estimand = a.estimand if alike else a.quantity
+    first, alike = without_own_coordinates(a, b, dim), a.inference == b.inference
+    # By two methods the difference has the name of neither.
+    first = first if alike else replace(first, inference="")
     pair = SystemPair(first, b, independent=True, apart=True, n_draws=draws, random_seed=random_seed)
     names = tuple(system_name(side.leading, dim, letter) for side, letter in ((a, "a"), (b, "b")))
     basis = a.estimand if alike else f"a: {a.estimand}; b: {b.estimand}"
@@ -70,7 +72,8 @@ def _check_same_quantity(a: Marginal, b: Marginal) -> None:
     if a.name != b.name:
         raise ValueError(f"a and b are of different metrics: {a.name!r} and {b.name!r}.")
     if a.quantity != b.quantity:
-        raise ValueError(f"a and b are of different things: {a.quantity!r} and {b.quantity!r}.")
+        described = " and ".join(repr(side.quantity.described("")) for side in (a, b))
+        raise ValueError(f"a and b are of different things: {described}.")
     check_same_leading(a, b)
 
 

@@ -25,6 +25,7 @@ from bayesperf.core.recipes import remembered
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.sampling.fit import fit
 
 AVERAGE = "average over data sets"
@@ -151,7 +152,7 @@ def comparison_of_fit(
     correlation = 1 / data.sizes["fold"] if test_fraction is None else test_fraction
     return DatasetComparison(
         difference=Marginal(
-            metric, distribution, xr.DataArray(0.0), estimand="Posterior of the average difference over data sets"
+            Quantity(metric, Scope("datasets"), "difference", greater_is_better), distribution, xr.DataArray(0.0)
         ),
         names=tuple(data["model"].values.tolist()),
         rope=rope,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -81,13 +81,13 @@ class SystemPair:
     def _combined(
         self, exact: Callable[..., Distribution | None], operation: Any, bounds: tuple[float, float], what: str
     ) -> Marginal:
-        estimand = f"{self.first.estimand}: {what} of two systems"
-        name, leading = self.first.name, self.leading
+        quantity = self.first.quantity.contrasted(what, bounds)
         closed = exact(*self._sides()) if self.independent else None
         if closed is not None:
-            return Marginal(name, closed, leading, partial(self._sample, operation), estimand)
-        drawn = self._draws(operation, bounds).checked(name)
-        return Marginal(name, drawn, leading, estimand=estimand, random_seed=self.random_seed)
+            distribution, sampler = closed, partial(self._sample, operation)
+        else:
+            distribution, sampler = self._draws(operation, bounds).checked(self.first.name), None
+        return Marginal(quantity, distribution, self.leading, sampler, self.first.inference, self.random_seed)
 
     def _sides(self) -> tuple[Distribution, Distribution]:
         """Return the distributions of the first and of the second systems; draws of all systems as they are."""
@@ -200,7 +200,7 @@ def without_own_coordinates(a: Marginal, b: Marginal, dim: str) -> Marginal:
         for name, coordinate in a.leading.coords.items()
         if not coordinate.dims and (name == dim or not coordinate.variable.equals(b.leading.coords.variables.get(name)))
     ]
-    return Marginal(a.name, a.distribution, a.leading.drop_vars(own), a.sampler, a.estimand)
+    return replace(a, leading=a.leading.drop_vars(own), sampler=a.sampled, examples=None, observe=None)
 
 
 def system_name(leading: xr.DataArray, dim: str, otherwise: str) -> Any:
@@ -220,8 +220,8 @@ def exact_difference(pairs: SystemPair, distribution: Discordant, random_seed: i
     """Return the differences of two proportions of the same examples, labelled as those of the pairs."""
     weights = np.hstack([distribution.inner.a, distribution.inner.b, distribution.outer.b])
     sampler = partial(_sample_differences, weights, pairs.leading, random_seed)
-    estimand = f"{pairs.first.estimand}: difference of two systems"
-    return Marginal(pairs.first.name, distribution, pairs.leading, sampler, estimand)
+    quantity = pairs.first.quantity.contrasted("difference", (-1.0, 1.0))
+    return Marginal(quantity, distribution, pairs.leading, sampler, pairs.first.inference)
 
 
 def _sample_differences(weights: Array, leading: xr.DataArray, own_seed: int, n: int, random_seed: int | None) -> Array:
@@ -240,7 +240,9 @@ def against_rule(post: Posterior, rule: str, metric: str | Metric, dim: str, dra
     prevalence = cells.sum("predicted")
     called = _RULES[rule](prevalence).rename(actual="predicted")
     system, guess = (
-        SampledPosterior(drawn.transpose(*cells.dims), post.pos_label, post.prior_text, post.estimand, post.independent)
+        SampledPosterior(
+            drawn.transpose(*cells.dims), post.pos_label, post.prior_text, post.scope, independent=post.independent
+        )
         for drawn in (cells, prevalence * called)
     )
     metric = post.applicable(metric)

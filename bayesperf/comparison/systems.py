@@ -83,10 +83,8 @@ class Systems:
         drawn = (self._drawn(*moments, n, rng) for moments in zip(means, covariances, strict=True))
         values = np.concatenate([from_stabilised(of_all, each.bounds).T for of_all in drawn])
         leading = xr.zeros_like(each.leading.transpose(..., self.dim), dtype=float)
-        shrunk = Marginal(
-            each.name, Draws(values[:, None], each.bounds), leading, None, each.estimand, self.random_seed
-        )
-        return shrunk.with_facts(greater_is_better=each.greater_is_better, examples=None)
+        of_all = Draws(values[:, None], each.bounds)
+        return Marginal(each.quantity, of_all, leading, inference=each.inference, random_seed=self.random_seed)
 
     def optimism(self) -> Array:
         """Return by how much the mean of each system by itself exceeds its shrunk mean, (…, systems)."""

@@ -20,6 +20,7 @@ from bayesperf.metrics.point_values import evaluate
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import SampledPosterior
 from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.quantity import Quantity
 from bayesperf.verification.cells import described, joint_cells, labelled_cells, resolved
 from bayesperf.verification.posterior import VerifiedPosterior
 from bayesperf.verification.sample import MODEL
@@ -95,7 +96,7 @@ def _at_prevalence(cells: Array, post: VerifiedPosterior) -> Array:
 def _marginal(post: SampledPosterior, metric: Metric, values: xr.DataArray) -> Marginal:
     leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
     drawn = Draws(values.values.reshape(-1, *values.shape[-2:]), metric.bounds, True)
-    return Marginal(metric.name, drawn, leading, estimand=post.estimand)
+    return Marginal(Quantity.of(metric, post.scope), drawn, leading)
 
 
 def _of_each(post: SampledPosterior, metric: Metric, make_draws: Callable[[], xr.DataArray]) -> Marginal:

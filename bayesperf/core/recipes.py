@@ -64,7 +64,6 @@ MAKERS = {
     "posterior_of_rate": "bayesperf.posteriors.rate:posterior_of_rate",
     "Marginal.sel": "bayesperf.posteriors.marginal:Marginal.sel",
     "Marginal.isel": "bayesperf.posteriors.marginal:Marginal.isel",
-    "Marginal.with_facts": "bayesperf.posteriors.marginal:Marginal.with_facts",
     "Pooled": "bayesperf.pooling.pool:Pooled",
     "Pooled.dispersion": "bayesperf.pooling.pool:Pooled.dispersion",
     "Pooled.dispersion_prior": "bayesperf.pooling.pool:Pooled.dispersion_prior",

@@ -24,9 +24,6 @@ _NAMES = {
     "fpr": "FPR", "matthews": "Matthews", "npv": "NPV", "ovo": "one-vs-one", "ovr": "one-vs-rest", "roc": "ROC",
 }  # fmt: skip
 
-# How the description of a quantity begins that is not the system's own but that of a test set to come.
-PREDICTION = "Prediction of the metric in a new test set of"
-
 # What figures do not say by themselves if one looks again and again, or chooses the best.
 REPEATED_LOOKS = (
     "A probability that is reached once, and need not be at the end, is reached by chance more often: of systems "

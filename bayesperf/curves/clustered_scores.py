@@ -17,6 +17,11 @@ from bayesperf.distributions.cluster_weights import ENOUGH, check_enough
 WEIGHTS_OF_CLUSTERS = "Gamma((G − 2)/G) weights of G clusters"
 
 
+def bootstrap_of(clusters: Any) -> str:
+    """Return how a Bayesian bootstrap is called, of clusters or, if there are none (None), of examples."""
+    return "Bayesian bootstrap" if clusters is None else "Bayesian bootstrap of clusters"
+
+
 def clusters_of_examples(cluster: Any, examples: int, name: str) -> Codes | None:
     """Return the cluster of each example (n,), numbered from 0, or None if none are given.
 

@@ -13,6 +13,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.quantity import Quantity
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,33 +39,24 @@ class DrawsSampler:
 
 
 def marginal_of_draws(
-    name: str, values: Array, leading: xr.DataArray, bounds: tuple[float, float], estimand: str, random_seed: int
+    quantity: Quantity,
+    values: Array,
+    leading: xr.DataArray,
+    random_seed: int,
+    inference: str | None = None,
+    examples: xr.DataArray | None = None,
+    observe: Callable[[], xr.DataArray] | None = None,
 ) -> Marginal:
     """Return the marginal of independent draws (…, n) over leading dims."""
     flat = values.reshape(-1, values.shape[-1])
-    distribution = Draws.of(name, flat[:, None], bounds)
-    return Marginal(name, distribution, xr.zeros_like(leading, dtype=float), DrawsSampler(flat, random_seed), estimand)
+    distribution = Draws.of(quantity.metric, flat[:, None], quantity.bounds)
+    leading, sampler = xr.zeros_like(leading, dtype=float), DrawsSampler(flat, random_seed)
+    return Marginal(quantity, distribution, leading, sampler, inference, examples=examples, observe=observe)
 
 
-def of_test_set(
-    marginal: Marginal,
-    class_totals: Sequence[int] | xr.DataArray,
-    greater_is_better: bool | None,
-    quantity: str | None = None,
-    observe: Callable[[], xr.DataArray] | None = None,
-) -> Marginal:
-    """Return a marginal of a score by a test set with so many examples of every class (over leading dims, if labelled).
-
-    The quantity is the system's score of that name, by whatever method, unless another is given.
-    """
-    if not isinstance(class_totals, xr.DataArray):
-        class_totals = xr.DataArray(np.asarray(class_totals), dims="actual")
-    return marginal.with_facts(
-        greater_is_better=greater_is_better,
-        examples=class_totals,
-        quantity=f"The system's {marginal.name}" if quantity is None else quantity,
-        observe=observe,
-    )
+def examples_of(class_totals: Sequence[int]) -> xr.DataArray:
+    """Return numbers of examples of every class as those of a test set."""
+    return xr.DataArray(np.asarray(class_totals), dims="actual")
 
 
 def draws_along(marginal: Marginal) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -274,7 +275,7 @@ def _heat_maps(comparison: Comparison, maps: list[_HeatMap], *, ax: Panels | Non
         row[0].set_ylabel(f"{comparison.dim}{' a' if maps[0].square else ''}")
     if _RANKS in maps and count > 2 and ax is None:
         remark(figure, BEST_OF_MANY)
-    of = comparison.difference.estimand.partition(":")[0]
+    of = replace(comparison.difference.quantity, contrast="").described(comparison.difference.inference)
     write_title(figure, f"{of}: {metric_title(comparison.metric)}", ax=ax)
     return figure
 

@@ -33,6 +33,7 @@ from bayesperf.pooling.pooled_clusters import PooledClusters, pool_clusters
 from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
+from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.summary import Summary
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ class Pooled(Saved):
     @cached_property
     def mean(self) -> Posterior:
         """Posterior of metrics at the population's mean rates."""
-        estimand = f"Posterior of the metric at the population mean over {self.dim}s"
-        return self._posterior(self._draws.cells("mean"), estimand, self._counts.sum(self.dim) / self.repeats)
+        scope = Scope("mean", self.dim)
+        return self._posterior(self._draws.cells("mean"), scope, self._counts.sum(self.dim) / self.repeats)
 
     @cached_property
     def groups(self) -> Posterior:
@@ -94,7 +95,7 @@ class Pooled(Saved):
         A group's rate, given p and ρ, is Beta(κp + k, κ(1 − p) + n − k). So is the prevalence of a cluster; random
         folds have the population's.
         """
-        return self._posterior(self._draws.cells("groups"), f"Posterior of each {self.dim}'s own metric", self._counts)
+        return self._posterior(self._draws.cells("groups"), Scope("group", self.dim), self._counts)
 
     @cached_property
     def new_group(self) -> Posterior:
@@ -102,9 +103,9 @@ class Pooled(Saved):
 
         Its rates are Beta(κp, κ(1 − p)). So is the prevalence of a cluster; a random fold has the population's.
         """
-        return self._posterior(self._draws.cells("new_group"), f"Prediction of the metric of a new {self.dim}")
+        return self._posterior(self._draws.cells("new_group"), Scope("new_group", self.dim))
 
-    def _posterior(self, cells: Array, estimand: str, observed: xr.DataArray | None = None) -> SampledPosterior:
+    def _posterior(self, cells: Array, scope: Scope, observed: xr.DataArray | None = None) -> SampledPosterior:
         template = self._counts.isel({self.dim: 0}, drop=True) if observed is None else observed
         shape = (*template.shape[:-2], 1, self.n_draws, 2, 2)
         coords = dict(template.coords) | {"chain": [0], "draw": np.arange(self.n_draws)}
@@ -112,7 +113,7 @@ class Pooled(Saved):
             cells=xr.DataArray(cells.reshape(shape), coords, (*template.dims[:-2], "chain", "draw", *CELL_DIMS)),
             pos_label=self.cm.pos_label,
             prior_text=self._prior_text,
-            estimand=estimand,
+            scope=scope,
             independent=True,
             observed=observed,
             prevalence="observed" if self.design == "joint" else None,
@@ -124,16 +125,18 @@ class Pooled(Saved):
     @remembered("Pooled.dispersion")
     def dispersion(self) -> Marginal:
         """Posterior of the dispersion ρ, over the other leading dims and ``actual``."""
-        estimand = f"Posterior of the dispersion between {self.dim}s"
-        return Marginal("dispersion", self._draws.rates.model.dispersion, self._rows, self._dispersion_draws, estimand)
+        return Marginal(self._between, self._draws.rates.model.dispersion, self._rows, self._dispersion_draws)
 
     @property
     @remembered("Pooled.dispersion_prior")
     def dispersion_prior(self) -> Marginal:
         """Prior of the dispersion."""
-        estimand = f"Prior of the dispersion between {self.dim}s"
         sampler = partial(_beta_draws, self.dispersion_weights, self.random_seed)
-        return Marginal("dispersion", _beta(self.dispersion_weights), xr.DataArray(0.0), sampler, estimand)
+        return Marginal(self._between, _beta(self.dispersion_weights), xr.DataArray(0.0), sampler, "Prior")
+
+    @property
+    def _between(self) -> Quantity:
+        return Quantity("dispersion", Scope("dispersion", self.dim), words="dispersion", bounds=(0.0, 1.0))
 
     def _dispersion_draws(self, n: int, random_seed: Any) -> Array:
         """Return n draws of the dispersion, (systems × classes, n)."""
@@ -214,10 +217,10 @@ class Pooled(Saved):
         of = [f"a new {self.dim}", f"these {self.dim}s"]
         leading = self._systems.expand_dims(of=of, axis=-1)
         name = f"pass_at_{k}"
-        estimand = f"Posterior of the probability that one of {k} attempts passes"
+        quantity = Quantity(name, Scope("itself"), "", True, f"probability that one of {k} attempts passes", (0.0, 1.0))
         distribution = Draws.of(name, values.reshape(-1, 1, self.n_draws), (0.0, 1.0))
-        marginal = Marginal(name, distribution, leading, estimand=estimand, random_seed=self.random_seed)
-        return marginal.with_facts(greater_is_better=True, examples=None, observe=partial(self._unbiased, k, place, of))
+        observe = partial(self._unbiased, k, place, of)
+        return Marginal(quantity, distribution, leading, random_seed=self.random_seed, observe=observe)
 
     def _unbiased(self, k: int, place: int, of: list[str]) -> xr.DataArray:
         """Return the unbiased estimate of the probability that one of k attempts passes, beside both questions."""

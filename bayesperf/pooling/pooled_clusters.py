@@ -34,6 +34,7 @@ from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior, SampledPosterior
+from bayesperf.posteriors.quantity import Quantity, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +101,7 @@ class PooledClusters(Saved):
             cells=xr.DataArray(cells.reshape(*shape[:-2], 1, self.n_draws, *shape[-2:]), coords, dims),
             pos_label=self.cm.pos_label,
             prior_text=f"Bayesian bootstrap of {self.dim}s; {self.prior.describe(summed)}",
-            estimand=f"Posterior of the metric over examples, which come in {self.dim}s",
+            scope=Scope("clusters", self.dim),
             independent=True,
             observed=summed.counts,
             prevalence="observed" if self.design == "joint" else None,
@@ -254,15 +255,15 @@ class PooledClusters(Saved):
         of_questions = cluster_cells(questions, alpha, self.n_draws, self.random_seed, own)[:, :, 1]
         values = of_questions[..., 1] / of_questions.sum(-1)
         name = f"pass_at_{k}"
-        marginal = Marginal(
-            name,
+        words = f"probability that one of {k} attempts passes"
+        return Marginal(
+            Quantity(name, Scope("new_group", self.dim), "", True, words, (0.0, 1.0)),
             Draws.of(name, values[:, None], (0.0, 1.0)),
             leading,
-            estimand=f"Posterior of the probability that one of {k} attempts passes, of a new {self.dim}",
+            inference="Posterior",
             random_seed=self.random_seed,
-        )
-        return marginal.with_facts(
-            greater_is_better=True, examples=None, joint=True, observe=partial(self._solved, name, questions)
+            joint=True,
+            observe=partial(self._solved, name, questions),
         )
 
     def _solved(self, name: str, questions: Clusters) -> xr.DataArray:

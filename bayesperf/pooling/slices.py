@@ -31,6 +31,7 @@ from bayesperf.metrics.registry import applicable
 from bayesperf.pooling.pool import pool
 from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.quantity import Quantity, Scope, described
 from bayesperf.posteriors.summary import Summary
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Slices(Saved):
     def __getitem__(self, metric: str | Metric) -> Marginal:
         """Return the distribution of a metric over all slices."""
         wanted = self._metric(metric)
-        return self._marginal(wanted, self.rates, self.cm.counts, "Posterior of each slice's own metric")
+        return self._marginal(wanted, self.rates, self.cm.counts, Scope("slices"))
 
     @remembered("Slices.levels")
     def levels(self, dim: str, metric: str | Metric = "", *, mix: Mix = "same") -> Marginal:
@@ -118,11 +119,11 @@ class Slices(Saved):
         others = [each for each in self.dims if each != dim]
         counts = self.cm.counts.sum(others)
         how = "the same mix of the others" if mix == "same" else "its own mix of the others"
-        estimand = f"Posterior of the metric of each {dim}{f' at {how}' if others else ''}"
+        scope = Scope("levels", dim, detail=f" at {how}" if others else "")
         rates = (self.rates * weights).sum(others)
         if others and "prevalence" in rates["rate"]:
             rates = rates.where(rates["rate"] != "prevalence", self._prevalence(dim, counts))
-        return self._marginal(wanted, rates, counts, estimand)
+        return self._marginal(wanted, rates, counts, scope)
 
     def _prevalence(self, dim: str, counts: xr.DataArray) -> xr.DataArray:
         """Draw the prevalence of each level, of all its examples.
@@ -176,14 +177,14 @@ class Slices(Saved):
         """Position of the positive class."""
         return None if self.cm.pos_label is None else self.cm.labels.index(self.cm.pos_label)
 
-    def _marginal(self, metric: Metric, rates: xr.DataArray, counts: xr.DataArray, estimand: str) -> Marginal:
+    def _marginal(self, metric: Metric, rates: xr.DataArray, counts: xr.DataArray, scope: Scope) -> Marginal:
         """Return the distribution of a metric, given draws of the rates, with the metric of the counts beside it."""
         values = self._values(metric, rates).transpose(..., *_DRAWS)
         flat = values.values.reshape(-1, *values.shape[-2:])
         leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
-        marginal = Marginal(metric.name, Draws(flat, metric.bounds, self.independent), leading, estimand=estimand)
+        drawn = Draws(flat, metric.bounds, self.independent)
         observed = _Observed(metric, counts.transpose(*leading.dims, *CELL_DIMS), self.positive)
-        return marginal.with_facts(greater_is_better=metric.greater_is_better, examples=None, observe=observed)
+        return Marginal(Quantity.of(metric, scope), drawn, leading, observe=observed)
 
     def _values(self, metric: Metric, rates: xr.DataArray) -> xr.DataArray:
         if "accuracy" in rates["rate"]:
@@ -342,7 +343,7 @@ class Slices(Saved):
                 "prob_above": (abs(gaps) > least).mean((1, 2)),
             }
         )
-        return self._summary(rows, levels.estimand.replace("metric", f"gap of {levels.name}"), ci_prob, ci_kind)
+        return self._summary(rows, described(levels.quantity.scope, f"gap of {levels.name}"), ci_prob, ci_kind)
 
     @remembered("Slices.largest_gap")
     def largest_gap(self, dim: str, metric: str | Metric = "", *, mix: Mix = "same") -> Marginal:
@@ -367,8 +368,8 @@ class Slices(Saved):
         values = _drawn(levels)
         gap = (values.max(dim) - values.min(dim)).transpose(*_DRAWS).values[None]
         bounds = (0.0, _of_difference(levels.bounds)[1])
-        estimand = f"{levels.estimand}: largest gap between levels"
-        return Marginal(levels.name, Draws(gap, bounds, self.independent), xr.DataArray(0.0), estimand=estimand)
+        quantity = levels.quantity.contrasted("largest gap", bounds)
+        return Marginal(quantity, Draws(gap, bounds, self.independent), xr.DataArray(0.0))
 
     def _least_gap(self, above: float) -> float:
         if not 0 <= checks.number("above", above) < np.inf:

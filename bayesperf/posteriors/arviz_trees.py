@@ -14,6 +14,7 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.quantity import Scope
 
 
 def to_tree(
@@ -75,10 +76,9 @@ def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
         "prior_text": str(dataset.attrs.get("prior", "that of the model")),
         "independent": bool(dataset.attrs.get("independent_draws", 0)),
         "refusal": str(dataset.attrs.get("refusal", "")),
+        "scope": Scope.read(dataset.attrs),
         "observed": observed,
     }
-    if "estimand" in dataset.attrs:
-        fields["estimand"] = str(dataset.attrs["estimand"])
     if "prevalence" in dataset.attrs:
         fields["prevalence"] = Prevalence(np.atleast_1d(dataset.attrs["prevalence"]), fixed=True)
     if not dataset.attrs.get("prevalence_known", 1):

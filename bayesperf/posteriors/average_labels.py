@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,7 @@ from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.joint_systems import process_masses
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
+from bayesperf.posteriors.quantity import Quantity, Scope
 
 # Maximum size of temporary arrays.
 _BLOCK = 2**21
@@ -103,12 +105,11 @@ def average_labels(
     sampler = partial(_sample, wanted, alpha, counts, outcomes, checks.seed(random_seed))
     values = sampler(checks.count("draws", draws, least=2), None)
     name = f"{wanted.name}_macro"
-    estimand = f"Posterior of the mean of the system's metric over {len(known.labels)} labels"
-    marginal = Marginal(
-        name, Draws.of(name, values[:, None], wanted.bounds, True), xr.DataArray(0.0), sampler, estimand
-    )
-    return marginal.with_facts(
-        greater_is_better=wanted.greater_is_better,
+    return Marginal(
+        replace(Quantity.of(wanted, Scope("labels", n=len(known.labels))), metric=name),
+        Draws.of(name, values[:, None], wanted.bounds, True),
+        xr.DataArray(0.0),
+        sampler,
         examples=cm.counts.sum(LABEL),
         observe=partial(_observe, cm, wanted),
     )

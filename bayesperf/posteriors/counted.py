@@ -16,8 +16,9 @@ from bayesperf.core.random_streams import streams
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric, evaluated
-from bayesperf.posteriors.posterior import DRAWS, PREDICTED, Posterior, SampledPosterior, prediction_of
+from bayesperf.posteriors.posterior import DRAWS, PREDICTED, Posterior, SampledPosterior
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
+from bayesperf.posteriors.quantity import Scope
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -151,7 +152,7 @@ class CountedPosterior(Posterior):
             cells=xr.DataArray(np.stack(shares).reshape(shape), coords, (*self.dims, "chain", "draw", *CELL_DIMS)),
             pos_label=self.pos_label,
             prior_text=self.prior_text,
-            estimand=prediction_of(n),
+            scope=Scope("test_set", n=n),
             independent=True,
             refusal=PREDICTED,
         )

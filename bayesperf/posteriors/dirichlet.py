@@ -268,7 +268,7 @@ class DirichletPosterior(CountedPosterior):
         drawn = self._metric_draws([m for m in metrics if m not in distributions], self.n_draws, None)
         distributions |= {m: Draws(values[:, None, :], m.bounds) for m, values in drawn.items()}
         return [
-            Marginal(m.name, distributions[m], self.leading_of(m), self._sampler(m, distributions[m]), self.estimand)
+            self.marginal_of(m, distributions[m], self.leading_of(m), self._sampler(m, distributions[m]))
             for m in metrics
         ]
 

@@ -9,12 +9,10 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.words import (
-    PREDICTION,
     chance,
     enumerated,
     estimate,
     format_value,
-    metric_title,
     over_places,
     places_in_words,
     sentence,
@@ -57,7 +55,7 @@ def marginal_in_words(
 def estimate_in_words(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> str:
     """Return a clause with the name of a metric and its estimates, such as "recall is 0.75 (95 % HDI 0.44–1.00)"."""
     values, means = _estimates(marginal, ci_prob, ci_kind), marginal.mean().values.ravel().tolist()
-    return f"{_subject(marginal)} {over_places(values, places_in_words(marginal.leading), means)}"
+    return f"{marginal.quantity.subject} {over_places(values, places_in_words(marginal.leading), means)}"
 
 
 def posterior_in_words(posterior: Posterior, marginals: Sequence[Marginal], ci_prob: float, ci_kind: Kind) -> str:
@@ -65,7 +63,7 @@ def posterior_in_words(posterior: Posterior, marginals: Sequence[Marginal], ci_p
     if posterior.dims or any(marginal.dims for marginal in marginals):
         return " ".join(marginal_in_words(marginal, None, None, ci_prob, ci_kind) for marginal in marginals)
     first, *others = marginals
-    others_in_words = [f"{title_of(each)} {_estimates(each, ci_prob, ci_kind)[0]}" for each in others]
+    others_in_words = [f"{each.quantity.title} {_estimates(each, ci_prob, ci_kind)[0]}" for each in others]
     parts = [estimate_in_words(first, ci_prob, ci_kind), *others_in_words]
     counts = posterior.observed
     known = "" if counts is None else f"of {int(counts.sum()):,} examples: "
@@ -78,20 +76,6 @@ def default_metrics_in_words(posterior: Posterior) -> list[str]:
     available = posterior.default_metrics()
     names = [name for name in _ABOUT_ONE if name in available]
     return names if names and not posterior.dims else (names or available)[:1]
-
-
-def title_of(marginal: Marginal) -> str:
-    """Return what a marginal is of, such as "recall" or "difference of recall", for a sentence."""
-    words = marginal.estimand.replace(":", "").split()
-    contrast = next((f"{word} of " for word in ("difference", "ratio") if word in words), "")
-    return f"{contrast}{metric_title(marginal.name)}"
-
-
-def _subject(marginal: Marginal) -> str:
-    """Return the beginning of a sentence, such as "recall is"."""
-    _, predicted, size = marginal.estimand.partition(":")[0].partition(PREDICTION)
-    name = title_of(marginal)
-    return f"{name} in a new test set of{size} will be" if predicted else f"{name} is"
 
 
 def _estimates(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:

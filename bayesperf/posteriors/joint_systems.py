@@ -36,6 +36,7 @@ from bayesperf.posteriors.dirichlet import DirichletPosterior, posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, SampledPosterior
 from bayesperf.posteriors.process_rows import class_sums, is_sparse
+from bayesperf.posteriors.quantity import Quantity
 
 __all__ = ["JointOutcomes", "JointPosterior", "discordant_weights", "joint_posterior", "pseudo_counts"]
 
@@ -173,9 +174,7 @@ def joint_marginal(
         values.append(np.concatenate([metric.of_class_sums(block) for block in sums], axis=1))
     by_draw = np.moveaxis(np.stack(values), 2, -1).reshape(-1, 1, draws)
     leading = margins.leading_of(metric)
-    return Marginal(
-        metric.name, Draws(by_draw, metric.bounds, True), leading, estimand=margins.estimand, random_seed=seed
-    )
+    return Marginal(Quantity.of(metric), Draws(by_draw, metric.bounds, True), leading, random_seed=seed)
 
 
 def pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:

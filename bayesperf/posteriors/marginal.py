@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,11 +16,12 @@ from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.coordinates import CI_BOUND
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
-from bayesperf.core.words import PREDICTION, place_names
+from bayesperf.core.words import place_names
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.predicted_proportion import PredictedProportion
-from bayesperf.posteriors.in_words import marginal_in_words, title_of
+from bayesperf.posteriors.in_words import marginal_in_words
 from bayesperf.posteriors.marginal_html import MOST_PLACES, marginal_html
+from bayesperf.posteriors.quantity import Quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,6 +35,7 @@ Kind = Literal["hdi", "eti"]
 Sampler = Callable[[int, int | None], Array]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Marginal(Saved):
     """The distribution of one metric over leading dims.
 
@@ -42,25 +44,18 @@ class Marginal(Saved):
 
     Attributes
     ----------
-    name : str
-        Name of the metric.
-    method : {"exact", "quadrature", "draws", "normal", "student_t"}
-        How results are computed: in closed form, by numerical integration to about 1e-8, or by Monte Carlo, whose
-        error is given by `mcse`; for areas and scores, from a normal or Student-t distribution.
-    bounds : tuple of float
-        Smallest and greatest possible value.
-    estimand : str
-        Description of the quantity: the system's metric, or the metric in a new test set.
+    quantity : Quantity
+        What it is of. Marginals of equal quantities can be compared.
     distribution : Distribution
         The distributions as plain arrays, one for each element of the leading dims.
     leading : xarray.DataArray
         An array with the leading dims and coordinates; its values are not used.
-    sampler : callable
+    sampler : callable, optional
         Function ``sampler(n, random_seed)`` that returns draws (m, n); by default it draws from `distribution`.
-    quantity : str
-        What is estimated, by whatever method: marginals of the same can be compared. By default the estimand.
-    greater_is_better : bool or None
-        Direction of the metric; None if it has none, or none that is known.
+    inference : str, optional
+        What the distribution is called, such as "Bayesian bootstrap"; by default "Posterior", or "Prediction".
+    random_seed : int
+        Seed of draws, if there is no `sampler`.
     examples : xarray.DataArray or None
         Numbers of examples of the test set (…, actual) or (…, actual, predicted), by which two marginals of the same
         test set are recognised; None if they are not known.
@@ -79,60 +74,44 @@ class Marginal(Saved):
     array([0.436, 0.998])
     """
 
-    def __init__(
-        self,
-        name: str,
-        distribution: Distribution,
-        leading: xr.DataArray,
-        sampler: Sampler | None = None,
-        estimand: str = "",
-        random_seed: int = 0,
-    ):
-        self.name = name
-        self.estimand = estimand
-        self.method = distribution.method
-        self.bounds = distribution.bounds
-        self.distribution = distribution
-        self.leading = leading
-        self.sampler = partial(_resampled, distribution, random_seed) if sampler is None else sampler
-        self.quantity = estimand
-        self.greater_is_better: bool | None = None
-        self.examples: xr.DataArray | None = None
-        self.joint = False
-        self.observe: Callable[[], xr.DataArray] | None = None
+    quantity: Quantity
+    distribution: Distribution
+    leading: xr.DataArray
+    sampler: Sampler | None = None
+    inference: str | None = None
+    random_seed: int = 0
+    examples: xr.DataArray | None = None
+    joint: bool = False
+    observe: Callable[[], xr.DataArray] | None = None
 
-    @remembered("Marginal.with_facts")
-    def with_facts(
-        self,
-        *,
-        greater_is_better: bool | None,
-        examples: xr.DataArray | None,
-        quantity: str | None = None,
-        joint: bool | None = None,
-        observe: Callable[[], xr.DataArray] | None = None,
-    ) -> Marginal:
-        """Return the same marginal with the facts by which it is compared, and set beside what was observed.
+    @property
+    def name(self) -> str:
+        """Name of the metric."""
+        return self.quantity.metric
 
-        Parameters
-        ----------
-        greater_is_better, examples, quantity, joint, observe
-            See the attributes; the last three stay as they are if they are left out.
+    @property
+    def method(self) -> str:
+        """How results are computed: "exact", "quadrature", "draws", "normal" or "student_t".
 
-        Examples
-        --------
-        >>> import bayesperf as bp
-        >>> a, b = bp.posterior_of_rate(45, 50), bp.posterior_of_rate(70, 90)
-        >>> a = a.with_facts(greater_is_better=True, examples=None)
-        >>> bp.compare(a, b).prob_better.round(3).item()
-        0.968
+        In closed form, by numerical integration to about 1e-8, or by Monte Carlo, whose error is given by `mcse`; for
+        areas and scores, from a normal or Student-t distribution.
         """
-        marginal = copy.copy(self)
-        marginal.made_by = None
-        marginal.greater_is_better, marginal.examples = greater_is_better, examples
-        marginal.quantity = self.quantity if quantity is None else quantity
-        marginal.joint = self.joint if joint is None else joint
-        marginal.observe = self.observe if observe is None else observe
-        return marginal
+        return self.distribution.method
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Smallest and largest possible value."""
+        return self.quantity.bounds
+
+    @property
+    def greater_is_better(self) -> bool | None:
+        """Direction of the metric; None if it has none, or none that is known."""
+        return self.quantity.greater_is_better
+
+    @property
+    def estimand(self) -> str:
+        """Description of the distribution and of what it is of, such as "Posterior of the system's metric"."""
+        return self.quantity.described(self.inference)
 
     @property
     def observed(self) -> xr.DataArray:
@@ -199,13 +178,8 @@ class Marginal(Saved):
         if examples is not None:
             examples = getattr(examples, how)({dim: at for dim, at in indexers.items() if dim in examples.dims})
         selected = at_rows(self, positions.values.ravel(), xr.zeros_like(positions, dtype=float))
-        return selected.with_facts(
-            greater_is_better=self.greater_is_better,
-            examples=examples,
-            quantity=self.quantity,
-            joint=self.joint,
-            observe=self.observe and partial(_selection, self.observe, how, indexers),
-        )
+        observe = self.observe and partial(_selection, self.observe, how, indexers)
+        return replace(selected, examples=examples, observe=observe)
 
     def mean(self) -> xr.DataArray:
         """Return the mean, or inf if it diverges (ratios whose denominator has a Beta parameter of at most 1)."""
@@ -313,7 +287,7 @@ class Marginal(Saved):
         ('P(recall ≥ 0.8)', 0.451)
         """
         self._check_bound("prob_above", x)
-        return self.sf(x).rename(self._question(self._above, x))
+        return self.sf(x).rename(self._question(self.quantity.above, x))
 
     def prob_below(self, x: ArrayLike) -> xr.DataArray:
         """Return the probability that the metric is less than x, named after the question, as "P(recall < 0.8)".
@@ -339,23 +313,17 @@ class Marginal(Saved):
         self._check_bound("hi", hi)
         if not lo <= hi:
             raise ValueError(f"lo must not exceed hi; they are {lo} and {hi}.")
-        return (self.cdf(hi) - self.cdf(lo)).rename(f"P({lo:g} < {title_of(self)} ≤ {hi:g})")
+        return (self.cdf(hi) - self.cdf(lo)).rename(f"P({lo:g} < {self.quantity.title} ≤ {hi:g})")
 
     def _question(self, relation: str, x: ArrayLike) -> str:
-        bound = "x" if np.ndim(x) else f"{np.asarray(x).item():g}"
-        return f"P({title_of(self)} {relation} {bound})"
-
-    @property
-    def _above(self) -> str:
-        """How a probability of greater values is written: a proportion to come may be the bound exactly."""
-        return ">" if self.estimand.startswith(PREDICTION) else "≥"
+        return self.quantity.question(relation, "x" if np.ndim(x) else f"{np.asarray(x).item():g}")
 
     def _check_bound(self, name: str, x: ArrayLike) -> None:
         """Raise if a bound that somebody asks about cannot be reached: most likely it is in other units."""
         values, (low, high) = np.asarray(x, dtype=float), self.bounds
         outside = values[(values < low) | (values > high)]
         if outside.size:
-            bound, title = outside[0], title_of(self)
+            bound, title = outside[0], self.quantity.title
             percent = f" Is it {bound:g} %, {bound / 100:g}?" if high == 1 and 1 < bound <= 100 else ""
             raise ValueError(f"{name}: {bound:g} is outside the range of {title}, {low:g} to {high:g}.{percent}")
 
@@ -396,8 +364,15 @@ class Marginal(Saved):
         are joint draws.
         """
         seed = None if random_seed is None else checks.seed(random_seed)
-        values = self.sampler(checks.count("n", n), seed)
+        values = self.sampled(checks.count("n", n), seed)
         return self._label(values, xr.Coordinates({"draw": np.arange(values.shape[-1])}))
+
+    def sampled(self, n: int, random_seed: int | None) -> Array:
+        """Return n independent draws as a plain array, (m, n)."""
+        if self.sampler is not None:
+            return self.sampler(n, random_seed)
+        seed = self.random_seed if random_seed is None else random_seed
+        return self.distribution.resample(n, np.random.default_rng(seed))
 
     def undefined(self) -> xr.DataArray:
         """Return the fraction of draws in which the metric is undefined (0/0); other results ignore these draws."""
@@ -517,13 +492,9 @@ def _selection(observe: Callable[[], xr.DataArray], how: str, indexers: Mapping[
 
 def at_rows(marginal: Marginal, rows: Codes, leading: xr.DataArray) -> Marginal:
     """Return some of the distributions of a marginal, in the order given, with their draws, labelled as told."""
-    sampler = partial(_rows_drawn, marginal.sampler, rows)
-    return Marginal(marginal.name, marginal.distribution.take(rows), leading, sampler, marginal.estimand)
+    taken, sampler = marginal.distribution.take(rows), partial(_rows_drawn, marginal.sampled, rows)
+    return replace(marginal, distribution=taken, leading=leading, sampler=sampler, examples=None, observe=None)
 
 
 def _rows_drawn(sampler: Sampler, rows: Codes, n: int, random_seed: int | None) -> Array:
     return sampler(n, random_seed)[rows]
-
-
-def _resampled(distribution: Distribution, own_seed: int, n: int, random_seed: int | None) -> Array:
-    return distribution.resample(n, np.random.default_rng(own_seed if random_seed is None else random_seed))

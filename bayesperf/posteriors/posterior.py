@@ -21,9 +21,9 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
-from bayesperf.core.words import PREDICTION
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric, evaluated
@@ -31,8 +31,9 @@ from bayesperf.metrics.point_values import evaluate, point_value
 from bayesperf.metrics.registry import applicable, get
 from bayesperf.posteriors.arviz_trees import read_tree, to_tree
 from bayesperf.posteriors.in_words import default_metrics_in_words, posterior_in_words
-from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.marginal import Kind, Marginal, Sampler
 from bayesperf.posteriors.prevalence import UNKNOWN_PREVALENCE, Prevalence, parse_prevalence
+from bayesperf.posteriors.quantity import SYSTEM, Quantity, Scope, described
 from bayesperf.posteriors.ranks import joint_draws, rank_probabilities
 from bayesperf.posteriors.summary import Summary, summary_rows
 
@@ -44,12 +45,6 @@ DRAWS = 10_000
 PREDICTED = "this is a prediction already. Take the prevalence, or the size of the new test set, of the posterior."
 
 
-def prediction_of(n: int | None) -> str:
-    """Return a description of the quantity that is predicted."""
-    size = "as many examples as observed" if n is None else f"{n} examples"
-    return f"{PREDICTION} {size}"
-
-
 class Posterior(Saved, ABC):
     """Distribution of cell probabilities over leading dims. Made by `posterior`, or by `Posterior.from_datatree`."""
 
@@ -57,7 +52,9 @@ class Posterior(Saved, ABC):
     prior_text: str
     # Estimated from the data, unknown (None), or from another source.
     prevalence: Literal["observed"] | Prevalence | None
-    estimand: str = "Posterior of the system's metric"
+    # Whose metrics it is of, and what the distribution is called if the scope does not say it.
+    scope: Scope = SYSTEM
+    inference: str | None = None
     # Whether results are exact or computed from stored draws.
     kind: ClassVar[Literal["exact", "draws"]] = "exact"
     independent: bool = True
@@ -136,6 +133,11 @@ class Posterior(Saved, ABC):
     # ── Common to both kinds ──
 
     @property
+    def estimand(self) -> str:
+        """Description of what the distributions are of, such as "Posterior of the system's metric"."""
+        return described(self.scope, inference=self.inference)
+
+    @property
     def dims(self) -> tuple[Any, ...]:
         """Names of the leading dims."""
         return self.template.dims[:-2]
@@ -184,14 +186,18 @@ class Posterior(Saved, ABC):
         >>> [marginal.mean().item() for marginal in post.several(["recall", "precision"])]
         [0.75, 0.75]
         """
-        wanted = [self.applicable(metric) for metric in metrics]
-        return [
-            self._with_facts(metric, marginal) for metric, marginal in zip(wanted, self.marginals(wanted), strict=True)
-        ]
+        return self.marginals([self.applicable(metric) for metric in metrics])
 
-    def _with_facts(self, metric: Metric, marginal: Marginal) -> Marginal:
-        return marginal.with_facts(
-            greater_is_better=metric.greater_is_better,
+    def marginal_of(
+        self, metric: Metric, distribution: Distribution, leading: xr.DataArray, sampler: Sampler | None
+    ) -> Marginal:
+        """Return the marginal of a metric with all that this posterior knows of it."""
+        return Marginal(
+            Quantity.of(metric, self.scope),
+            distribution,
+            leading,
+            sampler,
+            self.inference,
             examples=self.observed,
             observe=None if self.observed is None else partial(self._observe, metric),
         )
@@ -508,6 +514,7 @@ class Posterior(Saved, ABC):
             "positive": -1 if self.positive is None else self.positive,
             "prior": self.prior_text,
             "estimand": self.estimand,
+            "scope": self.scope.as_text(),
             "refusal": self.refusal,
             "independent_draws": int(self.independent),
         }
@@ -603,7 +610,8 @@ class SampledPosterior(Posterior):
     cells: xr.DataArray
     pos_label: Any
     prior_text: str
-    estimand: str = Posterior.estimand
+    scope: Scope = SYSTEM
+    inference: str | None = None
     independent: bool = False
     observed: xr.DataArray | None = None
     refusal: str = ""
@@ -639,7 +647,7 @@ class SampledPosterior(Posterior):
         flat = values.values.reshape(-1, *values.shape[-2:])
         distribution = Draws(flat, metric.bounds, self.independent)
         leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
-        return Marginal(metric.name, distribution, leading, partial(self._sample, metric), self.estimand)
+        return self.marginal_of(metric, distribution, leading, partial(self._sample, metric))
 
     def _sample(self, metric: Metric, n: int, random_seed: int | None) -> Array:
         values = evaluate(metric, self._drawn(n, random_seed), self.positive).transpose(..., "draw").values
@@ -688,7 +696,7 @@ class SampledPosterior(Posterior):
         new = rng.multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
         shares = cells.copy(data=new / new.sum((-2, -1), keepdims=True)).expand_dims(chain=[0])
         shares = shares.transpose(*self.dims, "chain", "draw", *CELL_DIMS)
-        return replace(self, cells=shares, estimand=prediction_of(n), observed=None, refusal=PREDICTED)
+        return replace(self, cells=shares, scope=Scope("test_set", n=n), observed=None, refusal=PREDICTED)
 
     def _size(self, n: int | None) -> Any:
         if n is not None:

@@ -47,4 +47,4 @@ class PredictedPosterior(SampledPosterior):
             rest=rest,
             forward=forward,
         )
-        return Marginal(metric.name, exact, drawn.leading, partial(self._sample, metric), self.estimand)
+        return self.marginal_of(metric, exact, drawn.leading, partial(self._sample, metric))

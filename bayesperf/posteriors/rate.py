@@ -20,7 +20,7 @@ from bayesperf.distributions.beta import Beta
 from bayesperf.intervals.proportion import check_counts
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.quantity import Quantity
 from bayesperf.prior import Prior
 
 __all__ = ["posterior_of_rate"]
@@ -103,12 +103,8 @@ def posterior_of_rate(
         )
     leading = xr.zeros_like(of_successes, dtype=float)
     sampler = partial(_sample, distribution, leading, checks.seed(random_seed))
-    marginal = Marginal(RATE if wanted is None else wanted.name, distribution, leading, sampler, Posterior.estimand)
-    return marginal.with_facts(
-        greater_is_better=wanted.greater_is_better if wanted else None,
-        examples=None,
-        observe=partial(_observed, of_successes, of_trials),
-    )
+    quantity = Quantity(RATE, bounds=(0.0, 1.0)) if wanted is None else Quantity.of(wanted)
+    return Marginal(quantity, distribution, leading, sampler, observe=partial(_observed, of_successes, of_trials))
 
 
 def _observed(successes: xr.DataArray, trials: xr.DataArray) -> xr.DataArray:

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.recipes import remembered
-from bayesperf.core.words import format_value
+from bayesperf.core.words import format_value, metric_title
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.tabulated import Tabulated
@@ -21,6 +21,7 @@ from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.process_rows import FEW_CLASSES
+from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.shared_classes import SharedClasses
 
 
@@ -81,12 +82,11 @@ class SharedPosterior(CountedPosterior):
     def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
         drawn = self._metric_draws(metrics, self.n_draws, None)
         return [
-            Marginal(
-                metric.name,
+            self.marginal_of(
+                metric,
                 Draws(drawn[metric][:, None, :], metric.bounds),
                 self.leading_of(metric),
                 partial(self._sample, metric),
-                self.estimand,
             )
             for metric in metrics
         ]
@@ -109,8 +109,9 @@ class SharedPosterior(CountedPosterior):
         return self._of_classes("dispersion", self._classes.recall.dispersion)
 
     def _of_classes(self, name: str, distribution: Tabulated) -> Marginal:
-        estimand = "Posterior of what the classes share"
-        return Marginal(name, distribution, self.leading, estimand=estimand, random_seed=self.random_seed)
+        words = f"{metric_title(name)} that the classes share"
+        quantity = Quantity(name, Scope("itself"), words=words, bounds=(0.0, 1.0))
+        return Marginal(quantity, distribution, self.leading, random_seed=self.random_seed)
 
     def shared_text(self, ci_prob: float, ci_kind: Kind) -> str:
         said = []

@@ -15,8 +15,8 @@ from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import applicable
-from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.prevalence import UNKNOWN_PREVALENCE
+from bayesperf.posteriors.quantity import SCOPES, Scope, described
 from bayesperf.sampling.priors import priors_in_words
 
 if TYPE_CHECKING:
@@ -92,11 +92,19 @@ def describe(
         "priors": json.dumps(priors, ensure_ascii=False),
         "options": plain,
         "prevalence_known": int(knows_prevalence(definition, own_priors, options)),
-        "estimand": getattr(definition, "ESTIMAND", Posterior.estimand).format_map(options),
+        **_scope(getattr(definition, "ESTIMAND", "system"), options),
         "refusal": getattr(definition, "REFUSAL", ""),
         **(definition.facts(counts, **options) if hasattr(definition, "facts") else {}),
         **{f"{package}_version": version(package) for package in ("bayesperf", "pymc", "arviz")},
     }
+
+
+def _scope(estimand: str, options: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the cells are of as attributes: the kind of scope that a model states, or a sentence of its own."""
+    if estimand not in SCOPES:
+        return {"estimand": estimand.format_map(options)}
+    scope = Scope(estimand, str(options.get("dim", "")) if "{dim}" in SCOPES[estimand][1] else "")
+    return {"scope": scope.as_text(), "estimand": described(scope)}
 
 
 def _metrics(

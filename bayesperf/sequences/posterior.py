@@ -15,7 +15,8 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.posteriors.dirichlet import posterior as independent_posterior
-from bayesperf.posteriors.posterior import DRAWS, PREDICTED, Posterior, SampledPosterior, prediction_of
+from bayesperf.posteriors.posterior import DRAWS, PREDICTED, Posterior, SampledPosterior
+from bayesperf.posteriors.quantity import Scope
 from bayesperf.sequences.chain import (
     CHAIN_KINDS,
     MarkovChain,
@@ -24,7 +25,7 @@ from bayesperf.sequences.chain import (
     label_sequences,
 )
 
-ESTIMAND = "Posterior of the system's long-run metric"
+LONG_RUN = Scope("long_run")
 # The refusal of what needs the chain, by draws that came without it.
 DEPENDENT = "samples of a sequence depend on each other. Ask the posterior of bayesperf.sequences, which has the chain."
 
@@ -97,7 +98,7 @@ class MarkovPosterior(SampledPosterior):
             counts[each, states] += 1
         cells = _labelled(counts.reshape(draws, 2, 2) / len(starts), self.template)
         return SampledPosterior(
-            cells, self.pos_label, self.prior_text, prediction_of(n), independent=True, refusal=PREDICTED
+            cells, self.pos_label, self.prior_text, Scope("test_set", n=n), independent=True, refusal=PREDICTED
         )
 
     def at_prevalence(self, p: Any) -> Posterior:
@@ -206,7 +207,7 @@ def posterior(
         _labelled(np.moveaxis(drawn.stationary_cells(), -1, 0), cm.counts),
         cm.pos_label,
         prior_text=f"Beta({prior:g}, {prior:g}) on each of {parameters} transition probabilities",
-        estimand=ESTIMAND,
+        scope=LONG_RUN,
         refusal=DEPENDENT,
         independent=True,
         observed=cm.counts,

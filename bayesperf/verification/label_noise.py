@@ -27,6 +27,7 @@ from bayesperf.distributions.tabulated import Axis, Tabulated
 from bayesperf.posteriors.joint_systems import pseudo_counts
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, SampledPosterior
+from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.verification import mislabelled_chain
 from bayesperf.verification.replaced_labels import RecordedCounts, Replacement
 
@@ -65,7 +66,11 @@ class NoisyLabelPosterior(SampledPosterior):
         if self.error_rates is None:
             raise ValueError("label_error: the errors were given, not a distribution of their rate.")
         drawn = Draws(self.error_rates[None, None, :], (0.0, 1.0))
-        return Marginal("label_error_rate", drawn, xr.DataArray(0.0), estimand="Posterior of the rate of wrong labels")
+        return Marginal(
+            Quantity("label_error_rate", Scope("itself"), words="rate of wrong labels", bounds=drawn.bounds),
+            drawn,
+            xr.DataArray(0.0),
+        )
 
 
 @remembered("label_noise")

@@ -21,7 +21,8 @@ from bayesperf.curves.areas.areas_by_unit import (
 )
 from bayesperf.curves.areas.bayesian_bootstrap import twice_below
 from bayesperf.curves.areas.partial_areas import PartOfCurve
-from bayesperf.curves.clustered_scores import check_several, clusters_of_examples
+from bayesperf.curves.clustered_scores import bootstrap_of, check_several, clusters_of_examples
+from bayesperf.posteriors.quantity import Quantity
 
 _KINDS = {"ovr": "each class against the rest", "ovo": "pairs of classes"}
 _AVERAGES = {"macro": "macro average", "weighted": "average weighted by frequency", None: ""}
@@ -96,14 +97,15 @@ class ClassAreas:
         return f"roc_auc_{self.multi_class}" + "_weighted" * (self.average == "weighted")
 
     @property
-    def quantity(self) -> str:
-        """What it is, in words."""
-        return f"AUC ({', '.join(filter(None, (_KINDS[self.multi_class], _AVERAGES[self.average])))})"
+    def quantity(self) -> Quantity:
+        """What it is."""
+        words = f"AUC ({', '.join(filter(None, (_KINDS[self.multi_class], _AVERAGES[self.average])))})"
+        return Quantity(self.name, greater_is_better=True, words=words, bounds=(0.0, 1.0))
 
     @property
-    def estimand(self) -> str:
-        """By what it is known."""
-        return f"Bayesian bootstrap {'of clusters ' * (self.cluster is not None)}of the system's {self.quantity}"
+    def inference(self) -> str:
+        """How its distribution is called."""
+        return bootstrap_of(self.cluster)
 
     @property
     def class_totals(self) -> list[int]:

@@ -25,8 +25,8 @@ from bayesperf.curves.areas.bayesian_bootstrap import area_draws, area_draws_of_
 from bayesperf.curves.areas.delong import Placements, mean_and_sd_of_counts
 from bayesperf.curves.areas.partial_areas import PARTIAL_NAME, PartOfCurve, part_of_curve
 from bayesperf.curves.areas.smoothed_areas import separated, smoothed_area_draws
-from bayesperf.curves.clustered_scores import clusters_by_score
-from bayesperf.curves.curve_marginals import marginal_of_draws, of_test_set
+from bayesperf.curves.clustered_scores import bootstrap_of, clusters_by_score
+from bayesperf.curves.curve_marginals import examples_of, marginal_of_draws
 from bayesperf.curves.roc.curve_draws import Observed, partial_areas
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
@@ -34,22 +34,25 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.normal import LogitNormal, Normal
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
+from bayesperf.posteriors.quantity import Quantity
 
 __all__ = ["roc_auc"]
 
 NAME = "roc_auc"
-ESTIMANDS = {
-    "bayesian_bootstrap": "Bayesian bootstrap of the system's AUC",
-    "delong": "DeLong's normal for the system's AUC",
-    "binormal": "Binormal posterior of the system's AUC",
-    "pairs": "The system's AUC, as if of independent pairs",
+QUANTITY = Quantity(NAME, greater_is_better=True, words="AUC", bounds=(0.0, 1.0))
+# How the distribution of an area is called, by method.
+INFERENCES = {
+    "bayesian_bootstrap": "Bayesian bootstrap",
+    "delong": "DeLong's normal approximation",
+    "binormal": "Binormal posterior",
+    "pairs": "Posterior, as if pairs were independent,",
 }
 # Clusters of the positives and of the negatives, in the order of their scores.
 Clusters = tuple[Codes, Codes] | None
-# Estimands of examples in clusters.
+# The same of examples in clusters.
 OF_CLUSTERS = {
-    "bayesian_bootstrap": "Bayesian bootstrap of clusters of the system's AUC",
-    "delong": "Obuchowski's normal of clusters for the system's AUC",
+    "bayesian_bootstrap": "Bayesian bootstrap of clusters",
+    "delong": "Obuchowski's normal approximation",
 }
 
 
@@ -212,15 +215,20 @@ def roc_auc(
     distribution = AREAS["delong_logit" if transform else method]
     rng = np.random.default_rng(seed)
     areas = distribution(scores, draws=draws, rng=rng, progressbar=progressbar, clusters=clusters)
-    auc = area_marginal(areas, seed, _estimand(scores, method, clusters is not None))
-    auc = of_test_set(auc, scores.class_totals, greater_is_better=True, observe=partial(_observed, scores))
+    auc = area_marginal(
+        areas,
+        seed,
+        _inference(scores, method, clusters is not None),
+        examples=examples_of(scores.class_totals),
+        observe=partial(_observed, scores),
+    )
     _warn(auc, scores, method)
     return auc
 
 
 def _checked(method: str, transform: str | None, draws: int, random_seed: Any) -> tuple[str, int, int]:
     """Return the method, the number of draws and their seed, checked."""
-    checks.one_of("method", method, tuple(ESTIMANDS))
+    checks.one_of("method", method, tuple(INFERENCES))
     if transform is not None and (method, transform) != ("delong", "logit"):
         raise ValueError(f"transform may be 'logit', of method='delong'; it is {transform!r} of {method!r}.")
     return method, checks.count("draws", draws, least=2), checks.seed(random_seed)
@@ -232,12 +240,13 @@ def _of_classes(classes: ClassAreas, draws: int, seed: int, progressbar: bool) -
     leading = xr.DataArray(0.0)
     if classes.average is None:
         leading = xr.DataArray(np.zeros(len(values)), {"label": classes.labels}, ["label"])
-    marginal = marginal_of_draws(classes.name, values, leading, (0.0, 1.0), classes.estimand, seed)
-    return of_test_set(
-        marginal,
-        classes.class_totals,
-        greater_is_better=True,
-        quantity=f"The system's {classes.quantity}",
+    return marginal_of_draws(
+        classes.quantity,
+        values,
+        leading,
+        seed,
+        classes.inference,
+        examples=examples_of(classes.class_totals),
         observe=partial(_observed_of_classes, classes, leading),
     )
 
@@ -252,13 +261,13 @@ def _partial(
 ) -> Marginal:
     """Return the area of a part of the curve."""
     values = partial_areas(scores, clusters, part, draws, seed, progressbar)
-    estimand = part.estimand(clustered=clusters is not None)
-    marginal = marginal_of_draws(PARTIAL_NAME, values, xr.DataArray(0.0), part.bounds, estimand, seed)
-    return of_test_set(
-        marginal,
-        scores.class_totals,
-        greater_is_better=True,
-        quantity=f"The system's {part.quantity}",
+    return marginal_of_draws(
+        part.quantity,
+        values,
+        xr.DataArray(0.0),
+        seed,
+        bootstrap_of(clusters),
+        examples=examples_of(scores.class_totals),
         observe=partial(_observed_part, scores, part),
     )
 
@@ -283,11 +292,11 @@ def _observed_of_classes(classes: ClassAreas, leading: xr.DataArray) -> xr.DataA
     return leading.copy(data=classes.observed()[0]).rename(classes.name)
 
 
-def _estimand(scores: Scores | BinnedScores, method: str, clustered: bool) -> str:
-    """Return what the area is of, and by how much bins may have it off."""
+def _inference(scores: Scores | BinnedScores, method: str, clustered: bool) -> str:
+    """Return how the distribution is called, and by how much bins may have it off."""
     error = scores.binning_error if isinstance(scores, BinnedScores) else 0
-    estimand = (OF_CLUSTERS if clustered else ESTIMANDS)[method]
-    return f"{estimand} (off by at most {error:.2g} by bins)" if error else estimand
+    inference = (OF_CLUSTERS if clustered else INFERENCES)[method]
+    return f"{inference} (off by at most {error:.2g} by bins)" if error else inference
 
 
 def _contents(scores: Scores | BinnedScores, clusters: Clusters) -> Array:
@@ -302,12 +311,21 @@ def own_seed(seed: int, scores: Array) -> int:
     return int(streams(seed, NAME, xr.DataArray(0.0), [scores])[0].integers(2**63))
 
 
-def area_marginal(areas: Distribution, seed: int, estimand: str, leading: xr.DataArray | None = None) -> Marginal:
+def area_marginal(
+    areas: Distribution,
+    seed: int,
+    inference: str,
+    leading: xr.DataArray | None = None,
+    quantity: Quantity = QUANTITY,
+    examples: xr.DataArray | None = None,
+    observe: Callable[[], xr.DataArray] | None = None,
+) -> Marginal:
     """Return the labelled marginal of areas, or of their differences."""
     leading = xr.DataArray(0.0) if leading is None else leading
     if isinstance(areas, Draws):
-        return marginal_of_draws(NAME, areas.values[:, 0], leading, areas.bounds, estimand, seed)
-    return Marginal(NAME, areas, leading, partial(_inverse_transform_draws, areas, seed), estimand)
+        return marginal_of_draws(quantity, areas.values[:, 0], leading, seed, inference, examples, observe)
+    sampler = partial(_inverse_transform_draws, areas, seed)
+    return Marginal(quantity, areas, leading, sampler, inference, examples=examples, observe=observe)
 
 
 def _inverse_transform_draws(areas: Distribution, own_seed: int, n: int, random_seed: Any) -> Array:

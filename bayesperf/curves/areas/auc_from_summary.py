@@ -15,8 +15,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.counts.count_arrays import labelled_arrays
-from bayesperf.curves.areas.auc import ESTIMANDS, area_marginal, own_seed
-from bayesperf.curves.curve_marginals import of_test_set
+from bayesperf.curves.areas.auc import INFERENCES, area_marginal, own_seed
 from bayesperf.distributions.area_by_score import AreaByScore, hanley_mcneil_variance
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
@@ -101,11 +100,11 @@ def auc_from_summary(
     areas, positives, negatives = labelled_arrays({"auc": auc, "n_pos": n_pos, "n_neg": n_neg}, dims)
     _check(areas, positives, negatives)
     observed, positive, negative = (np.asarray(part, float).reshape(-1, 1) for part in (areas, positives, negatives))
-    distribution, estimand = of_summary(observed, positive, negative)
+    distribution, inference = of_summary(observed, positive, negative)
     _warn(distribution, method)
     seed = own_seed(checks.seed(random_seed), np.hstack([observed, positive, negative]))
-    marginal = area_marginal(distribution, seed, estimand, xr.zeros_like(areas, dtype=float))
-    return of_test_set(marginal, xr.concat([negatives, positives], "actual"), greater_is_better=True)
+    examples = xr.concat([negatives, positives], "actual")
+    return area_marginal(distribution, seed, inference, xr.zeros_like(areas, dtype=float), examples=examples)
 
 
 def _check(areas: xr.DataArray, positives: xr.DataArray, negatives: xr.DataArray) -> None:
@@ -140,17 +139,17 @@ def _warn(distribution: Distribution, method: str) -> None:
 
 
 def _by_newcombe(observed: Array, positive: Array, negative: Array) -> tuple[Distribution, str]:
-    return AreaByScore(observed, positive, negative), "The system's AUC, by Newcombe"
+    return AreaByScore(observed, positive, negative), "Newcombe's posterior"
 
 
 def _by_hanley_mcneil(observed: Array, positive: Array, negative: Array) -> tuple[Distribution, str]:
     sd = np.sqrt(np.maximum(hanley_mcneil_variance(observed, positive, negative), 0))
-    return Normal(observed, sd, (0.0, 1.0)), "The system's AUC, by Hanley & McNeil"
+    return Normal(observed, sd, (0.0, 1.0)), "Hanley & McNeil's normal approximation"
 
 
 def _by_pairs(observed: Array, positive: Array, negative: Array) -> tuple[Distribution, str]:
     pairs = positive * negative
-    return Beta(1 + observed * pairs, 1 + (1 - observed) * pairs), ESTIMANDS["pairs"]
+    return Beta(1 + observed * pairs, 1 + (1 - observed) * pairs), INFERENCES["pairs"]
 
 
 METHODS: dict[str, Callable[[Array, Array, Array], tuple[Distribution, str]]] = {

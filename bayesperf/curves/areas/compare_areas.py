@@ -22,9 +22,9 @@ from bayesperf.core.words import listed
 from bayesperf.counts.class_probabilities import has_columns
 from bayesperf.counts.classifier_scores import positives
 from bayesperf.curves.areas.areas_of_classes import ClassAreas, refuse_for_classes, refuse_options_of_classes
-from bayesperf.curves.areas.auc import ESTIMANDS, OF_CLUSTERS, area_marginal, bootstrapped, own_seed
+from bayesperf.curves.areas.auc import INFERENCES, OF_CLUSTERS, QUANTITY, area_marginal, bootstrapped, own_seed
 from bayesperf.curves.areas.delong import Placements
-from bayesperf.curves.areas.partial_areas import PARTIAL_NAME, PartOfCurve, part_of_curve, partial_area_draws
+from bayesperf.curves.areas.partial_areas import PartOfCurve, part_of_curve, partial_area_draws
 from bayesperf.curves.areas.systems_on_one_set import (
     DIM,
     SAME_EXAMPLES,
@@ -32,7 +32,7 @@ from bayesperf.curves.areas.systems_on_one_set import (
     over_systems,
     scores_by_system,
 )
-from bayesperf.curves.clustered_scores import WEIGHTS_OF_CLUSTERS, clusters_by_class
+from bayesperf.curves.clustered_scores import WEIGHTS_OF_CLUSTERS, bootstrap_of, clusters_by_class
 from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.distributions.normal import Normal
 from bayesperf.posteriors.marginal import Marginal
@@ -191,7 +191,7 @@ def _of_classes(classes: ClassAreas, leading: xr.DataArray, draws: int, seed: in
         raise ValueError("average: systems are compared by one figure. Take 'macro' or 'weighted'.")
     seed = own_seed(seed, classes.contents)
     values = classes.drawn(draws, np.random.default_rng(seed), progressbar)
-    return marginal_of_draws(classes.name, values, leading, (0.0, 1.0), classes.estimand, seed)
+    return marginal_of_draws(classes.quantity, values, leading, seed, classes.inference)
 
 
 def _bootstrapped(
@@ -205,13 +205,12 @@ def _bootstrapped(
     progressbar: bool,
 ) -> Marginal:
     """Return the areas of systems, or parts of them, by one set of weights."""
-    rng, clustered = np.random.default_rng(seed), cluster is not None
+    rng = np.random.default_rng(seed)
     if part is None:
         areas = bootstrapped(positive, negative, cluster, draws, rng, progressbar)
-        estimands = OF_CLUSTERS if clustered else ESTIMANDS
-        return area_marginal(areas, seed, estimands["bayesian_bootstrap"], leading)
+        return area_marginal(areas, seed, bootstrap_of(cluster), leading)
     values = partial_area_draws(positive, negative, part, cluster, draws, rng, progressbar)
-    return marginal_of_draws(PARTIAL_NAME, values, leading, part.bounds, part.estimand(clustered), seed)
+    return marginal_of_draws(part.quantity, values, leading, seed, bootstrap_of(cluster))
 
 
 def _scores_by_class(is_positive: Booleans, by_system: Mapping[Any, Any]) -> tuple[Array, Array]:
@@ -240,8 +239,8 @@ def _difference(placements: Placements, systems: tuple[Any, ...], many: bool, se
     normal = Normal(of_pairs.mean[:, None], of_pairs.sd[:, None], (-1.0, 1.0))
     pairs = [f"{a} − {b}" for a, b in combinations(systems, 2)]
     leading = xr.DataArray(np.zeros(len(pairs)), {"pair": pairs}, ["pair"]) if many else xr.DataArray(0.0)
-    estimand = f"{ESTIMANDS['delong']}: difference of two systems"
-    return area_marginal(normal, seed, estimand, leading)
+    quantity = QUANTITY.contrasted("difference", normal.bounds)
+    return area_marginal(normal, seed, INFERENCES["delong"], leading, quantity)
 
 
 def _joint_draws(placements: Placements, systems: tuple[Any, ...], n: int, seed: int) -> xr.DataArray:

@@ -9,8 +9,8 @@ from bayesperf.comparison.result import Comparison
 from bayesperf.core import checks
 from bayesperf.core.recipes import remembered
 from bayesperf.curves.areas.systems_on_one_set import compared, over_systems, scores_by_system
-from bayesperf.curves.areas.weighted_score import ExampleScore, drawn_scores, estimand
-from bayesperf.curves.clustered_scores import WEIGHTS_OF_CLUSTERS, clusters_of_examples
+from bayesperf.curves.areas.weighted_score import ExampleScore, drawn_scores
+from bayesperf.curves.clustered_scores import WEIGHTS_OF_CLUSTERS, bootstrap_of, clusters_of_examples
 from bayesperf.curves.curve_marginals import marginal_of_draws
 
 __all__ = ["compare_weighted_scores"]
@@ -104,7 +104,7 @@ def compare_weighted_scores(
     codes = clusters_of_examples(cluster, len(scores[0].sizes), "y_true")
     values = drawn_scores(scores, y_true, per_class, codes, draws, seed, progressbar)
     of_systems = marginal_of_draws(
-        scores[0].name, values, over_systems(tuple(by_system)), scores[0].bounds, estimand(codes), seed
+        scores[0].quantity, values, over_systems(tuple(by_system)), seed, bootstrap_of(codes)
     )
     of_examples = f"Dirichlet(1) weights {'in each class' if per_class else 'of all examples'}"
     return compared(

@@ -11,6 +11,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.curves.areas.smoothed_areas import rates_at_scores, separated, smoothed_rates
 from bayesperf.curves.roc.called_positive import PositiveRates, area_between
+from bayesperf.posteriors.quantity import Quantity
 
 PARTIAL_NAME = "partial_roc_auc"
 _RATES = {"fpr": "false positive rates", "recall": "recalls"}
@@ -36,7 +37,12 @@ class PartOfCurve(NamedTuple):
     standardized: bool
 
     @property
-    def quantity(self) -> str:
+    def quantity(self) -> Quantity:
+        """What its area is."""
+        return Quantity(PARTIAL_NAME, greater_is_better=True, words=self.words, bounds=self.bounds)
+
+    @property
+    def words(self) -> str:
         """What its area is, in words."""
         side = "area under the ROC curve" if self.rate == "fpr" else "area beside the ROC curve"
         standardized = ", standardised" if self.standardized else ""
@@ -46,10 +52,6 @@ class PartOfCurve(NamedTuple):
     def whole(self) -> bool:
         """Whether it is all of the curve, whose area is the AUC."""
         return (self.low, self.high) == (0, 1)
-
-    def estimand(self, clustered: bool) -> str:
-        """Return by what its area is known."""
-        return f"Bayesian bootstrap {'of clusters ' * clustered}of the system's {self.quantity}"
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.recipes import remembered
+from bayesperf.core.words import metric_title
 from bayesperf.counts.binned_scores import BinnedScores, scores_of
 from bayesperf.counts.classifier_scores import labelled_scores
 from bayesperf.counts.label_encoding import encode
 from bayesperf.curves.areas.bayesian_bootstrap import example_weights, weight_blocks
 from bayesperf.curves.areas.score_functions import score_function_named, warn_of_few_positives
-from bayesperf.curves.clustered_scores import clusters_of_examples
-from bayesperf.curves.curve_marginals import marginal_of_draws, of_test_set
+from bayesperf.curves.clustered_scores import bootstrap_of, clusters_of_examples
+from bayesperf.curves.curve_marginals import examples_of, marginal_of_draws
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.quantity import Quantity
 
 __all__ = ["weighted_score"]
 
@@ -124,8 +126,8 @@ def weighted_score(
     score = ExampleScore.of(score_function, y_true, y_score, pos_label, sizes)
     codes = clusters_of_examples(cluster, len(score.sizes), "y_score")
     values = drawn_scores([score], y_true, per_class, codes, draws, seed, progressbar)[0]
-    marginal = marginal_of_draws(score.name, values, xr.DataArray(0.0), score.bounds, estimand(codes), seed)
-    return of_test_set(marginal, score.class_totals, score.greater_is_better)
+    examples = examples_of(score.class_totals)
+    return marginal_of_draws(score.quantity, values, xr.DataArray(0.0), seed, bootstrap_of(codes), examples)
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,13 @@ class ExampleScore:
     weighted: Callable[[Array], Array]
     one_by_one: bool = False
 
+    @property
+    def quantity(self) -> Quantity:
+        """What it is."""
+        return Quantity(
+            self.name, greater_is_better=self.greater_is_better, words=metric_title(self.name), bounds=self.bounds
+        )
+
     @classmethod
     def of(
         cls,
@@ -180,11 +189,6 @@ class ExampleScore:
         if score_function == "average_precision":
             warn_of_few_positives(totals[1])
         return cls(score_function, function.bounds, function.greater_is_better, totals, sizes, function.weighted)
-
-
-def estimand(cluster: Codes | None) -> str:
-    """Return what the scores are of, and by what they are known."""
-    return f"Bayesian bootstrap {'of clusters ' * (cluster is not None)}of the system's score"
 
 
 def drawn_scores(

@@ -40,6 +40,7 @@ from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.summary import Summary, summary_rows
 
 if TYPE_CHECKING:
@@ -283,9 +284,8 @@ def abstention(
         rng = stream(seed, "abstention", candidates.counts)
         shares = drawn_shares(candidates, rule, chosen, n_draws, rng)
         decided: Posterior = posterior_of_draws(_decided(shares), labels, positive)
-        estimand = f"Posterior of the abstention rate, {LESS_OPTIMISM}"
         left = shares[..., 1].sum(-1) if low < high else np.zeros(n_draws)
-        rate = marginal_of_draws(ABSTENTION_RATE, left, xr.DataArray(0.0), (0, 1), estimand, seed)
+        rate = marginal_of_draws(_quantity(LESS_OPTIMISM), left, xr.DataArray(0.0), seed)
     else:
         tested = _tested(test_scores(test, labels, positive), high, low)
         decided = posterior(matrix(tested[:, [2, 0]], labels, positive), "jeffreys")
@@ -322,7 +322,10 @@ def _rate(tested: Counts, seed: int) -> Marginal:
     left, of_all = int(tested[:, 1].sum()), int(tested.sum())
     extra = PSEUDO_EXAMPLES * np.array([2, 4])
     distribution = Beta(*np.array([[[left + extra[0]]], [[of_all - left + extra[1]]]]))
-    estimand = f"Posterior of the abstention rate, {BY_TEST_SET}"
-    marginal = Marginal(ABSTENTION_RATE, distribution, xr.DataArray(0.0), estimand=estimand, random_seed=seed)
     observed = xr.DataArray(left / of_all, {"trials": of_all}, name=ABSTENTION_RATE)
-    return marginal.with_facts(greater_is_better=None, examples=None, observe=partial(observed.rename, ABSTENTION_RATE))
+    observe = partial(observed.rename, ABSTENTION_RATE)
+    return Marginal(_quantity(BY_TEST_SET), distribution, xr.DataArray(0.0), random_seed=seed, observe=observe)
+
+
+def _quantity(judged: str) -> Quantity:
+    return Quantity(ABSTENTION_RATE, Scope("chosen", detail=judged), words="abstention rate", bounds=(0.0, 1.0))

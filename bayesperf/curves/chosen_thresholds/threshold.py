@@ -28,9 +28,10 @@ from bayesperf.curves.chosen_thresholds.rules import best_threshold
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.posteriors.in_words import estimate_in_words, title_of
+from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior, SampledPosterior
+from bayesperf.posteriors.quantity import Scope
 from bayesperf.posteriors.summary import Summary
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 # What results are of, by whether there is a test set.
 BY_TEST_SET = "judged by the test set"
 LESS_OPTIMISM = "less the optimism of judging by the examples that chose it"
-CORRECTED = f"Posterior of the system's metric, {LESS_OPTIMISM}"
+CORRECTED = Scope("chosen", detail=LESS_OPTIMISM)
 _SHOWN = ("recall", "specificity", "precision")
 
 
@@ -157,7 +158,7 @@ class ChosenThreshold(Saved):
             parts.insert(1, met_in_words(self.prob_met))
         if self.judged == LESS_OPTIMISM:
             apparent = self._apparent(self._shown(metrics)[0])
-            parts.append(f"by the examples that chose it {title_of(shown[0])} would be {format_value(apparent)}")
+            parts.append(f"by the examples that chose it {shown[0].quantity.title} would be {format_value(apparent)}")
         return " ".join(map(sentence, parts))
 
     def plot(self, **options: Any) -> Figure:

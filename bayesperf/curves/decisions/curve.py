@@ -19,6 +19,7 @@ from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import listed
 from bayesperf.curves.bands import BANDS, KINDS, widened
+from bayesperf.curves.clustered_scores import bootstrap_of
 from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.curves.decisions.decision_data import DecisionData, decision_data
 from bayesperf.curves.decisions.in_words import curve_in_words
@@ -28,6 +29,7 @@ from bayesperf.curves.decisions.value_of_information import value_of_examples, v
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
+from bayesperf.posteriors.quantity import Quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -131,16 +133,15 @@ class DecisionCurve(Saved):
 
     def _marginal(self, name: str, drawn: xr.DataArray, observed: xr.DataArray) -> Marginal:
         leading = xr.zeros_like(drawn.isel(draw=0, drop=True))
-        bounds = -np.inf, np.inf
-        marginal = marginal_of_draws(name, drawn.values, leading, bounds, self.estimand, self.random_seed)
-        return marginal.with_facts(greater_is_better=True, examples=None, observe=partial(observed.rename, name))
+        elsewhere = "" if self.elsewhere is None else f" at {self.elsewhere.in_words}"
+        quantity = Quantity(name, greater_is_better=True, words=f"net benefit{elsewhere}")
+        inference, observe = bootstrap_of(self.data.clustered or None), partial(observed.rename, name)
+        return marginal_of_draws(quantity, drawn.values, leading, self.random_seed, inference, observe=observe)
 
     @property
     def estimand(self) -> str:
         """What bands and distributions are of, in words."""
-        weights = "weights of clusters" if self.data.clustered else "weights of examples"
-        elsewhere = "" if self.elsewhere is None else f" at {self.elsewhere.in_words}"
-        return f"Posterior of the system's net benefit{elsewhere} (Dirichlet {weights})"
+        return self.net_benefit.estimand
 
     def band(self, ci_prob: float = 0.95, kind: str = "pointwise") -> xr.Dataset:
         """Return equal-tailed bands of the net benefit, the standardised one, and that of treating all.

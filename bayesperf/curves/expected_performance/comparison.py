@@ -25,6 +25,7 @@ from bayesperf.curves.expected_performance.drawn_cells import Resampling, drawn_
 from bayesperf.curves.expected_performance.operating_range import NAME, QUANTITIES, OperatingRange
 from bayesperf.curves.expected_performance.system import ThresholdRule
 from bayesperf.posteriors.marginal import Kind
+from bayesperf.posteriors.quantity import Quantity, Scope
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -148,12 +149,11 @@ class ExpectedPerformanceComparison(Comparison):
         over = OperatingRange.of(a.criterion, [a.system, b.system], low, high)
         means = [over.means(cells) for cells in drawn_cells([a.system, b.system], over.rules, self.resampling)]
         difference = marginal_of_draws(
-            name=NAME,
-            values=means[0] - means[1],
-            leading=xr.DataArray(np.zeros(len(QUANTITIES)), {"quantity": QUANTITIES}),
-            bounds=(-np.inf, np.inf),
-            estimand=f"{a.distribution} of the difference of expected performance",
-            random_seed=self.resampling.random_seed,
+            Quantity(NAME, a.scope, "difference", over.greater_is_better, "expected performance"),
+            means[0] - means[1],
+            xr.DataArray(np.zeros(len(QUANTITIES)), {"quantity": QUANTITIES}),
+            self.resampling.random_seed,
+            a.distribution,
         )
         return Comparison(
             difference=difference,
@@ -315,13 +315,13 @@ def epc_compare(
     n, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     low, high = a.metric.bounds
     resampling = Resampling(question == "models", paired, n, a.method, a.prior, seed, a.progressbar)
+    quantity = Quantity.of(a.metric, Scope("chosen", detail=QUESTIONS[question]))
     difference = marginal_of_draws(
-        name=a.metric.name,
-        values=_drawn((a, b), resampling).T,
-        leading=xr.DataArray(np.zeros(len(a.alphas)), {"alpha": a.alphas}),
-        bounds=(low - high, high - low),
-        estimand=f"{a.distribution} of the metric's difference between {QUESTIONS[question]}",
-        random_seed=seed,
+        quantity.contrasted("difference", (low - high, high - low)),
+        _drawn((a, b), resampling).T,
+        xr.DataArray(np.zeros(len(a.alphas)), {"alpha": a.alphas}),
+        seed,
+        a.distribution,
     )
     related = "the same test examples" if paired else "different test examples"
     return ExpectedPerformanceComparison(

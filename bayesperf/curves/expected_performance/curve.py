@@ -29,6 +29,7 @@ from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import SampledPosterior
+from bayesperf.posteriors.quantity import Quantity, Scope, described
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,18 +99,24 @@ class ExpectedPerformanceCurve(Saved):
             cells=xr.DataArray(drawn, coords | dict.fromkeys(CELL_DIMS, LABELS), dims),
             pos_label=1,
             prior_text=self.prior_text,
-            estimand=self.estimand,
+            scope=self.scope,
+            inference=self.distribution,
             independent=True,
             observed=self.cm.counts,
         )
 
     @property
+    def scope(self) -> Scope:
+        """Whose metric bands and marginals are of: the system's, at thresholds chosen by a rule."""
+        if self.resample == "both":
+            return Scope("chosen", detail="thresholds chosen on development sets like this one")
+        itself = f" on {self.system.chosen_on}" if self.system.development is self.system.test else ""
+        return Scope("chosen", detail=f"thresholds as chosen{itself}")
+
+    @property
     def estimand(self) -> str:
         """What bands and marginals are of, in words."""
-        if self.resample == "both":
-            return f"{self.distribution} of the metric, thresholds chosen on development sets like this one"
-        itself = f" on {self.system.chosen_on}" if self.system.development is self.system.test else ""
-        return f"{self.distribution} of the metric, thresholds as chosen{itself}"
+        return described(self.scope, inference=self.distribution)
 
     @property
     def distribution(self) -> str:
@@ -141,9 +148,10 @@ class ExpectedPerformanceCurve(Saved):
         if len(self.alphas) < 2:
             raise ValueError("area: of one α there is none. Give more alphas.")
         drawn = draws_along(self.posterior[self.metric])
-        area = self._marginal(f"area under {self.metric.name}", np.asarray(np.trapezoid(drawn, self.alphas, axis=0)))
+        area = np.asarray(np.trapezoid(drawn, self.alphas, axis=0))
         over = f"{len(self.alphas)} α from {self.alphas[0]:g} to {self.alphas[-1]:g}"
-        return self._of_test_set(area, self.metric.greater_is_better, f"area by {self.criterion.name} over {over}")
+        words = f"area by {self.criterion.name} over {over}"
+        return self._marginal(f"area under {self.metric.name}", words, self.metric.greater_is_better, area)
 
     def expected_performance(self, low: float = 0.0, high: float = 1.0, ci_prob: float = 0.95) -> xr.Dataset:
         """Return the mean performance over operating points: E_V1, E_V2 and their mean G.
@@ -211,9 +219,9 @@ class ExpectedPerformanceCurve(Saved):
         0.9
         """
         over = OperatingRange.of(self.criterion, [self.system], low, high)
-        drawn = self._marginal(NAME, over.means(self._drawn(over.rules)), {"quantity": QUANTITIES})
-        of = f"mean of {self.criterion.first} and {self.criterion.second} over either from {low:g} to {high:g}"
-        return self._of_test_set(drawn, over.greater_is_better, of)
+        drawn = over.means(self._drawn(over.rules))
+        words = f"mean of {self.criterion.first} and {self.criterion.second} over either from {low:g} to {high:g}"
+        return self._marginal(NAME, words, over.greater_is_better, drawn, {"quantity": QUANTITIES})
 
     def plot(self, **options: Any) -> Figure:
         """Draw the curve with its band.
@@ -290,17 +298,19 @@ class ExpectedPerformanceCurve(Saved):
                 "method": self.method, "resample": self.resample, "prior": self.prior_text, "draws": self.n_draws,
                 "random_seed": self.random_seed, "estimand": self.estimand}  # fmt: skip
 
-    def _marginal(self, name: str, drawn: Array, coords: Mapping[str, Any] | None = None) -> Marginal:
+    def _marginal(
+        self,
+        name: str,
+        words: str,
+        greater_is_better: bool | None,
+        drawn: Array,
+        coords: Mapping[str, Any] | None = None,
+    ) -> Marginal:
+        """Return the marginal of a figure of the whole curve, which is called so in words."""
         leading = xr.DataArray(np.zeros(drawn.shape[:-1]), coords, tuple(coords or ()))
-        return marginal_of_draws(name, drawn, leading, (-np.inf, np.inf), self.estimand, self.random_seed)
-
-    def _of_test_set(self, marginal: Marginal, greater_is_better: bool | None, quantity: str) -> Marginal:
-        """Return a marginal that is said to be of these test examples."""
-        return marginal.with_facts(
-            greater_is_better=greater_is_better,
-            examples=self.cm.counts.isel(alpha=0, drop=True),
-            quantity=f"{self.estimand}: {quantity}",
-        )
+        quantity = Quantity(name, self.scope, greater_is_better=greater_is_better, words=words)
+        examples = self.cm.counts.isel(alpha=0, drop=True)
+        return marginal_of_draws(quantity, drawn, leading, self.random_seed, self.distribution, examples)
 
     def _drawn(self, rules: Sequence[ThresholdRule]) -> Array:
         """Return draws of the cell probabilities (n, a, actual, predicted) at the thresholds that rules choose."""

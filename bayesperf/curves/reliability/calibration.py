@@ -17,6 +17,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
+from bayesperf.core.words import metric_title
 from bayesperf.counts.class_probabilities import ClassProbabilities, has_columns
 from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
 from bayesperf.curves.areas.score_functions import score_function_named
@@ -31,6 +32,7 @@ from bayesperf.curves.reliability.recalibration_line import (
     draws_of_line,
 )
 from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.quantity import Quantity
 from bayesperf.posteriors.summary import Summary, summary_rows
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ TOP_LABEL = "top label"
 # From so many random numbers on a progress bar is shown.
 _LONG = 2**27
 
-_BOOTSTRAP, _LINE = "Bayesian bootstrap of the system's score", "Posterior of the recalibration line"
+_BOOTSTRAP, _LINE = "Bayesian bootstrap", "Posterior by a recalibration line"
 _NO_ROOM = "any posterior of it is biased upward, for errors of either sign make it greater"
 _REFITTED = "the isotonic line is fitted anew to every draw, and fits it too well"
 _OF_LABELS = "it is of the labels alone, whatever the system"
@@ -54,7 +56,7 @@ class Measure(NamedTuple):
     bounds : tuple of two float
         Least and greatest possible value.
     posterior : str
-        What its posterior is; if `has_posterior` is false, why it has none that is honest.
+        What its posterior is called; if `has_posterior` is false, why it has none that is honest.
     worse : {"above", "both"} or None
         On which side of a calibrated system's value it is worse; None if labels drawn from the probabilities do not
         say what that is.
@@ -176,8 +178,9 @@ class Calibration(Saved):
         """Return the marginal of draws (L, draws) of a measure; without labels there is one row and no dim."""
         leading = xr.DataArray(np.zeros(len(labels)), {"label": labels}, ["label"]) if labels else xr.DataArray(0.0)
         facts = MEASURES[measure]
-        marginal = marginal_of_draws(measure, draws, leading, facts.bounds, facts.posterior, self.random_seed)
-        return marginal.with_facts(greater_is_better=facts.greater_is_better, examples=None)
+        words = metric_title(measure)
+        quantity = Quantity(measure, greater_is_better=facts.greater_is_better, words=words, bounds=facts.bounds)
+        return marginal_of_draws(quantity, draws, leading, self.random_seed, facts.posterior)
 
     def _rows(self) -> Iterator[tuple[Any, CalibrationFigures, str]]:
         """Yield the label, its figures and the measure of each row of the summary."""

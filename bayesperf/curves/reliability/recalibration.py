@@ -25,6 +25,7 @@ from bayesperf.curves.reliability.isotonic_posterior import PRIOR_IN_WORDS, draw
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 from bayesperf.curves.reliability.recalibration_line import PRIORS_IN_WORDS, draws_of_line
 from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.summary import Summary, summary_rows
 
 if TYPE_CHECKING:
@@ -116,9 +117,8 @@ class Recalibration(Saved):
             most = _MOST_VALUES // self.draws.sizes["sample"]
             raise ValueError(f"new_prob: {at.size:,} probabilities are too many at once; give {most:,} at most.")
         leading = xr.DataArray(np.zeros(len(at)), {"probability": at}, ["probability"])
-        marginal = marginal_of_draws(
-            "probability", self._lines(at, group).T, leading, (0, 1), _ESTIMANDS[self.method], self.random_seed
-        )
+        quantity = Quantity("probability", Scope("own", detail=_ESTIMANDS[self.method]), bounds=(0, 1))
+        marginal = marginal_of_draws(quantity, self._lines(at, group).T, leading, self.random_seed)
         return marginal.isel(probability=0) if given.ndim == 0 else marginal
 
     def _lines(self, at: Array, group: Any = None) -> Array:
@@ -156,9 +156,8 @@ class Recalibration(Saved):
         checks.one_of("parameter", parameter, [str(name) for name in self.draws.data_vars])
         drawn = self.draws[parameter].transpose(..., "sample")
         bounds = (0.0 if parameter.endswith("spread") else -np.inf, np.inf)
-        return marginal_of_draws(
-            parameter, drawn.values, drawn.isel(sample=0, drop=True), bounds, _PARAMETERS, self.random_seed
-        )
+        quantity = Quantity(parameter, Scope("own", detail=_PARAMETERS), bounds=bounds)
+        return marginal_of_draws(quantity, drawn.values, drawn.isel(sample=0, drop=True), self.random_seed)
 
     def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
         """Return a tidy table: a row for each parameter of a logistic line, and for each bin of an isotonic one.

@@ -17,14 +17,15 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
+from bayesperf.core.words import metric_title
 from bayesperf.counts.binned_scores import BinnedScores, scores_of
 from bayesperf.counts.classifier_scores import Scores
-from bayesperf.curves.areas.auc import roc_auc
-from bayesperf.curves.areas.partial_areas import PARTIAL_NAME, PartOfCurve, range_of_rates
+from bayesperf.curves.areas.auc import INFERENCES, roc_auc
+from bayesperf.curves.areas.partial_areas import PartOfCurve, range_of_rates
 from bayesperf.curves.areas.weighted_score import weighted_score
 from bayesperf.curves.bands import BANDS, KINDS, widened
-from bayesperf.curves.clustered_scores import clusters_by_score
-from bayesperf.curves.curve_marginals import marginal_of_draws, of_test_set
+from bayesperf.curves.clustered_scores import bootstrap_of, clusters_by_score
+from bayesperf.curves.curve_marginals import examples_of, marginal_of_draws
 from bayesperf.curves.roc.called_positive import steps_between_scores
 from bayesperf.curves.roc.curve_draws import Binormal, Observed, RocDraws, partial_areas, weighted_curves
 from bayesperf.curves.roc.curve_kinds import DET, PRECISION_RECALL, ROC, CurveKind
@@ -37,6 +38,7 @@ from bayesperf.curves.roc.threshold_intervals import (
 )
 from bayesperf.distributions.quadrature import tanh_sinh
 from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.quantity import Quantity, Scope
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -278,8 +280,9 @@ class Curve(Saved):
             method = "binormal" if self.method == "binormal" else "bayesian_bootstrap"
             return roc_auc(*self._data, method=method, **options)
         if self.method == "binormal":
-            values = self._integral(0, 1)
-            return self._area_marginal("average_precision", values, (0, 1), "average precision")
+            name = "average_precision"
+            quantity = Quantity(name, greater_is_better=True, words=metric_title(name), bounds=(0.0, 1.0))
+            return self._marginal(quantity, self._integral(0, 1))
         return weighted_score("average_precision", *self._data, **options)
 
     @property
@@ -327,7 +330,7 @@ class Curve(Saved):
             values = part.scaled(self._integral(part.low, part.high, along))
         else:
             values = partial_areas(self.scores, self.clusters, part, self.draws, self.random_seed, self.progressbar)
-        return self._area_marginal(PARTIAL_NAME, values, part.bounds, part.quantity)
+        return self._marginal(part.quantity, values)
 
     def _integral(self, low: float, high: float, along: Callable[[Array], Array] | None = None) -> Array:
         """Return the area under each drawn curve, whose edges may be as steep as they like, (draws,)."""
@@ -383,7 +386,9 @@ class Curve(Saved):
         bounds = {"threshold": (-np.inf, np.inf), "fpr": (0, 1), "recall": (0, 1)}
         better = {"threshold": None, "fpr": False, "recall": True}
         marginals = {
-            name: self._of_test_set(self._marginal(name, values[name], bounds[name], target), better[name], target)
+            name: self._marginal(
+                Quantity(name, Scope("chosen", detail=target), "", better[name], name, bounds[name]), values[name]
+            )
             for name in point
         }
         observed = xr.Dataset({name: ((), value[0]) for name, value in point.items()})
@@ -393,21 +398,15 @@ class Curve(Saved):
     def _basis(self) -> str:
         if self.method == "binormal":
             return "scores normal in either class"
-        return "Bayesian bootstrap" if self.clusters is None else "Bayesian bootstrap of clusters"
+        return bootstrap_of(self.clusters)
 
-    def _marginal(self, name: str, values: Array, bounds: tuple[float, float], quantity: str) -> Marginal:
-        estimand = f"Posterior of the system's {quantity} ({self._basis})"
-        return marginal_of_draws(name, values, xr.DataArray(0.0), bounds, estimand, self.random_seed)
+    @property
+    def _inference(self) -> str:
+        return INFERENCES["binormal"] if self.method == "binormal" else bootstrap_of(self.clusters)
 
-    def _area_marginal(self, name: str, values: Array, bounds: tuple[float, float], quantity: str) -> Marginal:
-        """Return the marginal of an area; a part of one is named by its quantity."""
-        marginal = self._marginal(name, values, bounds, quantity)
-        return self._of_test_set(marginal, True, quantity if name == PARTIAL_NAME else None)
-
-    def _of_test_set(self, marginal: Marginal, greater_is_better: bool | None, quantity: str | None) -> Marginal:
-        """Return a marginal that is said to be of these examples."""
-        what = None if quantity is None else f"The system's {quantity}"
-        return of_test_set(marginal, self.scores.class_totals, greater_is_better, what)
+    def _marginal(self, quantity: Quantity, values: Array) -> Marginal:
+        examples = examples_of(self.scores.class_totals)
+        return marginal_of_draws(quantity, values, xr.DataArray(0.0), self.random_seed, self._inference, examples)
 
     def plot(self, **options: Any) -> Figure:
         """Draw the curve with its band.

@@ -1,0 +1,170 @@
+"""What a figure is of: a metric, whose it is, and the contrast, if two or more systems or levels are set side by side.
+
+Two figures can be compared if their quantities are equal. Titles, questions and the descriptions of tables and figures
+are rendered from the quantity here, and are never read back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesperf.core.words import metric_title
+
+if TYPE_CHECKING:
+    from bayesperf.metrics.metric import Metric
+
+# Kinds of scope: how the distribution of such a figure is called, and what the figure is.
+SCOPES = {
+    "system": ("Posterior", "the system's {metric}"),
+    "long_run": ("Posterior", "the system's long-run {metric}"),
+    "test_set": ("Prediction", "the {metric} in a new test set of {examples}"),
+    "mean": ("Posterior", "the {metric} at the population mean over {dim}s"),
+    "group": ("Posterior", "each {dim}'s own {metric}"),
+    "new_group": ("Prediction", "the {metric} of a new {dim}"),
+    "clusters": ("Posterior", "the {metric} over examples, which come in {dim}s"),
+    "slices": ("Posterior", "each slice's own {metric}"),
+    "levels": ("Posterior", "the {metric} of each {dim}{detail}"),
+    "average": ("Posterior", "{detail}, averaged over these {dim}s"),
+    "labels": ("Posterior", "the mean of the system's {metric} over {n} labels"),
+    "splits": ("Posterior", "the mean {metric} over splits that test {detail} of the examples"),
+    "datasets": ("Posterior", "the average {metric} over data sets"),
+    "dispersion": ("Posterior", "the {metric} between {dim}s"),
+    "chosen": ("Posterior", "the {metric}, {detail}"),
+    "itself": ("Posterior", "the {metric}"),
+    "own": ("", "{detail}"),
+}
+# Contrasts, and what they are between.
+CONTRASTS = {"difference": "two systems", "ratio": "two systems", "largest gap": "levels"}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Whose metric a figure is: the system's, a new test set's, the mean of a population, each group's own, ….
+
+    Attributes
+    ----------
+    kind : str
+        A key of `SCOPES`.
+    dim : str
+        The dim of the groups; empty if there are none.
+    n : int, optional
+        Number of examples of a new test set (None: the number observed), or of labels.
+    detail : str
+        What else tells it from other scopes, such as the rule that chose the threshold.
+    """
+
+    kind: str = "system"
+    dim: str = ""
+    n: int | None = None
+    detail: str = ""
+
+    @property
+    def inference(self) -> str:
+        """How the distribution of such a figure is called, unless a method has a name of its own."""
+        return SCOPES[self.kind][0]
+
+    def of(self, metric: str = "metric") -> str:
+        """Return what figures of this scope are, such as "the system's metric"."""
+        examples = "as many examples as observed" if self.n is None else f"{self.n} examples"
+        return SCOPES[self.kind][1].format(metric=metric, examples=examples, **asdict(self))
+
+    def as_text(self) -> str:
+        """Return the fields as JSON, for the attributes of a tree."""
+        return json.dumps({name: value for name, value in asdict(self).items() if value})
+
+    @classmethod
+    def read(cls, attrs: Mapping[Any, Any]) -> Scope:
+        """Return the scope that the attributes of a tree state: its fields, or a description in words of its own."""
+        if "scope" in attrs:
+            return cls(**json.loads(attrs["scope"]))
+        return cls("own", detail=str(attrs["estimand"])) if "estimand" in attrs else SYSTEM
+
+
+SYSTEM = Scope()
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a figure is of. Figures can be compared if their quantities are equal.
+
+    Attributes
+    ----------
+    metric : str
+        Name of the metric.
+    scope : Scope
+        Whose metric it is.
+    contrast : str
+        A key of `CONTRASTS`, or empty.
+    greater_is_better : bool or None
+        Direction of the metric; None if it has none, or none that is known.
+    words : str
+        What the metric is called in `description`, where "metric" would not do: "AUC".
+    bounds : tuple of float
+        Smallest and largest possible value.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=0, tn=5)
+    >>> bp.posterior(cm)["recall"].quantity == bp.posterior(cm, "flat")["recall"].quantity
+    True
+    """
+
+    metric: str
+    scope: Scope = SYSTEM
+    contrast: str = ""
+    greater_is_better: bool | None = None
+    words: str = "metric"
+    bounds: tuple[float, float] = field(default=(-np.inf, np.inf), compare=False)
+
+    @classmethod
+    def of(cls, metric: Metric, scope: Scope = SYSTEM) -> Quantity:
+        """Return the quantity of a metric of the table."""
+        return cls(metric.name, scope, greater_is_better=metric.greater_is_better, bounds=metric.bounds)
+
+    def contrasted(self, contrast: str, bounds: tuple[float, float]) -> Quantity:
+        """Return the difference, ratio or largest gap of this quantity."""
+        return replace(self, contrast=contrast, bounds=bounds)
+
+    # ── In words ──
+
+    @property
+    def title(self) -> str:
+        """What it is called within a sentence or beside a figure, such as "recall" or "difference of recall"."""
+        return f"{self.contrast} of {metric_title(self.metric)}" if self.contrast else metric_title(self.metric)
+
+    @property
+    def subject(self) -> str:
+        """The beginning of a sentence, such as "recall is"."""
+        if self.scope.kind != "test_set":
+            return f"{self.title} is"
+        size = "as many examples as observed" if self.scope.n is None else f"{self.scope.n} examples"
+        return f"{self.title} in a new test set of {size} will be"
+
+    @property
+    def above(self) -> str:
+        """How a probability of greater values is written: a proportion to come may be the bound exactly."""
+        return ">" if self.scope.kind == "test_set" else "≥"
+
+    def question(self, relation: str, bound: str) -> str:
+        """Return a question about a bound, such as "P(recall ≥ 0.8)"."""
+        return f"P({self.title} {relation} {bound})"
+
+    def described(self, inference: str | None = None) -> str:
+        """Return what a distribution is of, such as "Posterior of the system's metric: difference of two systems".
+
+        Without an inference ("") it begins with the scope.
+        """
+        contrast = f": {self.contrast} of {CONTRASTS[self.contrast]}" if self.contrast else ""
+        return f"{described(self.scope, self.words, inference)}{contrast}"
+
+
+def described(scope: Scope, words: str = "metric", inference: str | None = None) -> str:
+    """Return what the distributions of figures of a scope are of, such as "Posterior of the system's metric"."""
+    inference, what = scope.inference if inference is None else inference, scope.of(words)
+    return f"{inference} of {what}" if inference else f"{what[:1].upper()}{what[1:]}"
