@@ -198,10 +198,11 @@ def report(
     json: Json = False,
 ) -> None:
     """Write a self-contained HTML page with densities, intervals, comparisons and folds."""
+    from bayesperf.core.writing import write_whole
     from bayesperf.reports.html import render
     from bayesperf.reports.json_output import report_as_json
     from bayesperf.reports.many_systems import refuse_many
-    from bayesperf.reports.writing import refuse_input, refuse_unwritable, write_whole
+    from bayesperf.reports.writing import refuse_input, refuse_unwritable
 
     refuse_input(output, files)
     refuse_unwritable(output)
@@ -249,11 +250,12 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     from rich.console import Console
 
     from bayesperf import datasets
+    from bayesperf.core.writing import write_whole
     from bayesperf.reports.analysis import analyse
     from bayesperf.reports.html import render
     from bayesperf.reports.settings import Settings
     from bayesperf.reports.terminal import print_comparison, print_tables
-    from bayesperf.reports.writing import refuse_unwritable, write_whole
+    from bayesperf.reports.writing import refuse_unwritable
 
     refuse_unwritable(output)
     settings = Settings(

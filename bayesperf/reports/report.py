@@ -12,6 +12,7 @@ from typing import Any
 from bayesperf import metrics as table
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.writing import write_whole
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
@@ -22,7 +23,6 @@ from bayesperf.reports.html import render
 from bayesperf.reports.settings import FOLD, Settings
 from bayesperf.reports.sliced import refuse_unsliceable
 from bayesperf.reports.ways_in import PYTHON
-from bayesperf.reports.writing import write_whole
 from bayesperf.verification.posterior import VerifiedPosterior
 
 __all__ = ["Report", "report"]

@@ -1,44 +1,10 @@
-"""Writing files whole: beside what is there, and then in its place."""
+"""Where pages may be written: not where no file can be, nor over what is read."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text to a file, which is the old one until all of it is written.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; what was there before is as it was.
-    """
-    if path.exists() and not path.is_file():
-        # A terminal or a pipe: nothing is there before.
-        path.write_text(text, encoding="utf-8")
-        return
-    # A link stays one.
-    place = path.resolve()
-    beside = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
-        with beside.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if place.exists():
-            shutil.copymode(place, beside)
-        beside.replace(place)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        if isinstance(error, OSError):
-            raise OSError(error.errno, error.strerror, str(path)) from None
-        raise
 
 
 def refuse_unwritable(output: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bayesperf.reports.writing import write_whole
+from bayesperf.core.writing import write_whole
 
 
 @pytest.fixture
