@@ -6,6 +6,9 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from bayesperf.reports.formats import FileFaultError
+from bayesperf.reports.sources import files_of
+
 
 def refuse_unwritable(output: Path) -> None:
     """Refuse a file that cannot be written, before there is anything to write.
@@ -27,15 +30,27 @@ def refuse_unwritable(output: Path) -> None:
 
 
 def refuse_input(output: Path, inputs: Iterable[Path]) -> None:
-    """Refuse to write to a file that is read, however it is spelt or linked.
+    """Refuse to write to a file that is read, however it is spelt or linked, or to one that is read of a folder.
 
     Raises
     ------
     ValueError
         If the output is one of the inputs.
     """
-    for path in inputs:
-        if output.exists() and path.exists() and output.samefile(path):
+    if not output.exists():
+        return
+    for path in (file for named in inputs for file in _files(named)):
+        if path.exists() and output.samefile(path):
             raise ValueError(
                 f"--output {output}: it is the file of predictions, {path}. Give the page a name of its own."
             )
+
+
+def _files(path: Path) -> Iterable[Path]:
+    if not path.is_dir():
+        return [path]
+    try:
+        return files_of(path)
+    except FileFaultError:
+        # What is wrong with the folder is said when it is read.
+        return []

@@ -298,6 +298,21 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["file.nc"]
 
 
+def test_a_file_keeps_its_mode_its_links_and_its_long_name(tmp_path):
+    link, file = tmp_path / "link.nc", tmp_path / f"{'a' * 252}.nc"
+    link.symlink_to(file.name)
+    file.touch(0o600)
+    SYSTEMS.save(link)
+    assert link.is_symlink()
+    assert file.stat().st_mode & 0o777 == 0o600
+    POST.save(file)
+    assert repr(bp.load(link)) == repr(POST)
+    assert {path.name for path in tmp_path.iterdir()} == {link.name, file.name}
+    (tmp_path / "plain").touch()
+    POST.save(tmp_path / "new.nc")
+    assert (tmp_path / "new.nc").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
 @pytest.mark.parametrize("verb", ["save", "load"])
 def test_other_names_are_refused(verb, tmp_path):
     act = POST.save if verb == "save" else bp.load
@@ -385,9 +400,7 @@ def test_files_of_the_first_format_stay_readable():
     assert comparison.prob_greater.item() == pytest.approx(0.8, abs=1e-8)
 
 
-def test_nothing_but_makers_is_called(tmp_path):
-    with pytest.raises(KeyError):
-        made_of(Recipe([{"call": "os.system", "with": {"command": "true"}}], {}))
+def test_kinds_and_arguments_of_no_use_are_refused():
     for part in (
         {"call": "compare", "with": {"a": {"kind": "pickle"}}},
         {"call": "prior.rate", "with": {"a": -1, "b": 1}},
