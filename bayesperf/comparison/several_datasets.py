@@ -21,6 +21,7 @@ from bayesperf.comparison.sign_and_rank_tests import (
     region_table,
 )
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.recipes import remembered
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
@@ -58,6 +59,7 @@ class DatasetComparison(Comparison, NextDataset):
         return region_table({AVERAGE: self.prob_rope, NEXT: self.prob_rope_next, LARGEST: self.prob_largest})
 
 
+@checked
 def compare_scores(
     scores: xr.DataArray,
     *,

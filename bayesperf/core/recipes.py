@@ -21,6 +21,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 
 # What can be made again, by its name in files: a class from its fields, else a function (or method, or property) from
 # its arguments. Names are kept for good, wherever the code moves.
@@ -180,13 +181,13 @@ def remembered[**P, R](name: str, *, final: bool = False) -> Callable[[Callable[
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        signature = inspect.signature(function)
+        signature, checking = inspect.signature(function), checked(function)
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             if isinstance(kwargs.get("random_seed"), np.random.Generator):
                 kwargs["random_seed"] = checks.seed(kwargs["random_seed"])
-            made = function(*args, **kwargs)
+            made = checking(*args, **kwargs)
             earlier = getattr(made, "made_by", None)
             if isinstance(made, Remembered) and not (earlier and earlier.final):
                 object.__setattr__(made, "made_by", Call(name, _arguments(signature.bind(*args, **kwargs)), final))

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from bayesperf.core.arguments import checked
 from bayesperf.core.hdf5 import FileFaultError, arrays_in, facts_in, member
 from bayesperf.core.recipe_checks import array_names, check_recipe
 from bayesperf.core.recipes import Call, Recipe, RecipeError, Remembered, call_of, made_of, recipe_of
@@ -166,6 +167,7 @@ def _checked_path(verb: str, path: Any) -> Path:
 # ── Reading ──
 
 
+@checked
 def load(path: str | os.PathLike[str]) -> Any:
     """Make again what was saved: a posterior, a matrix, a comparison, a curve, a plan, whatever has a method ``save``.
 

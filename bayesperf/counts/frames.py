@@ -66,7 +66,7 @@ def count_rows(
         if name in numbered and not schema[name].is_numeric():
             raise TypeError(f"column {name!r} must hold numbers; it holds {schema[name]}.")
         if name not in numbered:
-            _refuse_type(name, schema[name])
+            _refuse_type(name, schema[name], lazy.implementation)
     roles = {f"key_{position}": name for position, name in enumerate(columns)}
     made = {role: numbered[name] for role, name in roles.items() if name in numbered}
     with engine_errors():
@@ -83,7 +83,8 @@ def lazy_frame(frame: Any, columns: list[str]) -> nw.LazyFrame[Any]:
             f"frame is {type(frame).__name__}: give a pandas, Polars or PyArrow frame, a DuckDB relation, or a frame "
             "of Dask, Ibis, PySpark or another engine that Narwhals supports."
         ) from None
-    names = lazy.collect_schema().names()
+    with engine_errors():
+        names = lazy.collect_schema().names()
     absent = [name for name in columns if name not in names]
     if absent:
         raise ValueError(f"no column {absent[0]!r} in the frame; its columns are {listed(names, 12)}.")
@@ -91,10 +92,12 @@ def lazy_frame(frame: Any, columns: list[str]) -> nw.LazyFrame[Any]:
     return lazy
 
 
-def _refuse_type(name: str, dtype: Any) -> None:
+def _refuse_type(name: str, dtype: Any, engine: nw.Implementation) -> None:
     """Refuse a column of a type that labels cannot have."""
     if isinstance(dtype, _NO_LABELS):
         raise TypeError(f"column {name!r} holds {dtype}: labels must be strings, whole numbers or booleans.")
+    if engine.is_polars() and isinstance(dtype, nw.Int128 | nw.UInt128):
+        raise TypeError(f"column {name!r} holds {dtype}, which NumPy cannot: cast it to Int64.")
 
 
 @contextmanager

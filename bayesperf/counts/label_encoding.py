@@ -195,6 +195,8 @@ def _one_dimensional(values: Any, name: str) -> NDArray[Any]:
         array = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
     except ValueError:
         raise ValueError(f"{name} must be one-dimensional: it holds sequences of unequal length.") from None
+    except Exception as error:  # Of any type: it is that of the library whose column it is.
+        raise TypeError(f"{name}: a {type(values).__name__} cannot be read as labels ({error}).") from error
     if array.ndim != 1:
         raise ValueError(
             f"{name} must be one-dimensional, one label an example; its shape is {array.shape}. If examples have "

@@ -16,6 +16,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked, refuse_unreadable
 from bayesperf.core.saving import Saved
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.counts.clusters import ClusterColumn, Clusters, check_within, cluster_column, clusters_of_rows
@@ -90,11 +91,13 @@ class ConfusionMatrix(Saved):
     clusters: Clusters | None = None
 
     def __post_init__(self) -> None:
+        refuse_unreadable({"counts": self.counts, "pos_label": self.pos_label})
         counts = mark_same_examples(checked_counts(self.counts, CELL_DIMS), self.outcomes)
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "pos_label", positive_label(counts["actual"].values.tolist(), self.pos_label))
 
     @classmethod
+    @checked
     def from_counts(
         cls,
         *,
@@ -142,6 +145,7 @@ class ConfusionMatrix(Saved):
         return cls(counts.assign_coords(actual=[0, 1], predicted=[0, 1]))
 
     @classmethod
+    @checked
     def from_table(
         cls,
         table: ArrayLike | xr.DataArray | pd.DataFrame,
@@ -194,6 +198,7 @@ class ConfusionMatrix(Saved):
         return cm
 
     @classmethod
+    @checked
     def from_predictions(
         cls,
         y_true: Any,
@@ -325,6 +330,7 @@ class ConfusionMatrix(Saved):
         return cls(outcomes.margins(), pos_label, outcomes, clusters)
 
     @classmethod
+    @checked
     def from_scores(
         cls, y_true: Any, y_score: ArrayLike, *, thresholds: ArrayLike, pos_label: Any = None
     ) -> ConfusionMatrix:
@@ -356,6 +362,7 @@ class ConfusionMatrix(Saved):
         return cls(Scores.of(y_true, y_score, pos_label).counts(thresholds), pos_label)
 
     @classmethod
+    @checked
     def from_frame(
         cls,
         frame: Any,
@@ -446,6 +453,7 @@ class ConfusionMatrix(Saved):
         return cls(counts, pos_label, outcomes, clusters)
 
     @classmethod
+    @checked
     def from_cross_validation(
         cls,
         estimator: Any,
@@ -489,6 +497,7 @@ class ConfusionMatrix(Saved):
         return cls.from_predictions(y_true, y_pred, labels=classes, pos_label=pos_label, by={"fold": fold})
 
     @classmethod
+    @checked
     def from_cross_val_predict(
         cls, y: Any, y_pred: Any, *, cv: Any = None, groups: Any = None, pos_label: Any = None
     ) -> ConfusionMatrix:
@@ -532,6 +541,7 @@ class ConfusionMatrix(Saved):
         return cls.from_predictions(y, y_pred, labels=_classes(y), pos_label=pos_label, by=by)
 
     @classmethod
+    @checked
     def from_estimator(
         cls,
         estimator: Any,

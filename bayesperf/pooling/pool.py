@@ -15,6 +15,7 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
@@ -397,6 +398,7 @@ def _beta_draws(weights: tuple[float, float], own_seed: int, n: int, random_seed
     return rng.beta(*weights, (1, checks.count("n", n)))
 
 
+@checked
 def pool(
     cm: ConfusionMatrix,
     dim: str | None = None,

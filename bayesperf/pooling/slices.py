@@ -17,6 +17,7 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import stream
 from bayesperf.core.recipes import remembered
@@ -546,6 +547,7 @@ def _interval(drawn: Draws, ci_prob: float, ci_kind: Kind) -> Array:
 # ── From fits and from counts ──
 
 
+@checked
 def slices(data: xr.DataTree | ConfusionMatrix, *, draws: int = 4000, random_seed: Any = 0) -> Slices:
     """Find where a classifier fails: the metrics of every slice, the worst of them, and the gaps between levels.
 

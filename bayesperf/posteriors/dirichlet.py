@@ -13,6 +13,7 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
@@ -76,6 +77,7 @@ def posterior(
 ) -> Posterior: ...
 
 
+@checked
 def posterior(  # type: ignore[misc]  # after a matrix the second argument is the prior
     cm: Any = None,
     y_pred: Any = None,

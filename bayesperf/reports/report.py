@@ -12,6 +12,7 @@ from typing import Any
 from bayesperf import metrics as table
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.writing import write_whole
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
@@ -60,6 +61,7 @@ class Report:
         return f"<bayesperf.Report: a page of {len(self.html) / 1e3:,.0f} kB; .save('report.html') writes it>"
 
 
+@checked
 def report(
     data: ConfusionMatrix | PairedConfusionMatrix | Posterior | Any,
     y_pred: Any = None,

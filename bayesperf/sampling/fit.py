@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.metrics.metric import Metric
 from bayesperf.sampling import nuts
 from bayesperf.sampling.compiled import compilation_key
@@ -32,6 +33,7 @@ TUNE = 1000
 _POWER = "a power likelihood (repeats > 1) cannot be simulated from, and its examples are no units to leave out"
 
 
+@checked
 def fit(
     data: Any,
     model: Any = "multinomial",

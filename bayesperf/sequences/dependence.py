@@ -12,6 +12,7 @@ import xarray as xr
 from scipy.special import betaln, ndtr
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
 from bayesperf.core.complex_step import complex_step
 from bayesperf.core.warnings import DependenceWarning
@@ -29,6 +30,7 @@ from bayesperf.sequences.chain import (
 _BAND = 0.95
 
 
+@checked
 def design_effect(
     y_true: Any,
     y_pred: Any,
@@ -106,6 +108,7 @@ def variance_ratio(chain: MarkovChain, metric: Callable[[Any], Any]) -> Array:
     return np.asarray(np.maximum(dependent / independent, 0))
 
 
+@checked
 def bayes_factor(
     y_true: Any,
     y_pred: Any,
@@ -157,6 +160,7 @@ def log_evidence_ratio(counts: Counts, prior: float) -> float:
     return float(log_evidence(counts).sum() - log_evidence(counts.sum(-2)).sum())
 
 
+@checked
 def autocorrelation(
     y_true: Any,
     y_pred: Any,

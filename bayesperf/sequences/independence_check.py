@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
 from bayesperf.core.warnings import DependenceWarning
@@ -28,6 +29,7 @@ from bayesperf.sequences.dependence import bayes_factor, design_effect, variance
 _PROB = 0.95
 
 
+@checked
 def check_independence(
     y_true: Any,
     y_pred: Any,

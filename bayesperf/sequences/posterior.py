@@ -12,6 +12,7 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.posteriors.dirichlet import posterior as independent_posterior
@@ -114,6 +115,7 @@ def _labelled(cells: Array, table: xr.DataArray) -> xr.DataArray:
     return xr.DataArray(cells[None], coords, ("chain", "draw", *CELL_DIMS), name="cells")
 
 
+@checked
 def posterior(
     y_true: Any,
     y_pred: Any,

@@ -12,6 +12,7 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.optimize import linear_sum_assignment
 from scipy.signal import find_peaks
 
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.warnings import PACKAGE, IdentifiabilityWarning
 from bayesperf.core.words import listed
@@ -24,6 +25,7 @@ BINS = 100
 FIGURES = {"mean": float, "overlap": float, "r_hat": float, "modes": int}
 
 
+@checked
 def identifiability(tree: xr.DataTree) -> pd.DataFrame:
     """Return for each parameter how much of its posterior is its prior, and whether chains and modes agree.
 

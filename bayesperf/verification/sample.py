@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Booleans, Codes, Counts
 from bayesperf.core.saving import Saved
 from bayesperf.counts.count_arrays import check_dims, check_size
@@ -70,6 +71,7 @@ class VerifiedSample(Saved):
     rows: Codes | None = None
 
     @classmethod
+    @checked
     def from_predictions(
         cls,
         y_true: Any,
@@ -114,6 +116,7 @@ class VerifiedSample(Saved):
         return cls._counted(encoded, level, known, systems, judge is not None, pos_label)
 
     @classmethod
+    @checked
     def from_frame(
         cls,
         frame: Any,
@@ -164,6 +167,7 @@ class VerifiedSample(Saved):
         )  # fmt: skip
 
     @classmethod
+    @checked
     def from_totals(
         cls,
         values: Mapping[str, Any],

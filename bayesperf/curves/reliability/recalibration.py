@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
@@ -263,6 +264,7 @@ class Recalibration(Saved):
         return f"<bayesperf.Recalibration: {self.method}, {self.counts.total} examples{of}>"
 
 
+@checked
 def recalibrate(
     y_true: Any,
     y_prob: ArrayLike | None = None,
