@@ -18,7 +18,7 @@ import xarray as xr
 # Arguments of one value, in whatever function they are.
 _SINGLE = frozenset({
     "average", "best", "ci_kind", "ci_prob", "confidence", "criterion", "design", "dim", "draws", "greater_is_better",
-    "groups", "independent", "method", "multi_class", "per_class", "pos_label", "progressbar", "question",
+    "independent", "method", "multi_class", "per_class", "pos_label", "progressbar", "question",
     "random_seed", "repeats", "resample", "rope", "shrink", "standardized", "test_fraction", "title", "transform",
 })  # fmt: skip
 # Arguments that are handed on to an estimator of another library, as they are.
@@ -76,7 +76,7 @@ def _refuse(name: str, value: Any) -> None:
     if isinstance(value, xr.Dataset):
         raise TypeError(f"{name} is a Dataset, which holds several arrays. Give one of them, as dataset['name'].")
     if isinstance(value, pd.DataFrame) and not value.columns.is_unique:
-        twice = value.columns[value.columns.duplicated()][0]
+        twice = value.columns[value.columns.duplicated()].tolist()[0]
         raise ValueError(f"{name} has two columns called {twice!r}. Rename one.")
     if isinstance(value, list) and len({len(each) if isinstance(each, list) else -1 for each in value}) > 1:
         raise ValueError(f"{name} is ragged: it holds lists of unequal length. Give each the same length.")
