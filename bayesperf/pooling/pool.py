@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,8 +27,8 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
-from bayesperf.pooling.attempts import all_fail
-from bayesperf.pooling.group_draws import PREVALENCE, PooledDraws
+from bayesperf.pooling.attempts import all_fail, refuse_too_few
+from bayesperf.pooling.group_draws import PREVALENCE, GroupShares, PooledDraws
 from bayesperf.pooling.pooled_clusters import PooledClusters, pool_clusters
 from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.marginal import Kind, Marginal
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 # The Beta prior of the dispersion of rates, by what the groups are.
 DISPERSION = {"random": (1.0, 24.0), "clusters": (1.0, 9.0)}
+# That of questions asked several times, of which many are nearly always solved or hardly ever.
+QUESTIONS = (1.0, 1.0)
 # The same of prevalence, in which clusters often differ more; random folds are parts of one population.
 PREVALENCE_DISPERSION = {"random": None, "clusters": (1.0, 3.0)}
 # Default number of draws of more than two classes.
@@ -68,6 +70,8 @@ class Pooled(Saved):
         How the test set was sampled.
     n_draws, random_seed : int
         Of the posteriors.
+    dispersion_given : bool
+        Whether the caller gave the prior of the dispersion.
     """
 
     cm: ConfusionMatrix
@@ -78,6 +82,7 @@ class Pooled(Saved):
     design: Literal["joint", "by_actual"]
     n_draws: int
     random_seed: int
+    dispersion_given: bool = False
 
     # ── The three answers ──
 
@@ -173,17 +178,26 @@ class Pooled(Saved):
         Parameters
         ----------
         k : int
-            Number of attempts, at least 1.
+            Number of attempts, at least 1, and at most as many as there are of every question.
 
         Returns
         -------
         Marginal
             With a last leading dim ``of``: a new question of the population, and the mean over these questions. Its
             `observed` is the unbiased estimate (Chen et al. 2021, Evaluating large language models trained on code,
-            equation 1), NaN if a question has fewer than k attempts.
+            equation 1).
+
+        Raises
+        ------
+        ValueError
+            If a question was asked fewer than k times, or there is no positive class.
 
         Notes
         -----
+        Questions differ more than sites do: many are nearly always solved, or hardly ever. Their dispersion is Beta(1,
+        1) here, whatever it is of the metrics, unless `pool` was given another. `bayesperf.studies.attempts` has how
+        often the intervals cover, of questions of other kinds too.
+
         A new question passes with probability 1 − E[(1 − x)^k], x ~ Beta(κp, κ(1 − p)), which has a closed form given p
         and ρ; these questions with the mean of 1 − (1 − x_g)^k over the posterior of their rates x_g. With one attempt
         they are the mean over questions, and the share of questions' rates. Systems are independent; of several asked
@@ -201,16 +215,15 @@ class Pooled(Saved):
         >>> at_3.observed.sel(of="these questions").round(3).item()
         0.67
         >>> at_3.hdi().sel(of="a new question").round(2).values
-        array([0.57, 0.81])
+        array([0.53, 0.81])
         """
         k = checks.count("k", k)
         if self.cm.pos_label is None:
             raise missing_positive_label(self.cm.labels)
         place = self.cm.labels.index(self.cm.pos_label)
-        rates = self._draws.rates
-        new = 1 - rates.none_right(k)[..., place]
-        these = 1 - (rates.groups[..., place, 1] ** k).mean(1)
-        values = np.stack([new, these], 1)
+        refuse_too_few(self._draws.trials[:, place].T, k, self.dim)
+        rates, fails = self._questions
+        values = np.stack([1 - rates.none_right(k)[..., place], 1 - (fails**k).mean(1)], 1)
         of = [f"a new {self.dim}", f"these {self.dim}s"]
         leading = self._systems.expand_dims(of=of, axis=-1)
         name = f"pass_at_{k}"
@@ -219,10 +232,16 @@ class Pooled(Saved):
         marginal = Marginal(name, distribution, leading, estimand=estimand, random_seed=self.random_seed)
         return marginal.with_facts(greater_is_better=True, examples=None, observe=partial(self._unbiased, k, place, of))
 
+    @cached_property
+    def _questions(self) -> tuple[GroupShares, Array]:
+        """Rates of groups that are questions, and how often an attempt at each fails, (systems, groups, draws)."""
+        draws = self._draws if self.dispersion_given else replace(self._draws, dispersion=QUESTIONS)
+        return draws.rates, draws.rates.groups[..., self.cm.labels.index(self.cm.pos_label), 1].copy()
+
     def _unbiased(self, k: int, place: int, of: list[str]) -> xr.DataArray:
         """Return the unbiased estimate of the probability that one of k attempts passes, beside both questions."""
         none = all_fail(self._draws.trials[:, place], self._draws.right[:, place], k)
-        mean = (1 - none.mean(1)).reshape(self._systems.shape)
+        mean = (1 - np.nanmean(none, 1)).reshape(self._systems.shape)
         return self._systems.copy(data=mean).expand_dims(of=of, axis=-1).rename(f"pass_at_{k}")
 
     # ── Tables and figures ──
@@ -546,6 +565,7 @@ def pool(
         dim=dim,
         kind=groups,
         dispersion_weights=DISPERSION[groups] if dispersion is None else _checked_weights(dispersion),
+        dispersion_given=dispersion is not None,
         repeats=checks.count("repeats", repeats),
         design=design,
         n_draws=draws,
