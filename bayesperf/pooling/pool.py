@@ -20,8 +20,9 @@ from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.warnings import PACKAGE, PriorWarning
-from bayesperf.core.words import sentence
+from bayesperf.core.words import enumerated, sentence
 from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.cross_validation import folds_of_all_repeats, refuse_sum
 from bayesperf.counts.label_encoding import missing_positive_label
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
@@ -302,15 +303,17 @@ class Pooled(Saved):
         30 of 40) for south.
         """
         answers = {
-            f"over {self.cm.counts.sizes[self.dim]} {self.dim}s, the mean of": self.mean,
+            f"over {self._number}, the mean of": self.mean,
             f"of a new {self.dim}": self.new_group,
             f"of the {self.dim}s themselves": self.groups,
         }
         checks.probability("ci_prob", ci_prob)
-        return " ".join(
-            sentence(f"{where} {estimate_in_words(posterior[metric], ci_prob, ci_kind)}")
-            for where, posterior in answers.items()
-        )
+        said = [f"{where} {estimate_in_words(post[metric], ci_prob, ci_kind)}" for where, post in answers.items()]
+        if self.repeats > 1:
+            examples = self._counts.sum([self.dim, *CELL_DIMS]).values.ravel() / self.repeats
+            each = enumerated([f"{n:,.0f}" for n in np.unique(examples)])
+            said.append(f"{each} examples, each judged once in each of {self.repeats} repeats")
+        return " ".join(map(sentence, said))
 
     def plot(self, metric: str | Metric = "recall", **options: Any) -> Figure:
         """Draw how the groups shrink towards the mean: observed and estimated metrics, the mean, and a new group.
@@ -329,7 +332,7 @@ class Pooled(Saved):
     def __repr__(self) -> str:
         others = [f"{dim}: {self.cm.counts.sizes[dim]}" for dim in self._systems.dims]
         facts = [
-            f"{self.cm.counts.sizes[self.dim]} {self.dim}s",
+            self._number,
             *others,
             self._prevalence_text,
             f"ρ ~ {self.dispersion_text}",
@@ -377,6 +380,12 @@ class Pooled(Saved):
         return streams(seed, f"pool: {purpose}", self._systems, self._draws.counts)
 
     @property
+    def _number(self) -> str:
+        """How many groups there are, and in how many repeats."""
+        groups = f"{self.cm.counts.sizes[self.dim]} {self.dim}s"
+        return groups if self.repeats == 1 else f"{groups} of {self.repeats} repeats"
+
+    @property
     def dispersion_text(self) -> str:
         """The prior of the dispersion, in words."""
         return _beta_text(self.dispersion_weights)
@@ -420,7 +429,7 @@ def pool(
     cm: ConfusionMatrix,
     dim: str | None = None,
     groups: Literal["random", "clusters"] | None = None,
-    repeats: int = 1,
+    repeats: int | None = None,
     dispersion: tuple[float, float] | None = None,
     *,
     method: Literal["model", "bayesian_bootstrap"] | None = None,
@@ -446,9 +455,10 @@ def pool(
         What they are; for the bootstrap clusters, else by default "random". "random": random folds of one data set,
         whose rates hardly differ: ρ ~ Beta(1, 24). They are parts of one population and share its prevalence.
         "clusters": sites, subjects, days or images: ρ ~ Beta(1, 9). They have a prevalence each.
-    repeats : int
+    repeats : int, optional
         How often cross-validation was repeated; `dim` then has repeats × k folds. Each example weighs 1/repeats,
-        because repeats add no examples.
+        because repeats add no examples. By default as many as `cm` knows of, if it was made by
+        `ConfusionMatrix.from_cross_validation`: its dims ``repeat`` and ``fold`` are pooled together. Otherwise once.
     dispersion : tuple of two float, optional
         (a, b) of another Beta prior of ρ, the dispersion of the rates.
     method : {"model", "bayesian_bootstrap"}, optional
@@ -478,7 +488,7 @@ def pool(
         If `cm` is not a ConfusionMatrix.
     ValueError
         If it has no such dim, or an argument is not of its kind or not of the method; for the model, if there are other
-        than two classes; for the bootstrap, if a system was judged in fewer than three clusters.
+        than two classes; if `repeats` does not divide the number of folds; for the bootstrap, if a system was judged in fewer than three clusters.
 
     Warns
     -----
@@ -559,14 +569,15 @@ def pool(
             "method='bayesian_bootstrap'."
         )
     _check_dim(cm, dim)
+    counts, repeats = folds_of_all_repeats(cm.counts, dim, repeats)
     checks.one_of("groups", groups, tuple(DISPERSION))
     pooled = Pooled(
-        cm=cm,
+        cm=cm if counts is cm.counts else ConfusionMatrix(counts, cm.pos_label),
         dim=dim,
         kind=groups,
         dispersion_weights=DISPERSION[groups] if dispersion is None else _checked_weights(dispersion),
         dispersion_given=dispersion is not None,
-        repeats=checks.count("repeats", repeats),
+        repeats=repeats,
         design=design,
         n_draws=draws,
         random_seed=seed,
@@ -586,6 +597,7 @@ def _dim_of_clusters(cm: ConfusionMatrix, dim: str | None) -> str:
         if dim is None:
             raise ValueError("dim: name the leading dim of the clusters, or count with them: cluster=ids.")
         _check_dim(cm, dim)
+        refuse_sum(cm.counts, [dim])
         return dim
     if dim is not None:
         raise ValueError(f"dim: the counts have {cm.clusters.name}s as clusters already. Leave it out.")
@@ -598,7 +610,7 @@ def _refuse_of_model(groups: Any, repeats: Any, dispersion: Any) -> None:
         raise ValueError(
             f"groups: method='bayesian_bootstrap' is of clusters, independent of each other; it is {groups!r}."
         )
-    given = {"repeats": repeats != 1, "dispersion": dispersion is not None}
+    given = {"repeats": repeats not in (None, 1), "dispersion": dispersion is not None}
     if used := [name for name, is_given in given.items() if is_given]:
         raise ValueError(f"{used[0]}: it is of method='model'; the Bayesian bootstrap has none. Leave it out.")
 

@@ -22,6 +22,7 @@ Each simulation has random numbers of its own, so the results are the same where
 
 from bayesperf.studies.agreement import agreement
 from bayesperf.studies.areas import areas
+from bayesperf.studies.attempts import attempts
 from bayesperf.studies.bands import bands
 from bayesperf.studies.best_of_many import best_of_many
 from bayesperf.studies.class_areas import class_areas
@@ -52,6 +53,7 @@ from bayesperf.studies.verification import verification
 __all__ = [
     "agreement",
     "areas",
+    "attempts",
     "bands",
     "best_of_many",
     "binary_cells",
