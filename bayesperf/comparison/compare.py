@@ -197,6 +197,11 @@ def compare(
     if isinstance(a, xr.DataArray):
         if b is not None or metric is not None:
             raise TypeError("scores hold both systems, and a metric already: leave out b and metric.")
+        if "test_fraction" not in options:
+            raise TypeError(
+                "test_fraction: say which fraction of a data set each fold tests: 1/k of k folds, repeated or not; of "
+                "random splits their own."
+            )
         options |= {} if draws is None else {"draws": draws}
         return compare_scores(a, dim=dim, rope=rope, random_seed=random_seed, **options)
     if options:

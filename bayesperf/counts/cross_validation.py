@@ -1,7 +1,7 @@
 """Cross-validation: predictions of a classifier for the folds that it was not fitted on, and which folds these are.
 
-Repeated cross-validation judges each example once in each repeat. Its counts have a dim ``repeat`` beside ``fold``, and a
-mark that says so; counts of random splits, which share examples as chance has it, have the mark at ``fold``.
+Repeated cross-validation judges each example once in each repeat. Its counts have a dim ``repeat`` beside ``fold``, and
+a mark that says so; counts of random splits, which share examples as chance has it, have the mark at ``fold``.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def held_out_predictions(
 
 
 def _dims_of_folds(tests: Sequence[Codes]) -> tuple[dict[str, Codes], str | None]:
-    """Return the fold of each held-out example, the repeat if there are several, and the dim of examples held out again.
+    """Return the fold of each held-out example, the repeat if there are several, and along which they come again.
 
     There are r repeats if as many runs of folds hold out each example once.
     """

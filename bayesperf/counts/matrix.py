@@ -494,8 +494,8 @@ class ConfusionMatrix(Saved):
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> splits = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
         >>> cm = bp.ConfusionMatrix.from_cross_validation(GaussianNB(), X, y, cv=splits)
-        >>> cm
-        <bayesperf.ConfusionMatrix: 569 examples, each once in each of 2 repeats, repeat: 2, fold: 3, 2 classes, positive 1>
+        >>> cm.dims
+        ('repeat', 'fold')
         >>> bp.pool(cm)
         <bayesperf.Pooled: 6 folds of 2 repeats, one prevalence, ρ ~ Beta(1, 24)>
         """

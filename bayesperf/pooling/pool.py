@@ -488,7 +488,8 @@ def pool(
         If `cm` is not a ConfusionMatrix.
     ValueError
         If it has no such dim, or an argument is not of its kind or not of the method; for the model, if there are other
-        than two classes; if `repeats` does not divide the number of folds; for the bootstrap, if a system was judged in fewer than three clusters.
+        than two classes, or `repeats` does not divide the number of folds or is left out of folds that share examples;
+        for the bootstrap, if a system was judged in fewer than three clusters.
 
     Warns
     -----
