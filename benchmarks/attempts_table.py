@@ -14,4 +14,6 @@ if __name__ == "__main__":
         (1, 2, 3, 5), (50, 100), simulations=300, draws=500, random_seed=1, n_jobs=1, progressbar=False
     )
     table = study[["coverage", "coverage_mcse", "width"]].to_dataframe().round(4).reset_index()
-    table.drop(columns="row").to_csv(Path(__file__).with_name("attempts.csv"), index=False)
+    order = ["interval", "of", "questions", "n_questions", "k"]
+    table = table[[*order, "coverage", "coverage_mcse", "width"]].sort_values(order, kind="stable")
+    table.to_csv(Path(__file__).with_name("attempts.csv"), index=False)

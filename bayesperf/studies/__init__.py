@@ -29,6 +29,7 @@ from bayesperf.studies.class_areas import class_areas
 from bayesperf.studies.clustered_areas import clustered_areas
 from bayesperf.studies.clusters import clusters
 from bayesperf.studies.coverage import binary_cells, coverage
+from bayesperf.studies.cross_validation import cross_validation
 from bayesperf.studies.decision_bands import decision_bands
 from bayesperf.studies.dependence import dependence
 from bayesperf.studies.epc_comparison import epc_comparison
@@ -61,6 +62,7 @@ __all__ = [
     "clustered_areas",
     "clusters",
     "coverage",
+    "cross_validation",
     "decision_bands",
     "dependence",
     "epc_comparison",
