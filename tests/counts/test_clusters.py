@@ -193,7 +193,7 @@ def test_repeats_with_ids_of_their_own_would_count_again_and_as_clusters_do_not(
     options = {"labels": [0, 1]}
     as_new = bp.ConfusionMatrix.from_predictions(ones[five], repeated, **options)
     clustered = bp.ConfusionMatrix.from_predictions(ones[five], repeated, cluster={"example": five}, **options)
-    sd = {name: bp.compare(each, metric="recall").difference.sd().item()
-          for name, each in {"alone": alone, "as new": as_new, "clustered": bp.pool(clustered).mean}.items()}  # fmt: skip
+    judged = {"alone": alone, "as new": as_new, "clustered": bp.pool(clustered).mean}
+    sd = {name: bp.compare(each, metric="recall").difference.sd().item() for name, each in judged.items()}
     assert sd["clustered"] == pytest.approx(sd["alone"], rel=0.05)
     assert sd["as new"] == pytest.approx(sd["alone"] / np.sqrt(5), rel=0.05)

@@ -14,10 +14,9 @@ def test_repeats_cover_as_one_does_and_not_as_new_examples():
     assert covered.sel(interval="repeats") > 0.88
     assert covered.sel(interval="as_new_examples") < 0.8
     width = study["width"].sel(target="folds' models").squeeze()
-    assert width.sel(interval="repeats") == pytest.approx(width.sel(interval="one_repeat").item(), rel=0.1)
-    assert width.sel(interval="as_new_examples") == pytest.approx(
-        width.sel(interval="repeats").item() / 5**0.5, rel=0.2
-    )
+    repeats, one, as_new = (width.sel(interval=name).item() for name in ("repeats", "one_repeat", "as_new_examples"))
+    assert repeats == pytest.approx(one, rel=0.1)
+    assert as_new == pytest.approx(repeats / 5**0.5, rel=0.2)
 
 
 def test_what_is_true_of_a_model_is_found_in_the_population():
