@@ -198,7 +198,7 @@ def compare(
         if b is not None or metric is not None:
             raise TypeError("scores hold both systems, and a metric already: leave out b and metric.")
         options |= {} if draws is None else {"draws": draws}
-        return compare_scores(a, dim=dim, rope=rope, random_seed=random_seed, **options)
+        return _of_scores(a, dim=dim, rope=rope, random_seed=random_seed, **options)
     if options:
         raise TypeError(f"compare takes no argument {next(iter(options))!r} here.")
     seed, draws = checks.seed(random_seed), DRAWS if draws is None else checks.count("draws", draws, least=2)
@@ -213,6 +213,16 @@ def compare(
     else:
         found = _of_posteriors(a, b, _named(metric), dim, rope, draws, seed, independent)
     return _shrunk(found, families) if shrink else found
+
+
+def _of_scores(scores: xr.DataArray, **options: Any) -> Comparison:
+    """Compare two systems by their scores, by `compare_scores`."""
+    if "test_fraction" not in options:
+        raise TypeError(
+            "test_fraction: say which fraction of a data set each fold tests: 1/k of k folds, repeated or not; of "
+            "random splits their own."
+        )
+    return compare_scores(scores, **options)
 
 
 def _of_posteriors(

@@ -111,7 +111,7 @@ def test_a_fit_to_scores_is_not_fitted_again(tmp_path, monkeypatch):
     monkeypatch.setattr(several_datasets, "fit", lambda *args, **kwargs: tree)
     dims = {"dataset": ["é", "b", "c"], "model": ["new", "old"], "fold": range(4)}
     scores = xr.DataArray(RNG.uniform(size=(3, 2, 4)), dims, list(dims))
-    comparison = bp.compare(scores, dim="dataset", rope=0.01)
+    comparison = bp.compare(scores, dim="dataset", rope=0.01, test_fraction=1 / 4)
     monkeypatch.setattr(several_datasets, "fit", lambda *args, **kwargs: pytest.fail("it is fitted again"))
     loaded = again(comparison, tmp_path)
     pd.testing.assert_frame_equal(loaded.regions(), comparison.regions())
