@@ -36,7 +36,7 @@ def check_independence(
     prior: float = 0.5,
     *,
     factor: float = 1.1,
-    chain: str = "z_prev",
+    chain: str = "z_prev,g_prev",
     pos_label: Any = None,
     labels: Iterable[Any] | None = None,
     draws: int = 4_000,
