@@ -101,15 +101,13 @@ def _observe(name: str, successes: xr.DataArray, trials: xr.DataArray, distribut
 
 def _outcomes(data: xr.DataArray, chain: str) -> tuple[xr.DataArray, ...]:
     """Return the counts of stays and steps per actual label, of predictions of the second label, and of predictions."""
-    sequence, before, *_ = (str(d) for d in data.dims)
+    before = str(data.dims[1])
     moves = data.sum(["predicted_before", "predicted"])
     same = moves[before].values[:, None] == moves["actual"].values
     stays = moves.where(xr.DataArray(same, dims=[before, "actual"]), 0).sum(before)
     steps = moves.sum("actual").rename({before: "actual"})
     given = ["actual", before, "predicted_before"] if chain == "z_prev,g_prev" else ["actual", "predicted_before"]
-    predictions = data.sum([dim for dim in data.dims if dim not in (*given, "predicted")]).transpose(
-        *given, "predicted"
-    )
+    predictions = data.sum([dim for dim in data.dims[:2] if dim not in given]).transpose(*given, "predicted")
     return stays, steps, predictions.isel(predicted=1, drop=True), predictions.sum("predicted")
 
 

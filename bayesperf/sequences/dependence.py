@@ -252,7 +252,7 @@ def autocorrelation(
 
 
 def usual_lags(sequences: LabelSequences) -> list[int]:
-    """Return the default lags for which at least half of the samples have a sample this much later in their sequence."""
+    """Return the default lags at which at least half of the samples have a later sample of their sequence."""
     lengths = np.bincount(sequences.sequence)
     return [lag for lag in _LAGS if 2 * np.maximum(lengths - lag, 0).sum() >= lengths.sum()]
 
