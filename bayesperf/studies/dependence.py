@@ -108,7 +108,7 @@ def dependence(
     lasts = [p if lasting is None else lasting for p in grid]
     if errors != "chain" and checks.probability("error_persistence", lasts[0]) < 0.5:
         raise ValueError(f"error_persistence must be at least 0.5 for errors={errors!r}; it is {lasting}.")
-    # Refuse what no chain has before the simulations. Labels whose errors are independent have all persistences.
+    # Refuse what no chain has before the simulations. Errors apart from the labels leave only the labels to check.
     for p, of_errors in zip(grid, lasts, strict=True):
         chain_with_rates(p, of_errors if errors == "chain" else 0.5, **rates)
     table = np.outer([1 - prevalence, prevalence], [1, 1]) * [[specificity, 1 - specificity], [1 - recall, recall]]
