@@ -1,5 +1,6 @@
 """Slices: levels and gaps at a mix of the other dims, the worst slice, and both ways in."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -24,10 +25,11 @@ def found():
     labels = {dim: SLICED.counts[dim].values for dim in ("site", "age")}
     rates = xr.DataArray(rng.beta(5, 2, (2, 3, 2, 150, 3)), labels | {"rate": RATES},
                          ("site", "age", "chain", "draw", "rate"))  # fmt: skip
+    before = rates.isel(draw=slice(100)).copy(data=rng.beta(2, 1, (2, 3, 2, 100, 3)))
     spread = {name: (("effect", "rate", f"{name}_draw"), rng.gamma(2, size=(2, 2, 300))) for name in
               ("posterior", "prior")}  # fmt: skip
     measured = xr.Dataset(spread, {"effect": ["site", "age"], "rate": RATES[1:]}, {"measure": "spread"})
-    return Slices(SLICED, rates, measured, "any", independent=True)
+    return Slices(SLICED, rates, before, measured, "any", independent=True)
 
 
 def rate(found, name, **place):
@@ -75,7 +77,7 @@ def test_small_slices_do_not_draw_the_prevalence_of_a_level_to_a_half():
     cm = bp.ConfusionMatrix.from_counts(tp=n, fn=0, fp=0, tn=3 * n, dims=["site", "device"])
     rates = xr.DataArray(np.full((2, 20, 1, 4000, 3), 0.9), cm.counts.isel(actual=0, predicted=0, drop=True).coords,
                          ("site", "device", "chain", "draw", "rate")).assign_coords(rate=RATES)  # fmt: skip
-    levels = Slices(cm, rates, xr.Dataset(), "any", independent=True).levels("site", "prevalence")
+    levels = Slices(cm, rates, rates, xr.Dataset(), "any", independent=True).levels("site", "prevalence")
     expected = stats.beta(1 + 20, 1 + 60)
     np.testing.assert_allclose(levels.mean(), expected.mean(), atol=5 * expected.std() / np.sqrt(4000))
     np.testing.assert_allclose(levels.sd(), expected.std(), rtol=0.1)
@@ -83,7 +85,7 @@ def test_small_slices_do_not_draw_the_prevalence_of_a_level_to_a_half():
 
 def test_a_level_without_examples_has_equal_weights(found):
     nobody = SLICED.counts.copy(data=SLICED.counts.values * np.array([1, 0])[:, None, None, None])
-    other = Slices(bp.ConfusionMatrix(nobody, "yes"), found.rates, found.spread, "any", independent=True)
+    other = dataclasses.replace(found, cm=bp.ConfusionMatrix(nobody, "yes"))
     expected = np.mean([rate(found, "recall", site=1, age=age) for age in range(3)], axis=0)
     drawn = other.levels("site", "recall", mix="own").isel(site=1).distribution.values.ravel()
     np.testing.assert_allclose(drawn, expected, rtol=1e-12)
