@@ -94,9 +94,10 @@ def slices(
         is most probably the worst; "gap", of the first two sites at the observed mix of devices; "largest_gap", between
         sites. ``prob_worst`` is the probability that the chosen slice is the worst, and ``is_worst`` how often it is,
         over (analysis). ``gap_shown`` and ``worst_named`` say how often `bayesperf.Slices.in_words` says that recall
-        differs by more than 0.05 between sites, and names a worst slice. ``error_ratio`` (analysis, analysis_other,
-        target) is the error of one analysis over that of another of the same data. Each has its Monte Carlo standard
-        error. The settings are in ``attrs``.
+        differs by more than 0.05 between sites, and names a worst slice; ``prob_gap`` is the mean probability of such
+        a gap, and ``prior_gap`` that before the data. ``error_ratio`` (analysis, analysis_other, target) is the error
+        of one analysis over that of another of the same data. Each has its Monte Carlo standard error. The settings
+        are in ``attrs``.
 
     Notes
     -----
@@ -190,7 +191,8 @@ def _outcomes(found: pooling.Slices, true: Array, small: Array, prob: float) -> 
     weights = found.trials.sel(rate="recall").sum("site").values / found.trials.sel(rate="recall").sum().item()
     levels, gaps = true @ weights, found.gap("site", "recall", ci_prob=prob, ci_kind="eti").iloc[0]
     largest, before = (found.largest_gap("site", "recall", before_data=prior) for prior in (False, True))
-    shown, drawn = (each.prob_above(_GAP).item() for each in (largest, before)), found.rates[0, 0, ..., 0].size
+    now, then = (each.prob_above(_GAP).item() for each in (largest, before))
+    draws = found.rates[0, 0, ..., 0].size
     means, intervals = marginal.mean().values, marginal.eti(prob).values
     estimates = {
         "slice": (*intervals[small].T, means[small], true[small]),
@@ -210,8 +212,10 @@ def _outcomes(found: pooling.Slices, true: Array, small: Array, prob: float) -> 
     return by_target | {
         "prob_worst": np.array(worst[chosen]),
         "is_worst": np.array(float(true[chosen] == true[seen].min())),
-        "gap_shown": np.array(float(pooling.odds_ratio(*shown, drawn) >= pooling.SHOWN)),
-        "worst_named": np.array(float(pooling.odds_ratio(worst[chosen], 1 / seen.sum(), drawn) >= pooling.POINTED)),
+        "prob_gap": np.array(now),
+        "prior_gap": np.array(then),
+        "gap_shown": np.array(float(pooling.odds_ratio(now, then, draws) >= pooling.SHOWN)),
+        "worst_named": np.array(float(pooling.odds_ratio(worst[chosen], 1 / seen.sum(), draws) >= pooling.POINTED)),
     }
 
 
