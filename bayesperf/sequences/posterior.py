@@ -172,11 +172,11 @@ def posterior(
     a_1 ~ Beta(c + n_11, c + n_10) and θ_ghj ~ Beta(c + m_ghj1, c + m_ghj0), independently. The first sample of a
     sequence is left out. The long-run cells are a closed form of them (`bayesperf.models._stationary`).
 
-    With persistent labels and errors (0.95, 500 samples) 95 % intervals of recall, specificity, F1 and MCC cover in 93
-    to 95 % of simulated sequences, but those of accuracy in 97 to 98 % if the prevalence π is ½ and recall equals
+    The coverage page shows how often the intervals cover, for this chain and for sequences that are not one. Intervals
+    of accuracy are somewhat too wide if labels and errors persist for long, the prevalence π is ½ and recall equals
     specificity. Accuracy is balanced accuracy, whose intervals are right, plus (π − ½)(recall − specificity), which
-    does not change to first order there. At the estimates, which are off that point, it does: the posterior variance of
-    this product is 2.5 times the variance with which its estimates scatter. This vanishes with more samples.
+    does not change to first order there. At the estimates, which are off that point, it does. This vanishes with more
+    samples.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def posterior(
     ...     post = bp.sequences.posterior(frames["actual"], frames["predicted"], order=order)
     ...     print(post["recall"].eti().values.round(2))
     [0.6  0.72]
-    [0.59 0.84]
+    [0.59 0.83]
     """
     checks.beta_weight("prior", prior)
     if order not in (0, 1):

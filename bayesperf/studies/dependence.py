@@ -99,7 +99,7 @@ def dependence(
     >>> from bayesperf import studies
     >>> study = studies.dependence([0.5, 0.9], n=200, simulations=25)
     >>> study["coverage"].sel(model="independent").values
-    array([1.  , 0.68])
+    array([1. , 0.6])
     """
     grid = checks.vector("persistence", persistence).tolist()
     resolved = single_valued(metric, [0, 1], 1)
