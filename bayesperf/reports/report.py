@@ -15,8 +15,8 @@ from bayesperf import metrics as table
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.writing import write_whole
 from bayesperf.core.words import enumerated
+from bayesperf.core.writing import write_whole
 from bayesperf.counts.cross_validation import REPEAT, mean_of_repeats, repeated_dim
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix

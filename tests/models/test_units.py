@@ -175,12 +175,14 @@ def test_log_likelihood_of_examples(case):
 def log_chances(draw, stay):
     """Log-probability of each step's prediction, and of its actual label."""
     g, z, h, j, _ = steps()
-    second = draw["predict_second"].transpose("actual", "predicted_before").values[g, j]
+    rates = draw["predict_second"].transpose("actual", ..., "predicted_before").values
+    second = rates[g, h, j] if rates.ndim == 3 else rates[g, j]
     return np.log(np.where(z == 1, second, 1 - second)), np.log(np.where(g == h, stay[h], 1 - stay[h]))
 
 
-def test_log_likelihood_of_steps():
-    posterior, found = log_likelihood("markov")
+@pytest.mark.parametrize("case", ["markov", "markov, z_prev"])
+def test_log_likelihood_of_steps(case):
+    posterior, found = log_likelihood(case)
     assert found.dims == ("chain", "draw", "example")
     for i, j, draw in each_draw(posterior):
         expected = sum(log_chances(draw, draw["stay"].values))
@@ -374,7 +376,8 @@ def test_slices_have_a_prevalence_each():
 
 def test_how_long_labels_stay_in_each_sequence_comes_back():
     """E[cells] over the Betas of the stays, by Gauss–Jacobi quadrature of the eigen-solve."""
-    stay, theta, dispersion = np.array([0.8, 0.6]), np.array([[0.1, 0.6], [0.4, 0.9]]), np.array([0.15, 0.1])
+    stay, dispersion = np.array([0.8, 0.6]), np.array([0.15, 0.1])
+    theta = np.array([[[0.1, 0.6], [0.3, 0.2]], [[0.4, 0.9], [0.7, 0.5]]])
     found = recovered("markov, varying", stay=stay, predict_second=theta, stay_dispersion=dispersion)
     g, _, h, _, video = steps()
     kappa = 1 / dispersion - 1

@@ -113,17 +113,23 @@ def moves():
     return Y_TRUE[later], Y_PRED[later], Y_TRUE[later - 1], Y_PRED[later - 1]
 
 
-@pytest.mark.parametrize(("priors", "a", "b"), [(None, 0.5, 0.5), ({"stay": pm.Beta.dist(8, 2)}, 8, 2)])
-def test_exact_draws_of_a_chain(priors, a, b, alone):
-    tree = exact((Y_TRUE, Y_PRED), "markov", priors, options={"by": {"video": VIDEO}})
+@pytest.mark.parametrize(
+    ("priors", "a", "b", "chain"),
+    [(None, 0.5, 0.5, {}), ({"stay": pm.Beta.dist(8, 2)}, 8, 2, {}), (None, 0.5, 0.5, {"chain": "z_prev"})],
+)
+def test_exact_draws_of_a_chain(priors, a, b, chain, alone):
+    tree = exact((Y_TRUE, Y_PRED), "markov", priors, options={"by": {"video": VIDEO}} | chain)
     g, z, h, j = moves()
     stayed, left = ([((h == i) & ((g == i) == same)).sum() for i in (0, 1)] for same in (True, False))
     agrees(tree["posterior"]["stay"], of_scipy(stats.beta(a + np.array(stayed), b + np.array(left)), "actual"))
-    seen = [[[((g == i) & (j == k) & (z == v)).sum() for k in (0, 1)] for i in (0, 1)] for v in (0, 1)]
-    second = of_scipy(stats.beta(0.5 + np.array(seen[1]), 0.5 + np.array(seen[0])), "actual", "predicted_before")
-    agrees(tree["posterior"]["predict_second"], second)
+    seen = np.zeros((2, 2, 2, 2))
+    np.add.at(seen, (z, g, h, j), 1)
+    if chain:
+        seen = seen.sum(2)
+    dims = ("actual", *(() if chain else ("actual_before",)), "predicted_before")
+    agrees(tree["posterior"]["predict_second"], of_scipy(stats.beta(0.5 + seen[1], 0.5 + seen[0]), *dims))
     if priors is None:
-        post = bp.sequences.posterior(Y_TRUE, Y_PRED, by={"video": VIDEO}, prior=0.5, draws=100_000)
+        post = bp.sequences.posterior(Y_TRUE, Y_PRED, by={"video": VIDEO}, prior=0.5, draws=100_000, **chain)
         for name in ("recall", "precision", "accuracy", "mcc"):
             canonical = bp.metrics.get(name).name
             agrees(tree["posterior"][canonical], of_marginal(post[name], draws=100_000))
