@@ -63,10 +63,10 @@ def joint_cells(
     voters = [*range(sample.has_judge), *systems]
     strata, leading = sample.strata_of(voters), sample.counts.isel(stratum=0, drop=True).astype(float)
     if pooled(prior):
-        drawn = [partial(shared_cells, each) for each, _ in strata]
+        drawn = [partial(shared_cells, each) for each in strata]
     else:
         drawn = [partial(dirichlet_cells, *each) for each in spread_over_strata(sample, prior, systems)]
-    contents = [np.column_stack([*each.votes.T, level, each.counts, each.verified]).ravel() for each, level in strata]
+    contents = [np.column_stack([*each.votes.T, each.levels, each.counts, each.verified]).ravel() for each in strata]
     purpose = f"verified {[sample.voters()[voter] for voter in voters]}"
     rngs = streams(random_seed, purpose, leading, contents)
     return np.stack([draw(draws, rng) for draw, rng in zip(drawn, rngs, strict=True)])
@@ -103,11 +103,11 @@ def spread_over_strata(sample: VerifiedSample, prior: priors.Prior | None, syste
     levels, *votes = np.unravel_index(np.arange(math.prod(shape)), shape)
     alphas = None if prior is None else _proper_counts(sample, prior)
     spread = []
-    for element, (strata, level) in enumerate(sample.strata_of([*range(judges), *systems])):
-        place = np.ravel_multi_index([level, *strata.votes.T], shape)
+    for element, strata in enumerate(sample.strata_of([*range(judges), *systems])):
+        place = np.ravel_multi_index([strata.levels, *strata.votes.T], shape)
         counts, verified = np.zeros(len(levels), int), np.zeros((len(levels), classes), int)
         counts[place], verified[place] = strata.counts, strata.verified
-        whole = Strata(np.stack(votes, 1), counts, verified)
+        whole = Strata(np.stack(votes, 1), counts, verified, levels)
         if alphas is None:
             alpha, weights = np.full(verified.shape, _IN_EACH_STRATUM), np.full(len(levels), 1 / len(levels))
         else:

@@ -14,7 +14,6 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
-from bayesperf.core.arrays import Codes
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, PriorWarning
 from bayesperf.counts.count_arrays import CELL_DIMS
@@ -228,7 +227,7 @@ class VerifiedPosterior(SampledPosterior):
         those on which judge and system agree, or differ, if none such is.
         """
         judge, prior = range(self.sample.has_judge), resolved(self.prior, self.sample)
-        shares = [[_unknown(*each, pooled(prior)) for each in self.sample.strata_of([*judge, system])]
+        shares = [[_unknown(each, pooled(prior)) for each in self.sample.strata_of([*judge, system])]
                   for system in self.sample.positions]  # fmt: skip
         return self.leading.copy(data=np.transpose(shares).reshape(self.leading.shape)).rename("unknown")
 
@@ -286,9 +285,9 @@ class VerifiedPosterior(SampledPosterior):
         return " ".join([verified_in_words(self.sample), said, *worth_in_words(self, first)])
 
 
-def _unknown(strata: Strata, levels: Codes, shared: bool) -> float:
+def _unknown(strata: Strata, shared: bool) -> float:
     """Return the share of the examples of which none that is like them was verified."""
-    alike = [agreement(strata.votes), levels, *strata.votes.T] if shared else [np.arange(len(levels))]
+    alike = [agreement(strata.votes), strata.levels, *strata.votes.T] if shared else [np.arange(len(strata.votes))]
     seen = strata.verified.sum(1)
     known = np.all([np.bincount(codes, seen)[codes] > 0 for codes in alike], 0)
     return float(strata.counts[~known].sum() / max(int(strata.counts.sum()), 1))

@@ -36,11 +36,14 @@ class Strata(NamedTuple):
         Numbers of examples.
     verified : Counts (S, K)
         Numbers of verified examples by their true class.
+    levels : Codes (S,)
+        The level that the examples of a stratum belong to.
     """
 
     votes: Codes
     counts: Counts
     verified: Counts
+    levels: Codes
 
     @property
     def classes(self) -> int:
@@ -96,12 +99,13 @@ def _with_agreement(strata: Strata) -> Strata:
     alike = np.repeat(np.arange(strata.classes)[:, None], strata.votes.shape[1], 1)
     absent = ~(strata.votes == alike[:, None]).all(-1).any(1)
     votes, added = np.concatenate([strata.votes, alike[absent]]), int(absent.sum())
-    return Strata(votes, np.pad(strata.counts, (0, added)), np.pad(strata.verified, ((0, added), (0, 0))))
+    counts, verified = np.pad(strata.counts, (0, added)), np.pad(strata.verified, ((0, added), (0, 0)))
+    return Strata(votes, counts, verified, np.pad(strata.levels, (0, added)))
 
 
 def _shared_masses(strata: Strata, n: int, rng: np.random.Generator) -> Callable[[slice], Array]:
     """Return what draws Gamma variables of κ m + Y in each stratum, (S, K, size), for some of n draws."""
-    model = vote_model(strata.votes, strata.counts, strata.verified)
+    model = vote_model(*strata)
     drawn = posterior_draws(model, n, rng)
 
     def masses(block: slice) -> Array:
@@ -130,7 +134,7 @@ def _cells(strata: Strata, weights: Array, masses: Callable[[slice], Array], n: 
     for block in blocks(n, size, _BLOCK):
         shares = gamma_masses(rng, weights + strata.counts, (block.stop - block.start, len(weights)))
         truth = masses(block)
-        truth *= (shares / shares.sum(-1, keepdims=True)).T[:, None] / truth.sum(1, keepdims=True)
+        truth *= (shares.T / truth.sum(1) / shares.sum(-1))[:, None]
         parts.append(np.stack([(sums @ truth.reshape(size, -1)).T for sums in into]))
     cells = np.concatenate(parts, 1).reshape(len(into), n, classes, classes)
     # Draws may underflow to 0, and a ratio of such cells to 0/0.

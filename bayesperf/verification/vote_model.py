@@ -3,11 +3,12 @@
 Examples of stratum s have the votes s_v, and Y_st of the verified ones are of class t. In each stratum
 
     p(· | s) ~ Dirichlet(κ m_s),   m_s(t) ∝ exp η_st,
-    η_st = a_t + Σ_v [t = s_v] (b_v + β_vt − γ_v (ℓ_t − mean ℓ)) + Σ_{v<w} [t = s_v = s_w] d_vw.
+    η_st = a_t + Σ_v [t = s_v] (b_v + c_vl + β_vt − γ_v (ℓ_t − mean ℓ)) + Σ_{v<w} [t = s_v = s_w] d_vw.
 
-a_t is how popular a class is, b_v how good a voter is, β_vt how good for class t, γ_v whether a voter's errors fall on
-popular classes, and d_vw how much less two votes for one class say than their sum, as voters err together. ℓ_t is the
-log share of class t among the examples on which all voters agree. η is linear in these parameters x: η = X x.
+a_t is how popular a class is; b_v how good a voter is, c_vl how much better in level l of the strata, if there are
+levels, and β_vt for class t; γ_v whether a voter's errors fall on popular classes; and d_vw how much less two votes for
+one class say than their sum, as voters err together. ℓ_t is the log share of class t among the examples on which all
+voters agree. η is linear in these parameters x: η = X x.
 
 The posterior given x and κ is p(· | s) ~ Dirichlet(κ m_s + Y_s). Draws of (x, κ) come from importance sampling. For
 each of a few spreads τ of β and precisions k, Newton's method finds the mode of the multinomial logit model in which
@@ -30,7 +31,7 @@ from bayesperf.core.arrays import Array, Codes, Counts, blocks
 from bayesperf.core.warnings import PACKAGE, ConvergenceWarning
 
 # Mean and standard deviation of the priors; to the mean of b is added the log of the other classes' number.
-_POPULARITY_SD = 1.0
+_POPULARITY_SD, _LEVEL_SD = 1.0, 2.0
 _SKILL = (1.75, 1.5)
 _OVERLAP = (-0.5, 1.2)
 _SLOPE = (0.3, 0.4)
@@ -38,10 +39,11 @@ _SLOPE = (0.3, 0.4)
 _CLASS_SKILL_SDS = (0.15, 0.4, 0.8, 1.5)
 _DISPERSION = (1.0, 9.0)
 
-# The proposals: precisions k, degrees of freedom, how much wider than the curvature says, and draws of each round.
+# The proposals: precisions k, degrees of freedom, and how much wider than the curvature says.
 _PRECISIONS, _FREEDOM, _WIDER = (8.0, 60.0, 500.0, 4000.0), 8, 1.15
-_ROUNDS, _LEAST_SHARE = (800, 1600, 2400), 0.1
-_LEAST_EFFECTIVE = 100
+# Draws of each round, the part of them from all proposals alike, and independent draws that are enough, or too few.
+_ROUNDS, _ALIKE = (800, 1600, 2400, 2400, 4800, 4800), 0.1
+_ENOUGH, _TOO_FEW = 800, 100
 # Newton's method.
 _STEPS, _LEAST_STEP, _CONVERGED = 100, 1e-9, 1e-9
 _LEAST = 1e-290
@@ -90,8 +92,8 @@ class ModelDraws(NamedTuple):
     precision: Array
 
 
-def vote_model(votes: Codes, counts: Counts, verified: Counts) -> VoteModel:
-    """Return the model of strata with votes (S, V), numbers of examples (S,) and verified ones by class (S, K)."""
+def vote_model(votes: Codes, counts: Counts, verified: Counts, levels: Codes) -> VoteModel:
+    """Return the model of strata, of what `verification.truth.Strata` holds."""
     (size, voters), classes = votes.shape, verified.shape[1]
     unanimous = (votes == votes[:, :1]).all(1)
     popular = np.log(np.bincount(votes[unanimous, 0], counts[unanimous], classes) + 0.5)
@@ -100,14 +102,19 @@ def vote_model(votes: Codes, counts: Counts, verified: Counts) -> VoteModel:
     of_class = csr_array((np.ones(len(labels)), (np.arange(len(labels)), labels)))
     named = (labels == np.repeat(votes.T, classes, axis=1)).astype(float)
     pairs = list(combinations(range(voters), 2))
-    columns = [*named, *(named * (popular.mean() - popular[labels])), *(named[v] * named[w] for v, w in pairs)]
+    several = np.unique(levels) if levels.any() else []
+    within = [each * np.repeat(levels == level, classes) for each in named for level in several]
+    columns = [*named, *within, *(named * (popular.mean() - popular[labels])), *(named[v] * named[w] for v, w in pairs)]
     by_class = [of_class.multiply(each[:, None]) for each in named]
     design = hstack([of_class, *(csr_array(each[:, None]) for each in columns), *by_class], format="csr")
-    sizes = (classes, voters, voters, len(pairs), voters * classes)
-    means = (0.0, np.log(classes - 1) + _SKILL[0], _SLOPE[0], _OVERLAP[0], 0.0)
+    sizes = (classes, voters, len(within), voters, len(pairs), voters * classes)
+    means = (0.0, np.log(classes - 1) + _SKILL[0], 0.0, _SLOPE[0], _OVERLAP[0], 0.0)
     mean = np.repeat(means, sizes)
     mean[:classes] = popular
-    sds = [np.repeat([_POPULARITY_SD, _SKILL[1], _SLOPE[1], _OVERLAP[1], tau], sizes) for tau in _CLASS_SKILL_SDS]
+    sds = [
+        np.repeat([_POPULARITY_SD, _SKILL[1], _LEVEL_SD, _SLOPE[1], _OVERLAP[1], tau], sizes)
+        for tau in _CLASS_SKILL_SDS
+    ]
     return VoteModel(design, verified, mean, np.array(sds))
 
 
@@ -153,7 +160,7 @@ def posterior_draws(model: VoteModel, n: int, rng: np.random.Generator) -> Model
         If the weighted draws are worth fewer than 100 independent ones.
     """
     drawn, weight = weighted_draws(model.seen(), rng)
-    if (effective := 1 / (weight**2).sum()) < _LEAST_EFFECTIVE:
+    if (effective := 1 / (weight**2).sum()) < _TOO_FEW:
         warnings.warn(
             f"the draws of the model that the strata share are worth {effective:.0f} independent ones only, so that "
             "intervals are rough. Compare them with those of another random_seed, or use a prior as 'perks'.",
@@ -169,21 +176,26 @@ def posterior_draws(model: VoteModel, n: int, rng: np.random.Generator) -> Model
 def weighted_draws(model: VoteModel, rng: np.random.Generator) -> tuple[ModelDraws, Array]:
     """Return draws in random order, and their weights by the posterior, which sum to 1.
 
-    The first round draws from all proposals alike, the next ones from those to which the weighted draws belong.
+    The first round draws from all proposals alike, the next ones from those to which the weighted draws belong and from
+    one with their moments, until they are enough.
     """
     proposals = _proposals(model)
     shares = np.full(len(proposals), 1 / len(proposals))
     values, target = np.empty((0, model.mean.size + 1)), np.empty(0)
-    counts, densities = np.zeros(len(proposals), int), np.empty((len(proposals), 0))
+    counts = np.zeros(len(proposals), int)
     for size in _ROUNDS:
         times = rng.multinomial(size, shares)
         new = np.concatenate([each.draw(k, rng) for each, k in zip(proposals, times, strict=True)])
         target = np.append(target, log_posterior(model, ModelDraws(new[:, :-1], np.exp(new[:, -1]))))
-        densities = np.concatenate([densities, [each.log_density(new) for each in proposals]], 1)
         values, counts = np.concatenate([values, new]), counts + times
+        densities = np.stack([each.log_density(values) for each in proposals])
         weight = special.softmax(target - special.logsumexp(densities, 0, counts[:, None]))
-        shares = (1 - _LEAST_SHARE) * special.softmax(densities, 0) @ weight + _LEAST_SHARE / len(proposals)
-        shares /= shares.sum()
+        if 1 / (weight**2).sum() > _ENOUGH:
+            break
+        belongs = special.softmax(densities, 0) @ weight
+        proposals.append(_adapted(values, weight, proposals[int(np.argmax(belongs))]))
+        counts, shares = np.append(counts, 0), np.append(belongs, belongs.sum())
+        shares = (1 - _ALIKE) * shares / shares.sum() + _ALIKE / len(shares)
     order = rng.permutation(len(weight))
     return ModelDraws(values[order, :-1], np.exp(values[order, -1])), weight[order]
 
@@ -218,6 +230,16 @@ def _proposals(model: VoteModel) -> list[Proposal]:
             mode, factor = _mode(model, counts, sd, mode)
             found.append(Proposal(np.append(mode, np.log(k)), linalg.block_diag(factor, 1.0)))
     return found
+
+
+def _adapted(values: Array, weight: Array, nearest: Proposal) -> Proposal:
+    """Return a proposal with the mean of weighted draws, and the mean of their covariance and that of a proposal."""
+    weight = np.minimum(weight, 1 / np.sqrt(len(weight)))
+    weight /= weight.sum()
+    mean = weight @ values
+    away = values - mean
+    covariance = away.T @ (weight[:, None] * away) + linalg.cho_solve((nearest.factor, True), np.eye(len(mean)))
+    return Proposal(mean, np.asarray(linalg.cholesky(linalg.inv(covariance / 2), lower=True)))
 
 
 def _mode(model: VoteModel, counts: Array, sd: Array, start: Array) -> tuple[Array, Array]:
