@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -23,38 +23,24 @@ _SHARED_TEXT = (
     "shared by the strata (true classes ~ Dirichlet(κ m), log m a sum of how popular the class is and of how good each "
     "vote for it is; 1/(1 + κ) ~ Beta(1, 9); strata of total weight 1)"
 )
-# Weight of each class in each stratum of two classes, as Jeffreys' prior has it where a judge and one system vote.
-_IN_EACH_STRATUM = 0.25
-_EACH_TEXT = "Beta(¼, ¼) in each stratum (strata of total weight 1)"
 
 
-def resolved(prior: priors.Prior | None, sample: VerifiedSample, systems: int = 1) -> priors.Prior | None:
-    """Return the prior of n systems taken together, or None for Beta(¼, ¼) in each stratum.
-
-    The default for two classes with `strata` or several systems is None.
-    """
-    if prior is not None:
-        return prior
-    if len(sample.labels) > 2:
-        return priors.shared()
-    return None if systems > 1 or sample.levels.any() else priors.jeffreys()
-
-
-def pooled(prior: priors.Prior | None) -> bool:
-    """Whether a prior, as `resolved` returns it, is shared by the strata."""
-    return prior is not None and prior.shared_by_classes
-
-
-def described(prior: priors.Prior | None, sample: VerifiedSample) -> str:
-    """Return a description of a prior as it is used here."""
+def resolved(prior: priors.Prior | None, sample: VerifiedSample, systems: int = 1) -> priors.Prior:
+    """Return the prior of so many systems taken together: the one named, or else by the number of strata."""
     if prior is None:
-        return _EACH_TEXT
+        few = len(sample.labels) == 2 and systems == 1 and not sample.levels.any()
+        return priors.jeffreys() if few else priors.shared()
+    return prior
+
+
+def described(prior: priors.Prior, sample: VerifiedSample) -> str:
+    """Return a description of a prior as it is used here."""
     whole = prior.describe(sample.verified_only())
-    return _SHARED_TEXT if pooled(prior) else f"{whole}, spread evenly over the strata"
+    return _SHARED_TEXT if prior.shared_by_classes else f"{whole}, spread evenly over the strata"
 
 
 def joint_cells(
-    sample: VerifiedSample, prior: priors.Prior | None, systems: Sequence[int], draws: int, random_seed: int
+    sample: VerifiedSample, prior: priors.Prior, systems: Sequence[int], draws: int, random_seed: int
 ) -> Array:
     """Return joint draws of the cells of systems, by their positions, after those of the judge, (m, V, n, K, K).
 
@@ -62,7 +48,7 @@ def joint_cells(
     """
     voters = [*range(sample.has_judge), *systems]
     strata, leading = sample.strata_of(voters), sample.counts.isel(stratum=0, drop=True).astype(float)
-    if pooled(prior):
+    if prior.shared_by_classes:
         drawn = [partial(shared_cells, each) for each in strata]
     else:
         drawn = [partial(dirichlet_cells, *each) for each in spread_over_strata(sample, prior, systems)]
@@ -72,51 +58,29 @@ def joint_cells(
     return np.stack([draw(draws, rng) for draw, rng in zip(drawn, rngs, strict=True)])
 
 
-class SpreadPrior(NamedTuple):
-    """A Dirichlet prior spread over all strata that there can be.
-
-    Attributes
-    ----------
-    strata : Strata
-        All strata, occupied or not.
-    alpha : Array (S, K)
-        Dirichlet weights of the true classes in each stratum.
-    weights : Array (S,)
-        Dirichlet weights of the strata.
-    """
-
-    strata: Strata
-    alpha: Array
-    weights: Array
-
-
-def spread_over_strata(sample: VerifiedSample, prior: priors.Prior | None, systems: Sequence[int]) -> list[SpreadPrior]:
-    """Return all strata that there can be, and the prior's Dirichlet weights there, of each matrix.
+def spread_over_strata(
+    sample: VerifiedSample, prior: priors.Prior, systems: Sequence[int]
+) -> list[tuple[Strata, Array]]:
+    """Return all strata that there can be, and the Dirichlet weights of their true classes, of each matrix.
 
     The weights of a class are spread evenly over what the judge says and over the levels, and over the systems as if
-    they were independent given the class, so that those of each system sum to its α. Without a prior each stratum has
-    ¼ a class, and 1/S for its own share.
+    they were independent given the class, so that those of each system sum to its α.
     """
     classes, judges = len(sample.labels), int(sample.has_judge)
     shape = (int(sample.levels.max()) + 1, *(classes,) * (judges + len(systems)))
     check_size("judge and y_pred", (*shape, classes), classes)
     levels, *votes = np.unravel_index(np.arange(math.prod(shape)), shape)
-    alphas = None if prior is None else _proper_counts(sample, prior)
     spread = []
-    for element, strata in enumerate(sample.strata_of([*range(judges), *systems])):
+    given = sample.strata_of([*range(judges), *systems])
+    for strata, alpha in zip(given, _proper_counts(sample, prior), strict=True):
         place = np.ravel_multi_index([strata.levels, *strata.votes.T], shape)
         counts, verified = np.zeros(len(levels), int), np.zeros((len(levels), classes), int)
         counts[place], verified[place] = strata.counts, strata.verified
-        whole = Strata(np.stack(votes, 1), counts, verified, levels)
-        if alphas is None:
-            alpha, weights = np.full(verified.shape, _IN_EACH_STRATUM), np.full(len(levels), 1 / len(levels))
-        else:
-            alpha = np.tile(alphas[element, 0].sum(-1) / shape[0] / classes**judges, (len(levels), 1))
-            for system, predicted in zip(systems, votes[judges:], strict=True):
-                of_system = alphas[element, system - judges]
-                alpha *= (of_system / of_system.sum(-1, keepdims=True))[:, predicted].T
-            weights = alpha.sum(-1)
-        spread.append(SpreadPrior(whole, alpha, weights))
+        weights = np.tile(alpha[0].sum(-1) / shape[0] / classes**judges, (len(levels), 1))
+        for system, predicted in zip(systems, votes[judges:], strict=True):
+            of_system = alpha[system - judges]
+            weights *= (of_system / of_system.sum(-1, keepdims=True))[:, predicted].T
+        spread.append((Strata(np.stack(votes, 1), counts, verified, levels), weights))
     return spread
 
 

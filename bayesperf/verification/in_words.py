@@ -10,7 +10,7 @@ import numpy as np
 from bayesperf.core.arrays import Codes
 from bayesperf.core.words import chance, metric_title
 from bayesperf.metrics.metric import Metric
-from bayesperf.verification.cells import pooled, resolved
+from bayesperf.verification.cells import resolved
 from bayesperf.verification.sample import VerifiedSample
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def unknown_in_words(post: VerifiedPosterior) -> str:
         return ""
     named = f" ({', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)})" if names else ""
     decides = "the prior alone says"
-    if pooled(resolved(post.prior, post.sample)):
+    if resolved(post.prior, post.sample).shared_by_classes:
         decides = "what was found elsewhere, carried over by the model, says"
     return f"None like {chance(most)} of the examples was verified{named}: {decides} what their true classes are."
 

@@ -18,7 +18,7 @@ from bayesperf import prior as priors
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.intervals.delta import gradient_of
 from bayesperf.metrics.metric import Metric
-from bayesperf.verification.cells import joint_cells, pooled, resolved, spread_over_strata
+from bayesperf.verification.cells import joint_cells, resolved, spread_over_strata
 from bayesperf.verification.posterior import VerifiedPosterior
 from bayesperf.verification.sample import VerifiedSample
 from bayesperf.verification.truth import Strata, shared_truth
@@ -109,14 +109,12 @@ def label_value(post: VerifiedPosterior, metric: Metric) -> LabelValue:
     return LabelValue(strata.counts - strata.verified.sum(1), scale, worth, fixed)
 
 
-def _truth(
-    sample: VerifiedSample, prior: priors.Prior | None, strata: Strata, systems: list[int], random_seed: int
-) -> Array:
+def _truth(sample: VerifiedSample, prior: priors.Prior, strata: Strata, systems: list[int], random_seed: int) -> Array:
     """Return draws of the probabilities of the true classes in each stratum, (n, S, K)."""
     rng = np.random.default_rng([random_seed, len(strata.counts)])
-    if pooled(prior):
+    if prior.shared_by_classes:
         return shared_truth(strata, _DRAWS, rng)
-    ((whole, alpha, _),) = spread_over_strata(sample, prior, systems)
+    ((whole, alpha),) = spread_over_strata(sample, prior, systems)
     seen = whole.counts > 0
     masses = rng.standard_gamma(alpha[seen] + whole.verified[seen], (_DRAWS, *alpha[seen].shape))
     return np.asarray(masses / masses.sum(-1, keepdims=True))

@@ -24,7 +24,7 @@ from bayesperf.posteriors import dirichlet
 from bayesperf.posteriors.in_words import default_metrics_in_words
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
-from bayesperf.verification.cells import described, joint_cells, labelled_cells, pooled, resolved
+from bayesperf.verification.cells import described, joint_cells, labelled_cells, resolved
 from bayesperf.verification.in_words import unknown_in_words, verified_in_words, worth_in_words
 from bayesperf.verification.sample import VerifiedSample
 from bayesperf.verification.selection import warn_of_selection
@@ -66,9 +66,8 @@ def posterior(
         A property of the examples by which those to be verified were chosen, or that tells how often systems err: a
         bin of the score, a source.
     prior : str or Prior, optional
-        Of the cells of each system. By default Jeffreys' for two classes, spread evenly over what the judge says; with
-        `strata` Beta(¼, ¼) in each stratum; for more classes the strata share a prior (see Notes). With a prior that
-        is named, figures follow it.
+        Of the cells of each system. By default Jeffreys' for two classes, if there are no `strata`, spread evenly over
+        what the judge says; else the strata share a prior (see Notes). With a prior that is named, figures follow it.
     labels, pos_label, by
         As in `ConfusionMatrix.from_predictions`.
     draws : int, optional
@@ -94,7 +93,7 @@ def posterior(
         If nobody looked at a level, or at a class that the judge or a system gives, or at any like 1 % of the examples:
         what decides there is the prior.
     ConvergenceWarning
-        If the draws of more than two classes are worth fewer than 100 independent ones.
+        If the draws of the model that strata share are worth fewer than 100 independent ones.
 
     Notes
     -----
@@ -106,17 +105,18 @@ def posterior(
     Under a Dirichlet prior α of the cells, spread over the answers of the judge and the levels of `strata`, p and
     p(· | c) are independent Dirichlet variables. With everything verified this is Dirichlet(α + counts).
 
-    With more than two classes most strata have no verified example, and independent strata would be told by the prior.
-    The strata then share a model: p(· | c) ~ Dirichlet(κ m_c), and log m_c(t) is a sum of how popular class t is and,
+    With more than two classes, or with `strata`, most strata have no verified example, and independent strata would be
+    told by the prior. The strata then share a model: p(· | c) ~ Dirichlet(κ m_c), and log m_c(t) is a sum of how popular class t is and,
     for the judge and the system if they say t, of how good that vote is for t, and of how much less two votes say
     together than apart. Errors fall on popular classes more than on rare ones, by a slope that is learned, too; how
-    popular classes are starts from the examples on which judge and system agree. 1/(1 + κ) ~ Beta(1, 9), so that a
+    popular classes are starts from the examples on which judge and system agree; votes may be better in one level of
+    `strata` than in another. 1/(1 + κ) ~ Beta(1, 9), so that a
     stratum with many verified examples goes its own way. Draws are by importance sampling, and those of the same
     parameters follow each other: Monte Carlo errors take it into account (`verification.vote_model` in the source).
 
-    For two classes with `strata`, or two systems compared, the class in each stratum has a Beta(¼, ¼) prior of its own.
     How often intervals cover, and where they do so less often than they say, is on the page on coverage. Several
-    systems have each the figures that it has alone; `bayesperf.compare` takes them together.
+    systems have each the figures that it has alone; `bayesperf.compare` takes them together, by the model that strata
+    share.
 
     Examples
     --------
@@ -189,7 +189,7 @@ class VerifiedPosterior(SampledPosterior):
             cells=labelled_cells(sample, np.stack(each, 1), sample.systems),
             pos_label=sample.pos_label,
             prior_text=described(used, sample),
-            independent=not pooled(used),
+            independent=not used.shared_by_classes,
             sample=sample,
             prior=prior,
             random_seed=random_seed,
@@ -227,7 +227,7 @@ class VerifiedPosterior(SampledPosterior):
         those on which judge and system agree, or differ, if none such is.
         """
         judge, prior = range(self.sample.has_judge), resolved(self.prior, self.sample)
-        shares = [[_unknown(each, pooled(prior)) for each in self.sample.strata_of([*judge, system])]
+        shares = [[_unknown(each, prior.shared_by_classes) for each in self.sample.strata_of([*judge, system])]
                   for system in self.sample.positions]  # fmt: skip
         return self.leading.copy(data=np.transpose(shares).reshape(self.leading.shape)).rename("unknown")
 

@@ -54,7 +54,7 @@ class Strata(NamedTuple):
 # ── A Dirichlet prior ──
 
 
-def dirichlet_cells(strata: Strata, alpha: Array, weights: Array, n: int, rng: np.random.Generator) -> Array:
+def dirichlet_cells(strata: Strata, alpha: Array, n: int, rng: np.random.Generator) -> Array:
     """Return n draws of the cells of each voter, (V, n, K, K).
 
     Parameters
@@ -62,9 +62,7 @@ def dirichlet_cells(strata: Strata, alpha: Array, weights: Array, n: int, rng: n
     strata : Strata
         All strata that the prior has weight for.
     alpha : Array (S, K)
-        Dirichlet weights of the true classes in each stratum.
-    weights : Array (S,)
-        Dirichlet weights of the strata.
+        Dirichlet weights of stratum and true class.
     n : int
         Number of draws.
     rng : numpy.random.Generator
@@ -75,7 +73,7 @@ def dirichlet_cells(strata: Strata, alpha: Array, weights: Array, n: int, rng: n
         shape = (block.stop - block.start, *alpha.shape)
         return gamma_masses(rng, alpha + strata.verified, shape).transpose(1, 2, 0)
 
-    return _cells(strata, weights, masses, n, rng)
+    return _cells(strata, alpha.sum(-1), masses, n, rng)
 
 
 # ── The prior that strata share ──

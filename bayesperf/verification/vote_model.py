@@ -1,4 +1,4 @@
-"""The true classes in strata of votes, if there are more than two classes: a logit model that the strata share.
+"""The true classes in strata of votes: a logit model that the strata share.
 
 Examples of stratum s have the votes s_v, and Y_st of the verified ones are of class t. In each stratum
 
