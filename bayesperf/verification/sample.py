@@ -255,8 +255,8 @@ class VerifiedSample(Saved):
         """Return what the votes are called: ``judge``, and ``predicted`` or the names of the systems."""
         return [*(["judge"] if self.has_judge else []), *(self.systems or ["predicted"])]
 
-    def strata_of(self, votes: Sequence[int]) -> list[tuple[Strata, Codes]]:
-        """Return the strata by some of the votes alone, and their levels, for each element of the leading dims."""
+    def strata_of(self, votes: Sequence[int]) -> list[Strata]:
+        """Return the strata by some of the votes alone, for each element of the leading dims."""
         chosen = self.votes[:, list(votes)]
         first, which = distinct_outcomes(self.levels, chosen, len(self.labels))
         counts = self.counts.values.reshape(-1, len(which))
@@ -264,7 +264,7 @@ class VerifiedSample(Saved):
         merged = np.zeros((len(counts), len(first), 1 + verified.shape[-1]), np.int64)
         rows: Any = (slice(None), which)
         np.add.at(merged, rows, np.concatenate([counts[..., None], verified], -1))
-        return [(Strata(chosen[first], each[:, 0], each[:, 1:]), self.levels[first]) for each in merged]
+        return [Strata(chosen[first], each[:, 0], each[:, 1:], self.levels[first]) for each in merged]
 
     def table(self) -> pd.DataFrame:
         """Return a row for each stratum: what it is called, numbers of examples, and of verified ones by true class."""
