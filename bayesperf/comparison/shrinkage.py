@@ -9,13 +9,13 @@ with μ_k flat, of a density of 1/π on the scale, and τ_k ~ HalfNormal(0.3). S
 ones, or one that is better than all others are normals of their own, and do not spread the others. With one normal
 for all, one broken system of fifty makes the best of the others look as good as it was lucky.
 
-Chains of Gibbs alternate between what is known of the normals given who belongs to which, and who belongs to which given
-the normals. θ is integrated out of both: of the systems of a normal, with V = s² + τ², W = Σ 1/V and m = Σ (θ̂/V) / W,
+Chains of Gibbs alternate between what the normals are given who belongs to which, and who belongs to which given the
+normals. θ is integrated out of both: of the systems of a normal, with V = s² + τ², W = Σ 1/V and m = Σ (θ̂/V) / W,
 
     p(τ | z, θ̂) ∝ p(τ) (Π V)^−½ W^−½ exp(−½ (Σ θ̂²/V − W m²)),    μ | τ, z, θ̂ ~ N(m, 1/W),
 
 the first on a grid. There are many short chains, which start with one normal or with several, cut at the largest gaps
-between the estimates: which of the starts is right is soon forgotten, and all chains take a step in one array operation.
+between the estimates. They soon forget how they started, and all take a step in one array operation.
 
 Systems that come in families have weights w of their family. Components are common to all families, so that a family is
 mostly of one or two of them, and families that are alike share theirs.
@@ -61,9 +61,9 @@ from bayesperf.distributions.base import Distribution
 _COMPONENTS, _CONCENTRATION, _SPREAD = 6, 2.0, 0.3
 # The grid of standard deviations: its cells, and the greatest of them.
 _CELLS, _GREATEST = 24, 3.0
-# The chains: how many, how many sweeps are thrown away, and how many are kept: at least as many as the first number, and
-# no more than the second over the number of systems. Where more draws are asked for, a sweep gives several.
-_CHAINS, _WARM_UP, _KEPT = 50, 60, (100, 20_000)
+# The chains: how many, how many sweeps are thrown away, and how many are kept at most: the first number, or the second
+# over the number of systems if that is more. Where more draws are asked for, a sweep gives several.
+_CHAINS, _WARM_UP, _KEPT = 50, 50, (50, 20_000)
 # Nodes of an expectation over a normal score: of Beta distributions it is right to five digits or more.
 _SCORES = 16
 
@@ -140,11 +140,12 @@ def _chains(estimates: Estimates, length: int, rng: np.random.Generator) -> Arra
     kept = []
     for sweep in range(-_WARM_UP, -(-length // each)):
         own = estimates.means - shared[:, codes]
-        belongs = np.equal(component[:, None], np.arange(_COMPONENTS)[:, None]).astype(float)
+        belongs = np.equal(component, np.arange(_COMPONENTS)[:, None, None]).astype(float)
         mean, cell = _components(own, belongs, grid, rng)
-        weights = rng.standard_gamma(belongs @ members + _CONCENTRATION / _COMPONENTS)
+        with np.errstate(divide="ignore"):  # A weight may be less than the least number.
+            weights = np.log(rng.standard_gamma(belongs @ members + _CONCENTRATION / _COMPONENTS))
         component = _memberships(own, weights[..., codes], mean, cell, grid, rng)
-        mu, tau = (np.take_along_axis(of, component, 1) for of in (mean, grid.spreads[cell]))
+        mu, tau = (np.take_along_axis(of.T, component, 1) for of in (mean, grid.spreads[cell]))
         if estimates.of_family:
             shared = _shared_errors(estimates, mu, tau, members, rng)
         if sweep >= 0:
@@ -164,36 +165,32 @@ def _starts(means: Array) -> Codes:
 
 
 def _components(own: Array, belongs: Array, grid: _Grid, rng: np.random.Generator) -> tuple[Array, Codes]:
-    """Return a draw of the mean and of the cell of the standard deviation of each component (chain, K).
+    """Return a draw of the mean and of the cell of the standard deviation of each component (K, chain).
 
-    Of estimates `own` (chain, M), given which belong to it (chain, K, M). What has no system is as the prior has it.
+    Of estimates `own` (chain, M), given which belong to it (K, chain, M). What has no system is as the prior has it.
     """
-    weighted = belongs * own[:, None]
-    precision, first, second, log_precision = (
-        values @ of.T
-        for values, of in (
-            (belongs, grid.precision),
-            (weighted, grid.precision),
-            (weighted * own[:, None], grid.precision),
-            (belongs, grid.log_precision),
-        )
-    )
+    weighted = belongs * own
+    precision, log_precision = belongs @ grid.precision.T, belongs @ grid.log_precision.T
+    first, second = (values @ grid.precision.T for values in (weighted, weighted * own))
     empty = ~belongs.any(-1)
     precision[empty] = 1
     centre = first / precision
     exponent = log_precision - np.log(precision) - second + precision * centre**2
-    cell = _chosen(grid.log_prior + exponent / 2, -1, rng)
-    of_cell = cell[..., None]
-    centre, precision = (np.take_along_axis(of, of_cell, -1)[..., 0] for of in (centre, precision))
+    cell = _chosen(np.moveaxis(grid.log_prior + exponent / 2, -1, 0), rng)
+    centre, precision = (np.take_along_axis(of, cell[..., None], -1)[..., 0] for of in (centre, precision))
     mean = centre + rng.standard_normal(cell.shape) / np.sqrt(precision)
     return np.where(empty, np.pi * (rng.random(cell.shape) - 0.5), mean), cell
 
 
 def _memberships(own: Array, weights: Array, mean: Array, cell: Codes, grid: _Grid, rng: np.random.Generator) -> Codes:
-    """Return a draw of the component of each system (chain, M), given the weights (chain, K, M) and the components."""
-    distance = grid.precision[cell] * (own[:, None] - mean[..., None]) ** 2
-    with np.errstate(divide="ignore"):  # Weights may be less than the least number.
-        return _chosen(np.log(weights) + (grid.log_precision[cell] - distance) / 2, 1, rng)
+    """Return a draw of the component of each system (chain, M), given log weights (K, chain, M) and the components."""
+    log_weight = own - mean[..., None]
+    log_weight *= log_weight
+    log_weight *= grid.precision[cell]
+    np.subtract(grid.log_precision[cell], log_weight, out=log_weight)
+    log_weight *= 0.5
+    log_weight += weights
+    return _chosen(log_weight, rng)
 
 
 def _shared_errors(estimates: Estimates, mu: Array, tau: Array, members: Array, rng: np.random.Generator) -> Array:
@@ -205,17 +202,16 @@ def _shared_errors(estimates: Estimates, mu: Array, tau: Array, members: Array, 
 
 
 def _values(own: Array, variances: Array, mu: Array, tau: Array, rng: np.random.Generator) -> Array:
-    """Return a draw of the values of the systems, of estimates and of mean and spread of their components (chain, M)."""
+    """Return a draw of the values (chain, M), given the mean and the spread of the component of each system."""
     total = variances + tau**2
     centre = (tau**2 * own + variances * mu) / total
     return np.asarray(centre + tau * np.sqrt(variances / total) * rng.standard_normal(own.shape))
 
 
-def _chosen(log_weight: Array, axis: int, rng: np.random.Generator) -> Codes:
-    """Return places along an axis, drawn with probabilities of these logarithms, up to a constant."""
-    up_to = np.exp(log_weight - log_weight.max(axis, keepdims=True)).cumsum(axis)
-    total = np.take(up_to, [-1], axis)
-    return np.asarray((up_to <= total * rng.random(total.shape)).sum(axis))
+def _chosen(log_weight: Array, rng: np.random.Generator) -> Codes:
+    """Return places along the first axis, drawn with probabilities of these logarithms, up to a constant."""
+    up_to = np.exp(log_weight - log_weight.max(0)).cumsum(0)
+    return np.asarray((up_to <= up_to[-1] * rng.random(up_to.shape[1:])).sum(0))
 
 
 # ── What the estimates are ──
