@@ -1,4 +1,4 @@
-"""The metric of each of several systems: as each is known by itself, and drawn towards the mean of all."""
+"""The metric of each of several systems: as each is known by itself, and drawn towards those like it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Systems:
 
     @cached_property
     def shrunk(self) -> Marginal:
-        """The metric of each system, drawn towards the mean of all, or of its family and these to that of all.
+        """The metric of each system, drawn towards those like it.
 
         Raises
         ------
