@@ -248,7 +248,7 @@ class Comparison(Saved):
         -------
         pandas.DataFrame
             Columns ``metric``, the leading dims, `dim`; ``observed``, ``mean``, ``ci_lower``, ``ci_upper`` of the
-            system's metric, drawn towards the mean of all if the comparison is; ``prob_best``, ``expected_rank``, and
+            system's metric, drawn towards those like it if the comparison is; ``prob_best``, ``expected_rank``, and
             ``expected_loss``, by how much the system is worse than whichever is the best, on average.
 
         Raises
