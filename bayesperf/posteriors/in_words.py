@@ -124,7 +124,7 @@ def caveats_of(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
             return [f"Few examples: {chance(prior)} of the weight{places} is the prior's."]
     if marginal.method == "draws":
         interval = marginal.interval(ci_prob, ci_kind)
-        error = marginal.mcse(ci_prob, ci_kind)
+        error = marginal.mcse_interval(ci_prob, ci_kind)
         if float((error / (interval[..., 1] - interval[..., 0])).max()) >= _ERROR_COUNTS:
             return [f"The limits have a Monte Carlo error of up to {float(error.max()):.2g}."]
     return []

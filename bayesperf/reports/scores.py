@@ -286,6 +286,7 @@ class ScoredSystems:
                 "ci_kind": "hdi",
                 "estimand": area.estimand,
                 "mcse": area.mcse().item(),
+                "mcse_interval": area.mcse_interval(self.settings.ci_prob).item(),
             }
             for name in AREAS
             for system in self.systems
