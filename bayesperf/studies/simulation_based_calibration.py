@@ -80,8 +80,8 @@ def simulation_based_calibration(
     Raises
     ------
     ValueError
-        If the model cannot be simulated: it contains a `pymc.Potential` (as with ``repeats`` > 1), or observed data that are no `pymc.Data`; or if `thin`
-        leaves fewer than two draws of a chain.
+        If the model cannot be simulated: it contains a `pymc.Potential` (as with ``repeats`` > 1), or observed data
+        that are no `pymc.Data`; or if `thin` leaves fewer than two draws of a chain.
 
     References
     ----------

@@ -38,9 +38,9 @@ def identifiability(tree: xr.DataTree) -> pd.DataFrame:
     -------
     pandas.DataFrame
         A row a parameter: ``variable``, its coordinates, ``mean``, ``overlap`` (1: the posterior is the prior; 0: they
-        share no values, which may mean a conflict), ``r_hat`` and ``modes``. Of the rates of raters the right answers are shown. Its
-        ``attrs`` say how many ``parameters`` and ``degrees_of_freedom`` there are, where the model knows, and whether
-        ``labels_switched`` between chains.
+        share no values, which may mean a conflict), ``r_hat`` and ``modes``. Of the rates of raters the right answers
+        are shown. Its ``attrs`` say how many ``parameters`` and ``degrees_of_freedom`` there are, where the model
+        knows, and whether ``labels_switched`` between chains.
 
     Raises
     ------

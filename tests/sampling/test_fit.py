@@ -531,7 +531,6 @@ def test_a_potential_in_a_model_of_ones_own_is_called_what_it_is(sampler):
             rights = {"tp": recall, "tn": specificity}
             for name, k, n in (("tp", 45, 50), ("tn", 80, 100)):
                 pm.Binomial(name, n, rights[name], observed=pm.Data(f"{name}_data", k))
-            pm.Deterministic("cells", pm.math.stack([[specificity, 1 - specificity], [1 - recall, recall]]) / 2)
         return model
 
     reason = bp.fit(BINARY, restricted, draws=20, chains=2, random_seed=1).attrs["left_out"]
