@@ -381,7 +381,7 @@ def bootstrapped(
 
     Weights of the scores themselves would know of no overlap. All systems are smoothed then: a smoothed area of scores
     that separate the classes is below the area of scores that all but do, not smoothed. Clusters (n + m,), if there are
-    any, have positives first.
+    any, have positives first, and half a cluster unseen in either class (`class_pair`).
     """
     if cluster is not None:
         units = units_of_clusters(cluster, rng)
