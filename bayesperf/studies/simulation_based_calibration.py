@@ -185,8 +185,8 @@ def _observed(model: pm.Model) -> dict[str, str]:
     from pytensor.graph.traversal import ancestors
 
     if model.potentials:
-        names = ", ".join(repr(potential.name) for potential in model.potentials)
-        raise ValueError(f"model: it contains pm.Potential {names}, which cannot be simulated from.")
+        potentials = ", ".join(repr(potential.name) for potential in model.potentials)
+        raise ValueError(f"model: it contains pm.Potential {potentials}, which cannot be simulated from.")
     data = set(model.data_vars)
     names = {}
     for rv in model.observed_RVs:
