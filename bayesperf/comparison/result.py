@@ -219,8 +219,8 @@ class Comparison(Saved):
         -------
         pandas.DataFrame
             Columns ``metric``, the leading dims, ``a``, ``b``; ``mean, sd, median, ci_lower, ci_upper`` of a − b;
-            ``prob_greater``, the probabilities ``below``, ``inside``, ``above`` the rope, ``method`` and ``mcse``; for
-            predictions also the fraction of draws that are ``undefined`` (0/0) and left out.
+            ``prob_greater``, the probabilities ``below``, ``inside``, ``above`` the rope, ``method``, ``mcse`` and
+            ``mcse_interval``; for predictions also the fraction of draws that are ``undefined`` (0/0) and left out.
         """
         table = summary_rows(self.difference, ci_prob, ci_kind)
         table = table.drop(columns=["pair"] * self.many + ["undefined"] * (not table["undefined"].any()))

@@ -16,7 +16,9 @@ from bayesperf.counts.label_encoding import check_labels
 
 CELL_DIMS = ("actual", "predicted")
 # Columns of a posterior summary, apart from those of leading dims.
-SUMMARY_COLUMNS = ("metric", "observed", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "undefined")
+SUMMARY_COLUMNS = (
+    "metric", "observed", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "mcse_interval", "undefined"
+)  # fmt: skip
 # Names that results use for their own dims and columns; no leading dim of counts can have them.
 _RESERVED_DIMS = {"chain", "draw", "x", "q", "ci_bound", *SUMMARY_COLUMNS}
 # What pandas calls the row and the column of totals.

@@ -613,7 +613,7 @@ def test_folds_of_a_shipped_data_set_are_not_warned_of():
 def test_summary_tells_the_three_answers_apart():
     table = POOLED.summary(["recall", "f1"], ci_prob=0.9, ci_kind="eti")
     assert table.columns.tolist() == ["answer", "metric", "fold", "observed", "mean", "sd", "median", "ci_lower",
-                                      "ci_upper", "method", "mcse"]  # fmt: skip
+                                      "ci_upper", "method", "mcse", "mcse_interval"]  # fmt: skip
     cm = POOLED.cm
     scores = [bp.score(counts, name) for counts in (cm.sum("fold"), cm) for name in ("recall", "f1")]
     observed = [*map(float, scores[:2]), np.nan, np.nan, *scores[2].values, *scores[3].values]

@@ -175,7 +175,7 @@ class Recalibration(Saved):
         -------
         pandas.DataFrame
             Columns ``metric``, the dim of the groups or ``probability``, ``mean``, ``sd``, ``median``, ``ci_lower``,
-            ``ci_upper``, ``method`` and ``mcse``.
+            ``ci_upper``, ``method``, ``mcse`` and ``mcse_interval``.
         """
         prob = checks.probability("ci_prob", ci_prob)
         marginals = (
