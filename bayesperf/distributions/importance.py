@@ -28,6 +28,14 @@ def stepwise(nodes: Array, log_density: Array, n: int, rng: np.random.Generator)
     return nodes[cell] + part * (nodes[1] - nodes[0]), np.log(mass[cell])
 
 
+def interpolated(values: Array, nodes: Array, at: Array) -> Array:
+    """Return values (k, …) at equidistant nodes, interpolated linearly, (n, …)."""
+    reached = (at - nodes[0]) / (nodes[1] - nodes[0])
+    cell = np.clip(reached.astype(int), 0, len(nodes) - 2)
+    part = (reached - cell).reshape(-1, *(1,) * (values.ndim - 1))
+    return np.asarray(values[cell] * (1 - part) + values[cell + 1] * part)
+
+
 def with_mass(nodes: Array, log_density: Array, fall: float) -> tuple[float, float]:
     """Return the ends of the range where a log density at equidistant nodes is within `fall` of its greatest value."""
     there = np.flatnonzero(log_density > log_density.max() - fall)

@@ -24,6 +24,8 @@ from bayesperf.distributions.importance import resampled, stepwise, with_mass
 _NODES, _RANGE, _SCANS, _FALL = 17, (-16.0, 16.0), 3, 12.0
 # The power of the rough density of log η from which it is proposed: a wider one.
 _POWER = 0.7
+# The share of proposals of g that are wider, and how many counts they have, as a share of the others'.
+_WIDE, _WIDER = 0.2, 0.2
 # Steps to the number of errors that are no repeats.
 _STEPS = 10
 # The least share of a class: its logarithm is finite.
@@ -57,16 +59,17 @@ def draws_of_errors(
     clumping : tuple of two float
         The Beta of 1/(1 + η).
     """
-    nodes, log_mass, first = _approximation(errors, popularity, clumping)
+    nodes, log_mass, counted = _approximation(errors, popularity, clumping)
     log_weight, log_proposal = stepwise(nodes, _POWER * log_mass, n, rng)
-    reached = (log_weight - nodes[0]) / (nodes[1] - nodes[0])
-    cell = np.clip(reached.astype(int), 0, len(nodes) - 2)
-    part = (reached - cell)[:, None]
-    counted = popularity + first[cell] * (1 - part) + first[cell + 1] * part
-    proposals = np.maximum(gamma_masses(rng, counted, counted.shape), _LEAST)
+    node = np.rint((log_weight - nodes[0]) / (nodes[1] - nodes[0])).astype(int)
+    scale = np.where(rng.random(n) < _WIDE, _WIDER, 1.0)
+    proposals = np.maximum(gamma_masses(rng, counted[node] * scale[:, None], (n, len(errors))), _LEAST)
     proposals /= proposals.sum(-1, keepdims=True)
+    logs = np.log(proposals)
+    product = np.einsum("nk,nk->n", logs, counted[node])
+    narrow, wide = (share * product - logs.sum(-1) - _log_beta(share * counted)[node] for share in (1, _WIDER))
+    log_proposal += np.logaddexp(narrow + np.log1p(-_WIDE), wide + np.log(_WIDE))
     drawn = SharedErrors(log_weight, proposals)
-    log_proposal += _log_dirichlet(proposals, counted)
     return drawn.take(resampled(log_density(errors, drawn, popularity, clumping) - log_proposal, rng))
 
 
@@ -98,40 +101,48 @@ def _log_likelihood(errors: Array, drawn: SharedErrors) -> Array:
 
 
 def _approximation(errors: Array, popularity: Array, clumping: tuple[float, float]) -> tuple[Array, Array, Array]:
-    """Return equidistant nodes of log η where its mass is, the rough log mass, and errors that are no repeats there."""
+    """Return equidistant nodes of log η where its mass is, the rough log mass, and a Dirichlet of g there."""
     low, high = _RANGE
     for _ in range(_SCANS):
         nodes = np.linspace(low, high, _NODES)
-        first = _expected_first(errors, np.exp(nodes), popularity)
-        counted = popularity + first
+        counted = _weights_of_popularity(errors, np.exp(nodes), popularity)
         mean = counted / counted.sum(-1, keepdims=True)
-        # The density of a mean over that of the proposal there is roughly the mass.
-        log_mass = log_density(errors, SharedErrors(nodes, mean), popularity, clumping) - _log_dirichlet(mean, counted)
+        # The density of a mean over that of its Dirichlet there is roughly the mass.
+        log_mass = log_density(errors, SharedErrors(nodes, mean), popularity, clumping) + _log_beta(counted)
+        log_mass -= (np.log(mean) * (counted - 1)).sum(-1)
         low, high = with_mass(nodes, log_mass, _FALL)
-    return nodes, log_mass - log_mass.max(), first
+    return nodes, log_mass - log_mass.max(), counted
 
 
-def _expected_first(errors: Array, weight: Array, popularity: Array) -> Array:
-    """Return how many errors by predicted class are no repeats, at a popularity that these numbers suggest, (k, K).
+def _weights_of_popularity(errors: Array, weight: Array, popularity: Array) -> Array:
+    """Return the weights of a Dirichlet distribution that is roughly that of g, for each η (k,), (k, K).
 
-    Of e draws from a Dirichlet–multinomial that fall into a category of weight a, a[ψ(a + e) − ψ(a)] are expected to be
-    new ones (Antoniak 1974, Mixtures of Dirichlet processes).
+    Their sum is that of the prior and of the errors that are no repeats. Of e draws from a Dirichlet–multinomial that
+    fall into a category of weight a, a[ψ(a + e) − ψ(a)] are expected to be new ones (Antoniak 1974, Mixtures of
+    Dirichlet processes). A class cannot be taken for itself: as many errors as would fall there otherwise are added to
+    its own before the weights are scaled to their sum.
     """
     actual, predicted = np.nonzero(errors > 1)
     repeated = errors[actual, predicted]
     # The first error of a cell is always new.
-    single = np.broadcast_to((errors == 1).sum(0), (len(weight), len(errors)))
-    first = (errors > 0).sum(0) + np.zeros(single.shape)
+    single = errors == 1
+    counted = popularity + (errors > 0).sum(0) + np.zeros((len(weight), 1))
     for _ in range(_STEPS):
-        counted = popularity + first
-        counted /= counted.sum(-1, keepdims=True)
-        of_cell = weight[:, None] * counted[:, predicted] / sums_of_others(counted)[:, actual]
+        share = counted / counted.sum(-1, keepdims=True)
+        others = sums_of_others(share)
+        of_cell = weight[:, None] * share[:, predicted] / others[:, actual]
         new = of_cell * (special.digamma(of_cell + repeated) - special.digamma(of_cell))
-        first = single + np.stack([np.bincount(predicted, each, len(errors)) for each in new])
-    return first
+        by_predicted, by_actual = (
+            of_single + np.stack([np.bincount(place, each, len(errors)) for each in new])
+            for of_single, place in ((single.sum(0), predicted), (single.sum(1), actual))
+        )
+        counted = popularity + by_predicted
+        total = counted.sum(-1, keepdims=True)
+        counted = counted + by_actual * share / others
+        counted *= total / counted.sum(-1, keepdims=True)
+    return counted
 
 
-def _log_dirichlet(shares: Array, weights: Array) -> Array:
-    """Return the log density of Dirichlet distributions, (n,)."""
-    log_beta = special.gammaln(weights).sum(-1) - special.gammaln(weights.sum(-1))
-    return np.asarray((np.log(shares) * (weights - 1)).sum(-1) - log_beta)
+def _log_beta(weights: Array) -> Array:
+    """Return the logarithm of the constants of Dirichlet distributions, (k,)."""
+    return np.asarray(special.gammaln(weights).sum(-1) - special.gammaln(weights.sum(-1)))

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Codes, blocks
-from bayesperf.distributions.importance import resampled, stepwise, with_mass
+from bayesperf.distributions.importance import interpolated, resampled, stepwise, with_mass
 
 # Nodes of the logit of ρ, scans that narrow down the range of its mass, and how far its log density falls there.
 _NODES, _SCANS, _FALL = 65, 3, 12.0
@@ -87,7 +87,7 @@ def draws_of_recalls(
     classes = _Classes.of(right, totals, mean, slope, dispersion)
     rough = _approximation(classes)
     logit_rho, log_proposal = stepwise(rough.logit_rho, rough.log_mass, n, rng)
-    mode, root = (_interpolated(values, rough.logit_rho, logit_rho) for values in (rough.mode, rough.root))
+    mode, root = (interpolated(values, rough.logit_rho, logit_rho) for values in (rough.mode, rough.root))
     z = rng.standard_t(_FREEDOM, (n, 2))
     drawn = mode + np.einsum("nij,nj->ni", root, z)
     log_proposal -= (_FREEDOM + 1) / 2 * np.log1p(z**2 / _FREEDOM).sum(-1) + np.log(root[:, 0, 0] * root[:, 1, 1])
@@ -179,11 +179,3 @@ def _regressions(classes: _Classes, rho: Array) -> tuple[Array, Array]:
         if np.abs(step).max() < 1e-6:
             break
     return mode, precision
-
-
-def _interpolated(values: Array, nodes: Array, at: Array) -> Array:
-    """Return values (k, …) at equidistant nodes, interpolated linearly, (n, …)."""
-    reached = (at - nodes[0]) / (nodes[1] - nodes[0])
-    cell = np.clip(reached.astype(int), 0, len(nodes) - 2)
-    part = (reached - cell).reshape(-1, *(1,) * (values.ndim - 1))
-    return np.asarray(values[cell] * (1 - part) + values[cell + 1] * part)
