@@ -64,9 +64,10 @@ class SparseRows(ClassSums):
         prior *= scale
         on_stick = np.sqrt(np.minimum(2 / (1 + weight), 1))
         pieces = _pieces(prior * on_stick, self.rng)
-        whole = self.rng.random((n, classes)) < (1 - weight) / (1 + weight)
-        pieces[:, 0] = np.where(whole, prior, pieces[:, 0])
-        pieces[:, 1:] *= ~whole[:, None]
+        if (weight < 1).any():
+            whole = self.rng.random((n, classes)) < (1 - weight) / (1 + weight)
+            pieces[:, 0] = np.where(whole, prior, pieces[:, 0])
+            pieces[:, 1:] *= ~whole[:, None]
         spread = prior * (1 - on_stick) / sums_of_others(popularity)
         return SparseErrors(actual, predicted, seen, _atoms(popularity, self.rng), pieces, spread)
 
