@@ -479,3 +479,21 @@ def test_a_thousand_classes_have_fewer_draws():
     table = np.eye(1000, dtype=int) * 3
     assert bp.posterior(bp.ConfusionMatrix.from_table(table)).n_draws == 5000
     assert bp.posterior(bp.ConfusionMatrix.from_table(MANY)).n_draws == 10_000
+
+
+def test_intervals_cover_where_rare_classes_are_harder():
+    """Sizes by Zipf's law, recalls that fall in a straight line with the rank, errors spread evenly: no model's own."""
+    classes, systems = 40, 40
+    rng = np.random.default_rng(5)
+    recall, shares = np.linspace(0.95, 0.45, classes), 1 / np.arange(1.0, classes + 1)
+    cells = np.where(np.eye(classes, dtype=bool), recall[:, None], (1 - recall[:, None]) / (classes - 1))
+    cells *= shares[:, None] / shares.sum()
+    tables = rng.multinomial(20 * classes, cells.ravel(), systems).reshape(-1, classes, classes)
+    cm = bp.ConfusionMatrix.from_table(tables, dims={"system": range(systems)})
+    post = bp.posterior(cm, draws=1000)
+    for name in ("recall_macro", "precision_macro"):
+        low, high = post[name].eti().values.T
+        true = bp.metrics.get(name).evaluate(cells)
+        # Of 40 intervals of 95 %, fewer than 33 cover once in ten thousand times.
+        assert ((low <= true) & (true <= high)).sum() >= 33
+    assert (post.slope.mean() > 0.3).all()
