@@ -47,6 +47,7 @@ MAKERS = {
     "DirichletPosterior.predict": "bayesperf.posteriors.dirichlet:DirichletPosterior.predict",
     "SharedPosterior": "bayesperf.posteriors.shared:SharedPosterior",
     "SharedPosterior.mean_recall": "bayesperf.posteriors.shared:SharedPosterior.mean_recall",
+    "SharedPosterior.slope": "bayesperf.posteriors.shared:SharedPosterior.slope",
     "SharedPosterior.dispersion": "bayesperf.posteriors.shared:SharedPosterior.dispersion",
     "SampledPosterior": "bayesperf.posteriors.posterior:SampledPosterior",
     "JointPosterior": "bayesperf.posteriors.joint_systems:JointPosterior",

@@ -118,15 +118,18 @@ def of_systems(counts, **parameters):
     return sum(of_groups(counts[m], **{name: value[m] for name, value in parameters.items()}) for m in (0, 1))
 
 
-def of_classes(counts, mean_recall, dispersion, popularity, prevalence, design="joint"):
+def of_classes(counts, mean_recall, slope, dispersion, popularity, clumping, prevalence, design="joint"):
     """Density of one matrix: a class's predictions are right or wrong, and wrong ones are spread by popularity."""
-    table, kappa = counts.values, 1 / dispersion - 1
-    density = stats.beta.logpdf(dispersion, 1, 3) + log_dirichlet(popularity, 1) + log_dirichlet(prevalence, 1)
+    table, kappa, eta = counts.values, 1 / dispersion - 1, 1 / clumping - 1
+    density = stats.beta.logpdf(dispersion, 1, 3) + log_dirichlet(popularity, 0.5) + log_dirichlet(prevalence, 1)
+    density += stats.norm.logpdf(slope)
+    sizes = np.log(table.sum(1) + 1)
     for i, row in enumerate(table):
         others = np.arange(len(row)) != i
+        mean = special.expit(special.logit(mean_recall) + slope * (sizes[i] - sizes.mean()))
         right_or_wrong = np.array([row[i], row[others].sum()])
-        density += of_row(right_or_wrong, kappa * np.array([mean_recall, 1 - mean_recall]))
-        density += of_row(row[others], popularity[others] / popularity[others].sum())
+        density += of_row(right_or_wrong, kappa * np.array([mean, 1 - mean]))
+        density += of_row(row[others], eta * popularity[others] / popularity[others].sum())
     if design == "joint":
         density += stats.multinomial.logpmf(table.sum(1), table.sum(), prevalence)
     return density
@@ -393,7 +396,8 @@ LOGIT = of_logit(2)
 CHAIN = {"stay": unit(2), "predict_second": unit(2, 2, 2)}
 SCORED = {"center": normal(), "spread": positive(), "noise": positive(3), "tail": positive(), "weight": positive(3)}
 THREE_RATES = {name: unit(2) for name in BINARY_RATES}
-SHARED_BY_CLASSES = {"mean_recall": unit(), "dispersion": small(), "popularity": shares(3), "prevalence": shares(3)}
+SHARED_BY_CLASSES = {"mean_recall": unit(), "slope": normal(), "dispersion": small(), "popularity": shares(3),
+                     "clumping": unit(), "prevalence": shares(3)}  # fmt: skip
 BY_VIDEO = {"by": {"video": STEPS_VIDEO}}
 STEPS = (STEPS_TRUE, STEPS_PRED)
 
@@ -408,8 +412,9 @@ DENSITIES = {
     "rates by actual": ("rates", POSITIVE_YES, {"design": "by_actual"}, THREE_RATES,
                         functools.partial(of_rates, design="by_actual"), {"recall": ("model",)}),
     "classes": ("classes", THREE_SITES.sum("fold"), {}, SHARED_BY_CLASSES, of_classes,
-                {"mean_recall": (), "dispersion": (), "popularity": ("predicted",), "prevalence": ("actual",),
-                 "outcomes": ("actual", "outcome"), "errors": ("actual", "other"), "totals": ("actual",)}),
+                {"mean_recall": (), "slope": (), "dispersion": (), "popularity": ("predicted",), "clumping": (),
+                 "prevalence": ("actual",), "outcomes": ("actual", "outcome"), "errors": ("actual", "other"),
+                 "totals": ("actual",)}),
     "classes by actual": ("classes", THREE_SITES.sum("fold"), {"design": "by_actual"}, SHARED_BY_CLASSES,
                           functools.partial(of_classes, design="by_actual"), {}),
     "groups": ("groups", ONE, {}, parts(), of_groups,
