@@ -11,6 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from bayesperf.core.arrays import Array, decoded
 
 
+# The most examples of a matrix: of more, figures lose digits, as cells round and intervals are ever narrower.
+MOST_EXAMPLES = 10**12
+
+
 def probability(name: str, value: Any) -> float:
     """Return a number strictly between 0 and 1."""
     if not isinstance(value, int | float | np.number) or not 0 < value < 1:
@@ -110,7 +114,7 @@ def whole_numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
         "missing or infinite": ~np.isfinite(values),
         "negative": values < 0,
         "fractional": values != np.floor(values),
-        "too great": values > 2**53,
+        f"more than {MOST_EXAMPLES:.0e}": values > MOST_EXAMPLES,
     }.items():
         if where.any():
             raise ValueError(
