@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesperf.core.arrays import Counts
+from bayesperf.core.arrays import Counts, decoded
 from bayesperf.core.words import listed
 from bayesperf.counts.clusters import Clusters, cluster_column, clusters_of_rows
 from bayesperf.counts.count_arrays import CELL_DIMS
@@ -77,7 +77,7 @@ def count_rows(
 def lazy_frame(frame: Any, columns: list[str]) -> nw.LazyFrame[Any]:
     """Return a frame of any engine as a lazy one of Narwhals that has the columns named, each for one role."""
     try:
-        lazy: nw.LazyFrame[Any] = nw.from_native(frame).lazy()
+        lazy: nw.LazyFrame[Any] = nw.from_native(decoded(nw.to_native(frame, pass_through=True))).lazy()
     except TypeError:
         raise TypeError(
             f"frame is {type(frame).__name__}: give a pandas, Polars or PyArrow frame, a DuckDB relation, or a frame "

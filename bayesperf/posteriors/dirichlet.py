@@ -266,7 +266,8 @@ class DirichletPosterior(CountedPosterior):
     def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
         self.refuse_unavailable(metrics)
         distributions: dict[Metric, Distribution] = {m: self.exact_distribution(m) for m in metrics if self.is_exact(m)}
-        distributions |= {m: self._integrated(m) for m in metrics if m not in distributions and self.is_integrated(m)}
+        integrated = {m: self._integrated(m) for m in metrics if m not in distributions and self.is_integrated(m)}
+        distributions |= {m: found for m, found in integrated.items() if found is not None}
         drawn = self._metric_draws([m for m in metrics if m not in distributions], self.n_draws, None)
         distributions |= {m: Draws(values[:, None, :], m.bounds) for m, values in drawn.items()}
         return [
@@ -290,8 +291,9 @@ class DirichletPosterior(CountedPosterior):
             metric.bounds,
         )
 
-    def _integrated(self, metric: Metric) -> Distribution:
-        """Return the distribution of a metric of two classes as a function of the prevalence and the rates."""
+    def _integrated(self, metric: Metric) -> Distribution | None:
+        """Return the distribution of a metric of two classes by the prevalence and the rates, unless draws are better.
+        """
         position = self.positive if metric.needs == "binary" and self.positive is not None else 1
         tp, fn, fp, tn = (ARGUMENTS[name](self.flat, position).reshape(-1, 1) for name in ("tp", "fn", "fp", "tn"))
         self.refuse_improper(metric, {"tp": tp, "fn": fn, "fp": fp, "tn": tn})

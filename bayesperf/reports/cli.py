@@ -18,6 +18,7 @@ from bayesperf.reports.options import (
     By,
     CiProb,
     Cluster,
+    Command,
     DropMissing,
     Files,
     Id,
@@ -72,7 +73,7 @@ def _options(shown: Version = False) -> None:
     pass
 
 
-@app.command()
+@app.command(cls=Command)
 def summary(
     files: Files,
     parts: Parts = False,
@@ -117,7 +118,7 @@ def summary(
         print_tables(analysis, Console())
 
 
-@app.command()
+@app.command(cls=Command)
 def compare(
     files: Files,
     parts: Parts = False,
@@ -168,7 +169,7 @@ def compare(
         print_comparison(analysis, Console())
 
 
-@app.command()
+@app.command(cls=Command)
 def report(
     files: Files,
     output: Output = Path("report.html"),
@@ -222,10 +223,10 @@ def report(
     print(report_as_json(analysis, with_comparison=True) if json else f"The report is in {output}")
 
 
-app.command()(plan)
+app.command(cls=Command)(plan)
 
 
-@app.command("compile")
+@app.command("compile", cls=Command)
 def compile_(models: Models = None) -> None:
     """Compile models once on this machine, so that their first fit takes seconds."""
     from bayesperf.models import names
@@ -244,7 +245,7 @@ def compile_(models: Models = None) -> None:
     print(f"What was compiled is in {folder()}")
 
 
-@app.command()
+@app.command(cls=Command)
 def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     """Show what it does, on shipped predictions of three classifiers of breast cancer."""
     from rich.console import Console

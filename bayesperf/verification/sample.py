@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Booleans, Codes, Counts
+from bayesperf.core.arrays import Booleans, Codes, Counts, decoded
 from bayesperf.core.saving import Saved
 from bayesperf.counts.count_arrays import check_dims, check_size
 from bayesperf.counts.cross_tabulation import EncodedColumns, count_combinations, encode_columns
@@ -104,6 +104,7 @@ class VerifiedSample(Saved):
         TypeError, ValueError
             If no example is verified, and as in `ConfusionMatrix.from_predictions`.
         """
+        y_true = decoded(y_true)
         known = ~_missing(y_true)
         columns, systems = _predicted_columns(y_pred)
         if judge is not None:
