@@ -128,10 +128,17 @@ def shared() -> Prior:
 
     Notes
     -----
-    The proportions of the classes have a flat Dirichlet prior. The recall of class i is r_i ~ Beta(κm, κ(1 − m)), with
-    a mean m ~ U(0, 1) and a dispersion ρ = 1/(1 + κ) ~ Beta(1, 3) that the data of all classes inform. The errors of a
-    class are spread over the others by q_i ~ Dirichlet(g), with the weights g (of the other classes, rescaled to sum to
-    1) proportional to how popular each class is among errors, which also is estimated: g ~ Dirichlet(1, …, 1).
+    The proportions of the classes have a flat Dirichlet prior. The recall of class i is r_i ~ Beta(κm_i, κ(1 − m_i)),
+    logit m_i = logit m + βs_i, where s_i is the log of the number of its examples (and one), less the mean over the
+    classes: rare classes may be harder, or easier. A mean m ~ U(0, 1), the slope β ~ N(0, 1), and a dispersion
+    ρ = 1/(1 + κ) ~ Beta(1, 3) are informed by the data of all classes. Where classes are equally large the slope drops
+    out. The errors of a class are spread over the others by q_i ~ Dirichlet(ηg), with weights (of the other classes,
+    rescaled to sum to η) proportional to how popular each class is among errors, g ~ Dirichlet(½, …, ½). How much they
+    clump, 1/(1 + η) ~ U(0, 1), is estimated as well.
+
+    What is assumed is that mean recalls follow the size of a class smoothly. Where they do not, as where two of forty
+    classes do not work at all, the interval of such a class leans to the others (see the page "How often each interval
+    covers").
 
     Examples
     --------
@@ -266,9 +273,9 @@ def rate(a: float, b: float) -> Prior:
 # How a sentence names a prior that is named after a person.
 _POSSESSIVES = {"jeffreys": "Jeffreys'", "perks": "Perks'", "haldane": "Haldane's"}
 _SHARED_TEXT = (
-    "shared by the classes (recalls ~ Beta of mean m ~ U(0, 1) and dispersion ρ ~ Beta(1, 3); errors spread by the "
-    "popularity of each class among errors ~ Dirichlet(1), of total weight 1 a class; shares of the classes ~ "
-    "Dirichlet(1))"
+    "shared by the classes (recalls ~ Beta of mean m ~ U(0, 1) and dispersion ρ ~ Beta(1, 3); the logit of the mean "
+    "has a slope ~ N(0, 1) on the log size of a class; errors spread by the popularity of each class among errors "
+    "~ Dirichlet(½), and clumped ~ U(0, 1); shares of the classes ~ Dirichlet(1))"
 )
 
 

@@ -83,12 +83,14 @@ def many_classes(jobs: int, systems: dict[int, int] = MANY_CLASSES) -> pd.DataFr
     for classes, settings in cases:
         name = "_".join(["classes", str(classes), *map(str, settings.values())])
         ranges = AT_THE_ENDS.get(settings.get("quality", 0), {})
-        options = {key: value for key, value in settings.items() if key != "quality"} | ranges
+        options = {"sizes": "equal" if settings.get("balanced", True) else "tenfold",
+                   "errors": "popular" if settings.get("popular", True) else "uniform"} | ranges  # fmt: skip
         study = studies.many_classes(classes, simulations=systems[classes], draws=1000, **options, n_jobs=jobs,
                                      folder=FOLDER / name)  # fmt: skip
         names = ["coverage", "coverage_mcse", "width"]
         table = study[names].to_dataframe().reset_index().rename(columns={"prior": "interval"})
         table["interval"] += "_eti"
+        table = table[table["metric"] != "rarest_recall"]
         facts = {"classes": classes, "balanced": True, "popular": True} | settings
         tables.append(table.assign(**facts, n=classes * table["examples"], simulations=systems[classes]).round(4))
         print(name, flush=True)

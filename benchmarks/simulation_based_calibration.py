@@ -41,6 +41,7 @@ def chains() -> tuple[tuple[Any, Any], Any]:
 
 BINARY = groups([(8, 12), (10, 10), (15, 5), (6, 14), (12, 12), (9, 20), (14, 8), (5, 5)], [0, 1])
 THREE = groups([(6, 8, 10), (9, 7, 5), (10, 4, 8), (8, 8, 8), (5, 9, 6)], ["a", "b", "c"])
+UNEQUAL = bp.ConfusionMatrix.from_table([[28, 9, 3], [2, 8, 4], [1, 1, 2]], labels=["a", "b", "c"])
 TWO_SYSTEMS = bp.ConfusionMatrix.from_counts(tp=[30, 5], fn=[3, 1], fp=[4, 0], tn=[20, 7])
 PAIRED = bp.PairedConfusionMatrix.from_predictions([1, 1, 0, 0] * 10, [1, 0, 0, 1] * 10, [1, 1, 0, 0] * 10)
 SCORES = xr.DataArray(
@@ -75,7 +76,7 @@ CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "multinomial": ("multinomial", TWO_SYSTEMS, {}),
     "multinomial, 3 classes": ("multinomial", THREE.sum("site"), {}),
     "rates": ("rates", TWO_SYSTEMS, {}),
-    "classes": ("classes", THREE.sum("site"), {}),
+    "classes": ("classes", UNEQUAL, {}),
     "groups": ("groups", BINARY, {"dim": "site"}),
     "groups, clusters, 3 classes": ("groups", THREE, {"dim": "site", "groups": "clusters"}),
     "groups_logit": ("groups_logit", BINARY, {"dim": "site"}),

@@ -36,7 +36,7 @@ and, where they apply,
     Returns numbers to add to the attributes of the posterior. If ``parameters`` and ``degrees_of_freedom`` are among
     them, a fit warns of what the data do not settle.
 ``POTENTIAL``
-    Why a likelihood that is a `pymc.Potential` has no predictions and no log-likelihood, if it is not a power.
+    Why a likelihood that is a `pymc.Potential` has no predictions and no log-likelihood.
 ``exact(data, priors, rngs, size, **options)``
     Draws from the posterior, using a separate generator for each matrix. It raises NotImplementedError if the posterior
     has no closed form under these priors and options.

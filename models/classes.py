@@ -1,26 +1,29 @@
 """Classes that share a prior: how well each is recognised, and which classes errors fall into.
 
 Setting. A matrix of many classes has few examples of each. The other classes say what to expect of a class: how good
-the system is on average, how much the classes differ, and which classes are popular among its errors.
+the system is on average, whether it is worse where a class is rare, how much the classes differ, which classes are
+popular among its errors, and whether errors of a class clump, that is, fall into one or two others.
 
 Model. Of N examples, n_i are of class i, of which x_i are predicted right and the rest, e_i·, as other classes:
 
     n   ~ Multinomial(N, π)                        class totals
     x_i ~ Binomial(n_i, r_i)                       right predictions of class i
-    r_i ~ Beta(κm, κ(1 − m))                       recall of class i, of mean m
+    r_i ~ Beta(κm_i, κ(1 − m_i))                   recall of class i, of mean m_i
+    logit m_i = logit m + βs_i                     s_i is log(n_i + 1), less its mean
     e_i ~ Multinomial(n_i − x_i, q_i)              errors of class i, over the other classes
-    q_i ~ Dirichlet(g_j/(1 − g_i), j ≠ i)          their shares, centred on the popularity g among errors
-    π   ~ Dirichlet(1, …), m ~ U(0, 1), ρ = 1/(1 + κ) ~ Beta(1, 3), g ~ Dirichlet(1, …)
+    q_i ~ Dirichlet(ηg_j/(1 − g_i), j ≠ i)         their shares, centred on the popularity g among errors
+    π   ~ Dirichlet(1, …), m ~ U(0, 1), β ~ Normal(0, 1), ρ = 1/(1 + κ) ~ Beta(1, 3)
+    g   ~ Dirichlet(½, …), clumping 1/(1 + η) ~ U(0, 1)
 
 The recalls and the shares of errors are integrated out, x_i ~ BetaBinomial and e_i ~ DirichletMultinomial, so that no
-funnel is left for the sampler; the cells are then drawn by conjugacy (`recover`): the model itself has none.
+funnel is left for the sampler; the cells are then drawn by conjugacy (`recover`): the model itself has none. Where all
+classes are equally large, every s_i is 0, and β stays at its prior.
 
-`bayesperf.posterior` draws from the same posterior independently, m and ρ by quadrature and g by importance resampling
-(`bayesperf.prior.shared`, the default for more than two classes). Use this model with other priors, or as a start for
-your own.
+`bayesperf.posterior` draws from the same posterior independently, by importance resampling (`bayesperf.prior.shared`,
+the default for more than two classes). Use this model with other priors, or as a start for your own.
 
-Source: the row-wise form of Mosimann (1962), Biometrika 49, with classes in the place of groups. The prior of ρ was
-chosen for the coverage of the intervals, over 3 to 30 classes of 5 to 100 examples (`bayesperf.studies.many_classes`).
+Source: the row-wise form of Mosimann (1962), Biometrika 49, with classes in the place of groups. The priors were chosen
+for the coverage of the intervals, over 3 to 40 classes of 5 to 100 examples (`bayesperf.studies.many_classes`).
 """
 
 from __future__ import annotations
@@ -44,8 +47,10 @@ EXACT = "posteriors.shared_classes:draws"
 TARGET_ACCEPT = 0.9
 PRIORS = {
     "mean_recall": pm.Beta.dist(1, 1),
+    "slope": pm.Normal.dist(0, 1),
     "dispersion": pm.Beta.dist(1, 3),
-    "popularity": lambda classes: pm.Dirichlet.dist(np.ones(classes)),
+    "popularity": lambda classes: pm.Dirichlet.dist(np.full(classes, 0.5)),
+    "clumping": pm.Beta.dist(1, 1),
     "prevalence": lambda classes: pm.Dirichlet.dist(np.ones(classes)),
 }
 
@@ -73,20 +78,29 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, design
     variable = prior_variables(PRIORS, priors, classes)
     with pm.Model(coords=of_dims) as model:
         mean_recall = variable("mean_recall", systems)
+        slope = variable("slope", systems)
         dispersion = variable("dispersion", systems)
         popularity = variable("popularity", [*systems, "predicted"])
+        clumping = variable("clumping", systems)
         prevalence = variable("prevalence", [*systems, "actual"])
+        of_class = np.ones(classes)
 
-        mean = pm.math.stack([mean_recall, 1 - mean_recall], axis=-1)[..., None, :]
-        kappa = concentration(dispersion)[..., None]
         outcomes = np.stack([right, tables.sum(-1) - right], -1)
-        observe("outcomes", outcomes, [*systems, "actual", "outcome"], DirichletMultinomial,
-                concentration=kappa, mean=mean)  # fmt: skip
+        outcomes = pm.Data("outcomes_data", outcomes, dims=[*systems, "actual", "outcome"])
+        log_sizes = pm.math.log(outcomes.sum(-1) + 1.0)
+        log_sizes -= log_sizes.mean(-1, keepdims=True)
+        mean = pm.math.invlogit(pm.math.logit(mean_recall)[..., None] + slope[..., None] * log_sizes)
+        observe("outcomes", outcomes, DirichletMultinomial, [*systems, "actual", "outcome"],
+                concentration=concentration(dispersion)[..., None] * of_class,
+                mean=pm.math.stack([mean, 1 - mean], axis=-1))  # fmt: skip
+        errors = pm.Data("errors_data", errors, dims=[*systems, "actual", "other"])
         spread = popularity[..., others]
-        observe("errors", errors, [*systems, "actual", "other"], DirichletMultinomial,
-                concentration=np.ones(right.shape), mean=spread / spread.sum(axis=-1, keepdims=True))  # fmt: skip
+        observe("errors", errors, DirichletMultinomial, [*systems, "actual", "other"],
+                concentration=concentration(clumping)[..., None] * of_class,
+                mean=spread / spread.sum(axis=-1, keepdims=True))  # fmt: skip
         if design == "joint":
-            observe("totals", tables.sum(-1), [*systems, "actual"], pm.Multinomial, p=prevalence)
+            totals = pm.Data("totals_data", tables.sum(-1), dims=[*systems, "actual"])
+            observe("totals", totals, pm.Multinomial, [*systems, "actual"], p=prevalence)
     return model
 
 
@@ -95,15 +109,14 @@ def other_classes(classes: int) -> np.ndarray:
     return np.array([[j for j in range(classes) if j != i] for i in range(classes)])
 
 
-def observe(name: str, values: np.ndarray, dims: list[str], distribution: Any, **parameters: Any) -> None:
+def observe(name: str, counts: Any, distribution: Any, dims: list[str], **parameters: Any) -> None:
     """Add the likelihood of counts given their totals along the last dim."""
-    observed = pm.Data(f"{name}_data", values, dims=dims)
-    distribution(name, n=observed.sum(-1), **parameters, observed=observed, dims=dims)
+    distribution(name, n=counts.sum(-1), **parameters, observed=counts, dims=dims)
 
 
 def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:
     """Draw what was integrated out, the recall of each class and the shares of its errors, and return the cells."""
-    outcomes = _dirichlet(rng, outcome_weights(posterior) + outcomes_of(data), "outcome")
+    outcomes = _dirichlet(rng, outcome_weights(posterior, data) + outcomes_of(data), "outcome")
     other = 1 - same_class(data)
     errors = _dirichlet(rng, error_weights(posterior, data) + data * other, "predicted") * other
     right, wrong = (outcomes.sel(outcome=outcome, drop=True) for outcome in ("right", "wrong"))
@@ -113,7 +126,7 @@ def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator,
 
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, **_: Any) -> xr.DataArray:
     """Return the log-likelihood of each class's predictions given its total, for leave-one-class-out."""
-    outcomes = _log_row(outcome_weights(posterior), outcomes_of(data), "outcome")
+    outcomes = _log_row(outcome_weights(posterior, data), outcomes_of(data), "outcome")
     errors = _log_row(error_weights(posterior, data), data * (1 - same_class(data)), "predicted")
     return (outcomes + errors).transpose("chain", "draw", *data.dims[:-2], "actual")
 
@@ -130,16 +143,28 @@ def outcomes_of(data: xr.DataArray) -> xr.DataArray:
     return xr.concat([right, data.sum("predicted") - right], "outcome").assign_coords(outcome=["right", "wrong"])
 
 
-def outcome_weights(posterior: xr.Dataset) -> xr.DataArray:
-    """Return κm and κ(1 − m), (…, outcome)."""
-    kappa, mean = 1 / posterior["dispersion"].clip(min=1e-8) - 1, posterior["mean_recall"]
-    return xr.concat([kappa * mean, kappa * (1 - mean)], "outcome").assign_coords(outcome=["right", "wrong"])
+def outcome_weights(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray:
+    """Return κm_i and κ(1 − m_i), (…, actual, outcome)."""
+    log_sizes = np.log1p(data.sum("predicted"))
+    logit = _logit(posterior["mean_recall"]) + posterior["slope"] * (log_sizes - log_sizes.mean("actual"))
+    kappa = _weight(posterior["dispersion"])
+    weights = [kappa / (1 + np.exp(sign * logit)) for sign in (-1, 1)]
+    return xr.concat(weights, "outcome").assign_coords(outcome=["right", "wrong"])
 
 
 def error_weights(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray:
-    """Return g_j/(1 − g_i) for j ≠ i, and 0 for j = i, (…, actual, predicted)."""
+    """Return ηg_j/(1 − g_i) for j ≠ i, and 0 for j = i, (…, actual, predicted)."""
     popularity = posterior["popularity"] * (1 - same_class(data))
-    return popularity / popularity.sum("predicted")
+    return _weight(posterior["clumping"]) * popularity / popularity.sum("predicted")
+
+
+def _weight(share: xr.DataArray) -> xr.DataArray:
+    """Return κ of a dispersion, as `concentration` does."""
+    return 1 / share.clip(min=1e-8) - 1
+
+
+def _logit(share: xr.DataArray) -> xr.DataArray:
+    return np.log(share) - np.log1p(-share)
 
 
 def _dirichlet(rng: np.random.Generator, weights: xr.DataArray, dim: str) -> xr.DataArray:

@@ -58,6 +58,7 @@ ESTIMAND = "mean"
 EXACT = "pooling.exact:draws"
 # The default of the samplers: with the group rates integrated out there is no funnel that would need smaller steps.
 TARGET_ACCEPT = 0.8
+POTENTIAL = "a power likelihood (repeats > 1) cannot be simulated from, and its examples are no units to leave out"
 DISPERSION = {"random": pm.Beta.dist(1, 24), "clusters": pm.Beta.dist(1, 9)}
 PRIORS = {
     "rates": lambda classes: pm.Dirichlet.dist(np.full(classes, 2 / classes)),

@@ -1,16 +1,19 @@
 """Dependent examples: sequences of (actual, predicted) labels as a Markov chain.
 
 Setting. In frames of a video, days, or turns of a conversation the actual label persists for a while, and a prediction
-depends on the previous one. A hundred such examples are less informative than a hundred independent ones. For actual
+depends on the previous frame. A hundred such examples are less informative than a hundred independent ones. For actual
 label g_t and prediction z_t,
 
-    P(g_t = g | g_{t−1} = g)          = a_g    `stay`
-    P(z_t = 1 | g_t = g, z_{t−1} = j) = θ_gj   `predict_second`, label 1 being the second of the two
+    P(g_t = g | g_{t−1} = g)                       = a_g     `stay`
+    P(z_t = 1 | g_t = g, g_{t−1} = h, z_{t−1} = j) = θ_ghj   `predict_second`, label 1 being the second of the two
 
-The likelihood depends only on the counts of transitions. Of n_g· steps from g, n_gg stayed in g; of m_gj steps to
-actual label g from prediction j, m_gj1 predicted the second label; all of these counts are binomial. `cells` is the
-stationary distribution of the chain: the long-run proportion of each pair of labels, from which the metrics of the
-system are computed.
+Errors that come in runs need both previous labels: they say whether the previous prediction was right. With
+``chain="z_prev"`` a prediction does not depend on the previous actual label, θ_g0j = θ_g1j.
+
+The likelihood depends only on the counts of transitions. Of n_g· steps from g, n_gg stayed in g; of m_ghj steps to
+actual label g from actual label h and prediction j, m_ghj1 predicted the second label; all of these counts are
+binomial. `cells` is the stationary distribution of the chain: the long-run proportion of each pair of labels, from
+which the metrics of the system are computed.
 
 All sequences have the same parameters by default. With ``sequences="varying"`` each sequence has its own a_g,
 Beta-distributed about that of the population with dispersion ρ_g (integrated out as in `groups`, and drawn afterwards
@@ -39,7 +42,7 @@ from ._priors import conjugate_parameters, prior_variables
 from ._stationary import stationary
 
 DATA = "transitions"
-OPTIONS = {"sequences": ("same", "varying")}
+OPTIONS = {"sequences": ("same", "varying"), "chain": ("z_prev,g_prev", "z_prev")}
 ESTIMAND = "long_run"
 REFUSAL = "samples of a sequence depend on each other. Ask the posterior of bayesperf.sequences, which has the chain."
 PRIORS = {
@@ -49,7 +52,13 @@ PRIORS = {
 }
 
 
-def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, sequences: str = "same") -> pm.Model:
+def build(
+    data: xr.DataArray,
+    priors: Mapping[str, Any] | None = None,
+    *,
+    sequences: str = "same",
+    chain: str = "z_prev,g_prev",
+) -> pm.Model:
     """Return the model of transition counts.
 
     Parameters
@@ -61,21 +70,24 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, sequen
         Priors that replace those of `PRIORS`, by name.
     sequences : {"same", "varying"}
         Whether the actual labels persist equally in all sequences.
+    chain : {"z_prev,g_prev", "z_prev"}
+        What a prediction depends on beside the actual label: the previous prediction and the previous actual label, or
+        the previous prediction alone.
     """
     sequence = str(data.dims[0])
-    stays, steps, seconds, predictions = _outcomes(data)
+    stays, steps, seconds, predictions = _outcomes(data, chain)
     unused = {"stay_dispersion": "options={'sequences': 'varying'}"} if sequences == "same" else {}
     variable = prior_variables(PRIORS, priors, unused=unused)
     with pm.Model(coords=coords(data)) as model:
         stay = variable("stay", ["actual"])
-        predict_second = variable("predict_second", ["actual", "predicted_before"])
+        predict_second = variable("predict_second", [str(d) for d in seconds.dims])
         if sequences == "varying":
             kappa = concentration(variable("stay_dispersion", ["actual"]))
             _observe("stays", stays, steps, pm.BetaBinomial, alpha=kappa * stay, beta=kappa * (1 - stay))
         else:
             _observe("stays", stays.sum(sequence), steps.sum(sequence), pm.Binomial, p=stay)
         _observe("seconds", seconds, predictions, pm.Binomial, p=predict_second)
-        table = pm.math.stack(_cells(stay, predict_second)).reshape((2, 2))
+        table = pm.math.stack(_cells(stay, predict_second, seconds.ndim == 3)).reshape((2, 2))
         pm.Deterministic("cells", table, dims=["actual", "predicted"])
     return model
 
@@ -87,29 +99,34 @@ def _observe(name: str, successes: xr.DataArray, trials: xr.DataArray, distribut
     distribution(name, n=n, **parameters, observed=observed, dims=dims)
 
 
-def _outcomes(data: xr.DataArray) -> tuple[xr.DataArray, ...]:
+def _outcomes(data: xr.DataArray, chain: str) -> tuple[xr.DataArray, ...]:
     """Return the counts of stays and steps per actual label, of predictions of the second label, and of predictions."""
-    sequence, before, *_ = (str(d) for d in data.dims)
+    before = str(data.dims[1])
     moves = data.sum(["predicted_before", "predicted"])
     same = moves[before].values[:, None] == moves["actual"].values
     stays = moves.where(xr.DataArray(same, dims=[before, "actual"]), 0).sum(before)
     steps = moves.sum("actual").rename({before: "actual"})
-    predictions = data.sum([sequence, before]).transpose("actual", "predicted_before", "predicted")
+    given = ["actual", before, "predicted_before"] if chain == "z_prev,g_prev" else ["actual", "predicted_before"]
+    predictions = data.sum([dim for dim in data.dims[:2] if dim not in given]).transpose(*given, "predicted")
     return stays, steps, predictions.isel(predicted=1, drop=True), predictions.sum("predicted")
 
 
-def _cells(stay: Any, predict_second: Any) -> list[Any]:
-    """Return the stationary cells, row by row, for arrays or tensors whose last dims are those of the parameters."""
-    theta = [[[predict_second[..., g, j] for j in (0, 1)]] * 2 for g in (0, 1)]
-    return list(stationary([stay[..., 0], stay[..., 1]], theta))
+def _cells(stay: Any, predict_second: Any, wide: bool) -> list[Any]:
+    """Return the stationary cells, row by row, for arrays or tensors whose last dims are those of the parameters.
+
+    Predictions depend on the previous actual label if the chain is `wide`.
+    """
+    pairs = [(g, h) if wide else (g,) for g in (0, 1) for h in (0, 1)]
+    theta = [[predict_second[(..., *pair, j)] for j in (0, 1)] for pair in pairs]
+    return list(stationary([stay[..., 0], stay[..., 1]], [theta[:2], theta[2:]]))
 
 
 def _table(stay: xr.DataArray, predict_second: xr.DataArray) -> xr.DataArray:
     """Return the stationary table for labelled parameters; `stay` may vary between sequences."""
     leading = [d for d in stay.dims if d != "actual"]
     stay = stay.transpose(*leading, "actual")
-    theta = predict_second.broadcast_like(stay).transpose(*leading, "actual", "predicted_before")
-    cells = _cells(stay.values, theta.values)
+    theta = predict_second.broadcast_like(stay).transpose(*leading, "actual", ..., "predicted_before")
+    cells = _cells(stay.values, theta.values, theta.ndim == len(leading) + 3)
     return xr.DataArray(np.stack(cells, -1).reshape(*stay.shape[:-1], 2, 2), dims=(*leading, "actual", "predicted"))
 
 
@@ -120,11 +137,12 @@ def exact(
     size: tuple[int, int],
     *,
     sequences: str = "same",
+    chain: str = "z_prev,g_prev",
 ) -> dict[str, xr.DataArray]:
     """Return draws (chain, draw) from the Beta posteriors."""
     if sequences != "same":
         raise NotImplementedError("options: method='exact' is for sequences='same'. Use method='mcmc'.")
-    stays, steps, seconds, predictions = _outcomes(data)
+    stays, steps, seconds, predictions = _outcomes(data, chain)
     sequence = str(data.dims[0])
     observed = {"stay": (stays.sum(sequence), steps.sum(sequence)), "predict_second": (seconds, predictions)}
     draws = {}
@@ -136,7 +154,12 @@ def exact(
 
 
 def recover(
-    posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, *, sequences: str = "same"
+    posterior: xr.Dataset,
+    data: xr.DataArray,
+    rng: np.random.Generator,
+    *,
+    sequences: str = "same",
+    chain: str = "z_prev,g_prev",
 ) -> dict[str, xr.DataArray]:
     """Draw the cells that were integrated out if sequences vary.
 
@@ -144,7 +167,7 @@ def recover(
     """
     if sequences == "same":
         return {}
-    stays, steps, *_ = _outcomes(data)
+    stays, steps, *_ = _outcomes(data, chain)
     kappa = 1 / posterior["stay_dispersion"] - 1
     stay, leave = kappa * posterior["stay"], kappa * (1 - posterior["stay"])
     observed = _beta(rng, stay + stays, leave + (steps - stays))
@@ -160,7 +183,9 @@ def _beta(rng: np.random.Generator, a: xr.DataArray, b: xr.DataArray) -> xr.Data
     return a.copy(data=np.clip(rng.beta(a.values, b.transpose(*a.dims).values), 1e-12, 1 - 1e-12))
 
 
-def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, sequences: str = "same") -> xr.DataArray | None:
+def log_likelihood(
+    posterior: xr.Dataset, data: xr.DataArray, *, sequences: str = "same", chain: str = "z_prev,g_prev"
+) -> xr.DataArray | None:
     """Return the log-likelihood of each step given the previous one, or of each sequence if sequences vary."""
     sequence, before, *_ = (str(d) for d in data.dims)
     rates = posterior["predict_second"]
@@ -169,9 +194,9 @@ def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, sequences: str 
         same = xr.DataArray(np.eye(2), {before: data[before], "actual": data["actual"]}, (before, "actual"))
         stay = posterior["stay"].rename(actual=before)
         return per_example((stay * same + (1 - stay) * (1 - same)) * prediction, data.sum(sequence))
-    stays, steps, *_ = _outcomes(data)
+    stays, steps, *_ = _outcomes(data, chain)
     kappa = 1 / posterior["stay_dispersion"].clip(min=1e-8) - 1
     a, b = kappa * posterior["stay"], kappa * (1 - posterior["stay"])
     moves: xr.DataArray = xr.apply_ufunc(betabinom.logpmf, stays, steps, a, b).sum("actual")
-    predictions = (data.sum(before) * np.log(prediction)).sum(["actual", "predicted_before", "predicted"])
+    predictions = (data * np.log(prediction)).sum([before, "actual", "predicted_before", "predicted"])
     return (moves + predictions).transpose("chain", "draw", sequence)

@@ -55,7 +55,11 @@ def test_the_default_is_jeffreys_for_two_classes_and_shared_for_more():
         (prior.jeffreys(), TWO, ["Jeffreys' Dirichlet", "0.5 in each of 4 cells", "total weight 2"]),
         (prior.perks(), THREE, ["Perks' Dirichlet", "0.111 in each of 9 cells", "total weight 1"]),
         (prior.haldane(), TWO, ["Haldane's Dirichlet", "total weight 0"]),
-        (prior.shared(), THREE, ["shared by the classes", "total weight 1 a class", "dispersion ρ ~ Beta(1, 3)"]),
+        (
+            prior.shared(),
+            THREE,
+            ["shared by the classes", "slope ~ N(0, 1) on the log size of a class", "dispersion ρ ~ Beta(1, 3)"],
+        ),
         (prior.dirichlet(3), TWO, ["3 in each of 4 cells", "total weight 12"]),
         (prior.dirichlet([[1, 2], [3, 4]]), TWO, ["total weight 10"]),
         (prior.rate(1, 2), TWO, ["Beta(1, 2)", "each rate"]),

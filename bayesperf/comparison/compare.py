@@ -102,11 +102,11 @@ def compare(
         Whether posteriors or marginals are known to be of systems evaluated on different examples, so that nothing is
         made of class totals that are the same by design.
     shrink : bool
-        Whether systems along `dim` share a population, towards whose mean each is drawn. Of many systems the one that
-        looks best was lucky, too; shrunk, it is as good on average as is said of it.
+        Whether systems along `dim` share a population, in which each is drawn towards those like it. Of many systems
+        the one that looks best was lucky, too; shrunk, it is about as good as is said of it.
     families : mapping, optional
-        The family of each system, by name: versions of a model, settings of a learner. With `shrink`, systems are drawn
-        to the mean of their family, and families to the mean of all.
+        The family of each system, by name: versions of a model, settings of a learner. With `shrink`, systems of a
+        family are taken to be more alike than others, but for those that stand out.
     **options
         Options of the comparison over several data sets; see `bayesperf.compare_scores`.
 
@@ -141,12 +141,13 @@ def compare(
     numerically to about 1e-8, an accuracy that is the same for a million examples as for three. That of two normals
     (areas by DeLong) is normal. Other differences are computed from draws.
 
-    Shrunk systems are normal about a common mean, on a scale on which the standard error of the metric hardly depends
-    on its value (for a share of examples, twice the arcsine of its root), by a quadrature over their spread (Efron &
-    Morris 1975; Gelman, Hill & Yajima 2012). The errors of systems judged on the same examples, or in the same
-    clusters, are correlated, any two as much as others, or as others of the same families. Two systems that nearly
-    always say the same are told apart better by themselves. `bayesperf.studies.best_of_many` has how often the interval
-    of the best covers.
+    Shrunk systems come from a mixture of normals, so that a few that are broken, or better, do not spread the others
+    (Efron & Morris 1975; Gelman, Hill & Yajima 2012; Ishwaran & James 2001). It is on a scale on which the standard
+    error of the metric hardly depends on its value (for a share of examples, twice the arcsine of its root), and drawn
+    by Gibbs sampling, in many short chains; Monte Carlo errors take the draws for independent, which they nearly are.
+    The errors of systems judged on the same examples, or in the same clusters, are correlated, any two as much as
+    others, or as others of the same families. Two systems that nearly always say the same are told apart better by
+    themselves. `bayesperf.studies.best_of_many` has how often the interval of the best covers.
 
     Examples
     --------
@@ -198,7 +199,7 @@ def compare(
         if b is not None or metric is not None:
             raise TypeError("scores hold both systems, and a metric already: leave out b and metric.")
         options |= {} if draws is None else {"draws": draws}
-        return compare_scores(a, dim=dim, rope=rope, random_seed=random_seed, **options)
+        return _of_scores(a, dim=dim, rope=rope, random_seed=random_seed, **options)
     if options:
         raise TypeError(f"compare takes no argument {next(iter(options))!r} here.")
     seed, draws = checks.seed(random_seed), DRAWS if draws is None else checks.count("draws", draws, least=2)
@@ -213,6 +214,16 @@ def compare(
     else:
         found = _of_posteriors(a, b, _named(metric), dim, rope, draws, seed, independent)
     return _shrunk(found, families) if shrink else found
+
+
+def _of_scores(scores: xr.DataArray, **options: Any) -> Comparison:
+    """Compare two systems by their scores, by `compare_scores`."""
+    if "test_fraction" not in options:
+        raise TypeError(
+            "test_fraction: say which fraction of a data set each fold tests: 1/k of k folds, repeated or not; of "
+            "random splits their own."
+        )
+    return compare_scores(scores, **options)
 
 
 def _of_posteriors(
@@ -405,16 +416,16 @@ def _as_it_is(marginal: Marginal) -> Marginal:
 
 
 def _shrunk(comparison: Comparison, families: Mapping[Any, Any] | None) -> Comparison:
-    """Return the comparison of systems each of which is drawn towards the mean of all, or of its family."""
+    """Return the comparison of systems each of which is drawn towards those like it."""
     assert comparison.systems is not None
     codes = None if families is None else _family_codes(comparison.names, families)
     systems, dim = replace(comparison.systems, families=codes), comparison.dim
     pairs = pairs_along(systems.shrunk, dim, False, many=True, over_pairs=comparison.difference.leading)
-    to = "all" if codes is None else "its family, and families towards that of all"
+    to = "those like it" if codes is None else "those like it, first of all in its family"
     return replace(
         comparison,
         difference=pairs.difference(),
-        basis=f"{comparison.basis}; each drawn towards the mean of {to}",
+        basis=f"{comparison.basis}; each drawn towards {to}",
         make_ratio=pairs.ratio,
         make_draws=partial(joint_draws, systems.shrunk, dim, systems.n_draws),
         systems=systems,

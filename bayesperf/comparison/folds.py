@@ -40,6 +40,8 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning, PriorWarning
 from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.cross_validation import repeated_dim
+from bayesperf.counts.joint_outcomes import same_examples
 from bayesperf.counts.label_indicators import LABEL
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
@@ -174,7 +176,7 @@ def _warn_of_shared_examples(post: Posterior, dim: str) -> None:
     """Warn if the folds are of the same examples, or so many of so few that they may share some."""
     if post.observed is None:
         return
-    same, folds = post.observed.attrs.get("same_examples") == dim, post.leading.sizes[dim]
+    same, folds = dim in (same_examples(post.observed), repeated_dim(post.observed)), post.leading.sizes[dim]
     size = float(post.observed.sum(CELL_DIMS).mean())
     if not same and (folds <= max(_MANY_FOLDS, size) or size <= 1):
         return

@@ -219,8 +219,8 @@ class Comparison(Saved):
         -------
         pandas.DataFrame
             Columns ``metric``, the leading dims, ``a``, ``b``; ``mean, sd, median, ci_lower, ci_upper`` of a − b;
-            ``prob_greater``, the probabilities ``below``, ``inside``, ``above`` the rope, ``method`` and ``mcse``; for
-            predictions also the fraction of draws that are ``undefined`` (0/0) and left out.
+            ``prob_greater``, the probabilities ``below``, ``inside``, ``above`` the rope, ``method``, ``mcse`` and
+            ``mcse_interval``; for predictions also the fraction of draws that are ``undefined`` (0/0) and left out.
         """
         table = summary_rows(self.difference, ci_prob, ci_kind)
         table = table.drop(columns=["pair"] * self.many + ["undefined"] * (not table["undefined"].any()))
@@ -248,7 +248,7 @@ class Comparison(Saved):
         -------
         pandas.DataFrame
             Columns ``metric``, the leading dims, `dim`; ``observed``, ``mean``, ``ci_lower``, ``ci_upper`` of the
-            system's metric, drawn towards the mean of all if the comparison is; ``prob_best``, ``expected_rank``, and
+            system's metric, drawn towards those like it if the comparison is; ``prob_best``, ``expected_rank``, and
             ``expected_loss``, by how much the system is worse than whichever is the best, on average.
 
         Raises

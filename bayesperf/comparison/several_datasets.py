@@ -21,6 +21,7 @@ from bayesperf.comparison.sign_and_rank_tests import (
     region_table,
 )
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.recipes import remembered
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
@@ -59,19 +60,20 @@ class DatasetComparison(Comparison, NextDataset):
         return region_table({AVERAGE: self.prob_rope, NEXT: self.prob_rope_next, LARGEST: self.prob_largest})
 
 
+@checked
 def compare_scores(
     scores: xr.DataArray,
     *,
     dim: str = "dataset",
     rope: float = 0.0,
-    test_fraction: float | None = None,
+    test_fraction: float,
     greater_is_better: bool | None = True,
     random_seed: Any = 0,
     **fit_options: Any,
 ) -> DatasetComparison:
     """Compare two systems by their cross-validated scores on several data sets.
 
-    ``bayesperf.compare(scores, dim="dataset")`` is equivalent.
+    ``bayesperf.compare(scores, dim="dataset", test_fraction=1 / 10)`` is equivalent.
 
     Parameters
     ----------
@@ -82,9 +84,9 @@ def compare_scores(
         The dim of the data sets, of which there must be at least two.
     rope : float
         Half-width of the region of practical equivalence, in the unit of the scores.
-    test_fraction : float, optional
-        Fraction of a data set's examples that each fold tests; by default 1/(number of folds). For repeated
-        cross-validation with k folds it is 1/k.
+    test_fraction : float
+        Fraction of a data set's examples that each fold tests: 1/k for k folds, repeated or not; for random splits, the
+        fraction with which they were made.
     greater_is_better : bool or None
         Direction of the scores.
     random_seed : int or numpy.random.Generator
@@ -127,10 +129,10 @@ def compare_scores(
     Examples
     --------
     >>> import bayesperf as bp
-    >>> comparison = bp.compare_scores(scores, rope=0.01)  # doctest: +SKIP
+    >>> comparison = bp.compare_scores(scores, rope=0.01, test_fraction=1 / 10)  # doctest: +SKIP
     >>> comparison.regions()  # doctest: +SKIP
     """
-    width, fraction = checks.rope(rope), _fraction(test_fraction)
+    width, fraction = checks.rope(rope), checks.probability("test_fraction", test_fraction)
     data = _checked(scores, dim)
     tree = fit(data, "datasets", options={"test_fraction": fraction}, random_seed=random_seed, **fit_options)
     return comparison_of_fit(tree, data, width, fraction, greater_is_better)
@@ -138,7 +140,7 @@ def compare_scores(
 
 @remembered("comparison_of_fit", final=True)
 def comparison_of_fit(
-    tree: xr.DataTree, data: xr.DataArray, rope: float, test_fraction: float | None, greater_is_better: bool | None
+    tree: xr.DataTree, data: xr.DataArray, rope: float, test_fraction: float, greater_is_better: bool | None
 ) -> DatasetComparison:
     """Return the comparison derived from a fit to scores (dataset, model, fold)."""
     posterior = tree["posterior"].to_dataset()
@@ -149,7 +151,6 @@ def comparison_of_fit(
     metric = "score" if data.name is None else str(data.name)
     distribution = Draws.of(metric, average[None], (-np.inf, np.inf), independent=False)
 
-    correlation = 1 / data.sizes["fold"] if test_fraction is None else test_fraction
     return DatasetComparison(
         difference=Marginal(
             Quantity(metric, Scope("datasets"), "difference", greater_is_better), distribution, xr.DataArray(0.0)
@@ -157,7 +158,7 @@ def comparison_of_fit(
         names=tuple(data["model"].values.tolist()),
         rope=rope,
         greater_is_better=greater_is_better,
-        basis=f"{posterior.attrs.get('prior', '')}; folds correlated by {correlation:.3g}",
+        basis=f"{posterior.attrs.get('prior', '')}; folds correlated by {test_fraction:.3g}",
         shares=labelled(shares.reshape(-1, 3), rope),
         prob_rope_next=mean_of_draws(shares, rope, independent=False),
         prob_largest=mean_of_draws(largest(shares), rope, independent=False),
@@ -171,10 +172,6 @@ def _next(average: NDArray[Any], spread: NDArray[Any], df: NDArray[Any], rope: f
     below, above = population.cdf(np.array([[-rope]])), population.sf(np.array([[rope]]))
     inside = np.clip(1 - below - above, 0, 1) if rope else np.zeros_like(below)
     return np.concatenate([below, inside, above], -1).reshape(*average.shape, 3)
-
-
-def _fraction(test_fraction: float | None) -> float | None:
-    return None if test_fraction is None else checks.probability("test_fraction", test_fraction)
 
 
 def _checked(scores: Any, dim: str) -> xr.DataArray:

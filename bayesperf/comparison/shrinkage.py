@@ -1,33 +1,49 @@
-"""Systems that share a population: each is drawn towards the mean of all, by as much as the data call for.
+"""Systems that share a population: each is drawn towards those like it, by as much as the data call for.
 
-The estimates θ̂ of M systems are taken to be normal about their values, θ̂ | θ ~ N(θ, Σ), and the values to come from one
-population, θ_m ~ N(μ, τ²), with μ flat and τ ~ HalfNormal(1). With V = Σ + τ²I,
+The estimates θ̂ of M systems are taken to be normal about their values, θ̂_m | θ_m ~ N(θ_m, s_m²), and the values to come
+from a mixture of normals, of which nobody has said how many there are:
 
-    p(τ | θ̂) ∝ p(τ) |V|^−½ (1ᵀV⁻¹1)^−½ exp(−½ (θ̂ − μ̂1)ᵀ V⁻¹ (θ̂ − μ̂1)),    μ̂ = 1ᵀV⁻¹θ̂ / 1ᵀV⁻¹1,
+    θ_m | z_m = k ~ N(μ_k, τ_k²),    z_m ~ Categorical(w),    w ~ Dirichlet(α/K, …, α/K),
 
-and given τ all else is normal. In the basis of the eigenvectors of Σ, V is diagonal for every τ.
+with μ_k flat, of a density of 1/π on the scale, and τ_k ~ HalfNormal(0.3). Systems that are broken, a group of better
+ones, or one that is better than all others are normals of their own, and do not spread the others. With one normal
+for all, one broken system of fifty makes the best of the others look as good as it was lucky.
 
-Where the systems come in families, they share a family's mean, which is one of a population: V = Σ + τ²A, where
-A = (1 − ρ)I + ρZZᵀ, Z says of which family each system is, and ρ ~ U(0, 1) is the share of the variance that is between
-families. In the coordinates A^−½θ̂ it is the model above, for each ρ.
+Chains of Gibbs alternate between what the normals are given who belongs to which, and who belongs to which given the
+normals. θ is integrated out of both: of the systems of a normal, with V = s² + τ², W = Σ 1/V and m = Σ (θ̂/V) / W,
+
+    p(τ | z, θ̂) ∝ p(τ) (Π V)^−½ W^−½ exp(−½ (Σ θ̂²/V − W m²)),    μ | τ, z, θ̂ ~ N(m, 1/W),
+
+the first on a grid. There are many short chains, which start with one normal or with several, cut at the largest gaps
+between the estimates. They soon forget how they started, and all take a step in one array operation.
+
+Systems that come in families have weights w of their family. Components are common to all families, so that a family is
+mostly of one or two of them, and families that are alike share theirs.
 
 θ is the metric on a scale on which its standard error hardly depends on its value: 2 arcsin √u of a position u between
 two bounds, as Efron & Morris have it of proportions, the logarithm above one. Under Jeffreys' prior of a proportion its
 posterior on this scale is the likelihood, too.
 
-Of systems that were judged together all covariances of Σ are their mean, or that within families and that between: what
+An error that all systems share, of variance c, says nothing of how they differ: as every μ_k is flat, the values are
+drawn with variances s² − c, and one N(0, c) is added to all of a draw. What is shared by a family only is a term in the
+chains.
+
+Of systems that were judged together all covariances are their mean, or that within families and that between: what
 is expected of the sum of squares of θ̂ about their mean is the same. As they are, they mislead. An error that all share
-is greater for some systems than for others; V⁻¹ takes it for what made them so, and moves μ̂ out of the estimates
+is greater for some systems than for others; V⁻¹ takes it for what made them so, and moves μ out of the estimates
 (Peelle's puzzle; D'Agostini 1994). Like systems err alike and are as good as each other, as two settings of a learner
 are; Σ would say so of their errors, τ²I would not of their values, and what differs between learners passes for error.
 And they are estimates: of 50 systems and 200 examples V⁻¹ believes eigenvalues of a quarter of the true ones.
 
+`bayesperf.studies.best_of_many` says how often intervals cover, of populations that are no mixture of normals, too.
+
 References
 ----------
-Gelman, Hill & Yajima (2012), Why we (usually) don't have to worry about multiple comparisons, Journal of Research on
-Educational Effectiveness 5. Gelman et al. (2013), Bayesian Data Analysis, section 5.4. Efron & Morris (1975), Data
-analysis using Stein's estimator and its generalizations, Journal of the American Statistical Association 70, section 2.
-D'Agostini (1994), On the use of the covariance matrix to fit correlated data, Nuclear Instruments and Methods A 346.
+Ishwaran & James (2001), Gibbs sampling methods for stick-breaking priors, Journal of the American Statistical
+Association 96. Gelman, Hill & Yajima (2012), Why we (usually) don't have to worry about multiple comparisons, Journal
+of Research on Educational Effectiveness 5. Efron & Morris (1975), Data analysis using Stein's estimator and its
+generalizations, Journal of the American Statistical Association 70, section 2. D'Agostini (1994), On the use of the
+covariance matrix to fit correlated data, Nuclear Instruments and Methods A 346.
 """
 
 from __future__ import annotations
@@ -38,148 +54,177 @@ import numpy as np
 from numpy.polynomial import hermite_e
 from scipy import special
 
-from bayesperf.core.arrays import Array, Codes, blocks
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.distributions.base import Distribution
 
-# Nodes of τ, and the greatest one.
-_NODES, _MOST = 400, 8.0
+# The population: normals of the mixture (K), α of their weights, and the scale of their standard deviations.
+_COMPONENTS, _CONCENTRATION, _SPREAD = 6, 2.0, 0.3
+# The grid of standard deviations: its cells, and the greatest of them.
+_CELLS, _GREATEST = 24, 3.0
+# The chains: how many, how many sweeps are thrown away, and how many are kept at most: the first number, or the second
+# over the number of systems if that is more. Where more draws are asked for, a sweep gives several.
+_CHAINS, _WARM_UP, _KEPT = 50, 50, (50, 20_000)
 # Nodes of an expectation over a normal score: of Beta distributions it is right to five digits or more.
 _SCORES = 16
-# Nodes of the share of the variance that is between families.
-_SHARES = 16
-# Maximum size of temporary arrays: they stay in the processor's cache.
-_BLOCK = 2**17
 
 
-class Population(NamedTuple):
-    """Estimates of systems in the basis of the eigenvectors of their covariance.
+class Estimates(NamedTuple):
+    """Estimates of systems on the scale of shrinkage, and the variances of what they are made of.
 
     Attributes
     ----------
-    estimates, variances, ones : array (M,)
-        Uᵀθ̂, the eigenvalues of Σ, and Uᵀ1.
-    basis : array (M, M), optional
-        U; None if it is the identity, of independent systems.
+    means : array (M,)
+        θ̂.
+    variances : array (M,)
+        Of each system's own error.
+    common : float
+        Of the error that all systems share.
+    of_family : float
+        Of the error that the systems of a family share.
+    families : array (M,), optional
+        The family of each system.
     """
 
-    estimates: Array
+    means: Array
     variances: Array
-    ones: Array
-    basis: Array | None
-
-    @classmethod
-    def of(cls, estimates: Array, covariance: Array, ones: Array | None = None) -> Population:
-        """Return the population of estimates (M,), with their variances (M,) or covariance (M, M).
-
-        `ones` is what the mean of the population is multiplied by, 1 by default.
-        """
-        ones = np.ones(len(estimates)) if ones is None else ones
-        if covariance.ndim == 1:
-            return cls(estimates, covariance, ones, None)
-        variances, basis = np.linalg.eigh(covariance)
-        return cls(basis.T @ estimates, np.maximum(variances, 0), basis.T @ ones, basis)
-
-    def steps(self) -> tuple[Array, Array]:
-        """Return the ends of steps of τ, and the logarithms of what the steps add to the density of the estimates."""
-        # Steps that are even up to the standard error of an estimate, and even in ln τ beyond.
-        scale = float(np.sqrt(np.median(self.variances)))
-        ends = scale * np.sinh(np.linspace(0, np.arcsinh(_MOST / scale), _NODES + 1))
-        return ends, self.log_density((ends[1:] + ends[:-1]) / 2) + np.log(np.diff(ends))
-
-    def log_density(self, tau: Array) -> Array:
-        """Return the log posterior density at values of τ, up to a constant."""
-        precision = 1 / (self.variances + tau[:, None] ** 2)
-        weight, mean = self._mean(precision)
-        residual = self.estimates - mean[:, None] * self.ones
-        log_likelihood = 0.5 * (np.log(precision).sum(-1) - np.log(weight) - (precision * residual**2).sum(-1))
-        return np.asarray(log_likelihood - tau**2 / 2)
-
-    def _mean(self, precision: Array) -> tuple[Array, Array]:
-        """Return 1ᵀV⁻¹1 and μ̂, given the eigenvalues of V⁻¹ (…, M)."""
-        weight = (precision * self.ones**2).sum(-1)
-        return weight, (precision * self.ones * self.estimates).sum(-1) / weight
+    common: float = 0.0
+    of_family: float = 0.0
+    families: Codes | None = None
 
     def draws(self, n: int, rng: np.random.Generator) -> Array:
-        """Return n draws of the values of the systems, (n, M)."""
-        ends, log_mass = self.steps()
-        step = rng.choice(len(log_mass), n, p=special.softmax(log_mass))
-        tau = ends[step] + rng.random(n) * np.diff(ends)[step]
-        return np.concatenate([self._given(tau[part, None], rng) for part in blocks(n, len(self.ones), _BLOCK)])
-
-    def _given(self, tau: Array, rng: np.random.Generator) -> Array:
-        """Return a draw of the values of the systems for each of the values of τ, (n, M)."""
-        weight, mean = self._mean(1 / (self.variances + tau**2))
-        mu = (mean + rng.standard_normal(len(tau)) / np.sqrt(weight))[:, None]
-        total = self.variances + tau**2
-        centre = (tau**2 * self.estimates + self.variances * mu * self.ones) / total
-        values = centre + np.sqrt(self.variances / total) * tau * rng.standard_normal(centre.shape)
-        return values if self.basis is None else np.asarray(values @ self.basis.T)
+        """Return n draws of the values of the systems, (n, M), one chain after the other."""
+        middle = (self.means.max() + self.means.min()) / 2
+        # Where the scale has no ends, estimates may lie further apart than two proportions can.
+        spacing = np.ptp(self.means) + 4 * np.sqrt(np.median(self.variances))
+        unit = max(1.0, spacing / np.pi)
+        scaled = self._replace(
+            means=(self.means - middle) / unit, variances=self.variances / unit**2, of_family=self.of_family / unit**2
+        )
+        values = _chains(scaled, -(-n // _CHAINS), rng).reshape(-1, len(self.means))[:n] * unit + middle
+        return np.asarray(values + np.sqrt(self.common) * rng.standard_normal((n, 1)))
 
 
-class Families(NamedTuple):
-    """The matrix A = (1 − ρ)I + ρZZᵀ of families, one for each ρ.
+# ── The chains ──
 
-    Attributes
-    ----------
-    codes : array (M,)
-        The family of each system.
-    sizes : array (F,)
-        How many systems each family has.
-    """
 
-    codes: Codes
-    sizes: Codes
+class _Grid(NamedTuple):
+    """Standard deviations τ (T,), their log prior, and 1/V and ln 1/V of each system (T, M)."""
+
+    spreads: Array
+    log_prior: Array
+    precision: Array
+    log_precision: Array
 
     @classmethod
-    def of(cls, codes: Codes) -> Families:
-        """Return the families of systems, of which the codes (M,) are the places."""
-        return cls(codes, np.bincount(codes))
+    def of(cls, variances: Array) -> _Grid:
+        # Steps that are even up to the standard error of an estimate, and even in ln τ beyond.
+        scale = max(float(np.sqrt(np.median(variances))), 1e-4)
+        ends = scale * np.sinh(np.linspace(0, np.arcsinh(_GREATEST / scale), _CELLS + 1))
+        below = special.erf(ends / (_SPREAD * np.sqrt(2)))
+        # Where both round to 1 there is a little more than nothing.
+        log_prior = np.log(np.maximum(np.diff(below), np.finfo(float).tiny))
+        spreads = (ends[1:] + ends[:-1]) / 2
+        precision = 1 / (variances + spreads[:, None] ** 2)
+        return cls(spreads, log_prior, precision, np.log(precision))
 
-    def power(self, share: float, exponent: float, x: Array) -> Array:
-        """Return A to a power, times the last axis of x (…, M): of its eigenvectors, those of families are even."""
-        within, family = 1 - share, 1 - share + share * self.sizes
-        mean = x @ (np.eye(len(self.sizes))[self.codes] / self.sizes)
-        return np.asarray(x * within**exponent + (mean * (family**exponent - within**exponent))[..., self.codes])
 
-    def log_determinant(self, share: float) -> float:
-        """Return ln |A|."""
-        within, family = 1 - share, 1 - share + share * self.sizes
-        return float(((self.sizes - 1) * np.log(within) + np.log(family)).sum())
+def _chains(estimates: Estimates, length: int, rng: np.random.Generator) -> Array:
+    """Return draws of the values (chain, length, M), of estimates about 0."""
+    grid, systems = _Grid.of(estimates.variances), len(estimates.means)
+    codes = np.zeros(systems, int) if estimates.families is None else estimates.families
+    members = np.eye(codes.max() + 1)[codes]
+    sweeps = min(length, max(_KEPT[0], _KEPT[1] // systems))
+    each = -(-length // sweeps)
+    component = _starts(estimates.means)
+    shared = np.sqrt(estimates.of_family) * rng.standard_normal((_CHAINS, members.shape[1]))
+    kept = []
+    for sweep in range(-_WARM_UP, -(-length // each)):
+        own = estimates.means - shared[:, codes]
+        belongs = np.equal(component, np.arange(_COMPONENTS)[:, None, None]).astype(float)
+        mean, cell = _components(own, belongs, grid, rng)
+        with np.errstate(divide="ignore"):  # A weight may be less than the least number.
+            weights = np.log(rng.standard_gamma(belongs @ members + _CONCENTRATION / _COMPONENTS))
+        component = _memberships(own, weights[..., codes], mean, cell, grid, rng)
+        mu, tau = (np.take_along_axis(of.T, component, 1) for of in (mean, grid.spreads[cell]))
+        if estimates.of_family:
+            shared = _shared_errors(estimates, mu, tau, members, rng)
+        if sweep >= 0:
+            own = estimates.means - shared[:, codes]
+            kept += [_values(own, estimates.variances, mu, tau, rng) for _ in range(each)]
+    return np.stack(kept[:length], 1)
 
-    def draws(self, estimates: Array, covariance: Array, n: int, rng: np.random.Generator) -> Array:
-        """Return n draws of the values of the systems (n, M), of estimates with their variances or covariance."""
-        covariance = np.diag(covariance) if covariance.ndim == 1 else covariance
-        shares = (np.arange(_SHARES) + 0.5) / _SHARES
-        each = [self._population(share, estimates, covariance) for share in shares]
-        log_density = [
-            special.logsumexp(population.steps()[1]) - self.log_determinant(share) / 2
-            for share, population in zip(shares, each, strict=True)
-        ]
-        counts = rng.multinomial(n, special.softmax(log_density))
-        drawn = [
-            self.power(share, 0.5, population.draws(count, rng))
-            for share, population, count in zip(shares, each, counts, strict=True)
-            if count
-        ]
-        return rng.permutation(np.concatenate(drawn))
 
-    def _population(self, share: float, estimates: Array, covariance: Array) -> Population:
-        """Return the population of A^−½θ̂."""
-        half = self.power(share, -0.5, covariance)
-        ones = self.power(share, -0.5, np.ones(len(estimates)))
-        return Population.of(self.power(share, -0.5, estimates), self.power(share, -0.5, half.T), ones)
+def _starts(means: Array) -> Codes:
+    """Return a component for each system (chain, M): estimates in order are cut at the largest gaps, or at none."""
+    order = np.sort(means)
+    largest = np.argsort(-np.diff(order), kind="stable")[: _COMPONENTS - 1]
+    cuts = (order[1:] + order[:-1])[largest] / 2
+    above = np.cumsum(means > cuts[:, None], 0)
+    starts = np.concatenate([np.zeros((1, len(means)), int), above])
+    return np.asarray(starts[np.arange(_CHAINS) % len(starts)])
+
+
+def _components(own: Array, belongs: Array, grid: _Grid, rng: np.random.Generator) -> tuple[Array, Codes]:
+    """Return a draw of the mean and of the cell of the standard deviation of each component (K, chain).
+
+    Of estimates `own` (chain, M), given which belong to it (K, chain, M). What has no system is as the prior has it.
+    """
+    weighted = belongs * own
+    precision, log_precision = belongs @ grid.precision.T, belongs @ grid.log_precision.T
+    first, second = (values @ grid.precision.T for values in (weighted, weighted * own))
+    empty = ~belongs.any(-1)
+    precision[empty] = 1
+    centre = first / precision
+    exponent = log_precision - np.log(precision) - second + precision * centre**2
+    cell = _chosen(np.moveaxis(grid.log_prior + exponent / 2, -1, 0), rng)
+    centre, precision = (np.take_along_axis(of, cell[..., None], -1)[..., 0] for of in (centre, precision))
+    mean = centre + rng.standard_normal(cell.shape) / np.sqrt(precision)
+    return np.where(empty, np.pi * (rng.random(cell.shape) - 0.5), mean), cell
+
+
+def _memberships(own: Array, weights: Array, mean: Array, cell: Codes, grid: _Grid, rng: np.random.Generator) -> Codes:
+    """Return a draw of the component of each system (chain, M), given log weights (K, chain, M) and the components."""
+    log_weight = own - mean[..., None]
+    log_weight *= log_weight
+    log_weight *= grid.precision[cell]
+    np.subtract(grid.log_precision[cell], log_weight, out=log_weight)
+    log_weight *= 0.5
+    log_weight += weights
+    return _chosen(log_weight, rng)
+
+
+def _shared_errors(estimates: Estimates, mu: Array, tau: Array, members: Array, rng: np.random.Generator) -> Array:
+    """Return a draw of the error that each family shares (chain, F), given mean and spread about it (chain, M)."""
+    precision = 1 / (estimates.variances + tau**2)
+    total = precision @ members + 1 / estimates.of_family
+    centre = (precision * (estimates.means - mu)) @ members / total
+    return np.asarray(centre + rng.standard_normal(total.shape) / np.sqrt(total))
+
+
+def _values(own: Array, variances: Array, mu: Array, tau: Array, rng: np.random.Generator) -> Array:
+    """Return a draw of the values (chain, M), given the mean and the spread of the component of each system."""
+    total = variances + tau**2
+    centre = (tau**2 * own + variances * mu) / total
+    return np.asarray(centre + tau * np.sqrt(variances / total) * rng.standard_normal(own.shape))
+
+
+def _chosen(log_weight: Array, rng: np.random.Generator) -> Codes:
+    """Return places along the first axis, drawn with probabilities of these logarithms, up to a constant."""
+    up_to = np.exp(log_weight - log_weight.max(0)).cumsum(0)
+    return np.asarray((up_to <= up_to[-1] * rng.random(up_to.shape[1:])).sum(0))
 
 
 # ── What the estimates are ──
 
 
-def even_covariance(draws: Array, units: float = np.inf, families: Codes | None = None) -> Array:
-    """Return the covariance (M, M) of joint draws (n, M), with the mean of all pairs in place of each covariance.
+def estimates_of_draws(draws: Array, units: float = np.inf, families: Codes | None = None) -> Estimates:
+    """Return what joint draws (n, M) say of systems judged together.
 
-    Of `families`, (M,), with that of the pairs within one, and that of the others; none is above the least variance.
-    Variances are known by so many `units`, examples or clusters, and by the draws. Each is drawn to their mean by the
-    share of their spread that is chance: a system whose variance is too small by chance would be drawn in too little,
-    and the best of many would be one of these.
+    All pairs share an error of the mean of their covariances, or, where there are `families` (M,), of that of pairs of
+    two families, and pairs within one that of pairs within; none is above the least variance. Variances are known by so
+    many `units`, examples or clusters, and by the draws. Each is drawn to their mean by the share of their spread that
+    is chance: a system whose variance is too small by chance would be drawn in too little, and the best of many would
+    be one of these.
     """
     covariance = np.cov(draws.T)
     pairs = ~np.eye(len(covariance), dtype=bool)
@@ -188,11 +233,12 @@ def even_covariance(draws: Array, units: float = np.inf, families: Codes | None 
     chance = mean**2 * (2 / (units - 1) + 2 / (len(draws) - 1))
     share = min(1.0, chance / spread) if spread > 0 else 1.0
     variances = share * mean + (1 - share) * variances
-    same = pairs if families is None else np.equal.outer(families, families)
-    for alike in (pairs & same, pairs & ~same):
-        covariance[alike] = min(covariance[alike].mean(), variances.min()) if alike.any() else 0
-    np.fill_diagonal(covariance, variances)
-    return np.asarray(covariance)
+    same = np.zeros_like(pairs) if families is None else pairs & np.equal.outer(families, families)
+    between = min(covariance[pairs & ~same].mean(), variances.min())
+    within = min(covariance[same].mean(), variances.min()) if same.any() else between
+    of_family = max(within - between, 0.0)
+    # A negative covariance is of no shared error; differences vary by all the more.
+    return Estimates(draws.mean(0), variances - between - of_family, max(between, 0.0), of_family, families)
 
 
 def exact_moments(distribution: Distribution) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""The metric of each of several systems: as each is known by itself, and drawn towards the mean of all."""
+"""The metric of each of several systems: as each is known by itself, and drawn towards those like it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.comparison.shrinkage import (
-    Families,
-    Population,
-    even_covariance,
+    Estimates,
+    estimates_of_draws,
     exact_moments,
     from_stabilised,
     stabilised,
@@ -60,27 +59,26 @@ class Systems:
     @property
     def shrinkable(self) -> bool:
         """Whether the metric of every system has a mean and a variance on the scale of shrinkage."""
-        means, covariances = self._moments
-        return bool(np.isfinite(means).all() and np.isfinite(covariances).all())
+        return all(np.isfinite([place.means, place.variances]).all() for place in self._estimates)
 
     @cached_property
     def shrunk(self) -> Marginal:
-        """The metric of each system, drawn towards the mean of all, or of its family and these to that of all.
+        """The metric of each system, drawn towards those like it.
 
         Raises
         ------
         ValueError
             If the metric of a system may be undefined or infinite.
         """
-        each, (means, covariances) = self.make(), self._moments
+        each = self.make()
         if not self.shrinkable:
             raise ValueError(
                 f"shrink: {each.name} is undefined (0/0) or infinite in some draws of a system. Take another metric."
             )
         known = each.distribution
         n = int(np.prod(known.values.shape[1:])) if isinstance(known, Draws) else self.n_draws
-        rng = np.random.default_rng([self.random_seed, means.shape[-1]])
-        drawn = (self._drawn(*moments, n, rng) for moments in zip(means, covariances, strict=True))
+        rng = np.random.default_rng([self.random_seed, each.leading.sizes[self.dim]])
+        drawn = [place.draws(n, rng) for place in self._estimates]
         values = np.concatenate([from_stabilised(of_all, each.bounds).T for of_all in drawn])
         leading = xr.zeros_like(each.leading.transpose(..., self.dim), dtype=float)
         of_all = Draws(values[:, None], each.bounds)
@@ -91,27 +89,20 @@ class Systems:
         alone = self.make().mean().transpose(..., self.dim)
         return np.asarray(alone.values - self.shrunk.mean().values)
 
-    def _drawn(self, means: Array, covariance: Array, n: int, rng: np.random.Generator) -> Array:
-        """Return draws (n, systems) on the scale of shrinkage."""
-        if self.families is None:
-            return Population.of(means, covariance).draws(n, rng)
-        return Families.of(self.families).draws(means, covariance, n, rng)
-
     @cached_property
-    def _moments(self) -> tuple[Array, Array]:
-        """Means (places, systems), and variances, or covariances (places, systems, systems), on that scale."""
+    def _estimates(self) -> list[Estimates]:
+        """What is known of the systems on that scale, at each place along the other leading dims."""
         each = self.make()
         if self.independent and not isinstance(each.distribution, Sampled):
             order = each.leading.copy(data=np.arange(each.leading.size).reshape(each.leading.shape))
             rows = order.transpose(..., self.dim).values.reshape(-1, order.sizes[self.dim])
             mean, variance = exact_moments(each.distribution)
-            return mean[rows], variance[rows]
+            return [Estimates(mean[place], variance[place], families=self.families) for place in rows]
         draws = self.draws()
         if "chain" in draws.dims:
             draws = draws.stack(sample=("chain", "draw"), create_index=False).rename(sample="draw")
         flat = draws.transpose(..., "draw", self.dim).values.reshape(-1, draws.sizes["draw"], draws.sizes[self.dim])
         values = stabilised(flat, each.bounds)
-        means, variances = values.mean(1), values.var(1, ddof=1)
-        if self.independent or not np.isfinite(means).all():
-            return means, variances
-        return means, np.stack([even_covariance(of_place, self.units, self.families) for of_place in values])
+        if self.independent or not np.isfinite(values).all():
+            return [Estimates(place.mean(0), place.var(0, ddof=1), families=self.families) for place in values]
+        return [estimates_of_draws(place, self.units, self.families) for place in values]

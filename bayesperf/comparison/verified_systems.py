@@ -46,9 +46,8 @@ def compare_verified(
 
     Notes
     -----
-    In the strata of two systems and the judge the true class is that of the first of these who differ, or of the next,
-    or another: for the difference of two systems it matters which of the two is right where they differ. By default
-    the strata share a prior (`bayesperf.verification.posterior`) whatever the number of classes.
+    Strata are what the two systems and the judge say together: for the difference of two systems it matters which of
+    the two is right where they differ. The default priors are in the notes of `bayesperf.verification.posterior`.
     """
     metric = post.applicable(metric)
     sides = _pairs(post, metric, draws, random_seed)
@@ -95,7 +94,7 @@ def _at_prevalence(cells: Array, post: VerifiedPosterior) -> Array:
 
 def _marginal(post: SampledPosterior, metric: Metric, values: xr.DataArray) -> Marginal:
     leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
-    drawn = Draws(values.values.reshape(-1, *values.shape[-2:]), metric.bounds, True)
+    drawn = Draws(values.values.reshape(-1, *values.shape[-2:]), metric.bounds, post.independent)
     return Marginal(Quantity.of(metric, post.scope), drawn, leading)
 
 

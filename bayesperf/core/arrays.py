@@ -14,6 +14,25 @@ Booleans = NDArray[np.bool_]
 Numbers = NDArray[Any]
 
 
+def decoded(values: Any) -> Any:
+    """Return a column or a table of PyArrow with its dictionaries written out, and anything else as it is.
+
+    NumPy reads what is missing in a chunked dictionary as one of its entries, and PyArrow does not group by chunks of
+    different dictionaries.
+    """
+    if not type(values).__module__.startswith("pyarrow"):
+        return values
+    import pyarrow as pa
+
+    if isinstance(values, pa.Table):
+        for place, name in enumerate(values.column_names):
+            if pa.types.is_dictionary(values.schema.field(place).type):
+                values = values.set_column(place, name, decoded(values.column(place)))
+        return values
+    is_coded = isinstance(values, pa.Array | pa.ChunkedArray) and pa.types.is_dictionary(values.type)
+    return values.cast(values.type.value_type) if is_coded else values
+
+
 def sums_of_others(values: Numbers) -> Numbers:
     """Return the sum of all other elements along the last axis, by addition only.
 

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, decoded
+
+# The most examples of a matrix: of more, figures lose digits, as cells round and intervals are ever narrower.
+MOST_EXAMPLES = 10**12
 
 
 def probability(name: str, value: Any) -> float:
@@ -27,7 +30,7 @@ def number(name: str, value: Any) -> float:
 
 def one_of(name: str, value: Any, options: Collection[str]) -> str:
     """Return a value that must be one of several options."""
-    if value not in options:
+    if not isinstance(value, str) or value not in options:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; it is {value!r}.")
     return str(value)
 
@@ -73,6 +76,7 @@ def two_names(names: Sequence[Any], different: bool = False) -> tuple[Any, Any]:
 
 def vector(name: str, values: ArrayLike) -> Array:
     """Return a one-dimensional array of numbers, not empty and none missing; a single number makes one of length 1."""
+    values = decoded(values)
     array = np.atleast_1d(np.ma.filled(np.ma.asarray(values, float), np.nan) if np.ma.is_masked(values) else values)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be numbers; it holds {array.dtype}.")
@@ -109,7 +113,7 @@ def whole_numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
         "missing or infinite": ~np.isfinite(values),
         "negative": values < 0,
         "fractional": values != np.floor(values),
-        "too great": values > 2**53,
+        f"more than {MOST_EXAMPLES:.0e}": values > MOST_EXAMPLES,
     }.items():
         if where.any():
             raise ValueError(

@@ -204,8 +204,8 @@ GLOSSARY = (
     ),
     Term(
         "shrinkage",
-        "Of figures that share a population, each is drawn towards their mean, the more the less is known of it.",
-        r"\bshrinkage\b|\bshrunk\b|drawn towards (the|their)",
+        "Of figures that share a population, each is drawn towards those like it, the more the less is known of it.",
+        r"\bshrinkage\b|\bshrunk\b|drawn towards (the|their|those)",
     ),
     Term(
         "simulation-based calibration",

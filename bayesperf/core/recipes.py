@@ -21,6 +21,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 
 # What can be made again, by its name in files: a class from its fields, else a function (or method, or property) from
 # its arguments. Names are kept for good, wherever the code moves.
@@ -46,6 +47,7 @@ MAKERS = {
     "DirichletPosterior.predict": "bayesperf.posteriors.dirichlet:DirichletPosterior.predict",
     "SharedPosterior": "bayesperf.posteriors.shared:SharedPosterior",
     "SharedPosterior.mean_recall": "bayesperf.posteriors.shared:SharedPosterior.mean_recall",
+    "SharedPosterior.slope": "bayesperf.posteriors.shared:SharedPosterior.slope",
     "SharedPosterior.dispersion": "bayesperf.posteriors.shared:SharedPosterior.dispersion",
     "SampledPosterior": "bayesperf.posteriors.posterior:SampledPosterior",
     "JointPosterior": "bayesperf.posteriors.joint_systems:JointPosterior",
@@ -120,11 +122,18 @@ MAKERS = {
     "plan.decision": "bayesperf.plan.decision:decision",
     "monitor": "bayesperf.plan.monitor:monitor",
 }
-_TIMES: dict[str, Any] = {
+TIMES: dict[str, Any] = {
     kind.__name__: kind for kind in (datetime.date, datetime.time, datetime.datetime, pd.Timestamp)
 }
 # The key that marks what plain JSON has no word for.
-_KIND = "kind"
+KIND = "kind"
+# How many draws, simulations or bins a file may ask for, so that none is larger than it looks.
+_MOST_DRAWS = 10_000_000
+_DRAWS = ("draws", "n_draws", "simulations", "bins")
+
+
+class RecipeError(ValueError):
+    """What is wrong with a recipe."""
 
 
 def maker(name: str) -> Callable[..., Any]:
@@ -172,13 +181,13 @@ def remembered[**P, R](name: str, *, final: bool = False) -> Callable[[Callable[
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        signature = inspect.signature(function)
+        signature, checking = inspect.signature(function), checked(function)
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             if isinstance(kwargs.get("random_seed"), np.random.Generator):
                 kwargs["random_seed"] = checks.seed(kwargs["random_seed"])
-            made = function(*args, **kwargs)
+            made = checking(*args, **kwargs)
             earlier = getattr(made, "made_by", None)
             if isinstance(made, Remembered) and not (earlier and earlier.final):
                 object.__setattr__(made, "made_by", Call(name, _arguments(signature.bind(*args, **kwargs)), final))
@@ -294,10 +303,11 @@ class _Writer:
                 refuse_own_metric(value)
             elif isinstance(arguments.get("metric"), str):
                 refuse_own_metric(arguments["metric"])
+            _refuse_much(arguments)
             part = {"call": name, "with": {key: self.write(each, key) for key, each in arguments.items()}}
             self.parts.append(part)
             self.places[id(value)] = len(self.parts) - 1, value
-        return {_KIND: "object", "part": self.places[id(value)][0]}
+        return {KIND: "object", "part": self.places[id(value)][0]}
 
     def array(self, value: Any, name: str) -> Any:
         """Return an array as JSON: the name of it in `arrays`, or of texts and objects (and of nothing) its values."""
@@ -305,7 +315,10 @@ class _Writer:
         shape, dtype = list(array.shape), array.dtype
         if dtype.kind in "OUT" or not array.size:
             values = self.sequence(array.astype(object).ravel().tolist(), name)
-            return {_KIND: "values", "values": values, "shape": shape, "dtype": "T" if dtype.kind == "T" else dtype.str}
+            # Texts of which one is far longer than the others take far more memory in an array than in a file.
+            is_wide = dtype.kind == "U" and array.nbytes > room_for_texts(values)
+            stored_as = "|O" if is_wide else "T" if dtype.kind == "T" else dtype.str
+            return {KIND: "values", "values": values, "shape": shape, "dtype": stored_as}
         if dtype.kind not in "biufmM" or dtype.itemsize > 8:
             raise UnsavableError(f"{name}: an array of {dtype} cannot be saved. Convert it to numbers or texts.")
         # In the order in which it lies in memory, on which the rounding of sums depends.
@@ -316,32 +329,32 @@ class _Writer:
             stored = stored.view(f"u{dtype.itemsize}")
         key = f"{name if name.isidentifier() and name.isascii() else 'array'}_{len(self.arrays)}"
         self.arrays[key] = stored
-        return {_KIND: "array", "name": key, "order": order, "dtype": dtype.newbyteorder("=").str}
+        return {KIND: "array", "name": key, "order": order, "dtype": dtype.newbyteorder("=").str}
 
     def sequence(self, values: Any, name: str) -> list[Any]:
         return [self.write(value, name) for value in values]
 
     def tuple_of(self, value: Any, name: str) -> Any:
-        return {_KIND: "tuple", "values": self.sequence(value, name)}
+        return {KIND: "tuple", "values": self.sequence(value, name)}
 
     def mapping(self, value: Any, name: str) -> Any:
         pairs = [[self.write(key, name), self.write(each, str(key))] for key, each in value.items()]
-        return {_KIND: "mapping", "values": pairs}
+        return {KIND: "mapping", "values": pairs}
 
     def scalar(self, value: Any, name: str) -> Any:
-        return {_KIND: "scalar", "of": self.array(np.asarray(value), name)}
+        return {KIND: "scalar", "of": self.array(np.asarray(value), name)}
 
     def categorical(self, value: Any, name: str) -> Any:
         parts = {"codes": value.codes, "categories": np.asarray(value.categories)}
-        return {_KIND: "categorical", "ordered": bool(value.ordered)} | {
+        return {KIND: "categorical", "ordered": bool(value.ordered)} | {
             key: self.array(each, name) for key, each in parts.items()
         }
 
     def time(self, value: Any, name: str) -> Any:
-        return {_KIND: "time", "of": type(value).__name__, "text": value.isoformat()}
+        return {KIND: "time", "of": type(value).__name__, "text": value.isoformat()}
 
     def slice_of(self, value: Any, name: str) -> Any:
-        return {_KIND: "slice", "values": self.sequence((value.start, value.stop, value.step), name)}
+        return {KIND: "slice", "values": self.sequence((value.start, value.stop, value.step), name)}
 
     def variable(self, variable: xr.Variable, name: str) -> Any:
         return {
@@ -357,7 +370,7 @@ class _Writer:
 
     def data_array(self, value: xr.DataArray, name: str) -> Any:
         return {
-            _KIND: "DataArray",
+            KIND: "DataArray",
             "variable": self.variable(value.variable, name),
             "coords": self.coords(value, name),
             "name": self.write(value.name, name),
@@ -366,11 +379,11 @@ class _Writer:
     def dataset(self, value: xr.Dataset, name: str) -> Any:
         variables = [[self.write(key, name), self.variable(value[key].variable, str(key))] for key in value.data_vars]
         attrs = self.mapping(value.attrs, name)
-        return {_KIND: "Dataset", "variables": variables, "coords": self.coords(value, name), "attrs": attrs}
+        return {KIND: "Dataset", "variables": variables, "coords": self.coords(value, name), "attrs": attrs}
 
     def tree(self, value: xr.DataTree, name: str) -> Any:
         groups = [[node.path, self.dataset(node.to_dataset(inherit=False), name)] for node in value.subtree]
-        return {_KIND: "DataTree", "groups": groups}
+        return {KIND: "DataTree", "groups": groups}
 
 
 _WRITERS: dict[Any, Callable[[_Writer, Any, str], Any]] = {
@@ -389,6 +402,19 @@ _WRITERS: dict[Any, Callable[[_Writer, Any, str], Any]] = {
 }
 
 
+def room_for_texts(values: list[Any]) -> int:
+    """Return how many bytes texts may take as an array of NumPy, where all are as long as the longest."""
+    return 2**26 + 20 * sum(1 + len(text) for text in values if isinstance(text, str))
+
+
+def _refuse_much(arguments: Mapping[str, Any]) -> None:
+    """Refuse a call that asks for more draws than a file may ask for."""
+    for name in _DRAWS:
+        asked = arguments.get(name)
+        if isinstance(asked, int | float | np.number) and not asked <= _MOST_DRAWS:
+            raise RecipeError(f"{name}={asked!r:.30}: a file may ask for {_MOST_DRAWS:,} at most")
+
+
 def refuse_own_metric(metric: Any) -> None:
     """Refuse a metric of the caller's own, whose name alone would not bring it back."""
     importlib.import_module("bayesperf.metrics.registry").refuse_to_save(metric)
@@ -402,8 +428,18 @@ def made_of(recipe: Recipe) -> Any:
     objects: list[Any] = []
     for part in recipe.parts:
         arguments = {name: _read(value, recipe.arrays, objects) for name, value in part["with"].items()}
+        _refuse_much(arguments)
+        _refuse_other_self(part["call"], arguments)
         objects.append(maker(part["call"])(**arguments))
     return objects[-1]
+
+
+def _refuse_other_self(name: str, arguments: Mapping[str, Any]) -> None:
+    """Refuse to call a method of one class with an object of another."""
+    module, _, path = MAKERS[name].partition(":")
+    owner = path.rpartition(".")[0]
+    if owner and not isinstance(arguments.get("self"), getattr(importlib.import_module(module), owner)):
+        raise RecipeError(f"{name} is of {owner}, and not of {type(arguments.get('self')).__name__}")
 
 
 def _read(value: Any, arrays: Mapping[str, NDArray[Any]], objects: list[Any]) -> Any:
@@ -422,7 +458,7 @@ def _read(value: Any, arrays: Mapping[str, NDArray[Any]], objects: list[Any]) ->
         return [read(each) for each in value]
     if not isinstance(value, dict):
         return value
-    match value[_KIND]:
+    match value[KIND]:
         case "object":
             return objects[value["part"]]
         case "array":
@@ -443,7 +479,7 @@ def _read(value: Any, arrays: Mapping[str, NDArray[Any]], objects: list[Any]) ->
             categories = pd.Index(read(value["categories"]))
             return pd.Categorical.from_codes(read(value["codes"]), categories, ordered=value["ordered"])
         case "time":
-            return _TIMES[value["of"]].fromisoformat(value["text"])
+            return TIMES[value["of"]].fromisoformat(value["text"])
         case "slice":
             return slice(*read(value["values"]))
         case "DataArray":

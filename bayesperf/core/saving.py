@@ -1,4 +1,4 @@
-"""Saving objects to files, and loading them again: NetCDF, or Zarr where it is installed.
+"""Saving objects to files, NetCDF, and loading them again.
 
 A file holds a recipe (`bayesperf.core.recipes`), not the state of an object: what the object was made of (counts,
 prior, design, seed, options) and by which function. So what is exact comes back exact, what is drawn has the same
@@ -14,24 +14,27 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
-from bayesperf.core.recipes import Call, Recipe, Remembered, call_of, made_of, recipe_of
+from bayesperf.core.arguments import checked
+from bayesperf.core.hdf5 import FileFaultError, arrays_in, facts_in, member
+from bayesperf.core.recipe_checks import array_names, check_recipe
+from bayesperf.core.recipes import Call, Recipe, RecipeError, Remembered, call_of, made_of, recipe_of
+from bayesperf.core.writing import write_whole
+
+if TYPE_CHECKING:
+    import h5py
 
 FORMAT = 1
 # From a recipe of a format to one of the next, by the number of the format.
 UPDATES: Mapping[int, Callable[[Recipe], Recipe]] = {}
-_ENGINES = {".nc": "h5netcdf", ".zarr": "zarr"}
 # What a call says of an argument that is an object or an array, and the longest that it says of another.
 _MOST_CHARACTERS = 60
 
@@ -44,19 +47,20 @@ class Saved(Remembered):
 
         What it was made of is written (counts, prior, seed and options), so that exact results stay exact, and draws
         are drawn again from the same seed. Draws are written where there is nothing else, as of a fit. The file is
-        written beside `path` and then moved there: a file of that name is replaced, but never by half of another.
+        written beside `path` and then moved there: a file of that name is replaced, but never by half of another. Its
+        mode is kept, and a symbolic link stays one.
 
         Parameters
         ----------
         path : str or os.PathLike
-            Where: ``.nc`` (NetCDF), or ``.zarr`` (Zarr, if the package zarr is installed).
+            Where; its name ends in ``.nc`` (NetCDF).
 
         Raises
         ------
         TypeError
             If it was made with something that no file can hold: a function of your own, as a metric or a prior.
         ValueError
-            If `path` ends in anything else.
+            If `path` ends in anything else, or more draws are asked for than a file may ask for (10⁷).
         OSError
             If nothing can be written there.
 
@@ -79,22 +83,20 @@ class Saved(Remembered):
 
 def write(thing: Saved, path: str | os.PathLike[str]) -> None:
     """Write an object to a file; see `Saved.save`."""
-    target, engine = _checked_path("save", path)
-    recipe = recipe_of(thing)
-    tree = _tree(recipe, _facts(thing, recipe))
+    target = _checked_path("save", path)
+    try:
+        recipe = recipe_of(thing)
+        check_recipe(recipe)
+    except RecipeError as error:
+        raise ValueError(f"save: {error}.") from error
     if not target.parent.is_dir():
         raise FileNotFoundError(f"save: there is no folder {str(target.parent)!r}. Make it first.")
-    if target.exists() and not (_is_zarr(target) if engine == "zarr" else target.is_file()):
+    if target.exists() and not target.is_file():
         raise FileExistsError(f"save: {str(target)!r} is there already and is not a file to be replaced. Name another.")
-    partial = target.with_name(f".{target.stem}.{uuid.uuid4().hex}{target.suffix}")
-    try:
-        if engine == "zarr":
-            tree.to_zarr(partial, mode="w", consolidated=False)
-        else:
-            tree.to_netcdf(partial, engine="h5netcdf")
-        _move(partial, target)
-    finally:
-        _remove(partial)
+    # In memory first: a disk that is full while HDF5 writes to it ends the process.
+    written = _tree(recipe, _facts(thing, recipe)).to_netcdf(engine="h5netcdf")
+    assert written is not None
+    write_whole(target, written)
 
 
 def _facts(thing: Saved, recipe: Recipe) -> dict[str, Any]:
@@ -132,7 +134,7 @@ def _short(value: Any, to_text: Callable[[Any], str] = str) -> str:
 
 
 def _tree(recipe: Recipe, facts: Mapping[str, Any]) -> xr.DataTree:
-    """Return a recipe as a tree that NetCDF and Zarr can hold."""
+    """Return a recipe as a tree that NetCDF can hold."""
     text = np.frombuffer(_text(recipe), dtype=np.uint8)
     arrays = {
         name: xr.Variable([f"{name}_{axis}" for axis in range(array.ndim)], array)
@@ -154,55 +156,25 @@ def _checksum(recipe: Recipe) -> str:
     return digest.hexdigest()
 
 
-def _move(partial: Path, target: Path) -> None:
-    """Move what is written to its place. A folder cannot replace another at once: the old one is put aside first."""
-    if not target.is_dir():
-        partial.replace(target)
-        return
-    aside = partial.with_suffix(".replaced")
-    target.replace(aside)
-    try:
-        partial.replace(target)
-    except BaseException:
-        aside.replace(target)
-        raise
-    _remove(aside)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _is_zarr(path: Path) -> bool:
-    return (path / "zarr.json").is_file() or (path / ".zgroup").is_file()
-
-
-def _checked_path(verb: str, path: Any) -> tuple[Path, str]:
-    """Return a path and the engine for its suffix."""
+def _checked_path(verb: str, path: Any) -> Path:
     if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
         raise TypeError(f"path must be a str or os.PathLike; it is {path!r}.")
-    target = Path(path)
-    if target.suffix not in _ENGINES:
-        raise ValueError(f"{verb}: the name of the file must end in .nc (NetCDF) or .zarr (Zarr); it is {str(path)!r}.")
-    engine = _ENGINES[target.suffix]
-    if engine == "zarr" and find_spec("zarr") is None:
-        raise ImportError(f"{verb}: .zarr needs the package zarr: pip install zarr. Or take .nc.")
-    return target, engine
+    if Path(path).suffix != ".nc":
+        raise ValueError(f"{verb}: NetCDF is the format. The name of the file must end in .nc; it is {str(path)!r}.")
+    return Path(path)
 
 
 # ── Reading ──
 
 
+@checked
 def load(path: str | os.PathLike[str]) -> Any:
     """Make again what was saved: a posterior, a matrix, a comparison, a curve, a plan, whatever has a method ``save``.
 
     Parameters
     ----------
     path : str or os.PathLike
-        A file written by ``save``: ``.nc`` or ``.zarr``.
+        A file written by ``save``, ``.nc``.
 
     Returns
     -------
@@ -217,6 +189,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     ValueError
         If it was not written by ``save``, is damaged, or is of a version of bayesperf that this one does not know.
 
+    Notes
+    -----
+    A file of a stranger runs no code: nothing is unpickled, no filter or plugin of HDF5 is loaded, and a file can only
+    name functions of bayesperf that make objects. Names, types, depth and sizes are checked first. Arrays lie in one
+    piece in our files, so one that is compressed, in chunks, or larger than the file is refused; a file may ask for
+    10⁷ draws at most. A large file takes memory in proportion to its size.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -230,64 +209,77 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool(loaded.prob_greater == comparison.prob_greater)
     True
     """
-    source, engine = _checked_path("load", path)
+    source = _checked_path("load", path)
     if not source.exists():
         raise FileNotFoundError(f"load: there is no file {str(path)!r}.")
-    tree = _opened(source, engine)
-    facts = {str(name): fact for name, fact in tree.attrs.items()}
-    if "bayesperf_format" not in facts:
-        raise ValueError(f"load: {str(path)!r} was not written by bayesperf's save. {_advice(tree)}")
-    _check_format(facts, str(path))
-    damaged = f"load: {str(path)!r} is damaged: it does not hold what was written. Take a copy of it, or save it again."
     try:
-        arrays = {str(name): array.values for name, array in tree["arrays"].data_vars.items()}
-        recipe = Recipe(json.loads(tree.dataset["recipe"].values.astype(np.uint8).tobytes()), arrays)
-        intact = _checksum(recipe) == facts["checksum"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(damaged) from error
-    if not intact:
-        raise ValueError(damaged)
-    for number in range(int(facts["bayesperf_format"]), FORMAT):
-        recipe = UPDATES[number](recipe)
+        facts, recipe = _read(source)
+        for number in range(facts["bayesperf_format"], FORMAT):
+            recipe = UPDATES[number](recipe)
+        check_recipe(recipe)
+    except PermissionError:
+        raise
+    except Exception as error:  # What HDF5 and JSON raise of files that they cannot read is of any type.
+        raise ValueError(f"load: {str(path)!r} {_fault(error)}") from error
     try:
         return made_of(recipe)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except ImportError:
+        raise
+    except Exception as error:  # A recipe that nobody saved can ask anything of what makes objects.
         raise ValueError(
             f"load: the {facts.get('kind')} in {str(path)!r}, saved by bayesperf {facts.get('bayesperf_version')}, "
-            f"cannot be made again by this version, {version('bayesperf')}: {error}"
+            f"cannot be made again by this version, {version('bayesperf')}: {error or type(error).__name__}"
         ) from error
 
 
-def _opened(source: Path, engine: str) -> xr.DataTree:
-    """Return all that a file holds, as it is stored."""
-    options: dict[str, Any] = {"consolidated": False} if engine == "zarr" else {}
-    try:
-        with xr.open_datatree(source, engine=engine, decode_cf=False, **options) as tree:
-            return tree.load()
-    except PermissionError:
-        raise
-    except Exception as error:  # What the two formats raise of files that they cannot read is of any type.
-        kind = {"h5netcdf": "NetCDF", "zarr": "Zarr"}[engine]
-        raise ValueError(f"load: {str(source)!r} is damaged, or no {kind} file: {error}") from error
+def _fault(error: Exception) -> str:
+    """Return what is wrong with a file, by the error of reading it."""
+    if isinstance(error, FileFaultError):
+        return str(error)
+    if isinstance(error, RecipeError):
+        return f"is refused: {error}. Save writes no such file."
+    return f"is damaged, or no NetCDF file: {error or type(error).__name__}."
 
 
-def _advice(tree: xr.DataTree) -> str:
+def _read(source: Path) -> tuple[dict[str, Any], Recipe]:
+    """Return what a file says of itself, and the recipe in it."""
+    import h5py
+
+    if not source.is_file():
+        raise FileFaultError("is not a file.")
+    with h5py.File(source, "r") as file:
+        facts = facts_in(file, ("kind", "bayesperf_version", "bayesperf_format", "checksum"))
+        if "bayesperf_format" not in facts:
+            raise FileFaultError(f"was not written by bayesperf's save. {_advice(file)}")
+        _check_format(facts)
+        size = source.stat().st_size
+        text = arrays_in(file, ["recipe"], size)["recipe"]
+        parts = json.loads(text.astype(np.uint8).tobytes())
+        recipe = Recipe(parts, arrays_in(member(file, "arrays"), array_names(parts), size))
+    if _checksum(recipe) != facts.get("checksum"):
+        raise FileFaultError("is damaged: it does not hold what was written. Take a copy of it, or save it again.")
+    return facts, recipe
+
+
+def _advice(file: h5py.File) -> str:
     """Return what to do with a file of others."""
-    if "posterior" in tree.children:
+    if file.id.links.exists(b"posterior"):
         return "It looks like draws in an ArviZ tree: Posterior.from_datatree(xarray.open_datatree(path)) reads those."
     return "Read it with xarray, and make the object from its arrays."
 
 
-def _check_format(facts: Mapping[str, Any], path: str) -> None:
+def _check_format(facts: Mapping[str, Any]) -> None:
     """Refuse a file of a format that this version cannot read."""
-    number, by = int(facts["bayesperf_format"]), facts.get("bayesperf_version")
+    number, by = facts["bayesperf_format"], facts.get("bayesperf_version")
+    if not isinstance(number, int):
+        raise FileFaultError("is damaged: the number of its format is a text.")
     if number > FORMAT:
-        raise ValueError(
-            f"load: {path!r} is of format {number}, written by bayesperf {by}; this is bayesperf "
-            f"{version('bayesperf')}, which reads formats up to {FORMAT}. Update bayesperf."
+        raise FileFaultError(
+            f"is of format {number}, written by bayesperf {by}; this is bayesperf {version('bayesperf')}, which reads "
+            f"formats up to {FORMAT}. Update bayesperf."
         )
-    if any(each not in UPDATES for each in range(number, FORMAT)):
-        raise ValueError(
-            f"load: {path!r} is of format {number}, which is no longer read. Load it with bayesperf {by}, which wrote "
-            "it, and make the object again from its figures."
+    if number < FORMAT and not {*range(max(number, 0), FORMAT)} <= UPDATES.keys():
+        raise FileFaultError(
+            f"is of format {number}, which is no longer read. Load it with bayesperf {by}, which wrote it, and make "
+            "the object again from its figures."
         )

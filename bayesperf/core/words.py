@@ -35,10 +35,10 @@ BEST_OF_MANY = (
     "judged by 200 examples each, the best has .86 on average, and its 95 % interval covers in 40 %."
 )
 LOOKS_BETTER = "The best of several was chosen for its luck, too, and looks better than it is."
-SHRUNK = "All systems are drawn towards their mean, so that the best owes less to its luck."
+SHRUNK = "All systems are drawn towards those like them, so that the best owes less to its luck."
 SHRUNK_IN_FAMILIES = (
-    "All systems are drawn towards the mean of their family, and families towards that of all, so that the best owes "
-    "less to its luck."
+    "All systems are drawn towards those like them, first of all in their family, so that the best owes less to its "
+    "luck."
 )
 CHOSEN_ON_THE_SAME = "A threshold looks better than it is by the examples that chose it: let other examples choose"
 

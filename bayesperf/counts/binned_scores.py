@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import listed
@@ -68,6 +69,7 @@ class BinnedScores(Saved):
     edges: Array | None
 
     @classmethod
+    @checked
     def from_counts(
         cls,
         positives: ArrayLike,
@@ -110,6 +112,7 @@ class BinnedScores(Saved):
         return cls(places, true, false, limits)
 
     @classmethod
+    @checked
     def from_frame(
         cls,
         frame: Any,

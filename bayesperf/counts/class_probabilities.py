@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Codes, decoded
 from bayesperf.counts.label_encoding import Column, codes_for_labels, encode
 
 # By how much the probabilities of an example may miss a sum of 1.
@@ -50,7 +50,7 @@ class ClassProbabilities(NamedTuple):
         """
         if isinstance(y_prob, Mapping | pd.DataFrame):
             labels = list(y_prob.keys()) if labels is None else labels
-            y_prob = np.column_stack([np.asarray(y_prob[key]) for key in y_prob.keys()])  # noqa: SIM118
+            y_prob = np.column_stack([np.asarray(decoded(y_prob[key])) for key in y_prob.keys()])  # noqa: SIM118
         columns, actual = np.asarray(y_prob), encode(y_true, "y_true")
         if columns.ndim != 2:
             raise ValueError(f"{name} must have a column for each class, (n, K); its shape is {columns.shape}.")

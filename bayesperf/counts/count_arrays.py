@@ -16,7 +16,9 @@ from bayesperf.counts.label_encoding import check_labels
 
 CELL_DIMS = ("actual", "predicted")
 # Columns of a posterior summary, apart from those of leading dims.
-SUMMARY_COLUMNS = ("metric", "observed", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "undefined")
+SUMMARY_COLUMNS = (
+    "metric", "observed", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "mcse_interval", "undefined"
+)  # fmt: skip
 # Names that results use for their own dims and columns; no leading dim of counts can have them.
 _RESERVED_DIMS = {"chain", "draw", "x", "q", "ci_bound", *SUMMARY_COLUMNS}
 # What pandas calls the row and the column of totals.
@@ -63,6 +65,12 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
     if len(sizes) > 1 or min(sizes) < 2:
         raise ValueError(f"table must be square with at least two classes; its shape is {counts.shape}.")
     values = checks.whole_numbers("counts", counts.values).astype(np.int64)
+    if (most := values.sum(tuple(range(-len(cell_dims), 0)), dtype=float).max(initial=0)) > checks.MOST_EXAMPLES:
+        raise ValueError(
+            f"counts of a matrix add up to {most:.4g}, and figures of more than {checks.MOST_EXAMPLES:.0e} examples "
+            "lose their digits. Divide all by one number, as counts // 1000: intervals are then too wide, not too "
+            "narrow."
+        )
     values.setflags(write=False)
     missing = {dim: np.arange(size) for dim, size in counts.sizes.items() if dim not in counts.coords}
     counts = counts.copy(deep=False, data=values).assign_coords(missing)

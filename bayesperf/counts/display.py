@@ -11,6 +11,7 @@ import xarray as xr
 
 from bayesperf.core.words import printable
 from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.cross_validation import REPEAT, repeated_dim
 
 _MOST_TABLES = 6
 
@@ -41,7 +42,13 @@ def matrix_html(counts: xr.DataArray, pos_label: Any) -> str:
 
 def _headline(counts: xr.DataArray, pos_label: Any) -> str:
     """Return the number of examples, the sizes of the leading dims and the positive class."""
-    parts = [f"{int(counts.sum())} examples"]
+    again, total = repeated_dim(counts), int(counts.sum())
+    parts = [f"{total} examples"]
+    if again == REPEAT:
+        repeats = counts.sizes[REPEAT]
+        parts = [f"{total // repeats} examples", f"each once in each of {repeats} repeats"]
+    elif again is not None:
+        parts = [f"{total} tests of examples", f"shared by {again}s"]
     if counts.ndim > 2:
         parts.append(", ".join(f"{printable(str(dim))}: {counts.sizes[dim]}" for dim in counts.dims[:-2]))
         parts.append(f"{counts.sizes['actual']} classes")

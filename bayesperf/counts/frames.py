@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesperf.core.arrays import Counts
+from bayesperf.core.arrays import Counts, decoded
 from bayesperf.core.words import listed
 from bayesperf.counts.clusters import Clusters, cluster_column, clusters_of_rows
 from bayesperf.counts.count_arrays import CELL_DIMS
@@ -66,7 +66,7 @@ def count_rows(
         if name in numbered and not schema[name].is_numeric():
             raise TypeError(f"column {name!r} must hold numbers; it holds {schema[name]}.")
         if name not in numbered:
-            _refuse_type(name, schema[name])
+            _refuse_type(name, schema[name], lazy.implementation)
     roles = {f"key_{position}": name for position, name in enumerate(columns)}
     made = {role: numbered[name] for role, name in roles.items() if name in numbered}
     with engine_errors():
@@ -77,13 +77,14 @@ def count_rows(
 def lazy_frame(frame: Any, columns: list[str]) -> nw.LazyFrame[Any]:
     """Return a frame of any engine as a lazy one of Narwhals that has the columns named, each for one role."""
     try:
-        lazy: nw.LazyFrame[Any] = nw.from_native(frame).lazy()
+        lazy: nw.LazyFrame[Any] = nw.from_native(decoded(nw.to_native(frame, pass_through=True))).lazy()
     except TypeError:
         raise TypeError(
             f"frame is {type(frame).__name__}: give a pandas, Polars or PyArrow frame, a DuckDB relation, or a frame "
             "of Dask, Ibis, PySpark or another engine that Narwhals supports."
         ) from None
-    names = lazy.collect_schema().names()
+    with engine_errors():
+        names = lazy.collect_schema().names()
     absent = [name for name in columns if name not in names]
     if absent:
         raise ValueError(f"no column {absent[0]!r} in the frame; its columns are {listed(names, 12)}.")
@@ -91,10 +92,12 @@ def lazy_frame(frame: Any, columns: list[str]) -> nw.LazyFrame[Any]:
     return lazy
 
 
-def _refuse_type(name: str, dtype: Any) -> None:
+def _refuse_type(name: str, dtype: Any, engine: nw.Implementation) -> None:
     """Refuse a column of a type that labels cannot have."""
     if isinstance(dtype, _NO_LABELS):
         raise TypeError(f"column {name!r} holds {dtype}: labels must be strings, whole numbers or booleans.")
+    if engine.is_polars() and isinstance(dtype, nw.Int128 | nw.UInt128):
+        raise TypeError(f"column {name!r} holds {dtype}, which NumPy cannot: cast it to Int64.")
 
 
 @contextmanager

@@ -256,7 +256,8 @@ def _rows_of_examples(ids: Column, dim: str, systems: Column) -> Codes:
         example, system = _name(ids.labels[ids.codes[row]]), _at(dim, systems.labels[systems.codes[row]])
         raise ValueError(
             f"example: {example} occurs twice for {system}{_more(len(again) - 1, 'more such row')}. A system judges an "
-            "example once; give repeats ids of their own."
+            "example once. If it was judged again, in repeats or attempts, leave out example and count with "
+            "cluster=ids, for bp.pool."
         )
     missing = len(ids.labels) * len(systems.labels) - len(rows)
     if missing:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesperf.core.arrays import Codes
+from bayesperf.core.arrays import Codes, decoded
 from bayesperf.core.warnings import PACKAGE, LabelWarning
 from bayesperf.core.words import listed
 
@@ -192,9 +192,11 @@ def _one_dimensional(values: Any, name: str) -> NDArray[Any]:
         _refuse_missing(np.where(np.ma.getmaskarray(values), -1, 0), name)
     try:
         # A list is read as objects: NumPy would silently turn [0, "a"] into strings.
-        array = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
+        array = np.asarray(decoded(values), dtype=object if isinstance(values, list | tuple) else None)
     except ValueError:
         raise ValueError(f"{name} must be one-dimensional: it holds sequences of unequal length.") from None
+    except Exception as error:  # Of any type: it is that of the library whose column it is.
+        raise TypeError(f"{name}: a {type(values).__name__} cannot be read as labels ({error}).") from error
     if array.ndim != 1:
         raise ValueError(
             f"{name} must be one-dimensional, one label an example; its shape is {array.shape}. If examples have "

@@ -76,6 +76,8 @@ def _matrix(values: Any, name: str) -> tuple[NDArray[np.intp], list[Any]]:
     frame = nw.from_native(values, eager_only=True, pass_through=True)
     columns = frame.columns if isinstance(frame, nw.DataFrame) else []
     array = frame.to_numpy() if columns else values.toarray() if hasattr(values, "toarray") else np.asarray(values)
+    if array.ndim != 2:
+        raise ValueError(f"{name} must have a row an example and a column a label; its shape is {array.shape}.")
     if not len(array):
         raise ValueError(f"{name} is empty: there is nothing to count.")
     known = np.isin(array, [0, 1])

@@ -88,7 +88,8 @@ def _check_ids(lazy: nw.LazyFrame[Any], dim: str, systems: Sequence[Any], exampl
         if different < n:
             raise ValueError(
                 f"example: {dim} {system!r} has {n} rows of {different} different examples. A system judges an example "
-                "once; give repeats ids of their own."
+                "once. If it was judged again, in repeats or attempts, leave out example and count with "
+                f"cluster={example!r}, for bp.pool."
             )
 
 

@@ -7,7 +7,7 @@ folds, models, thresholds, data sets. ``ConfusionMatrix`` holds it and refuses w
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked, refuse_unreadable
 from bayesperf.core.saving import Saved
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.counts.clusters import ClusterColumn, Clusters, check_within, cluster_column, clusters_of_rows
@@ -28,7 +29,7 @@ from bayesperf.counts.count_arrays import (
     with_labels,
 )
 from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns, encode_predictions
-from bayesperf.counts.cross_validation import fold_of_each, held_out_predictions
+from bayesperf.counts.cross_validation import fold_of_each, held_out_predictions, mark_repeats, refuse_sum
 from bayesperf.counts.display import matrix_html, matrix_text
 from bayesperf.counts.frames import clusters_of_totals, count_rows, lazy_frame, tabulate, tabulate_systems
 from bayesperf.counts.joint_outcomes import (
@@ -90,11 +91,13 @@ class ConfusionMatrix(Saved):
     clusters: Clusters | None = None
 
     def __post_init__(self) -> None:
+        refuse_unreadable({"counts": self.counts, "pos_label": self.pos_label})
         counts = mark_same_examples(checked_counts(self.counts, CELL_DIMS), self.outcomes)
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "pos_label", positive_label(counts["actual"].values.tolist(), self.pos_label))
 
     @classmethod
+    @checked
     def from_counts(
         cls,
         *,
@@ -142,6 +145,7 @@ class ConfusionMatrix(Saved):
         return cls(counts.assign_coords(actual=[0, 1], predicted=[0, 1]))
 
     @classmethod
+    @checked
     def from_table(
         cls,
         table: ArrayLike | xr.DataArray | pd.DataFrame,
@@ -194,6 +198,7 @@ class ConfusionMatrix(Saved):
         return cm
 
     @classmethod
+    @checked
     def from_predictions(
         cls,
         y_true: Any,
@@ -325,6 +330,7 @@ class ConfusionMatrix(Saved):
         return cls(outcomes.margins(), pos_label, outcomes, clusters)
 
     @classmethod
+    @checked
     def from_scores(
         cls, y_true: Any, y_score: ArrayLike, *, thresholds: ArrayLike, pos_label: Any = None
     ) -> ConfusionMatrix:
@@ -356,6 +362,7 @@ class ConfusionMatrix(Saved):
         return cls(Scores.of(y_true, y_score, pos_label).counts(thresholds), pos_label)
 
     @classmethod
+    @checked
     def from_frame(
         cls,
         frame: Any,
@@ -446,6 +453,7 @@ class ConfusionMatrix(Saved):
         return cls(counts, pos_label, outcomes, clusters)
 
     @classmethod
+    @checked
     def from_cross_validation(
         cls,
         estimator: Any,
@@ -477,18 +485,35 @@ class ConfusionMatrix(Saved):
         Returns
         -------
         ConfusionMatrix
-            With leading dim ``fold`` (0, 1, …).
+            With leading dim ``fold`` (0, 1, …); of repeated cross-validation with ``repeat`` and ``fold``, each repeat
+            being of the same examples. Sums over repeats, or over random splits that share examples, are refused.
 
         Raises
         ------
         ImportError
             If scikit-learn is not installed.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.model_selection import RepeatedStratifiedKFold
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> splits = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
+        >>> cm = bp.ConfusionMatrix.from_cross_validation(GaussianNB(), X, y, cv=splits)
+        >>> cm.dims
+        ('repeat', 'fold')
+        >>> bp.pool(cm)
+        <bayesperf.Pooled: 6 folds of 2 repeats, one prevalence, ρ ~ Beta(1, 24)>
         """
         classes = _classes(y)
-        y_true, y_pred, fold = held_out_predictions(estimator, X, y, cv, groups, n_jobs)
-        return cls.from_predictions(y_true, y_pred, labels=classes, pos_label=pos_label, by={"fold": fold})
+        held = held_out_predictions(estimator, X, y, cv, groups, n_jobs)
+        cm = cls.from_predictions(held.y_true, held.y_pred, labels=classes, pos_label=pos_label, by=held.by)
+        return cm if held.again is None else replace(cm, counts=mark_repeats(cm.counts, held.again))
 
     @classmethod
+    @checked
     def from_cross_val_predict(
         cls, y: Any, y_pred: Any, *, cv: Any = None, groups: Any = None, pos_label: Any = None
     ) -> ConfusionMatrix:
@@ -532,6 +557,7 @@ class ConfusionMatrix(Saved):
         return cls.from_predictions(y, y_pred, labels=_classes(y), pos_label=pos_label, by=by)
 
     @classmethod
+    @checked
     def from_estimator(
         cls,
         estimator: Any,
@@ -600,8 +626,9 @@ class ConfusionMatrix(Saved):
         return self.counts.sum(CELL_DIMS, keep_attrs=False)
 
     def sum(self, dim: str | Sequence[str]) -> ConfusionMatrix:
-        """Pool the counts over leading dims."""
+        """Pool the counts over leading dims; refused of repeats of cross-validation, which are of the same examples."""
         dims = self._named_dims(dim)
+        refuse_sum(self.counts, dims)
         outcomes = None if self.outcomes is None else self.outcomes.sum(dims)
         summed = self.counts.sum(dims, keep_attrs=True)
         if self.clusters is None:

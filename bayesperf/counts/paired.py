@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.saving import Saved
 from bayesperf.counts.count_arrays import checked_counts
 from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns
@@ -54,6 +55,7 @@ class PairedConfusionMatrix(Saved):
         object.__setattr__(self, "pos_label", positive_label(counts["actual"].values.tolist(), self.pos_label))
 
     @classmethod
+    @checked
     def from_predictions(
         cls,
         y_true: Any,
@@ -78,6 +80,7 @@ class PairedConfusionMatrix(Saved):
         return cls(cross_tabulate(encode_columns(encoded, {}, labels, _DIMS)), names, pos_label)
 
     @classmethod
+    @checked
     def from_frame(
         cls,
         frame: Any,

@@ -118,8 +118,8 @@ class Distribution(ABC):
         """Return the Monte Carlo standard errors of the means, which are zero unless computed from draws."""
         return np.zeros(self.size)
 
-    def limits_mcse(self, prob: float, kind: str) -> Array:
-        """Return the larger Monte Carlo standard error of the limits of each "hdi" or "eti", zero unless from draws."""
+    def mcse_interval(self, prob: float, kind: str) -> Array:
+        """Return the larger Monte Carlo standard error of the ends of each "hdi" or "eti", zero unless from draws."""
         return np.zeros(self.size)
 
     def undefined(self) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.distributions.base import Distribution
 
-# Number of batches of draws from which the error of limits is estimated, and the least number of draws in one.
+# Most batches of draws from which the error of an interval's ends is estimated, and the least draws in one.
 _BATCHES, _LEAST_BATCH = 10, 20
 # Intervals that are wider than the shortest by at most this, relative and over the cube root of the number of draws,
 # show where it is.
@@ -120,14 +120,16 @@ class Sampled(Distribution):
         with np.errstate(invalid="ignore"):  # Both ends may be infinite.
             return np.where(np.diff(central) < np.diff(shortest), central, shortest)
 
-    def limits_mcse(self, prob: float, kind: str) -> Array:
-        """Return the larger standard error of each interval's limits, estimated from intervals of batches of draws."""
-        errors = np.zeros(self.size)
+    def mcse_interval(self, prob: float, kind: str) -> Array:
+        """Return the larger standard error of each interval's ends, from intervals of batches; NaN of one draw."""
+        errors = np.full(self.size, np.nan)
         for i, values in enumerate(self.values.reshape(self.size, -1)):
-            batches = np.array_split(values[~np.isnan(values)], _BATCHES)
-            if len(batches[-1]) >= _LEAST_BATCH:
+            defined = values[~np.isnan(values)]
+            number = min(max(len(defined) // _LEAST_BATCH, 2), _BATCHES)
+            if len(defined) >= number:
+                batches = np.array_split(defined, number)
                 limits = np.array([_interval(np.sort(batch), prob, kind) for batch in batches])
-                errors[i] = _spread(limits).max() / np.sqrt(_BATCHES)
+                errors[i] = _spread(limits).max() / np.sqrt(number)
         return errors
 
     def mcse(self) -> Array:

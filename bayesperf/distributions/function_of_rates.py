@@ -22,7 +22,7 @@ from bayesperf.metrics.functions_of_rates import FunctionOfRates, cells_of_rates
 # Number of nodes of the prevalence, if its uncertainty contributes no more than half as much to the metric's as the
 # uncertainty of the rates does: for many examples, and for fewer than `_FEW` of a class.
 _NODES, _NODES_OF_FEW, _FEW = 10, 24, 10
-# The greatest multiple of them that is used if it contributes more.
+# The greatest multiple of them, twice the ratio of both, that is used if it contributes more.
 _MOST = 64
 # Number of nodes of each rate for the moments: with Jacobi polynomials, of which metrics need few, even for rates near
 # 0 or 1, where densities are infinite; and that for Betas whose parameters are at least `_MANY`, which need fewer.
@@ -202,8 +202,11 @@ class Mixture(RoughlyKnown):
         return mean, np.sqrt(np.add.reduceat(self.weights * (variances + apart), self.starts[:-1]))
 
 
-def over_prevalence(prevalence: Beta, at_prevalence: Callable[[Array, Codes], RatesAtPrevalence]) -> Mixture:
+def over_prevalence(prevalence: Beta, at_prevalence: Callable[[Array, Codes], RatesAtPrevalence]) -> Mixture | None:
     """Return the distributions of a metric whose prevalence has a Beta distribution.
+
+    None if the rates contribute so little beside the prevalence, as of 10⁹ examples, that between nodes of it there is
+    nothing: an integral over it would be wrong, and slow.
 
     Parameters
     ----------
@@ -218,8 +221,10 @@ def over_prevalence(prevalence: Beta, at_prevalence: Callable[[Array, Codes], Ra
     mean, sd = (each.reshape(nodes.shape) for each in weighted_mean_sd(*rough.points(9)))
     apart = np.sqrt((weights * (mean - (weights * mean).sum(-1, keepdims=True)) ** 2).sum(-1))
     ratio = apart / np.maximum((weights * sd).sum(-1), 1e-300)
+    if (2 * ratio > _MOST).any():
+        return None
     base = np.where(np.minimum(prevalence.a, prevalence.b)[:, 0] < _FEW, _NODES_OF_FEW, _NODES)
-    counts = base * 2 ** np.ceil(np.log2(np.clip(2 * ratio, 1, _MOST))).astype(int)
+    counts = base * 2 ** np.ceil(np.log2(np.maximum(2 * ratio, 1))).astype(int)
     every: list[tuple[Array, Array]] = [(nodes, weights)] * len(rows)
     for count in np.unique(counts):
         same = np.flatnonzero(counts == count)

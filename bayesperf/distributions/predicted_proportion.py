@@ -109,7 +109,7 @@ class PredictedProportion(Draws):
     def mcse(self) -> Array:
         return np.zeros(self.size)
 
-    def limits_mcse(self, prob: float, kind: str) -> Array:
+    def mcse_interval(self, prob: float, kind: str) -> Array:
         return np.zeros(self.size)
 
     def undefined(self) -> Array:

@@ -16,6 +16,7 @@ import xarray as xr
 from scipy.special import ndtr, ndtri
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -63,6 +64,7 @@ def bootstrap(
 ) -> tuple[xr.DataArray, xr.DataArray]: ...
 
 
+@checked
 def bootstrap(
     cm: ConfusionMatrix | PairedConfusionMatrix,
     metric: str | Metric,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln, xlog1py, xlogy
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.intervals.limits import labelled
 from bayesperf.intervals.proportion import broadcast, check_counts
@@ -18,6 +19,7 @@ from bayesperf.intervals.proportion import broadcast, check_counts
 _SHORT, _MOST = 1e-15, 100
 
 
+@checked
 def confidence_sequence(
     successes: ArrayLike | xr.DataArray,
     trials: ArrayLike | xr.DataArray,

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import expit, logit
 
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.complex_step import complex_step
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -61,6 +62,7 @@ TRANSFORMATIONS = {
 }
 
 
+@checked
 def delta(
     cm: ConfusionMatrix | PairedConfusionMatrix,
     metric: str | Metric,
@@ -145,6 +147,7 @@ def delta(
     return labelled(limits, statistic.leading, statistic.metric.name, error, **facts)
 
 
+@checked
 def wilson_f1(cm: ConfusionMatrix, confidence: float = 0.95) -> xr.DataArray:
     """Return confidence intervals of binary F1 by Wilson's interval of the Jaccard index.
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainccinv, betaincinv
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.intervals.limits import labelled, normal_quantile, warn_of_no_width
 
@@ -18,6 +19,7 @@ from bayesperf.intervals.limits import labelled, normal_quantile, warn_of_no_wid
 Limits = Callable[[Array, Array, float, float], tuple[Array, Array]]
 
 
+@checked
 def proportion(
     successes: ArrayLike | xr.DataArray,
     trials: ArrayLike | xr.DataArray,

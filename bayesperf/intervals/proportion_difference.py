@@ -10,6 +10,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.intervals.limits import labelled, normal_quantile, warn_of_no_width
 from bayesperf.intervals.proportion import broadcast, check_counts, wilson
@@ -20,6 +21,7 @@ Limits = Callable[[Array, Array, Array, Array, float], tuple[Array, Array]]
 _HALVINGS = 60
 
 
+@checked
 def proportion_difference(
     successes_a: ArrayLike | xr.DataArray,
     trials_a: ArrayLike | xr.DataArray,

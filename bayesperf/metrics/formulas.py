@@ -165,7 +165,7 @@ def fbeta(beta: float) -> Metric:
     >>> metrics.fbeta(2).name
     'f2'
     """
-    if not 0 < beta < np.inf:
+    if not 0 < checks.number("beta", beta) < np.inf:
         raise ValueError(f"beta must be greater than 0 and finite; it is {beta}.")
     if beta == 1:
         return get("f1")

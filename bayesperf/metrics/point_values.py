@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from bayesperf.core.arguments import checked
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
@@ -32,6 +33,7 @@ def point_value(metric: Metric, cells: xr.DataArray, positive: int | None) -> xr
     return values.where(np.isfinite(values) | np.isin(values, metric.bounds))
 
 
+@checked
 def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
     """Return the point value of a metric for every matrix.
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import stats
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.words import format_value, metric_title
 from bayesperf.metrics.metric import Metric
@@ -51,6 +52,7 @@ class LabelsPlan:
         )
 
 
+@checked
 def labels(
     posterior: Posterior,
     *,

@@ -1,4 +1,4 @@
-"""The figure of how each of many systems stands: by itself, and drawn towards the mean of all."""
+"""The figure of how each of many systems stands: by itself, and drawn towards those like it."""
 
 from __future__ import annotations
 

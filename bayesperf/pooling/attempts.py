@@ -23,6 +23,22 @@ def all_fail(attempts: NDArray[Any], passed: NDArray[Any], k: int) -> Array:
     return np.where(attempts >= k, none, np.nan)
 
 
+def refuse_too_few(attempts: NDArray[Any], k: int, name: str) -> None:
+    """Refuse a k beyond the attempts (questions, …) of a question that was asked at all.
+
+    No data say how often one of more attempts would pass: that rests on the questions' tail near 0, which few attempts
+    do not show.
+    """
+    few = (attempts > 0) & (attempts < k)
+    if few.any():
+        short, least = few.reshape(len(few), -1).any(1), int(attempts[few].min())
+        leave_out = "" if short.all() else f" leave those {name}s out,"
+        raise ValueError(
+            f"k: it is {k}, and {short.sum():,} of {len(few):,} {name}s have fewer attempts, the fewest {least}. "
+            f"{k} attempts of every {name} are needed: make more,{leave_out} or ask for k={least}."
+        )
+
+
 def as_parts_of_examples(clusters: Clusters, classes: int, positive: int, k: int) -> Clusters:
     """Return clusters of one example each, which is a true positive in part and for the rest a false negative.
 
@@ -38,19 +54,14 @@ def as_parts_of_examples(clusters: Clusters, classes: int, positive: int, k: int
     Raises
     ------
     ValueError
-        If some system was asked a question fewer than k times.
+        If some system was asked a question, but fewer than k times.
     """
     systems = clusters.cells // classes**2
     row = np.arange(systems)[:, None] * classes**2 + positive * classes + np.arange(classes)
     of_row = clusters.table[:, row.ravel()].toarray().reshape(clusters.size, systems, classes)
     attempts, passed = of_row.sum(-1), of_row[..., positive]
+    refuse_too_few(attempts, k, clusters.name)
     asked = attempts > 0
-    if (few := asked & (attempts < k)).any():
-        raise ValueError(
-            f"k: of {few.any(1).sum():,} {clusters.name}s there are fewer than {k} attempts (the fewest are "
-            f"{attempts[few].min()}), and the unbiased estimate needs as many. Ask of fewer, or take the model, which "
-            "needs no more than it was given: count two classes with the dim of the questions and use method='model'."
-        )
     none = np.where(asked, all_fail(attempts, passed, k), 0)
     parts = np.stack([np.zeros_like(none), np.zeros_like(none), none, asked - none], -1)
     return of_table(clusters.name, csr_array(parts.reshape(clusters.size, -1)))

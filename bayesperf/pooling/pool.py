@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,20 +15,22 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.warnings import PACKAGE, PriorWarning
-from bayesperf.core.words import sentence
+from bayesperf.core.words import enumerated, sentence
 from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.cross_validation import folds_of_all_repeats, refuse_sum
 from bayesperf.counts.label_encoding import missing_positive_label
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric
-from bayesperf.pooling.attempts import all_fail
-from bayesperf.pooling.group_draws import PREVALENCE, PooledDraws
+from bayesperf.pooling.attempts import all_fail, refuse_too_few
+from bayesperf.pooling.group_draws import PREVALENCE, GroupShares, PooledDraws
 from bayesperf.pooling.pooled_clusters import PooledClusters, pool_clusters
 from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.marginal import Kind, Marginal
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 
 # The Beta prior of the dispersion of rates, by what the groups are.
 DISPERSION = {"random": (1.0, 24.0), "clusters": (1.0, 9.0)}
+# That of questions asked several times, of which many are nearly always solved or hardly ever.
+QUESTIONS = (1.0, 1.0)
 # The same of prevalence, in which clusters often differ more; random folds are parts of one population.
 PREVALENCE_DISPERSION = {"random": None, "clusters": (1.0, 3.0)}
 # Default number of draws of more than two classes.
@@ -69,6 +73,8 @@ class Pooled(Saved):
         How the test set was sampled.
     n_draws, random_seed : int
         Of the posteriors.
+    dispersion_given : bool
+        Whether the caller gave the prior of the dispersion.
     """
 
     cm: ConfusionMatrix
@@ -79,6 +85,7 @@ class Pooled(Saved):
     design: Literal["joint", "by_actual"]
     n_draws: int
     random_seed: int
+    dispersion_given: bool = False
 
     # ── The three answers ──
 
@@ -176,17 +183,26 @@ class Pooled(Saved):
         Parameters
         ----------
         k : int
-            Number of attempts, at least 1.
+            Number of attempts, at least 1, and at most as many as there are of every question.
 
         Returns
         -------
         Marginal
             With a last leading dim ``of``: a new question of the population, and the mean over these questions. Its
             `observed` is the unbiased estimate (Chen et al. 2021, Evaluating large language models trained on code,
-            equation 1), NaN if a question has fewer than k attempts.
+            equation 1).
+
+        Raises
+        ------
+        ValueError
+            If a question was asked fewer than k times, or there is no positive class.
 
         Notes
         -----
+        Questions differ more than sites do: many are nearly always solved, or hardly ever. Their dispersion is Beta(1,
+        1) here, whatever it is of the metrics, unless `pool` was given another. `bayesperf.studies.attempts` has how
+        often the intervals cover, of questions of other kinds too.
+
         A new question passes with probability 1 − E[(1 − x)^k], x ~ Beta(κp, κ(1 − p)), which has a closed form given p
         and ρ; these questions with the mean of 1 − (1 − x_g)^k over the posterior of their rates x_g. With one attempt
         they are the mean over questions, and the share of questions' rates. Systems are independent; of several asked
@@ -204,16 +220,15 @@ class Pooled(Saved):
         >>> at_3.observed.sel(of="these questions").round(3).item()
         0.67
         >>> at_3.hdi().sel(of="a new question").round(2).values
-        array([0.57, 0.81])
+        array([0.53, 0.81])
         """
         k = checks.count("k", k)
         if self.cm.pos_label is None:
             raise missing_positive_label(self.cm.labels)
         place = self.cm.labels.index(self.cm.pos_label)
-        rates = self._draws.rates
-        new = 1 - rates.none_right(k)[..., place]
-        these = 1 - (rates.groups[..., place, 1] ** k).mean(1)
-        values = np.stack([new, these], 1)
+        refuse_too_few(self._draws.trials[:, place].T, k, self.dim)
+        rates, fails = self._questions
+        values = np.stack([1 - rates.none_right(k)[..., place], 1 - (fails**k).mean(1)], 1)
         of = [f"a new {self.dim}", f"these {self.dim}s"]
         leading = self._systems.expand_dims(of=of, axis=-1)
         name = f"pass_at_{k}"
@@ -222,10 +237,16 @@ class Pooled(Saved):
         observe = partial(self._unbiased, k, place, of)
         return Marginal(quantity, distribution, leading, random_seed=self.random_seed, observe=observe)
 
+    @cached_property
+    def _questions(self) -> tuple[GroupShares, Array]:
+        """Rates of groups that are questions, and how often an attempt at each fails, (systems, groups, draws)."""
+        draws = self._draws if self.dispersion_given else replace(self._draws, dispersion=QUESTIONS)
+        return draws.rates, draws.rates.groups[..., self.cm.labels.index(self.cm.pos_label), 1].copy()
+
     def _unbiased(self, k: int, place: int, of: list[str]) -> xr.DataArray:
         """Return the unbiased estimate of the probability that one of k attempts passes, beside both questions."""
         none = all_fail(self._draws.trials[:, place], self._draws.right[:, place], k)
-        mean = (1 - none.mean(1)).reshape(self._systems.shape)
+        mean = (1 - np.nanmean(none, 1)).reshape(self._systems.shape)
         return self._systems.copy(data=mean).expand_dims(of=of, axis=-1).rename(f"pass_at_{k}")
 
     # ── Tables and figures ──
@@ -286,15 +307,17 @@ class Pooled(Saved):
         30 of 40) for south.
         """
         answers = {
-            f"over {self.cm.counts.sizes[self.dim]} {self.dim}s, the mean of": self.mean,
+            f"over {self._number}, the mean of": self.mean,
             f"of a new {self.dim}": self.new_group,
             f"of the {self.dim}s themselves": self.groups,
         }
         checks.probability("ci_prob", ci_prob)
-        return " ".join(
-            sentence(f"{where} {estimate_in_words(posterior[metric], ci_prob, ci_kind)}")
-            for where, posterior in answers.items()
-        )
+        said = [f"{where} {estimate_in_words(post[metric], ci_prob, ci_kind)}" for where, post in answers.items()]
+        if self.repeats > 1:
+            examples = self._counts.sum([self.dim, *CELL_DIMS]).values.ravel() / self.repeats
+            each = enumerated([f"{n:,.0f}" for n in np.unique(examples)])
+            said.append(f"{each} examples, each judged once in each of {self.repeats} repeats")
+        return " ".join(map(sentence, said))
 
     def plot(self, metric: str | Metric = "recall", **options: Any) -> Figure:
         """Draw how the groups shrink towards the mean: observed and estimated metrics, the mean, and a new group.
@@ -313,7 +336,7 @@ class Pooled(Saved):
     def __repr__(self) -> str:
         others = [f"{dim}: {self.cm.counts.sizes[dim]}" for dim in self._systems.dims]
         facts = [
-            f"{self.cm.counts.sizes[self.dim]} {self.dim}s",
+            self._number,
             *others,
             self._prevalence_text,
             f"ρ ~ {self.dispersion_text}",
@@ -361,6 +384,12 @@ class Pooled(Saved):
         return streams(seed, f"pool: {purpose}", self._systems, self._draws.counts)
 
     @property
+    def _number(self) -> str:
+        """How many groups there are, and in how many repeats."""
+        groups = f"{self.cm.counts.sizes[self.dim]} {self.dim}s"
+        return groups if self.repeats == 1 else f"{groups} of {self.repeats} repeats"
+
+    @property
     def dispersion_text(self) -> str:
         """The prior of the dispersion, in words."""
         return _beta_text(self.dispersion_weights)
@@ -400,11 +429,12 @@ def _beta_draws(weights: tuple[float, float], own_seed: int, n: int, random_seed
     return rng.beta(*weights, (1, checks.count("n", n)))
 
 
+@checked
 def pool(
     cm: ConfusionMatrix,
     dim: str | None = None,
     groups: Literal["random", "clusters"] | None = None,
-    repeats: int = 1,
+    repeats: int | None = None,
     dispersion: tuple[float, float] | None = None,
     *,
     method: Literal["model", "bayesian_bootstrap"] | None = None,
@@ -430,9 +460,10 @@ def pool(
         What they are; for the bootstrap clusters, else by default "random". "random": random folds of one data set,
         whose rates hardly differ: ρ ~ Beta(1, 24). They are parts of one population and share its prevalence.
         "clusters": sites, subjects, days or images: ρ ~ Beta(1, 9). They have a prevalence each.
-    repeats : int
+    repeats : int, optional
         How often cross-validation was repeated; `dim` then has repeats × k folds. Each example weighs 1/repeats,
-        because repeats add no examples.
+        because repeats add no examples. By default as many as `cm` knows of, if it was made by
+        `ConfusionMatrix.from_cross_validation`: its dims ``repeat`` and ``fold`` are pooled together. Otherwise once.
     dispersion : tuple of two float, optional
         (a, b) of another Beta prior of ρ, the dispersion of the rates.
     method : {"model", "bayesian_bootstrap"}, optional
@@ -462,7 +493,8 @@ def pool(
         If `cm` is not a ConfusionMatrix.
     ValueError
         If it has no such dim, or an argument is not of its kind or not of the method; for the model, if there are other
-        than two classes; for the bootstrap, if a system was judged in fewer than three clusters.
+        than two classes, or `repeats` does not divide the number of folds or is left out of folds that share examples;
+        for the bootstrap, if a system was judged in fewer than three clusters.
 
     Warns
     -----
@@ -543,13 +575,15 @@ def pool(
             "method='bayesian_bootstrap'."
         )
     _check_dim(cm, dim)
+    counts, repeats = folds_of_all_repeats(cm.counts, dim, repeats)
     checks.one_of("groups", groups, tuple(DISPERSION))
     pooled = Pooled(
-        cm=cm,
+        cm=cm if counts is cm.counts else ConfusionMatrix(counts, cm.pos_label),
         dim=dim,
         kind=groups,
         dispersion_weights=DISPERSION[groups] if dispersion is None else _checked_weights(dispersion),
-        repeats=checks.count("repeats", repeats),
+        dispersion_given=dispersion is not None,
+        repeats=repeats,
         design=design,
         n_draws=draws,
         random_seed=seed,
@@ -569,6 +603,7 @@ def _dim_of_clusters(cm: ConfusionMatrix, dim: str | None) -> str:
         if dim is None:
             raise ValueError("dim: name the leading dim of the clusters, or count with them: cluster=ids.")
         _check_dim(cm, dim)
+        refuse_sum(cm.counts, [dim])
         return dim
     if dim is not None:
         raise ValueError(f"dim: the counts have {cm.clusters.name}s as clusters already. Leave it out.")
@@ -581,7 +616,7 @@ def _refuse_of_model(groups: Any, repeats: Any, dispersion: Any) -> None:
         raise ValueError(
             f"groups: method='bayesian_bootstrap' is of clusters, independent of each other; it is {groups!r}."
         )
-    given = {"repeats": repeats != 1, "dispersion": dispersion is not None}
+    given = {"repeats": repeats not in (None, 1), "dispersion": dispersion is not None}
     if used := [name for name, is_given in given.items() if is_given]:
         raise ValueError(f"{used[0]}: it is of method='model'; the Bayesian bootstrap has none. Leave it out.")
 

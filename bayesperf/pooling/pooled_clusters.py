@@ -202,7 +202,7 @@ class PooledClusters(Saved):
         Parameters
         ----------
         k : int
-            Number of attempts, at least 1.
+            Number of attempts, at least 1, and at most as many as there are of every question.
 
         Returns
         -------
@@ -221,8 +221,8 @@ class PooledClusters(Saved):
         1 − (1 − p)^k. The mean of the scores over questions is drawn by the Bayesian bootstrap, with weights v_g of
         questions that all systems share: (Σ_g v_g s_g + ε₁)/(Σ_g v_g + ε₁ + ε₀). The prior's pseudo-questions, of which
         ε₁ ~ Gamma(α₁) are solved and ε₀ ~ Gamma(α₀) are not, are its pseudo-examples in the cells of true positives
-        and of false negatives; they leave a width where all questions are solved. No model of the questions is needed,
-        but k attempts of each; `Pooled.pass_at_k` makes do with fewer, and has an answer on these questions too.
+        and of false negatives; they leave a width where all questions are solved. No model of the questions is needed;
+        that of `Pooled.pass_at_k` has an answer on these questions too.
 
         Examples
         --------

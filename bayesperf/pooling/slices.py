@@ -17,11 +17,12 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import stream
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
-from bayesperf.core.words import chance, enumerated, estimate, metric_title, sentence
+from bayesperf.core.words import chance, estimate, metric_title, sentence
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
@@ -44,6 +45,11 @@ _TWO_CLASSES = ("prevalence", "recall", "specificity")
 _RATES_OF = {"recall": ("recall",), "fnr": ("recall",), "specificity": ("specificity",), "fpr": ("specificity",)}
 # A trial more in each slice, so that slices that are all empty weigh the same.
 _LEAST_TRIALS = 1e-9
+# The data show a gap if its odds are these many times those before the data, and speak against it if they are as much
+# lower; they point to a worst slice if its odds are so many times those by chance: it is chosen among several.
+SHOWN, POINTED = 3, 10
+# Rates of a prior, away from 0 and 1, where metrics are undefined.
+_LEAST_RATE = 1e-12
 _DRAWS = ("chain", "draw")
 
 
@@ -57,6 +63,8 @@ class Slices(Saved):
         The counts; every leading dim is one of slices.
     rates : xarray.DataArray
         Draws of the rates of each slice, (…, chain, draw, rate): prevalence, recall and specificity, or accuracy.
+    prior_rates : xarray.DataArray
+        Draws of the same rates from the prior, in the same form.
     spread : xarray.Dataset
         Draws (…, effect, rate) of how much the levels of each dim and interaction differ, ``posterior`` and ``prior``;
         its attribute ``measure`` says in which measure.
@@ -68,6 +76,7 @@ class Slices(Saved):
 
     cm: ConfusionMatrix
     rates: xr.DataArray
+    prior_rates: xr.DataArray
     spread: xr.Dataset
     prior_text: str
     independent: bool
@@ -86,7 +95,7 @@ class Slices(Saved):
         return self._marginal(wanted, self.rates, self.cm.counts, Scope("slices"))
 
     @remembered("Slices.levels")
-    def levels(self, dim: str, metric: str | Metric = "", *, mix: Mix = "same") -> Marginal:
+    def levels(self, dim: str, metric: str | Metric = "", *, mix: Mix = "same", before_data: bool = False) -> Marginal:
         """Return the distribution of a metric over the levels of one dim.
 
         Parameters
@@ -99,6 +108,8 @@ class Slices(Saved):
             The weights of the slices of a level, which are those of the other dims. "same": the observed mix of all
             examples, so that levels differ by themselves and not by who is examined there. "own": the level's own
             observed mix, so that they differ as they were met; a level without examples has equal weights.
+        before_data : bool
+            Whether to return the prior: what the model says of these levels, with the same weights, without the data.
 
         Returns
         -------
@@ -120,19 +131,20 @@ class Slices(Saved):
         counts = self.cm.counts.sum(others)
         how = "the same mix of the others" if mix == "same" else "its own mix of the others"
         scope = Scope("levels", dim, detail=f" at {how}" if others else "")
-        rates = (self.rates * weights).sum(others)
+        rates = ((self.prior_rates if before_data else self.rates) * weights).sum(others)
         if others and "prevalence" in rates["rate"]:
-            rates = rates.where(rates["rate"] != "prevalence", self._prevalence(dim, counts))
-        return self._marginal(wanted, rates, counts, scope)
+            seen = xr.zeros_like(counts) if before_data else counts
+            sizes = [rates.sizes[each] for each in _DRAWS]
+            rates = rates.where(rates["rate"] != "prevalence", self._prevalence(dim, seen, sizes))
+        return self._marginal(wanted, rates, counts, scope, "Prior" if before_data else None)
 
-    def _prevalence(self, dim: str, counts: xr.DataArray) -> xr.DataArray:
+    def _prevalence(self, dim: str, counts: xr.DataArray, sizes: list[int]) -> xr.DataArray:
         """Draw the prevalence of each level, of all its examples.
 
         An average over slices of few examples, each of which has a prior of its own, would be drawn to ½.
         """
         totals = counts.sum("predicted").transpose(dim, "actual")
         positives = totals.sel(actual=self.cm.pos_label, drop=True)
-        sizes = [self.rates.sizes[each] for each in _DRAWS]
         rng = stream(0, f"slices: prevalence of {dim}", totals.values)
         a, b = (1 + n.values[:, None, None] for n in (positives, totals.sum("actual") - positives))
         drawn = rng.beta(a, b, (len(totals), *sizes))
@@ -177,14 +189,16 @@ class Slices(Saved):
         """Position of the positive class."""
         return None if self.cm.pos_label is None else self.cm.labels.index(self.cm.pos_label)
 
-    def _marginal(self, metric: Metric, rates: xr.DataArray, counts: xr.DataArray, scope: Scope) -> Marginal:
+    def _marginal(
+        self, metric: Metric, rates: xr.DataArray, counts: xr.DataArray, scope: Scope, inference: str | None = None
+    ) -> Marginal:
         """Return the distribution of a metric, given draws of the rates, with the metric of the counts beside it."""
         values = self._values(metric, rates).transpose(..., *_DRAWS)
         flat = values.values.reshape(-1, *values.shape[-2:])
         leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
         drawn = Draws(flat, metric.bounds, self.independent)
         observed = _Observed(metric, counts.transpose(*leading.dims, *CELL_DIMS), self.positive)
-        return Marginal(Quantity.of(metric, scope), drawn, leading, observe=observed)
+        return Marginal(Quantity.of(metric, scope), drawn, leading, inference=inference, observe=observed)
 
     def _values(self, metric: Metric, rates: xr.DataArray) -> xr.DataArray:
         if "accuracy" in rates["rate"]:
@@ -247,8 +261,9 @@ class Slices(Saved):
         -------
         pandas.DataFrame
             Columns: the dims; ``n``, how many examples the metric is of (positive ones for recall; all, for a metric
-            that is no share); ``observed``, empty without examples; ``mean``, ``ci_lower``, ``ci_upper``; and
-            ``prob_worst`` (see `prob_worst`), if the metric has a direction.
+            that is no share); ``observed``, empty without examples; ``mean``, ``ci_lower``, ``ci_upper``; and, if the
+            metric has a direction, ``prob_worst`` (see `prob_worst`) beside ``by_chance``, what it would be if all
+            slices with examples were equally likely to be the worst.
 
         Examples
         --------
@@ -268,7 +283,8 @@ class Slices(Saved):
             "ci_upper": interval[..., 1],
         }
         if marginal.greater_is_better is not None:
-            figures["prob_worst"] = self.prob_worst(metric)
+            seen = ~np.isnan(observed)
+            figures |= {"prob_worst": self.prob_worst(metric), "by_chance": seen / seen.sum()}
         return self._summary(_rows(marginal.leading, figures), marginal.estimand, ci_prob, ci_kind)
 
     def _summary(self, rows: pd.DataFrame, estimand: str, ci_prob: float, ci_kind: Kind) -> pd.DataFrame:
@@ -312,8 +328,9 @@ class Slices(Saved):
         -------
         pandas.DataFrame
             A row a pair of levels, `dim` and ``{dim}_other``: ``mean``, ``ci_lower`` and ``ci_upper`` of the first's
-            metric less the other's; ``prob_greater``, that it is above 0; and ``prob_above``, that the gap is more than
-            δ in either direction.
+            metric less the other's; ``prob_greater``, that it is above 0; ``prob_above``, that the gap is more than δ
+            in either direction; and ``prior_above``, the same probability before the data. Where the last two are
+            alike, the data add nothing.
 
         Examples
         --------
@@ -330,6 +347,7 @@ class Slices(Saved):
         if not pairs:
             raise ValueError(f"dim: {dim!r} has one level, so there is no gap.")
         gaps = np.stack([values[i] - values[j] for i, j in pairs])
+        before = _drawn(self.levels(dim, metric, mix=mix, before_data=True)).transpose(dim, *_DRAWS).values
         drawn = Draws(gaps, _of_difference(levels.bounds), self.independent)
         interval = _interval(drawn, ci_prob, ci_kind)
         rows = pd.DataFrame(
@@ -341,30 +359,37 @@ class Slices(Saved):
                 "ci_upper": interval[:, 1],
                 "prob_greater": (gaps > 0).mean((1, 2)),
                 "prob_above": (abs(gaps) > least).mean((1, 2)),
+                "prior_above": [(abs(before[i] - before[j]) > least).mean() for i, j in pairs],
             }
         )
         return self._summary(rows, described(levels.quantity.scope, f"gap of {levels.name}"), ci_prob, ci_kind)
 
     @remembered("Slices.largest_gap")
-    def largest_gap(self, dim: str, metric: str | Metric = "", *, mix: Mix = "same") -> Marginal:
+    def largest_gap(
+        self, dim: str, metric: str | Metric = "", *, mix: Mix = "same", before_data: bool = False
+    ) -> Marginal:
         """Return the distribution of the gap between the best and the worst level of a dim.
 
         It is a maximum less a minimum of uncertain values: above the gap of any two levels, and above 0 even if all
-        levels are alike. Say how probable it is that it is more than what matters, by ``.prob_above(δ)``.
+        levels are alike. Say how probable it is that it is more than what matters, by ``.prob_above(δ)``, and how
+        probable it was before the data, which is often nearly as much.
 
         Parameters
         ----------
         dim, metric, mix
             As in `gap`.
+        before_data : bool
+            Whether to return the prior: the largest gap that the model expects between these levels without the data.
 
         Examples
         --------
         >>> import bayesperf as bp
         >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
-        >>> bp.slices(cm).largest_gap("site", "recall").prob_above(0.1).round(1).item()
-        1.0
+        >>> found = bp.slices(cm)
+        >>> [found.largest_gap("site", "recall", before_data=b).prob_above(0.1).round(1).item() for b in (True, False)]
+        [0.4, 1.0]
         """
-        levels = self.levels(dim, metric, mix=mix)
+        levels = self.levels(dim, metric, mix=mix, before_data=before_data)
         values = _drawn(levels)
         gap = (values.max(dim) - values.min(dim)).transpose(*_DRAWS).values[None]
         bounds = (0.0, _of_difference(levels.bounds)[1])
@@ -417,8 +442,22 @@ class Slices(Saved):
 
     # ── Words and figures ──
 
-    def in_words(self, metric: str | Metric = "", *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
+    def in_words(
+        self, metric: str | Metric = "", above: float = 0.05, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
+    ) -> str:
         """Return sentences: which slice is probably the worst, the largest gap of each dim, and which dim matters most.
+
+        Each probability stands beside the probability without the data, and the sentences say where the data add
+        nothing to it (see `sentences`).
+
+        Parameters
+        ----------
+        metric : str or Metric
+            By default recall, or the accuracy.
+        above : float
+            The gap δ that matters.
+        ci_prob, ci_kind
+            Probability and kind of the intervals.
 
         Examples
         --------
@@ -427,10 +466,23 @@ class Slices(Saved):
         >>> bp.slices(cm).in_words("recall").partition(":")[0]
         'Of 2 slices, the most probable to be the worst is site b'
         """
-        return " ".join(self.sentences(metric, ci_prob=ci_prob, ci_kind=ci_kind))
+        return " ".join(self.sentences(metric, above, ci_prob=ci_prob, ci_kind=ci_kind))
 
-    def sentences(self, metric: str | Metric = "", *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> list[str]:
-        """Return the sentences of `in_words`: the worst slice, the gaps, and for each rate which dim matters most.
+    def sentences(
+        self, metric: str | Metric = "", above: float = 0.05, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
+    ) -> list[str]:
+        """Return the sentences of `in_words`: the worst slice, a gap for each dim, and which dim matters most.
+
+        Parameters
+        ----------
+        metric, above, ci_prob, ci_kind
+            As in `in_words`.
+
+        Notes
+        -----
+        A slice is named as the worst if the odds of this are at least ten times those by chance, 1 : (slices − 1), as
+        it is chosen among several. A gap is said to be shown if its odds are at least three times those before the
+        data. How often this happens where nothing varies is on the coverage page.
 
         Examples
         --------
@@ -439,27 +491,54 @@ class Slices(Saved):
         >>> len(bp.slices(cm).sentences("recall"))
         2
         """
+        parts = [self._worst_in_words(metric, ci_prob, ci_kind)]
+        parts += [self._gap_in_words(dim, metric, self._least_gap(above), ci_prob, ci_kind) for dim in self.dims]
+        if self.spread.sizes["effect"] > 1:
+            parts += self._most_in_words(self._metric(metric).name)
+        return [*map(sentence, parts)]
+
+    @property
+    def _draws(self) -> int:
+        return int(self.rates.sizes["chain"] * self.rates.sizes["draw"])
+
+    def _worst_in_words(self, metric: str | Metric, ci_prob: float, ci_kind: Kind) -> str:
+        """Return which slice is the worst, if the data point to one."""
         marginal, worst = self[metric], self.prob_worst(metric)
         at = np.unravel_index(int(worst.values.argmax()), worst.shape)
         place = {str(dim): int(position) for dim, position in zip(worst.dims, at, strict=True)}
+        seen = int((~np.isnan(marginal.observed)).sum())
+        probability = worst.isel(place).item()
+        beside = f"with probability {chance(probability)} ({chance(1 / seen)} by chance)"
+        if seen > 1 and odds_ratio(probability, 1 / seen, self._draws) < POINTED:
+            return f"of {seen} slices, the data do not point to a worst one: the most probable is so {beside}"
         where = ", ".join(f"{dim} {worst[dim].values[position]}" for dim, position in place.items())
         estimated = estimate_in_words(marginal.isel(**place), ci_prob, ci_kind)
-        probability = chance(worst.isel(place).item())
-        seen = int((~np.isnan(marginal.observed)).sum())
-        parts = [
-            f"of {seen} slices, the most probable to be the worst is {where}: it is so with probability {probability}, "
-            f"and its {estimated}"
-        ]
+        return f"of {seen} slices, the most probable to be the worst is {where}: it is so {beside}, and its {estimated}"
+
+    def _gap_in_words(self, dim: str, metric: str | Metric, above: float, ci_prob: float, ci_kind: Kind) -> str:
+        """Return what the data say of the largest gap between the levels of a dim."""
+        gap, before = (self.largest_gap(dim, metric, before_data=prior) for prior in (False, True))
+        now, then = (each.prob_above(above).item() for each in (gap, before))
+        name = metric_title(gap.name)
         others = " at the same mix of the other dims" if len(self.dims) > 1 else ""
-        gaps = []
-        for dim in self.dims:
-            gap = self.largest_gap(dim, metric)
+        ratio = odds_ratio(now, then, self._draws)
+        beside = f"is {chance(now)}, and was {chance(then)} before the data"
+        if ratio >= SHOWN:
             low, high = gap.interval(ci_prob, ci_kind).values.tolist()
-            gaps.append(f"{estimate(gap.mean().item(), low, high, ci_prob, ci_kind)} between levels of {dim}")
-        parts.append(f"{metric_title(marginal.name)} differs by up to {enumerated(gaps)}{others}")
-        if self.spread.sizes["effect"] > 1:
-            parts += self._most_in_words(marginal.name)
-        return [*map(sentence, parts)]
+            largest = estimate(gap.mean().item(), low, high, ci_prob, ci_kind)
+            return (
+                f"{name} differs by up to {largest} between levels of {dim}{others}: the probability of more than "
+                f"{above:g} {beside}"
+            )
+        if now < 0.5 and ratio <= 1 / SHOWN:
+            return (
+                f"{name} probably differs by no more than {above:g} between levels of {dim}{others}: the probability "
+                f"of more {beside}"
+            )
+        return (
+            f"the data do not show that {name} differs by more than {above:g} between levels of {dim}{others}: the "
+            f"probability {beside}"
+        )
 
     def _most_in_words(self, metric: str) -> list[str]:
         """Return a sentence for each rate that a metric is of, on the dim or interaction whose levels differ most."""
@@ -526,6 +605,13 @@ def _rows(leading: xr.DataArray, figures: Mapping[str, xr.DataArray]) -> pd.Data
     return pd.DataFrame({name: np.ravel(values) for name, values in figures.items()}, index).reset_index()
 
 
+def odds_ratio(probability: float, reference: float, draws: int) -> float:
+    """Return the odds of an event over its odds in a reference; a probability of 1 is known to one draw only."""
+    probability = min(probability, 1 - 1 / draws)
+    against = (1 - probability) * reference
+    return probability * (1 - reference) / against if against > 0 else 1.0
+
+
 def _others(spread: xr.DataArray) -> list[Any]:
     return [dim for dim in spread.dims if dim not in ("rate", "effect")]
 
@@ -547,6 +633,7 @@ def _interval(drawn: Draws, ci_prob: float, ci_kind: Kind) -> Array:
 # ── From fits and from counts ──
 
 
+@checked
 def slices(data: xr.DataTree | ConfusionMatrix, *, draws: int = 4000, random_seed: Any = 0) -> Slices:
     """Find where a classifier fails: the metrics of every slice, the worst of them, and the gaps between levels.
 
@@ -602,25 +689,32 @@ def _of_fit(tree: xr.DataTree) -> Slices:
     counts, dims = tree["observed_data"].to_dataset()["counts"], json.loads(posterior.attrs["options"])["dims"]
     if others := [str(dim) for dim in counts.dims if dim not in (*dims, *CELL_DIMS)]:
         raise ValueError(f"data: the fit is of several systems. Select one: tree.sel({others[0]}=…).")
-    rates = posterior["rates"].drop_attrs()
     position = int(posterior.attrs["positive"])
     pos_label = counts["actual"].values.tolist()[position] if position >= 0 else None
-    if "recall" in rates["rate"]:
-        prevalence = posterior["cells"].sum("predicted").sel(actual=pos_label, drop=True)
-        rates = xr.concat([prevalence.expand_dims(rate=["prevalence"]), rates], "rate")
     terms = [*((dim,) for dim in dims), *json.loads(posterior.attrs["options"]).get("interactions", ())]
-    prior = _of_levels(tree["prior"].to_dataset()["rates"], terms).drop_vars(_DRAWS)
+    before = tree["prior"].to_dataset()
+    prior = _of_levels(before["rates"], terms).drop_vars(_DRAWS)
     prior = prior.rename(chain="prior_chain", draw="prior_draw")
     measure = "standard deviation of the levels of each dim on the logit scale"
     spread = xr.Dataset({"posterior": _of_levels(posterior["rates"], terms), "prior": prior})
     scalars = [name for name in counts.coords if name not in counts.dims]
     return Slices(
         cm=ConfusionMatrix(counts.drop_vars(scalars).transpose(*dims, *CELL_DIMS), pos_label),
-        rates=rates.transpose(*dims, *_DRAWS, "rate"),
+        rates=_rates_of(posterior, dims, pos_label),
+        prior_rates=_rates_of(before, dims, pos_label),
         spread=spread.assign_attrs(measure=measure),
         prior_text=str(posterior.attrs["prior"]),
         independent=False,
     )
+
+
+def _rates_of(group: xr.Dataset, dims: Sequence[str], pos_label: Any) -> xr.DataArray:
+    """Return the draws (…, chain, draw, rate) of a fit's rates, with the prevalence of each slice where it has one."""
+    rates = group["rates"].drop_attrs()
+    if "recall" in rates["rate"]:
+        prevalence = group["cells"].sum("predicted").sel(actual=pos_label, drop=True)
+        rates = xr.concat([prevalence.expand_dims(rate=["prevalence"]), rates], "rate")
+    return rates.transpose(*dims, *_DRAWS, "rate")
 
 
 def _of_levels(rates: xr.DataArray, terms: Sequence[Sequence[str]]) -> xr.DataArray:
@@ -662,13 +756,26 @@ def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
         for name, of in {"posterior": pooled.dispersion, "prior": pooled.dispersion_prior}.items()
     }
     spread["prior"] = spread["prior"].isel(actual=0, drop=True).expand_dims(actual=2)
-    rates = [names[label] for label in pooled.dispersion.leading["actual"].values.tolist()]
+    of_rows = [names[label] for label in pooled.dispersion.leading["actual"].values.tolist()]
+    rates = xr.concat(each, pd.Index(_TWO_CLASSES, name="rate")).transpose(dim, *_DRAWS, "rate")
     dataset = xr.Dataset({name: v.rename(actual="rate").expand_dims(effect=[dim]) for name, v in spread.items()})
-    dataset = dataset.assign_coords(rate=rates).sel(rate=list(_TWO_CLASSES[1:]))
+    dataset = dataset.assign_coords(rate=of_rows).sel(rate=list(_TWO_CLASSES[1:]))
     return Slices(
         cm=ConfusionMatrix(counts, cm.pos_label),
-        rates=xr.concat(each, pd.Index(_TWO_CLASSES, name="rate")).transpose(dim, *_DRAWS, "rate"),
+        rates=rates,
+        prior_rates=_prior_of_groups(rates, pooled.dispersion_prior.draws(draws).values.ravel(), counts, seed),
         spread=dataset.assign_attrs(measure=f"dispersion ρ between {dim}s"),
         prior_text=f"mean rates ~ Beta(1, 1), dispersion ~ {pooled.dispersion_text}, prevalence ~ Beta(1, 1) each",
         independent=True,
     )
+
+
+def _prior_of_groups(rates: xr.DataArray, dispersion: Array, counts: xr.DataArray, seed: int) -> xr.DataArray:
+    """Draw the rates of the groups of `pool` from the prior, in the form of those of the posterior."""
+    rng = stream(seed, "slices: before the data", counts.values)
+    drawn = [rng.random((rates.shape[0], len(dispersion)))]
+    for _ in _TWO_CLASSES[1:]:
+        mean, kappa = rng.random(len(dispersion)), 1 / rng.permutation(dispersion) - 1
+        weights = (np.maximum(part * kappa, _LEAST_RATE) for part in (mean, 1 - mean))
+        drawn.append(np.clip(rng.beta(*weights, drawn[0].shape), _LEAST_RATE, 1 - _LEAST_RATE))
+    return rates.copy(data=np.stack(drawn, -1)[:, None])

@@ -63,7 +63,7 @@ def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
     if pos_label is None and positive >= 0:
         pos_label = labels[positive]
     template = cells.isel(chain=0, draw=0, drop=True).transpose(..., *CELL_DIMS)
-    observed = tree["observed_data"].to_dataset().get("counts") if "observed_data" in tree.children else None
+    observed = _observed(tree, template, dataset.attrs)
     if observed is None or set(observed.dims) != set(template.dims):
         observed = None
     else:
@@ -84,3 +84,12 @@ def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
     if not dataset.attrs.get("prevalence_known", 1):
         fields["prevalence"] = None
     return fields
+
+
+def _observed(tree: xr.DataTree, template: xr.DataArray, facts: Mapping[str, Any]) -> xr.DataArray | None:
+    """Return the counts, those of groups together where the cells are of their population; None if there are none."""
+    counts = tree["observed_data"].to_dataset().get("counts") if "observed_data" in tree.children else None
+    groups = facts.get("groups_dim")
+    if counts is None or groups not in counts.dims or groups in template.dims:
+        return counts
+    return counts.sum(groups) / facts["repeats"]

@@ -69,7 +69,7 @@ def average_labels(
     Returns
     -------
     Marginal
-        Computed from draws; `Marginal.mcse` gives the Monte Carlo error. Each label by itself, exactly, is
+        Computed from draws; `Marginal.mcse` gives their Monte Carlo error. Each label by itself, exactly, is
         ``posterior(y_true, y_pred)[metric]``.
 
     Raises

@@ -13,6 +13,7 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
@@ -76,6 +77,7 @@ def posterior(
 ) -> Posterior: ...
 
 
+@checked
 def posterior(  # type: ignore[misc]  # after a matrix the second argument is the prior
     cm: Any = None,
     y_pred: Any = None,
@@ -144,9 +146,9 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
     >>> import bayesperf as bp
     >>> y_true, y_pred = [1, 1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 1]
     >>> bp.posterior(y_true, y_pred).summary(["recall", "precision"]).round(3)
-          metric  observed  mean     sd  median  ci_lower  ci_upper method  mcse
-    0     recall       0.8  0.75  0.164   0.779     0.436     0.998  exact   0.0
-    1  precision       0.8  0.75  0.164   0.779     0.436     0.998  exact   0.0
+          metric  observed  mean     sd  median  ci_lower  ci_upper method  mcse  mcse_interval
+    0     recall       0.8  0.75  0.164   0.779     0.436     0.998  exact   0.0            0.0
+    1  precision       0.8  0.75  0.164   0.779     0.436     0.998  exact   0.0            0.0
     """
     if isinstance(cm, PairedConfusionMatrix):
         raise TypeError("a PairedConfusionMatrix holds two systems: take posterior(paired.margins()).")
@@ -264,7 +266,8 @@ class DirichletPosterior(CountedPosterior):
     def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
         self.refuse_unavailable(metrics)
         distributions: dict[Metric, Distribution] = {m: self.exact_distribution(m) for m in metrics if self.is_exact(m)}
-        distributions |= {m: self._integrated(m) for m in metrics if m not in distributions and self.is_integrated(m)}
+        integrated = {m: self._integrated(m) for m in metrics if m not in distributions and self.is_integrated(m)}
+        distributions |= {m: found for m, found in integrated.items() if found is not None}
         drawn = self._metric_draws([m for m in metrics if m not in distributions], self.n_draws, None)
         distributions |= {m: Draws(values[:, None, :], m.bounds) for m, values in drawn.items()}
         return [
@@ -288,8 +291,8 @@ class DirichletPosterior(CountedPosterior):
             metric.bounds,
         )
 
-    def _integrated(self, metric: Metric) -> Distribution:
-        """Return the distribution of a metric of two classes as a function of the prevalence and the rates."""
+    def _integrated(self, metric: Metric) -> Distribution | None:
+        """Return the distribution of a metric of two classes by the prevalence and the rates, unless draws are better."""
         position = self.positive if metric.needs == "binary" and self.positive is not None else 1
         tp, fn, fp, tn = (ARGUMENTS[name](self.flat, position).reshape(-1, 1) for name in ("tp", "fn", "fp", "tn"))
         self.refuse_improper(metric, {"tp": tp, "fn": fn, "fp": fp, "tn": tn})

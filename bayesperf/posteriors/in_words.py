@@ -18,6 +18,7 @@ from bayesperf.core.words import (
     sentence,
 )
 from bayesperf.distributions.beta import Beta
+from bayesperf.distributions.normal import LogitNormal
 
 if TYPE_CHECKING:
     from bayesperf.posteriors.marginal import Kind, Marginal
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 _PRIOR_COUNTS = 0.1
 # From this share of an interval's width on, the Monte Carlo error of its limits is said.
 _ERROR_COUNTS = 0.02
+# With fewer examples of the rarer class than this on the wrong side, (1 − area) of them, an area's interval is too
+# narrow, if it comes from the examples seen alone (`bayesperf.roc_auc`; docs/coverage.md).
+_FEW_ON_WRONG_SIDE = 3
+_SEEN_ALONE = ("Bayesian bootstrap of the system's AUC", "DeLong's normal")
 # What is said of a system, if nothing else is asked for.
 _ABOUT_ONE = ("accuracy", "precision", "recall")
 
@@ -106,9 +111,25 @@ def caveats_of(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
         if prior >= _PRIOR_COUNTS:
             places = "" if not marginal.dims else " at most"
             return [f"Few examples: {chance(prior)} of the weight{places} is the prior's."]
+    if too_narrow := area_caveat(marginal):
+        return [too_narrow]
     if marginal.method == "draws":
         interval = marginal.interval(ci_prob, ci_kind)
-        error = marginal.mcse(ci_prob, ci_kind)
+        error = marginal.mcse_interval(ci_prob, ci_kind)
         if float((error / (interval[..., 1] - interval[..., 0])).max()) >= _ERROR_COUNTS:
             return [f"The limits have a Monte Carlo error of up to {float(error.max()):.2g}."]
     return []
+
+
+def area_caveat(marginal: Marginal) -> str:
+    """Return a sentence on an area that is too near its end for so few examples to know it by; else nothing."""
+    counted = marginal.name == "roc_auc" and marginal.estimand.startswith(_SEEN_ALONE)
+    if marginal.examples is None or not counted or isinstance(marginal.distribution, LogitNormal):
+        return ""
+    from_the_end = np.minimum(marginal.observed, 1 - marginal.observed)
+    if not (marginal.examples.min("actual") * from_the_end).min() < _FEW_ON_WRONG_SIDE:
+        return ""
+    return (
+        "The interval is too narrow for an area so near its end by so few examples: it holds the truth less often than "
+        "it says."
+    )

@@ -93,8 +93,8 @@ class Marginal(Saved):
     def method(self) -> str:
         """How results are computed: "exact", "quadrature", "draws", "normal" or "student_t".
 
-        In closed form, by numerical integration to about 1e-8, or by Monte Carlo, whose error is given by `mcse`; for
-        areas and scores, from a normal or Student-t distribution.
+        In closed form, by numerical integration to about 1e-8, or by Monte Carlo, whose error `mcse` and
+        `mcse_interval` give; for areas and scores, from a normal or Student-t distribution.
         """
         return self.distribution.method
 
@@ -217,19 +217,40 @@ class Marginal(Saved):
         """
         return self._label(self._each(lambda d: d.mode()))
 
-    def mcse(self, prob: float = 0.95, kind: Kind = "hdi") -> xr.DataArray:
-        """Return the largest Monte Carlo standard error of the mean and of an interval's limits.
+    def mcse(self) -> xr.DataArray:
+        """Return the Monte Carlo standard error of the mean, which is 0 unless `method` is "draws".
 
-        It is 0 unless `method` is "draws".
+        With draws of a sampler it is ArviZ's, which takes their autocorrelation into account.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> mcc = bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=0, tn=5), draws=10_000)["mcc"]
+        >>> mcc.mcse().round(4).item() == (mcc.sd() / 100).round(4).item()
+        True
+        """
+        return self._label(self._each(lambda d: d.mcse()))
+
+    def mcse_interval(self, prob: float = 0.95, kind: Kind = "hdi") -> xr.DataArray:
+        """Return the Monte Carlo standard error of an interval's ends, the larger of the two; see `mcse`.
+
+        An end depends on few draws: its error is usually several times as large as the error of the mean.
 
         Parameters
         ----------
         prob : float
-            Probability of the interval.
+            Probability of the interval, between 0 and 1.
         kind : {"hdi", "eti"}
             Kind of interval.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not between 0 and 1, or `kind` is something else.
         """
-        return self._label(self._each(lambda d: np.maximum(d.mcse(), d.limits_mcse(prob, kind))))
+        prob = checks.probability("prob", prob)
+        checks.one_of("kind", kind, ("hdi", "eti"))
+        return self._label(self._each(lambda d: d.mcse_interval(prob, kind)))
 
     def pdf(self, x: ArrayLike) -> xr.DataArray:
         """Return the density at x (a kernel estimate if `method` is "draws")."""

@@ -299,9 +299,10 @@ class Posterior(Saved, ABC):
         Returns
         -------
         pandas.DataFrame
-            Columns ``metric``, the leading dims, ``observed, mean, sd, median, ci_lower, ci_upper, method, mcse``; for
-            a prediction also ``undefined``. ``observed`` is the score of the counts (see `observed_score`), the others
-            are figures of the posterior. The ``attrs`` describe the intervals.
+            Columns ``metric``, the leading dims, ``observed, mean, sd, median, ci_lower, ci_upper, method, mcse,
+            mcse_interval``; for a prediction also ``undefined``. ``observed`` is the score of the counts (see
+            `observed_score`), the others are figures of the posterior; the last two are Monte Carlo standard errors,
+            of the mean and of the interval's ends. The ``attrs`` describe the intervals.
         """
         wanted = self._wanted(metrics)
         rows = [

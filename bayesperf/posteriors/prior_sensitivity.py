@@ -12,6 +12,7 @@ import xarray as xr
 
 from bayesperf import metrics as table
 from bayesperf import prior as priors
+from bayesperf.core.arguments import checked
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.dirichlet import posterior
@@ -23,6 +24,7 @@ __all__ = ["prior_sensitivity"]
 type Priors = Sequence[str | priors.Prior] | Mapping[str, str | priors.Prior]
 
 
+@checked
 def prior_sensitivity(
     result: xr.DataTree | ConfusionMatrix,
     metrics: Sequence[str | Metric] | None = None,

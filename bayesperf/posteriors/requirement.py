@@ -11,6 +11,7 @@ from typing import Any
 import xarray as xr
 
 from bayesperf import prior as priors
+from bayesperf.core.arguments import checked
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.dirichlet import posterior
@@ -59,6 +60,7 @@ class Requirement:
         return f"{get(self.metric).title} {'≥' if self.at_least else '≤'} {self.bound:g}"
 
 
+@checked
 def scorer(
     requirement: str, *, prior: str | priors.Prior | None = None, pos_label: Any = None
 ) -> Callable[[Any, Any, Any], float]:

@@ -8,13 +8,13 @@ from functools import cached_property, partial
 
 import numpy as np
 import xarray as xr
+from scipy import special
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.recipes import remembered
 from bayesperf.core.words import format_value, metric_title
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.tabulated import Tabulated
 from bayesperf.metrics.metric import Metric, evaluated
 from bayesperf.posteriors.counted import CountedPosterior
 from bayesperf.posteriors.marginal import Kind, Marginal
@@ -27,10 +27,10 @@ from bayesperf.posteriors.shared_classes import SharedClasses
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SharedPosterior(CountedPosterior):
-    """The posterior of matrices whose classes share a mean recall, its dispersion and the popularity of errors.
+    """The posterior of matrices whose classes share what is expected of their recalls and of their errors.
 
-    All figures of metrics come from one set of independent joint draws. What the classes share is known by quadrature:
-    `mean_recall` and `dispersion`.
+    All figures come from one set of joint draws, those of what the recalls share, too: `mean_recall`, `slope` and
+    `dispersion`.
 
     Of more than 30 classes nearly all cells are empty, and metrics come from draws of their own, of the cells with
     examples and of the largest parts of the others (`bayesperf.posteriors.sparse_rows`); `draws` are of all cells.
@@ -96,29 +96,48 @@ class SharedPosterior(CountedPosterior):
 
     # ── What the classes share ──
 
+    @cached_property
+    def _recalls(self) -> tuple[Array, Array, Array]:
+        """Draws of m, β and ρ, (m, 1, n) each: those of the metrics."""
+        drawn = [self._classes.recalls(index, self.n_draws, rng) for index, rng in enumerate(self.generators(None))]
+        mean, slope, dispersion = (np.stack(part)[:, None] for part in zip(*drawn, strict=True))
+        return special.expit(mean), slope, special.expit(dispersion)
+
     @property
     @remembered("SharedPosterior.mean_recall")
     def mean_recall(self) -> Marginal:
-        """Posterior of m, the mean of the distribution from which the recalls of the classes come."""
-        return self._of_classes("mean_recall", self._classes.recall.mean)
+        """Posterior of m, the mean of the distribution from which the recall of a class of middle size comes."""
+        return self._of_classes("mean_recall", self._recalls[0])
+
+    @property
+    @remembered("SharedPosterior.slope")
+    def slope(self) -> Marginal:
+        """Posterior of β, by which the logit of the mean recall rises where a class is e times as large.
+
+        If classes are equally large, it is the prior of β.
+        """
+        return self._of_classes("slope", self._recalls[1], (-np.inf, np.inf))
 
     @property
     @remembered("SharedPosterior.dispersion")
     def dispersion(self) -> Marginal:
-        """Posterior of ρ, the dispersion of the recalls: 0 if they are equal, 1 if each is 0 or 1."""
-        return self._of_classes("dispersion", self._classes.recall.dispersion)
+        """Posterior of ρ, the dispersion of the recalls: 0 if they are as the mean says, 1 if each is 0 or 1."""
+        return self._of_classes("dispersion", self._recalls[2])
 
-    def _of_classes(self, name: str, distribution: Tabulated) -> Marginal:
+    def _of_classes(self, name: str, drawn: Array, bounds: tuple[float, float] = (0.0, 1.0)) -> Marginal:
         words = f"{metric_title(name)} that the classes share"
-        quantity = Quantity(name, Scope("itself"), words=words, bounds=(0.0, 1.0))
-        return Marginal(quantity, distribution, self.leading, random_seed=self.random_seed)
+        quantity = Quantity(name, Scope("itself"), words=words, bounds=bounds)
+        return Marginal(quantity, Draws(drawn, bounds), self.leading, random_seed=self.random_seed)
 
     def shared_text(self, ci_prob: float, ci_kind: Kind) -> str:
         said = []
-        for share in (self.mean_recall, self.dispersion):
+        for share in (self.mean_recall, self.dispersion, self.slope):
             interval = share.interval(ci_prob, ci_kind).values.reshape(-1, 2)
             medians = [format_value(at(share.median().values)) for at in (np.min, np.max)]
             limits = format_value(interval[:, 0].min()), format_value(interval[:, 1].max())
             said.append(f"{' to '.join(dict.fromkeys(medians))} [{', '.join(limits)}]")
         whose = f"The classes of each of {self.leading.size} matrices" if self.dims else "The classes"
-        return f"{whose} share a mean recall of {said[0]} and its dispersion ρ, {said[1]}"
+        text = f"{whose} share a mean recall of {said[0]} and its dispersion ρ, {said[1]}"
+        if (np.ptp(self.flat.sum(-1), axis=-1) == 0).all():
+            return text
+        return f"{text}; where a class is e times as large, the logit of its mean recall is greater by {said[2]}"

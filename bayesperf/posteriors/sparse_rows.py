@@ -1,14 +1,17 @@
 """Draws of the cells of many classes, of which nearly all are 0: the sums of each class, and cells from the same draws.
 
-Given the popularity g of the classes among errors, the shares of the errors of class i are q_i ~ Dirichlet(g without i,
-rescaled to sum to 1, plus the counts). Split by their origin, these are a Gamma mass for each cell with examples, and a
-mass for the prior, of shape 1, that a Dirichlet process spreads over atoms from g without i: a unit stick is broken at
-uniform places, and each piece falls on an atom (Sethuraman 1994, A constructive definition of Dirichlet priors).
+Given the popularity g of the classes among errors and the weight η, the shares of the errors of class i are
+q_i ~ Dirichlet(ηg without i, rescaled to sum to η, plus the counts). Split by their origin, these are a Gamma mass for
+each cell with examples, and a mass for the prior, of shape η, that a Dirichlet process spreads over atoms from g
+without i (Sethuraman 1994, A constructive definition of Dirichlet priors).
 
-Only the first pieces are drawn. What is left is the whole again, of weight 1, and stands on two atoms in halves. The
-squares of the pieces of such a stick sum to 1/2 on average, as do those of the halves: the means, variances and
-covariances of all shares are those of the Dirichlet distribution, exactly. The third moments are off by 4^−s/4 of
-themselves with s pieces, 2e-5 with `STICKS`.
+Only few atoms are drawn. Those of a process of weight 1 come from a unit stick that is broken at uniform places. What
+is left after the first pieces is the whole again, and stands on two atoms in halves. The squares of the pieces of such
+a stick sum to 1/2 on average, as do those of the halves; those of a process of weight η sum to 1/(1 + η). If η > 1, the
+share √(2/(1 + η)) of the mass is on such a stick, and the rest is spread over the others in proportion to g; if η < 1,
+with probability (1 − η)/(1 + η) one atom has it all. The means, variances and covariances of all shares are those of
+the Dirichlet distribution, exactly. With η = 1 the third moments are off by 4^−s/4 of themselves with s pieces, 2e-5
+with `STICKS`.
 """
 
 from __future__ import annotations
@@ -20,9 +23,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayesperf.core.arrays import Array, Codes, blocks
-from bayesperf.distributions.gamma import LEAST_MASS, gamma_of_counts
+from bayesperf.core.arrays import Array, Codes, blocks, sums_of_others
+from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses, gamma_of_counts
 from bayesperf.metrics.metric import ClassSums
+from bayesperf.posteriors.shared_errors import SharedErrors
 
 # Pieces broken from a stick before what is left falls on two atoms.
 STICKS = 7
@@ -38,14 +42,14 @@ class SparseRows(ClassSums):
         Examples by actual and predicted class.
     tp, fn : array (n, K)
         Draws of the cells on the diagonal and of the sums of the others in each row.
-    popularity : array (n, K)
-        Draws of the popularity of each class among errors.
+    shared : SharedErrors
+        n draws of the popularity of each class among errors, and of η.
     rng : numpy.random.Generator
         Source of random numbers for these draws alone: errors are drawn when they are needed.
     """
 
-    def __init__(self, counts: Array, tp: Array, fn: Array, popularity: Array, rng: np.random.Generator):
-        self.counts, self.tp, self.fn, self.popularity, self.rng = counts, tp, fn, popularity, rng
+    def __init__(self, counts: Array, tp: Array, fn: Array, shared: SharedErrors, rng: np.random.Generator):
+        self.counts, self.tp, self.fn, self.shared, self.rng = counts, tp, fn, shared, rng
 
     @cached_property
     def errors(self) -> SparseErrors:
@@ -53,12 +57,19 @@ class SparseRows(ClassSums):
         n, classes = self.tp.shape
         actual, predicted = np.nonzero(self.counts * ~np.eye(classes, dtype=bool))
         seen = gamma_of_counts(self.rng, self.counts[actual, predicted], n)
-        prior = self.rng.standard_exponential((n, classes))
+        weight, popularity = np.exp(self.shared.log_weight)[:, None], self.shared.popularity
+        prior = gamma_masses(self.rng, weight, (n, classes))
         scale = self.fn / (prior + seen @ _indicators(actual, classes))
         seen *= scale[:, actual]
         prior *= scale
-        atoms = _atoms(self.popularity, self.rng)
-        return SparseErrors(actual, predicted, seen, atoms, _pieces(prior, self.rng))
+        on_stick = np.sqrt(np.minimum(2 / (1 + weight), 1))
+        pieces = _pieces(prior * on_stick, self.rng)
+        if (weight < 1).any():
+            whole = self.rng.random((n, classes)) < (1 - weight) / (1 + weight)
+            pieces[:, 0] = np.where(whole, prior, pieces[:, 0])
+            pieces[:, 1:] *= ~whole[:, None]
+        spread = prior * (1 - on_stick) / sums_of_others(popularity)
+        return SparseErrors(actual, predicted, seen, _atoms(popularity, self.rng), pieces, spread)
 
     @cached_property
     def fp(self) -> Array:
@@ -69,7 +80,8 @@ class SparseRows(ClassSums):
         of_prior = np.bincount(cell.ravel(), errors.prior.ravel(), n * classes).reshape(n, classes)
         # A class that no atom fell on is not predicted by mistake at all.
         of_seen = errors.seen @ _indicators(errors.predicted, classes)
-        return np.asarray(np.maximum(of_prior + of_seen, LEAST_MASS))
+        of_spread = self.shared.popularity * sums_of_others(errors.spread)
+        return np.asarray(np.maximum(of_prior + of_seen + of_spread, LEAST_MASS))
 
     def cells(self) -> Iterator[Array]:
         """Yield the matrices in blocks (…, K, K)."""
@@ -81,6 +93,7 @@ class SparseRows(ClassSums):
             place, mass = (row + errors.atoms[block]).ravel(), errors.prior[block].ravel()
             matrices = np.bincount(place, mass, hits.size * classes).reshape(*hits.shape, classes)
             matrices[:, errors.actual, errors.predicted] += errors.seen[block]
+            matrices += errors.spread[block][:, :, None] * self.shared.popularity[block][:, None, :]
             np.einsum("nii->ni", matrices)[...] = hits
             yield np.maximum(matrices, LEAST_MASS, out=matrices)
 
@@ -96,6 +109,8 @@ class SparseErrors(NamedTuple):
         Masses of these errors.
     atoms, prior : array (n, ATOMS, K)
         Predicted classes of the atoms of each row, and their masses.
+    spread : array (n, K)
+        Mass of each row that is spread over the others by popularity, a unit of it.
     """
 
     actual: Codes
@@ -103,6 +118,7 @@ class SparseErrors(NamedTuple):
     seen: Array
     atoms: Codes
     prior: Array
+    spread: Array
 
 
 def _indicators(of_class: Codes, classes: int) -> csr_array:

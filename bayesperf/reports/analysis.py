@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -31,7 +32,7 @@ from bayesperf.reports.comparison_tables import MetricComparison, compare_system
 from bayesperf.reports.data_quality import about_labels
 from bayesperf.reports.many_systems import best_systems
 from bayesperf.reports.scores import ScoredSystems
-from bayesperf.reports.settings import FOLD, Settings
+from bayesperf.reports.settings import FOLD, ROW, Settings
 from bayesperf.reports.sliced import SlicedSystem, find_slices, refuse_unsliceable
 from bayesperf.reports.split_column import scored_systems, split_rows, with_calls
 from bayesperf.reports.verified import about_gaps, about_verified, judged_sample, verified_rows
@@ -42,6 +43,8 @@ _OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_clas
 # So many systems at most are shown class by class, and of up to so many classes other priors are tried.
 MOST_SHOWN, _MOST_CLASSES = 6, 40
 _BOOLEANS = {"true": True, "false": False}
+# A whole number, however it is written.
+_WHOLE = re.compile(r"\s*\+?(-?)0*([0-9]+)(?:\.0*)?\s*")
 
 
 @dataclass(frozen=True)
@@ -210,9 +213,11 @@ class Analysis:
 
     @property
     def is_paired(self) -> bool:
-        """Whether the systems are compared on the same examples."""
-        joint = self.pooled.joint or isinstance(self.pooled, VerifiedPosterior)
-        return self.paired is not None or (joint and bool(self.pooled.dims))
+        """Whether the systems are compared on the same examples, row by row."""
+        if self.settings.cluster is not None:
+            return self.settings.id == ROW
+        verified = isinstance(self.pooled, VerifiedPosterior) and bool(self.pooled.sample.systems)
+        return self.paired is not None or ((self.pooled.joint or verified) and bool(self.pooled.dims))
 
     @property
     def of_labels(self) -> bool:
@@ -464,9 +469,24 @@ def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) ->
 def _as_one_kind(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     """Convert label columns to text if one of them holds text: a file does not say whether its numbers are labels."""
     numeric = [pd.api.types.is_numeric_dtype(frame[name]) for name in columns]
-    if all(numeric) or not any(numeric):
+    if all(numeric):
         return frame
-    return frame.assign(**{name: frame[name].map(str, na_action="ignore") for name in columns})
+    if any(numeric):
+        frame = frame.assign(**{name: frame[name].map(str, na_action="ignore") for name in columns})
+    _refuse_two_spellings(frame, columns)
+    return frame
+
+
+def _refuse_two_spellings(frame: pd.DataFrame, columns: list[str]) -> None:
+    """Refuse labels of text that are one whole number, as "007" and "7": they would count as two."""
+    seen: dict[tuple[str, ...], str] = {}
+    for label in dict.fromkeys(label for name in columns for label in frame[name].dropna().unique()):
+        number = _WHOLE.fullmatch(str(label))
+        if number and (first := seen.setdefault(number.groups(), label)) != label:
+            raise ValueError(
+                f"columns {', '.join(map(repr, columns))}: {first!r} and {label!r} are one number, but among labels of "
+                "text they count as two. Write it in one way in all rows."
+            )
 
 
 def _label(labels: list[Any], text: str) -> Any:

@@ -18,6 +18,7 @@ from bayesperf.reports.options import (
     By,
     CiProb,
     Cluster,
+    Command,
     DropMissing,
     Files,
     Id,
@@ -72,7 +73,7 @@ def _options(shown: Version = False) -> None:
     pass
 
 
-@app.command()
+@app.command(cls=Command)
 def summary(
     files: Files,
     parts: Parts = False,
@@ -117,7 +118,7 @@ def summary(
         print_tables(analysis, Console())
 
 
-@app.command()
+@app.command(cls=Command)
 def compare(
     files: Files,
     parts: Parts = False,
@@ -168,7 +169,7 @@ def compare(
         print_comparison(analysis, Console())
 
 
-@app.command()
+@app.command(cls=Command)
 def report(
     files: Files,
     output: Output = Path("report.html"),
@@ -198,10 +199,11 @@ def report(
     json: Json = False,
 ) -> None:
     """Write a self-contained HTML page with densities, intervals, comparisons and folds."""
+    from bayesperf.core.writing import write_whole
     from bayesperf.reports.html import render
     from bayesperf.reports.json_output import report_as_json
     from bayesperf.reports.many_systems import refuse_many
-    from bayesperf.reports.writing import refuse_input, refuse_unwritable, write_whole
+    from bayesperf.reports.writing import refuse_input, refuse_unwritable
 
     refuse_input(output, files)
     refuse_unwritable(output)
@@ -221,10 +223,10 @@ def report(
     print(report_as_json(analysis, with_comparison=True) if json else f"The report is in {output}")
 
 
-app.command()(plan)
+app.command(cls=Command)(plan)
 
 
-@app.command("compile")
+@app.command("compile", cls=Command)
 def compile_(models: Models = None) -> None:
     """Compile models once on this machine, so that their first fit takes seconds."""
     from bayesperf.models import names
@@ -243,17 +245,18 @@ def compile_(models: Models = None) -> None:
     print(f"What was compiled is in {folder()}")
 
 
-@app.command()
+@app.command(cls=Command)
 def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     """Show what it does, on shipped predictions of three classifiers of breast cancer."""
     from rich.console import Console
 
     from bayesperf import datasets
+    from bayesperf.core.writing import write_whole
     from bayesperf.reports.analysis import analyse
     from bayesperf.reports.html import render
     from bayesperf.reports.settings import Settings
     from bayesperf.reports.terminal import print_comparison, print_tables
-    from bayesperf.reports.writing import refuse_unwritable, write_whole
+    from bayesperf.reports.writing import refuse_unwritable
 
     refuse_unwritable(output)
     settings = Settings(

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,9 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.reports.settings import ROW
-from bayesperf.reports.ways_in import SHELL
+
+if TYPE_CHECKING:
+    from bayesperf.reports.analysis import Analysis
 
 # Trivial classifiers, which any system should beat.
 RULES = ("chance", "majority")
@@ -160,17 +162,20 @@ def about_standing(compared: Sequence[MetricComparison]) -> str:
     return f"{ABOUT_STANDING} {BEST_OF_MANY}" if several else ABOUT_STANDING
 
 
-def about_pairing(example_column: str | None, paired: bool = False, how: str = SHELL.pair) -> str:
+def about_pairing(analysis: Analysis) -> str:
     """Return whether systems are compared example by example, or else how they could be."""
-    if example_column == ROW:
+    example, cluster = analysis.settings.id, analysis.settings.cluster
+    if analysis.is_paired and example == ROW:
         return "Paired: every row is an example, on which the systems are compared."
-    if example_column is not None:
-        return f"Paired: rows alike in {example_column!r} are the same example, on which the systems are compared."
-    if paired:
+    if analysis.is_paired and example is not None:
+        return f"Paired: rows alike in {example!r} are the same example, on which the systems are compared."
+    if analysis.is_paired:
         return "Paired: the systems are compared on the same examples."
+    if cluster is not None:
+        return f"By cluster: the systems are compared on the clusters by {cluster!r} that they share, not row by row."
     return (
         "Independent: the systems are taken as judged on different examples. If they judged the same, the differences "
-        f"are better known than that: {how}."
+        f"are better known than that: {analysis.way_in.pair}."
     )
 
 

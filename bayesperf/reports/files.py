@@ -1,7 +1,7 @@
 """Reading predictions from files, by DuckDB: the columns asked for alone, counted where they lie.
 
 Fields of CSV files are read as text, and a column becomes whole numbers, numbers, booleans or text by all of its fields
-together, those of all files. Only an empty field is missing: "NA" and "None" are labels like any other.
+together, those of all files; columns of labels become text together. Only an empty field is missing: "NA" and "None" are labels like any other.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import batched
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from bayesperf.core.arrays import Array, Counts
@@ -138,7 +139,7 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
                     part = _make_part(connection, f"part_{place}", source, columns, counted, typed)
                     parts[part] = _profile(connection, part, columns, labels, counted, typed)
                     _check(parts[part], columns, source.path)
-            rows = _rows_of(parts, counted)
+            rows = _rows_of(parts, counted, [name in labels for name in columns])
             notes = [about_unused(files, asked)]
             if settings.drop_missing:
                 rows, dropped = without_missing(connection, rows, columns, settings, counted)
@@ -268,9 +269,16 @@ def _line_of_nul(path: Path) -> int:
 # ── Rows ──
 
 
-def _rows_of(parts: Mapping[str, Sequence[Profile]], counted: bool) -> str:
-    """Return the SQL of all parts, each column of text as the type that all of its fields fit."""
-    kinds = {f"k{place}": _kind(profiles) for place, profiles in enumerate(zip(*parts.values(), strict=True))}
+def _rows_of(parts: Mapping[str, Sequence[Profile]], counted: bool, are_labels: Sequence[bool]) -> str:
+    """Return the SQL of all parts, each column of text as the type that all of its fields fit.
+
+    Labels are text if those of one column are: a number would not be written as it was, "7" for "007".
+    """
+    columns = [*zip(*parts.values(), strict=True)]
+    kinds = {f"k{place}": _kind(profiles) for place, profiles in enumerate(columns)}
+    of_labels = [f"k{place}" for place in np.flatnonzero(are_labels) if _is_known(columns[place])]
+    if "VARCHAR" in map(kinds.get, of_labels):
+        kinds |= dict.fromkeys(of_labels, "VARCHAR")
     keys = [key if kind == "VARCHAR" else f"CAST(trim({key}) AS {kind}) AS {key}" for key, kind in kinds.items()]
     selected = ", ".join([*keys, *(["rows"] if counted else [])])
     return " UNION ALL ".join(f"SELECT {selected} FROM {part}" for part in parts)
@@ -278,8 +286,12 @@ def _rows_of(parts: Mapping[str, Sequence[Profile]], counted: bool) -> str:
 
 def _kind(profiles: Sequence[Profile]) -> str:
     """Return the type that all fields of a column of text fit; VARCHAR if files have types, or no field holds any."""
-    known = any(profile.widest is not None for profile in profiles)
-    return _TYPES[_widest(profiles)] if known else "VARCHAR"
+    return _TYPES[_widest(profiles)] if _is_known(profiles) else "VARCHAR"
+
+
+def _is_known(profiles: Sequence[Profile]) -> bool:
+    """Return whether a column of text holds any field."""
+    return any(profile.widest is not None for profile in profiles)
 
 
 def _fetch(connection: DuckDBPyConnection, rows: str, counted: bool, typed: bool) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from bayesperf.reports.settings import Settings
@@ -36,6 +37,18 @@ def _expanded(path: Path) -> list[Path]:
     if not found:
         raise ValueError(f"{path}: no file has a name of this pattern.")
     return found
+
+
+class Command(TyperCommand):
+    """A command whose options of one value are given once: of two the last would win, in silence."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse arguments; refuse an option of one value that comes twice."""
+        _, _, order = self.make_parser(ctx).parse_args(args=[*args])
+        for option in order:
+            if order.count(option) > 1 and not (option.multiple or option.is_flag or option.nargs != 1):
+                raise ValueError(f"{option.opts[0]}: it takes one value and is given {order.count(option)} times.")
+        return super().parse_args(ctx, args)
 
 
 Files = Annotated[

@@ -9,9 +9,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bayesperf import metrics as table
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
+from bayesperf.core.words import enumerated
+from bayesperf.core.writing import write_whole
+from bayesperf.counts.cross_validation import REPEAT, mean_of_repeats, repeated_dim
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
@@ -22,7 +28,6 @@ from bayesperf.reports.html import render
 from bayesperf.reports.settings import FOLD, Settings
 from bayesperf.reports.sliced import refuse_unsliceable
 from bayesperf.reports.ways_in import PYTHON
-from bayesperf.reports.writing import write_whole
 from bayesperf.verification.posterior import VerifiedPosterior
 
 __all__ = ["Report", "report"]
@@ -60,6 +65,7 @@ class Report:
         return f"<bayesperf.Report: a page of {len(self.html) / 1e3:,.0f} kB; .save('report.html') writes it>"
 
 
+@checked
 def report(
     data: ConfusionMatrix | PairedConfusionMatrix | Posterior | Any,
     y_pred: Any = None,
@@ -83,7 +89,8 @@ def report(
     data : ConfusionMatrix, PairedConfusionMatrix, Posterior or array-like (n,)
         Counts; a posterior of them; or the actual labels, in which case the next argument must be the predicted ones.
         A leading dim ``fold`` is pooled and shown fold by fold; along the first other dim systems are compared, example
-        by example if the matrix was made with ``example=ids``.
+        by example if the matrix was made with ``example=ids``. Of repeated cross-validation (a leading dim ``repeat``,
+        by `ConfusionMatrix.from_cross_validation`) the counts are means over the repeats, rounded to whole examples.
     y_pred : array-like (n,), optional
         Predicted labels.
     requirements : sequence of str, or mapping of str to float
@@ -123,6 +130,7 @@ def report(
     'Spam filter, June'
     """
     counts, pooled = _counts_and_posterior(data, y_pred, prior, random_seed, labels=labels, pos_label=pos_label, by=by)
+    counts, notes = _each_example_once(counts)
     counts, sliced = _without_slices(counts, pooled, slices)
     paired = counts if counts.outcomes is not None else None
     folds = None
@@ -148,11 +156,25 @@ def report(
         folds,
         tuple(Requirement.parse(text) for text in _as_texts(requirements)),
         paired=paired,
+        notes=notes,
         way_in=PYTHON,
         handed_in=pooled is not None,
         sliced=sliced,
     )
     return Report(render(analysis, "", title=title))
+
+
+def _each_example_once(counts: ConfusionMatrix) -> tuple[ConfusionMatrix, tuple[str, ...]]:
+    """Return the counts, of repeated cross-validation their means over the repeats, and a sentence that says so."""
+    again = repeated_dim(counts.counts)
+    if again != REPEAT or FOLD not in counts.dims:
+        return counts, ()
+    repeats, once = counts.counts.sizes[REPEAT], ConfusionMatrix(mean_of_repeats(counts.counts), counts.pos_label)
+    examples = enumerated([f"{n:,}" for n in np.unique(once.total)])
+    return once, (
+        f"{examples} rows, each judged once in each of {repeats} repeats of {counts.counts.sizes[FOLD]} folds: counts "
+        "are means over the repeats, rounded to whole rows.",
+    )
 
 
 def _without_slices(
@@ -209,6 +231,11 @@ def _counts_and_posterior(
         if data.observed is None:
             raise ValueError(
                 "data: this posterior knows of no counts, as a prediction does not. Give the matrix itself."
+            )
+        if (data.observed % 1 > 0).any():
+            raise ValueError(
+                "data: in this posterior an example weighs less than one, as those of repeated cross-validation do, so "
+                "that its counts are no numbers of rows. Give the matrix itself."
             )
         return ConfusionMatrix(data.observed.astype("int64"), data.pos_label), data
     if y_pred is None:

@@ -26,6 +26,7 @@ from bayesperf.curves.reliability.curve import ReliabilityCurve, reliability_cur
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 from bayesperf.curves.roc.curve import Curve, precision_recall_curve, roc_curve
 from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.in_words import area_caveat
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.reports.settings import Settings
@@ -286,6 +287,7 @@ class ScoredSystems:
                 "ci_kind": "hdi",
                 "estimand": area.estimand,
                 "mcse": area.mcse().item(),
+                "mcse_interval": area.mcse_interval(self.settings.ci_prob).item(),
             }
             for name in AREAS
             for system in self.systems
@@ -402,6 +404,8 @@ def about_areas(scores: ScoredSystems) -> str:
     text += f", standard error of the mean at most {error:.1g}." if error > _NEGLIGIBLE else "."
     if (fewest := min(system.roc.scores.class_totals[1] for system in scores.systems)) < ENOUGH_POSITIVES:
         text += f" By so few positives ({fewest}) the average precision is hardly known."
+    if too_narrow := next(filter(None, (area_caveat(system.areas["roc_auc"]) for system in scores.systems)), ""):
+        text += f" ROC: {too_narrow[0].lower()}{too_narrow[1:]}"
     if min(row["ci_upper"] - row["ci_lower"] for row in scores.area_rows) > _NEGLIGIBLE:
         return text
     return (

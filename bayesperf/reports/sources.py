@@ -88,7 +88,7 @@ def open_sources(
                     f"two files are called {path.stem!r}; their names become the dim 'file'. Rename one, or pool them "
                     "by --parts."
                 )
-            files = _files_of(path) if path.is_dir() else {path: {}}
+            files = files_of(path) if path.is_dir() else {path: {}}
         names.add(path.stem)
         for file, constants in files.items():
             with faults_of(file):
@@ -103,7 +103,7 @@ def open_sources(
     return sources
 
 
-def _files_of(folder: Path) -> dict[Path, dict[str, str]]:
+def files_of(folder: Path) -> dict[Path, dict[str, str]]:
     """Return the Parquet files, or those of text, of a folder, in order, and columns that folders in it say.
 
     What begins with "." or "_" is not read: engines that write a folder of parts put notes of their own beside them.

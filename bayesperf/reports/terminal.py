@@ -65,7 +65,7 @@ def print_tables(analysis: Analysis, console: Console) -> None:
         cells = [title, *(str(row[name]) for name in leading), observed, mean, f"[{lower}, {upper}]"]
         table.add_row(*map(_text, cells))
     console.print(table)
-    pairing = f" {about_pairing(analysis.settings.id, analysis.is_paired)}" if analysis.comparisons else ""
+    pairing = f" {about_pairing(analysis)}" if analysis.comparisons else ""
     console.print(_text(f"{caption(summary.attrs)}{_monte_carlo(summary)}{pairing}"))
     if analysis.selection:
         console.print(_text(analysis.selection))
@@ -213,7 +213,7 @@ def print_comparison(analysis: Analysis, console: Console) -> None:
         console.print(_differences(each, of_best(summary, names), settings))
         if names:
             console.print(_text(about_contenders(names, len(each.comparison.names))))
-    errors, pairing = _monte_carlo(pd.concat(summaries)), about_pairing(settings.id, analysis.is_paired)
+    errors, pairing = _monte_carlo(pd.concat(summaries)), about_pairing(analysis)
     console.print(_text(f"{caption(summaries[0].attrs)}{errors} {pairing}"))
     if analysis.selection:
         console.print(_text(analysis.selection))

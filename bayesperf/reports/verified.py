@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesperf.reports.settings import FOLD, Settings
+from bayesperf.reports.settings import FOLD, SYSTEM, Settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +49,11 @@ def judged_sample(
     """Count the rows of a frame; systems on the same examples are told apart by the id, a row an example."""
     from bayesperf.verification.sample import VerifiedSample
 
+    if settings.id is None and SYSTEM in settings.by:
+        raise ValueError(
+            f"--by {SYSTEM}: beside --judge it is for systems judged on the same examples. Name the column that says "
+            "which rows are the same one, as --id example; or rename the column."
+        )
     if settings.id is None:
         return VerifiedSample.from_totals(
             {str(name): frame[name] for name in frame},
@@ -60,6 +65,8 @@ def judged_sample(
             labels=labels,
         )
     system = settings.system
+    if system is not None and system != SYSTEM:
+        raise ValueError(f"--by {system}: beside --judge and --id call the column of the systems {SYSTEM!r}.")
     if system is None:
         raise ValueError(f"--id {settings.id}: name the column that tells the systems apart, as --by model.")
     if frame.duplicated([settings.id, system]).any():

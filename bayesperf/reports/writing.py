@@ -1,44 +1,13 @@
-"""Writing files whole: beside what is there, and then in its place."""
+"""Where pages may be written: not where no file can be, nor over what is read."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text to a file, which is the old one until all of it is written.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; what was there before is as it was.
-    """
-    if path.exists() and not path.is_file():
-        # A terminal or a pipe: nothing is there before.
-        path.write_text(text, encoding="utf-8")
-        return
-    # A link stays one.
-    place = path.resolve()
-    beside = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
-        with beside.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if place.exists():
-            shutil.copymode(place, beside)
-        beside.replace(place)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        if isinstance(error, OSError):
-            raise OSError(error.errno, error.strerror, str(path)) from None
-        raise
+from bayesperf.reports.formats import FileFaultError
+from bayesperf.reports.sources import files_of
 
 
 def refuse_unwritable(output: Path) -> None:
@@ -61,15 +30,27 @@ def refuse_unwritable(output: Path) -> None:
 
 
 def refuse_input(output: Path, inputs: Iterable[Path]) -> None:
-    """Refuse to write to a file that is read, however it is spelt or linked.
+    """Refuse to write to a file that is read, however it is spelt or linked, or to one that is read of a folder.
 
     Raises
     ------
     ValueError
         If the output is one of the inputs.
     """
-    for path in inputs:
-        if output.exists() and path.exists() and output.samefile(path):
+    if not output.exists():
+        return
+    for path in (file for named in inputs for file in _files(named)):
+        if path.exists() and output.samefile(path):
             raise ValueError(
                 f"--output {output}: it is the file of predictions, {path}. Give the page a name of its own."
             )
+
+
+def _files(path: Path) -> Iterable[Path]:
+    if not path.is_dir():
+        return [path]
+    try:
+        return files_of(path)
+    except FileFaultError:
+        # What is wrong with the folder is said when it is read.
+        return []

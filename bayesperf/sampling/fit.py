@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.metrics.metric import Metric
 from bayesperf.sampling import nuts
 from bayesperf.sampling.compiled import compilation_key
@@ -28,10 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["fit"]
 
 TUNE = 1000
-# Why a model with a potential has no predictions and no log-likelihood.
-_POWER = "a power likelihood (repeats > 1) cannot be simulated from, and its examples are no units to leave out"
 
 
+@checked
 def fit(
     data: Any,
     model: Any = "multinomial",
@@ -121,8 +121,9 @@ def fit(
     The unit of ``log_likelihood``, which `arviz.loo` leaves out, is a group for the models of groups, and
     an example (a step of a sequence) for the others: a whole matrix is too much to leave out. With more than 10⁷
     values (draws × examples) the group is left out; take fewer draws to have it. With ``repeats`` > 1 the likelihood is
-    a power, so there are no predictions and no log-likelihood. The attribute ``left_out`` of the tree says what is
-    missing.
+    a power, so there are no predictions and no log-likelihood. A model of your own that contains a `pymc.Potential`
+    has none either, and its group ``prior`` is drawn without the potential. The attribute ``left_out`` of the tree says
+    what is missing.
 
     Examples
     --------
@@ -232,7 +233,7 @@ def built_model(
 def _prior(
     model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any], draws: int, seeds: Sequence[int]
 ) -> dict[str, xr.Dataset]:
-    """Return the groups prior and prior_predictive; a power likelihood has no prior_predictive."""
+    """Return the groups prior and prior_predictive; a model with a potential has no prior_predictive."""
     groups = {name: group for name, group in prior_draws(model, draws, seeds[0]).items() if group.data_vars}
     groups["prior"] = _recovered(groups["prior"], definition, xr.zeros_like(counts), options, seeds[1])
     if model.potentials:
@@ -260,13 +261,23 @@ def _around(
     """Return the complete posterior, predictions, log-likelihood and log-prior, and the reason for what is left out."""
     groups, left_out = given_data(model), ""
     if model.potentials:
-        left_out = f"posterior_predictive, log_likelihood: {getattr(definition, 'POTENTIAL', _POWER)}"
+        reason = getattr(definition, "POTENTIAL", None) or _of_potentials(model)
+        left_out = f"posterior_predictive, log_likelihood: {reason}"
     else:
         groups["posterior_predictive"] = predictions(model, posterior, seeds[0])
         groups["log_likelihood"], left_out = _log_likelihood(posterior, model, definition, counts, options)
     groups["log_prior"] = log_densities(model, model.free_RVs, posterior)
     groups["posterior"] = _recovered(posterior, definition, counts, options, seeds[1])
     return {name: group for name, group in groups.items() if group.data_vars}, left_out
+
+
+def _of_potentials(model: pm.Model) -> str:
+    """Return why a model of the caller's own that contains potentials has no predictions and no log-likelihood."""
+    names = ", ".join(repr(potential.name) for potential in model.potentials)
+    return (
+        f"the model contains pm.Potential {names}, a term of the log density that cannot be simulated from and belongs "
+        "to no example; the group prior is drawn without it"
+    )
 
 
 def _log_likelihood(

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.joint_outcomes import same_examples
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
@@ -69,7 +70,9 @@ def observe(tree: dict[str, xr.Dataset], counts: xr.DataArray) -> None:
     """Replace flat counts, observed and simulated, by tables; add the observed ones where the model has none."""
     if set(CELL_DIMS) <= set(counts.dims):
         observed = tree.get("observed_data", xr.Dataset()).drop_vars("counts", errors="ignore")
-        tree["observed_data"] = observed.drop_dims("cell", errors="ignore").assign(counts=counts.drop_attrs())
+        systems = same_examples(counts)
+        marked = counts.drop_attrs().assign_attrs({} if systems is None else {"same_examples": systems})
+        tree["observed_data"] = observed.drop_dims("cell", errors="ignore").assign(counts=marked)
         _unflatten(tree, counts)
 
 
@@ -94,6 +97,7 @@ def describe(
         "prevalence_known": int(knows_prevalence(definition, own_priors, options)),
         **_scope(getattr(definition, "ESTIMAND", "system"), options),
         "refusal": getattr(definition, "REFUSAL", ""),
+        **_groups(definition, options),
         **(definition.facts(counts, **options) if hasattr(definition, "facts") else {}),
         **{f"{package}_version": version(package) for package in ("bayesperf", "pymc", "arviz")},
     }
@@ -105,6 +109,13 @@ def _scope(estimand: str, options: Mapping[str, Any]) -> dict[str, str]:
         return {"estimand": estimand.format_map(options)}
     scope = Scope(estimand, str(options.get("dim", "")) if "{dim}" in SCOPES[estimand][1] else "")
     return {"scope": scope.as_text(), "estimand": described(scope)}
+
+
+def _groups(definition: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the dim of the groups that the cells are over, and how often each example was counted along it."""
+    if "dim of groups" not in getattr(definition, "OPTIONS", {}).values():
+        return {}
+    return {"groups_dim": options["dim"], "repeats": options.get("repeats", 1)}
 
 
 def _metrics(

@@ -18,6 +18,7 @@ from bayesperf import models
 from bayesperf.core import checks
 from bayesperf.counts.classifier_scores import Scores, by_class, labelled_scores
 from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.counts.cross_validation import FOLD, REPEAT, folds_of_all_repeats, repeated_dim
 from bayesperf.counts.label_encoding import encode
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
@@ -70,6 +71,9 @@ def prepared(data: Any, model: Any, options: Mapping[str, Any] | None) -> tuple[
     if isinstance(definition, ModuleType):
         kind = checks.one_of(f"DATA of the model {model!r}", getattr(definition, "DATA", None), tuple(READERS))
         values = READERS[kind](data, model, options)
+        if "repeats" in getattr(definition, "OPTIONS", {}) and repeated_dim(values) == REPEAT and FOLD in values.dims:
+            repeats = options.get("repeats")
+            values, options["repeats"] = folds_of_all_repeats(values, FOLD, repeats, "options['repeats']")
         check_options(model, definition, options, values)
         if taken := [dim for dim in values.dims if dim in (*RESERVED, *getattr(definition, "DIMS", ()))]:
             raise ValueError(f"data: {taken[0]!r} is a dim that the models use for their own; rename that dim.")

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.counts.cross_validation import check_repeats, refuse_sum
 
 Options = dict[str, Any]
 
@@ -55,6 +56,8 @@ def _check_dim(name: str, dim: Any, data: xr.DataArray, options: Options) -> Non
             f"options: there is no dim {dim!r} of groups; the leading dims are {leading}. Name it, as "
             "options={'dim': 'site'}."
         )
+    if options.get("repeats") is None:
+        refuse_sum(data, [dim], name)
 
 
 def _check_dims(name: str, dims: Any, data: xr.DataArray, options: Options) -> None:
@@ -100,12 +103,7 @@ def _names(name: str, dims: Any) -> tuple[str, ...]:
 
 
 def _check_repeats(name: str, repeats: Any, data: xr.DataArray, options: Options) -> None:
-    folds = data.sizes[options["dim"]]
-    if folds % checks.count(name, repeats):
-        raise ValueError(
-            f"{name}: {repeats} repeats have as many folds each, and dim {options['dim']!r} has {folds}. Leave out an "
-            "unfinished repeat."
-        )
+    check_repeats(name, checks.count(name, repeats), data.sizes[options["dim"]], options["dim"])
 
 
 def _check_covariates(name: str, covariates: Any, data: xr.DataArray, options: Options) -> None:

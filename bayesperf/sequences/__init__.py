@@ -1,9 +1,12 @@
 """Samples in the order of time: frames of a video, days, turns of a conversation, where neighbours are alike.
 
 A dependent sample says less than an independent one, and intervals that overlook it are too narrow. The model is a
-chain: the actual label g_t depends on the previous one, and the prediction z_t on g_t and on the previous prediction,
+chain: the actual label g_t depends on the previous one, and the prediction z_t on g_t and on both previous labels,
 
-    P(g_t = g | g_{t−1} = g) = a_g,    P(z_t = 1 | g_t = g, z_{t−1} = j) = θ_gj.
+    P(g_t = g | g_{t−1} = g) = a_g,    P(z_t = 1 | g_t = g, g_{t−1} = h, z_{t−1} = j) = θ_ghj.
+
+Errors that come in runs need the previous actual label: without it the chain does not know whether the previous
+prediction was right. ``chain="z_prev"`` leaves it out.
 
 Its likelihood separates over the numbers of transitions, so that under Beta priors every parameter has a Beta posterior
 of its own. Samples of several sequences, told apart by `by`, add their transitions.

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.random_streams import streams
 from bayesperf.intervals.bootstrap import limits_of, warn_of_resamples
@@ -24,6 +25,7 @@ from bayesperf.sequences.chain import LabelSequences, label_sequences
 _AT_ONCE = 2**20
 
 
+@checked
 def block_bootstrap(
     y_true: Any,
     y_pred: Any,

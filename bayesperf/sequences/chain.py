@@ -18,8 +18,9 @@ from bayesperf.counts.cross_tabulation import cross_tabulate, encode_predictions
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.models._stationary import stationary
 
-# What a prediction depends on beside the actual label: the previous prediction, and the previous actual label.
-CHAIN_KINDS = ("z_prev", "z_prev,g_prev")
+# What a prediction depends on beside the actual label: the previous prediction, and the previous actual label. Only
+# with both of them can the chain say that errors come in runs while labels change.
+CHAIN_KINDS = ("z_prev,g_prev", "z_prev")
 # The least that 1 − x can be for a float x below 1.
 _LEAST = 2.0**-53
 

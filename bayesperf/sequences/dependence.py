@@ -12,6 +12,7 @@ import xarray as xr
 from scipy.special import betaln, ndtr
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
 from bayesperf.core.complex_step import complex_step
 from bayesperf.core.warnings import DependenceWarning
@@ -19,6 +20,7 @@ from bayesperf.distributions.rank_envelope import rank_envelope
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.sequences.chain import (
+    LabelSequences,
     MarkovChain,
     TransitionPosterior,
     count_transitions,
@@ -27,8 +29,11 @@ from bayesperf.sequences.chain import (
 
 # Probability of the band of autocorrelations.
 _BAND = 0.95
+# Lags of autocorrelations, as far as sequences are long enough for them.
+_LAGS = (1, 2, 5, 10, 25)
 
 
+@checked
 def design_effect(
     y_true: Any,
     y_pred: Any,
@@ -36,7 +41,7 @@ def design_effect(
     by: Any = None,
     prior: float = 0.5,
     *,
-    chain: str = "z_prev",
+    chain: str = "z_prev,g_prev",
     pos_label: Any = None,
     labels: Iterable[Any] | None = None,
 ) -> xr.DataArray:
@@ -69,7 +74,7 @@ def design_effect(
     >>> frames = bp.sequences.simulate(500, persistence=0.9, random_seed=1)
     >>> effect = bp.sequences.design_effect(frames["actual"], frames["predicted"])
     >>> effect.round(1).item(), round(effect.attrs["effective_size"]), round(effect.attrs["independent_coverage"], 2)
-    (5.9, 84, 0.58)
+    (5.7, 87, 0.59)
     """
     checks.beta_weight("prior", prior)
     sequences = label_sequences(y_true, y_pred, by, labels, pos_label)
@@ -106,13 +111,14 @@ def variance_ratio(chain: MarkovChain, metric: Callable[[Any], Any]) -> Array:
     return np.asarray(np.maximum(dependent / independent, 0))
 
 
+@checked
 def bayes_factor(
     y_true: Any,
     y_pred: Any,
     by: Any = None,
     prior: float = 0.5,
     *,
-    chain: str = "z_prev",
+    chain: str = "z_prev,g_prev",
     labels: Iterable[Any] | None = None,
 ) -> xr.DataArray:
     """Return the log Bayes factors of dependence over independence.
@@ -132,14 +138,14 @@ def bayes_factor(
     Notes
     -----
     With b(u, v) = log B(u + c, v + c) − log B(c, c), c the prior: of actual labels
-    b(n_01, n_00) + b(n_11, n_10) − b(sums); of predictions Σ_g [b(m_g01, m_g00) + b(m_g11, m_g10) − b(sums)].
+    b(n_01, n_00) + b(n_11, n_10) − b(sums); of predictions Σ_g [Σ_hj b(m_ghj1, m_ghj0) − b(sums)].
 
     Examples
     --------
     >>> import bayesperf as bp
     >>> frames = bp.sequences.simulate(500, persistence=0.8, error_persistence=0.5, random_seed=1)
     >>> bp.sequences.bayes_factor(frames["actual"], frames["predicted"]).values.round(1)
-    array([92.9, -4. ])
+    array([92.9, -9.1])
     """
     checks.beta_weight("prior", prior)
     counts = count_transitions(label_sequences(y_true, y_pred, by, labels), chain)
@@ -157,14 +163,15 @@ def log_evidence_ratio(counts: Counts, prior: float) -> float:
     return float(log_evidence(counts).sum() - log_evidence(counts.sum(-2)).sum())
 
 
+@checked
 def autocorrelation(
     y_true: Any,
     y_pred: Any,
     by: Any = None,
-    lags: Sequence[int] = (1, 2, 5, 10, 25),
+    lags: Sequence[int] | None = None,
     prior: float = 0.5,
     *,
-    chain: str = "z_prev",
+    chain: str = "z_prev,g_prev",
     labels: Iterable[Any] | None = None,
     draws: int = 2_000,
     random_seed: Any = 0,
@@ -176,8 +183,10 @@ def autocorrelation(
 
     Parameters
     ----------
-    lags : sequence of int
-        How many samples apart; each shorter than the longest sequence.
+    lags : sequence of int, optional
+        How many samples apart; each shorter than the longest sequence. By default 1, 2, 5, 10 and 25, without those
+        that are too long for the sequences: at least half of the samples have a sample this much later in their
+        sequence. Sequences of ten samples keep 1, 2 and 5.
     y_true, y_pred, by, prior, chain, labels
         As in `posterior`.
     draws : int
@@ -190,7 +199,8 @@ def autocorrelation(
     xarray.Dataset
         Over dim ``lag``: ``observed``, the autocorrelation of being right, within sequences; ``lower`` and ``upper``,
         the 95 % band of the chain's own posterior predictive, of sequences as many and as long; ``outside``. The band
-        is simultaneous: at least 95 % of the simulations are inside it at all lags at once.
+        is simultaneous: at least 95 % of the simulations are inside it at all lags at once. Its ``attrs`` say which of
+        the default lags were too long, ``lags_left_out``.
 
     Warns
     -----
@@ -219,22 +229,19 @@ def autocorrelation(
     draws, seed = checks.count("draws", draws, least=100), checks.seed(random_seed)
     sequences = label_sequences(y_true, y_pred, by, labels)
     transitions = TransitionPosterior.of(count_transitions(sequences, chain), prior)
-    lags = [checks.count("lags: each", lag) for lag in lags]
-    longest = int(np.bincount(sequences.sequence).max())
-    if not lags or max(lags) >= longest:
-        raise ValueError(f"lags {lags}: name some, each shorter than the longest sequence, of {longest} samples.")
-    observed = autocorrelations(_correct(sequences.states)[:, None], sequences.sequence, lags)[:, 0]
+    used = usual_lags(sequences) if lags is None else _checked_lags(lags, sequences)
+    observed = autocorrelations(_correct(sequences.states)[:, None], sequences.sequence, used)[:, 0]
     if np.isnan(observed).any():
         raise ValueError("y_pred: its predictions are all right or all wrong, which leaves nothing to correlate.")
     rng = np.random.default_rng(seed)
     drawn = transitions.draw(draws, rng)
     simulated = np.stack([_correct(states) for states in drawn.simulate(sequences.starts, rng)])
-    values = autocorrelations(simulated, sequences.sequence, lags)
+    values = autocorrelations(simulated, sequences.sequence, used)
     defined = np.isfinite(values).all(0)
     lower, upper = autocorrelation_band(values[:, defined])
     outside = (observed < lower) | (observed > upper)
     if outside.any():
-        where = ", ".join(str(lag) for lag, out in zip(lags, outside, strict=True) if out)
+        where = ", ".join(str(lag) for lag, out in zip(used, outside, strict=True) if out)
         warnings.warn(
             f"the autocorrelation of correctness at lag {where} is not what the chain predicts: errors persist in a "
             "way it does not see, and its intervals are not to be trusted. Count by scene, video or subject and pool "
@@ -243,8 +250,23 @@ def autocorrelation(
             stacklevel=2,
         )
     variables = {"observed": observed, "lower": lower, "upper": upper, "outside": outside}
-    facts = {"ci_prob": _BAND, "ci_kind": "simultaneous", "draws": draws, "undefined": float(1 - defined.mean())}
-    return xr.Dataset({name: ("lag", value) for name, value in variables.items()}, {"lag": lags}, facts)
+    facts = {"ci_prob": _BAND, "ci_kind": "simultaneous", "draws": draws, "undefined": float(1 - defined.mean()),
+             "lags_left_out": [lag for lag in _LAGS if lags is None and lag not in used]}  # fmt: skip
+    return xr.Dataset({name: ("lag", value) for name, value in variables.items()}, {"lag": used}, facts)
+
+
+def usual_lags(sequences: LabelSequences) -> list[int]:
+    """Return the default lags at which at least half of the samples have a later sample of their sequence."""
+    lengths = np.bincount(sequences.sequence)
+    return [lag for lag in _LAGS if 2 * np.maximum(lengths - lag, 0).sum() >= lengths.sum()]
+
+
+def _checked_lags(lags: Sequence[int], sequences: LabelSequences) -> list[int]:
+    lags = [checks.count("lags: each", lag) for lag in lags]
+    longest = int(np.bincount(sequences.sequence).max())
+    if not lags or max(lags) >= longest:
+        raise ValueError(f"lags {lags}: name some, each shorter than the longest sequence, of {longest} samples.")
+    return lags
 
 
 def _correct(states: Codes) -> Booleans:

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.sequences.chain import MarkovChain
 
 
+@checked
 def simulate(
     n: int,
     *,

@@ -22,12 +22,14 @@ Each simulation has random numbers of its own, so the results are the same where
 
 from bayesperf.studies.agreement import agreement
 from bayesperf.studies.areas import areas
+from bayesperf.studies.attempts import attempts
 from bayesperf.studies.bands import bands
 from bayesperf.studies.best_of_many import best_of_many
 from bayesperf.studies.class_areas import class_areas
 from bayesperf.studies.clustered_areas import clustered_areas
 from bayesperf.studies.clusters import clusters
 from bayesperf.studies.coverage import binary_cells, coverage
+from bayesperf.studies.cross_validation import cross_validation
 from bayesperf.studies.decision_bands import decision_bands
 from bayesperf.studies.dependence import dependence
 from bayesperf.studies.epc_comparison import epc_comparison
@@ -52,6 +54,7 @@ from bayesperf.studies.verification import verification
 __all__ = [
     "agreement",
     "areas",
+    "attempts",
     "bands",
     "best_of_many",
     "binary_cells",
@@ -59,6 +62,7 @@ __all__ = [
     "clustered_areas",
     "clusters",
     "coverage",
+    "cross_validation",
     "decision_bands",
     "dependence",
     "epc_comparison",

@@ -1,4 +1,4 @@
-"""How well the figure of the best of many systems covers, as it is and with all systems drawn towards their mean."""
+"""How well the figure of the best of many systems covers, as it is and with all drawn towards those like them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.pooling.pool import pool
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.ranks import joint_draws
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
 from bayesperf.studies.run import run
 
@@ -31,6 +32,7 @@ def best_of_many(
     spread: ArrayLike = (0.0, 0.1, 0.3),
     examples: int = 200,
     accuracy: float = 0.8,
+    population: str | tuple[int, float] = "normal",
     *,
     paired: bool = False,
     difficulty: float = 0.5,
@@ -45,8 +47,8 @@ def best_of_many(
 ) -> xr.Dataset:
     """Return the coverage, width and bias of the interval of whichever of many systems looks best.
 
-    Each simulation draws systems, the logits of whose accuracies are normal, and judges each on examples of one class.
-    The best is the one of greatest mean, once with each system by itself, and once with all drawn towards their mean by
+    Each simulation draws systems from a population, and judges each on examples of one class. The best is the one of
+    greatest mean, once with each system by itself, and once with all drawn towards those like them by
     ``compare(..., shrink=True)``.
 
     Parameters
@@ -54,11 +56,15 @@ def best_of_many(
     systems : int
         Number of systems.
     spread : array-like (k,)
-        Standard deviation of the logits of the true accuracies; of 0 all systems are equally good.
+        Standard deviation of the logits of the true accuracies; of 0 all systems are equally good. Where tails are
+        heavy, the scale.
     examples : int
         Examples by which each system is judged.
     accuracy : float
         That of the mean logit.
+    population : {"normal", "heavy_tails"} or tuple (number, shift)
+        What the logits are: normal; Student's t of two degrees of freedom; or normal, but of so many systems shifted
+        by so much. ``(3, -1.4)`` breaks three systems, ``(1, 1.4)`` makes one better than the others.
     paired : bool
         Whether all systems are judged on the same examples, or each on its own.
     difficulty : float
@@ -81,9 +87,10 @@ def best_of_many(
     -------
     xarray.Dataset
         Of the best one, ``coverage``, how often its accuracy lies below and above the interval (``lower_miss``,
-        ``upper_miss``), mean ``width``, and ``bias``, by how much the posterior mean exceeds the accuracy on average,
-        over (analysis, spread), analysis "alone" or "shrunk", each with its Monte Carlo standard error
-        (``coverage_mcse``, …). The settings are in ``attrs``.
+        ``upper_miss``), mean ``width``, and ``bias``, by how much the posterior mean exceeds the accuracy on average;
+        ``prob_best``, the probability that is said of its being the best, and ``is_best``, how often it is (one of
+        several that are equally good as one over their number); over (analysis, spread), analysis "alone" or "shrunk",
+        each with its Monte Carlo standard error (``coverage_mcse``, …). The settings are in ``attrs``.
 
     Notes
     -----
@@ -101,8 +108,11 @@ def best_of_many(
     spreads = checks.vector("spread", spread)
     if (spreads < 0).any():
         raise ValueError(f"spread must not be negative: it is a standard deviation. It is {spread!r}.")
-    settings = {"systems": checks.count("systems", systems, least=3), "spread": spreads.tolist(),
+    systems = checks.count("systems", systems, least=3)
+    shifted, shift = _shifted(population, systems)
+    settings = {"systems": systems, "spread": spreads.tolist(),
                 "examples": checks.count("examples", examples), "accuracy": checks.probability("accuracy", accuracy),
+                "population": population if isinstance(population, str) else " shifted by ".join(map(str, population)),
                 "paired": bool(paired), "difficulty": checks.probability("difficulty", difficulty),
                 "clusters": 0 if clusters is None else checks.count("clusters", clusters, least=3),
                 "simulations": checks.count("simulations", simulations, least=2),
@@ -114,7 +124,9 @@ def best_of_many(
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
         # All spreads have the same systems and examples, but for their scale.
-        logits = special.logit(accuracy) + spreads[:, None] * rng.standard_normal(systems)
+        deviates = rng.standard_t(2, systems) if population == "heavy_tails" else rng.standard_normal(systems)
+        logits = special.logit(accuracy) + spreads[:, None] * deviates
+        logits[:, :shifted] += shift
         truth = special.expit(logits)
         hard = rng.standard_normal(examples)
         if cluster is not None:
@@ -132,34 +144,55 @@ def best_of_many(
     return xr.Dataset(variables, coords, {**settings, "paired": int(paired), "ci_kind": "eti"})
 
 
+def _shifted(population: str | tuple[int, float], systems: int) -> tuple[int, float]:
+    """Return how many systems of a population are shifted, and by how much."""
+    if isinstance(population, str):
+        checks.one_of("population", population, ("normal", "heavy_tails"))
+        return 0, 0.0
+    if not isinstance(population, tuple) or len(population) != 2:
+        raise ValueError(f"population must be a name, or how many systems are shifted, and how far: {population!r}.")
+    number, shift = checks.count("population", population[0]), checks.number("population", population[1])
+    if number >= systems:
+        raise ValueError(f"population: {number} of {systems} systems are shifted. Leave one where it is.")
+    return number, shift
+
+
 def _outcomes(
     right: NDArray[np.bool_], truth: Array, paired: bool, cluster: Codes | None, draws: int, prob: float
 ) -> dict[str, Array]:
-    """Return how the interval of the best system does by each analysis, given which examples (m, n) each got right."""
+    """Return what comes of the best system by each analysis, given which examples (m, n) each got right."""
     settings: dict[str, Any] = {"metric": "recall", "draws": draws, "shrink": True}
     tp = right.sum(-1)
     counts = ConfusionMatrix.from_counts(tp=tp, fn=right.shape[1] - tp, fp=0, tn=0, dims=["model"])
     alone = posterior(counts)
     if not paired:
-        shrunk = compare(alone, independent=True, **settings).shrunk
+        compared = compare(alone, independent=True, **settings)
     else:
         labelled = np.ones(right.shape[1], int), dict(enumerate(right.astype(int)))
         cm = ConfusionMatrix.from_predictions(*labelled, labels=[0, 1], cluster=cluster)
         if cluster is None:
-            shrunk = compare(cm, **settings).shrunk
+            compared = compare(cm, **settings)
         else:
             with warnings.catch_warnings():
                 # All examples are of one class, and there may be few clusters.
                 warnings.simplefilter("ignore", (PriorWarning, DependenceWarning))
                 alone = pool(cm, draws=draws).mean
-            shrunk = compare(alone, **settings).shrunk
-    assert shrunk is not None
-    outcomes = [_of_best(each, truth, prob) for each in (alone["recall"], shrunk)]
+            compared = compare(alone, **settings)
+    assert compared.shrunk is not None
+    assert compared.systems is not None
+    shrunk = compared.shrunk
+    by_analysis = (alone["recall"], compared.systems.draws()), (shrunk, joint_draws(shrunk, "model", draws))
+    outcomes = [_of_best(each, joint, truth, prob) for each, joint in by_analysis]
     return {name: np.array([of_one[name] for of_one in outcomes]) for name in outcomes[0]}
 
 
-def _of_best(each: Marginal, truth: Array, prob: float) -> dict[str, Any]:
-    mean = each.mean().values
+def _of_best(each: Marginal, draws: xr.DataArray, truth: Array, prob: float) -> dict[str, Any]:
+    mean, greatest = each.mean().values, truth == truth.max()
     best = int(mean.argmax())
     low, high = each.isel(model=best).eti(prob).values
-    return {**interval_outcomes(low, high, truth[best]), "bias": mean[best] - truth[best]}
+    figures = {
+        "bias": mean[best] - truth[best],
+        "prob_best": (draws.argmax("model") == best).mean().item(),
+        "is_best": greatest[best] / greatest.sum(),
+    }
+    return {**interval_outcomes(low, high, truth[best]), **figures}

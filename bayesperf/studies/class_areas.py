@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,10 @@ from scipy.special import softmax
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.curves.areas.areas_of_classes import ClassAreas
-from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
+from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes, monte_carlo_means
 from bayesperf.studies.run import run
 
-AREAS = tuple((kind, average) for kind in ("ovr", "ovo") for average in ("macro", "weighted"))
+AREAS = (*((kind, average) for kind in ("ovr", "ovo") for average in ("macro", "weighted")), ("ovr", None))
 
 
 def class_areas(
@@ -35,7 +35,7 @@ def class_areas(
     progressbar: bool = True,
     folder: str | Path | None = None,
 ) -> xr.Dataset:
-    """Return the coverage and width of intervals of the average areas of several classes.
+    """Return the coverage and width of intervals of the areas of several classes, and of their averages.
 
     Log-odds of an example are standard normal, by `separation` greater for its own class; its probabilities are their
     softmax. Classes are of unequal frequency, from K + 1 to 2 in proportion.
@@ -64,7 +64,8 @@ def class_areas(
     xarray.Dataset
         ``coverage``, how often the truth lies below and above the interval (``lower_miss``, ``upper_miss``), and mean
         ``width`` over (area, n, separation), each with its Monte Carlo standard error; the ``truth``. The areas are
-        "ovr_macro", "ovr_weighted", "ovo_macro" and "ovo_weighted". The settings are in ``attrs``.
+        "ovr_macro", "ovr_weighted", "ovo_macro", "ovo_weighted" and "ovr_each", the mean over classes of what each area
+        against the rest has. The settings are in ``attrs``.
 
     Notes
     -----
@@ -87,22 +88,22 @@ def class_areas(
                 "draws": checks.count("draws", draws, least=2), "prob": checks.probability("prob", prob),
                 "random_seed": checks.seed(random_seed)}  # fmt: skip
     rng = np.random.default_rng(settings["random_seed"])
-    truth = np.stack([
-        [area.observed()[0] for area in _areas(*_examples(population, classes, apart, rng))]
+    truth = {
+        apart: [area.observed()[0] for area in _areas(*_examples(population, classes, apart, rng))]
         for apart in grid["separation"]
-    ], 1)  # fmt: skip
+    }
     places = list(product(*grid.values()))
     shape = [len(AREAS), *map(len, grid.values())]
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
-        intervals = np.stack([_intervals(size, classes, apart, draws, prob, rng) for size, apart in places], 1)
-        lower, upper = np.moveaxis(intervals.reshape(*shape, 2), -1, 0)
-        return interval_outcomes(lower, upper, truth[:, None])
+        found = [_outcomes(_examples(n, classes, apart, rng), truth[apart], draws, prob, rng) for n, apart in places]
+        return {name: np.stack([each[name] for each in found], -1).reshape(shape) for name in OUTCOMES}
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
-    coords = {"area": ["_".join(names) for names in AREAS], **grid}
+    coords = {"area": [f"{kind}_{average or 'each'}" for kind, average in AREAS], **grid}
     variables = {name: (tuple(coords), values) for name, values in monte_carlo_means(results).items()}
-    return xr.Dataset(variables | {"truth": (("area", "separation"), truth)}, coords, {**settings, "ci_kind": "eti"})
+    true = [[np.mean(of_area) for of_area in truth[apart]] for apart in grid["separation"]]
+    return xr.Dataset(variables | {"truth": (("separation", "area"), true)}, coords, {**settings, "ci_kind": "eti"})
 
 
 def _examples(n: int, classes: int, separation: float, rng: np.random.Generator) -> tuple[Codes, Array]:
@@ -120,7 +121,13 @@ def _areas(codes: Codes, probabilities: Array) -> list[ClassAreas]:
     return [ClassAreas(codes, labels, probabilities[None], kind, average, None) for kind, average in AREAS]
 
 
-def _intervals(n: int, classes: int, separation: float, draws: int, prob: float, rng: np.random.Generator) -> Array:
-    """Return the interval of each of `AREAS`, (area, 2), by a data set."""
-    drawn = [area.drawn(draws, rng, progressbar=False)[0] for area in _areas(*_examples(n, classes, separation, rng))]
-    return np.asarray(np.quantile(np.stack(drawn), [(1 - prob) / 2, (1 + prob) / 2], axis=-1).T)
+def _outcomes(
+    examples: tuple[Codes, Array], truth: Sequence[ArrayLike], draws: int, prob: float, rng: np.random.Generator
+) -> dict[str, Array]:
+    """Return the outcomes of the intervals of each of `AREAS`, (area,), by a data set; means over classes of each."""
+    found = []
+    for area, true in zip(_areas(*examples), truth, strict=True):
+        drawn = area.drawn(draws, rng, progressbar=False)[..., 0, :]
+        lower, upper = np.quantile(drawn, [(1 - prob) / 2, (1 + prob) / 2], axis=-1)
+        found.append(interval_outcomes(lower, upper, np.asarray(true)))
+    return {name: np.array([np.mean(each[name]) for each in found]) for name in OUTCOMES}

@@ -80,8 +80,8 @@ def simulation_based_calibration(
     Raises
     ------
     ValueError
-        If the model cannot be simulated: a power likelihood, or observed data that are no `pymc.Data`; or if `thin`
-        leaves fewer than two draws of a chain.
+        If the model cannot be simulated: it contains a `pymc.Potential` (as with ``repeats`` > 1), or observed data
+        that are no `pymc.Data`; or if `thin` leaves fewer than two draws of a chain.
 
     References
     ----------
@@ -185,7 +185,8 @@ def _observed(model: pm.Model) -> dict[str, str]:
     from pytensor.graph.traversal import ancestors
 
     if model.potentials:
-        raise ValueError("model: a likelihood that is a Potential (repeats > 1) cannot be simulated from.")
+        potentials = ", ".join(repr(potential.name) for potential in model.potentials)
+        raise ValueError(f"model: it contains pm.Potential {potentials}, which cannot be simulated from.")
     data = set(model.data_vars)
     names = {}
     for rv in model.observed_RVs:

@@ -22,6 +22,10 @@ from bayesperf.studies.run import run
 
 TARGETS = ("slice", "worst_slice", "gap", "largest_gap")
 _DIMS = ("site", "device")
+# The recall of a site that is worse than its effects say is at least this.
+_LEAST_RECALL = 0.01
+# The gap that the sentences ask for.
+_GAP = 0.05
 # Draws of the ways that need no sampler, and of each of the two chains of the model.
 _DRAWS, _CHAIN = 2000, 500
 _SAMPLER: Any = {"draws": _CHAIN, "tune": _CHAIN, "chains": 2, "progressbar": False, "metrics": []}
@@ -31,6 +35,7 @@ def slices(
     site_sd: float = 0.6,
     device_sd: float = 0.6,
     interaction_sd: float = 0.0,
+    worse: float = 0.0,
     analyses: Sequence[str] = ("alone", "pooled", "by_site", "one_dim", "groups_logit", "slices", "slices_interaction"),
     simulations: int = 100,
     *,
@@ -55,6 +60,9 @@ def slices(
     ----------
     site_sd, device_sd, interaction_sd : float
         Standard deviations of the true effects on the logit scale; 0 for none.
+    worse : float
+        How much lower the recall of the first site is than its effects say: one level that differs, where the effects
+        of no model are normal.
     analyses : sequence of str
         "alone": each slice by itself (Jeffreys); "pooled": one rate for all; "by_site": that of the site, sites as
         groups (`bayesperf.slices` of counts); "one_dim": all slices as groups of one dim, by that and by the model
@@ -62,7 +70,7 @@ def slices(
     simulations : int
         Number of data sets.
     sites, devices : int
-        Numbers of levels.
+        Numbers of levels; with one device the slices are the sites.
     examples : float
         Mean number of positive examples of a slice.
     imbalance : float
@@ -85,8 +93,11 @@ def slices(
         of the posterior mean over (analysis, target): "slice", the mean over small slices; "worst_slice", the one that
         is most probably the worst; "gap", of the first two sites at the observed mix of devices; "largest_gap", between
         sites. ``prob_worst`` is the probability that the chosen slice is the worst, and ``is_worst`` how often it is,
-        over (analysis). ``error_ratio`` (analysis, analysis_other, target) is the error of one analysis over that of
-        another of the same data. Each has its Monte Carlo standard error. The settings are in ``attrs``.
+        over (analysis). ``gap_shown`` and ``worst_named`` say how often `bayesperf.Slices.in_words` says that recall
+        differs by more than 0.05 between sites, and names a worst slice; ``prob_gap`` is the mean probability of such
+        a gap, and ``prior_gap`` that before the data. ``error_ratio`` (analysis, analysis_other, target) is the error
+        of one analysis over that of another of the same data. Each has its Monte Carlo standard error. The settings
+        are in ``attrs``.
 
     Notes
     -----
@@ -104,15 +115,18 @@ def slices(
     names = [name for name in ANALYSES if name in asked]
     if not names:
         raise ValueError(f"analyses must name one of {', '.join(map(repr, ANALYSES))}; it is empty.")
-    sds = {"site_sd": site_sd, "device_sd": device_sd, "interaction_sd": interaction_sd, "imbalance": imbalance}
+    sds = {"site_sd": site_sd, "device_sd": device_sd, "interaction_sd": interaction_sd, "worse": worse,
+           "imbalance": imbalance}  # fmt: skip
     if bad := [name for name, sd in sds.items() if not 0 <= checks.number(name, sd) < np.inf]:
         raise ValueError(f"{bad[0]} must be finite and at least 0; it is {sds[bad[0]]!r}.")
+    if worse >= checks.probability("recall", recall):
+        raise ValueError(f"worse must be below recall, {recall}; it is {worse!r}.")
     if not 0 < checks.number("examples", examples) < np.inf:
         raise ValueError(f"examples must be above 0 and finite; it is {examples!r}.")
     settings = {name: float(sd) for name, sd in sds.items()} | {
         "analyses": names, "simulations": checks.count("simulations", simulations, least=2),
-        "sites": checks.count("sites", sites, least=2), "devices": checks.count("devices", devices, least=2),
-        "examples": float(examples), "recall": checks.probability("recall", recall),
+        "sites": checks.count("sites", sites, least=2), "devices": checks.count("devices", devices),
+        "examples": float(examples), "recall": recall,
         "small": checks.count("small", small), "prob": checks.probability("prob", prob),
         "random_seed": checks.seed(random_seed)}  # fmt: skip
     simulate = partial(_simulate, settings)
@@ -151,6 +165,7 @@ def _simulate(settings: Mapping[str, Any], _: int, rng: np.random.Generator) -> 
         settings["interaction_sd"] * rng.standard_normal(shape),
     ]
     true = special.expit(special.logit(settings["recall"]) + sum(effects))
+    true[0] = np.maximum(true[0] - settings["worse"], _LEAST_RECALL)
     sizes = sum(settings["imbalance"] * rng.standard_normal(of_dim) for of_dim in ((shape[0], 1), (1, shape[1])))
     n = rng.poisson(rng.gamma(1, settings["examples"] * np.exp(sizes - settings["imbalance"] ** 2)))
     n[0, 0] += 1  # Something was observed.
@@ -175,7 +190,9 @@ def _outcomes(found: pooling.Slices, true: Array, small: Array, prob: float) -> 
     chosen = np.unravel_index(worst.argmax(), worst.shape)
     weights = found.trials.sel(rate="recall").sum("site").values / found.trials.sel(rate="recall").sum().item()
     levels, gaps = true @ weights, found.gap("site", "recall", ci_prob=prob, ci_kind="eti").iloc[0]
-    largest = found.largest_gap("site", "recall")
+    largest, before = (found.largest_gap("site", "recall", before_data=prior) for prior in (False, True))
+    now, then = (each.prob_above(_GAP).item() for each in (largest, before))
+    draws = found.rates[0, 0, ..., 0].size
     means, intervals = marginal.mean().values, marginal.eti(prob).values
     estimates = {
         "slice": (*intervals[small].T, means[small], true[small]),
@@ -195,16 +212,25 @@ def _outcomes(found: pooling.Slices, true: Array, small: Array, prob: float) -> 
     return by_target | {
         "prob_worst": np.array(worst[chosen]),
         "is_worst": np.array(float(true[chosen] == true[seen].min())),
+        "prob_gap": np.array(now),
+        "prior_gap": np.array(then),
+        "gap_shown": np.array(float(pooling.odds_ratio(now, then, draws) >= pooling.SHOWN)),
+        "worst_named": np.array(float(pooling.odds_ratio(worst[chosen], 1 / seen.sum(), draws) >= pooling.POINTED)),
     }
 
 
-def _of_draws(cm: ConfusionMatrix, recall: Array) -> pooling.Slices:
-    """Return slices of draws of recall, (site, device, draw); nothing is asked of the other rates."""
-    half = np.full_like(recall, 0.5)
+def _of_draws(cm: ConfusionMatrix, recall: Array, before: Array) -> pooling.Slices:
+    """Return slices of draws of recall and of its prior, (site, device, draw); nothing is asked of the other rates."""
     coords = {dim: cm.counts[dim].values for dim in _DIMS} | {"rate": ["prevalence", "recall", "specificity"]}
-    rates = np.stack([half, recall, half], -1)[:, :, None]
-    labelled = xr.DataArray(rates, coords, (*_DIMS, "chain", "draw", "rate"))
-    return pooling.Slices(cm, labelled, xr.Dataset(), "", independent=True)
+    rates, prior_rates = (
+        xr.DataArray(
+            np.stack([np.full_like(drawn, 0.5), drawn, np.full_like(drawn, 0.5)], -1)[:, :, None],
+            coords,
+            (*_DIMS, "chain", "draw", "rate"),
+        )
+        for drawn in (recall, before)
+    )
+    return pooling.Slices(cm, rates, prior_rates, xr.Dataset(), "", independent=True)
 
 
 def _recall_of(cm: ConfusionMatrix) -> tuple[Array, Array]:
@@ -216,34 +242,42 @@ def _recall_of(cm: ConfusionMatrix) -> tuple[Array, Array]:
 def _alone(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
     tp, fn = _recall_of(cm)
     rng = np.random.default_rng(seed)
-    return _of_draws(cm, rng.beta(0.5 + tp, 0.5 + fn, (*tp.shape[:2], _DRAWS)))
+    size = (*tp.shape[:2], _DRAWS)
+    return _of_draws(cm, rng.beta(0.5 + tp, 0.5 + fn, size), rng.beta(0.5, 0.5, size))
 
 
 def _pooled(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
     tp, fn = _recall_of(cm)
     drawn = np.random.default_rng(seed).beta(0.5 + tp.sum(), 0.5 + fn.sum(), _DRAWS)
-    return _of_draws(cm, np.broadcast_to(drawn, (*tp.shape[:2], _DRAWS)))
+    recall = np.broadcast_to(drawn, (*tp.shape[:2], _DRAWS))
+    return _of_draws(cm, recall, recall)
 
 
 def _by_site(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
     """Take every slice for its site."""
     found = pooling.slices(cm.sum("device"), draws=_DRAWS, random_seed=seed)
-    recall = found.rates.sel(rate="recall").transpose("site", "chain", "draw").values
-    return _of_draws(cm, np.broadcast_to(recall, (*cm.counts.shape[:2], _DRAWS)))
+    drawn = (_recall_in(rates, "site") for rates in (found.rates, found.prior_rates))
+    return _of_draws(cm, *(np.broadcast_to(each[:, None], (*cm.counts.shape[:2], _DRAWS)) for each in drawn))
 
 
 def _one_dim(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
     """Take the slices for groups of one dim."""
     found = pooling.slices(_flat(cm), draws=_DRAWS, random_seed=seed)
-    recall = found.rates.sel(rate="recall").transpose("slice", "chain", "draw").values
-    return _of_draws(cm, recall.reshape(*cm.counts.shape[:2], -1))
+    drawn = (_recall_in(rates, "slice") for rates in (found.rates, found.prior_rates))
+    return _of_draws(cm, *(each.reshape(*cm.counts.shape[:2], -1) for each in drawn))
 
 
 def _groups_logit(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
     """Take the slices for groups of one dim, by the model of logit-normal groups."""
     tree = fit(_flat(cm), "groups_logit", options={"groups": "clusters"}, random_seed=seed, **_SAMPLER)
-    recall = tree["posterior"]["rates_group"].sel(rate="recall").transpose("slice", "chain", "draw").values
-    return _of_draws(cm, recall.reshape(*cm.counts.shape[:2], -1))
+    drawn = (_recall_in(tree[name]["rates_group"], "slice") for name in ("posterior", "prior"))
+    return _of_draws(cm, *(each.reshape(*cm.counts.shape[:2], -1) for each in drawn))
+
+
+def _recall_in(rates: xr.DataArray, dim: str) -> Array:
+    """Return draws of recall, (dim, draw)."""
+    recall = rates.sel(rate="recall", drop=True).transpose(dim, "chain", "draw").values
+    return np.reshape(recall, (len(recall), -1))
 
 
 def _flat(cm: ConfusionMatrix) -> ConfusionMatrix:
@@ -255,8 +289,8 @@ def _modelled(options: Mapping[str, Any], cm: ConfusionMatrix, seed: int) -> poo
     """Fit the model to recall alone, which is the accuracy where all examples are positive."""
     settings = {"outcome": "accuracy"} | dict(options)
     tree = fit(cm, "slices", options=settings, random_seed=seed, **_SAMPLER)
-    recall = tree["posterior"]["rates"].sel(rate="accuracy").transpose(*_DIMS, "chain", "draw").values
-    return _of_draws(cm, recall.reshape(*cm.counts.shape[:2], -1))
+    drawn = (tree[name]["rates"].sel(rate="accuracy").transpose(*_DIMS, ...) for name in ("posterior", "prior"))
+    return _of_draws(cm, *(each.values.reshape(*cm.counts.shape[:2], -1) for each in drawn))
 
 
 ANALYSES: dict[str, Callable[[ConfusionMatrix, int], pooling.Slices]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.arrays import Array, Counts, Numbers
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.intervals.delta import gradient_of
 from bayesperf.metrics.metric import Metric
@@ -26,6 +27,7 @@ from bayesperf.verification.posterior import VerifiedPosterior
 from bayesperf.verification.sample import VerifiedSample
 
 INTERVALS = ("judge", "verified_only", "prediction_powered")
+STRATA = ("none", "score", "differ")
 ALLOCATIONS = ("chance", "equal", "advised")
 # Simulations whose posteriors are computed at once; no result depends on it.
 _BATCH = 20
@@ -39,10 +41,12 @@ def verification(
     *,
     judge: float = 0.9,
     dependence: float = 0.0,
-    prevalence: float = 0.3,
-    recall: float = 0.85,
+    prevalence: float | Sequence[float] = 0.3,
+    recall: float | Sequence[float] = 0.85,
     specificity: float = 0.9,
     classes: int = 2,
+    strata: str = "none",
+    levels: int = 5,
     examples: int = 5000,
     allocation: str = "chance",
     simulations: int = 1000,
@@ -63,16 +67,29 @@ def verification(
         Probability that the judge names the true class.
     dependence : float
         Probability that the judge repeats an error of the system, whatever the judge would have said.
-    prevalence, recall, specificity : float
-        Of the positive class. Of more than two classes all are equally common, `recall` is that of each, and errors
-        fall into all others alike.
+    prevalence : float or sequence of float (K,)
+        Proportion of the positive class. With more than two classes: the proportion of each; with a number all are
+        equally common.
+    recall : float or sequence of float (K,)
+        Recall of the positive class. With more than two classes: the recall of each, or of all; errors fall into all
+        others alike.
+    specificity : float
+        Recall of the negative one of two classes.
     classes : int
         Number of classes.
+    strata : {"none", "score", "differ"}
+        What tells examples apart beside judge and system. "score": bins that are equally full, of a score of which the
+        prediction of two classes is a threshold (two normal distributions), or that is higher where the system is
+        right than where it errs (by 1.5 standard deviations), if there are more. "differ": whether a second system,
+        with the same probabilities, says something else.
+    levels : int
+        Number of bins of the score.
     examples : int
         Number of examples.
     allocation : {"chance", "equal", "advised"}
-        How the verified examples are chosen: by chance; as many of each stratum of judge and system; or a third by
-        chance and the rest as `bayesperf.verification.next_labels` advises for F1.
+        How the verified examples are chosen: by chance; as many of each of the `strata`, or without these of each
+        stratum of judge and system; or a third by chance and the rest as `bayesperf.verification.next_labels` advises
+        for F1.
     simulations : int
         Number of samples.
     confidence : float
@@ -86,7 +103,8 @@ def verification(
     -------
     xarray.Dataset
         ``coverage``, ``lower_miss``, ``upper_miss`` and mean ``width`` over (interval, metric, verified), each with its
-        Monte Carlo standard error. The intervals are "judge", `bayesperf.verification.posterior`; "verified_only",
+        Monte Carlo standard error. With classes of unequal sizes, "recall_rarest" is the recall of the last of the
+        rarest classes. The intervals are "judge", `bayesperf.verification.posterior`; "verified_only",
         `bayesperf.posterior` of as many examples verified by chance; and "prediction_powered", of the same ones: normal
         by the delta method, with the weight of the judge that leaves the least variance (Angelopoulos, Duchi & Zrnic
         2023, PPI++, arXiv:2311.01453). The settings are in ``attrs``.
@@ -99,21 +117,21 @@ def verification(
     array([0.09, 0.13])
     """
     sizes = [checks.count("verified", size) for size in np.atleast_1d(verified).tolist()]
-    names = ("judge", "dependence", "prevalence", "recall", "specificity")
-    shares = dict(zip(names, (judge, dependence, prevalence, recall, specificity), strict=True))
+    shares: dict[str, Any] = {"judge": judge, "dependence": dependence, "specificity": specificity,
+              "prevalence": np.asarray(prevalence).tolist(), "recall": np.asarray(recall).tolist()}  # fmt: skip
     for name, share in shares.items():
-        if not 0 <= checks.number(name, share) <= 1:
-            raise ValueError(f"{name} must be a proportion; it is {share}.")
+        _refuse_other_shares(name, share, classes)
     settings = {**shares, "verified": sizes, "classes": checks.count("classes", classes, least=2),
-                "examples": checks.count("examples", examples),
+                "strata": checks.one_of("strata", strata, STRATA),
+                "levels": checks.count("levels", levels), "examples": checks.count("examples", examples),
                 "allocation": checks.one_of("allocation", allocation, ALLOCATIONS),
                 "simulations": checks.count("simulations", simulations, least=2),
                 "confidence": checks.probability("confidence", confidence),
                 "draws": checks.count("draws", draws, least=2), "random_seed": checks.seed(random_seed)}  # fmt: skip
     if max(sizes) >= examples:
         raise ValueError(f"verified: {max(sizes)} of {examples} examples leave none to the judge alone.")
-    outcomes = _probabilities(classes, **shares)
-    metrics = [get(name) for name in _metrics(classes)]
+    outcomes = _with_levels(_probabilities(classes, **shares), strata, levels)
+    metrics = _metrics(outcomes)
 
     def simulate(indices: Sequence[int], rngs: Sequence[np.random.Generator]) -> list[dict[str, Array]]:
         by_size = [_outcomes(outcomes, size, metrics, dict(zip(indices, rngs, strict=True)), settings)
@@ -129,19 +147,79 @@ def verification(
                       {**settings, "ci_kind": "eti"})  # fmt: skip
 
 
-def _metrics(classes: int) -> tuple[str, ...]:
-    if classes == 2:
-        return ("accuracy", "recall", "f1", "matthews_corrcoef")
-    return ("accuracy", "recall_macro", "f1_macro", "matthews_corrcoef")
+def _refuse_other_shares(name: str, share: Any, classes: int) -> None:
+    if np.ndim(share) and (classes == 2 or np.shape(share) != (classes,)):
+        raise ValueError(f"{name}: give one number, or one for each of {classes} classes if they are more than two.")
+    if not all(0 <= checks.number(name, each) <= 1 for each in np.ravel(share).tolist()):
+        raise ValueError(f"{name} must be a proportion; it is {share}.")
+    if name == "prevalence" and np.ndim(share) and not np.isclose(np.sum(share), 1):
+        raise ValueError(f"prevalence: the proportions of the classes must sum to 1; they sum to {np.sum(share)}.")
+
+
+def _metrics(outcomes: Array) -> list[Metric]:
+    """Return the metrics of which intervals are computed, by probabilities (L, K, K, K)."""
+    common = outcomes.sum((0, 1, 2))
+    if len(common) == 2:
+        precision = ("precision",) * (len(outcomes) > 1)
+        return [get(name) for name in ("accuracy", "recall", *precision, "f1", "matthews_corrcoef")]
+    found = [get(name) for name in ("accuracy", "recall_macro", "f1_macro", "matthews_corrcoef")]
+    if np.ptp(common) > 1e-9:
+        rarest = int(len(common) - 1 - np.argmin(common[::-1]))
+        found.append(Metric("recall_rarest", partial(_recall_of, rarest), bounds=(0.0, 1.0), needs="classes"))
+    return found
+
+
+def _recall_of(label: int, cells: Numbers) -> Numbers:
+    of_class = cells[..., label, :]
+    return np.asarray(of_class[..., label] / of_class.sum(-1))
+
+
+def _with_levels(outcomes: Array, strata: str, levels: int) -> Array:
+    """Return probabilities (L, K, K, K) of the levels of strata too, from those of judge, system and truth."""
+    classes = len(outcomes)
+    same = np.eye(classes, dtype=bool)
+    system = outcomes.sum(0)
+    if strata == "differ":
+        # The second system errs independently, with the same probabilities.
+        agree = system / system.sum(0)
+        return np.stack([outcomes * agree, outcomes * (1 - agree)])
+    if strata == "score":
+        right = np.diag(system) / system.sum(0)
+        if classes == 2:
+            # x > 0 is called positive: x ~ N(shift, 1) by the truth.
+            shift, split = np.array([stats.norm.isf(right[0]), stats.norm.ppf(right[1])]), True
+            scores = np.broadcast_to(shift, (2, 2))
+        else:
+            scores, split = 1.5 * same, False
+        share = _shares_of_bins(system, scores, levels, split)
+        return outcomes * share[:, None]
+    return outcomes[None]
+
+
+def _shares_of_bins(system: Array, means: Array, levels: int, split: bool) -> Array:
+    """Return the share of each cell of predicted and true class (K, K) in each of equally full bins, (L, K, K).
+
+    Scores are normal about `means`; if they are `split`, the class 1 is predicted where they are above 0.
+    """
+    at = np.linspace(-8, 12, 4001)
+    density = stats.norm.pdf(at[:, None, None] - means)
+    if split:
+        density = density * np.stack([at <= 0, at > 0], 1)[:, :, None]
+    density *= system / density.sum(0)
+    below = density.sum((1, 2)).cumsum() - density.sum((1, 2)) / 2
+    which = np.minimum((below * levels).astype(int), levels - 1)
+    return np.stack([density[which == level].sum(0) for level in range(levels)]) / system
 
 
 def _probabilities(
-    classes: int, judge: float, dependence: float, prevalence: float, recall: float, specificity: float
+    classes: int, judge: float, dependence: float, prevalence: Any, recall: Any, specificity: float
 ) -> Array:
     """Return the probability of what the judge says, what the system says and the truth, (K, K, K)."""
     same = np.eye(classes, dtype=bool)
     right = np.array([specificity, recall]) if classes == 2 else np.full(classes, recall)
-    shares = np.array([1 - prevalence, prevalence]) if classes == 2 else np.full(classes, 1 / classes)
+    shares = np.array([1 - prevalence, prevalence]) if classes == 2 else np.asarray(prevalence)
+    if not shares.ndim:
+        shares = np.full(classes, 1 / classes)
     system = np.where(same, right[:, None], (1 - right[:, None]) / (classes - 1)) * shares[:, None]
     alone = np.where(same, judge, (1 - judge) / (classes - 1))
     # By truth, prediction and judge: an error of the system is repeated, or not.
@@ -151,34 +229,40 @@ def _probabilities(
 
 
 class _Samples(NamedTuple):
-    """Samples by what judge and system say, and the truth of those verified, (m, K, K) and (m, K, K, K)."""
+    """Samples by level and what judge and system say, and the truth of those verified, (m, L, K, K) and (…, K)."""
 
     counts: Counts
     verified: Counts
 
     def as_verified_sample(self, names: Sequence[int] = (0,)) -> VerifiedSample:
         """Return the samples by their names, by which they are drawn."""
-        m, classes = self.counts.shape[:2]
+        m, levels, classes = self.counts.shape[:3]
         coords = {"sample": list(names)}
+        level, *votes = np.unravel_index(np.arange(levels * classes**2), (levels, classes, classes))
         return VerifiedSample(
             counts=xr.DataArray(self.counts.reshape(m, -1), coords, ("sample", "stratum")),
             verified=xr.DataArray(
                 self.verified.reshape(m, -1, classes), coords | {"actual": np.arange(classes)},
                 ("sample", "stratum", "actual"),
             ),
-            votes=np.stack(np.unravel_index(np.arange(classes**2), (classes, classes)), 1),
-            levels=np.zeros(classes**2, int),
+            votes=np.stack(votes, 1),
+            levels=level,
             systems=(),
             has_judge=True,
             pos_label=1 if classes == 2 else None,
         )  # fmt: skip
+
+    def without_levels(self) -> _Samples:
+        """Return the samples by judge and system alone."""
+        return _Samples(self.counts.sum(1), self.verified.sum(1))
 
 
 def _outcomes(
     probabilities: Array, size: int, metrics: list[Metric], by_index: dict[int, np.random.Generator], settings: Any
 ) -> dict[str, Array]:
     """Return each of `OUTCOMES` of samples of which some are verified, (simulation, interval, metric)."""
-    positive, rngs, names = 1 if len(probabilities) == 2 else None, list(by_index.values()), list(by_index)
+    classes, rngs, names = probabilities.shape[-1], list(by_index.values()), list(by_index)
+    positive = 1 if classes == 2 else None
     truths = [rng.multinomial(settings["examples"], probabilities.ravel()).reshape(probabilities.shape) for rng in rngs]
     counts = np.stack(truths).sum(-1)
     by_chance = _Samples(counts, np.stack([_drawn(t, size, rng) for t, rng in zip(truths, rngs, strict=True)]))
@@ -187,12 +271,13 @@ def _outcomes(
         each = zip(truths, rngs, strict=True)
         chosen = _Samples(counts, np.stack([_allocated(t, size, settings, rng) for t, rng in each]))
     post = VerifiedPosterior.of(chosen.as_verified_sample(names), None, settings["draws"], settings["random_seed"])
+    by_chance = by_chance.without_levels()
     alone = by_chance.verified.sum(1).swapaxes(1, 2)
     cm = ConfusionMatrix.from_table(alone, dims={"sample": names}, pos_label=positive)
     # By draws as well: metrics that are integrated take long for so many samples.
     drawn = posterior(cm, random_seed=settings["random_seed"]).cells_by_chain(settings["draws"], 1)
     only = SampledPosterior(drawn, positive, "", independent=True)
-    true = probabilities.sum(0).T
+    true = probabilities.sum((0, 1)).T
     limits = [[source[metric].eti(settings["confidence"]).values for metric in metrics] for source in (post, only)]
     limits.append([_prediction_powered(by_chance, metric, positive, settings["confidence"]) for metric in metrics])
     ends = np.moveaxis(np.array(limits), 2, 0)
@@ -207,11 +292,13 @@ def _drawn(truth: Counts, size: int, rng: np.random.Generator) -> Counts:
 
 def _allocated(truth: Counts, size: int, settings: Any, rng: np.random.Generator) -> Counts:
     """Return the verified examples of a sample by quotas of its strata."""
-    classes = len(truth)
-    flat = truth.reshape(-1, classes)
+    classes = truth.shape[-1]
+    # Quotas are of the levels, if there are any.
+    flat = truth.reshape(len(truth), -1) if len(truth) > 1 else truth.reshape(-1, classes)
     if settings["allocation"] == "equal":
         first, value = np.zeros_like(flat), LabelValue(flat.sum(1), np.ones(len(flat)), np.zeros(len(flat)), 0.0)
     else:
+        flat = truth.reshape(-1, classes)
         first = _drawn(flat, max(int(size * _FIRST), 1), rng)
         sample = _Samples(truth.sum(-1)[None], first.reshape(1, *truth.shape)).as_verified_sample()
         whole = VerifiedSample(

@@ -20,8 +20,8 @@ from bayesperf.verification.sample import MODEL, VerifiedSample
 from bayesperf.verification.truth import Strata, dirichlet_cells, shared_cells
 
 _SHARED_TEXT = (
-    "shared by the strata (whose class is right: rates ~ Beta of mean m ~ U(0, 1) and dispersion ρ ~ Beta(1, 3), for "
-    "each agreement of judge and system; other classes by their popularity ~ Dirichlet(1); strata of total weight 1)"
+    "shared by the strata (true classes ~ Dirichlet(κ m), log m a sum of how popular the class is and of how good each "
+    "vote for it is; 1/(1 + κ) ~ Beta(1, 9); strata of total weight 1)"
 )
 
 
@@ -49,10 +49,10 @@ def joint_cells(
     voters = [*range(sample.has_judge), *systems]
     strata, leading = sample.strata_of(voters), sample.counts.isel(stratum=0, drop=True).astype(float)
     if prior.shared_by_classes:
-        drawn = [partial(shared_cells, each) for each, _ in strata]
+        drawn = [partial(shared_cells, each) for each in strata]
     else:
         drawn = [partial(dirichlet_cells, *each) for each in spread_over_strata(sample, prior, systems)]
-    contents = [np.column_stack([*each.votes.T, level, each.counts, each.verified]).ravel() for each, level in strata]
+    contents = [np.column_stack([*each.votes.T, each.levels, each.counts, each.verified]).ravel() for each in strata]
     purpose = f"verified {[sample.voters()[voter] for voter in voters]}"
     rngs = streams(random_seed, purpose, leading, contents)
     return np.stack([draw(draws, rng) for draw, rng in zip(drawn, rngs, strict=True)])
@@ -72,15 +72,15 @@ def spread_over_strata(
     levels, *votes = np.unravel_index(np.arange(math.prod(shape)), shape)
     spread = []
     given = sample.strata_of([*range(judges), *systems])
-    for (strata, level), alpha in zip(given, _proper_counts(sample, prior), strict=True):
-        place = np.ravel_multi_index([level, *strata.votes.T], shape)
+    for strata, alpha in zip(given, _proper_counts(sample, prior), strict=True):
+        place = np.ravel_multi_index([strata.levels, *strata.votes.T], shape)
         counts, verified = np.zeros(len(levels), int), np.zeros((len(levels), classes), int)
         counts[place], verified[place] = strata.counts, strata.verified
         weights = np.tile(alpha[0].sum(-1) / shape[0] / classes**judges, (len(levels), 1))
         for system, predicted in zip(systems, votes[judges:], strict=True):
             of_system = alpha[system - judges]
             weights *= (of_system / of_system.sum(-1, keepdims=True))[:, predicted].T
-        spread.append((Strata(np.stack(votes, 1), counts, verified), weights))
+        spread.append((Strata(np.stack(votes, 1), counts, verified, levels), weights))
     return spread
 
 

@@ -1,4 +1,4 @@
-"""Whether the data settle what a fit estimates, or its prior does: counts of parameters, overlap, chains, modes."""
+"""What the data of a fit cannot settle, so that its prior does: counts of parameters, overlap, chains, modes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.optimize import linear_sum_assignment
 from scipy.signal import find_peaks
 
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.warnings import PACKAGE, IdentifiabilityWarning
 from bayesperf.core.words import listed
@@ -24,8 +25,11 @@ BINS = 100
 FIGURES = {"mean": float, "overlap": float, "r_hat": float, "modes": int}
 
 
+@checked
 def identifiability(tree: xr.DataTree) -> pd.DataFrame:
-    """Return for each parameter how much of its posterior is its prior, and whether chains and modes agree.
+    """Return for each parameter how far its posterior overlaps its prior, and whether chains and modes agree.
+
+    The table finds what the data leave open. It cannot show that the data determine a parameter: see the notes.
 
     Parameters
     ----------
@@ -36,9 +40,9 @@ def identifiability(tree: xr.DataTree) -> pd.DataFrame:
     -------
     pandas.DataFrame
         A row a parameter: ``variable``, its coordinates, ``mean``, ``overlap`` (1: the posterior is the prior; 0: they
-        have nothing in common), ``r_hat`` and ``modes``. Of the rates of raters the right answers are shown. Its
-        ``attrs`` say how many ``parameters`` and ``degrees_of_freedom`` there are, where the model knows, and whether
-        ``labels_switched`` between chains.
+        share no values, which may mean a conflict), ``r_hat`` and ``modes``. Of the rates of raters the right answers
+        are shown. Its ``attrs`` say how many ``parameters`` and ``degrees_of_freedom`` there are, where the model
+        knows, and whether ``labels_switched`` between chains.
 
     Raises
     ------
@@ -51,12 +55,17 @@ def identifiability(tree: xr.DataTree) -> pd.DataFrame:
     taken for weak identification (Garrett & Zeger 2000, Biometrics 56). A second mode counts if the density halves
     between it and the first.
 
+    An overlap near 0 does not mean that the data determine the parameter. The posterior also leaves its prior where
+    data and prior contradict each other, and then lies at a compromise that neither supports; and where the data fix
+    only a combination of parameters, so that the priors of the others decide where it goes. Compare
+    ``degrees_of_freedom`` with ``parameters``, and fit again with another prior.
+
     Examples
     --------
     >>> import bayesperf as bp
     >>> tree = bp.fit(bp.ConfusionMatrix.from_counts(tp=9, fn=1, fp=0, tn=0), "rates", random_seed=1)
-    >>> settled = bp.verification.identifiability(tree)
-    >>> settled.loc[settled["overlap"].idxmax(), "variable"]
+    >>> table = bp.verification.identifiability(tree)
+    >>> table.loc[table["overlap"].idxmax(), "variable"]
     'specificity'
     """
     if not isinstance(tree, xr.DataTree) or not {"prior", "posterior"} <= set(tree.children):

@@ -88,7 +88,7 @@ def label_value(post: VerifiedPosterior, metric: Metric) -> LabelValue:
     sample = post.sample
     systems = list(sample.positions)
     prior = resolved(post.prior, sample, len(systems))
-    ((strata, _),) = sample.strata_of([*range(sample.has_judge), *systems])
+    (strata,) = sample.strata_of([*range(sample.has_judge), *systems])
     truth = _truth(sample, prior, strata, systems, post.random_seed)
     cells = joint_cells(sample, prior, systems, _DRAWS, post.random_seed)[0, -len(systems) :]
     slopes = np.zeros(strata.verified.shape)

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Counts
 from bayesperf.core.words import format_value, metric_title
 from bayesperf.metrics.metric import Metric
@@ -58,6 +59,7 @@ class NextLabels:
         return f"{self.table.to_html(index=False)}<p>{self.in_words()}</p>"
 
 
+@checked
 def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_seed: int = 0) -> NextLabels:
     """Return how many of the next n labels to spend on each stratum, so that a metric becomes most certain.
 

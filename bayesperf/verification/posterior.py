@@ -16,7 +16,6 @@ from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, PriorWarning
-from bayesperf.core.words import chance
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.metrics.metric import Metric
@@ -26,13 +25,13 @@ from bayesperf.posteriors.in_words import default_metrics_in_words
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 from bayesperf.verification.cells import described, joint_cells, labelled_cells, resolved
-from bayesperf.verification.in_words import UNKNOWN_COUNTS, verified_in_words, worth_in_words
+from bayesperf.verification.in_words import unknown_in_words, verified_in_words, worth_in_words
 from bayesperf.verification.sample import VerifiedSample
 from bayesperf.verification.selection import warn_of_selection
 from bayesperf.verification.truth import Strata, agreement
 
-# Number of classes in all draws that lowers the default number of draws, and the least.
-_DRAWN_CLASSES, _LEAST_DRAWS = 50_000, 1000
+# The default number of draws falls with the square of the number of classes, as strata become many, down to the least.
+_DRAWN_CELLS, _LEAST_DRAWS = 250_000, 1000
 
 
 @remembered("verification.posterior")
@@ -72,7 +71,7 @@ def posterior(
     labels, pos_label, by
         As in `ConfusionMatrix.from_predictions`.
     draws : int, optional
-        Number of draws. By default 10,000 of up to five classes, and fewer of more: 5,000 of ten, at least 1,000.
+        Number of draws. By default 10,000 of up to five classes, and fewer of more: 2,500 of ten, at least 1,000.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
@@ -91,7 +90,10 @@ def posterior(
     SelectionWarning
         If examples on which systems differ were verified more often than others.
     PriorWarning
-        If of more than 1 % of the examples nothing is known but the prior: none like them was verified.
+        If nobody looked at a level, or at a class that the judge or a system gives, or at any like 1 % of the examples:
+        what decides there is the prior.
+    ConvergenceWarning
+        If the draws of the model that strata share are worth fewer than 100 independent ones.
 
     Notes
     -----
@@ -103,13 +105,18 @@ def posterior(
     Under a Dirichlet prior α of the cells, spread over the answers of the judge and the levels of `strata`, p and
     p(· | c) are independent Dirichlet variables. With everything verified this is Dirichlet(α + counts).
 
-    Of more than two classes most strata have no verified example, and independent strata would be told by the prior.
-    What a verified example says is one of few things, however: its class is what the system says, or what the judge
-    says, or another. Strata in which judge and system agree share how often it is which: the rates of the strata come
-    from a Beta distribution, whose mean is uniform and whose dispersion has the prior Beta(1, 3); strata in which they
-    differ share another such distribution. "Another" class is one of the remaining ones by a popularity that all strata
-    share, Dirichlet(1). Several systems have each the figures that it has alone; `bayesperf.compare` takes them
-    together.
+    With more than two classes, or with `strata`, most strata have no verified example, and independent strata would be
+    told by the prior. The strata then share a model: p(· | c) ~ Dirichlet(κ m_c), and log m_c(t) is a sum of how popular class t is and,
+    for the judge and the system if they say t, of how good that vote is for t, and of how much less two votes say
+    together than apart. Errors fall on popular classes more than on rare ones, by a slope that is learned, too; how
+    popular classes are starts from the examples on which judge and system agree; votes may be better in one level of
+    `strata` than in another. 1/(1 + κ) ~ Beta(1, 9), so that a
+    stratum with many verified examples goes its own way. Draws are by importance sampling, and those of the same
+    parameters follow each other: Monte Carlo errors take it into account (`verification.vote_model` in the source).
+
+    How often intervals cover, and where they do so less often than they say, is on the page on coverage. Several
+    systems have each the figures that it has alone; `bayesperf.compare` takes them together, by the model that strata
+    share.
 
     Examples
     --------
@@ -150,12 +157,12 @@ def posterior(
 
 
 def _default_draws(classes: int) -> int:
-    return max(min(DRAWS, _DRAWN_CLASSES // classes), _LEAST_DRAWS)
+    return max(min(DRAWS, _DRAWN_CELLS // classes**2), _LEAST_DRAWS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VerifiedPosterior(SampledPosterior):
-    """The posterior of systems of which some predictions were verified: independent draws of the cells.
+    """The posterior of systems of which some predictions were verified: draws of the cells.
 
     Made by `bayesperf.verification.posterior`.
 
@@ -182,7 +189,7 @@ class VerifiedPosterior(SampledPosterior):
             cells=labelled_cells(sample, np.stack(each, 1), sample.systems),
             pos_label=sample.pos_label,
             prior_text=described(used, sample),
-            independent=True,
+            independent=not used.shared_by_classes,
             sample=sample,
             prior=prior,
             random_seed=random_seed,
@@ -191,7 +198,7 @@ class VerifiedPosterior(SampledPosterior):
     def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
         """Return the posterior predictive distribution, as `Posterior.predict`; n must be named."""
         drawn = SampledPosterior(
-            self.cells, self.pos_label, self.prior_text, independent=True, prevalence=self.prevalence
+            self.cells, self.pos_label, self.prior_text, independent=self.independent, prevalence=self.prevalence
         )
         return drawn.predict(n, draws, random_seed)
 
@@ -205,14 +212,22 @@ class VerifiedPosterior(SampledPosterior):
         first, prior = self.sample.positions[:1], resolved(self.prior, self.sample)
         cells = joint_cells(self.sample, prior, first, self.cells.sizes["draw"], self.random_seed)
         return SampledPosterior(
-            labelled_cells(self.sample, cells[:, :1], ()), self.pos_label, self.prior_text, independent=True
+            labelled_cells(self.sample, cells[:, :1], ()),
+            self.pos_label,
+            self.prior_text,
+            independent=self.independent,
         )
 
     @cached_property
     def unknown(self) -> xr.DataArray:
-        """Share of the examples of which nothing is known but the prior, over the leading dims."""
+        """Share of the examples of which none that is like them was verified, over the leading dims.
+
+        Under a prior of each stratum these are the examples of strata without a verified one. If strata share a prior,
+        they are the examples of a level, or of a class that the judge or the system gives, without a verified one, and
+        those on which judge and system agree, or differ, if none such is.
+        """
         judge, prior = range(self.sample.has_judge), resolved(self.prior, self.sample)
-        shares = [[_unknown(strata, prior) for strata, _ in self.sample.strata_of([*judge, system])]
+        shares = [[_unknown(each, prior.shared_by_classes) for each in self.sample.strata_of([*judge, system])]
                   for system in self.sample.positions]  # fmt: skip
         return self.leading.copy(data=np.transpose(shares).reshape(self.leading.shape)).rename("unknown")
 
@@ -270,22 +285,18 @@ class VerifiedPosterior(SampledPosterior):
         return " ".join([verified_in_words(self.sample), said, *worth_in_words(self, first)])
 
 
-def _unknown(strata: Strata, prior: priors.Prior) -> float:
-    """Return the share of the examples of which the prior alone says what they are.
-
-    Under the prior that strata share these are the ones in strata with an agreement of voters of which none is
-    verified; under a Dirichlet prior those in strata of which none is.
-    """
-    kinds = agreement(strata.votes) if prior.shared_by_classes else np.arange(len(strata.votes))
-    known = np.bincount(kinds, strata.verified.sum(1))[kinds] > 0
+def _unknown(strata: Strata, shared: bool) -> float:
+    """Return the share of the examples of which none that is like them was verified."""
+    alike = [agreement(strata.votes), strata.levels, *strata.votes.T] if shared else [np.arange(len(strata.votes))]
+    seen = strata.verified.sum(1)
+    known = np.all([np.bincount(codes, seen)[codes] > 0 for codes in alike], 0)
     return float(strata.counts[~known].sum() / max(int(strata.counts.sum()), 1))
 
 
 def _warn_of_unknown(post: VerifiedPosterior) -> None:
-    if (most := float(post.unknown.max())) >= UNKNOWN_COUNTS:
+    if said := unknown_in_words(post):
         warnings.warn(
-            f"of {chance(most)} of the examples the prior alone says what they are: none that the judge and the system "
-            "call the same was verified. Verify some of them; `strata()` of the posterior names them.",
+            f"{said} Verify some of them; `strata()` of the posterior lists them.",
             PriorWarning,
             skip_file_prefixes=(PACKAGE,),
         )

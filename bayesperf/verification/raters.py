@@ -8,9 +8,11 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
+from bayesperf.core.arguments import checked
 from bayesperf.verification.ratings import Ratings, model_data
 
 
+@checked
 def truth(tree: xr.DataTree, ratings: Ratings) -> pd.DataFrame:
     """Return the posterior probability of each actual class, a row an item.
 

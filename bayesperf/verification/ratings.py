@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Codes, Counts
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import listed
@@ -61,6 +62,7 @@ class Ratings(Saved):
         object.__setattr__(self, "pos_label", positive_label(self.labels, self.pos_label))
 
     @classmethod
+    @checked
     def from_frame(
         cls,
         frame: Any,
@@ -135,6 +137,7 @@ class Ratings(Saved):
         return cls(*_counted(answers, of_items, raters.labels, classes, pos_label))
 
     @classmethod
+    @checked
     def from_table(
         cls,
         table: Any,

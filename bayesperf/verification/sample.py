@@ -12,7 +12,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Booleans, Codes, Counts
+from bayesperf.core.arguments import checked
+from bayesperf.core.arrays import Booleans, Codes, Counts, decoded
 from bayesperf.core.saving import Saved
 from bayesperf.counts.count_arrays import check_dims, check_size
 from bayesperf.counts.cross_tabulation import EncodedColumns, count_combinations, encode_columns
@@ -70,6 +71,7 @@ class VerifiedSample(Saved):
     rows: Codes | None = None
 
     @classmethod
+    @checked
     def from_predictions(
         cls,
         y_true: Any,
@@ -102,6 +104,7 @@ class VerifiedSample(Saved):
         TypeError, ValueError
             If no example is verified, and as in `ConfusionMatrix.from_predictions`.
         """
+        y_true = decoded(y_true)
         known = ~_missing(y_true)
         columns, systems = _predicted_columns(y_pred)
         if judge is not None:
@@ -114,6 +117,7 @@ class VerifiedSample(Saved):
         return cls._counted(encoded, level, known, systems, judge is not None, pos_label)
 
     @classmethod
+    @checked
     def from_frame(
         cls,
         frame: Any,
@@ -164,6 +168,7 @@ class VerifiedSample(Saved):
         )  # fmt: skip
 
     @classmethod
+    @checked
     def from_totals(
         cls,
         values: Mapping[str, Any],
@@ -251,8 +256,8 @@ class VerifiedSample(Saved):
         """Return what the votes are called: ``judge``, and ``predicted`` or the names of the systems."""
         return [*(["judge"] if self.has_judge else []), *(self.systems or ["predicted"])]
 
-    def strata_of(self, votes: Sequence[int]) -> list[tuple[Strata, Codes]]:
-        """Return the strata by some of the votes alone, and their levels, for each element of the leading dims."""
+    def strata_of(self, votes: Sequence[int]) -> list[Strata]:
+        """Return the strata by some of the votes alone, for each element of the leading dims."""
         chosen = self.votes[:, list(votes)]
         first, which = distinct_outcomes(self.levels, chosen, len(self.labels))
         counts = self.counts.values.reshape(-1, len(which))
@@ -260,7 +265,7 @@ class VerifiedSample(Saved):
         merged = np.zeros((len(counts), len(first), 1 + verified.shape[-1]), np.int64)
         rows: Any = (slice(None), which)
         np.add.at(merged, rows, np.concatenate([counts[..., None], verified], -1))
-        return [(Strata(chosen[first], each[:, 0], each[:, 1:]), self.levels[first]) for each in merged]
+        return [Strata(chosen[first], each[:, 0], each[:, 1:], self.levels[first]) for each in merged]
 
     def table(self) -> pd.DataFrame:
         """Return a row for each stratum: what it is called, numbers of examples, and of verified ones by true class."""

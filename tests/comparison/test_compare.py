@@ -382,7 +382,7 @@ def test_beside_the_best_of_many_it_says_what_that_is_worth():
 def test_summary_columns():
     columns = compared(A, B, "mcc", rope=0.05).summary().columns.tolist()
     assert columns == ["metric", "a", "b", "mean", "sd", "median", "ci_lower", "ci_upper", "prob_greater", "below",
-                       "inside", "above", "method", "mcse"]  # fmt: skip
+                       "inside", "above", "method", "mcse", "mcse_interval"]  # fmt: skip
     basis = compared(A, B, "recall").basis
     other = bp.compare(bp.posterior(A), bp.posterior(B, "flat"), "recall", independent=True).basis
     assert basis.count("Dirichlet") == 1

@@ -70,7 +70,7 @@ def fitted(monkeypatch):
 
 @pytest.mark.parametrize("rope", [0, 0.01])
 def test_shares_are_those_of_the_population_of_each_draw(fitted, rope):
-    found = bp.compare_scores(SCORES, rope=rope)
+    found = bp.compare_scores(SCORES, test_fraction=1 / 6, rope=rope)
     tail = TREE["posterior"]["tail"].values
     population = stats.t(1 + tail.ravel(), AVERAGE.ravel(), SPREAD.ravel())
     below, above = population.cdf(-rope), population.sf(rope)
@@ -85,7 +85,7 @@ def test_shares_are_those_of_the_population_of_each_draw(fitted, rope):
 
 
 def test_errors_allow_for_draws_that_hang_together(fitted):
-    found = bp.compare_scores(SCORES, rope=0.01)
+    found = bp.compare_scores(SCORES, test_fraction=1 / 6, rope=0.01)
     shares = found.shares.values.reshape(4, 500, 3)
     for values, mcse in (
         (shares, found.prob_rope_next.attrs["mcse"]),
@@ -98,7 +98,7 @@ def test_errors_allow_for_draws_that_hang_together(fitted):
 
 
 def test_the_difference_is_the_average_over_data_sets(fitted):
-    found = bp.compare_scores(SCORES, rope=0.01)
+    found = bp.compare_scores(SCORES, test_fraction=1 / 6, rope=0.01)
     assert (found.metric, found.names, found.rope) == ("accuracy", ("new", "old"), 0.01)
     assert found.difference.method == "draws"
     assert found.difference.mean().item() == pytest.approx(AVERAGE.mean())
@@ -108,7 +108,9 @@ def test_the_difference_is_the_average_over_data_sets(fitted):
     )
     assert found.prob_greater.item() == pytest.approx((AVERAGE > 0).mean())
     assert found.expected_loss.item() == pytest.approx(np.maximum(-AVERAGE, 0).mean())
-    assert bp.compare_scores(SCORES, greater_is_better=False).prob_better.item() == pytest.approx((AVERAGE < 0).mean())
+    assert bp.compare_scores(SCORES, test_fraction=1 / 6, greater_is_better=False).prob_better.item() == pytest.approx(
+        (AVERAGE < 0).mean()
+    )
     draws = found.difference.draws(2000)
     assert sorted(draws.values) == sorted(AVERAGE.ravel())
     np.testing.assert_array_equal(found.difference.draws(9, 3), found.difference.draws(9, 3))
@@ -118,7 +120,7 @@ def test_three_questions_have_three_answers(monkeypatch):
     """Sure to be better on average, by little: on the next data set it is a matter of chance."""
     tree = tree_of(0.02 + 0.001 * RNG.normal(size=(4, 500)), np.full((4, 500), 0.04), np.full((4, 500), 30.0))
     monkeypatch.setattr(datasets, "fit", lambda *_, **__: tree)
-    table = bp.compare_scores(SCORES, rope=0.01).regions()
+    table = bp.compare_scores(SCORES, test_fraction=1 / 6, rope=0.01).regions()
     assert list(table.columns) == [*REGIONS, "mcse"]
     assert list(table.index) == ["average over data sets", "next data set", "most probable for the next data set"]
     assert list(table["above"].round(2)) == [1.0, 0.6, 1.0]
@@ -137,20 +139,20 @@ def test_compare_passes_everything_on(fitted):
     }  # fmt: skip
     xr.testing.assert_identical(fitted["data"], SCORES)
     assert "folds correlated by 0.1" in found.basis
-    assert bp.compare_scores(SCORES).basis == "wide; folds correlated by 0.167"
+    assert bp.compare_scores(SCORES, test_fraction=1 / 6).basis == "wide; folds correlated by 0.167"
 
 
 def test_dims_may_come_in_any_order_and_under_another_name(fitted):
     scores = SCORES.rename(dataset="site").transpose("fold", "site", "model").rename(None)
-    found = bp.compare_scores(scores, dim="site")
+    found = bp.compare_scores(scores, dim="site", test_fraction=1 / 6)
     xr.testing.assert_equal(fitted["data"], SCORES)
     assert found.metric == "score"
     plain = xr.DataArray(SCORES.values * 100, dims=SCORES.dims)
-    assert bp.compare_scores(plain.round().astype(int)).names == (0, 1)
+    assert bp.compare_scores(plain.round().astype(int), test_fraction=1 / 6).names == (0, 1)
 
 
 def test_it_shows_itself(fitted):
-    found = bp.compare_scores(SCORES, rope=0.01)
+    found = bp.compare_scores(SCORES, test_fraction=1 / 6, rope=0.01)
     assert "accuracy, new − old (draws)" in repr(found)
     row = found.summary().iloc[0]
     assert (row["a"], row["b"], row["method"]) == ("new", "old", "draws")
@@ -185,14 +187,22 @@ def without(**selection):
 )
 def test_bad_scores_of_data_sets(error, scores, options, message):
     with pytest.raises(error, match=message):
-        bp.compare_scores(scores, **options)
+        bp.compare_scores(scores, **{"test_fraction": 1 / 6, **options})
 
 
 def test_compare_takes_scores_by_their_own_rules():
     with pytest.raises(ValueError, match="dim: 'model' is not of the data sets"):
-        bp.compare(SCORES)
+        bp.compare(SCORES, test_fraction=1 / 6)
     with pytest.raises(TypeError, match="leave out b and metric"):
         bp.compare(SCORES, metric="accuracy", dim="dataset")
+
+
+def test_which_share_a_fold_tests_must_be_said(fitted):
+    """Folds say nothing of it: ten of them may be one cross-validation, or two of five."""
+    with pytest.raises(TypeError, match="test_fraction: say which fraction of a data set each fold tests: 1/k of k"):
+        bp.compare(SCORES, dim="dataset")
+    with pytest.raises(TypeError, match="test_fraction"):
+        bp.compare_scores(SCORES)
 
 
 # ── Real fits ──
@@ -267,12 +277,12 @@ def test_the_default_priors_find_what_was_put_in():
     difference = truth[:, None] + 0.02 * (np.sqrt(0.1) * common + np.sqrt(0.9) * own)
     old = rng.normal(0.8, 0.05, (30, 10))
     scores = xr.DataArray(np.stack([old + difference, old], 1), dims=("dataset", "model", "fold"))
-    found = bp.compare(scores, dim="dataset", rope=0.01, random_seed=2, progressbar=False)
+    found = bp.compare(scores, dim="dataset", rope=0.01, test_fraction=1 / 10, random_seed=2, progressbar=False)
     low, high = found.difference.hdi(0.99).values
     assert low < 0.02 < high < low + 0.03
     above = np.quantile(found.shares.sel(rope="above"), [0.005, 0.995])
     assert above[0] < stats.norm(0.02, 0.01).sf(0.01) < above[1] < above[0] + 0.5
-    again = bp.compare(scores, dim="dataset", rope=0.01, random_seed=2, progressbar=False)
+    again = bp.compare(scores, dim="dataset", rope=0.01, test_fraction=1 / 10, random_seed=2, progressbar=False)
     np.testing.assert_array_equal(found.shares, again.shares)
 
 

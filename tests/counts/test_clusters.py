@@ -181,3 +181,19 @@ def test_dims_of_pool_and_clusters_exclude_each_other():
     cm = bp.ConfusionMatrix.from_predictions(y_true, y_pred["old"], by={"site": site}, cluster={"patient": cluster})
     with pytest.raises(ValueError, match="dim: the counts have patients as clusters already"):
         bp.pool(cm, "site", method="bayesian_bootstrap")
+
+
+def test_repeats_with_ids_of_their_own_would_count_again_and_as_clusters_do_not():
+    """What the error of an example that occurs twice recommends: judged five times, and alike each time."""
+    rng = np.random.default_rng(2)
+    right = {"new": rng.random(120) < 0.85, "old": rng.random(120) < 0.8}
+    ones, five = np.ones(120, int), np.repeat(np.arange(120), 5)
+    alone = bp.ConfusionMatrix.from_predictions(ones, {n: each.astype(int) for n, each in right.items()}, labels=[0, 1])
+    repeated = {name: each[five].astype(int) for name, each in right.items()}
+    options = {"labels": [0, 1]}
+    as_new = bp.ConfusionMatrix.from_predictions(ones[five], repeated, **options)
+    clustered = bp.ConfusionMatrix.from_predictions(ones[five], repeated, cluster={"example": five}, **options)
+    judged = {"alone": alone, "as new": as_new, "clustered": bp.pool(clustered).mean}
+    sd = {name: bp.compare(each, metric="recall").difference.sd().item() for name, each in judged.items()}
+    assert sd["clustered"] == pytest.approx(sd["alone"], rel=0.05)
+    assert sd["as new"] == pytest.approx(sd["alone"] / np.sqrt(5), rel=0.05)

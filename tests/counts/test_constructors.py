@@ -13,7 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import confusion_matrix
-from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import (
+    GroupKFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_predict,
+)
 from sklearn.naive_bayes import GaussianNB
 
 import bayesperf as bp
@@ -324,6 +330,41 @@ def test_from_cross_validation_makes_ten_stratified_folds_by_default(blobs):
     assert cm.counts.sizes["fold"] == 10
     held_out = [[np.sum(blobs[1][test] == label) for label in "abc"] for _, test in splits]
     assert cm.counts.sum("predicted").values.tolist() == held_out
+
+
+def test_repeated_cross_validation_has_a_dim_of_repeats_over_which_no_sum_is_taken(blobs, tmp_path):
+    X, y = blobs
+    splitter = RepeatedStratifiedKFold(n_splits=3, n_repeats=4, random_state=2)
+    splits = list(splitter.split(X, y))
+    cm = CM.from_cross_validation(GaussianNB(), X, y, cv=splitter)
+    assert cm.dims == ("repeat", "fold")
+    fitted = [GaussianNB().fit(X[train], y[train]).predict(X[test]) for train, test in splits]
+    each = [confusion_matrix(y[test], p, labels=np.unique(y)) for p, (_, test) in zip(fitted, splits, strict=True)]
+    np.testing.assert_array_equal(cm.counts.values, np.reshape(each, (4, 3, 3, 3)))
+    assert "90 examples, each once in each of 4 repeats" in repr(cm)
+    cm.save(tmp_path / "cm.nc")
+    for kept in (cm, cm.sum("fold"), cm.one_vs_rest(), cm.isel(repeat=[0, 2]), bp.load(tmp_path / "cm.nc")):
+        with pytest.raises(ValueError, match=r"repeats is of the same examples.* Take bp\.pool\(cm\)"):
+            kept.sum("repeat")
+    assert cm.isel(repeat=0).sum("fold").total == cm.isel(repeat=[1]).sum(["repeat", "fold"]).total == 90
+
+
+@pytest.mark.filterwarnings("ignore::bayesperf.PriorWarning")
+def test_random_splits_share_examples_and_are_not_summed(blobs):
+    X, y = blobs
+    cm = CM.from_cross_validation(GaussianNB(), X, y, cv=ShuffleSplit(10, test_size=0.2, random_state=0))
+    assert cm.dims == ("fold",)
+    assert "180 tests of examples, shared by folds" in repr(cm)
+    ours = cm.one_vs_rest().isel(label=0)
+    for call in (lambda: cm.sum("fold"), lambda: bp.pool(ours), lambda: bp.report(cm)):
+        with pytest.raises(ValueError, match=r"folds share examples.*bp\.pool\(cm, repeats=…\)"):
+            call()
+    assert bp.pool(ours, repeats=2).repeats == 2
+    with pytest.warns(bp.DependenceWarning, match="the folds are of the same examples"):
+        bp.average_folds(bp.posterior(cm, "flat"), "accuracy")
+    # Parts that do not overlap are folds like any other, even if some examples are never tested.
+    apart = CM.from_cross_validation(GaussianNB(), X, y, cv=[(np.arange(60), [60, 61]), (np.arange(60), [62, 63])])
+    assert apart.sum("fold").total == 4
 
 
 def test_from_cross_validation_passes_groups_to_the_splitter(blobs):

@@ -180,7 +180,10 @@ def test_pairs_are_counted_in_every_engine(engine):
 
 # What is done to the rows of LONG, and the words it is refused in.
 UNMATCHED = {
-    "an example twice": ({"id": ["e0"] * 10}, "example: system 'new' has 5 rows of 1 different examples"),
+    "an example twice": (
+        {"id": ["e0"] * 10},
+        "5 rows of 1 different examples.*count with cluster='id'",
+    ),
     "no id": ({"id": [None, *LONG["id"][1:]]}, "example: column 'id' has 1 missing value for system 'new'"),
     "other examples": ({"id": ["e9", *LONG["id"][1:]]}, "system 'new' was judged on 5, of which all were on 4"),
     "another truth": (

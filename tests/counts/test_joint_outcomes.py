@@ -258,7 +258,7 @@ BAD = {
     "twice": (
         rows(["a", "b", "c", "a"] * 2),
         ValueError,
-        r"example: 'a' occurs twice for model 'old' \(and 1 more such row\).*give repeats ids of their own",
+        r"example: 'a' occurs twice for model 'old' \(and 1 more such row\).*leave out example and count with cluster=",
     ),
     "not for one": (
         rows([*FOUR, "a", "b", "c", "e"]),

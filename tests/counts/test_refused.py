@@ -120,8 +120,7 @@ VALUE_ERRORS = {
     # The positive class
     "unknown positive": (predictions([0, 1], pos_label=7), r"pos_label=7 .* labels \[0, 1\]"),
     "text as positive": (predictions([0, 1], pos_label="1"), r"pos_label='1' .* \[0, 1\]"),
-    "list as positive": (predictions([0, 1], pos_label=[1]), r"pos_label=\[1\] is not"),
-    "array as positive": (predictions([0, 1], pos_label=np.ones(2)), "pos_label="),
+    "lists": (predictions([[0], [1, 2]]), "y_true is ragged"),
     "positive of three": (predictions([0, 2], pos_label=1), r"pos_label .* 3\. See one_vs_rest"),
     # Weights and leading dims
     "weights": (predictions([0, 1], sample_weight=[1, 2]), "sample_weight is not supported"),
@@ -183,8 +182,8 @@ VALUE_ERRORS = {
     "labels differ": (labelled([0, 1], [1, 0]), "predicted differ .*another order"),
     "labels differ, named": (labelled([0, 1], [1, 0], labels=[0, 1]), "differ"),
     "frame differs": (of_frame([0, 1], [0, 2]), "table: the index .* the columns .* same"),
-    "frame repeats": (of_frame([0, 0], [0, 0]), "table: the index .* the columns"),
-    "frame is wide": (of_frame([0, 1], [0, 1, 1]), "table: the index .* the columns"),
+    "frame repeats": (of_frame([0, 0], [0, 0]), "table has two columns called 0"),
+    "frame is wide": (of_frame([0, 1], [0, 1, 1]), "table has two columns called 1"),
     # Scores
     "three classes": (scores([0, 1, 2], [0, 0, 1]), "y_true must hold two classes.* 0, 1, 2"),
     "one class scored": (scores([1, 1], [0, 0]), "y_true must hold two classes; it holds 1"),
@@ -218,7 +217,8 @@ TYPE_ERRORS = {
     "scalar string": (predictions("ab"), "y_true must be a sequence of labels.*it is str"),
     "scalar": (predictions(1), "y_true must be a sequence of labels.*it is int"),
     "generator": (predictions(i for i in (0, 1)), "y_true must be a sequence.*generator"),
-    "lists": (predictions([[0], [1, 2]]), "y_true holds.*not list"),
+    "list as positive": (predictions([0, 1], pos_label=[1]), "pos_label must be a single value"),
+    "array as positive": (predictions([0, 1], pos_label=np.ones(2)), "pos_label must be a single value"),
     "dicts": (predictions([{}, {}]), "y_true holds.*not dict"),
     "tuples": (predictions([(0, 1), (1,)]), "y_true .*tuple.* all strings or all numbers"),
     "bytes": (predictions([b"a", b"b"]), "y_true .*bytes.* all strings or all numbers"),

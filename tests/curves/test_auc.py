@@ -825,3 +825,30 @@ def test_bad_weighted_scores(error, function, score, options, words):
 def test_log_loss_of_what_was_certain_and_right():
     found = bp.weighted_score("log_loss", Y, Y.astype(float), draws=10)
     assert found.mean() == 0
+
+
+# ── Too near an end ──
+
+
+@pytest.mark.parametrize(
+    ("n", "wrong", "options", "said"),
+    [
+        (20, 0.05, {}, True),
+        (20, 0.3, {}, False),
+        (400, 0.05, {}, False),
+        (20, 0.95, {}, True),
+        (20, 0.05, {"method": "delong"}, True),
+        (20, 0.05, {"method": "delong", "transform": "logit"}, False),
+        (20, 0.05, {"method": "binormal"}, False),
+    ],
+)
+def test_an_area_near_its_end_by_few_examples_says_that_its_interval_is_too_narrow(n, wrong, options, said):
+    """For each positive a share of the negatives scores higher; fewer than 3 examples' worth of them are few."""
+    y = np.repeat([1, 0], [n, 3 * n])
+    score = np.concatenate([stats.norm.ppf((np.arange(m) + 0.5) / m) for m in (n, 3 * n)])
+    score[:n] -= np.sqrt(2) * stats.norm.ppf(wrong)
+    area = bp.roc_auc(y, score, draws=200, **options)
+    assert area.observed.item() == pytest.approx(1 - wrong, abs=0.02)
+    assert ("too narrow for an area so near its end" in area.in_words()) == said
+    if not options:
+        assert "too narrow" not in bp.roc_auc(y, score, draws=200, cluster=np.arange(4 * n)).in_words()

@@ -1,5 +1,7 @@
 """Chosen thresholds: rules, by trying every threshold; requirements, by their frequencies; optimism, by the truth."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.stats import beta, norm
@@ -58,6 +60,9 @@ def test_recall_is_required_by_the_quantile_of_an_order_statistic():
     j = max(j for j in range(1, 101) if beta.sf(0.8, 101 - j, j) >= 0.95)
     assert chosen.threshold == positives[j - 1]
     np.testing.assert_allclose(chosen.prob_met.item(), beta.sf(0.8, 101 - j, j), rtol=1e-9)
+    assert (
+        chosen.prob_met.attrs["note"] == "each requirement by itself, at a threshold as if it had been named beforehand"
+    )
 
 
 def test_a_test_set_judges_exactly():
@@ -302,6 +307,11 @@ def test_words_say_what_was_asked_and_what_was_found():
     chosen = bp.choose_threshold(BIG, BIG_SCORE, best="precision", requirements={"recall": 0.8}, draws=200)
     text = chosen.in_words()
     assert text.startswith("Best precision, with recall at least 0.8, with probability 0.95: threshold")
+    assert "At this threshold, had it been named beforehand, the requirement is met with probability 9" in text
+    both = bp.choose_threshold(BIG, BIG_SCORE, best="f1", requirements={"recall": 0.6, "specificity": 0.6}, draws=10)
+    assert re.search(
+        r"each requirement alone is met with probability .* for recall and .* for specificity\.", both.in_words()
+    )
     assert "Less the optimism" in text
     assert repr(chosen).startswith("<bayesperf.ChosenThreshold")
     assert chosen.summary()["metric"].tolist() == ["precision", "recall", "specificity"]

@@ -8,7 +8,7 @@ from sklearn import metrics as sklearn_metrics
 
 import bayesperf as bp
 from bayesperf.curves.areas import areas_by_unit
-from tests.curves.test_clustered_areas import is_distributed_as
+from tests.curves.test_clustered_areas import is_distributed_as, with_unseen
 
 KINDS = [("ovr", "macro"), ("ovr", "weighted"), ("ovo", "macro"), ("ovo", "weighted")]
 
@@ -27,28 +27,37 @@ OTHER = examples(80, 4, seed=9)[1] * 0.3 + 0.7 * P
 CLUSTER = np.r_[:20, np.random.default_rng(2).integers(20, size=60)]
 
 
-def of_two(positive, score, sample_weight):
+def of_two(own, other, score, w):
     """An area under weights, over all pairs; it is scikit-learn's, which is slow."""
-    difference = score[positive][:, None] - score[~positive]
+    difference = score[own][:, None] - score[other]
     wins = (difference > 0) + 0.5 * (difference == 0)
-    w, v = sample_weight[positive], sample_weight[~positive]
-    return w @ wins @ v / (w.sum() * v.sum())
+    return w[own] @ wins @ w[other] / (w[own].sum() * w[other].sum())
 
 
-def averaged(y, p, w, kind, average):
+def and_unseen(rng, cluster, areas):
+    """An area of two that has a row and a column more, of what was not seen: half a unit, shared by so many areas."""
+
+    def area(own, other, score, w):
+        difference = score[own][:, None] - score[other]
+        sizes = [members.sum() / len(np.unique(cluster[members])) for members in (own, other)]
+        return with_unseen((difference > 0) + 0.5 * (difference == 0), w[own], w[other], sizes, rng, 0.5 / areas)
+
+    return area
+
+
+def averaged(y, p, w, kind, average, area=of_two):
     """The average area under weights, from areas of two classes."""
     classes = range(p.shape[1])
     if kind == "ovr":
-        areas = [of_two(y == k, p[:, k], sample_weight=w) for k in classes]
+        areas = [area(y == k, y != k, p[:, k], w) for k in classes]
         frequency = [w[y == k].sum() for k in classes]
     else:
         areas, frequency = [], []
         for j in classes:
             for k in range(j):
-                both = np.isin(y, (j, k))
-                of_pair = [of_two(y[both] == c, p[both, c], sample_weight=w[both]) for c in (j, k)]
+                of_pair = [area(y == c, y == o, p[:, c], w) for c, o in ((j, k), (k, j))]
                 areas.append(np.mean(of_pair))
-                frequency.append(w[both].sum())
+                frequency.append(w[(y == j) | (y == k)].sum())
     return np.average(areas, weights=None if average == "macro" else frequency)
 
 
@@ -79,29 +88,36 @@ def test_areas_of_the_loops_are_those_of_scikit_learn():
 @pytest.mark.parametrize(("kind", "average"), KINDS)
 def test_draws_by_a_loop(kind, average):
     rng = np.random.default_rng(1)
-    expected = np.array([averaged(Y, P, rng.exponential(size=80), kind, average) for _ in range(500)])
+    area = and_unseen(rng, np.arange(80), {"ovr": 4, "ovo": 12}[kind])
+    expected = np.array([averaged(Y, P, rng.exponential(size=80), kind, average, area) for _ in range(500)])
     is_distributed_as(bp.roc_auc(Y, P, multi_class=kind, average=average, draws=5000), expected)
 
 
 @pytest.mark.parametrize(("kind", "average"), KINDS[::3])
 def test_draws_of_clusters_by_a_loop(kind, average):
     rng = np.random.default_rng(1)
-    weights = rng.gamma(18 / 20, size=(500, 20))[:, CLUSTER]
-    expected = np.array([averaged(Y, P, w, kind, average) for w in weights])
+    # Of a mean of 1, beside which an unseen cluster has half as much.
+    weights = rng.gamma(18 / 20, 20 / 18, size=(500, 20))[:, CLUSTER]
+    area = and_unseen(rng, CLUSTER, {"ovr": 4, "ovo": 12}[kind])
+    expected = np.array([averaged(Y, P, w, kind, average, area) for w in weights])
     found = bp.roc_auc(Y, P, multi_class=kind, average=average, cluster={"patient": CLUSTER}, draws=5000)
     is_distributed_as(found, expected)
     assert "of clusters" in found.estimand
 
 
-def test_each_class_is_distributed_as_one_of_two():
+def test_each_class_has_half_an_example_unseen():
     areas = bp.roc_auc(Y, P, multi_class="ovr", average=None, draws=5000)
     assert areas.leading["label"].values.tolist() == [0, 1, 2, 3]
+    rng = np.random.default_rng(5)
     for k in range(4):
-        alone = bp.roc_auc(k == Y, P[:, k], draws=5000).draws(5000).values
-        assert stats.ks_2samp(areas.sel(label=k).draws(5000).values, alone).pvalue > 1e-3
-    # One set of weights: where no class is separated, the average of draws is the draw of the average.
-    average = bp.roc_auc(Y, P, multi_class="ovr", draws=5000)
-    np.testing.assert_allclose(areas.distribution.values[:, 0].mean(0), average.distribution.values[0, 0], rtol=1e-12)
+        area = and_unseen(rng, np.arange(80), 1)
+        expected = [area(k == Y, k != Y, P[:, k], rng.exponential(size=80)) for _ in range(2000)]
+        assert stats.ks_2samp(areas.sel(label=k).draws(5000).values, expected).pvalue > 1e-3
+        # A mean as of half an example more on either side, of an area of ½ (both sides are independent of the rest).
+        n, m = (k == Y).sum(), (k != Y).sum()
+        seen = (1 - 0.5 / (n + 0.5)) * (1 - 0.5 / (m + 0.5))
+        mean = 0.5 + seen * (areas.observed.sel(label=k).item() - 0.5)
+        assert areas.mean().sel(label=k).item() == pytest.approx(mean, abs=4 * areas.mcse().sel(label=k).item())
 
 
 def test_a_class_that_is_separated_has_a_width():
@@ -111,9 +127,13 @@ def test_a_class_that_is_separated_has_a_width():
     p[y != 0, 1:] *= (1 - p[y != 0, :1]) / p[y != 0, 1:].sum(1, keepdims=True)
     areas = bp.roc_auc(y, p, multi_class="ovr", average=None)
     assert areas.observed.sel(label=0) == 1
-    alone = bp.roc_auc(y == 0, p[:, 0])
-    assert areas.mean().sel(label=0).item() == pytest.approx(alone.mean().item(), abs=0.001)
-    assert areas.sd().sel(label=0).item() == pytest.approx(alone.sd().item(), rel=0.08)
+    # Nothing but what is unseen: shares of Beta(½, 20) and Beta(½, 40), of which a uniform part is in order.
+    rng = np.random.default_rng(0)
+    s, t = rng.beta(0.5, 20, 100_000), rng.beta(0.5, 40, 100_000)
+    u, v = rng.random((2, 100_000))
+    expected = (1 - s) * (1 - t) + s * (1 - t) * u + (1 - s) * t * v + s * t / 2
+    np.testing.assert_allclose(areas.sel(label=0).eti(), np.quantile(expected, [0.025, 0.975]), atol=0.003)
+    assert areas.sd().sel(label=0).item() == pytest.approx(expected.std(), rel=0.06)
 
 
 @pytest.mark.parametrize("kind", ["ovr", "ovo"])
@@ -123,13 +143,10 @@ def test_averages_of_separated_classes_are_less_uncertain_than_each(kind):
     p = np.eye(4)[y] * 0.8 + np.random.default_rng(0).dirichlet(np.ones(4), 48) * 0.2
     average = bp.roc_auc(y, p, multi_class=kind)
     assert average.observed == 1
-    if kind == "ovr":
-        short = 1 - bp.roc_auc(y, p, multi_class=kind, average=None).mean().values.mean()
-    else:
-        short = 1 - bp.roc_auc(y[y < 2], p[y < 2, 1]).mean().item()
-    areas = {"ovr": 4, "ovo": 12}[kind]
-    assert 1 - average.mean().item() == pytest.approx(short / areas, rel=0.15)
-    assert average.sd() > 0.3 * short / areas
+    areas, others = {"ovr": (4, 36), "ovo": (12, 12)}[kind]
+    short = 0.5 * (1 - np.prod([1 - 0.5 / areas / (n + 0.5 / areas) for n in (12, others)]))
+    assert 1 - average.mean().item() == pytest.approx(short, rel=0.05)
+    assert average.sd() > 0.3 * short
 
 
 def test_many_examples_are_put_together_at_random(monkeypatch):

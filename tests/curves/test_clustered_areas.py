@@ -55,6 +55,22 @@ def weighted_area(score, w):
     return of_positive @ by_pairs(score) @ of_negative / (of_positive.sum() * of_negative.sum())
 
 
+def with_unseen(wins, of_positive, of_negative, sizes, rng, part=0.5, more=None):
+    """The area under weights, over all pairs and a row and a column more: part of a unit of each class was not seen."""
+    ranks, more = rng.random(2), rng.gamma(part, size=2) * sizes if more is None else more
+    wins = np.vstack([np.hstack([wins, np.full((len(wins), 1), ranks[1])]), [ranks[0]] * wins.shape[1] + [0.5]])
+    w, v = np.append(of_positive, more[0]), np.append(of_negative, more[1])
+    return w @ wins @ v / (w.sum() * v.sum())
+
+
+def weighted_areas(scores, w, rng):
+    """The areas of systems under weights, with half an unseen cluster of each class, of one weight for all systems."""
+    of_classes = w[POSITIVE], w[~POSITIVE]
+    sizes = np.array([members.sum() / len(set(CLUSTER[members])) for members in (POSITIVE, ~POSITIVE)])
+    more = rng.gamma(0.5, size=2) * sizes
+    return [with_unseen(by_pairs(score), *of_classes, sizes, rng, more=more) for score in scores]
+
+
 def weights(draws, seed=3):
     """Weights of the examples, drawn in the plain way."""
     drawn = np.random.default_rng(seed).gamma((CLUSTERS - 2) / CLUSTERS, size=(draws, CLUSTERS))
@@ -118,7 +134,8 @@ def test_logit():
 
 @pytest.mark.parametrize("score", [A, TIED], ids=["", "tied"])
 def test_areas_by_a_loop(score):
-    expected = np.array([weighted_area(score, w) for w in weights(1500)])
+    rng = np.random.default_rng(1)
+    expected = np.array([weighted_areas([score], w * CLUSTERS / (CLUSTERS - 2), rng)[0] for w in weights(1500)])
     area = bp.roc_auc(Y, score, cluster=CLUSTER)
     is_distributed_as(area, expected)
     assert area.observed.item() == pytest.approx(sklearn_metrics.roc_auc_score(Y, score), rel=1e-14)
@@ -128,7 +145,8 @@ def test_areas_by_a_loop(score):
 
 
 def test_differences_by_a_loop():
-    of_both = [[weighted_area(s, w) for s in (A, B)] for w in weights(1500)]
+    rng = np.random.default_rng(1)
+    of_both = [weighted_areas([A, B], w * CLUSTERS / (CLUSTERS - 2), rng) for w in weights(1500)]
     comparison = bp.compare_auc(Y, A, B, cluster=CLUSTER, draws=4000)
     is_distributed_as(comparison.difference, -np.diff(of_both)[:, 0])
     assert "G clusters" in comparison.basis
@@ -152,7 +170,7 @@ def test_parts_of_systems():
     assert difference.mean().item() == pytest.approx((first.mean() - second.mean()).item(), abs=0.01)
     assert difference.sd() < 0.9 * np.hypot(first.sd(), second.sd())
     whole = bp.compare_auc(Y, A, B, cluster=CLUSTER, fpr=(0, 1), standardized=True, draws=3000).difference
-    is_distributed_as(whole, bp.compare_auc(Y, A, B, cluster=CLUSTER, draws=3000).difference.distribution.values[0, 0])
+    is_distributed_as(whole, np.array([weighted_area(A, w) - weighted_area(B, w) for w in weights(1500)]))
 
 
 @pytest.mark.parametrize(
@@ -222,8 +240,10 @@ def test_separated_scores_have_a_width_and_less_of_larger_clusters():
     areas = [bp.roc_auc(y, score, cluster=np.arange(60) // size) for size in (1, 3)]
     assert areas[0].mean() > areas[1].mean() > 0.8
     assert (np.array([area.sd() for area in areas]) > 0.005).all()
-    # Of clusters of one it is about as of examples by themselves.
-    assert areas[0].mean().item() == pytest.approx(bp.roc_auc(y, score).mean().item(), abs=0.004)
+    # Half a cluster of either class is unseen, of 30 and of 10 that have it: an area of ½ in their share.
+    for area, clusters in zip(areas, (30, 10), strict=True):
+        expected = 0.5 + 0.5 * (1 - 0.5 / (clusters + 0.5)) ** 2
+        assert area.mean().item() == pytest.approx(expected, abs=4 * area.mcse().item() + 0.003)
     other = bp.compare_auc(y, score, score + 0.1 * y, cluster=np.arange(60) // 3)
     assert not other.difference.distribution.values.any()
 

@@ -346,8 +346,15 @@ def test_draws_of_clusters_by_a_loop():
     rng = np.random.default_rng(2)
     areas = []
     for _ in range(600):
-        weights = rng.gamma(18 / 20, size=20)[cluster]
-        areas.append(sklearn_metrics.roc_auc_score(y, score, sample_weight=weights))
+        weights = rng.gamma(18 / 20, 20 / 18, size=20)[cluster]
+        # Either class has half a cluster more, of 3 examples, whose rank is uniform.
+        seen, (u, v), more = (
+            sklearn_metrics.roc_auc_score(y, score, sample_weight=weights),
+            rng.random(2),
+            rng.gamma(0.5, 3, 2),
+        )
+        s, t = (e / (e + weights[y == k].sum()) for k, e in zip((1, 0), more, strict=True))
+        areas.append((1 - s) * (1 - t) * seen + s * (1 - t) * u + (1 - s) * t * v + s * t / 2)
     assert ks_2samp(areas, curve.area.draws(4000).values).pvalue > 1e-3
     at = curve.operating_point(cost=(1, 1))
     prevalence = curve._drawn.prevalence[:, 0]

@@ -110,7 +110,11 @@ def test_some_of_them_are_what_they_were(name, index):
     part = whole.take(index)
     assert type(part) is type(whole)
     assert part.size == 2
-    for figures in (lambda d: d.mean_sd()[0], lambda d: d.mean_sd()[1], lambda d: d.mcse(), lambda d: d.shortfall()):
+    figures_of = (
+        lambda d: d.mean_sd()[0], lambda d: d.mean_sd()[1], lambda d: d.mcse(), lambda d: d.mcse_interval(0.9, "hdi"),
+        lambda d: d.shortfall(),
+    )  # fmt: skip
+    for figures in figures_of:
         np.testing.assert_allclose(figures(part), figures(whole)[index], rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(part.cdf(X), whole.cdf(X)[index], rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(part.eti(0.9), whole.eti(0.9)[index], rtol=1e-9, atol=1e-12)

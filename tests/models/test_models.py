@@ -317,7 +317,7 @@ def test_a_prior_of_ones_own_for_all_effects(scale):
         built_model("slices", counts, {"spread": pm.Normal.dist(0, scale)}, options)
 
 
-@pytest.mark.parametrize("case", ["markov", "markov, varying"])
+@pytest.mark.parametrize("case", ["markov", "markov, z_prev", "markov, varying"])
 def test_long_run_cells_of_a_chain(case):
     for point in points(case, 10):
         expected = long_run(point["stay"], point["predict_second"])

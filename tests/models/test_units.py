@@ -141,12 +141,15 @@ def test_log_likelihood_of_classes():
     assert found.dims == ("chain", "draw", "actual")
     table = THREE_SITES.sum("fold").counts.values
     for i, j, draw in each_draw(posterior):
-        mean, kappa, g = (float(draw["mean_recall"]), 1 / float(draw["dispersion"]) - 1, draw["popularity"].values)
+        kappa, eta = (1 / float(draw[name]) - 1 for name in ("dispersion", "clumping"))
+        g, sizes = draw["popularity"].values, np.log(table.sum(1) + 1)
+        means = special.expit(special.logit(float(draw["mean_recall"])) + float(draw["slope"]) * (sizes - sizes.mean()))
         for actual, row in enumerate(table):
             others = np.arange(3) != actual
             wrong = row[others].sum()
+            mean = means[actual]
             expected = stats.betabinom.logpmf(row[actual], row.sum(), kappa * mean, kappa * (1 - mean))
-            expected += stats.dirichlet_multinomial.logpmf(row[others], g[others] / g[others].sum(), wrong)
+            expected += stats.dirichlet_multinomial.logpmf(row[others], eta * g[others] / g[others].sum(), wrong)
             assert found.values[i, j, actual] == pytest.approx(expected, rel=1e-9)
 
 
@@ -175,12 +178,14 @@ def test_log_likelihood_of_examples(case):
 def log_chances(draw, stay):
     """Log-probability of each step's prediction, and of its actual label."""
     g, z, h, j, _ = steps()
-    second = draw["predict_second"].transpose("actual", "predicted_before").values[g, j]
+    rates = draw["predict_second"].transpose("actual", ..., "predicted_before").values
+    second = rates[g, h, j] if rates.ndim == 3 else rates[g, j]
     return np.log(np.where(z == 1, second, 1 - second)), np.log(np.where(g == h, stay[h], 1 - stay[h]))
 
 
-def test_log_likelihood_of_steps():
-    posterior, found = log_likelihood("markov")
+@pytest.mark.parametrize("case", ["markov", "markov, z_prev"])
+def test_log_likelihood_of_steps(case):
+    posterior, found = log_likelihood(case)
     assert found.dims == ("chain", "draw", "example")
     for i, j, draw in each_draw(posterior):
         expected = sum(log_chances(draw, draw["stay"].values))
@@ -315,16 +320,19 @@ def test_groups_that_are_nearly_all_right_or_all_wrong():
 
 
 def test_cells_of_classes_come_back_by_conjugacy():
-    point = {"mean_recall": 0.7, "dispersion": 0.2, "popularity": [0.5, 0.3, 0.2], "prevalence": [0.3, 0.6, 0.1]}
+    point = {"mean_recall": 0.7, "slope": 3.0, "dispersion": 0.2, "popularity": [0.5, 0.3, 0.2], "clumping": 0.25,
+             "prevalence": [0.3, 0.6, 0.1]}  # fmt: skip
     found = recovered("classes", **point)["cells"]
     assert found.dims == ("actual", "predicted", "sample")
     table = THREE_SITES.sum("fold").counts.values
     kappa, g = 1 / point["dispersion"] - 1, np.array(point["popularity"])
+    sizes = np.log(table.sum(1) + 1)
+    means = special.expit(special.logit(0.7) + 3 * (sizes - sizes.mean()))
     for i, row in enumerate(table):
         others = np.arange(3) != i
-        right_or_wrong = kappa * np.array([0.7, 0.3]) + [row[i], row[others].sum()]
+        right_or_wrong = kappa * np.array([means[i], 1 - means[i]]) + [row[i], row[others].sum()]
         (right, wrong), (right_second, wrong_second) = dirichlet_moments(right_or_wrong)
-        shares, shares_second = dirichlet_moments(g[others] / g[others].sum() + row[others])
+        shares, shares_second = dirichlet_moments(3 * g[others] / g[others].sum() + row[others])
         mean, second = np.empty(3), np.empty(3)
         mean[i], mean[others] = right, wrong * shares
         second[i], second[others] = right_second, wrong_second * shares_second
@@ -374,7 +382,8 @@ def test_slices_have_a_prevalence_each():
 
 def test_how_long_labels_stay_in_each_sequence_comes_back():
     """E[cells] over the Betas of the stays, by Gauss–Jacobi quadrature of the eigen-solve."""
-    stay, theta, dispersion = np.array([0.8, 0.6]), np.array([[0.1, 0.6], [0.4, 0.9]]), np.array([0.15, 0.1])
+    stay, dispersion = np.array([0.8, 0.6]), np.array([0.15, 0.1])
+    theta = np.array([[[0.1, 0.6], [0.3, 0.2]], [[0.4, 0.9], [0.7, 0.5]]])
     found = recovered("markov, varying", stay=stay, predict_second=theta, stay_dispersion=dispersion)
     g, _, h, _, video = steps()
     kappa = 1 / dispersion - 1

@@ -154,7 +154,7 @@ def test_pass_at_k_and_its_difference_cover():
 
 def test_too_few_attempts_and_other_marginals_are_refused():
     pooled = asked([[2, 3, 4, 0], [1, 2, 3, 0]], [[4, 4, 4, 2], [4, 4, 4, 4]])
-    with pytest.raises(ValueError, match=r"k: of 1 questions there are fewer than 3 attempts \(the fewest are 2\)"):
+    with pytest.raises(ValueError, match=r"k: it is 3, and 1 of 4 questions have fewer attempts, the fewest 2"):
         pooled.pass_at_k(3)
     with pytest.raises(ValueError, match="k must be"):
         pooled.pass_at_k(0)

@@ -1,5 +1,6 @@
 """Slices: levels and gaps at a mix of the other dims, the worst slice, and both ways in."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -8,7 +9,7 @@ import xarray as xr
 from scipy import special, stats
 
 import bayesperf as bp
-from bayesperf.pooling.slices import Slices
+from bayesperf.pooling.slices import Slices, odds_ratio
 from tests.shared.fits import THREE_SITES, groups_of_prior, without_nuts
 from tests.shared.models import SLICED
 
@@ -27,7 +28,8 @@ def found():
     spread = {name: (("effect", "rate", f"{name}_draw"), rng.gamma(2, size=(2, 2, 300))) for name in
               ("posterior", "prior")}  # fmt: skip
     measured = xr.Dataset(spread, {"effect": ["site", "age"], "rate": RATES[1:]}, {"measure": "spread"})
-    return Slices(SLICED, rates, measured, "any", independent=True)
+    before = rates.isel(draw=slice(100)).copy(data=rng.beta(2, 1, (2, 3, 2, 100, 3)))
+    return Slices(SLICED, rates, before, measured, "any", independent=True)
 
 
 def rate(found, name, **place):
@@ -75,7 +77,7 @@ def test_small_slices_do_not_draw_the_prevalence_of_a_level_to_a_half():
     cm = bp.ConfusionMatrix.from_counts(tp=n, fn=0, fp=0, tn=3 * n, dims=["site", "device"])
     rates = xr.DataArray(np.full((2, 20, 1, 4000, 3), 0.9), cm.counts.isel(actual=0, predicted=0, drop=True).coords,
                          ("site", "device", "chain", "draw", "rate")).assign_coords(rate=RATES)  # fmt: skip
-    levels = Slices(cm, rates, xr.Dataset(), "any", independent=True).levels("site", "prevalence")
+    levels = Slices(cm, rates, rates, xr.Dataset(), "any", independent=True).levels("site", "prevalence")
     expected = stats.beta(1 + 20, 1 + 60)
     np.testing.assert_allclose(levels.mean(), expected.mean(), atol=5 * expected.std() / np.sqrt(4000))
     np.testing.assert_allclose(levels.sd(), expected.std(), rtol=0.1)
@@ -83,7 +85,7 @@ def test_small_slices_do_not_draw_the_prevalence_of_a_level_to_a_half():
 
 def test_a_level_without_examples_has_equal_weights(found):
     nobody = SLICED.counts.copy(data=SLICED.counts.values * np.array([1, 0])[:, None, None, None])
-    other = Slices(bp.ConfusionMatrix(nobody, "yes"), found.rates, found.spread, "any", independent=True)
+    other = dataclasses.replace(found, cm=bp.ConfusionMatrix(nobody, "yes"))
     expected = np.mean([rate(found, "recall", site=1, age=age) for age in range(3)], axis=0)
     drawn = other.levels("site", "recall", mix="own").isel(site=1).distribution.values.ravel()
     np.testing.assert_allclose(drawn, expected, rtol=1e-12)
@@ -98,6 +100,8 @@ def test_gaps_are_of_all_pairs(found):
         assert row.mean == pytest.approx(gap.mean())
         assert row.prob_greater == np.mean(gap > 0)
         assert row.prob_above == np.mean(abs(gap) > 0.1)
+        before = [found.levels("age", "fpr", before_data=True).distribution.values.reshape(3, -1)[k] for k in (i, j)]
+        assert row.prior_above == np.mean(abs(before[0] - before[1]) > 0.1)
         inside = np.mean((gap >= row.ci_lower) & (gap <= row.ci_upper))
         assert inside == pytest.approx(0.95, abs=0.01)
     largest = found.largest_gap("age", "fpr")
@@ -123,7 +127,10 @@ def test_the_worst_is_among_slices_with_examples(found, metric, worst):
 
 def test_table(found):
     table = found.table("recall")
-    assert list(table) == ["site", "age", "n", "observed", "mean", "ci_lower", "ci_upper", "prob_worst"]
+    columns = ["site", "age", "n", "observed", "mean", "ci_lower", "ci_upper", "prob_worst", "by_chance"]
+    assert list(table) == columns
+    # Four slices have an example.
+    assert table["by_chance"].tolist() == np.where(table["observed"].notna(), 1 / 4, 0).tolist()
     assert table["n"].tolist() == SLICED.counts.sel(actual="yes").sum("predicted").values.ravel().tolist()
     np.testing.assert_array_equal(table["observed"], bp.score(SLICED, "recall").values.ravel())
     assert found.table("f1")["n"].tolist() == SLICED.total.values.ravel().tolist()
@@ -147,20 +154,97 @@ def test_which_dim(found):
     np.testing.assert_allclose(table["prior_largest"][2], np.mean(prior[0, 1] > prior[1, 1]))
 
 
+def with_recall(found, *, site, age, shift):
+    """Slices whose recall is lower in one of them by a constant."""
+    at = (found.rates["site"] == site) & (found.rates["age"] == age) & (found.rates["rate"] == "recall")
+    return dataclasses.replace(found, rates=found.rates.where(~at, found.rates - shift))
+
+
 def test_in_words(found):
-    text = found.in_words("recall")
-    worst = found.prob_worst("recall")
-    assert text.startswith("Of 4 slices, the most probable to be the worst is site ")
-    assert f"with probability {100 * worst.max().item():.0f} %" in text
-    assert " between levels of site and 0." in text
+    alike = found.prob_worst("recall").max().item()
+    assert alike < 0.5
+    text = found.in_words("recall", 0.05)
+    gap, before = (found.largest_gap("site", "recall", before_data=b).prob_above(0.05).item() for b in (False, True))
+    assert 0.5 < gap <= before < 1
+    assert text.startswith(
+        f"Of 4 slices, the data do not point to a worst one: the most probable is so with probability "
+        f"{100 * alike:.0f} % (25 % by chance). The data do not show that recall differs by more than 0.05 between "
+        f"levels of site at the same mix of the other dims: the probability is {100 * gap:.0f} %, and was "
+        f"{100 * before:.0f} % before the data. The data do not show that recall differs by more than 0.05 between "
+        "levels of age "
+    )
+    site, age = (found.cm.counts[dim].values[0] for dim in ("site", "age"))
+    worse = with_recall(found, site=site, age=age, shift=3).in_words("recall")
+    assert worse.startswith(
+        f"Of 4 slices, the most probable to be the worst is site {site}, age {age}: it is so with probability >99.9 % "
+        "(25 % by chance), and its recall is "
+    )
+    assert "Recall differs by up to " in worse
     most = found.which_dim()[:2].sort_values("prob_largest").iloc[-1]
-    assert text.partition(" at the same mix of the other dims. ")[2] == (
-        f"Recall varies most by {most['effect']} with probability {100 * most['prob_largest']:.0f} %, which was "
+    assert text.rpartition(" before the data. Recall varies")[2] == (
+        f" most by {most['effect']} with probability {100 * most['prob_largest']:.0f} %, which was "
         f"{100 * most['prior_largest']:.0f} % before the data."
     )
     assert ". Specificity varies most by " in found.in_words("f1")
-    assert repr(found) == f"<bayesperf.Slices: 2 site × 3 age>\n{text}"
+    assert repr(found) == f"<bayesperf.Slices: 2 site × 3 age>\n{found.in_words()}"
     assert "<table" in found._repr_html_()
+
+
+# ── What the data add ──
+
+
+def of_sites(rng, recall, n):
+    tp = rng.binomial(n, recall)
+    cm = bp.ConfusionMatrix.from_counts(tp=tp, fn=n - tp, fp=4, tn=46, dims={"site": range(len(recall))})
+    return bp.slices(cm, draws=2000, random_seed=rng)
+
+
+@pytest.mark.parametrize("n", [30, 300])
+def test_nothing_is_claimed_where_nothing_varies(n):
+    """A gap of more than 0.05 is claimed in .07 of data sets with 30 examples, and a worst site in .03 (coverage)."""
+    rng, claims = np.random.default_rng(5), np.zeros(2)
+    for _ in range(40):
+        worst, gap = of_sites(rng, np.full(8, 0.8), n).sentences("recall")
+        claims += "to be the worst is" in worst, gap.startswith("Recall differs")
+    assert (claims <= 40 * 0.07 + 3 * np.sqrt(40 * 0.07 * 0.93)).all()
+
+
+def test_one_level_that_differs_is_found():
+    rng = np.random.default_rng(6)
+    for _ in range(10):
+        worst, gap = of_sites(rng, np.r_[0.5, np.full(7, 0.8)], 100).sentences("recall")
+        assert worst.startswith("Of 8 slices, the most probable to be the worst is site 0: ")
+        assert gap.startswith("Recall differs by up to 0.")
+    # Many examples of sites that are alike.
+    (_, gap) = of_sites(rng, np.full(8, 0.8), 3000).sentences("recall")
+    assert gap.startswith(
+        "Recall probably differs by no more than 0.05 between levels of site: the probability of more"
+    )
+
+
+def test_a_certain_prior_is_no_evidence():
+    """Whatever the data say, they cannot add to a probability of 1; a level alone has no gap."""
+    assert odds_ratio(1.0, 1.0, 1000) == 0
+    assert odds_ratio(0.0, 0.0, 1000) == 1
+    assert odds_ratio(1.0, 0.5, 1000) == pytest.approx(999)
+    assert odds_ratio(0.75, 0.5, 1000) == pytest.approx(3)
+
+
+def test_levels_before_the_data():
+    """Means, and squared differences of levels, of rates with a uniform mean and a dispersion Beta(1, 9)."""
+    found, draws = bp.slices(SITES, draws=40_000), 40_000
+    for metric in ("recall", "specificity"):
+        first, second = found.levels("site", metric, before_data=True).distribution.values.reshape(2, -1)
+        assert first.mean() == pytest.approx(1 / 2, abs=5 / np.sqrt(12 * draws))
+        assert ((first - second) ** 2).mean() == pytest.approx(2 / 6 * 0.1, rel=5 * 2.5 / np.sqrt(draws))
+        gap = found.largest_gap("site", metric, before_data=True)
+        np.testing.assert_allclose(gap.distribution.values.ravel(), abs(first - second))
+    assert found.levels("site", "recall", before_data=True).estimand == "Prior of the metric of each site"
+
+
+def test_the_prevalence_of_a_level_before_the_data_is_uniform(found):
+    before = found.levels("site", "prevalence", before_data=True).distribution.values
+    assert stats.kstest(before[0].ravel(), "uniform").pvalue > 1e-4
 
 
 # ── Counts along one dim ──
@@ -176,7 +260,7 @@ def test_one_dim_needs_no_sampler():
     table = found.which_dim()
     np.testing.assert_allclose(table["mean"], pooled.dispersion.mean().sel(actual=["yes", "no"]), rtol=0.1)
     np.testing.assert_allclose(table["prior_mean"], 0.1, rtol=0.1)
-    assert found.in_words().endswith("between levels of site.")
+    assert found.in_words().endswith("% before the data.")
 
 
 def test_the_order_of_the_labels_does_not_matter():
@@ -203,6 +287,8 @@ def test_fits_are_read(monkeypatch):
         mean = tree["posterior"][metric].mean(("chain", "draw"))
         np.testing.assert_allclose(found[metric].mean(), mean.transpose("site", "age"), rtol=1e-9)
     assert found.which_dim()["effect"].tolist() == ["site", "age", "site:age"] * 2
+    before = found.prior_rates.sel(rate=RATES[1:])
+    np.testing.assert_allclose(before, tree["prior"]["rates"].transpose(*before.dims))
     for group, figures in (("posterior", "mean"), ("prior", "prior_mean")):
         expected = [sds_of_levels(tree[group]["rates"].sel(rate=rate)) for rate in RATES[1:]]
         np.testing.assert_allclose(found.which_dim()[figures], np.ravel(expected), rtol=1e-9)
@@ -224,7 +310,8 @@ def test_the_accuracy_of_several_classes(monkeypatch):
     found = bp.slices(tree)
     assert found.table()["n"].tolist() == THREE_SITES.total.values.tolist()
     np.testing.assert_array_equal(found.table()["observed"], bp.score(THREE_SITES, "accuracy"))
-    assert found.in_words().startswith("Of 2 slices, the most probable to be the worst is fold ")
+    assert found.in_words().startswith("Of 2 slices, the data do not point to a worst one: ")
+    assert found.levels("fold", before_data=True).mean().round(1).values.tolist() == [0.5, 0.5]
     with pytest.raises(ValueError, match="only the accuracy of these slices was modelled, and not 'matth"):
         found.table("mcc")
 

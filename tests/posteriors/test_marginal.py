@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 import xarray as xr
-from scipy import stats
+from arviz_stats.base import array_stats
+from scipy import signal, stats
 
 import bayesperf as bp
+from bayesperf.distributions.draws import Draws
+from bayesperf.posteriors.marginal import Marginal
 
 FOLDS = bp.ConfusionMatrix.from_table(
     [[[[9, 1], [2, 8]], [[8, 2], [1, 9]], [[10, 0], [3, 7]]], [[[7, 3], [2, 8]], [[6, 4], [1, 9]], [[9, 1], [5, 5]]]],
@@ -18,8 +21,8 @@ METHODS = {"recall": "exact", "f1": "exact", "f2": "quadrature", "mcc": "quadrat
 def test_every_verb_has_the_leading_dims(name, method):
     marginal = bp.posterior(FOLDS)[name]
     assert marginal.method == method
-    for verb in (marginal.mean, marginal.sd, marginal.median, marginal.mcse, marginal.undefined):
-        assert verb().dims == ("model", "fold")
+    for verb in ("mean", "sd", "median", "mcse", "mcse_interval", "undefined"):
+        assert getattr(marginal, verb)().dims == ("model", "fold")
     for verb in (marginal.pdf, marginal.cdf, marginal.sf, marginal.prob_above, marginal.prob_below):
         assert verb(0.5).dims == ("model", "fold")
         many = verb([0.4, 0.5])
@@ -113,7 +116,7 @@ def test_a_selection_is_the_same_distribution(name, method, how, indexers):
     assert part.method == method
     assert (part.name, part.bounds, part.estimand) == (whole.name, whole.bounds, whole.estimand)
     verbs = (
-        lambda m: m.mean(), lambda m: m.sd(), lambda m: m.median(), lambda m: m.mcse(),
+        lambda m: m.mean(), lambda m: m.sd(), lambda m: m.median(), lambda m: m.mcse(), lambda m: m.mcse_interval(),
         lambda m: m.undefined(), lambda m: m.pdf([0.5, 0.8]), lambda m: m.cdf(0.7), lambda m: m.ppf([0.1, 0.6]),
         lambda m: m.hdi(0.9), lambda m: m.eti(0.9), lambda m: m.draws(50), lambda m: m.draws(50, 3),
     )  # fmt: skip
@@ -177,3 +180,34 @@ def test_joint_draws_of_selections_are_those_of_one_matrix():
 def test_bad_selections(select, error, words):
     with pytest.raises(error, match=words):
         select(bp.posterior(FOLDS)["recall"])
+
+
+@pytest.mark.parametrize("kind", ["hdi", "eti"])
+def test_errors_of_draws_of_a_sampler_are_arviz_s_of_the_mean_and_the_spread_of_interval_ends(kind):
+    runs, shape = 200, (4, 1000)
+    noise = np.random.default_rng(3).normal(size=(runs, *shape))
+    chains = signal.lfilter([np.sqrt(1 - 0.6**2)], [1, -0.6], noise, axis=-1)
+    leading = xr.DataArray(np.zeros(runs), dims="run")
+    marginal = Marginal("log_ratio", Draws(chains, (-np.inf, np.inf), independent=False), leading)
+
+    errors = [array_stats.mcse(chain, chain_axis=0, draw_axis=1) for chain in chains]
+    np.testing.assert_allclose(marginal.mcse(), errors, rtol=1e-12)
+    # An AR(1) chain of coefficient .6 has (1 + .6)/(1 − .6) = 4 times fewer effective draws.
+    assert np.mean(errors) == pytest.approx(np.sqrt(4 / 4000), rel=0.05)
+    assert marginal.mean().std(ddof=1).item() == pytest.approx(np.mean(errors), rel=4 / np.sqrt(2 * runs))
+
+    spread = marginal.interval(0.9, kind).std("run", ddof=1).max().item()
+    # It is the larger of two estimates from ten batches each, hence somewhat too large.
+    assert 0.85 < marginal.mcse_interval(0.9, kind).mean().item() / spread < 1.45
+    assert spread > 1.3 * np.mean(errors)
+
+
+def test_errors_of_independent_draws_and_of_exact_figures():
+    cm = bp.ConfusionMatrix.from_table([[20, 3, 1], [4, 30, 5], [2, 6, 29]])
+    drawn = bp.posterior(cm, "perks", draws=4000)["mcc"]
+    error = array_stats.mcse(drawn.distribution.values[0], chain_axis=0, draw_axis=1)
+    assert drawn.mcse().item() == pytest.approx(error, rel=0.1)
+    exact = bp.posterior_of_rate(4, 5)
+    assert exact.mcse().item() == exact.mcse_interval().item() == 0
+    with pytest.raises(ValueError, match="kind"):
+        drawn.mcse_interval(0.9, "central")

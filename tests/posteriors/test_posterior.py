@@ -62,12 +62,13 @@ def test_summary_is_tidy_and_says_what_it_shows():
     table = bp.posterior(grid(tp=[8, 9], fn=[2, 1], fp=[1, 3], tn=[9, 7])).summary(
         ["recall", "tpr", "fowlkes_mallows_macro"], ci_prob=0.9, ci_kind="eti"
     )
-    figures = ["observed", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse"]
+    figures = ["observed", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "mcse_interval"]
     assert list(table) == ["metric", "model", *figures]
     assert table["observed"][:2].tolist() == [0.8, 0.9]
     assert table["metric"].tolist() == ["recall"] * 4 + ["fowlkes_mallows_macro"] * 2
     assert table["model"].tolist() == ["A", "B"] * 3
-    assert (table["mcse"] > 0).tolist() == [False] * 4 + [True] * 2
+    for error in ("mcse", "mcse_interval"):
+        assert (table[error] > 0).tolist() == [False] * 4 + [True] * 2
     assert table.attrs["ci_prob"] == 0.9
     assert table["ci_lower"][0] == pytest.approx(stats.beta(8.5, 2.5).ppf(0.05))
     assert "with its 90 % equal-tailed interval. Prior: Jeffreys' Dirichlet (0.5 in each of 4 cells" in repr(table)
@@ -669,8 +670,9 @@ def test_limits_of_draws_have_an_error_that_is_small_and_reported():
     limits = np.array([post["mcc"].hdi().values for post in posts])
     spread = limits.std(0, ddof=1).max()
     assert spread < 0.008 * np.diff(limits.mean(0))[0]
-    errors = [post["mcc"].mcse().item() for post in posts]
+    errors = [post["mcc"].mcse_interval().item() for post in posts]
     assert 0.5 < np.mean(errors) / spread < 2
+    assert np.mean([post.summary("mcc")["mcse_interval"].item() for post in posts]) == pytest.approx(np.mean(errors))
     assert posts[0]["mcc"].distribution.values.shape == (1, 1, 40_000)
     assert bp.posterior(cm, "perks", draws=3000)["mcc"].distribution.values.shape == (1, 1, 3000)
 

@@ -1,7 +1,7 @@
 """The prior that the classes of a matrix share, against sums over fine grids of what they share."""
 
 import copy
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -10,9 +10,11 @@ from scipy import special, stats
 
 import bayesperf as bp
 from bayesperf.core.arrays import blocks
+from bayesperf.distributions import beta_binomial
 from bayesperf.metrics.metric import OneVsRest, evaluated
 from bayesperf.posteriors import shared_classes
-from bayesperf.posteriors.shared_classes import SharedClasses, popularity_draws
+from bayesperf.posteriors.shared_classes import SharedClasses
+from bayesperf.posteriors.shared_errors import SharedErrors, draws_of_errors
 from bayesperf.posteriors.sparse_rows import SparseRows
 
 TABLE = np.array([[18, 2, 5], [4, 9, 1], [0, 1, 3]])
@@ -22,32 +24,46 @@ SYSTEMS = bp.ConfusionMatrix.from_table([TABLE, TABLE[::-1, ::-1], TABLE + 7], d
 DRAWS = POST.draws(20_000)
 
 
-def grid_of_recalls(table):
-    """The posterior of m and ρ on a grid of midpoints: m, κ and weights."""
-    m, rho = (np.arange(400) + 0.5) / 400, ((np.arange(2000) + 0.5) / 2000) ** 2
-    kappa = 1 / rho - 1
+@cache
+def grid_of_recalls(counts):
+    """The posterior of m, β and ρ on a grid of midpoints: the Betas of the classes given them, and weights."""
+    table = np.array(counts)
     right, total = table.diagonal(), table.sum(1)
-    a, b = m[:, None] * kappa, (1 - m)[:, None] * kappa
-    log_density = stats.beta.logpdf(rho, 1, 3) + 0.5 * np.log(rho)
-    for x, n in zip(right, total, strict=True):
+    sizes = np.log(total + 1) - np.log(total + 1).mean()
+    slopes = np.linspace(-4.5, 4.5, 46) if np.ptp(total) else np.zeros(1)
+    m, rho = (np.arange(100) + 0.5) / 100, ((np.arange(160) + 0.5) / 160) ** 2
+    m, slope, rho = (each.ravel() for each in np.meshgrid(m, slopes, rho, indexing="ij"))
+    kappa, log_density = 1 / rho - 1, stats.beta.logpdf(rho, 1, 3) + 0.5 * np.log(rho) - slope**2 / 2
+    betas = []
+    for x, n, size in zip(right, total, sizes, strict=True):
+        mean = special.expit(special.logit(m) + slope * size)
+        a, b = kappa * mean, kappa * (1 - mean)
         log_density = log_density + special.betaln(a + x, b + n - x) - special.betaln(a, b)
+        betas.append((a + x, b + n - x))
     weight = np.exp(log_density - log_density.max())
-    return a, b, weight / weight.sum()
+    return betas, weight / weight.sum(), {"mean_recall": m, "slope": slope, "dispersion": rho}
 
 
-def grid_of_popularity(errors, nodes=600):
-    """The posterior of the popularity of three classes among errors, on a grid: g (nodes, 3) and weights."""
-    u, v = np.meshgrid(*[(np.arange(nodes) + 0.5) / nodes] * 2)
-    # A uniform point of the simplex.
-    g = np.stack([1 - np.sqrt(u), np.sqrt(u) * (1 - v), np.sqrt(u) * v], -1).reshape(-1, 3)
+def of_grid(table):
+    return grid_of_recalls(tuple(map(tuple, np.asarray(table).tolist())))
+
+
+def grid_of_errors(errors, nodes=120):
+    """The posterior of the popularity of three classes among errors and of clumping: g (nodes, 3), η and weights."""
+    u, v, clumping = np.meshgrid(*[(np.arange(n) + 0.5) / n for n in (nodes, nodes, 80)])
+    # Equally probable points under Dirichlet(½, ½, ½).
+    first, second = u**2, np.sin(np.pi * v / 2) ** 2
+    g = np.stack([first, (1 - first) * second, (1 - first) * (1 - second)], -1).reshape(-1, 3)
+    eta = 1 / clumping.ravel() - 1
     log_density = np.zeros(len(g))
     for i in range(3):
         others = [j for j in range(3) if j != i]
-        share = g[:, others] / g[:, others].sum(1, keepdims=True)
+        share = eta[:, None] * g[:, others] / g[:, others].sum(1, keepdims=True)
         counts = errors[i, others]
         log_density += (special.gammaln(share + counts) - special.gammaln(share)).sum(1)
+        log_density -= special.gammaln(eta + counts.sum()) - special.gammaln(eta)
     weight = np.exp(log_density - log_density.max())
-    return g, weight / weight.sum()
+    return g, eta, weight / weight.sum()
 
 
 def within(found, expected, errors=4.5):
@@ -67,21 +83,39 @@ def test_it_is_the_default_of_many_classes():
 
 
 def test_recalls_are_those_of_a_grid():
-    a, b, weight = grid_of_recalls(TABLE)
+    betas, weight, _ = of_grid(TABLE)
     recall = DRAWS / DRAWS.sum("predicted")
-    for i, (x, n) in enumerate(zip(TABLE.diagonal(), TABLE.sum(1), strict=True)):
+    for i, (a, b) in enumerate(betas):
         drawn = recall.isel(actual=i, predicted=i).values
-        within(drawn, (weight * (a + x) / (a + b + n)).sum())
+        within(drawn, (weight * a / (a + b)).sum(), 6)
         for limit in (0.5, 0.75, 0.9):
-            within(drawn < limit, (weight * special.betainc(a + x, b + n - x, limit)).sum())
+            within(drawn < limit, (weight * special.betainc(a, b, limit)).sum(), 6)
 
 
-def test_what_classes_share_is_that_of_a_grid():
-    a, b, weight = grid_of_recalls(TABLE)
-    m, rho = a / (a + b), 1 / (1 + a + b)
-    assert POST.mean_recall.mean().item() == pytest.approx((weight * m).sum(), abs=1e-4)
-    assert POST.dispersion.mean().item() == pytest.approx((weight * rho).sum(), abs=1e-3)
-    assert POST.dispersion.method == "quadrature"
+@pytest.mark.parametrize("table", [TABLE, [[90, 10, 0], [4, 16, 0], [3, 3, 1]], [[9, 0, 1], [2, 8, 0], [0, 5, 5]]])
+def test_what_classes_share_is_that_of_a_grid(table):
+    post = bp.posterior(bp.ConfusionMatrix.from_table(table), draws=20_000)
+    _, weight, shared = of_grid(table)
+    for name, values in shared.items():
+        found = getattr(post, name)
+        mean = (weight * values).sum()
+        sd = np.sqrt((weight * (values - mean) ** 2).sum())
+        if name == "slope" and not np.ptp(np.sum(table, 1)):
+            mean, sd = 0, 1
+        assert found.mean().item() == pytest.approx(mean, abs=6 * sd / np.sqrt(20_000))
+        assert found.sd().item() == pytest.approx(sd, rel=0.03)
+
+
+def test_a_slope_has_no_say_among_classes_of_equal_size():
+    """Without it, by quadrature of m and ρ alone, the recalls are the same."""
+    table = np.array([[9, 0, 1], [2, 8, 0], [0, 5, 5]])
+    exact = beta_binomial.posterior(table.diagonal()[None], table.sum(1)[None], (1.0, 3.0))
+    post = bp.posterior(bp.ConfusionMatrix.from_table(table), draws=20_000)
+    for found, of_exact in ((post.mean_recall, exact.mean), (post.dispersion, exact.dispersion)):
+        mean, sd = (values.item() for values in of_exact.mean_sd())
+        assert found.mean().item() == pytest.approx(mean, abs=6 * sd / np.sqrt(20_000))
+        assert found.sd().item() == pytest.approx(sd, rel=0.03)
+    assert "the logit of its mean recall" not in repr(post.summary("accuracy"))
 
 
 @pytest.mark.parametrize(
@@ -93,42 +127,42 @@ def test_what_classes_share_is_that_of_a_grid():
         [[0, 300, 100], [0, 0, 200], [9, 1, 0]],
     ],
 )
-def test_popularity_is_that_of_a_grid(errors):
+def test_what_errors_share_is_that_of_a_grid(errors):
     errors = np.array(errors, float)
-    g, weight = grid_of_popularity(errors)
-    mean = weight @ g
-    sd = np.sqrt(weight @ (g - mean) ** 2)
+    g, eta, weight = grid_of_errors(errors)
     n = 40_000
-    drawn = popularity_draws(errors, np.ones(3), n, np.random.default_rng(1))
+    drawn = draws_of_errors(errors, n, np.random.default_rng(1), np.full(3, 0.5), (1.0, 1.0))
+    expected = np.column_stack([g, 1 / (1 + eta)])
+    found = np.column_stack([drawn.popularity, 1 / (1 + np.exp(drawn.log_weight))])
+    mean = weight @ expected
+    sd = np.sqrt(weight @ (expected - mean) ** 2)
     # Importance weights make draws alike: they are worth an eighth of independent ones, at least.
-    error = 4.5 * sd / np.sqrt(n / 8)
-    np.testing.assert_array_less(abs(drawn.mean(0) - mean), error)
-    np.testing.assert_allclose(drawn.std(0), sd, rtol=0.05)
+    np.testing.assert_array_less(abs(found.mean(0) - mean), 4.5 * sd / np.sqrt(n / 8))
+    np.testing.assert_allclose(found.std(0), sd, rtol=0.05)
 
 
 def test_popularity_does_not_count_repeats():
-    """Counting every error, as Dirichlet(1 + errors) does, is off by more than a standard deviation."""
+    """Counting every error, as Dirichlet(½ + errors) does, is off by more than half a standard deviation."""
     errors = np.array([[0, 40, 0], [3, 0, 30], [1, 25, 0]], float)
-    g, weight = grid_of_popularity(errors)
+    g, _, weight = grid_of_errors(errors)
     mean = weight @ g
     sd = np.sqrt(weight @ (g - mean) ** 2)
-    counted = (1 + errors.sum(0)) / (3 + errors.sum())
+    counted = (0.5 + errors.sum(0)) / (1.5 + errors.sum())
     assert (abs(counted - mean) / sd).max() > 0.5
 
 
 def test_cells_are_those_of_the_grids():
-    a, b, weight = grid_of_recalls(TABLE)
-    g, of_g = grid_of_popularity(TABLE * (1 - np.eye(3)))
+    betas, weight, _ = of_grid(TABLE)
+    g, eta, of_errors = grid_of_errors(TABLE * (1 - np.eye(3)))
     total, right = TABLE.sum(1), TABLE.diagonal()
     shares = (1 + total) / (3 + total.sum())
-    recall = np.array([(weight * (a + x) / (a + b + n)).sum() for x, n in zip(right, total, strict=True)])
+    recall = np.array([(weight * a / (a + b)).sum() for a, b in betas])
     expected = np.diag(shares * recall)
     for i in range(3):
         for j in {0, 1, 2} - {i}:
-            prior = of_g @ (g[:, j] / (1 - g[:, i]))
-            spread = (prior + TABLE[i, j]) / (1 + total[i] - right[i])
+            spread = of_errors @ ((eta * g[:, j] / (1 - g[:, i]) + TABLE[i, j]) / (eta + total[i] - right[i]))
             expected[i, j] = shares[i] * (1 - recall[i]) * spread
-    within(DRAWS.transpose("actual", "predicted", "draw").values, expected)
+    within(DRAWS.transpose("actual", "predicted", "draw").values, expected, 6)
 
 
 @pytest.mark.parametrize(
@@ -153,8 +187,9 @@ def test_any_counts_have_finite_figures(table):
 def test_two_classes_may_share_a_prior():
     table = np.array([[30, 2], [3, 1]])
     cm = bp.ConfusionMatrix.from_table(table, labels=[0, 1])
-    a, b, weight = grid_of_recalls(table)
-    within(bp.posterior(cm, "shared")["recall"].draws(10_000), (weight * (a + 1) / (a + b + 4)).sum())
+    betas, weight, _ = of_grid(table)
+    a, b = betas[1]
+    within(bp.posterior(cm, "shared")["recall"].draws(10_000), (weight * a / (a + b)).sum(), 6)
 
 
 # ── Random numbers ──
@@ -235,6 +270,7 @@ def test_the_text_beside_a_table_says_what_classes_share():
     low, high = POST.mean_recall.eti(0.9).values
     assert f"The classes share a mean recall of {POST.mean_recall.median():.3f} [{low:.3f}, {high:.3f}]" in repr(table)
     assert f"its dispersion ρ, {POST.dispersion.median():.3f} [" in repr(table)
+    assert "; where a class is e times as large, the logit of its mean recall is greater by " in repr(table)
     assert "The classes of each of 3 matrices share a mean recall of 0." in repr(bp.posterior(SYSTEMS).summary("mcc"))
     assert "share a mean recall" not in repr(bp.posterior(CM, "perks").summary("mcc"))
 
@@ -352,15 +388,17 @@ NAMES = ("recall_per_class", "precision_per_class", "f1_per_class", "recall_macr
          "accuracy", "matthews_corrcoef", "cohen_kappa", "f1_of_averages", "specificity_weighted")  # fmt: skip
 
 
-def test_errors_have_the_moments_of_a_dirichlet():
+@pytest.mark.parametrize("eta", [0.2, 1.0, 12.0])
+def test_errors_have_the_moments_of_a_dirichlet(eta):
     """Means and covariances of the shares of errors are exact, however few sticks are broken."""
     g, n = np.array([0.5, 0.3, 0.15, 0.05]), 200_000
     counts = np.array([[7.0, 0, 0, 0], [1, 0, 2, 0], [0, 0, 0, 9], [0, 0, 0, 0]])
-    rows = SparseRows(counts, np.full((n, 4), 1.0), np.ones((n, 4)), np.tile(g, (n, 1)), np.random.default_rng(3))
+    shared = SharedErrors(np.full(n, np.log(eta)), np.tile(g, (n, 1)))
+    rows = SparseRows(counts, np.full((n, 4), 1.0), np.ones((n, 4)), shared, np.random.default_rng(3))
     cells = np.concatenate(list(rows.cells()))
     for i in range(4):
         others = np.arange(4) != i
-        alpha = g[others] / g[others].sum() + counts[i, others]
+        alpha = eta * g[others] / g[others].sum() + counts[i, others]
         share = cells[:, i, others]
         np.testing.assert_allclose(share.sum(1), 1)
         mean = alpha / alpha.sum()
@@ -410,12 +448,12 @@ def test_metrics_of_many_classes_are_those_of_all_cells():
 
 @pytest.mark.slow
 def test_recalls_of_many_classes_are_those_of_a_grid():
-    a, b, weight = grid_of_recalls(MANY)
+    betas, weight, _ = of_grid(MANY)
     recall = bp.posterior(bp.ConfusionMatrix.from_table(MANY))["recall_per_class"]
     for i in (0, 17, 39):
-        x, n, drawn = MANY[i, i], MANY[i].sum(), recall.draws(10_000).isel(label=i).values
-        within(drawn, (weight * (a + x) / (a + b + n)).sum())
-        within(drawn < 0.8, (weight * special.betainc(a + x, b + n - x, 0.8)).sum())
+        (a, b), drawn = betas[i], recall.draws(10_000).isel(label=i).values
+        within(drawn, (weight * a / (a + b)).sum(), 6)
+        within(drawn < 0.8, (weight * special.betainc(a, b, 0.8)).sum(), 6)
 
 
 def test_no_figure_of_many_classes_depends_on_other_metrics():
@@ -441,3 +479,21 @@ def test_a_thousand_classes_have_fewer_draws():
     table = np.eye(1000, dtype=int) * 3
     assert bp.posterior(bp.ConfusionMatrix.from_table(table)).n_draws == 5000
     assert bp.posterior(bp.ConfusionMatrix.from_table(MANY)).n_draws == 10_000
+
+
+def test_intervals_cover_where_rare_classes_are_harder():
+    """Sizes by Zipf's law, recalls that fall in a straight line with the rank, errors spread evenly: no model's own."""
+    classes, systems = 40, 40
+    rng = np.random.default_rng(5)
+    recall, shares = np.linspace(0.95, 0.45, classes), 1 / np.arange(1.0, classes + 1)
+    cells = np.where(np.eye(classes, dtype=bool), recall[:, None], (1 - recall[:, None]) / (classes - 1))
+    cells *= shares[:, None] / shares.sum()
+    tables = rng.multinomial(20 * classes, cells.ravel(), systems).reshape(-1, classes, classes)
+    cm = bp.ConfusionMatrix.from_table(tables, dims={"system": range(systems)})
+    post = bp.posterior(cm, draws=1000)
+    for name in ("recall_macro", "precision_macro"):
+        low, high = post[name].eti().values.T
+        true = bp.metrics.get(name).evaluate(cells)
+        # Of 40 intervals of 95 %, fewer than 33 cover once in ten thousand times.
+        assert ((low <= true) & (true <= high)).sum() >= 33
+    assert (post.slope.mean() > 0.3).all()

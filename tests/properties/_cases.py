@@ -196,7 +196,8 @@ def check_marginal(marginal, prob=0.95):
     ordered(eti, bounds, undefined)
     assert not (width(hdi) > width(eti) * (1 + 1e-9) + 1e-12).any(), (hdi, eti)
     within(marginal.shortfall(), (0, np.inf), undefined)
-    assert few or not np.isnan(marginal.mcse(prob).values[undefined < 1]).any()
+    for error in (marginal.mcse(), marginal.mcse_interval(prob)):
+        assert few or not np.isnan(error.values[undefined < 1]).any()
     ends = np.clip([low, high], -10, 10)
     x = np.linspace(ends[0] - 0.1, ends[1] + 0.1, 9)
     cdf, sf, pdf = marginal.cdf(x).values, marginal.sf(x).values, marginal.pdf(x).values

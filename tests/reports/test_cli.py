@@ -317,6 +317,26 @@ def test_a_report_never_overwrites_the_predictions(tmp_path, call, spelling):
     assert (tmp_path / "p.csv").read_text() == NUMBERS
 
 
+@pytest.mark.parametrize(("inputs", "output"), [
+    ("parts", "parts/a.csv"), ("parts", "link.csv"), ("parts/*.csv", "parts/b.csv"), (".", "parts/deep/c.csv"),
+])  # fmt: skip
+def test_nor_those_of_a_folder_or_pattern(tmp_path, call, inputs, output):
+    (tmp_path / "parts" / "deep").mkdir(parents=True)
+    for name in ("a", "b", "deep/c"):
+        (tmp_path / "parts" / f"{name}.csv").write_text(NUMBERS)
+    (tmp_path / "link.csv").symlink_to("parts/a.csv")
+    done = call("report", inputs, "--parts", "-o", output, cwd=tmp_path)
+    assert_one_line(done, "it is the file of predictions, ")
+    assert (tmp_path / output).read_text() == NUMBERS
+
+
+def test_a_page_in_the_folder_of_the_predictions_is_written_again(tmp_path, call):
+    (tmp_path / "p.csv").write_text(NUMBERS)
+    for _ in range(2):
+        assert call("report", ".", "-o", "page.html", cwd=tmp_path).returncode == 0
+    assert "<html" in (tmp_path / "page.html").read_text()
+
+
 def test_version(tmp_path, call):
     done = call("--version", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, f"bayesperf {bp.__version__}\n")

@@ -113,3 +113,17 @@ def test_labels_of_one_system_are_no_rivals(recwarn):
     assert "75 rows, each with predictions of 4 labels." in html
     assert "Which is better?" not in html
     assert not [warned for warned in recwarn if issubclass(warned.category, bp.DependenceWarning)]
+
+
+def test_repeated_cross_validation_is_reported_with_each_row_once():
+    rng = np.random.default_rng(4)
+    repeats = rng.multinomial([60, 40], [[0.8, 0.2], [0.1, 0.9]], size=(5, 2))[:, None]
+    cells = np.concatenate([repeats // 2, repeats - repeats // 2], 1)
+    counts = bp.ConfusionMatrix.from_table(cells, dims=["repeat", "fold"]).counts.assign_attrs(repeats="repeat")
+    cm = bp.ConfusionMatrix(counts)
+    page = unescape(bp.report(cm, metrics=["accuracy"]).html)
+    assert "100 rows, each judged once in each of 5 repeats of 2 folds: counts are means over the repeats" in page
+    once = np.rint(repeats.mean((0, 1))).astype(int)
+    assert f"observed {np.trace(once)} of 100" in page
+    with pytest.raises(ValueError, match="in this posterior an example weighs less than one, as those"):
+        bp.report(bp.pool(cm).mean)

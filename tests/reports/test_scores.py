@@ -196,6 +196,7 @@ def test_few_positives_get_a_remark():
     frame = pd.DataFrame({"actual": actual, "predicted": actual, "score": np.random.default_rng(0).normal(actual)})
     page = render(analyse(frame, Settings(score="score", metrics=("recall",))), "bayesperf report")
     assert "By so few positives (7) the average precision is hardly known." in text_of(page)
+    assert "ROC: the interval is too narrow for an area so near its end by so few examples" in text_of(page)
 
 
 def test_scores_of_which_most_are_the_same_are_shown_over_their_whole_range():

@@ -83,10 +83,11 @@ def test_one_column_is_sliced_without_a_sampler(call):
     for metric, found in document["metrics"].items():
         table = expected.table(metric)
         assert [row["site"] for row in found["slices"]] == ["east", "north", "west"]
-        for name in ("n", "observed", "mean", "prob_worst"):
+        for name in ("n", "observed", "mean", "prob_worst", "by_chance"):
             np.testing.assert_allclose([row[name] for row in found["slices"]], table[name])
         assert found["in_words"] == expected.sentences(metric)
-        np.testing.assert_allclose([row["mean"] for row in found["gaps"]["site"]], expected.gap("site", metric)["mean"])
+        for name in ("mean", "prob_above", "prior_above"):
+            np.testing.assert_allclose([row[name] for row in found["gaps"]["site"]], expected.gap("site", metric)[name])
     assert document["which_dim"]["rows"][0]["prior_mean"] == pytest.approx(0.1, rel=0.1)
 
 

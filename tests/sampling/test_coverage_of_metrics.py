@@ -94,7 +94,7 @@ def test_paired_systems():
 @pytest.mark.slow
 def test_chains():
     rng, n, length = np.random.default_rng(3), 200, 40
-    stay, predict_second = rng.beta(0.5, 0.5, (n, 2)), rng.beta(0.5, 0.5, (n, 2, 2))
+    stay, predict_second = rng.beta(0.5, 0.5, (n, 2)), rng.beta(0.5, 0.5, (n, 2, 2, 2))
     truth = np.array([long_run(*parameters) for parameters in zip(stay, predict_second, strict=True)])
     dims = ("sequence", "actual_before", "predicted_before", "actual", "predicted")
     labels = {dim: [0, 1] for dim in dims[1:]}
@@ -103,7 +103,7 @@ def test_chains():
         counts, g, z = np.zeros((1, 2, 2, 2, 2), int), 0, 0
         for _ in range(length):
             before, g = (g, z), g if rng.random() < stays[g] else 1 - g
-            z = int(rng.random() < seconds[g, z])
+            z = int(rng.random() < seconds[g, before[0], z])
             counts[0, *before, g, z] += 1
         data = xr.DataArray(counts, labels, dims)
         draws.append(models.markov.exact(data, None, [rng], (1, DRAWS))["cells"].values[0])
@@ -206,7 +206,7 @@ def test_chains_that_vary():
     priors = {"stay": pm.Beta.dist(4, 2), "predict_second": pm.Beta.dist(2, 2)}
     videos = np.repeat(np.arange(sequences), length)
     for _ in range(n):
-        stay, predict_second = rng.beta(4, 2, 2), rng.beta(2, 2, (2, 2))
+        stay, predict_second = rng.beta(4, 2, 2), rng.beta(2, 2, (2, 2, 2))
         kappa = 1 / rng.beta(1, 9, 2) - 1
         stays = np.clip(rng.beta(kappa * stay, kappa * (1 - stay), (sequences + 1, 2)), 1e-12, 1 - 1e-12)
         labels = np.array([chain(of_one, predict_second, length, rng) for of_one in stays[:-1]])
@@ -228,7 +228,7 @@ def chain(stay, predict_second, length, rng):
     """Pairs of labels (length, 2); the first pair is drawn by a long run-in."""
     pairs, g, z = np.zeros((100 + length, 2), int), 0, 0
     for i in range(len(pairs)):
-        g = g if rng.random() < stay[g] else 1 - g
-        z = int(rng.random() < predict_second[g, z])
+        before, g = g, g if rng.random() < stay[g] else 1 - g
+        z = int(rng.random() < predict_second[g, before, z])
         pairs[i] = g, z
     return pairs[-length:]

@@ -24,8 +24,8 @@ SOON = ("rates",)
 VARIANTS = {
     "multinomial of three classes", "rates by actual", "classes by actual", "groups", "groups by actual",
     "groups, clusters by actual", "groups of systems", "groups, repeated", "groups_logit", "groups_logit, clusters",
-    "markov", "datasets, repeated folds", "two classes, other scores", "raters", "raters of three classes",
-    "raters, dependent", "groups_logit, LKJ and covariates", "markov, varying",
+    "markov", "markov, z_prev", "datasets, repeated folds", "two classes, other scores", "raters",
+    "raters of three classes", "raters, dependent", "groups_logit, LKJ and covariates", "markov, varying",
 }  # fmt: skip
 
 

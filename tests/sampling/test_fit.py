@@ -113,17 +113,23 @@ def moves():
     return Y_TRUE[later], Y_PRED[later], Y_TRUE[later - 1], Y_PRED[later - 1]
 
 
-@pytest.mark.parametrize(("priors", "a", "b"), [(None, 0.5, 0.5), ({"stay": pm.Beta.dist(8, 2)}, 8, 2)])
-def test_exact_draws_of_a_chain(priors, a, b, alone):
-    tree = exact((Y_TRUE, Y_PRED), "markov", priors, options={"by": {"video": VIDEO}})
+@pytest.mark.parametrize(
+    ("priors", "a", "b", "chain"),
+    [(None, 0.5, 0.5, {}), ({"stay": pm.Beta.dist(8, 2)}, 8, 2, {}), (None, 0.5, 0.5, {"chain": "z_prev"})],
+)
+def test_exact_draws_of_a_chain(priors, a, b, chain, alone):
+    tree = exact((Y_TRUE, Y_PRED), "markov", priors, options={"by": {"video": VIDEO}} | chain)
     g, z, h, j = moves()
     stayed, left = ([((h == i) & ((g == i) == same)).sum() for i in (0, 1)] for same in (True, False))
     agrees(tree["posterior"]["stay"], of_scipy(stats.beta(a + np.array(stayed), b + np.array(left)), "actual"))
-    seen = [[[((g == i) & (j == k) & (z == v)).sum() for k in (0, 1)] for i in (0, 1)] for v in (0, 1)]
-    second = of_scipy(stats.beta(0.5 + np.array(seen[1]), 0.5 + np.array(seen[0])), "actual", "predicted_before")
-    agrees(tree["posterior"]["predict_second"], second)
+    seen = np.zeros((2, 2, 2, 2))
+    np.add.at(seen, (z, g, h, j), 1)
+    if chain:
+        seen = seen.sum(2)
+    dims = ("actual", *(() if chain else ("actual_before",)), "predicted_before")
+    agrees(tree["posterior"]["predict_second"], of_scipy(stats.beta(0.5 + seen[1], 0.5 + seen[0]), *dims))
     if priors is None:
-        post = bp.sequences.posterior(Y_TRUE, Y_PRED, by={"video": VIDEO}, prior=0.5, draws=100_000)
+        post = bp.sequences.posterior(Y_TRUE, Y_PRED, by={"video": VIDEO}, prior=0.5, draws=100_000, **chain)
         for name in ("recall", "precision", "accuracy", "mcc"):
             canonical = bp.metrics.get(name).name
             agrees(tree["posterior"][canonical], of_marginal(post[name], draws=100_000))
@@ -521,3 +527,20 @@ def test_a_variable_that_is_the_metric_stays():
         np.testing.assert_allclose(tree[group]["recall"], cells.sel(actual="no", predicted="no") / share, rtol=1e-9)
     left_out = exact(sites_called("recall"), metrics=["accuracy"], draws=50)["posterior"]
     assert left_out["accuracy"].dims == ("chain", "draw", "recall")
+
+
+def test_a_potential_in_a_model_of_ones_own_is_called_what_it_is(sampler):
+    def restricted(counts, priors):
+        with pm.Model() as model:
+            recall, specificity = pm.Beta("recall", 1, 1), pm.Beta("specificity", 1, 1)
+            pm.Potential("better_than_chance", pm.math.switch(recall + specificity > 1, 0.0, -np.inf))
+            rights = {"tp": recall, "tn": specificity}
+            for name, k, n in (("tp", 45, 50), ("tn", 80, 100)):
+                pm.Binomial(name, n, rights[name], observed=pm.Data(f"{name}_data", k))
+        return model
+
+    reason = bp.fit(BINARY, restricted, draws=20, chains=2, random_seed=1).attrs["left_out"]
+    assert reason == (
+        "posterior_predictive, log_likelihood: the model contains pm.Potential 'better_than_chance', a term of the log "
+        "density that cannot be simulated from and belongs to no example; the group prior is drawn without it"
+    )

@@ -280,6 +280,54 @@ def test_clusters_agree_with_quadrature():
     agrees_with_quadrature(tree, cm, "clusters")
 
 
+def by_repeat(cm, repeats):
+    """Return folds as the splitter numbers them, with a dim of repeats."""
+    cells = cm.counts.values.reshape(repeats, -1, 2, 2)
+    counts = xr.DataArray(cells, dims=("repeat", "fold", "actual", "predicted"), attrs={"repeats": "repeat"})
+    return bp.ConfusionMatrix(counts.assign_coords(dict.fromkeys(("actual", "predicted"), cm.labels)), cm.pos_label)
+
+
+def test_repeats_that_the_splitter_knows_are_an_option_of_groups():
+    cm = folds([18, 17, 18, 19, 18, 19, 17, 18, 18, 18])
+    known = by_repeat(cm, 2)
+    tree = exact(known, "groups", draws=200, chains=2)
+    told = exact(cm, "groups", options={"repeats": 2}, draws=200, chains=2)
+    xr.testing.assert_identical(tree["posterior"].to_dataset()["recall"], told["posterior"].to_dataset()["recall"])
+    with pytest.raises(ValueError, match=r"options\['repeats'\]: the counts have 2 repeats along 'repeat'; it is 5"):
+        bp.fit(known, "groups", options={"repeats": 5})
+    with pytest.raises(ValueError, match=r"options\['dims'\]: each of 2 repeats is of the same examples"):
+        bp.fit(known, "slices")
+    # The observed counts are those of one repeat, as in `pool`.
+    found, expected = bp.Posterior.from_datatree(tree).observed, pooled(known).mean.observed
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", ["groups", "groups_logit"])
+def test_a_fit_over_folds_warns_of_the_same_examples_and_has_observed_values_as_pool_does(model, sampler):
+    """Whatever the draws are (those of `groups_logit` are the prior's here): the facts are those of the tree."""
+    fits = {}
+    for name in ("naive_bayes", "decision_tree", None):
+        cm = FOLDS if name is None else FOLDS.sel(model=name)
+        fits[name] = cm, bp.fit(cm, model, draws=50, chains=2, progressbar=False)
+    for compared in (lambda: bp.compare(fits["naive_bayes"][1], fits["decision_tree"][1], "recall"),
+                     lambda: bp.compare(fits[None][1], metric="recall")):  # fmt: skip
+        with pytest.warns(bp.DependenceWarning, match="have the same number of examples in every class"):
+            compared()
+    for cm, tree in fits.values():
+        expected = cm.sum("fold")
+        post = bp.Posterior.from_datatree(tree)
+        np.testing.assert_array_equal(post["recall"].observed, bp.score(expected, "recall"))
+        xr.testing.assert_equal(post.observed.astype(int), expected.counts)
+    # Matched example by example, the warning says so.
+    frame = bp.datasets.load("breast_cancer")
+    matched = bp.ConfusionMatrix.from_frame(
+        frame, actual="actual", predicted="predicted", by=["model", "fold"], pos_label="malignant", example="example"
+    )
+    for post in (pooled(matched, draws=50).mean, bp.fit(matched, model, draws=50, chains=2, progressbar=False)):
+        with pytest.warns(bp.DependenceWarning, match="the systems along 'model' were judged on the same examples"):
+            bp.compare(post, metric="recall", independent=True)
+
+
 @pytest.mark.slow
 def test_repeated_folds_agree_with_quadrature():
     cm = folds([18, 17, 18, 19, 18, 19, 17, 18, 18, 18])

@@ -265,9 +265,23 @@ def test_the_interval_covers_the_design_effect(count):
 
 
 def test_independent_samples_are_seldom_warned_of():
-    verdicts = [check.attrs["verdict"] for check in check_all(0.5, 80, 400)]
+    verdicts = [check.attrs["verdict"] for check in check_all(0.5, 80, 600)]
     assert verdicts.count("dependent") <= 0.05 * 80
     assert verdicts.count("independent") > 0.5 * 80
+
+
+def test_errors_in_runs_are_seen():
+    """Correctness is a chain with λ = .8, apart from labels that are independent: recall has D = 1 + λ/(1 − λ)."""
+    rng, right = np.random.default_rng(3), [1]
+    for u in rng.random(1999):
+        right.append(int(u < (0.95 if right[-1] else 0.15)))
+    y = rng.integers(2, size=2000)
+    with pytest.warns(DependenceWarning, match="too narrow"):
+        check = sequences.check_independence(y, np.where(right, y, 1 - y))
+    lower, upper = check["design_effect_interval"].values
+    assert lower < 5 < upper
+    assert upper - lower < 4
+    assert check["log_bayes_factor"].sel(of="predicted") > 100
 
 
 def test_what_a_check_says():

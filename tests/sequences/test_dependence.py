@@ -111,7 +111,22 @@ def test_autocorrelation_by_hand():
     np.testing.assert_allclose(found["observed"], expected, rtol=1e-12)
     assert found["lag"].values.tolist() == [1, 3, 60]
     assert (found["lower"] < found["upper"]).all()
-    assert found.attrs == {"ci_prob": 0.95, "ci_kind": "simultaneous", "draws": 2_000, "undefined": 0}
+    assert found.attrs == {"ci_prob": 0.95, "ci_kind": "simultaneous", "draws": 2_000, "undefined": 0,
+                           "lags_left_out": []}  # fmt: skip
+
+
+def test_default_lags_fit_the_sequences():
+    """At least half of the samples have a sample this much later in their sequence."""
+    frames = sequences.simulate(10, persistence=0.6, sequences=30, random_seed=1)
+    check = of_frames(sequences.autocorrelation, frames, by=frames["sequence"])
+    assert check["lag"].values.tolist() == [1, 2, 5]
+    assert check.attrs["lags_left_out"] == [10, 25]
+    # One long sequence among short ones has pairs enough for every lag; pairs of samples have only neighbours.
+    long = np.r_[np.zeros(300, int), frames["sequence"][:100] + 1]
+    mixed = sequences.simulate(400, persistence=0.6, random_seed=2)
+    assert of_frames(sequences.autocorrelation, mixed, by=long)["lag"].values.tolist() == [1, 2, 5, 10, 25]
+    pairs = of_frames(sequences.autocorrelation, mixed, by=np.arange(400) // 2)
+    assert pairs["lag"].values.tolist() == [1]
 
 
 def test_a_simultaneous_band_holds_its_share_of_whole_curves():
@@ -149,26 +164,26 @@ def scenes(n=2_000):
 
 
 def test_hidden_scenes_are_warned_of():
-    with pytest.warns(
-        DependenceWarning, match=r"at lag 1, 2, 5, 10.* is not what the chain .*groups='clusters'"
-    ) as got:
+    with pytest.warns(DependenceWarning, match=r"at lag 2, 5, 10.* is not what the chain .*groups='clusters'") as got:
         found = sequences.autocorrelation(*scenes())
     assert got[0].filename == __file__
-    assert found["outside"].values[:4].all()
-    assert (found["observed"] > found["upper"])[:4].all()
+    # The chain has the correlation of neighbours, but not that of samples farther apart.
+    assert found["outside"].values.tolist() == [False, True, True, True, True]
+    assert (found["observed"] > found["upper"])[1:].all()
 
 
 def test_the_figure_of_autocorrelations():
     with pytest.warns(DependenceWarning):
         check = sequences.autocorrelation(*scenes())
-    check["outside"][-1] = False
+    outside = check["outside"].values
+    assert 0 < outside.sum() < len(outside)
     figure = bp.plots.autocorrelation(check)
     (axes,) = figure.axes
     bands = np.array([segment[:, 1] for segment in axes.collections[0].get_segments()])
     np.testing.assert_allclose(bands, np.stack([check["lower"], check["upper"]], -1))
     drawn = {line.get_label(): line.get_ydata() for line in axes.lines[1:]}
-    np.testing.assert_allclose(drawn["observed, outside"], check["observed"][:-1])
-    np.testing.assert_allclose(drawn["observed, inside"], check["observed"][-1:])
+    np.testing.assert_allclose(drawn["observed, outside"], check["observed"][outside])
+    np.testing.assert_allclose(drawn["observed, inside"], check["observed"][~outside])
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "2", "5", "10", "25"]
     assert "95 % simultaneous band of the fitted chain" in figure.get_suptitle()
     assert axes.get_xlabel()
@@ -209,7 +224,7 @@ FUNCTIONS = [
         (TWENTY, TWENTY, {"prior": -1.5}, "prior must be greater than 0"),
         (TWENTY, TWENTY, {"prior": np.inf}, "prior must be greater than 0"),
         (TWENTY, TWENTY, {"prior": np.nan}, "prior must be greater than 0"),
-        (TWENTY, TWENTY, {"chain": "z"}, "chain must be one of 'z_prev', 'z_prev,g_prev'; it is 'z'"),
+        (TWENTY, TWENTY, {"chain": "z"}, "chain must be one of 'z_prev,g_prev', 'z_prev'; it is 'z'"),
     ],
 )
 def test_bad_data(function, y_true, y_pred, options, words):
@@ -239,9 +254,9 @@ def test_bad_data(function, y_true, y_pred, options, words):
             "'recall_per_class' has a value a class: name a metric of the whole matrix",
         ),
         (
-            lambda: sequences.autocorrelation(TWENTY, TWENTY[::-1]),
+            lambda: sequences.autocorrelation(TWENTY, TWENTY[::-1], lags=[1, 25]),
             ValueError,
-            r"lags \[1, 2, 5, 10, 25\]: name some, each shorter than the longest sequence, of 20 samples",
+            r"lags \[1, 25\]: name some, each shorter than the longest sequence, of 20 samples",
         ),
         (lambda: sequences.autocorrelation(TWENTY, TWENTY, lags=[]), ValueError, r"lags \[\]: name some"),
         (

@@ -33,7 +33,7 @@ def test_golden_posteriors(case, name, prior):
     np.testing.assert_array_equal(betas.theta[:, 0], theta)
 
     draws = 200_000
-    post = sequences.posterior(g, z, prior=prior, draws=draws)
+    post = sequences.posterior(g, z, prior=prior, draws=draws, chain="z_prev")
     # The reference has a relative error of 1e-3; ours are sd/√n of a mean, sd/√(2n) of an sd, and about 2.7 sd/√n of a
     # 2.5 % quantile of a normal distribution (more in a longer tail: 4 here).
     for metric in ("recall", "accuracy", "precision"):
@@ -80,7 +80,7 @@ def test_posterior_and_bayes_factors_against_integration_over_all_parameters(pri
     z_independent = weight * likelihood(states, 0.5, 0.5, [a_0, a_1], [[t_00, t_00], [t_10, t_10]])
     g_independent = weight * likelihood(states, 0.5, 0.5, [a_0, 1 - a_0], [[t_00, t_01], [t_10, t_11]])
     expected = np.log(value.sum() / [g_independent.sum(), z_independent.sum()])
-    found = sequences.bayes_factor(g, z, prior=prior)
+    found = sequences.bayes_factor(g, z, prior=prior, chain="z_prev")
     np.testing.assert_allclose(found, expected, rtol=1e-10)
     assert found.name == "log_bayes_factor"
     assert found["of"].values.tolist() == ["actual", "predicted"]
@@ -186,16 +186,17 @@ def test_names_of_labels_do_not_matter():
 
 def test_parameters_are_the_betas_drawn():
     post = of_frames(sequences.posterior, draws=50_000)
-    betas = TransitionPosterior.of(count_transitions(of_frames(label_sequences, by=None, labels=None), "z_prev"), 0.5)
+    transitions = count_transitions(of_frames(label_sequences, by=None, labels=None), "z_prev,g_prev")
+    betas = TransitionPosterior.of(transitions, 0.5)
     stay, theta = post.parameters["stay"], post.parameters["theta"]
-    assert theta.dims == ("draw", "actual", "predicted_previous")
-    for found, shape in ((stay.values, betas.stay), (theta.values, betas.theta[:, 0])):
+    assert theta.dims == ("draw", "actual", "actual_previous", "predicted_previous")
+    for found, shape in ((stay.values, betas.stay), (theta.values, betas.theta)):
         a, b = np.moveaxis(shape, -1, 0)
         variance = a * b / ((a + b) ** 2 * (a + b + 1))
         np.testing.assert_allclose(found.mean(0), a / (a + b), atol=5 * np.sqrt(variance.max() / 50_000))
         np.testing.assert_allclose(found.var(0), variance, rtol=0.1)
-    wide = of_frames(sequences.posterior, chain="z_prev,g_prev", draws=100).parameters["theta"]
-    assert wide.dims == ("draw", "actual", "actual_previous", "predicted_previous")
+    narrow = of_frames(sequences.posterior, chain="z_prev", draws=100).parameters["theta"]
+    assert narrow.dims == ("draw", "actual", "predicted_previous")
 
 
 @pytest.mark.parametrize("prior", [0.01, 0.5, 100])
@@ -233,9 +234,9 @@ def test_two_systems_never_share_a_stream():
 def test_a_posterior_says_what_it_is_of():
     table = of_frames(sequences.posterior).summary()
     assert table.attrs["estimand"] == "Posterior of the system's long-run metric"
-    assert table.attrs["prior"] == "Beta(0.5, 0.5) on each of 6 transition probabilities"
+    assert table.attrs["prior"] == "Beta(0.5, 0.5) on each of 10 transition probabilities"
     assert set(table["method"]) == {"draws"}
-    assert "of 10 transition" in of_frames(sequences.posterior, chain="z_prev,g_prev").prior_text
+    assert "of 6 transition" in of_frames(sequences.posterior, chain="z_prev").prior_text
     tree = of_frames(sequences.posterior, draws=100).to_datatree()
     assert tree["observed_data"]["counts"].sum().item() == 500
 

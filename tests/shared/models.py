@@ -118,15 +118,18 @@ def of_systems(counts, **parameters):
     return sum(of_groups(counts[m], **{name: value[m] for name, value in parameters.items()}) for m in (0, 1))
 
 
-def of_classes(counts, mean_recall, dispersion, popularity, prevalence, design="joint"):
+def of_classes(counts, mean_recall, slope, dispersion, popularity, clumping, prevalence, design="joint"):
     """Density of one matrix: a class's predictions are right or wrong, and wrong ones are spread by popularity."""
-    table, kappa = counts.values, 1 / dispersion - 1
-    density = stats.beta.logpdf(dispersion, 1, 3) + log_dirichlet(popularity, 1) + log_dirichlet(prevalence, 1)
+    table, kappa, eta = counts.values, 1 / dispersion - 1, 1 / clumping - 1
+    density = stats.beta.logpdf(dispersion, 1, 3) + log_dirichlet(popularity, 0.5) + log_dirichlet(prevalence, 1)
+    density += stats.norm.logpdf(slope)
+    sizes = np.log(table.sum(1) + 1)
     for i, row in enumerate(table):
         others = np.arange(len(row)) != i
+        mean = special.expit(special.logit(mean_recall) + slope * (sizes[i] - sizes.mean()))
         right_or_wrong = np.array([row[i], row[others].sum()])
-        density += of_row(right_or_wrong, kappa * np.array([mean_recall, 1 - mean_recall]))
-        density += of_row(row[others], popularity[others] / popularity[others].sum())
+        density += of_row(right_or_wrong, kappa * np.array([mean, 1 - mean]))
+        density += of_row(row[others], eta * popularity[others] / popularity[others].sum())
     if design == "joint":
         density += stats.multinomial.logpmf(table.sum(1), table.sum(), prevalence)
     return density
@@ -223,27 +226,33 @@ def steps(before_and_after=True):
     return STEPS_TRUE[later], STEPS_PRED[later], STEPS_TRUE[later - 1], STEPS_PRED[later - 1], STEPS_VIDEO[later]
 
 
-def of_markov(_, stay, predict_second):
+def of_predictions(predict_second):
+    """Density of the predictions given what went before, actual label g, actual before h and prediction before j."""
     g, z, h, j, _ = steps()
-    density = stats.beta.logpdf(stay, 0.5, 0.5).sum() + stats.beta.logpdf(predict_second, 0.5, 0.5).sum()
+    density = stats.beta.logpdf(predict_second, 0.5, 0.5).sum()
+    for place in itertools.product((0, 1), repeat=predict_second.ndim):
+        given = zip((g, h, j) if predict_second.ndim == 3 else (g, j), place, strict=True)
+        seen = np.logical_and.reduce([label == value for label, value in given])
+        density += stats.binom.logpmf(z[seen].sum(), seen.sum(), predict_second[place])
+    return density
+
+
+def of_markov(_, stay, predict_second):
+    g, _, h, _, _ = steps()
+    density = stats.beta.logpdf(stay, 0.5, 0.5).sum() + of_predictions(predict_second)
     n = stats.binom.logpmf([((h == i) & (g == i)).sum() for i in (0, 1)], [(h == i).sum() for i in (0, 1)], stay)
-    seen = [[(g == i) & (j == k) for k in (0, 1)] for i in (0, 1)]
-    m = stats.binom.logpmf(*np.array([[[z[s].sum(), s.sum()] for s in row] for row in seen]).T, predict_second.T)
-    return density + n.sum() + m.sum()
+    return density + n.sum()
 
 
 def of_markov_varying(_, stay, predict_second, stay_dispersion):
-    g, z, h, j, video = steps()
-    density = stats.beta.logpdf(stay, 0.5, 0.5).sum() + stats.beta.logpdf(predict_second, 0.5, 0.5).sum()
+    g, _, h, _, video = steps()
+    density = stats.beta.logpdf(stay, 0.5, 0.5).sum() + of_predictions(predict_second)
     density += stats.beta.logpdf(stay_dispersion, 1, 9).sum()
     kappa = 1 / stay_dispersion - 1
     for name, i in itertools.product("uvw", (0, 1)):
         left = h[(video == name) & (h == i)]
         stayed = ((video == name) & (h == i) & (g == i)).sum()
         density += stats.betabinom.logpmf(stayed, len(left), kappa[i] * stay[i], kappa[i] * (1 - stay[i]))
-    for i, k in itertools.product((0, 1), (0, 1)):
-        seen = (g == i) & (j == k)
-        density += stats.binom.logpmf(z[seen].sum(), seen.sum(), predict_second[i, k])
     return density
 
 
@@ -384,10 +393,11 @@ def of_logit(varying):
 
 
 LOGIT = of_logit(2)
-CHAIN = {"stay": unit(2), "predict_second": unit(2, 2)}
+CHAIN = {"stay": unit(2), "predict_second": unit(2, 2, 2)}
 SCORED = {"center": normal(), "spread": positive(), "noise": positive(3), "tail": positive(), "weight": positive(3)}
 THREE_RATES = {name: unit(2) for name in BINARY_RATES}
-SHARED_BY_CLASSES = {"mean_recall": unit(), "dispersion": small(), "popularity": shares(3), "prevalence": shares(3)}
+SHARED_BY_CLASSES = {"mean_recall": unit(), "slope": normal(), "dispersion": small(), "popularity": shares(3),
+                     "clumping": unit(), "prevalence": shares(3)}  # fmt: skip
 BY_VIDEO = {"by": {"video": STEPS_VIDEO}}
 STEPS = (STEPS_TRUE, STEPS_PRED)
 
@@ -402,8 +412,9 @@ DENSITIES = {
     "rates by actual": ("rates", POSITIVE_YES, {"design": "by_actual"}, THREE_RATES,
                         functools.partial(of_rates, design="by_actual"), {"recall": ("model",)}),
     "classes": ("classes", THREE_SITES.sum("fold"), {}, SHARED_BY_CLASSES, of_classes,
-                {"mean_recall": (), "dispersion": (), "popularity": ("predicted",), "prevalence": ("actual",),
-                 "outcomes": ("actual", "outcome"), "errors": ("actual", "other"), "totals": ("actual",)}),
+                {"mean_recall": (), "slope": (), "dispersion": (), "popularity": ("predicted",), "clumping": (),
+                 "prevalence": ("actual",), "outcomes": ("actual", "outcome"), "errors": ("actual", "other"),
+                 "totals": ("actual",)}),
     "classes by actual": ("classes", THREE_SITES.sum("fold"), {"design": "by_actual"}, SHARED_BY_CLASSES,
                           functools.partial(of_classes, design="by_actual"), {}),
     "groups": ("groups", ONE, {}, parts(), of_groups,
@@ -439,8 +450,10 @@ DENSITIES = {
                          {"location": normal(1), "spread": positive(1, 1), "deviation": normal(1, 1)}, of_accuracies,
                          {"rates": ("fold", "rate"), "correct": ("fold",)}),
     "markov": ("markov", STEPS, BY_VIDEO, CHAIN, of_markov,
-               {"stay": ("actual",), "predict_second": ("actual", "predicted_before"),
+               {"stay": ("actual",), "predict_second": ("actual", "actual_before", "predicted_before"),
                 "cells": ("actual", "predicted")}),
+    "markov, z_prev": ("markov", STEPS, BY_VIDEO | {"chain": "z_prev"}, CHAIN | {"predict_second": unit(2, 2)},
+                       of_markov, {"predict_second": ("actual", "predicted_before")}),
     "markov, varying": ("markov", STEPS, BY_VIDEO | {"sequences": "varying"}, CHAIN | {"stay_dispersion": small(2)},
                         of_markov_varying, {"stay_dispersion": ("actual",), "stays": ("video", "actual")}),
     "paired": ("paired", TEN_PAIRS, {}, {"shares": shares(8)}, of_paired,
@@ -506,11 +519,14 @@ def compiled_case(case):
 
 
 def long_run(stay, predict_second):
-    """The stationary distribution of the chain of (actual, predicted), by an eigen-solve; (2, 2)."""
+    """The stationary distribution of the chain of (actual, predicted), by an eigen-solve; (2, 2).
+
+    `predict_second` is of actual label, actual label before and prediction before, or lacks the second of them.
+    """
     states = list(itertools.product((0, 1), repeat=2))
     matrix = np.empty((4, 4))
     for (row, (h, j)), (column, (g, v)) in itertools.product(enumerate(states), repeat=2):
-        second = predict_second[g, j]
+        second = predict_second[(g, h, j) if np.ndim(predict_second) == 3 else (g, j)]
         matrix[row, column] = (stay[h] if g == h else 1 - stay[h]) * (second if v else 1 - second)
     values, vectors = np.linalg.eig(matrix.T)
     w = np.real(vectors[:, np.argmin(abs(values - 1))])

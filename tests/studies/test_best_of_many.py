@@ -79,6 +79,9 @@ def test_systems_err_together_only_on_the_same_examples(drawn, paired):
         ({"spread": [-0.1]}, "spread must not be negative"),
         ({"accuracy": 1}, "accuracy must be a number between 0 and 1"),
         ({"difficulty": 1}, "difficulty must be a number between 0 and 1"),
+        ({"population": "student"}, "population must be one of"),
+        ({"population": (50, -1.0)}, "population: 50 of 50 systems are shifted"),
+        ({"population": (2, 1.0, 3)}, "population must be a name, or how many"),
         ({"simulations": 1}, "simulations must be a whole number of at least 2"),
     ],
 )

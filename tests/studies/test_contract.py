@@ -36,6 +36,7 @@ class Case:
 SIMULATED = {
     "agreement": Case({"n_groups": 4, "group_size": 40, "draws": 10, "chains": 2}, {"draws": 11}, ("sampler",)),
     "areas": Case({"auc": [0.7], "n": [8], "draws": 20}, {"n": [9]}),
+    "attempts": Case({"k": [1, 2], "n_questions": [6], "n_attempts": 2, "draws": 20}, {"n_attempts": 3}),
     "bands": Case({"auc": [0.8], "n": [6], "draws": 10}, {"draws": 11}),
     "best_of_many": Case({"systems": 3, "spread": [0.1, 0.2], "examples": 20, "draws": 20}, {"accuracy": 0.7}),
     "class_areas": Case({"n": [20, 30], "separation": [1.0, 2.0], "classes": 3, "population": 60, "draws": 20},
@@ -45,6 +46,7 @@ SIMULATED = {
                      {"prevalence": 0.4}),
     "coverage": Case({"cells": [[0.4, 0.1], [0.2, 0.3]], "metric": "mcc", "n": [9, 12], "n_resamples": 20,
                       "methods": ["flat_eti", "delta", "bootstrap_bca"]}, {"metric": "f1"}),
+    "cross_validation": Case({"n": [20], "folds": 2, "repeats": 2, "draws": 20}, {"separation": 1.0}),
     "decision_bands": Case({"prevalence": [0.3], "n": [20], "draws": 20, "thresholds": [0.2, 0.5]}, {"slope": 2.0}),
     "dependence": Case({"persistence": [0.5, 0.8], "n": 20}, {"n": 21}),
     "epc_comparison": Case({"n": 8, "alphas": [0.5], "draws": 10}, {"separations": (1, 2)}),

@@ -230,7 +230,7 @@ SITES = bp.ConfusionMatrix.from_table([[[5, 1], [2, 4]]] * 4, dims=["site"])
             "groups",
             SITES,
             {"options": {"repeats": 2}},
-            r"a likelihood that is a Potential \(repeats > 1\) cannot be simulated",
+            "model: it contains pm.Potential '.*', which cannot be simulated from",
         ),
         (plain, CM, {}, "model: the observed data of 'tp' must be pymc.Data, so that they can be changed"),
         ("rates", CM, {"prob": 1}, "prob must be a number between 0 and 1, both excluded; it is 1"),

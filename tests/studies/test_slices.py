@@ -14,8 +14,8 @@ slices = import_module("bayesperf.studies.slices")
 
 
 NOTHING_VARIES = {
-    "site_sd": 0.0, "device_sd": 0.0, "interaction_sd": 0.0, "sites": 8, "devices": 4, "recall": 0.8, "examples": 12.0,
-    "small": 25, "prob": 0.95, "analyses": ["record"],
+    "site_sd": 0.0, "device_sd": 0.0, "interaction_sd": 0.0, "worse": 0.0, "imbalance": 0.0, "sites": 8, "devices": 4,
+    "recall": 0.8, "examples": 12.0, "small": 25, "prob": 0.95, "analyses": ["record"],
 }  # fmt: skip
 
 
@@ -70,6 +70,32 @@ def test_sizes_differ_and_are_as_many_on_average():
     for values in totals.values():
         assert values.mean() == pytest.approx(12, abs=4 * values.std() / np.sqrt(40) + 1 / 32)
     assert np.median(spreads[1.0]) > 3 * np.median(spreads[0.0])
+
+
+def test_one_site_is_worse():
+    counts = []
+
+    def record(cm, _):
+        counts.append(cm.counts.sum("device").values)
+        return slices._pooled(cm, 0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(slices.ANALYSES, "record", record)
+        for seed in range(40):
+            slices._simulate(NOTHING_VARIES | {"worse": 0.3}, 0, np.random.default_rng(seed))
+    _, (fn, tp) = np.array(counts).sum(0).transpose(1, 2, 0)
+    n = fn + tp
+    np.testing.assert_array_less(abs(tp / n - np.r_[0.5, np.full(7, 0.8)]), 4 * 0.5 / np.sqrt(n))
+    with pytest.raises(ValueError, match=r"worse must be below recall, 0\.8; it is 0\.9"):
+        studies.slices(worse=0.9)
+
+
+def test_claims_are_those_of_the_sentences(study):
+    """Alone and pooled are of priors that say nothing of a gap, or that there is none."""
+    assert study["gap_shown"].sel(analysis="pooled").item() == 0
+    assert study["prob_gap"].sel(analysis="pooled").item() == study["prior_gap"].sel(analysis="pooled").item() == 0
+    assert 0.9 < study["prior_gap"].sel(analysis="alone").item() <= 1
+    assert 0 < study["worst_named"].sel(analysis="by_site").item() < 1
 
 
 def test_ways_without_the_model_of_slices():

@@ -1,6 +1,9 @@
 """Areas under ROC curves by one set of weights: of systems, of classes, of examples in clusters.
 
 What is weighted are units: examples, clusters of them, or, of many examples, groups of a class put together at random.
+Weights of what was seen are too sure near an area of 1, and with few clusters: nothing in them knows of an example that
+ranks lower than all others did. So either class has half a unit more, of a rank that is uniform between none and all of
+the other class: a Dirichlet process (Ferguson 1973, Annals of Statistics 1) of that base and weight instead of none.
 """
 
 from __future__ import annotations
@@ -14,7 +17,6 @@ from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.curves.areas.bayesian_bootstrap import ScoreBins, blocks_of_draws
-from bayesperf.curves.areas.smoothed_areas import Gaps, areas_of, separated
 from bayesperf.distributions.cluster_weights import at_random, cluster_weights, mean_weight
 
 # Of more examples scores are put together in bins next to each other, as in `area_draws`; of more of a class, or more
@@ -22,8 +24,10 @@ from bayesperf.distributions.cluster_weights import at_random, cluster_weights, 
 _MANY, _BINS, _MOST_OF_CLASS, _MOST_CLUSTERS = 10_000, 1024, 2_000, 5_000
 # In single precision, whose rounding is far below the Monte Carlo error.
 Weights = NDArray[np.float32]
-# From weights of units (units, draws), and of what is beyond the scores (b, draws), to figures (S, draws).
-OfWeights = Callable[[Weights, Array], Array]
+# From weights of units (units, draws), and a stream, to figures (S, draws).
+OfWeights = Callable[[Weights, np.random.Generator], Array]
+# What was not seen of a class weighs half as much as a unit, as in Jeffreys' prior; its rank may be any.
+HALF = 0.5
 
 
 class Units(NamedTuple):
@@ -78,23 +82,8 @@ def units_of_examples(classes: Codes, rng: np.random.Generator) -> Units:
     return Units(unit, tuple(sizes))
 
 
-class ClassPair(NamedTuple):
-    """The areas of systems by some examples as positives and others as negatives, under weights.
-
-    Attributes
-    ----------
-    beyond : ndarray (b,)
-        Mean weights that it takes beyond those of units: none but of scores that separate the classes.
-    of_weights : callable
-        From weights to areas.
-    """
-
-    beyond: Array
-    of_weights: OfWeights
-
-
-def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Units) -> ClassPair:
-    """Return the areas of systems, smoothed if the scores of one separate the classes.
+def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Units, averaged: int = 1) -> OfWeights:
+    """Return a function from weights of units to the areas of systems, with what no unit has shown.
 
     Parameters
     ----------
@@ -104,47 +93,73 @@ def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Uni
         Which are the one and the other.
     units : Units
         What is weighted.
+    averaged : int
+        How many such areas are averaged; all together they have what is unseen of one. Otherwise their average would be
+        as low as each of them may be.
     """
     members = np.flatnonzero(positive), np.flatnonzero(negative)
-    of_classes = scores[:, members[0]], scores[:, members[1]]
-    if any(separated(*of_classes)):
-        return _smoothed(of_classes, members, units)
     systems = [_in_bins(of_system, members, units) for of_system in scores]
-    return ClassPair(np.empty(0), lambda weights, _: np.stack([system(weights) for system in systems]))
+    in_units = np.stack([np.bincount(units.of_examples[of_class], minlength=units.number) for of_class in members])
+    unseen = np.array([_unit_size(of_class, units) for of_class in members])
+    order = _orders(scores[:, np.concatenate(members)])
+
+    def areas(weights: Weights, rng: np.random.Generator) -> Array:
+        seen = np.asarray(in_units @ weights, float)
+        beyond = unseen[:, None] * rng.standard_gamma(HALF / averaged, seen.shape)
+        ranks = rng.random((2, 1 + order.max(), weights.shape[1]))[:, order]
+        return with_unseen(np.stack([system(weights) for system in systems]), beyond / (seen + beyond), ranks)
+
+    return areas
+
+
+def with_unseen(areas: Array, unseen: Array, ranks: Array) -> Array:
+    """Return areas (S, draws) of populations in which a part of either class was not seen.
+
+    Parameters
+    ----------
+    areas : ndarray (S, draws)
+        Areas of what was seen.
+    unseen : ndarray (2, draws)
+        The shares of the positives, and of the negatives, that were not.
+    ranks : ndarray (2, S, draws)
+        Which part of the other class the unseen positives, and the unseen negatives, are on the right side of.
+    """
+    of_positive, of_negative = unseen
+    of_seen = (1 - of_negative) * areas + of_negative * ranks[1]
+    return np.asarray((1 - of_positive) * of_seen + of_positive * ((1 - of_negative) * ranks[0] + of_negative / 2))
+
+
+def _unit_size(members: Codes, units: Units) -> float:
+    """Return how many examples of a class a unit has that has any: 1, or the mean over clusters."""
+    return 1.0 if units.cluster is None else len(members) / len(np.unique(units.cluster[members]))
+
+
+def _orders(scores: Array) -> Codes:
+    """Return a number of the order in which each system has the examples (S, n): the same for those that have one."""
+    ranks = np.stack([np.unique(of_system, return_inverse=True)[1] for of_system in scores])
+    return np.unique(ranks, axis=0, return_inverse=True)[1].ravel()
 
 
 def drawn_figures(
-    figures: Sequence[ClassPair],
-    units: Units,
-    draws: int,
-    rng: np.random.Generator,
-    progressbar: bool,
-    averaged: int = 1,
+    figures: Sequence[OfWeights], units: Units, draws: int, rng: np.random.Generator, progressbar: bool
 ) -> list[Array]:
-    """Return draws of several figures, (S, draws) each, by one set of weights.
-
-    Of areas that are averaged, as many as given, all together overlap unseen by the weight of one example: otherwise
-    their average would be as low as each of them may be.
-    """
-    beyond = np.concatenate([figure.beyond for figure in figures])[:, None]
-    ends = np.cumsum([len(figure.beyond) for figure in figures])[:-1]
+    """Return draws of several figures, (S, draws) each, by one set of weights."""
     drawn: list[list[Array]] = []
     for block in blocks_of_draws(draws, max(1, units.number // 8), progressbar):
         weights = units.weights(rng, block)
-        others = np.split(beyond * rng.standard_gamma(1 / averaged, (len(beyond), block)), ends)
-        drawn.append([figure.of_weights(weights, own) for figure, own in zip(figures, others, strict=True)])
+        drawn.append([figure(weights, rng) for figure in figures])
     return [np.concatenate(blocks, 1) for blocks in zip(*drawn, strict=True)]
 
 
-def shares(classes: Codes, units: Units) -> ClassPair:
-    """Return the shares of classes (n,), numbered from 0, in the place of systems."""
+def shares(classes: Codes, units: Units) -> OfWeights:
+    """Return a function from weights of units to the shares of classes (n,), numbered from 0, in place of systems."""
     table = _table(classes, units.of_examples, (1 + int(classes.max()), units.number))
 
-    def of_weights(weights: Weights, _: Array) -> Array:
+    def of_weights(weights: Weights, _: np.random.Generator) -> Array:
         masses = np.asarray(table @ weights, float)
         return np.asarray(masses / masses.sum(0))
 
-    return ClassPair(np.empty(0), of_weights)
+    return of_weights
 
 
 def _in_bins(scores: Array, members: tuple[Codes, Codes], units: Units) -> Callable[[Weights], Array]:
@@ -163,19 +178,6 @@ def _in_bins(scores: Array, members: tuple[Codes, Codes], units: Units) -> Calla
         return binned.areas(masses[:, :bins], masses[:, bins:])
 
     return areas
-
-
-def _smoothed(of_classes: tuple[Array, Array], members: tuple[Codes, Codes], units: Units) -> ClassPair:
-    gaps = Gaps.of(*of_classes)
-    both = np.concatenate(members)
-    cluster = None if units.cluster is None else units.cluster[both]
-    own = [units.of_examples[of_class] for of_class in members]
-
-    def of_weights(weights: Weights, beyond: Array) -> Array:
-        positive, negative = (weights[of_class].T.astype(float) for of_class in own)
-        return areas_of(gaps.rates(positive, negative, beyond.T))
-
-    return ClassPair(gaps.beyond((len(members[0]), len(members[1])), cluster), of_weights)
 
 
 def _table(rows: Codes, columns: Codes, shape: tuple[int, int]) -> csr_array:

@@ -143,10 +143,11 @@ class ClassAreas:
     def drawn(self, draws: int, rng: np.random.Generator, progressbar: bool) -> Array:
         """Return draws of the areas, (S, draws), or of each class (K, S, draws), by one set of weights for all."""
         units = units_of_examples(self.codes, rng) if self.cluster is None else units_of_clusters(self.cluster, rng)
-        figures = [shares(self.codes, units)]
-        figures += [class_pair(self.probabilities[..., k], own, other, units) for k, own, other in self._pairs]
         averaged = 1 if self.average is None else len(self._pairs)
-        frequencies, *areas = drawn_figures(figures, units, draws, rng, progressbar, averaged)
+        areas_of = [
+            class_pair(self.probabilities[..., k], own, other, units, averaged) for k, own, other in self._pairs
+        ]
+        frequencies, *areas = drawn_figures([shares(self.codes, units), *areas_of], units, draws, rng, progressbar)
         return self._averaged(np.stack(areas), frequencies)
 
     def _averaged(self, areas: Array, frequencies: Array) -> Array:

@@ -153,7 +153,7 @@ def roc_auc(
     Of normal scores, 50 of either class, and areas of .7 and .8, 95 % intervals by all methods but "pairs" cover in 93
     to 96 % of data sets. Near 1 few examples make a difference: an area of .95 is covered, with 30 of either class, in
     89 % ("bayesian_bootstrap"), 87 % ("delong"), 94 % (its logit) and 95 % ("binormal"). `bayesperf.studies.areas`
-    simulates this.
+    simulates this; `Marginal.in_words` says where an interval is too narrow for this reason.
 
     Of scores that separate the classes the smoothed bootstrap has areas of about 1 − 1/(2n + 2) − 1/(2m + 2), n and m
     of either class. With 10 of either, and such data sets among the others, its 95 % highest-density intervals cover
@@ -164,22 +164,24 @@ def roc_auc(
     or 100 and 300, normal scores with areas of .8 to .99, 95 % intervals for the part below fpr 0.1 or 0.2, or beyond
     recall 0.8, covered in 89 to 98 % of 400 data sets or more (weights of the scores alone in 85 to 95 %).
 
-    Of clusters, pairs of a positive and a negative are of all of them, the same one or two. Of clusters of very unequal
-    sizes, 8 examples on average, whose scores have a correlation of .1 or .5, 95 % intervals covered an area of .8 in
-    89 to 91 % of 400 data sets with 20 clusters, in 89 to 94 % with 50, and in 92 to 95 % with 200; by "delong" in 84
-    to 88 % with 20; as if of independent examples in 70 to 91 %. `bayesperf.studies.clustered_areas` simulates this.
+    With clusters, and with several classes, the bootstrap has half a cluster, or half an example, of each class that
+    was not seen, and whose rank is uniform: a Dirichlet process with a base instead of none (Ferguson 1973). The mean
+    is therefore a little nearer to ½ than the observed area, and scores that separate the classes have an interval of
+    some width. The areas of an average share one such half.
 
-    Of several classes one set of weights is of all examples: a class has the posterior that it has as the positive one
-    of two, and areas of classes belong together. If scores separate classes, all areas of an average together overlap
-    unseen by one example. Of five classes, 100 to 500 examples, and areas of .79 to .996, 95 % intervals of averages
-    covered in 90 to 97 % of 400 data sets (`bayesperf.studies.class_areas`). Of more than 10,000 examples those of a
-    class are put together at random in 2,000 groups.
+    Pairs of a positive and a negative come from the same cluster or from two. `bayesperf.studies.clustered_areas`
+    simulates clusters of very unequal sizes; docs/coverage.md has its table.
+
+    With several classes one set of weights is of all examples, and areas of classes belong together.
+    `bayesperf.studies.class_areas` simulates them; docs/coverage.md has its table. If there are more than 10,000
+    examples, those of a class are put together at random in 2,000 groups.
 
     References
     ----------
-    Hand & Till (2001), A simple generalisation of the area under the ROC curve for multiple class classification
-    problems, Machine Learning 45. McClish (1989), Analyzing a portion of the ROC curve, Medical Decision Making 9.
-    Obuchowski (1997), Nonparametric analysis of clustered ROC curve data, Biometrics 53.
+    Ferguson (1973), A Bayesian analysis of some nonparametric problems, Annals of Statistics 1. Hand & Till (2001), A
+    simple generalisation of the area under the ROC curve for multiple class classification problems, Machine Learning
+    45. McClish (1989), Analyzing a portion of the ROC curve, Medical Decision Making 9. Obuchowski (1997),
+    Nonparametric analysis of clustered ROC curve data, Biometrics 53.
 
     Examples
     --------
@@ -399,7 +401,7 @@ def bootstrapped(
 
     Weights of the scores themselves would know of no overlap. All systems are smoothed then: a smoothed area of scores
     that separate the classes is below the area of scores that all but do, not smoothed. Clusters (n + m,), if there are
-    any, have positives first.
+    any, have positives first, and half a cluster unseen in either class (`class_pair`).
     """
     if cluster is not None:
         units = units_of_clusters(cluster, rng)

@@ -68,7 +68,8 @@ class Abstention(Saved):
         Counts (actual, decision) of the examples that chose the thresholds; decisions are "negative", "abstain" and
         "positive".
     prob_met : xarray.DataArray
-        The probability with which each requirement is met, over ``requirement``, by the examples that chose.
+        The probability that each requirement is met, over ``requirement``, by the examples that chose: each by itself,
+        and as if its threshold had been named beforehand (see `bayesperf.ChosenThreshold`).
     rule, judged : str
         What was asked for, and by which examples it is judged, in words.
     candidates : Candidates
@@ -109,8 +110,8 @@ class Abstention(Saved):
         Returns
         -------
         pandas.DataFrame
-            Columns ``metric, apparent, mean, sd, median, ci_lower, ci_upper, method, mcse``. ``apparent`` is the value
-            by the examples that chose the thresholds.
+            Columns ``metric, apparent, mean, sd, median, ci_lower, ci_upper, method, mcse, mcse_interval``.
+            ``apparent`` is the value by the examples that chose the thresholds.
         """
         names = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
         marginals = [self.abstention_rate, *(self.decided[metric] for metric in names)]

@@ -178,12 +178,13 @@ def _requirement(metric: Metric, bound: Any) -> ThresholdRequirement:
 
 
 def prob_met(requirements: Sequence[ThresholdRequirement], cells: Cells, chosen: Codes) -> xr.DataArray:
-    """Return the probability with which each requirement is met at its threshold, over ``requirement``."""
+    """Return the probability that each requirement is met, by itself and at a threshold named beforehand."""
     # Requirements are all of the one threshold, or each of its own.
     at = [int(chosen[i % len(chosen)]) for i in range(len(requirements))]
     met = [float(each.probability(cells)[i]) for each, i in zip(requirements, at, strict=True)]
     names = [each.metric.name for each in requirements]
-    return xr.DataArray(met, {"requirement": names}, ["requirement"], name="prob_met")
+    note = "each requirement by itself, at a threshold as if it had been named beforehand"
+    return xr.DataArray(met, {"requirement": names}, ["requirement"], name="prob_met", attrs={"note": note})
 
 
 def refusal(

@@ -57,7 +57,9 @@ class ChosenThreshold(Saved):
     apparent : ConfusionMatrix
         The counts at the threshold of the examples that chose it, by which it looks better than it is.
     prob_met : xarray.DataArray
-        The probability with which each requirement is met, over ``requirement``, by the examples that chose it.
+        The probability that each requirement is met, over ``requirement``, by the examples that chose the threshold.
+        Each is taken by itself: one requirement at a time, and as if this threshold had been named beforehand. A search
+        passes by luck more often; the ``confidence`` of `choose_threshold` allows for that, these figures do not.
     best : Metric
         What is best at it.
     rule, judged : str
@@ -106,8 +108,9 @@ class ChosenThreshold(Saved):
         Returns
         -------
         pandas.DataFrame
-            Columns ``metric, apparent, mean, sd, median, ci_lower, ci_upper, method, mcse``, with ``observed`` after
-            ``apparent`` if there is a test set. ``apparent`` is the value by the examples that chose the threshold.
+            Columns ``metric, apparent, mean, sd, median, ci_lower, ci_upper, method, mcse, mcse_interval``, with
+            ``observed`` after ``apparent`` if there is a test set. ``apparent`` is the value by the examples that chose
+            the threshold.
         """
         shown = self._shown(metrics)
         table = self.posterior.summary(shown, ci_prob, ci_kind)
@@ -176,10 +179,11 @@ class ChosenThreshold(Saved):
 
 
 def met_in_words(prob_met: xr.DataArray) -> str:
-    """Return with which probability requirements are met, for a sentence."""
+    """Return with which probability each requirement is met, taken by itself, for a sentence."""
     each = zip(prob_met["requirement"].values.tolist(), prob_met.values.tolist(), strict=True)
     met = [f"{chance(p)} for {metric_title(name)}" for name, p in each]
-    return f"the probability that the requirement is met is {enumerated(met)}"
+    alone = "each requirement alone" if len(met) > 1 else "the requirement"
+    return f"at this threshold, had it been named beforehand, {alone} is met with probability {enumerated(met)}"
 
 
 @remembered("choose_threshold")

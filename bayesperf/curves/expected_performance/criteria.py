@@ -14,6 +14,7 @@ from scipy.special import logit
 
 from bayesperf import metrics
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.metrics.registry import single_valued
@@ -223,6 +224,7 @@ def _values(criterion: Criterion, first: Array, second: Array, alpha: float) -> 
     return np.where(np.isnan(values), np.inf, values)
 
 
+@checked
 def equal_error_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = None) -> float:
     """Return the threshold of the equal error rate, or break-even point: where FAR and FRR are nearest to each other.
 
@@ -255,6 +257,7 @@ def equal_error_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = N
     return _threshold("equal_error", y_true, y_score, pos_label)
 
 
+@checked
 def break_even_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = None) -> float:
     """Return the threshold of the break-even point of precision and recall: where they are nearest to each other.
 

@@ -203,10 +203,10 @@ class Calibration(Saved):
         -------
         pandas.DataFrame
             Columns ``metric``, ``label`` (of more than two classes), ``observed``; ``mean, sd, median, ci_lower,
-            ci_upper, method, mcse`` of the posterior, empty where there is none that is honest; ``calibrated_lower,
-            calibrated_upper``, between which a perfectly calibrated system with these scores shows the measure with
-            probability `ci_prob` (one value where it is known), and ``tail``, how often it would show a value at least
-            as far on the worse side (or, of a measure that has none, on either side).
+            ci_upper, method, mcse, mcse_interval`` of the posterior, empty where there is none that is honest;
+            ``calibrated_lower, calibrated_upper``, between which a perfectly calibrated system with these scores shows
+            the measure with probability `ci_prob` (one value where it is known), and ``tail``, how often it would show
+            a value at least as far on the worse side (or, of a measure that has none, on either side).
         """
         prob = checks.probability("ci_prob", ci_prob)
         tables = []

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.coordinates import CI_BOUND
 from bayesperf.core.saving import Saved
@@ -307,6 +308,7 @@ def reliability_curve(
     draws: int = ...,
     random_seed: Any = ...,
 ) -> ReliabilityCurve: ...
+@checked
 def reliability_curve(
     y_true: Any,
     y_prob: ArrayLike | Mapping[Any, ArrayLike] | pd.DataFrame | None = None,

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
@@ -173,7 +174,7 @@ class Recalibration(Saved):
         -------
         pandas.DataFrame
             Columns ``metric``, the dim of the groups or ``probability``, ``mean``, ``sd``, ``median``, ``ci_lower``,
-            ``ci_upper``, ``method`` and ``mcse``.
+            ``ci_upper``, ``method``, ``mcse`` and ``mcse_interval``.
         """
         prob = checks.probability("ci_prob", ci_prob)
         marginals = (
@@ -262,6 +263,7 @@ class Recalibration(Saved):
         return f"<bayesperf.Recalibration: {self.method}, {self.counts.total} examples{of}>"
 
 
+@checked
 def recalibrate(
     y_true: Any,
     y_prob: ArrayLike | None = None,

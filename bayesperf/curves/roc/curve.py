@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
@@ -462,6 +463,7 @@ def _at_thresholds(drawn: RocDraws, rates: tuple[Array, Array], thresholds: Code
 # ── How a curve is made ──
 
 
+@checked
 def roc_curve(
     y_true: Any,
     y_score: ArrayLike | None = None,
@@ -532,6 +534,7 @@ def roc_curve(
     return _curve(ROC, y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
 
 
+@checked
 def precision_recall_curve(
     y_true: Any,
     y_score: ArrayLike | None = None,
@@ -580,6 +583,7 @@ def precision_recall_curve(
     return _curve(PRECISION_RECALL, y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
 
 
+@checked
 def det_curve(
     y_true: Any,
     y_score: ArrayLike | None = None,

@@ -59,7 +59,7 @@ class OperatingPoint(Saved):
         Returns
         -------
         pandas.DataFrame
-            Columns ``metric, observed, mean, sd, median, ci_lower, ci_upper, method, mcse``.
+            Columns ``metric, observed, mean, sd, median, ci_lower, ci_upper, method, mcse, mcse_interval``.
         """
         marginals = (self.threshold, self.fpr, self.recall)
         rows = [summary_rows(marginal, ci_prob, ci_kind, self.observed[marginal.name]) for marginal in marginals]

@@ -80,7 +80,8 @@ def paragraph(analysis: Analysis) -> str:
         asked = enumerated([str(requirement) for requirement in analysis.requirements])
         said.append(f"of the requirements {asked} we report the posterior probability that they are met")
     if analysis.comparisons:
-        related = "on the same examples" if analysis.is_paired else "as if judged on different examples"
+        apart = "as if judged on different examples" if settings.cluster is None else "on the clusters that they share"
+        related = "on the same examples" if analysis.is_paired else apart
         rope = f", with differences of at most {settings.rope:g} taken to be equivalent" if settings.rope else ""
         said.append(f"systems were compared {related} by the posterior of their difference{rope} [benavoli2017time]")
     if analysis.scores is not None:

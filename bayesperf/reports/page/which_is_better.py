@@ -33,7 +33,7 @@ def facts(analysis: Analysis) -> dict[str, Any] | None:
         return None
     return {
         "blocks": [_block(compared, i, analysis.settings) for i, compared in enumerate(analysis.comparisons)],
-        "related": about_pairing(analysis.settings.id, analysis.is_paired, analysis.way_in.pair),
+        "related": about_pairing(analysis),
         "about_standing": about_standing(analysis.comparisons),
         "rope": analysis.settings.rope,
     }

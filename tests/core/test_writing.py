@@ -1,11 +1,12 @@
 """Pages are written whole or not at all."""
 
 import resource
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from bayesperf.reports.writing import write_whole
+from bayesperf.core.writing import write_whole
 
 
 @pytest.fixture
@@ -64,3 +65,31 @@ def test_what_is_no_file_is_written_to_directly():
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(OSError, match=r"No such file or directory: .*absent/page\.html"):
         write_whole(tmp_path / "absent" / "page.html", "page")
+
+
+def test_the_name_may_be_as_long_as_a_name_can_be(tmp_path):
+    page = tmp_path / ("é" * 125 + ".html")
+    write_whole(page, "a page")
+    write_whole(page, b"another")
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [(page.name, "another")]
+
+
+def test_a_link_to_what_is_not_there_yet_stays_one(tmp_path):
+    link = tmp_path / "link.html"
+    link.symlink_to("page.html")
+    write_whole(link, "the page")
+    assert link.is_symlink()
+    assert (tmp_path / "page.html").read_text() == "the page"
+
+
+def test_of_writers_at_once_the_last_wins_and_no_page_is_broken(tmp_path):
+    page = tmp_path / "page.html"
+    texts = [str(number) * 200_000 for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        list(
+            pool.map(
+                lambda text: [write_whole(page, text) or page.read_text() in texts or 1 / 0 for _ in range(5)], texts
+            )
+        )
+    assert page.read_text() in texts
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]

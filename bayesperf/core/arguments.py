@@ -1,0 +1,114 @@
+"""Arguments of public functions: one that no function can read is refused at the door, by its name.
+
+Objects of other libraries raise errors of their own when they are read, shown or compared, deep inside and without the
+name of the argument: a tensor on a device, a frame whose file is gone, an array whose size is not known.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+# Arguments of one value, in whatever function they are.
+_SINGLE = frozenset({
+    "average", "best", "ci_kind", "ci_prob", "confidence", "criterion", "design", "dim", "draws", "greater_is_better",
+    "independent", "method", "multi_class", "per_class", "pos_label", "progressbar", "question",
+    "random_seed", "repeats", "resample", "rope", "shrink", "standardized", "test_fraction", "title", "transform",
+})  # fmt: skip
+# Arguments that are handed on to an estimator of another library, as they are.
+_HANDED_ON = frozenset({"estimator", "X"})
+# Whose objects can be read, shown and compared.
+_KNOWN = frozenset({"builtins", "numpy", "pandas", "xarray", "bayesperf"})
+
+
+def checked[**P, R](function: Callable[P, R]) -> Callable[P, R]:
+    """Return a decorator of a function that refuses arguments which cannot be read; see `refuse_unreadable`."""
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError:
+            return function(*args, **kwargs)
+        refuse_unreadable(given)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def refuse_unreadable(arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments, given by name, that no function can read.
+
+    Raises
+    ------
+    TypeError
+        If one of a single value has several, one is a Dataset, or one cannot be read, shown or compared.
+    ValueError
+        If one is missing (``pandas.NA``) or ragged, or a frame has two columns of one name.
+    """
+    for name, value in arguments.items():
+        if type(value) in (type(None), str, bool, int, float, np.ndarray) and name not in _SINGLE:
+            continue
+        if name in _SINGLE and _has_several(value):
+            raise TypeError(f"{name} must be a single value; it is {_kind(value)}.")
+        if name not in _HANDED_ON:
+            _refuse(name, value)
+
+
+def _has_several(value: Any) -> bool:
+    """Return whether a value is an array, a frame, a list or another collection."""
+    is_collection = hasattr(type(value), "__len__") or hasattr(type(value), "columns")
+    is_single = isinstance(value, str | bytes) or (isinstance(value, np.ndarray | xr.DataArray) and value.ndim == 0)
+    return is_collection and not is_single
+
+
+def _refuse(name: str, value: Any) -> None:
+    """Refuse a value that cannot be read, or a collection whose first value cannot be."""
+    if value is pd.NA:
+        raise ValueError(f"{name} is missing: it is pandas.NA. Give a value.")
+    if isinstance(value, xr.Dataset):
+        raise TypeError(f"{name} is a Dataset, which holds several arrays. Give one of them, as dataset['name'].")
+    if isinstance(value, pd.DataFrame) and not value.columns.is_unique:
+        twice = value.columns[value.columns.duplicated()].tolist()[0]
+        raise ValueError(f"{name} has two columns called {twice!r}. Rename one.")
+    if isinstance(value, list) and len({len(each) if isinstance(each, list) else -1 for each in value}) > 1:
+        raise ValueError(f"{name} is ragged: it holds lists of unequal length. Give each the same length.")
+    if isinstance(value, Mapping | list | tuple):
+        for each in list(value.values() if isinstance(value, Mapping) else value[:1]):
+            _refuse(name, each)
+    elif type(value).__module__.split(".")[0] not in _KNOWN:
+        try:
+            _read(value)
+        except Exception as error:  # Of any type: it is another library's.
+            said = next(iter(str(error).splitlines()), "")
+            raise TypeError(f"{name}: {_kind(value)} that cannot be read ({said}). Give plain values.") from error
+
+
+def _read(value: Any) -> None:
+    """Read as little of a value as shows whether it can be read."""
+    of = type(value)
+    if hasattr(of, "collect_schema"):
+        value.collect_schema()
+    elif hasattr(of, "columns"):
+        list(value.columns)
+    elif any(length != length for length in getattr(value, "shape", ())):
+        raise ValueError("the sizes of its chunks are not known: call compute_chunk_sizes()")
+    elif hasattr(of, "__array__"):
+        # Dask would compute all that the array is made of.
+        if of.__module__.split(".")[0] != "dask":
+            np.asarray(value[:1] if getattr(value, "ndim", 1) else value)
+    elif not hasattr(of, "__len__"):
+        repr(value)
+        _ = value == 0
+
+
+def _kind(value: Any) -> str:
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"

@@ -1,0 +1,115 @@
+"""Reading HDF5 files that anybody may have made: what is looked at is asked for by name, and checked before it is read.
+
+`Saved.save` writes plain numbers, each array in one piece: no array is larger than the file that holds it. So what is
+compressed, in chunks, never written, in another file or of another type is refused, whatever size it says it has; no
+filter and no plugin of HDF5 runs, nothing but the named arrays is read, and memory is bounded by the size of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import h5py
+
+# The longest text of an attribute that is read.
+_MOST_CHARACTERS = 10_000
+
+
+class FileFaultError(ValueError):
+    """What is wrong with a file, in words that follow its name."""
+
+
+def facts_in(file: h5py.File, names: Collection[str]) -> dict[str, str | int]:
+    """Return attributes of the root, those of the names that are there: texts and whole numbers.
+
+    Raises
+    ------
+    FileFaultError
+        If one is anything else.
+    """
+    import h5py
+
+    facts: dict[str, str | int] = {}
+    for name in names:
+        if not h5py.h5a.exists(file.id, name.encode()):
+            continue
+        attribute = h5py.h5a.open(file.id, name.encode())
+        is_one = attribute.get_space().get_simple_extent_npoints() == 1
+        kind = attribute.get_type().get_class()
+        if not is_one or kind not in (h5py.h5t.STRING, h5py.h5t.INTEGER):
+            raise FileFaultError(f"is damaged: its attribute {name!r} is neither a text nor a whole number.")
+        if attribute.get_storage_size() > _MOST_CHARACTERS:
+            raise FileFaultError(f"is damaged: its attribute {name!r} is too long.")
+        value = np.ravel(file.attrs[name])[0]
+        facts[name] = int(value) if kind == h5py.h5t.INTEGER else _text(value)
+    return facts
+
+
+def _text(value: Any) -> str:
+    return (value.decode(errors="replace") if isinstance(value, bytes) else str(value))[:_MOST_CHARACTERS]
+
+
+def member(group: h5py.Group, name: str) -> Any:
+    """Return what a group of a file holds under a name, without following a link to elsewhere.
+
+    Raises
+    ------
+    FileFaultError
+        If there is nothing of that name, or a soft or external link.
+    """
+    import h5py
+
+    if not group.id.links.exists(name.encode()):
+        raise FileFaultError(f"is damaged: there is no {name!r} in it.")
+    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+        raise FileFaultError(f"is refused: {name!r} in it is a link to another place or file.")
+    return group[name]
+
+
+def arrays_in(group: h5py.Group, names: Collection[str], size: int) -> dict[str, NDArray[Any]]:
+    """Return the arrays of these names, which together are no larger than the file.
+
+    Parameters
+    ----------
+    group : h5py.Group
+        Where they are.
+    names : collection of str
+        Their names.
+    size : int
+        How many bytes they may have: those of the file.
+
+    Raises
+    ------
+    FileFaultError
+        If one is absent, is not written in one piece, or is not of numbers; or if they are larger than the file.
+    """
+    found = {name: member(group, name) for name in names}
+    for name, dataset in found.items():
+        _refuse_unplain(name, dataset)
+        size -= dataset.nbytes
+        if size < 0:
+            raise FileFaultError(f"is refused: array {name!r} claims to be larger than the file that holds it.")
+    return {name: np.asarray(dataset[...]) for name, dataset in found.items()}
+
+
+def _refuse_unplain(name: str, dataset: Any) -> None:
+    """Refuse anything but numbers that lie in the file in one piece."""
+    import h5py
+
+    if not isinstance(dataset, h5py.Dataset):
+        raise FileFaultError(f"is refused: {name!r} in it is not an array.")
+    if dataset.id.get_type().get_class() not in (h5py.h5t.INTEGER, h5py.h5t.FLOAT) or dataset.dtype.itemsize > 8:
+        raise FileFaultError(f"is refused: array {name!r} does not hold numbers.")
+    layout = dataset.id.get_create_plist()
+    if layout.get_layout() not in (h5py.h5d.CONTIGUOUS, h5py.h5d.COMPACT) or layout.get_external_count():
+        raise FileFaultError(
+            f"is refused: array {name!r} is compressed, in chunks or in another file, as save writes none. If a "
+            "program has rewritten the file, take the one that save wrote."
+        )
+    if dataset.id.get_storage_size() != dataset.nbytes:
+        raise FileFaultError(f"is refused: array {name!r} claims {dataset.nbytes} bytes that were never written.")
