@@ -1,0 +1,65 @@
+"""Errors that answer a user: which argument cannot be used, what is wrong with it, and what to do.
+
+InputError (ValueError)          an argument cannot be used
+└── InputTypeError (TypeError)   … because of its type
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+# A problem that begins with one of these words says it of the argument; any other follows a colon.
+_PREDICATES = frozenset(
+    ["must", "has", "have", "holds", "hold", "is", "are", "needs", "need", "may", "takes", "take", "does", "do", "cannot", "differ", "differs", "says", "say", "got"]
+)
+
+
+class InputError(ValueError):
+    """An argument that cannot be used.
+
+    Attributes
+    ----------
+    argument : str
+        Name of the argument, as it was typed; empty if the problem is of several.
+    problem : str
+        What is wrong with it: "must be in [0, 1]; it is 3.".
+    advice : str
+        What to do, as an imperative. Arguments that it names stand in backticks, so that a shell can name its options.
+
+    Examples
+    --------
+    >>> error = InputError("prior", "must be proper; it is 'haldane'.", "Give `prior` another, as 'flat'.")
+    >>> print(error)
+    prior must be proper; it is 'haldane'. Give `prior` another, as 'flat'.
+    >>> print(error.phrased({"prior": "--prior"}))
+    --prior must be proper; it is 'haldane'. Give --prior another, as 'flat'.
+    """
+
+    def __init__(self, argument: str, problem: str, advice: str = "") -> None:
+        super().__init__(argument, problem, advice)
+        self.argument, self.problem, self.advice = argument, problem, advice
+
+    def __str__(self) -> str:
+        return self.phrased()
+
+    def phrased(self, names: Mapping[str, str] | None = None) -> str:
+        """Return the error in one line, with other names for the arguments: the options of a shell.
+
+        Parameters
+        ----------
+        names : mapping, optional
+            From arguments to what they are called where they are typed. The argument itself has its name there, and so
+            have those in backticks; others stay as they are.
+        """
+        names = names or {}
+        argument = names.get(self.argument, self.argument)
+        first = self.problem.split(" ", 1)[0]
+        joint = " " if first in _PREDICATES or first[:1] in "'\"" else ": "
+        text = f"{argument}{joint}{self.problem}" if argument else self.problem
+        text = f"{text} {self.advice}" if self.advice else text
+        return re.sub(r"`(\w+)`", lambda found: names.get(found[1], found[0]), text)
+
+
+class InputTypeError(InputError, TypeError):
+    """An argument that cannot be used because of its type."""
