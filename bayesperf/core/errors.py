@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 # A problem that begins with one of these words says it of the argument; any other follows a colon.
 _PREDICATES = frozenset({
-    "must", "has", "have", "holds", "hold", "is", "are", "needs", "need", "may", "takes", "take", "does", "do", "cannot",
-    "differ", "differs", "says", "say", "got",
+    "must", "has", "have", "holds", "hold", "is", "are", "needs", "need", "may", "takes", "take", "does", "do",
+    "cannot", "differ", "differs", "says", "say", "got",
 })  # fmt: skip
 
 
