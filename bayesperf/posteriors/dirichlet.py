@@ -145,10 +145,11 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
     --------
     >>> import bayesperf as bp
     >>> y_true, y_pred = [1, 1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 1]
-    >>> bp.posterior(y_true, y_pred).summary(["recall", "precision"]).round(3)
-          metric  observed  mean     sd  median  ci_lower  ci_upper method  mcse  mcse_interval
-    0     recall       0.8  0.75  0.164   0.779     0.436     0.998  exact   0.0            0.0
-    1  precision       0.8  0.75  0.164   0.779     0.436     0.998  exact   0.0            0.0
+    >>> table = bp.posterior(y_true, y_pred).summary(["recall", "precision"])
+    >>> table[["metric", "observed", "mean", "sd", "ci_lower", "ci_upper", "method"]].round(3)
+          metric  observed  mean     sd  ci_lower  ci_upper method
+    0     recall       0.8  0.75  0.164     0.436     0.998  exact
+    1  precision       0.8  0.75  0.164     0.436     0.998  exact
     """
     if isinstance(cm, PairedConfusionMatrix):
         raise TypeError("a PairedConfusionMatrix holds two systems: take posterior(paired.margins()).")

@@ -225,9 +225,10 @@ class Marginal(Saved):
         Examples
         --------
         >>> import bayesperf as bp
-        >>> mcc = bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=0, tn=5), draws=10_000)["mcc"]
-        >>> mcc.mcse().round(4).item() == (mcc.sd() / 100).round(4).item()
-        True
+        >>> post = bp.posterior(bp.ConfusionMatrix.from_table([[7, 3], [1, 9]]), draws=10_000)
+        >>> drawn = post["fowlkes_mallows_macro"]
+        >>> drawn.method, (drawn.mcse() / drawn.sd()).round(4).item()
+        ('draws', 0.01)
         """
         return self._label(self._each(lambda d: d.mcse()))
 

@@ -131,3 +131,11 @@ def test_averages_of_classes_cover():
     study = studies.class_areas([120], [1.0, 3.0], classes=4, population=100_000, simulations=60, draws=300)
     assert (study["coverage"] > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 60)).all()
     assert (study["truth"].sel(separation=3.0) > 0.99).all()
+
+
+def test_areas_near_one_of_few_clusters_or_of_each_class_cover():
+    """By weights of what was seen alone, 0.8 and 0.86."""
+    clusters = studies.clustered_areas([12], [0.5], auc=(0.95, 0.93), simulations=150, draws=300, progressbar=False)
+    assert clusters["coverage"].sel(interval="clusters", target="area").item() > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 150)
+    classes = studies.class_areas([100], [2.0], population=100_000, simulations=60, draws=300, progressbar=False)
+    assert classes["coverage"].sel(area="ovr_each").item() > 0.92

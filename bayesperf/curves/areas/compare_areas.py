@@ -149,7 +149,8 @@ def compare_auc(
         named = {f"score of {name!r}": probs for name, probs in by_system.items()}
         classes = ClassAreas.of(y_true, named, multi_class, average, labels, cluster)
         areas = _of_classes(classes, over_systems(tuple(by_system)), draws, seed, progressbar)
-        return compared(areas, many, width, True, draws, _basis("Dirichlet(1) weights of all examples", cluster))
+        basis = _basis("Dirichlet(1) weights of all examples", cluster, with_unseen=True)
+        return compared(areas, many, width, True, draws, basis)
     refuse_options_of_classes(labels, average)
     is_positive = positives(y_true, pos_label)
     positive, negative = _scores_by_class(is_positive, by_system)
@@ -159,15 +160,23 @@ def compare_auc(
     if method == "bayesian_bootstrap":
         systems = over_systems(tuple(by_system))
         areas = _bootstrapped(positive, negative, of_examples, systems, part, draws, seed, progressbar)
-        return compared(areas, many, width, True, draws, _basis("Dirichlet(1) weights in each class", cluster))
+        return compared(
+            areas,
+            many,
+            width,
+            True,
+            draws,
+            _basis("Dirichlet(1) weights in each class", cluster, cluster is not None and part is None),
+        )
     if part:
         raise ValueError(f"{part.rate}: DeLong's variance is of whole areas. Take method='bayesian_bootstrap'.")
     return _by_delong(Placements.of(positive, negative, of_examples), tuple(by_system), many, width, draws, seed)
 
 
-def _basis(of_examples: str, cluster: Any) -> str:
-    """Return what is weighted."""
-    return of_examples if cluster is None else WEIGHTS_OF_CLUSTERS
+def _basis(of_examples: str, cluster: Any, with_unseen: bool) -> str:
+    """Return what is weighted, and whether with half a unit that was not seen."""
+    weights = of_examples if cluster is None else WEIGHTS_OF_CLUSTERS
+    return f"{weights}, and half of one of each class unseen" if with_unseen else weights
 
 
 def _by_delong(
