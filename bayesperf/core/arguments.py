@@ -23,6 +23,8 @@ _SINGLE = frozenset({
 })  # fmt: skip
 # Arguments that are handed on to an estimator of another library, as they are.
 _HANDED_ON = frozenset({"estimator", "X"})
+# Those whose readers say themselves what is wrong; the columns of a table may be raters, of whom two have one name.
+_OWN_WORDS = frozenset({"table", "tree"})
 # Whose objects can be read, shown and compared.
 _KNOWN = frozenset({"builtins", "numpy", "pandas", "xarray", "bayesperf"})
 
@@ -73,9 +75,9 @@ def _refuse(name: str, value: Any) -> None:
     """Refuse a value that cannot be read, or a collection whose first value cannot be."""
     if value is pd.NA:
         raise ValueError(f"{name} is missing: it is pandas.NA. Give a value.")
-    if isinstance(value, xr.Dataset):
+    if isinstance(value, xr.Dataset) and name not in _OWN_WORDS:
         raise TypeError(f"{name} is a Dataset, which holds several arrays. Give one of them, as dataset['name'].")
-    if isinstance(value, pd.DataFrame) and not value.columns.is_unique:
+    if isinstance(value, pd.DataFrame) and not value.columns.is_unique and name not in _OWN_WORDS:
         twice = value.columns[value.columns.duplicated()].tolist()[0]
         raise ValueError(f"{name} has two columns called {twice!r}. Rename one.")
     if isinstance(value, list) and len({len(each) if isinstance(each, list) else -1 for each in value}) > 1:

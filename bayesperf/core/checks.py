@@ -30,7 +30,7 @@ def number(name: str, value: Any) -> float:
 
 def one_of(name: str, value: Any, options: Collection[str]) -> str:
     """Return a value that must be one of several options."""
-    if not isinstance(value, str) or value not in options:
+    if not isinstance(value, tuple(map(type, options))) or value not in options:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; it is {value!r}.")
     return str(value)
 

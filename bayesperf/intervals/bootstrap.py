@@ -19,6 +19,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
+from bayesperf.core.warnings import PACKAGE
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.intervals.limits import ADVICE, labelled, warn_of_no_width
@@ -263,18 +264,18 @@ def warn_of_resamples(name: str, intervals: list[MatrixLimits], limits: Array) -
         warnings.warn(
             f"metric {name!r} is undefined (0/0) in {100 * undefined.max():.2f} % of the resamples{several}. They are "
             "left out: the interval is of test sets in which it is defined.",
-            stacklevel=3,
+            skip_file_prefixes=(PACKAGE,),
         )
     if not all(each.complete for each in intervals):
         warnings.warn(
             f"method='bca': metric {name!r} is undefined or infinite without some one example, and the acceleration is "
             "that of the others. Take method='percentile', or bayesperf.posterior(cm).",
-            stacklevel=3,
+            skip_file_prefixes=(PACKAGE,),
         )
     if np.isinf(limits).any():
         warnings.warn(
             f"metric {name!r} is infinite in so many resamples that the limit is. Take bayesperf.intervals.delta("
             "..., transform='log'), or bayesperf.posterior(cm).",
-            stacklevel=3,
+            skip_file_prefixes=(PACKAGE,),
         )
-    warn_of_no_width(limits, f"metric {name!r}: all resamples are alike", ADVICE, stacklevel=4)
+    warn_of_no_width(limits, f"metric {name!r}: all resamples are alike", ADVICE)

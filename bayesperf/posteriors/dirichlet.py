@@ -77,8 +77,8 @@ def posterior(
 ) -> Posterior: ...
 
 
-@checked
-def posterior(  # type: ignore[misc]  # after a matrix the second argument is the prior
+@checked  # type: ignore[misc]  # after a matrix the second argument is the prior
+def posterior(
     cm: Any = None,
     y_pred: Any = None,
     prior: Any = None,

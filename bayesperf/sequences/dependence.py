@@ -15,7 +15,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
 from bayesperf.core.complex_step import complex_step
-from bayesperf.core.warnings import DependenceWarning
+from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.distributions.rank_envelope import rank_envelope
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
@@ -247,7 +247,7 @@ def autocorrelation(
             "way it does not see, and its intervals are not to be trusted. Count by scene, video or subject and pool "
             "those: bayesperf.pool(cm, dim='scene', groups='clusters').",
             DependenceWarning,
-            stacklevel=2,
+            skip_file_prefixes=(PACKAGE,),
         )
     variables = {"observed": observed, "lower": lower, "upper": upper, "outside": outside}
     facts = {"ci_prob": _BAND, "ci_kind": "simultaneous", "draws": draws, "undefined": float(1 - defined.mean()),

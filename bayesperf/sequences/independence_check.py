@@ -14,7 +14,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
-from bayesperf.core.warnings import DependenceWarning
+from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.sequences.chain import (
@@ -105,7 +105,7 @@ def check_independence(
     verdict = "dependent" if too_narrow else "independent" if upper <= factor**2 else "undecided"
     advice = _advice(verdict, effect, (float(lower), float(upper)), len(sequences.states), factor)
     if too_narrow:
-        warnings.warn(advice, DependenceWarning, stacklevel=2)
+        warnings.warn(advice, DependenceWarning, skip_file_prefixes=(PACKAGE,))
     variables = {
         "log_bayes_factor": factors,
         "design_effect": effect.drop_attrs(),
