@@ -13,6 +13,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.metrics.metric import Metric
@@ -94,7 +95,7 @@ def check_independence(
     ('independent', array([0.89, 1.03]))
     """
     if not 1 < checks.number("factor", factor) < np.inf:
-        raise ValueError(f"factor must be above 1, by how much an interval may be too narrow; it is {factor}.")
+        raise InputError("factor", f"must be above 1, by how much an interval may be too narrow; it is {factor}.")
     draws, seed = checks.count("draws", draws, least=100), checks.seed(random_seed)
     factors = bayes_factor(y_true, y_pred, by, prior, chain=chain, labels=labels)
     effect = design_effect(y_true, y_pred, metric, by, prior, chain=chain, pos_label=pos_label, labels=labels)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
@@ -148,7 +149,7 @@ def many_classes(
 def _range(name: str, ends: tuple[float, float]) -> list[float]:
     low, high = (checks.number(name, end) for end in ends)
     if not 0 <= low <= high < 1:
-        raise ValueError(f"{name} must be (lowest, greatest), in order, from 0 to below 1; it is {ends!r}.")
+        raise InputError(name, f"must be (lowest, greatest), in order, from 0 to below 1; it is {ends!r}.")
     return [low, high]
 
 
