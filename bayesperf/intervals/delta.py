@@ -197,8 +197,8 @@ def _transformation(statistic: Statistic, transform: str | None) -> Transformati
         wanted = "two finite bounds" if transform == "logit" else "values from 0"
         raise InputError(
             "transform",
-            f"{transform!r} is for {wanted}; metric {statistic.metric.name!r}{', a difference,' * statistic.paired} has "
-            f"bounds {statistic.bounds}.",
+            f"{transform!r} is for {wanted}; metric {statistic.metric.name!r}{', a difference,' * statistic.paired} "
+            f"has bounds {statistic.bounds}.",
         )
     transformation = TRANSFORMATIONS[transform]
     return transformation._replace(ends=(low, high)) if transform == "logit" else transformation

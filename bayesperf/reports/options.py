@@ -24,7 +24,7 @@ def existing(named: list[Path] | None) -> list[Path]:
         try:
             file.stat()
         except OSError as error:
-            raise InputError(file, f"cannot be read: {error.strerror}.") from None
+            raise InputError(str(file), f"cannot be read: {error.strerror}.") from None
     return list(dict.fromkeys(files))
 
 
@@ -37,7 +37,7 @@ def _expanded(path: Path) -> list[Path]:
         return [Path(pattern)]
     found = [Path(file) for file in sorted(glob.glob(pattern, recursive=True))]
     if not found:
-        raise InputError(path, "no file has a name of this pattern.")
+        raise InputError(str(path), "no file has a name of this pattern.")
     return found
 
 

@@ -202,11 +202,11 @@ def faults_of(path: Path) -> Iterator[None]:
     try:
         yield
     except FileFaultError as fault:
-        raise InputError(path, f"{fault}") from None
+        raise InputError(str(path), f"{fault}") from None
     except OSError as error:
-        raise InputError(path, f"cannot be read: {error.strerror or error}.") from None
+        raise InputError(str(path), f"cannot be read: {error.strerror or error}.") from None
     except (EOFError, zlib.error):
-        raise InputError(path, "cannot be read: the file is damaged.") from None
+        raise InputError(str(path), "cannot be read: the file is damaged.") from None
     except duckdb.Error as error:
         said = str(error)
         line = re.search(r"CSV Error on Line: (\d+)", said)
