@@ -780,6 +780,6 @@ def _prior_of_groups(rates: xr.DataArray, dispersion: Array, counts: xr.DataArra
     drawn = [rng.random((rates.shape[0], len(dispersion)))]
     for _ in _TWO_CLASSES[1:]:
         mean, kappa = rng.random(len(dispersion)), 1 / rng.permutation(dispersion) - 1
-        weights = (np.maximum(part * kappa, _LEAST_RATE) for part in (mean, 1 - mean))
-        drawn.append(np.clip(rng.beta(*weights, drawn[0].shape), _LEAST_RATE, 1 - _LEAST_RATE))
+        a, b = (np.maximum(part * kappa, _LEAST_RATE) for part in (mean, 1 - mean))
+        drawn.append(np.clip(rng.beta(a, b, drawn[0].shape), _LEAST_RATE, 1 - _LEAST_RATE))
     return rates.copy(data=np.stack(drawn, -1)[:, None])

@@ -89,8 +89,10 @@ def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
 
 def _observed(tree: xr.DataTree, template: xr.DataArray, facts: Mapping[str, Any]) -> xr.DataArray | None:
     """Return the counts, those of groups together where the cells are of their population; None if there are none."""
-    counts = tree["observed_data"].to_dataset().get("counts") if "observed_data" in tree.children else None
+    counts: xr.DataArray | None = None
+    if "observed_data" in tree.children:
+        counts = tree["observed_data"].to_dataset().get("counts")
     groups = facts.get("groups_dim")
     if counts is None or groups not in counts.dims or groups in template.dims:
         return counts
-    return counts.sum(groups) / facts["repeats"]
+    return counts.sum(groups) / int(facts["repeats"])

@@ -93,7 +93,7 @@ def attempts(
     True
     """
     tries = checks.count("n_attempts", n_attempts)
-    settings = {"k": _counts("k", k), "n_questions": _counts("n_questions", n_questions),
+    settings: dict[str, Any] = {"k": _counts("k", k), "n_questions": _counts("n_questions", n_questions),
                 "questions": [checks.one_of("questions", kind, tuple(QUESTIONS)) for kind in questions],
                 "n_attempts": tries, "simulations": checks.count("simulations", simulations, least=2),
                 "draws": checks.count("draws", draws, least=2), "prob": checks.probability("prob", prob),
@@ -148,7 +148,10 @@ def _outcomes(n: int, settings: Mapping[str, Any], rng: np.random.Generator) -> 
 def _rates(kind: str, n: int, rng: np.random.Generator) -> Array:
     """Return the probability of passing of n questions."""
     population = QUESTIONS[kind]
-    return rng.beta(*population, n) if isinstance(population, tuple) else rng.choice(population, n)
+    if isinstance(population, tuple):
+        a, b = population
+        return rng.beta(a, b, n)
+    return rng.choice(population, n)
 
 
 def pass_probability(kind: str, k: int) -> float:

@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.warnings import PriorWarning
 from bayesperf.counts.cross_validation import REPEAT, folds_of_all_repeats, held_out_predictions, mark_repeats
@@ -171,6 +171,6 @@ def _cross_validated(
     return ConfusionMatrix(mark_repeats(counts, REPEAT)), (cells[:-1], cells[-1:])
 
 
-def _table(actual: Codes, predicted: Codes) -> Array:
+def _table(actual: Codes, predicted: Codes) -> Counts:
     """Return the counts of two classes, rows actual."""
     return np.bincount(2 * actual + predicted, minlength=4).reshape(2, 2)

@@ -275,7 +275,7 @@ def _groups_logit(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
     return _of_draws(cm, *(each.reshape(*cm.counts.shape[:2], -1) for each in drawn))
 
 
-def _recall_in(rates: xr.DataArray, dim: str) -> Array:
+def _recall_in(rates: Any, dim: str) -> Array:
     """Return draws of recall, (dim, draw)."""
     recall = rates.sel(rate="recall", drop=True).transpose(dim, "chain", "draw").values
     return np.reshape(recall, (len(recall), -1))
