@@ -53,7 +53,8 @@ notebooks: $(VENV)/installed-test
 docs: notebooks $(VENV)/installed-docs
 	@rm -rf $(VENV)/site-source && cp -r docs $(VENV)/site-source && cp -r $(VENV)/notebooks $(VENV)/site-source/notebooks
 	@mkdir $(VENV)/site-source/repository && cp CHANGELOG.md benchmarks/RESULTS.md benchmarks/coverage.csv \
-		benchmarks/clusters.csv benchmarks/slices.csv benchmarks/verification.csv $(VENV)/site-source/repository
+		benchmarks/clusters.csv benchmarks/slices.csv benchmarks/verification.csv \
+		benchmarks/verification_classes.csv $(VENV)/site-source/repository
 	@$(BIN)/python -m sphinx -W --keep-going -q -d $(VENV)/site-doctrees $(VENV)/site-source $(VENV)/site
 	@echo "The site is $(VENV)/site/index.html"
 

@@ -88,7 +88,7 @@ def test_intervals_cover(setting):
 
 @pytest.mark.slow
 def test_rare_classes_are_covered():
-    """Strata with one pattern of agreement are not alike: shared by these, the rates covered the rarest recall in .4."""
+    """A vote for a rare class is mostly a false alarm, whoever agrees: strata differ by their class."""
     shares = [0.6, 0.25, 0.1, 0.04, 0.01]
     study = studies.verification(150, classes=5, prevalence=shares, simulations=60, draws=1000, random_seed=4)
     judge = study["coverage"].sel(interval="judge", verified=150)
