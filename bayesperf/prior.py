@@ -134,12 +134,12 @@ def shared() -> Prior:
     classes: rare classes may be harder, or easier. A mean m ~ U(0, 1), the slope β ~ N(0, 1), and a dispersion
     ρ = 1/(1 + κ) ~ Beta(1, 3) are informed by the data of all classes. Where classes are equally large the slope drops
     out. The errors of a class are spread over the others by q_i ~ Dirichlet(ηg), with weights (of the other classes,
-    rescaled to sum to η) proportional to how popular each class is among errors, g ~ Dirichlet(½, …, ½). How much they
-    clump, 1/(1 + η) ~ U(0, 1), is estimated as well.
+    rescaled to sum to η) proportional to how popular each class is among errors, g ~ Dirichlet(0.4, …, 0.4). How much
+    errors clump, 1/(1 + η) ~ U(0, 1), is estimated as well.
 
-    What is assumed is that mean recalls follow the size of a class smoothly. Where they do not, as where two of forty
-    classes do not work at all, the interval of such a class leans to the others (see the page "How often each interval
-    covers").
+    It is assumed that the logit of the mean recall is a straight line in the log size. Where it is not, as where two
+    rare classes do not work at all, the interval of such a class leans to the others (see the page "How often each
+    interval covers").
 
     Examples
     --------
@@ -148,7 +148,7 @@ def shared() -> Prior:
     >>> for prior in "perks", "shared":
     ...     print(bp.posterior(cm, prior)["recall_per_class"].eti().sel(label=0).values.round(2))
     [0.71 1.  ]
-    [0.64 1.  ]
+    [0.6 1. ]
     """
     return Prior("shared", _not_dirichlet, shared_by_classes=True)
 
@@ -278,7 +278,7 @@ _POSSESSIVES = {"jeffreys": "Jeffreys'", "perks": "Perks'", "haldane": "Haldane'
 _SHARED_TEXT = (
     "shared by the classes (recalls ~ Beta of mean m ~ U(0, 1) and dispersion ρ ~ Beta(1, 3); the logit of the mean "
     "has a slope ~ N(0, 1) on the log size of a class; errors spread by the popularity of each class among errors "
-    "~ Dirichlet(½), and clumped ~ U(0, 1); shares of the classes ~ Dirichlet(1))"
+    "~ Dirichlet(0.4), and clumped ~ U(0, 1); shares of the classes ~ Dirichlet(1))"
 )
 
 

@@ -24,7 +24,7 @@ from bayesperf.posteriors.sparse_rows import ATOMS, SparseRows
 
 # The Betas of the mean recall, its dispersion and the clumping of errors, the normal prior of the slope, and weights of
 # a class in the Dirichlets of the popularity and of the shares.
-MEAN, DISPERSION, CLUMPING, SLOPE, POPULARITY, SHARES = (1.0, 1.0), (1.0, 3.0), (1.0, 1.0), (0.0, 1.0), 0.5, 1.0
+MEAN, DISPERSION, CLUMPING, SLOPE, POPULARITY, SHARES = (1.0, 1.0), (1.0, 3.0), (1.0, 1.0), (0.0, 1.0), 0.4, 1.0
 
 # Maximum size of temporary arrays of sparse draws: they stay in the processor's cache.
 _BLOCK = 2**19

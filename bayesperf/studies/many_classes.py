@@ -110,7 +110,7 @@ def many_classes(
     >>> from bayesperf import studies
     >>> study = studies.many_classes(10, 5, ["perks", "shared"], simulations=10, draws=500)
     >>> study["coverage"].sel(metric="recall_per_class", examples=5).values
-    array([0.97, 0.96])
+    array([0.97, 0.95])
     """
     examples = [checks.count("examples", size) for size in np.atleast_1d(examples).tolist()]
     names = [checks.one_of("prior", name, tuple(priors.PRESETS)) for name in prior]

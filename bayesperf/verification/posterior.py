@@ -107,13 +107,12 @@ def posterior(
     p(· | c) are independent Dirichlet variables. With everything verified this is Dirichlet(α + counts).
 
     With more than two classes, or with `strata`, most strata have no verified example, and independent strata would be
-    told by the prior. The strata then share a model: p(· | c) ~ Dirichlet(κ m_c), and log m_c(t) is a sum of how
-    popular class t is and, for the judge and the system if they say t, of how good that vote is for t, and of how much less two votes say
-    together than apart. Errors fall on popular classes more than on rare ones, by a slope that is learned, too; how
-    popular classes are starts from the examples on which judge and system agree; votes may be better in one level of
-    `strata` than in another. 1/(1 + κ) ~ Beta(1, 9), so that a
-    stratum with many verified examples goes its own way. Draws are by importance sampling, and those of the same
-    parameters follow each other: Monte Carlo errors take it into account (`verification.vote_model` in the source).
+    told by the prior. The strata then share a model: p(· | c) ~ Dirichlet(κ m_c). log m_c(t) is the sum of how popular
+    class t is and, for the judge and the system if they say t, of how good that vote is, which may differ by class and
+    by level of `strata`; less what two votes say together less than apart. Errors fall on popular classes more than on
+    rare ones, by a slope that is learned. How popular classes are is first guessed from the examples on which judge and
+    system agree. 1/(1 + κ) ~ Beta(1, 9), so that a stratum with many verified examples goes its own way. Draws are by
+    importance sampling; those of the same parameters follow each other, and Monte Carlo errors take it into account.
 
     How often intervals cover, and where they do so less often than they say, is on the page on coverage. Several
     systems have each the figures that it has alone; `bayesperf.compare` takes them together, by the model that strata
