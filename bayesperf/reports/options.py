@@ -48,7 +48,8 @@ class Command(TyperCommand):
         """Parse arguments; refuse an option of one value that comes twice."""
         _, _, order = self.make_parser(ctx).parse_args(args=[*args])
         for option in order:
-            if order.count(option) > 1 and not (option.multiple or option.is_flag or option.nargs != 1):
+            repeatable = option.multiple or getattr(option, "is_flag", False) or option.nargs != 1
+            if order.count(option) > 1 and not repeatable:
                 raise InputError(f"{option.opts[0]}", f"it takes one value and is given {order.count(option)} times.")
         return super().parse_args(ctx, args)
 
