@@ -122,8 +122,6 @@ def test_a_fit_to_scores_is_not_fitted_again(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: POST["recall"].with_facts(greater_is_better=False, examples=None),
-        lambda: bp.posterior(SYSTEMS)["f1"].sel(model="b").with_facts(greater_is_better=True, examples=None),
         lambda: bp.posterior(SYSTEMS)["recall_per_class"].isel(label=slice(1), model=[1]),
         lambda: bp.posterior(bp.ConfusionMatrix.from_table([[5, 1, 0], [2, 7, 1], [0, 2, 8]])).dispersion,
         lambda: bp.roc_curve(*SCORES, draws=50).area,
