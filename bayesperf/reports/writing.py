@@ -20,13 +20,13 @@ def write_whole(path: Path, text: str) -> None:
     """
     if path.exists() and not path.is_file():
         # A terminal or a pipe: nothing is there before.
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
         return
     # A link stays one.
     place = path.resolve()
     beside = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
-        with beside.open("w", encoding="utf-8") as file:
+        with beside.open("w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
