@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesperf.core.arrays import Array, decoded
 
-
 # The most examples of a matrix: of more, figures lose digits, as cells round and intervals are ever narrower.
 MOST_EXAMPLES = 10**12
 # What is drawn at random, and the most of it that is.
@@ -44,8 +43,8 @@ def count(name: str, value: Any, least: int = 1) -> int:
         raise ValueError(f"{name} must be a whole number of at least {least}; it is {value!r}.")
     if name in _DRAWN and value > _MOST_DRAWS:
         raise ValueError(
-            f"{name} must be at most {_MOST_DRAWS:,}; it is {value}. The Monte Carlo error of so many is 0.0003 standard "
-            "deviations."
+            f"{name} must be at most {_MOST_DRAWS:,}; it is {value}. The Monte Carlo error of so many is 0.0003 "
+            "standard deviations."
         )
     return int(value)
 

@@ -1,7 +1,8 @@
 """Reading predictions from files, by DuckDB: the columns asked for alone, counted where they lie.
 
 Fields of CSV files are read as text, and a column becomes whole numbers, numbers, booleans or text by all of its fields
-together, those of all files; columns of labels become text together. Only an empty field is missing: "NA" and "None" are labels like any other.
+together, those of all files; columns of labels become text together. Only an empty field is missing: "NA" and "None"
+are labels like any other.
 """
 
 from __future__ import annotations

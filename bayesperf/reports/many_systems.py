@@ -62,9 +62,9 @@ def announcement(counts: ConfusionMatrix, settings: Settings) -> str:
     systems = groups // counts.counts.sizes.get(FOLD, 1)
     if groups > _MOST_SHOWN:
         raise ValueError(
-            f"--by {settings.system or FOLD}: {groups:,} systems or groups, of which every metric has a row, are too many "
-            "to print. If the column says which example a row is of, it is no --by; if they are systems, take the best "
-            "alone, as --top 10."
+            f"--by {settings.system or FOLD}: {groups:,} systems or groups, of which every metric has a row, are too "
+            "many to print. If the column says which example a row is of, it is no --by; if they are systems, take the "
+            "best alone, as --top 10."
         )
     if systems <= _MANY_SYSTEMS and groups <= _MANY_GROUPS:
         return ""

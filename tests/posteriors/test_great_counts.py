@@ -65,5 +65,5 @@ def test_more_are_refused(cells, words):
     lambda n: bp.verification.posterior(SAMPLE, draws=n),
 ])  # fmt: skip
 def test_draws_that_never_end_are_refused(draw):
-    with pytest.raises(ValueError, match="^draws must be at most 10,000,000"):
+    with pytest.raises(ValueError, match=r"^draws must be at most 10,000,000"):
         draw(2**70)
