@@ -293,8 +293,7 @@ class DirichletPosterior(CountedPosterior):
         )
 
     def _integrated(self, metric: Metric) -> Distribution | None:
-        """Return the distribution of a metric of two classes by the prevalence and the rates, unless draws are better.
-        """
+        """Return the distribution of a metric of two classes by prevalence and rates; None where draws are better."""
         position = self.positive if metric.needs == "binary" and self.positive is not None else 1
         tp, fn, fp, tn = (ARGUMENTS[name](self.flat, position).reshape(-1, 1) for name in ("tp", "fn", "fp", "tn"))
         self.refuse_improper(metric, {"tp": tp, "fn": fn, "fp": fp, "tn": tn})

@@ -46,7 +46,7 @@ from bayesperf.reports.options import (
     settings_of,
 )
 from bayesperf.reports.plan_command import plan
-from bayesperf.reports.running import analysed, in_shell_words, say, say_warnings, warnings_said
+from bayesperf.reports.running import analysed, in_shell_words, prepare_streams, say, say_warnings, warnings_said
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -148,7 +148,6 @@ def compare(
 
     from bayesperf.reports.analysis import check_systems
     from bayesperf.reports.json_output import comparison_as_json
-    from bayesperf.reports.many_systems import refuse_many
     from bayesperf.reports.terminal import print_comparison
 
     if score and threshold is None:
@@ -159,9 +158,8 @@ def compare(
         verified_only=verified_only, cluster=cluster, prior=prior, ci_prob=ci_prob, metrics=metric, top=top,
         all=all_, seed=seed,
     )  # fmt: skip
-    analysis = analysed(files, settings)
+    analysis = analysed(files, settings, compared=True)
     check_systems(analysis.counts, settings)
-    refuse_many(analysis.counts, settings)
     say_warnings(analysis)
     if json:
         print(comparison_as_json(analysis))
@@ -202,7 +200,6 @@ def report(
     from bayesperf.core.writing import write_whole
     from bayesperf.reports.html import render
     from bayesperf.reports.json_output import report_as_json
-    from bayesperf.reports.many_systems import refuse_many
     from bayesperf.reports.writing import refuse_input, refuse_unwritable
 
     refuse_input(output, files)
@@ -213,8 +210,7 @@ def report(
         judge=judge, verified_only=verified_only, cluster=cluster, slices=slice_, prior=prior, ci_prob=ci_prob,
         metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
     )  # fmt: skip
-    analysis = analysed(files, settings)
-    refuse_many(analysis.counts, settings)
+    analysis = analysed(files, settings, compared=True)
     say_warnings(analysis)
     write_whole(
         output,
@@ -272,7 +268,8 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
 
 
 def main() -> None:
-    """Run the command line; bad input ends with code 2 and one line."""
+    """Run the command line; bad input ends with code 2 and one line, and Ctrl-C with 130."""
+    prepare_streams()
     try:
         with warnings_said():
             app()
