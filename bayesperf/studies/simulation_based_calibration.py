@@ -16,11 +16,10 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.sampling import nuts
-from bayesperf.sampling.compiled import compiled, with_data
+from bayesperf.sampling.backend import INTERPRETED, compiled, data_of, sample_compiled, with_data
 from bayesperf.sampling.fit import built_model
-from bayesperf.sampling.forward import INTERPRETED
-from bayesperf.sampling.model_data import fingerprint, prepared, resolve_model
-from bayesperf.sampling.priors import priors_in_words
+from bayesperf.sampling.fit_tree import priors_in_words
+from bayesperf.sampling.model_data import fingerprint, name_in_words, prepared, resolve_model
 from bayesperf.studies import rank_uniformity
 from bayesperf.studies.run import run
 
@@ -96,7 +95,7 @@ def simulation_based_calibration(
     seed = checks.seed(random_seed)
     truth, parameters, observed = _simulated(built, simulations, seed)
     settings = {
-        "model": model if isinstance(model, str) else getattr(model, "__name__", repr(model)),
+        "model": name_in_words(model),
         "data_hash": fingerprint(counts),
         "options": repr(checked_options),
         "priors": json.dumps(priors_in_words(built)),
@@ -113,7 +112,7 @@ def simulation_based_calibration(
         fitted_model, compiled = _worker(key, lambda: built_model(model, counts, priors, checked_options))
         fitted = with_data(compiled, {name: value[index] for name, value in observed.items()})
         with nuts.quiet():
-            sampled = nuts.sample_compiled(fitted, sampling, int(rng.integers(2**31)))
+            sampled = sample_compiled(fitted, sampling, int(rng.integers(2**31)))
         ranked = sampled["posterior"].isel(draw=slice(None, None, thin))
         below = _flat(ranked.stack(sample=("chain", "draw")), fitted_model)[0] < truth[index]
         pit = (below.sum(0) + rng.random(below.shape[1])) / (len(below) + 1)
@@ -182,16 +181,12 @@ def _worker(key: str, build: Any) -> Any:
 
 def _observed(model: pm.Model) -> dict[str, str]:
     """Return the name of the data of each observed variable."""
-    from pytensor.graph.traversal import ancestors
-
     if model.potentials:
         potentials = ", ".join(repr(potential.name) for potential in model.potentials)
         raise ValueError(f"model: it contains pm.Potential {potentials}, which cannot be simulated from.")
-    data = set(model.data_vars)
     names = {}
     for rv in model.observed_RVs:
-        # PyMC may have cast the data, so they are looked for among all that the values are computed from.
-        sources = data.intersection(ancestors([model.rvs_to_values[rv]]))
+        sources = data_of(model, rv)
         if len(sources) != 1:
             raise ValueError(f"model: the observed data of {rv.name!r} must be pymc.Data, so that they can be changed.")
         names[rv.name] = sources.pop().name
