@@ -34,8 +34,7 @@ from scipy.stats import binom
 
 from bayesperf.models._counts import coords, positive
 from bayesperf.models._priors import prior_variables
-
-from .rates import OUTCOMES, cells, outcomes
+from bayesperf.models.rates import OUTCOMES, cells, outcomes
 
 DATA = "counts"
 OPTIONS = {

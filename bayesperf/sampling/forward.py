@@ -48,7 +48,7 @@ def log_densities(model: pm.Model, variables: Sequence[Any], posterior: xr.Datas
     names = [variable.name for variable in variables]
     if (computed := densities(model, names, posterior)) is None:
         free = {variable.name for variable in model.free_RVs}
-        compute = pm.compute_log_prior if free.issuperset(names) else pm.compute_log_likelihood
+        compute = pm.stats.compute_log_prior if free.issuperset(names) else pm.stats.compute_log_likelihood
         tree = xr.DataTree.from_dict({"posterior": posterior})
         found: xr.Dataset = compute(
             tree, var_names=names, model=model, extend_inferencedata=False, progressbar=False,
