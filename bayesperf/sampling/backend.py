@@ -99,7 +99,7 @@ def _is_met(row: str, parameters: Sequence[str]) -> bool:
     module, _, path = row.partition(":")
     try:
         load(module)
-        attribute = reduce(getattr, path.split("."), sys.modules[module])
+        attribute: Any = reduce(getattr, path.split("."), sys.modules[module])
         return not parameters or inspect.signature(attribute).parameters.keys() >= set(parameters)
     except (ImportError, AttributeError, TypeError, ValueError):
         return False

@@ -134,23 +134,23 @@ def warn(groups: Mapping[str, xr.Dataset], model: pm.Model) -> None:
     diverged = int(groups["sample_stats"]["diverging"].sum())
     if diverged:
         warnings.warn(f"{diverged} transitions diverged: the draws leave out part of the posterior. {advice}.",
-                      ConvergenceWarning, stacklevel=3)  # fmt: skip
+                      ConvergenceWarning, skip_file_prefixes=(PACKAGE,))  # fmt: skip
     sampled = groups["posterior"][[rv.name for rv in model.free_RVs]]
     rhat = {name: float(value.max()) for name, value in sampled.azstats.rhat().data_vars.items()}
     worst = max(rhat, key=lambda name: np.nan_to_num(rhat[name], nan=np.inf))
     if np.isnan(rhat[worst]):
         warnings.warn(f"R̂ of {worst} is unknown: it takes two chains, and draws that move.",
-                      ConvergenceWarning, stacklevel=3)  # fmt: skip
+                      ConvergenceWarning, skip_file_prefixes=(PACKAGE,))  # fmt: skip
     elif rhat[worst] > 1.01:
         warnings.warn(f"R̂ of {worst} is {rhat[worst]:.3f} (more than 1.01): the chains disagree. {advice}.",
-                      ConvergenceWarning, stacklevel=3)  # fmt: skip
+                      ConvergenceWarning, skip_file_prefixes=(PACKAGE,))  # fmt: skip
     for kind in ("bulk", "tail"):
         ess = {name: float(value.min()) for name, value in sampled.azstats.ess(method=kind).data_vars.items()}
         worst = min(ess, key=lambda name: np.nan_to_num(ess[name], nan=0))
         if not ess[worst] >= 400:
             warnings.warn(
                 f"The effective sample size ({kind}) of {worst} is {ess[worst]:.0f} (less than 400): its figures are "
-                "rough. Raise draws.", ConvergenceWarning, stacklevel=3)  # fmt: skip
+                "rough. Raise draws.", ConvergenceWarning, skip_file_prefixes=(PACKAGE,))  # fmt: skip
             break
 
 

@@ -43,7 +43,7 @@ NAMES = models.names()
 
 def test_every_file_is_a_model_with_a_name():
     assert sorted(NAMES) == [file.stem for file in FILES if not file.stem.startswith("_")]
-    assert {*NAMES, "names", "table"} == set(dir(models))
+    assert {*NAMES, "build", "names", "table"} == set(dir(models))
 
 
 def test_table():
