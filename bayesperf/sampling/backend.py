@@ -34,18 +34,20 @@ if TYPE_CHECKING:
 
 # PyTensor's mode that compiles nothing.
 INTERPRETED = "FAST_COMPILE"
-# What is relied on, by what for: "every fit" or "sampling", whose modules only a sampled fit loads. Each row is
-# "module:attribute", with the names of the parameters that are given.
+# What is relied on, by what for; only a sampled fit loads the modules of "sampling". Each row is "module:attribute",
+# with the names of the parameters that are given.
 RELIES_ON: dict[str, dict[str, str]] = {
-    "every fit": {
-        "pymc.distributions.distribution:SymbolicRandomVariable": "",
-        "pymc.model.transform.conditioning:remove_value_transforms": "model",
+    "priors": {
         "pymc.printing:str_for_dist": "dist include_params",
         "pymc.pytensorf:constant_fold": "xs raise_not_constant",
+        "pytensor.tensor.random.op:RandomVariable.dist_params": "node",
+    },
+    "draws together": {
+        "pymc.distributions.distribution:SymbolicRandomVariable": "",
+        "pymc.model.transform.conditioning:remove_value_transforms": "model",
         "pytensor.graph.replace:vectorize_graph": "outputs replace",
         "pytensor.graph.traversal:ancestors": "graphs blockers",
         "pytensor.tensor.random.op:RandomVariable": "",
-        "pytensor.tensor.random.op:RandomVariable.dist_params": "node",
         "pytensor.tensor.random.op:RandomVariable.make_node": "rng size dist_params",
         "pytensor.tensor.random.op:RandomVariable.rng_param": "node",
     },
@@ -88,9 +90,10 @@ LEAST_SECONDS = 1e-4
 def unmet(use: str = "sampling") -> str | None:
     """Return the first row of `RELIES_ON` that the installed packages do not meet; None if they meet all of a use.
 
-    Sampling relies on what every fit does, too.
+    Sampling relies on all rows.
     """
-    rows = RELIES_ON["every fit"] | (RELIES_ON["sampling"] if use == "sampling" else {})
+    uses = RELIES_ON if use == "sampling" else (use,)
+    rows = {row: parameters for name in uses for row, parameters in RELIES_ON[name].items()}
     return next((row for row, parameters in rows.items() if not _is_met(row, parameters.split())), None)
 
 
@@ -576,7 +579,7 @@ def drawn_together(model: pm.Model, given: xr.Dataset) -> dict[str, Any] | None:
     PyMC would draw them one after the other, which takes a millisecond each. A model with variables of unknown shape,
     or whose parameters are random in themselves, is left to it: then None is returned.
     """
-    if unmet("every fit"):
+    if unmet("draws together"):
         return None
     from pytensor.graph.replace import vectorize_graph
     from pytensor.tensor.random.op import RandomVariable
@@ -638,7 +641,7 @@ def densities(model: pm.Model, names: Sequence[str], posterior: xr.Dataset) -> d
 
     None is returned where PyMC must compute them.
     """
-    if unmet("every fit"):
+    if unmet("draws together"):
         return None
     from pymc.model.transform.conditioning import remove_value_transforms
     from pytensor.graph.replace import vectorize_graph
@@ -661,7 +664,7 @@ def dims_of(model: pm.Model, name: str, ndim: int) -> list[str]:
 
 def constant_parameters(variable: Any) -> list[Array] | None:
     """Return the parameters of a random variable; None if some are not constant, or PyMC does not tell them."""
-    if unmet("every fit"):
+    if unmet("priors"):
         return None
     from pymc.pytensorf import constant_fold
 
@@ -676,7 +679,7 @@ def constant_parameters(variable: Any) -> list[Array] | None:
 
 def family_in_words(variable: Any, with_parameters: bool) -> str:
     """Return the family of a random variable as PyMC prints it, with its parameters or without."""
-    if unmet("every fit"):
+    if unmet("priors"):
         return str(variable.owner.op)
     from pymc.printing import str_for_dist
 

@@ -87,7 +87,7 @@ def test_private_imports_are_seen():
 
 def test_a_sampler_is_needed_only_where_one_is_asked_for(without):
     without("nutpie.compiled_pyfunc:from_pyfunc")
-    assert backend.unmet("every fit") is None
+    assert backend.unmet("draws together") is None
     assert backend.unmet() == "nutpie.compiled_pyfunc:from_pyfunc"
     with pytest.raises(RuntimeError, match=r"relies on nutpie\.compiled_pyfunc\.from_pyfunc, which nutpie .* pip inst"):
         backend.compiled(built("rates", BINARY))
@@ -95,7 +95,7 @@ def test_a_sampler_is_needed_only_where_one_is_asked_for(without):
 
 @pytest.mark.slow
 def test_without_private_parts_fits_sample_by_pymc(without):
-    """By public functions alone, for which one row of each use is as good as all."""
+    """With draws, predictions and log densities by public functions, too."""
     known = bp.fit(BINARY, "rates", method="exact", draws=10, random_seed=1)
     without("pytensor.graph.replace:vectorize_graph")
     with pytest.warns(

@@ -55,8 +55,8 @@ def covariates(values, *dims, **coords):
 OF_SITES = "options['covariates']"
 ERRORS = [
     (ValueError, BINARY, "multinomal", {}, f"model must be one of {', '.join(bp.models.names())}, a "
-     "function (data, priors) -> pymc.Model, or an edited copy of a model's file, imported; it is 'multinomal'. Did you "
-     "mean 'multinomial'?"),
+     "function (data, priors) -> pymc.Model, or an edited copy of a model's file, imported; it is 'multinomal'. Did "
+     "you mean 'multinomial'?"),
     (ValueError, BINARY, 3, {}, "imported; it is 3."),
     (ValueError, BINARY, "rates", {"method": "vi"}, "method must be one of 'auto', 'mcmc', 'exact'; it is 'vi'."),
     (ValueError, BINARY, "rates", {"draws": 0}, "draws must be a whole number of at least 1; it is 0."),
