@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.checks import number
+from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import Remembered, UnsavableError, remembered
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -64,7 +65,7 @@ class Prior(Remembered):
         if isinstance(alpha, xr.DataArray):
             return _aligned(alpha, cm)
         if np.ndim(alpha) and np.shape(alpha) != template.shape:
-            raise ValueError(f"prior: its pseudo-counts have shape {np.shape(alpha)}; the matrix {template.shape}.")
+            raise InputError("prior", f"its pseudo-counts have shape {np.shape(alpha)}; the matrix {template.shape}.")
         return template.copy(deep=False, data=np.broadcast_to(np.asarray(alpha, dtype=float), template.shape))
 
     def describe(self, cm: ConfusionMatrix) -> str:
@@ -133,12 +134,12 @@ def shared() -> Prior:
     classes: rare classes may be harder, or easier. A mean m ~ U(0, 1), the slope β ~ N(0, 1), and a dispersion
     ρ = 1/(1 + κ) ~ Beta(1, 3) are informed by the data of all classes. Where classes are equally large the slope drops
     out. The errors of a class are spread over the others by q_i ~ Dirichlet(ηg), with weights (of the other classes,
-    rescaled to sum to η) proportional to how popular each class is among errors, g ~ Dirichlet(½, …, ½). How much they
-    clump, 1/(1 + η) ~ U(0, 1), is estimated as well.
+    rescaled to sum to η) proportional to how popular each class is among errors, g ~ Dirichlet(0.4, …, 0.4). How much
+    errors clump, 1/(1 + η) ~ U(0, 1), is estimated as well.
 
-    What is assumed is that mean recalls follow the size of a class smoothly. Where they do not, as where two of forty
-    classes do not work at all, the interval of such a class leans to the others (see the page "How often each interval
-    covers").
+    It is assumed that the logit of the mean recall is a straight line in the log size. Where it is not, as where two
+    rare classes do not work at all, the interval of such a class leans to the others (see the page "How often each
+    interval covers").
 
     Examples
     --------
@@ -147,7 +148,7 @@ def shared() -> Prior:
     >>> for prior in "perks", "shared":
     ...     print(bp.posterior(cm, prior)["recall_per_class"].eti().sel(label=0).values.round(2))
     [0.71 1.  ]
-    [0.64 1.  ]
+    [0.6 1. ]
     """
     return Prior("shared", _not_dirichlet, shared_by_classes=True)
 
@@ -177,13 +178,13 @@ def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
     try:
         values = np.array(alpha, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"alpha must be a number or (K, K) numbers; it is {alpha!r}.") from None
+        raise InputError("alpha", f"must be a number or (K, K) numbers; it is {alpha!r}.") from None
     if not (np.isfinite(values) & (values >= 0)).all():
-        raise ValueError("alpha must be finite and not negative in every cell.")
+        raise InputError("alpha", "must be finite and not negative in every cell.")
     weights = alpha.copy(data=values) if isinstance(alpha, xr.DataArray) else values
     if not isinstance(alpha, xr.DataArray) and values.ndim not in (0, 2):
-        raise ValueError(
-            f"alpha must be a number or (K, K); its shape is {values.shape}. Name more dims in a DataArray."
+        raise InputError(
+            "alpha", f"must be a number or (K, K); its shape is {values.shape}.", "Name more dims in a DataArray."
         )
     return Prior("your", partial(_in_every_cell, weights))
 
@@ -218,16 +219,18 @@ def elicited(*, precision: float, recall: float, accuracy: float, weight: float)
     """
     for name, value in {"precision": precision, "recall": recall, "accuracy": accuracy}.items():
         if not 0 < number(name, value) < 1:
-            raise ValueError(f"{name} must be between 0 and 1, both excluded; it is {value}.")
+            raise InputError(name, f"must be between 0 and 1, both excluded; it is {value}.")
     if not 0 < number("weight", weight) < np.inf:
-        raise ValueError(f"weight must be greater than 0; it is {weight}.")
+        raise InputError("weight", f"must be greater than 0; it is {weight}.")
     errors = weight * (1 - accuracy) / (precision + recall - 2 * recall * precision)
     tp, fp, fn = errors * recall * precision, errors * recall * (1 - precision), errors * (1 - recall) * precision
     tn = accuracy * weight - tp
     if tn <= 0:
-        raise ValueError(
-            f"no matrix has precision {precision}, recall {recall} and accuracy {accuracy}: the true positives alone "
-            f"would be a share of {tp / weight:.3g}. Raise the accuracy, or lower precision or recall."
+        raise InputError(
+            "",
+            f"no matrix has precision {precision}, recall {recall} and accuracy {accuracy}: the "
+            f"true positives alone would be a share of {tp / weight:.3g}.",
+            "Raise the accuracy, or lower precision or recall.",
         )
     return Prior("elicited", partial(_binary_table, np.array([[tn, fp], [fn, tp]])))
 
@@ -266,7 +269,7 @@ def rate(a: float, b: float) -> Prior:
     """
     for name, value in {"a": a, "b": b}.items():
         if not 0 <= number(name, value) < np.inf:
-            raise ValueError(f"{name} must be finite and not negative; it is {value}.")
+            raise InputError(name, f"must be finite and not negative; it is {value}.")
     return Prior("rate", partial(_in_every_cell, 0.0), rates=(float(a), float(b)))
 
 
@@ -275,12 +278,14 @@ _POSSESSIVES = {"jeffreys": "Jeffreys'", "perks": "Perks'", "haldane": "Haldane'
 _SHARED_TEXT = (
     "shared by the classes (recalls ~ Beta of mean m ~ U(0, 1) and dispersion ρ ~ Beta(1, 3); the logit of the mean "
     "has a slope ~ N(0, 1) on the log size of a class; errors spread by the popularity of each class among errors "
-    "~ Dirichlet(½), and clumped ~ U(0, 1); shares of the classes ~ Dirichlet(1))"
+    "~ Dirichlet(0.4), and clumped ~ U(0, 1); shares of the classes ~ Dirichlet(1))"
 )
 
 
 def _not_dirichlet(classes: int, positive: int | None) -> Any:
-    raise ValueError("prior: 'shared' has no pseudo-counts, which are needed here. Use a Dirichlet prior, as 'perks'.")
+    raise InputError(
+        "prior", "'shared' has no pseudo-counts, which are needed here.", "Use a Dirichlet prior, as 'perks'."
+    )
 
 
 def _in_every_cell(weights: Any, classes: int, positive: int | None) -> Any:
@@ -293,7 +298,7 @@ def _one_in_all(classes: int, positive: int | None) -> float:
 
 def _binary_table(table: Array, classes: int, positive: int | None) -> Array:
     if classes != 2 or positive is None:
-        raise ValueError("prior: elicited() is for a binary matrix with a pos_label.")
+        raise InputError("prior", "elicited() is for a binary matrix with a pos_label.")
     return table if positive == 1 else table[::-1, ::-1]
 
 
@@ -307,7 +312,7 @@ def resolve(prior: str | Prior | None, classes: int) -> Prior:
     if prior is None:
         return jeffreys() if classes == 2 else shared()
     if not isinstance(prior, str) or prior not in PRESETS:
-        raise ValueError(f"prior must be one of {', '.join(PRESETS)}, or a bayesperf.prior.Prior; it is {prior!r}.")
+        raise InputError("prior", f"must be one of {', '.join(PRESETS)}, or a bayesperf.prior.Prior; it is {prior!r}.")
     return PRESETS[prior]()
 
 
@@ -321,19 +326,19 @@ def resolve_dirichlet(prior: str | Prior | None, classes: int, what: str) -> Pri
     """
     resolved = perks() if prior is None and classes > 2 else resolve(prior, classes)
     if resolved.shared_by_classes:
-        raise ValueError(f"prior: 'shared' is not available for {what}. Use a Dirichlet prior, as 'perks'.")
+        raise InputError("prior", f"'shared' is not available for {what}.", "Use a Dirichlet prior, as 'perks'.")
     return resolved
 
 
 def _aligned(alpha: xr.DataArray, cm: ConfusionMatrix) -> xr.DataArray:
     extra = set(alpha.dims) - set(cm.counts.dims)
     if extra or not {"actual", "predicted"} <= set(alpha.dims):
-        raise ValueError(f"prior: dims {alpha.dims} must be actual, predicted and leading dims of {cm.counts.dims}.")
+        raise InputError("prior", f"dims {alpha.dims} must be actual, predicted and leading dims of {cm.counts.dims}.")
     for dim in alpha.dims:
         if dim in alpha.coords and not set(cm.counts[dim].values.tolist()) <= set(alpha[dim].values.tolist()):
-            raise ValueError(f"prior: it has no pseudo-counts for some {dim} of the counts.")
+            raise InputError("prior", f"it has no pseudo-counts for some {dim} of the counts.")
         if dim not in alpha.coords and alpha.sizes[dim] != cm.counts.sizes[dim]:
-            raise ValueError(f"prior: {alpha.sizes[dim]} along {dim} for {cm.counts.sizes[dim]} of the counts.")
+            raise InputError("prior", f"{alpha.sizes[dim]} along {dim} for {cm.counts.sizes[dim]} of the counts.")
     named = alpha.assign_coords({dim: cm.counts[dim] for dim in alpha.dims if dim not in alpha.coords})
     aligned = named.reindex({dim: cm.counts[dim].values for dim in alpha.dims})
     return aligned.transpose(..., "actual", "predicted").astype(float)

@@ -45,7 +45,7 @@ def row(varying: str, levels: str, simulations: int) -> dict[str, Any]:
     return {"varying": varying, "levels": levels, **figures, "simulations": simulations}
 
 
-def main(simulations: int = 200, of_fits: int = 40) -> None:
+def main(simulations: int = 200, of_fits: int = 30) -> None:
     """Run all settings and write the table."""
     rows = [
         row(*setting, of_fits if options["analyses"] == ("slices",) else simulations)

@@ -1,8 +1,8 @@
-"""Write `verification.csv`: coverage and width of intervals of partly verified samples, over a grid of judges.
+"""Write `verification.csv`: coverage and width of intervals of partly verified samples of two classes.
 
     python benchmarks/verification_table.py
 
-About fifty minutes of one processor. Every row has a thousand samples or more; ``coverage_mcse`` is the Monte Carlo
+About twenty minutes of one processor. Every row has a thousand samples or more; ``coverage_mcse`` is the Monte Carlo
 standard error.
 """
 
@@ -14,12 +14,6 @@ from bayesperf import studies
 
 JUDGES, DEPENDENCES, PREVALENCES, VERIFIED = (0.6, 0.9, 0.99), (0.0, 0.4, 0.9), (0.02, 0.2, 0.5), (30, 100, 300)
 SIMULATIONS = 1000
-# Of many classes, where a sample takes longer.
-MANY = [
-    {"classes": classes, "judge": judge, "dependence": dependence, "verified": verified}
-    for classes, verified in ((3, (100, 300)), (5, (100, 300)), (10, (100, 300)))
-    for judge, dependence in ((0.9, 0.0), (0.9, 0.4), (0.6, 0.0))
-]
 COLUMNS = ["classes", "judge", "dependence", "prevalence", "allocation", "verified", "metric", "interval", "coverage",
            "coverage_mcse", "width"]  # fmt: skip
 
@@ -29,7 +23,6 @@ def settings():
     for allocation, prevalence, dependence, judge in product(("chance", "equal"), PREVALENCES, DEPENDENCES, JUDGES):
         yield {"judge": judge, "dependence": dependence, "prevalence": prevalence, "allocation": allocation,
                "verified": VERIFIED}  # fmt: skip
-    yield from MANY
 
 
 def rows(given):

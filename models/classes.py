@@ -13,7 +13,7 @@ Model. Of N examples, n_i are of class i, of which x_i are predicted right and t
     e_i ~ Multinomial(n_i − x_i, q_i)              errors of class i, over the other classes
     q_i ~ Dirichlet(ηg_j/(1 − g_i), j ≠ i)         their shares, centred on the popularity g among errors
     π   ~ Dirichlet(1, …), m ~ U(0, 1), β ~ Normal(0, 1), ρ = 1/(1 + κ) ~ Beta(1, 3)
-    g   ~ Dirichlet(½, …), clumping 1/(1 + η) ~ U(0, 1)
+    g   ~ Dirichlet(0.4, …), clumping 1/(1 + η) ~ U(0, 1)
 
 The recalls and the shares of errors are integrated out, x_i ~ BetaBinomial and e_i ~ DirichletMultinomial, so that no
 funnel is left for the sampler; the cells are then drawn by conjugacy (`recover`): the model itself has none. Where all
@@ -49,7 +49,7 @@ PRIORS = {
     "mean_recall": pm.Beta.dist(1, 1),
     "slope": pm.Normal.dist(0, 1),
     "dispersion": pm.Beta.dist(1, 3),
-    "popularity": lambda classes: pm.Dirichlet.dist(np.full(classes, 0.5)),
+    "popularity": lambda classes: pm.Dirichlet.dist(np.full(classes, 0.4)),
     "clumping": pm.Beta.dist(1, 1),
     "prevalence": lambda classes: pm.Dirichlet.dist(np.ones(classes)),
 }
@@ -145,11 +145,12 @@ def outcomes_of(data: xr.DataArray) -> xr.DataArray:
 
 def outcome_weights(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray:
     """Return κm_i and κ(1 − m_i), (…, actual, outcome)."""
-    log_sizes = np.log1p(data.sum("predicted"))
+    log_sizes: xr.DataArray = np.log1p(data.sum("predicted"))  # type: ignore[assignment]
     logit = _logit(posterior["mean_recall"]) + posterior["slope"] * (log_sizes - log_sizes.mean("actual"))
     kappa = _weight(posterior["dispersion"])
     weights = [kappa / (1 + np.exp(sign * logit)) for sign in (-1, 1)]
-    return xr.concat(weights, "outcome").assign_coords(outcome=["right", "wrong"])
+    shares: xr.DataArray = xr.concat(weights, "outcome").assign_coords(outcome=["right", "wrong"])
+    return shares
 
 
 def error_weights(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray:
@@ -164,7 +165,8 @@ def _weight(share: xr.DataArray) -> xr.DataArray:
 
 
 def _logit(share: xr.DataArray) -> xr.DataArray:
-    return np.log(share) - np.log1p(-share)
+    logit: xr.DataArray = np.log(share) - np.log1p(-share)  # type: ignore[assignment]
+    return logit
 
 
 def _dirichlet(rng: np.random.Generator, weights: xr.DataArray, dim: str) -> xr.DataArray:

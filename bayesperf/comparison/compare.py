@@ -28,6 +28,7 @@ from bayesperf.comparison.systems import Systems
 from bayesperf.comparison.verified_systems import compare_verified
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.counts.joint_outcomes import JointOutcomes, same_examples
@@ -180,36 +181,36 @@ def compare(
     >>> shrunk = bp.compare(bp.posterior(many), metric="recall", shrink=True, independent=True)
     >>> shrunk.standings()[["model", "observed", "mean", "prob_best", "expected_loss"]].head(2).round(2)
        model  observed  mean  prob_best  expected_loss
-    0      0      0.86  0.81       0.40           0.01
-    1      1      0.82  0.80       0.17           0.02
+    0      0      0.86  0.82       0.47           0.01
+    1      1      0.82  0.80       0.15           0.02
     """
     rope = checks.rope(rope)
     counts = isinstance(a, PairedConfusionMatrix | ConfusionMatrix)
     if prior is not None and not counts:
-        raise TypeError("prior: it is of counts; posteriors have theirs already. Leave it out.")
+        raise InputTypeError("prior", "it is of counts; posteriors have theirs already.", "Leave it out.")
     if independent and (counts or isinstance(a, xr.DataArray)):
-        raise TypeError("independent: it is of posteriors; counts and scores say how systems belong together.")
+        raise InputTypeError("independent", "it is of posteriors; counts and scores say how systems belong together.")
     if shrink and (b is not None or isinstance(a, xr.DataArray | PairedConfusionMatrix)):
-        raise TypeError(
-            f"shrink: it is of systems along a dim ({dim!r}), by their posterior or their counts. Leave it out."
+        raise InputTypeError(
+            "shrink", f"it is of systems along a dim ({dim!r}), by their posterior or their counts.", "Leave it out."
         )
     if families is not None and not shrink:
-        raise TypeError("families: they are what systems are drawn to. Ask for it: shrink=True.")
+        raise InputTypeError("families", "they are what systems are drawn to.", "Ask for it: shrink=True.")
     if isinstance(a, xr.DataArray):
         if b is not None or metric is not None:
-            raise TypeError("scores hold both systems, and a metric already: leave out b and metric.")
+            raise InputTypeError("scores", "hold both systems, and a metric already: leave out b and metric.")
         options |= {} if draws is None else {"draws": draws}
         return _of_scores(a, dim=dim, rope=rope, random_seed=random_seed, **options)
     if options:
-        raise TypeError(f"compare takes no argument {next(iter(options))!r} here.")
+        raise InputTypeError("", f"compare takes no argument {next(iter(options))!r} here.")
     seed, draws = checks.seed(random_seed), DRAWS if draws is None else checks.count("draws", draws, least=2)
     if isinstance(a, Marginal) or isinstance(b, Marginal):
         if metric is not None:
-            raise TypeError("metric: a Marginal is of one metric already. Leave it out.")
+            raise InputTypeError("metric", "a Marginal is of one metric already.", "Leave it out.")
         found = _of_marginals(a, b, dim, rope, draws, seed, independent)
     elif counts:
         if b is not None:
-            raise TypeError("b: counts of systems judged on the same examples hold them all; leave it out.")
+            raise InputTypeError("b", "counts of systems judged on the same examples hold them all; leave it out.")
         found = _of_counts(a, _named(metric), dim, rope, prior, draws, seed)
     else:
         found = _of_posteriors(a, b, _named(metric), dim, rope, draws, seed, independent)
@@ -219,9 +220,10 @@ def compare(
 def _of_scores(scores: xr.DataArray, **options: Any) -> Comparison:
     """Compare two systems by their scores, by `compare_scores`."""
     if "test_fraction" not in options:
-        raise TypeError(
-            "test_fraction: say which fraction of a data set each fold tests: 1/k of k folds, repeated or not; of "
-            "random splits their own."
+        raise InputTypeError(
+            "test_fraction",
+            "say which fraction of a data set each fold tests: 1/k of k folds, repeated or not; "
+            "of random splits their own.",
         )
     return compare_scores(scores, **options)
 
@@ -308,9 +310,11 @@ def compare_predictions(
     """
     rope, metric, seed = checks.rope(rope), _named(metric), checks.seed(random_seed)
     if isinstance(a, PairedConfusionMatrix) or (isinstance(a, ConfusionMatrix) and a.outcomes is not None):
-        raise TypeError(
-            "a: systems judged on the same examples would be judged on the same new ones, and their predictions hang "
-            "together, which is not supported. compare(a, ...) says which is better."
+        raise InputTypeError(
+            "a",
+            "systems judged on the same examples would be judged on the same new ones, and their "
+            "predictions hang together, which is not supported. compare(a, ...) says which is "
+            "better.",
         )
     first = _posterior("a", a)
 
@@ -325,7 +329,7 @@ def compare_predictions(
 
 def _named(metric: str | Metric | None) -> str | Metric:
     if metric is None:
-        raise TypeError("metric: name what is compared, as metric='recall'.")
+        raise InputTypeError("metric", "name what is compared, as metric='recall'.")
     return metric
 
 
@@ -336,12 +340,12 @@ def _posterior(name: str, side: Any) -> Posterior:
         _check_dims(name, side)
         return side
     hint = " Take bp.posterior(cm)." if isinstance(side, ConfusionMatrix) else ""
-    raise TypeError(f"{name} must be a Posterior, a DataTree or paired counts; it is {type(side).__name__}.{hint}")
+    raise InputTypeError(name, f"must be a Posterior, a DataTree or paired counts; it is {type(side).__name__}.{hint}")
 
 
 def _check_dims(name: str, post: Posterior) -> None:
     if taken := [dim for dim in post.dims if dim in _RESERVED]:
-        raise ValueError(f"{name}: a leading dim is called {taken[0]!r}, as figures of the comparison are. Rename it.")
+        raise InputError(name, f"a leading dim is called {taken[0]!r}, as figures of the comparison are.", "Rename it.")
 
 
 def _along(
@@ -403,9 +407,11 @@ def _of_marginals(marginal: Any, b: Any, dim: str, rope: float, draws: int, seed
     if b is not None:
         return compare_marginals(marginal, b, dim, rope, draws, seed, independent)
     if not marginal.joint:
-        raise TypeError(
-            f"b must be a Marginal, of another system: draws of this {marginal.name} are not joint over its leading "
-            "dims. Give one system on each side, as compare(marginal.sel(model='a'), marginal.sel(model='b'))."
+        raise InputTypeError(
+            "b",
+            f"must be a Marginal, of another system: draws of this {marginal.name} are not joint "
+            "over its leading dims.",
+            "Give one system on each side, as compare(marginal.sel(model='a'), marginal.sel(model='b')).",
         )
     _check_systems(marginal, dim)
     return _of_systems(marginal, dim, rope, draws, seed, False, f"{marginal.estimand}; joint draws of all systems")
@@ -436,24 +442,24 @@ def _shrunk(comparison: Comparison, families: Mapping[Any, Any] | None) -> Compa
 def _family_codes(names: tuple[Any, ...], families: Mapping[Any, Any]) -> Codes:
     """Return the family of each system, as a number."""
     if not isinstance(families, Mapping):
-        raise TypeError(f"families must map each system to its family; it is {type(families).__name__}.")
+        raise InputTypeError("families", f"must map each system to its family; it is {type(families).__name__}.")
     if missing := [name for name in names if name not in families]:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise ValueError(f"families: of system {missing[0]!r}{more} the family is not given. Name one for each.")
+        raise InputError("families", f"of system {missing[0]!r}{more} the family is not given.", "Name one for each.")
     if unknown := [name for name in families if name not in names]:
-        raise ValueError(f"families: {unknown[0]!r} is no system; they are {', '.join(map(repr, names[:5]))}, ….")
+        raise InputError("families", f"{unknown[0]!r} is no system; they are {', '.join(map(repr, names[:5]))}, ….")
     of_each = [families[name] for name in names]
     known = list(dict.fromkeys(of_each))
     if len(known) < 2:
-        raise ValueError(f"families: all systems are of {known[0]!r}. Leave it out.")
+        raise InputError("families", f"all systems are of {known[0]!r}.", "Leave it out.")
     return np.array([known.index(family) for family in of_each])
 
 
 def _check_systems(post: Posterior | Marginal, dim: str) -> None:
     if dim not in post.dims:
-        raise ValueError(f"dim: {dim!r} is not a leading dim; they are {list(post.dims)}. Name one, or give b.")
+        raise InputError("dim", f"{dim!r} is not a leading dim; they are {list(post.dims)}.", "Name one, or give b.")
     if post.leading.sizes[dim] < 2:
-        raise ValueError(f"dim: there is one system along {dim!r}, and nothing to compare it with.")
+        raise InputError("dim", f"there is one system along {dim!r}, and nothing to compare it with.")
 
 
 def _apart(
@@ -469,9 +475,10 @@ def _apart(
 ) -> Comparison:
     """Compare two posteriors, or their predictions, element by element along their leading dims."""
     if first.labels != second.labels or first.pos_label != second.pos_label:
-        raise ValueError(
-            f"a and b differ in their labels: {first.labels} (positive {first.pos_label!r}) and {second.labels} "
-            f"(positive {second.pos_label!r})."
+        raise InputError(
+            "a and b",
+            f"differ in their labels: {first.labels} (positive {first.pos_label!r}) and "
+            f"{second.labels} (positive {second.pos_label!r}).",
         )
     totals = _class_totals(first), _class_totals(second)
     if predict:
@@ -479,7 +486,7 @@ def _apart(
     a, b = first[metric], second[metric]
     check_same_leading(a, b)
     if a.quantity != b.quantity:
-        raise ValueError(f"a and b are of different things: {first.estimand!r} and {second.estimand!r}.")
+        raise InputError("a and b", f"are of different things: {first.estimand!r} and {second.estimand!r}.")
     if not independent and totals[0].shape == totals[1].shape and _share_totals(np.concatenate(totals)):
         of_both = "(y_true, {'a': y_pred_a, 'b': y_pred_b}, "
         verified = isinstance(first, VerifiedPosterior)
@@ -565,12 +572,14 @@ def _of_counts(
     cm = counts.margins() if isinstance(counts, PairedConfusionMatrix) else counts
     outcomes = cm.outcomes
     if outcomes is None:
-        raise TypeError(
-            "a: these counts do not say whether the systems were judged on the same examples. If so, name them: "
-            "ConfusionMatrix.from_predictions(..., example=ids). If not, compare(bp.posterior(cm), ...)."
+        raise InputTypeError(
+            "a",
+            "these counts do not say whether the systems were judged on the same examples.",
+            "If so, name them: ConfusionMatrix.from_predictions(..., example=ids). If not, "
+            "compare(bp.posterior(cm), ...).",
         )
     if outcomes.dim != dim:
-        raise ValueError(f"dim: the systems judged on the same examples are along {outcomes.dim!r}, not {dim!r}.")
+        raise InputError("dim", f"the systems judged on the same examples are along {outcomes.dim!r}, not {dim!r}.")
     many = cm is counts
     prior = priors.resolve_dirichlet(prior, len(cm.labels), SAME_EXAMPLES)
     each = posterior(cm, prior)

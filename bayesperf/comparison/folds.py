@@ -37,6 +37,7 @@ from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_differences import differences
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning, PriorWarning
 from bayesperf.counts.count_arrays import CELL_DIMS
@@ -143,12 +144,12 @@ def average_folds(
     array([0.92, 0.96])
     """
     if not isinstance(post, Posterior):
-        raise TypeError(f"post must be a Posterior, as bp.posterior(cm) makes; it is {type(post).__name__}.")
+        raise InputTypeError("post", f"must be a Posterior, as bp.posterior(cm) makes; it is {type(post).__name__}.")
     if dim not in post.dims:
-        raise ValueError(f"dim: {dim!r} is not a leading dim; they are {list(post.dims)}.")
+        raise InputError("dim", f"{dim!r} is not a leading dim; they are {list(post.dims)}.")
     count = post.leading.sizes[dim]
     if count < 2:
-        raise ValueError(f"dim: there is one {dim}, and nothing to average over. Ask the posterior itself.")
+        raise InputError("dim", f"there is one {dim}, and nothing to average over.", "Ask the posterior itself.")
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     if repeats is None:
         _warn_of_shared_examples(post, dim)
@@ -201,9 +202,11 @@ def _warn_of_shared_examples(post: Posterior, dim: str) -> None:
 def _checked_repeats(post: Posterior, repeats: float | None, folds: int) -> float:
     value = checks.number("repeats", 1.0 if repeats is None else repeats)
     if not 1 <= value <= folds:
-        raise ValueError(f"repeats must be from 1 to the number of folds, {folds}; it is {value:g}.")
+        raise InputError("repeats", f"must be from 1 to the number of folds, {folds}; it is {value:g}.")
     if value > 1 and not isinstance(post, CountedPosterior):
-        raise ValueError("repeats: the folds of these draws are not independent. Take the posterior of their counts.")
+        raise InputError(
+            "repeats", "the folds of these draws are not independent.", "Take the posterior of their counts."
+        )
     return value
 
 

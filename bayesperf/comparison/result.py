@@ -16,6 +16,7 @@ from bayesperf.comparison.in_words import comparison_in_words
 from bayesperf.comparison.systems import Systems
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans
+from bayesperf.core.errors import InputError
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.draws import Sampled
@@ -200,7 +201,7 @@ class Comparison(Saved):
     def ratio(self) -> Marginal:
         """Distribution of a / b; for several systems, of each pair along ``pair``."""
         if self.make_ratio is None:
-            raise ValueError("ratio: the systems' own values are not known, only their differences.")
+            raise InputError("ratio", "the systems' own values are not known, only their differences.")
         return self.make_ratio()
 
     # ── Presentation ──
@@ -257,7 +258,7 @@ class Comparison(Saved):
             If there are only two named systems, or predictions are compared, or neither more nor less is better.
         """
         if self.systems is None or self.make_draws is None:
-            raise ValueError("standings: they are of many systems' own metric; see summary() for the differences.")
+            raise InputError("standings", "they are of many systems' own metric; see summary() for the differences.")
         draws = self.make_draws() * (1 if self._greater("standings") else -1)
         each = self.shrunk if self.shrunk is not None else self.systems.make()
         loss = (draws.max(self.dim) - draws).mean([dim for dim in ("chain", "draw") if dim in draws.dims])
@@ -327,7 +328,7 @@ class Comparison(Saved):
 
     def _greater(self, what: str) -> bool:
         if self.greater_is_better is None:
-            raise ValueError(f"{what}: neither more nor less {self.metric} is better. See prob_greater and prob_rope.")
+            raise InputError(what, f"neither more nor less {self.metric} is better.", "See prob_greater and prob_rope.")
         return self.greater_is_better
 
     def _index(self, suffix: str = "") -> xr.DataArray:

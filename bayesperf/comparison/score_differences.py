@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
 
 
 class Differences(NamedTuple):
@@ -25,10 +26,12 @@ def differences(scores_a: Any, scores_b: Any) -> Differences:
     """Return the differences of paired scores, of which there must be at least two."""
     a, b = (_scores(name, scores) for name, scores in {"scores_a": scores_a, "scores_b": scores_b}.items())
     if len(a) != len(b):
-        raise ValueError(f"scores_b has {len(b)} scores and scores_a {len(a)}: they must be of the same, in one order.")
+        raise InputError(
+            "scores_b", f"has {len(b)} scores and scores_a {len(a)}: they must be of the same, in one order."
+        )
     labels_a, labels_b = _labels(scores_a), _labels(scores_b)
     if labels_a is not None and labels_b is not None and not labels_a.equals(labels_b):
-        raise ValueError("scores_b is labelled otherwise than scores_a: put both in the same order, or give arrays.")
+        raise InputError("scores_b", "is labelled otherwise than scores_a: put both in the same order, or give arrays.")
     greatest = max(np.abs(a).max(), np.abs(b).max())
     decimals = 14 - int(np.clip(np.ceil(np.log10(greatest)), -280, 280)) if greatest else 14
     return Differences(np.round(a - b, decimals), decimals)
@@ -37,12 +40,12 @@ def differences(scores_a: Any, scores_b: Any) -> Differences:
 def _scores(name: str, scores: Any) -> Array:
     values = np.asarray(scores)
     if values.ndim != 1 or values.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be a one-dimensional array of numbers; it is {scores!r}.")
+        raise InputTypeError(name, f"must be a one-dimensional array of numbers; it is {scores!r}.")
     if len(values) < 2:
-        raise ValueError(f"{name} must hold at least two scores; there is {len(values) or 'none'}.")
+        raise InputError(name, f"must hold at least two scores; there is {len(values) or 'none'}.")
     if not np.isfinite(values).all():
         at = int(np.argmin(np.isfinite(values)))
-        raise ValueError(f"{name} has a missing or infinite score, {values[at]} at position {at}. Drop it from both.")
+        raise InputError(name, f"has a missing or infinite score, {values[at]} at position {at}.", "Drop it from both.")
     return values.astype(float)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.system_pair import SystemPair, check_same_leading, system_name, without_own_coordinates
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
@@ -36,9 +37,10 @@ def compare_marginals(
     """
     for name, side, other in (("a", a, b), ("b", b, a)):
         if not isinstance(side, Marginal):
-            raise TypeError(
-                f"{name} must be a Marginal, as the other side is; it is {type(side).__name__}. Of a posterior take "
-                f"one metric, as posterior[{other.name!r}]."
+            raise InputTypeError(
+                name,
+                f"must be a Marginal, as the other side is; it is {type(side).__name__}.",
+                f"Of a posterior take one metric, as posterior[{other.name!r}].",
             )
     _check_same_quantity(a, b)
     if not independent and _may_share_examples(a, b):
@@ -70,10 +72,10 @@ def compare_marginals(
 def _check_same_quantity(a: Marginal, b: Marginal) -> None:
     """Refuse marginals of which the difference is of nothing."""
     if a.name != b.name:
-        raise ValueError(f"a and b are of different metrics: {a.name!r} and {b.name!r}.")
+        raise InputError("a and b", f"are of different metrics: {a.name!r} and {b.name!r}.")
     if a.quantity != b.quantity:
         described = " and ".join(repr(side.quantity.described("")) for side in (a, b))
-        raise ValueError(f"a and b are of different things: {described}.")
+        raise InputError("a and b", f"are of different things: {described}.")
     check_same_leading(a, b)
 
 

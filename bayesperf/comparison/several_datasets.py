@@ -22,6 +22,7 @@ from bayesperf.comparison.sign_and_rank_tests import (
 )
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
@@ -178,16 +179,18 @@ def _checked(scores: Any, dim: str) -> xr.DataArray:
     """Return scores with dims dataset, model and fold."""
     wanted = (dim, "model", "fold")
     if dim in wanted[1:]:
-        raise ValueError(f"dim: {dim!r} is not of the data sets. Name their dim, as dim='dataset'.")
+        raise InputError("dim", f"{dim!r} is not of the data sets.", "Name their dim, as dim='dataset'.")
     if not isinstance(scores, xr.DataArray) or set(scores.dims) != set(wanted) or scores.dtype.kind not in "iuf":
         actual = f"{type(scores).__name__} of dims {getattr(scores, 'dims', 'none')}"
-        raise TypeError(f"scores must be a DataArray of numbers with dims {', '.join(wanted)}; it is a {actual}.")
+        raise InputTypeError(
+            "scores", f"must be a DataArray of numbers with dims {', '.join(wanted)}; it is a {actual}."
+        )
     if scores.sizes["model"] != 2:
-        raise ValueError(f"scores: two systems are compared; dim model has {scores.sizes['model']}. Select two.")
+        raise InputError("scores", f"two systems are compared; dim model has {scores.sizes['model']}.", "Select two.")
     if scores.sizes[dim] < 2:
-        raise ValueError(f"scores: there is one {dim}; ask correlated_ttest of its folds.")
+        raise InputError("scores", f"there is one {dim}; ask correlated_ttest of its folds.")
     if scores.sizes["fold"] < 2:
-        raise ValueError("scores: one fold says nothing of the scatter of scores; ask signed_rank_test.")
+        raise InputError("scores", "one fold says nothing of the scatter of scores; ask signed_rank_test.")
     _check_each(scores, dim)
     return scores.transpose(*wanted).rename({dim: "dataset"})
 
@@ -197,11 +200,12 @@ def _check_each(scores: xr.DataArray, dim: str) -> None:
     names = scores[dim].values
     missing = ~np.isfinite(scores.transpose(dim, ...).values).all((1, 2))
     if missing.any():
-        raise ValueError(f"scores: {dim} {names[np.argmax(missing)]!s} has missing or infinite scores. Drop it.")
+        raise InputError("scores", f"{dim} {names[np.argmax(missing)]!s} has missing or infinite scores.", "Drop it.")
     apart = scores.isel(model=0, drop=True) - scores.isel(model=1, drop=True)
     equal = (apart.max("fold") == apart.min("fold")).values
     if equal.any():
-        raise ValueError(
-            f"scores: at {dim} {names[np.argmax(equal)]!s} all folds differ by the same, which leaves no scatter to "
-            "model. Ask signed_rank_test of mean scores, which takes such data sets."
+        raise InputError(
+            "scores",
+            f"at {dim} {names[np.argmax(equal)]!s} all folds differ by the same, which leaves no scatter to model.",
+            "Ask signed_rank_test of mean scores, which takes such data sets.",
         )

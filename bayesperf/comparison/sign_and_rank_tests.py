@@ -19,6 +19,7 @@ from bayesperf.comparison.result import REGIONS
 from bayesperf.comparison.score_differences import differences
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.distributions.draws import Draws
@@ -227,7 +228,7 @@ def signed_rank_test(
     values, decimals = differences(scores_a, scores_b)
     width, weight = checks.rope(rope), checks.number("prior", prior)
     if not 0 <= weight < np.inf:
-        raise ValueError(f"prior must be the weight of a difference of 0, at least 0; it is {prior}.")
+        raise InputError("prior", f"must be the weight of a difference of 0, at least 0; it is {prior}.")
     z = np.append(0, values)
     middles = np.round((z + z[:, None]) / 2, decimals)
     below, above = (np.heaviside(side * middles - width, 0.5) for side in (-1, 1))
@@ -313,5 +314,5 @@ def _weights(prior: Sequence[float]) -> Array:
     except TypeError:
         weights = np.array([])
     if weights.shape != (3,) or not (np.isfinite(weights) & (weights >= 0)).all():
-        raise ValueError(f"prior must be weights of at least 0 below, inside and above the rope; it is {prior!r}.")
+        raise InputError("prior", f"must be weights of at least 0 below, inside and above the rope; it is {prior!r}.")
     return weights

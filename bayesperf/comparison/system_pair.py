@@ -13,6 +13,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.distributions import differences, normal
 from bayesperf.distributions.base import Distribution
@@ -75,7 +76,7 @@ class SystemPair:
             If the metric can be negative.
         """
         if self.first.bounds[0] < 0:
-            raise ValueError(f"ratio: {self.first.name} can be negative, and a ratio of such says little.")
+            raise InputError("ratio", f"{self.first.name} can be negative, and a ratio of such says little.")
         return self._combined(_exact_ratio, np.divide, (0.0, np.inf), "ratio")
 
     def _combined(
@@ -188,9 +189,9 @@ def check_same_leading(a: Marginal, b: Marginal) -> None:
     try:
         xr.align(a.leading, b.leading, join="exact")
     except ValueError as error:
-        raise ValueError(f"a and b differ in their leading coordinates: {error}") from None
+        raise InputError("a and b", f"differ in their leading coordinates: {error}") from None
     if a.dims != b.dims:
-        raise ValueError(f"a and b differ in their leading dims: {a.dims} and {b.dims}.")
+        raise InputError("a and b", f"differ in their leading dims: {a.dims} and {b.dims}.")
 
 
 def without_own_coordinates(a: Marginal, b: Marginal, dim: str) -> Marginal:
@@ -248,7 +249,7 @@ def against_rule(post: Posterior, rule: str, metric: str | Metric, dim: str, dra
     metric = post.applicable(metric)
     # Evaluated on zeros and ones, for which 0/0 is not hidden by rounding.
     if np.isnan(evaluate(metric, (guess.cells > 0).astype(float), post.positive)).any():
-        raise ValueError(f"b: {metric.name} of the rule {rule!r} is undefined (0/0).")
+        raise InputError("b", f"{metric.name} of the rule {rule!r} is undefined (0/0).")
     marginal = system[metric]
     return SystemPair(without_own_coordinates(marginal, marginal, dim), guess[metric], independent=False)
 

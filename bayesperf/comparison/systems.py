@@ -17,6 +17,7 @@ from bayesperf.comparison.shrinkage import (
     stabilised,
 )
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.errors import InputError
 from bayesperf.distributions.draws import Draws, Sampled
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.ranks import joint_draws
@@ -72,8 +73,10 @@ class Systems:
         """
         each = self.make()
         if not self.shrinkable:
-            raise ValueError(
-                f"shrink: {each.name} is undefined (0/0) or infinite in some draws of a system. Take another metric."
+            raise InputError(
+                "shrink",
+                f"{each.name} is undefined (0/0) or infinite in some draws of a system.",
+                "Take another metric.",
             )
         known = each.distribution
         n = int(np.prod(known.values.shape[1:])) if isinstance(known, Draws) else self.n_draws

@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayesperf.core.errors import InputError, InputTypeError
+
 # Arguments of one value, in whatever function they are.
 _SINGLE = frozenset({
     "average", "best", "ci_kind", "ci_prob", "confidence", "criterion", "design", "dim", "draws", "greater_is_better",
@@ -23,6 +25,8 @@ _SINGLE = frozenset({
 })  # fmt: skip
 # Arguments that are handed on to an estimator of another library, as they are.
 _HANDED_ON = frozenset({"estimator", "X"})
+# Those whose readers say themselves what is wrong; the columns of a table may be raters, of whom two have one name.
+_OWN_WORDS = frozenset({"table", "tree"})
 # Whose objects can be read, shown and compared.
 _KNOWN = frozenset({"builtins", "numpy", "pandas", "xarray", "bayesperf"})
 
@@ -57,7 +61,7 @@ def refuse_unreadable(arguments: Mapping[str, Any]) -> None:
         if type(value) in (type(None), str, bool, int, float, np.ndarray) and name not in _SINGLE:
             continue
         if name in _SINGLE and _has_several(value):
-            raise TypeError(f"{name} must be a single value; it is {_kind(value)}.")
+            raise InputTypeError(name, f"must be a single value; it is {_kind(value)}.")
         if name not in _HANDED_ON:
             _refuse(name, value)
 
@@ -72,14 +76,14 @@ def _has_several(value: Any) -> bool:
 def _refuse(name: str, value: Any) -> None:
     """Refuse a value that cannot be read, or a collection whose first value cannot be."""
     if value is pd.NA:
-        raise ValueError(f"{name} is missing: it is pandas.NA. Give a value.")
-    if isinstance(value, xr.Dataset):
-        raise TypeError(f"{name} is a Dataset, which holds several arrays. Give one of them, as dataset['name'].")
-    if isinstance(value, pd.DataFrame) and not value.columns.is_unique:
+        raise InputError(name, "is missing: it is pandas.NA.", "Give a value.")
+    if isinstance(value, xr.Dataset) and name not in _OWN_WORDS:
+        raise InputTypeError(name, "is a Dataset, which holds several arrays.", "Give one of them, as dataset['name'].")
+    if isinstance(value, pd.DataFrame) and not value.columns.is_unique and name not in _OWN_WORDS:
         twice = value.columns[value.columns.duplicated()].tolist()[0]
-        raise ValueError(f"{name} has two columns called {twice!r}. Rename one.")
+        raise InputError(name, f"has two columns called {twice!r}.", "Rename one.")
     if isinstance(value, list) and len({len(each) if isinstance(each, list) else -1 for each in value}) > 1:
-        raise ValueError(f"{name} is ragged: it holds lists of unequal length. Give each the same length.")
+        raise InputError(name, "is ragged: it holds lists of unequal length.", "Give each the same length.")
     if isinstance(value, Mapping | list | tuple):
         for each in list(value.values() if isinstance(value, Mapping) else value[:1]):
             _refuse(name, each)
@@ -88,7 +92,7 @@ def _refuse(name: str, value: Any) -> None:
             _read(value)
         except Exception as error:  # Of any type: it is another library's.
             said = next(iter(str(error).splitlines()), "")
-            raise TypeError(f"{name}: {_kind(value)} that cannot be read ({said}). Give plain values.") from error
+            raise InputTypeError(name, f"{_kind(value)} that cannot be read ({said}).", "Give plain values.") from error
 
 
 def _read(value: Any) -> None:
@@ -99,7 +103,7 @@ def _read(value: Any) -> None:
     elif hasattr(of, "columns"):
         list(value.columns)
     elif any(length != length for length in getattr(value, "shape", ())):
-        raise ValueError("the sizes of its chunks are not known: call compute_chunk_sizes()")
+        raise InputError("", "the sizes of its chunks are not known: call compute_chunk_sizes()")
     elif hasattr(of, "__array__"):
         # Dask would compute all that the array is made of.
         if of.__module__.split(".")[0] != "dask":

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayesperf.core.arrays import Array, decoded
+from bayesperf.core.errors import InputError, InputTypeError
 
 # The most examples of a matrix: of more, figures lose digits, as cells round and intervals are ever narrower.
 MOST_EXAMPLES = 10**12
@@ -17,35 +18,35 @@ MOST_EXAMPLES = 10**12
 def probability(name: str, value: Any) -> float:
     """Return a number strictly between 0 and 1."""
     if not isinstance(value, int | float | np.number) or not 0 < value < 1:
-        raise ValueError(f"{name} must be a number between 0 and 1, both excluded; it is {value!r}.")
+        raise InputError(name, f"must be a number between 0 and 1, both excluded; it is {value!r}.")
     return float(value)
 
 
 def number(name: str, value: Any) -> float:
     """Return a number as a float; booleans are refused."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise TypeError(f"{name} must be a number; it is {value!r}.")
+        raise InputTypeError(name, f"must be a number; it is {value!r}.")
     return float(value)
 
 
 def one_of(name: str, value: Any, options: Collection[str]) -> str:
     """Return a value that must be one of several options."""
-    if not isinstance(value, str) or value not in options:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; it is {value!r}.")
+    if not isinstance(value, tuple(map(type, options))) or value not in options:
+        raise InputError(name, f"must be one of {', '.join(map(repr, options))}; it is {value!r}.")
     return str(value)
 
 
 def count(name: str, value: Any, least: int = 1) -> int:
     """Return a whole number that must be at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}; it is {value!r}.")
+        raise InputError(name, f"must be a whole number of at least {least}; it is {value!r}.")
     return int(value)
 
 
 def beta_weight(name: str, value: Any) -> float:
     """Return the weight of a symmetric Beta prior."""
     if not 0 < number(name, value) < np.inf:
-        raise ValueError(f"{name} must be greater than 0 and finite, the weight of a Beta on each side; it is {value}.")
+        raise InputError(name, f"must be greater than 0 and finite, the weight of a Beta on each side; it is {value}.")
     return float(value)
 
 
@@ -54,7 +55,7 @@ def seed(random_seed: Any) -> int:
     if isinstance(random_seed, np.random.Generator):
         return int(random_seed.integers(2**63))
     if isinstance(random_seed, bool) or not isinstance(random_seed, int | np.integer) or random_seed < 0:
-        raise ValueError(f"random_seed must be a non-negative integer or a numpy Generator; it is {random_seed!r}.")
+        raise InputError("random_seed", f"must be a non-negative integer or a numpy Generator; it is {random_seed!r}.")
     return int(random_seed)
 
 
@@ -62,7 +63,7 @@ def rope(value: Any) -> float:
     """Return the half-width of a region of practical equivalence: a finite number, at least 0."""
     half_width = number("rope", value)
     if not 0 <= half_width < np.inf:
-        raise ValueError(f"rope must be the half-width of a region, at least 0; it is {value}.")
+        raise InputError("rope", f"must be the half-width of a region, at least 0; it is {value}.")
     return half_width
 
 
@@ -70,7 +71,7 @@ def two_names(names: Sequence[Any], different: bool = False) -> tuple[Any, Any]:
     """Return the names of two systems, which may have to be different."""
     if isinstance(names, str) or len(names) != 2 or (different and names[0] == names[1]):
         expected = "two different names" if different else "two, of a and of b"
-        raise ValueError(f"names must be {expected}; they are {names!r}.")
+        raise InputError("names", f"must be {expected}; they are {names!r}.")
     return names[0], names[1]
 
 
@@ -79,12 +80,12 @@ def vector(name: str, values: ArrayLike) -> Array:
     values = decoded(values)
     array = np.atleast_1d(np.ma.filled(np.ma.asarray(values, float), np.nan) if np.ma.is_masked(values) else values)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must be numbers; it holds {array.dtype}.")
+        raise InputTypeError(name, f"must be numbers; it holds {array.dtype}.")
     if array.ndim != 1 or array.size == 0:
-        raise ValueError(f"{name} must be one-dimensional and not empty; its shape is {array.shape}.")
+        raise InputError(name, f"must be one-dimensional and not empty; its shape is {array.shape}.")
     if np.isnan(array).any():
         missing = np.isnan(array).sum()
-        raise ValueError(f"{name} has {missing} missing value{'s' * bool(missing > 1)}. Drop those examples.")
+        raise InputError(name, f"has {missing} missing value{'s' * bool(missing > 1)}.", "Drop those examples.")
     return array.astype(float)
 
 
@@ -92,23 +93,24 @@ def probabilities(name: str, values: Array) -> Array:
     """Return an array that must hold probabilities, 0 and 1 included."""
     outside = (values < 0) | (values > 1)
     if outside.any():
-        raise ValueError(f"{name} must hold probabilities, in [0, 1]; it holds {values[outside].flat[0]:g}.")
+        raise InputError(name, f"must hold probabilities, in [0, 1]; it holds {values[outside].flat[0]:g}.")
     return values
 
 
 def none_certain(name: str, certain: int) -> None:
     """Refuse probabilities of which some are 0 or 1, as many as are given: their log-odds are infinite."""
     if certain:
-        raise ValueError(
-            f"{name}: {certain} probabilit{'ies are' if certain > 1 else 'y is'} 0 or 1, whose log-odds are infinite. "
-            f"Clip them, as np.clip({name}, 1e-6, 1 - 1e-6): the result depends on where."
+        raise InputError(
+            name,
+            f"{certain} probabilit{'ies are' if certain > 1 else 'y is'} 0 or 1, whose log-odds are infinite.",
+            f"Clip them, as np.clip({name}, 1e-6, 1 - 1e-6): the result depends on where.",
         )
 
 
 def whole_numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
     """Return an array that must hold numbers of examples: whole, finite and not negative, of any numeric type."""
     if values.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must hold whole numbers; it holds {values.dtype}.")
+        raise InputTypeError(name, f"must hold whole numbers; it holds {values.dtype}.")
     for problem, where in {
         "missing or infinite": ~np.isfinite(values),
         "negative": values < 0,
@@ -116,9 +118,10 @@ def whole_numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
         f"more than {MOST_EXAMPLES:.0e}": values > MOST_EXAMPLES,
     }.items():
         if where.any():
-            raise ValueError(
-                f"{name} holds {values[where].flat[0]}, which is {problem}: counts are numbers of examples "
-                "(0, 1, 2, …), not shares or weights."
+            raise InputError(
+                name,
+                f"holds {values[where].flat[0]}, which is {problem}: counts are numbers of examples "
+                "(0, 1, 2, …), not shares or weights.",
             )
     return values
 
@@ -127,4 +130,4 @@ def equal_lengths(lengths: Mapping[str, int]) -> None:
     """Refuse columns of different lengths, given by name."""
     if len(set(lengths.values())) > 1:
         columns = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise ValueError(f"columns of unequal length: {columns}.")
+        raise InputError("", f"columns of unequal length: {columns}.")

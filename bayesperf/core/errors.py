@@ -54,7 +54,7 @@ class InputError(ValueError):
             have those in backticks; others stay as they are.
         """
         names = names or {}
-        argument = names.get(self.argument, self.argument)
+        argument = _named(self.argument, names)
         first = self.problem.split(" ", 1)[0]
         joint = " " if first in _PREDICATES or first[:1] in "'\"" else ": "
         text = f"{argument}{joint}{self.problem}" if argument else self.problem
@@ -64,3 +64,13 @@ class InputError(ValueError):
 
 class InputTypeError(InputError, TypeError):
     """An argument that cannot be used because of its type."""
+
+
+class FileFaultError(ValueError):
+    """What is wrong with a file, in words that follow its name, where this is caught."""
+
+
+def _named(argument: str, names: Mapping[str, str]) -> str:
+    """Return what an argument is called where it was typed; a column, as ``by['site']``, follows its option."""
+    name, _, column = argument.partition("[")
+    return f"{names[name]} {column.strip(chr(39) + ']')}" if column and name in names else names.get(argument, argument)

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesperf.core.errors import FileFaultError
+
 if TYPE_CHECKING:
     import h5py
 
 # The longest text of an attribute that is read.
 _MOST_CHARACTERS = 10_000
-
-
-class FileFaultError(ValueError):
-    """What is wrong with a file, in words that follow its name."""
 
 
 def facts_in(file: h5py.File, names: Collection[str]) -> dict[str, str | int]:

@@ -66,7 +66,7 @@ def check_recipe(recipe: Recipe) -> None:
         for value in _values(part["with"].values()):
             if isinstance(value, dict):
                 _check_fields(value)
-                if check := _CHECKS.get(value.get(KIND)):
+                if check := _CHECKS.get(str(value.get(KIND))):
                     check(value, recipe.arrays, place)
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
+from bayesperf.core.errors import InputError
 
 # What can be made again, by its name in files: a class from its fields, else a function (or method, or property) from
 # its arguments. Names are kept for good, wherever the code moves.
@@ -490,4 +491,4 @@ def _read(value: Any, arrays: Mapping[str, NDArray[Any]], objects: list[Any]) ->
         case "DataTree":
             return xr.DataTree.from_dict({path: read(group) for path, group in value["groups"]})
         case kind:
-            raise ValueError(f"there is no {kind!r} in this format")
+            raise InputError("", f"there is no {kind!r} in this format")

@@ -24,7 +24,8 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arguments import checked
-from bayesperf.core.hdf5 import FileFaultError, arrays_in, facts_in, member
+from bayesperf.core.errors import FileFaultError, InputError, InputTypeError
+from bayesperf.core.hdf5 import arrays_in, facts_in, member
 from bayesperf.core.recipe_checks import array_names, check_recipe
 from bayesperf.core.recipes import Call, Recipe, RecipeError, Remembered, call_of, made_of, recipe_of
 from bayesperf.core.writing import write_whole
@@ -88,7 +89,7 @@ def write(thing: Saved, path: str | os.PathLike[str]) -> None:
         recipe = recipe_of(thing)
         check_recipe(recipe)
     except RecipeError as error:
-        raise ValueError(f"save: {error}.") from error
+        raise InputError("save", f"{error}.") from error
     if not target.parent.is_dir():
         raise FileNotFoundError(f"save: there is no folder {str(target.parent)!r}. Make it first.")
     if target.exists() and not target.is_file():
@@ -158,9 +159,9 @@ def _checksum(recipe: Recipe) -> str:
 
 def _checked_path(verb: str, path: Any) -> Path:
     if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
-        raise TypeError(f"path must be a str or os.PathLike; it is {path!r}.")
+        raise InputTypeError("path", f"must be a str or os.PathLike; it is {path!r}.")
     if Path(path).suffix != ".nc":
-        raise ValueError(f"{verb}: NetCDF is the format. The name of the file must end in .nc; it is {str(path)!r}.")
+        raise InputError(verb, "NetCDF is the format.", f"The name of the file must end in .nc; it is {str(path)!r}.")
     return Path(path)
 
 
@@ -220,15 +221,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     except PermissionError:
         raise
     except Exception as error:  # What HDF5 and JSON raise of files that they cannot read is of any type.
-        raise ValueError(f"load: {str(path)!r} {_fault(error)}") from error
+        raise InputError("load", f"{str(path)!r} {_fault(error)}") from error
     try:
         return made_of(recipe)
     except ImportError:
         raise
     except Exception as error:  # A recipe that nobody saved can ask anything of what makes objects.
-        raise ValueError(
-            f"load: the {facts.get('kind')} in {str(path)!r}, saved by bayesperf {facts.get('bayesperf_version')}, "
-            f"cannot be made again by this version, {version('bayesperf')}: {error or type(error).__name__}"
+        raise InputError(
+            "load",
+            f"the {facts.get('kind')} in {str(path)!r}, saved by bayesperf "
+            f"{facts.get('bayesperf_version')}, cannot be made again by this version, "
+            f"{version('bayesperf')}: {error or type(error).__name__}",
         ) from error
 
 

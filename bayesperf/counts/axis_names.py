@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Sequence
 
+from bayesperf.core.errors import InputError
+
 # Words that say what an axis holds; the weak ones say it only if none of the others is there: "predicted label".
 _WORDS = {
     "predicted": "predicted prediction predictions predict pred preds hat yhat ypred forecast estimated output",
@@ -51,8 +53,9 @@ def is_transposed(rows: Sequence[Hashable], columns: Sequence[Hashable]) -> bool
     roles = [axis_role(names[0]) if len(names) == 1 else None for names in (rows, columns)]
     if not any(roles) or roles[0] == roles[1]:
         named = " and ".join(", ".join(map(repr, names)) for names in (rows, columns))
-        raise ValueError(
-            f"table: rows and columns are called {named}: which are the actual labels? Say so, as "
-            "table.rename_axis(index='actual', columns='predicted')."
+        raise InputError(
+            "table",
+            f"rows and columns are called {named}: which are the actual labels?",
+            "Say so, as table.rename_axis(index='actual', columns='predicted').",
         )
     return roles[0] == "predicted" or roles[1] == "actual"

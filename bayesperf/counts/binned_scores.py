@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import listed
 from bayesperf.counts.classifier_scores import Scores
@@ -104,7 +105,7 @@ class BinnedScores(Saved):
         <bayesperf.BinnedScores: 3 values from 1 to 3, 6 positives, 9 negatives>
         """
         if (edges is None) == (values is None):
-            raise TypeError("give either edges=, the edges of the bins, or values=, the scores that occur.")
+            raise InputTypeError("", "give either edges=, the edges of the bins, or values=, the scores that occur.")
         true, false = _whole_numbers("positives", positives), _whole_numbers("negatives", negatives)
         limits = None if edges is None else checked_edges("edges", edges)
         places = _checked_values(values) if limits is None else limits[:-1]
@@ -162,7 +163,7 @@ class BinnedScores(Saved):
         edges, number_of = bins_of(bins, limits)
         columns, rows = count_rows(frame, [actual, score], {score: number_of})
         if not len(rows):
-            raise ValueError("frame has no rows: there is nothing to count.")
+            raise InputError("frame", "has no rows: there is nothing to count.")
         refuse_missing_rows(actual, columns[actual], rows)
         numbers = np.asarray(columns[score], np.int64)
         _refuse_unbinned(score, numbers, rows, edges)
@@ -182,7 +183,9 @@ class BinnedScores(Saved):
             positives, negatives = self.positives + other.positives, self.negatives + other.negatives
             return BinnedScores(self.values, positives, negatives, self.edges)
         if self.edges is not None or other.edges is not None:
-            raise ValueError(f"counts of different bins cannot be added: {self!r} and {other!r}. Count in the same.")
+            raise InputError(
+                "", f"counts of different bins cannot be added: {self!r} and {other!r}.", "Count in the same."
+            )
         values, place = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
         positives, negatives = np.zeros((2, len(values)), np.int64)
         np.add.at(positives, place, np.concatenate([self.positives, other.positives]))
@@ -242,7 +245,7 @@ class BinnedScores(Saved):
             return 0.0
         negatives, positives = self.class_totals
         if not negatives or not positives:
-            raise ValueError(f"binning_error needs both classes; it is of {self!r}.")
+            raise InputError("binning_error", f"needs both classes; it is of {self!r}.")
         return float((self.positives / positives) @ (self.negatives / negatives) / 2)
 
     @cached_property
@@ -275,9 +278,10 @@ class BinnedScores(Saved):
             # The last bin has its upper edge, and does not tell what scores are on it.
             known = np.isin(cuts, self.values) | (cuts < self.edges[0]) | (cuts > self.edges[-1]) | np.isinf(cuts)
             if not known.all():
-                raise ValueError(
-                    f"threshold {cuts[~known].flat[0]:g} is within a bin, which does not tell what it calls positive. "
-                    "Give lower edges of bins."
+                raise InputError(
+                    "",
+                    f"threshold {cuts[~known].flat[0]:g} is within a bin, which does not tell what it calls positive.",
+                    "Give lower edges of bins.",
                 )
         first = np.searchsorted(self.values, cuts, side="left")
         true, false = (np.append(of_class[::-1].cumsum()[::-1], 0)[first] for of_class in
@@ -297,13 +301,15 @@ def scores_of(y_true: Any, y_score: ArrayLike | None, pos_label: Any) -> Scores 
     """Return the scores of labels (n,) and scores (n,), or the binned scores in their place, checked."""
     if not isinstance(y_true, BinnedScores):
         if y_score is None:
-            raise TypeError("y_score: give the scores of the labels, or BinnedScores alone in the place of both.")
+            raise InputTypeError(
+                "y_score", "give the scores of the labels, or BinnedScores alone in the place of both."
+            )
         return Scores.of(y_true, y_score, pos_label)
     for name, given in {"y_score": y_score, "pos_label": pos_label}.items():
         if given is not None:
-            raise TypeError(f"{name}: BinnedScores know their classes and scores; leave it out.")
+            raise InputTypeError(name, "BinnedScores know their classes and scores; leave it out.")
     if not all(y_true.class_totals):
-        raise ValueError(f"y_true must hold two classes; it is {y_true!r}.")
+        raise InputError("y_true", f"must hold two classes; it is {y_true!r}.")
     return y_true
 
 
@@ -311,7 +317,7 @@ def _whole_numbers(name: str, counts: ArrayLike) -> Counts:
     """Return the counts of a class, checked."""
     array = np.asarray(counts)
     if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, a number for each bin; its shape is {array.shape}.")
+        raise InputError(name, f"must be one-dimensional, a number for each bin; its shape is {array.shape}.")
     return checks.whole_numbers(name, array).astype(np.int64)
 
 
@@ -319,7 +325,7 @@ def _checked_values(values: ArrayLike | None) -> Array:
     """Return scores that ascend; inf would be no threshold."""
     array = checks.vector("values", values)  # type: ignore[arg-type]
     if (np.diff(array) <= 0).any() or array[-1] == np.inf:
-        raise ValueError(f"values must ascend, each once, below inf; they are {listed(array.tolist())}.")
+        raise InputError("values", f"must ascend, each once, below inf; they are {listed(array.tolist())}.")
     return array
 
 
@@ -327,21 +333,27 @@ def _refuse_unbinned(score: str, numbers: Counts, rows: Counts, edges: Array) ->
     """Refuse scores that are in no bin."""
     missing, outside = rows[numbers == MISSING].sum(), rows[(numbers < 0) & (numbers != MISSING)].sum()
     if missing:
-        raise ValueError(f"column {score!r} has {missing} missing value{'s' * bool(missing > 1)}. Drop those rows.")
+        raise InputError(
+            "column", f"{score!r} has {missing} missing value{'s' * bool(missing > 1)}.", "Drop those rows."
+        )
     if outside:
-        raise ValueError(
-            f"column {score!r} has {outside} value{'s' * bool(outside > 1)} outside the limits of the bins, "
-            f"{edges[0]:g} to {edges[-1]:g}. Give limits (or edges) that hold all; outer edges may be -inf and inf."
+        raise InputError(
+            "column",
+            f"{score!r} has {outside} value{'s' * bool(outside > 1)} outside the limits of the "
+            f"bins, {edges[0]:g} to {edges[-1]:g}.",
+            "Give limits (or edges) that hold all; outer edges may be -inf and inf.",
         )
 
 
 def _positive(labels: list[Any], actual: str, pos_label: Any) -> Any:
     """Return the positive one of two labels, or of one if a part of the data holds no other."""
     if len(labels) > 2:
-        raise ValueError(f"column {actual!r} must hold two classes; it holds {listed(labels)}.")
+        raise InputError("column", f"{actual!r} must hold two classes; it holds {listed(labels)}.")
     if len(labels) == 1:
         if pos_label is None and labels[0] not in (-1, 0, 1):
-            raise ValueError(f"column {actual!r} holds {labels[0]!r} alone: name the positive class, as pos_label.")
+            raise InputError(
+                "column", f"{actual!r} holds {labels[0]!r} alone.", "Name the positive class, in `pos_label`."
+            )
         return 1 if pos_label is None else pos_label
     positive = positive_label(labels, pos_label)
     if positive is None:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, decoded
+from bayesperf.core.errors import InputError
 from bayesperf.counts.label_encoding import Column, codes_for_labels, encode
 
 # By how much the probabilities of an example may miss a sum of 1.
@@ -53,21 +54,24 @@ class ClassProbabilities(NamedTuple):
             y_prob = np.column_stack([np.asarray(decoded(y_prob[key])) for key in y_prob.keys()])  # noqa: SIM118
         columns, actual = np.asarray(y_prob), encode(y_true, "y_true")
         if columns.ndim != 2:
-            raise ValueError(f"{name} must have a column for each class, (n, K); its shape is {columns.shape}.")
+            raise InputError(name, f"must have a column for each class, (n, K); its shape is {columns.shape}.")
         names = _sorted_labels(actual) if labels is None else np.asarray(labels)
         if len(names) != columns.shape[1] or len(set(names.tolist())) != len(names):
-            raise ValueError(
-                f"labels must name the {columns.shape[1]} columns of {name}, each once; they are {names.tolist()}. "
-                "Give labels, in the order of the columns."
+            raise InputError(
+                "labels",
+                f"must name the {columns.shape[1]} columns of {name}, each once; they are {names.tolist()}.",
+                "Give labels, in the order of the columns.",
             )
         codes = codes_for_labels(actual, names, "y_true")
         checks.equal_lengths({"y_true": len(codes), name: len(columns)})
         values = checks.probabilities(name, checks.vector(name, columns.ravel())).reshape(columns.shape)
         off = np.abs(values.sum(1) - 1)
         if off.max() > _ROUNDING:
-            raise ValueError(
-                f"{name}: the probabilities of all classes must add up to 1; those of example {off.argmax()} add up to "
-                f"{values[off.argmax()].sum():g}. Of labels that do not exclude each other give a column at a time."
+            raise InputError(
+                name,
+                f"the probabilities of all classes must add up to 1; those of example {off.argmax()} "
+                f"add up to {values[off.argmax()].sum():g}.",
+                "Of labels that do not exclude each other give a column at a time.",
             )
         return cls(codes, names.tolist(), values)
 
@@ -80,8 +84,10 @@ def has_columns(y_prob: Any) -> bool:
 def _sorted_labels(actual: Column) -> Any:
     """Return the labels in the order in which scikit-learn has its columns, if they are in no other."""
     if actual.declared and actual.labels.tolist() != sorted(actual.labels.tolist()):
-        raise ValueError(
-            f"labels: y_true declares the order {actual.labels.tolist()}, and scikit-learn has columns in the order "
-            f"{sorted(actual.labels.tolist())}. Give labels, in the order of the columns."
+        raise InputError(
+            "labels",
+            f"y_true declares the order {actual.labels.tolist()}, and scikit-learn has columns in "
+            f"the order {sorted(actual.labels.tolist())}.",
+            "Give labels, in the order of the columns.",
         )
     return actual.labels

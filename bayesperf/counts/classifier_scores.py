@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.counts.clusters import cluster_column
 from bayesperf.counts.count_arrays import CELL_DIMS
@@ -83,7 +84,7 @@ class Scores:
         """Return the confusion matrices (threshold, actual, predicted) at different thresholds, in the order given."""
         cuts = checks.vector("thresholds", thresholds)
         if len(np.unique(cuts)) != len(cuts):
-            raise ValueError("thresholds must all be different.")
+            raise InputError("thresholds", "must all be different.")
         true, false = self.called(cuts)
         cells = np.array([[len(self.negative) - false, false], [len(self.positive) - true, true]])
         if self.labels[0] == self.pos_label:
@@ -97,7 +98,7 @@ def binary_labels(y_true: Any, pos_label: Any = None) -> BinaryLabels:
     column = encode(y_true, "y_true")
     labels = column.labels.tolist()
     if len(labels) != 2:
-        raise ValueError(f"y_true must hold two classes; it holds {listed(labels)}.")
+        raise InputError("y_true", f"must hold two classes; it holds {listed(labels)}.")
     positive = positive_label(labels, pos_label)
     if positive is None:
         raise missing_positive_label(labels)
@@ -132,7 +133,9 @@ def clusters_of(cluster: Any, examples: int, name: str) -> Codes:
     codes = cluster_column(cluster).codes
     checks.equal_lengths({name: examples, "cluster": len(codes)})
     if codes.max() == 0:
-        raise ValueError("cluster: there is only one, and nothing to resample. Leave it out, or give the ids of more.")
+        raise InputError(
+            "cluster", "there is only one, and nothing to resample.", "Leave it out, or give the ids of more."
+        )
     return codes
 
 
@@ -146,9 +149,9 @@ def by_class(scores: Scores) -> xr.DataArray:
     """
     values = np.concatenate([scores.negative, scores.positive])
     if np.isinf(values).any():
-        raise ValueError("y_score has infinite values, and a normal distribution has none: clip them.")
+        raise InputError("y_score", "has infinite values, and a normal distribution has none: clip them.")
     if min(len(scores.positive), len(scores.negative)) < 2:
-        raise ValueError("y_score: one score says nothing of the spread of its class; give two of either, or more.")
+        raise InputError("y_score", "one score says nothing of the spread of its class; give two of either, or more.")
     if np.ptp(scores.positive) == np.ptp(scores.negative) == 0:
-        raise ValueError("y_score does not vary within either class, so there is no distribution to fit.")
+        raise InputError("y_score", "does not vary within either class, so there is no distribution to fit.")
     return xr.DataArray(values, {"positive": np.arange(len(values)) >= len(scores.negative)}, ["positive"])

@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.cross_tabulation import EncodedColumns
 from bayesperf.counts.label_encoding import encode_ids
@@ -109,7 +110,7 @@ def cluster_column(cluster: Any) -> ClusterColumn:
     """
     columns = cluster if isinstance(cluster, Mapping) else {"cluster": cluster}
     if not columns:
-        raise ValueError("cluster: name a column of ids, as {'patient': ids}.")
+        raise InputError("cluster", "name a column of ids, as {'patient': ids}.")
     encoded = {str(name): encode_ids(ids, f"cluster[{name!r}]") for name, ids in columns.items()}
     checks.equal_lengths({f"cluster[{name!r}]": len(column.codes) for name, column in encoded.items()})
     name, column = next(iter(encoded.items()))
@@ -161,4 +162,4 @@ def check_within(cluster: Codes, example: Any) -> None:
     twice = pairs["example"].duplicated()
     if twice.any():
         name = ids.labels[pairs["example"][twice].iloc[0]]
-        raise ValueError(f"cluster: example {name!r} is of two clusters. Rows of one example must have the same.")
+        raise InputError("cluster", f"example {name!r} is of two clusters.", "Rows of one example must have the same.")

@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.counts.axis_names import axis_role, is_transposed
 from bayesperf.counts.label_encoding import check_labels
 
@@ -32,9 +33,10 @@ def check_size(name: str, shape: Sequence[int], classes: int = 0) -> None:
     if math.prod(shape) <= _LARGEST_TABLE:
         return
     cause = f" {classes:,} different labels may be ids or scores: give columns of labels." if classes > 1_000 else ""
-    raise ValueError(
-        f"{name}: the table would have {' × '.join(map(str, shape))} cells, more than memory holds.{cause} Count over "
-        "fewer groups, or fewer classes."
+    raise InputError(
+        name,
+        f"the table would have {' × '.join(map(str, shape))} cells, more than memory holds.{cause} "
+        "Count over fewer groups, or fewer classes.",
     )
 
 
@@ -42,11 +44,11 @@ def check_dims(names: Sequence[Hashable], cell_dims: Sequence[str] = CELL_DIMS) 
     """Refuse names of leading dims that are reserved, repeated, or not strings."""
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"dims must be named by strings; {name!r} is {type(name).__name__}.")
+            raise InputTypeError("dims", f"must be named by strings; {name!r} is {type(name).__name__}.")
         if name in _RESERVED_DIMS | set(cell_dims) | set(CELL_DIMS):
-            raise ValueError(f"dims: {name!r} is a name that results use; rename that dim.")
+            raise InputError("dims", f"{name!r} is a name that results use; rename that dim.")
         if list(names).count(name) > 1:
-            raise ValueError(f"dims: {name!r} comes twice.")
+            raise InputError("dims", f"{name!r} comes twice.")
 
 
 def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataArray:
@@ -58,29 +60,30 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
         If the array is not square in `cell_dims`, does not hold numbers of examples, or has bad or repeated labels.
     """
     if not isinstance(counts, xr.DataArray) or not set(cell_dims) <= set(counts.dims):
-        raise ValueError(f"counts must be a DataArray with dims {', '.join(cell_dims)}.")
+        raise InputError("counts", f"must be a DataArray with dims {', '.join(cell_dims)}.")
     counts = counts.transpose(..., *cell_dims)
     check_dims(counts.dims[: -len(cell_dims)], cell_dims)
     sizes = {counts.sizes[dim] for dim in cell_dims}
     if len(sizes) > 1 or min(sizes) < 2:
-        raise ValueError(f"table must be square with at least two classes; its shape is {counts.shape}.")
+        raise InputError("table", f"must be square with at least two classes; its shape is {counts.shape}.")
     values = checks.whole_numbers("counts", counts.values).astype(np.int64)
     if (most := values.sum(tuple(range(-len(cell_dims), 0)), dtype=float).max(initial=0)) > checks.MOST_EXAMPLES:
-        raise ValueError(
-            f"counts of a matrix add up to {most:.4g}, and figures of more than {checks.MOST_EXAMPLES:.0e} examples "
-            "lose their digits. Divide all by one number, as counts // 1000: intervals are then too wide, not too "
-            "narrow."
+        raise InputError(
+            "",
+            f"counts of a matrix add up to {most:.4g}, and figures of more than "
+            f"{checks.MOST_EXAMPLES:.0e} examples lose their digits.",
+            "Divide all by one number, as counts // 1000: intervals are then too wide, not too narrow.",
         )
     values.setflags(write=False)
     missing = {dim: np.arange(size) for dim, size in counts.sizes.items() if dim not in counts.coords}
     counts = counts.copy(deep=False, data=values).assign_coords(missing)
     for dim in counts.dims[: -len(cell_dims)]:
         if not counts.sizes[dim] or counts.indexes[dim].has_duplicates:
-            raise ValueError(f"dims: {dim!r} must have coordinates, each of them once.")
+            raise InputError("dims", f"{dim!r} must have coordinates, each of them once.")
     labels = check_labels(counts[cell_dims[0]].values)
     for dim in cell_dims[1:]:
         if counts[dim].values.tolist() != labels.tolist():
-            raise ValueError(f"the labels of {dim} differ from those of {cell_dims[0]}, or are in another order.")
+            raise InputError("", f"the labels of {dim} differ from those of {cell_dims[0]}, or are in another order.")
     other_kind = {dim: labels for dim in cell_dims if counts[dim].dtype != labels.dtype}
     return counts.assign_coords(other_kind).rename("counts")
 
@@ -97,13 +100,13 @@ def table_to_counts(
     if isinstance(table, pd.DataFrame):
         return _frame_to_counts(table, argument)
     if np.ma.is_masked(table):
-        raise ValueError(f"{argument} has missing (masked) cells: a count is a number of examples. Fill them in.")
+        raise InputError(argument, "has missing (masked) cells: a count is a number of examples.", "Fill them in.")
     try:
         values = np.asarray(table)
     except ValueError:
-        raise ValueError(f"{argument} must have shape (..., K, K); its rows are of unequal length.") from None
+        raise InputError(argument, "must have shape (..., K, K); its rows are of unequal length.") from None
     if values.ndim < 2:
-        raise ValueError(f"{argument} must have shape (..., K, K), rows actual; its shape is {values.shape}.")
+        raise InputError(argument, f"must have shape (..., K, K), rows actual; its shape is {values.shape}.")
     leading = [f"dim_{axis}" for axis in range(values.ndim - 2)] if dims is None else dims
     coords = named_axes(leading, values.shape[:-2], f"leading axes of a table {values.shape}")
     return xr.DataArray(values, coords, (*leading, *CELL_DIMS))
@@ -117,14 +120,14 @@ def named_axes(
     `axes` says in errors what is named.
     """
     if isinstance(dims, str):
-        raise TypeError(f"dims must be a sequence or a mapping of names, as dims=[{dims!r}]; it is {dims!r}.")
+        raise InputTypeError("dims", f"must be a sequence or a mapping of names, as dims=[{dims!r}]; it is {dims!r}.")
     if len(dims) != len(shape):
-        raise ValueError(f"dims: {len(dims)} names for {len(shape)} {axes}.")
+        raise InputError("dims", f"{len(dims)} names for {len(shape)} {axes}.")
     check_dims(list(dims))
     coords = {name: list(labels) for name, labels in dims.items()} if isinstance(dims, Mapping) else {}
     for name, size in zip(dims, shape, strict=True):
         if name in coords and len(coords[name]) != size:
-            raise ValueError(f"dims: {len(coords[name])} coordinates of {name!r} for an axis of {size}.")
+            raise InputError("dims", f"{len(coords[name])} coordinates of {name!r} for an axis of {size}.")
     return coords
 
 
@@ -153,7 +156,7 @@ def labelled_arrays(
     try:
         shape = np.broadcast_shapes(*(value.shape for value in plain.values()))
     except ValueError as error:
-        raise ValueError(f"{names} do not broadcast: {error}") from None
+        raise InputError(names, f"do not broadcast: {error}") from None
     leading = [f"dim_{axis}" for axis in range(len(shape))] if dims is None else dims
     coords = named_axes(leading, shape, f"axes of {names}, whose shape is {shape}")
     for name, value in plain.items():
@@ -162,7 +165,7 @@ def labelled_arrays(
     try:
         return list(xr.broadcast(*xr.align(*drop_conflicting_coords([labelled[n] for n in arrays]), join="exact")))
     except ValueError as error:
-        raise ValueError(f"{names} do not broadcast: {error}") from None
+        raise InputError(names, f"do not broadcast: {error}") from None
 
 
 def _with_cell_dims(table: xr.DataArray, argument: str) -> xr.DataArray:
@@ -171,9 +174,11 @@ def _with_cell_dims(table: xr.DataArray, argument: str) -> xr.DataArray:
         return table
     roles = [axis_role(name) for name in table.dims]
     if any(roles.count(dim) != 1 for dim in CELL_DIMS):
-        raise ValueError(
-            f"{argument}: which of its dims {', '.join(map(repr, table.dims))} is of the actual labels, and which of "
-            f"the predicted ones? Name them, as {argument}.rename({{'dim_0': 'actual', 'dim_1': 'predicted'}})."
+        raise InputError(
+            argument,
+            f"which of its dims {', '.join(map(repr, table.dims))} is of the actual labels, and "
+            "which of the predicted ones?",
+            f"Name them, as {argument}.rename({{'dim_0': 'actual', 'dim_1': 'predicted'}}).",
         )
     return table.rename({name: role for name, role in zip(table.dims, roles, strict=True) if role})
 
@@ -183,11 +188,11 @@ def _frame_to_counts(table: pd.DataFrame, argument: str) -> xr.DataArray:
         table = table.T
     same = set(table.index) == set(table.columns) and table.shape[0] == table.shape[1]
     if not same or table.index.has_duplicates:
-        raise ValueError(f"{argument}: the index (actual labels) and the columns (predicted labels) must be the same.")
+        raise InputError(argument, "the index (actual labels) and the columns (predicted labels) must be the same.")
     labels = check_labels(table.index)
     cells = table.reindex(columns=table.index)
     if not all(getattr(dtype, "kind", "O") in "iuf" for dtype in cells.dtypes):
-        raise TypeError("counts must hold whole numbers; some column of the table does not.")
+        raise InputTypeError("counts", "must hold whole numbers; some column of the table does not.")
     return xr.DataArray(cells.to_numpy(float, na_value=np.nan), dict.fromkeys(CELL_DIMS, labels), CELL_DIMS)
 
 
@@ -209,9 +214,10 @@ def refuse_margins(counts: xr.DataArray) -> None:
         and np.array_equal(cells[..., :, -1], cells[..., :, :-1].sum(-1))
     )
     if sums or last == _MARGIN:
-        raise ValueError(
-            f"table: the last row and column, {last!r}, {'hold the sums of the others' if sums else 'are margins'}. "
-            "Leave margins out, as table.iloc[:-1, :-1]; if it is a class, name all of them, as labels=[...]."
+        raise InputError(
+            "table",
+            f"the last row and column, {last!r}, {'hold the sums of the others' if sums else 'are margins'}.",
+            "Leave margins out, as table.iloc[:-1, :-1]; if it is a class, name all of them, as labels=[...].",
         )
 
 
@@ -222,11 +228,11 @@ def with_labels(counts: xr.DataArray, labels: Iterable[Any]) -> xr.DataArray:
     if labelled:
         counts = checked_counts(counts, CELL_DIMS)
     if len(wanted) != counts.sizes["actual"]:
-        raise ValueError(f"labels: {len(wanted)} given for a table of {counts.sizes['actual']} classes.")
+        raise InputError("labels", f"{len(wanted)} given for a table of {counts.sizes['actual']} classes.")
     if labelled:
         own = counts["actual"].values.tolist()
         if set(own) != set(wanted.tolist()):
-            raise ValueError(f"labels: the table carries others, {own}.")
+            raise InputError("labels", f"the table carries others, {own}.")
         order = [own.index(label) for label in wanted.tolist()]
         counts = counts.isel(actual=order, predicted=order)
     return counts.assign_coords(actual=wanted, predicted=wanted)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import listed
 from bayesperf.counts.count_arrays import CELL_DIMS, check_dims, check_size
 from bayesperf.counts.label_encoding import (
@@ -57,13 +58,17 @@ def encode_columns(
         Cell dims that the columns become.
     """
     if not isinstance(by, Mapping):
-        raise TypeError(f"by must be a mapping of names to columns, as {{'fold': ids}}; it is {type(by).__name__}.")
+        raise InputTypeError(
+            "by", f"must be a mapping of names to columns, as {{'fold': ids}}; it is {type(by).__name__}."
+        )
     check_dims(list(by), dims)
     leading = {name: encode(values, f"by[{name!r}]", fractions=True) for name, values in by.items()}
     checks.equal_lengths({name: len(column.codes) for name, column in {**columns, **leading}.items()})
     classes = merge_labels(list(columns.values()), list(columns)) if labels is None else check_labels(labels)
     if len(classes) < 2:
-        raise ValueError(f"only one label occurs ({listed(classes.tolist())}): name all of them, as labels=[...].")
+        raise InputError(
+            "labels", f"only one label occurs ({listed(classes.tolist())}).", "Name all of them, in `labels`."
+        )
     warn_of_lookalikes(classes, " and ".join(columns))
     for name, column in leading.items():
         warn_of_lookalikes(column.labels, f"by[{name!r}]")

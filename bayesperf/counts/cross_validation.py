@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Codes
+from bayesperf.core.errors import InputError
 from bayesperf.counts.count_arrays import CELL_DIMS
 
 FOLD, REPEAT = "fold", "repeat"
@@ -101,10 +102,12 @@ def fold_of_each(y: Any, cv: Any, groups: Any) -> Codes:
     splitter = check_cv(cv, y, classifier=True)
     folds, again = ([test for _, test in splitter.split(np.zeros((count, 1)), y, groups)] for _ in range(2))
     if not all(map(np.array_equal, folds, again)):
-        raise ValueError("cv draws other folds each time, which are not those of y_pred. Give it a random_state.")
+        raise InputError(
+            "", "cv draws other folds each time, which are not those of y_pred.", "Give it a random_state."
+        )
     tested = np.concatenate(folds)
     if not np.array_equal(np.sort(tested), np.arange(count)):
-        raise ValueError(f"cv must test each of the {count} examples once; it tests {len(tested)}, or other ones.")
+        raise InputError("cv", f"must test each of the {count} examples once; it tests {len(tested)}, or other ones.")
     fold = np.empty(count, dtype=np.intp)
     fold[tested] = np.repeat(np.arange(len(folds)), [len(test) for test in folds])
     return fold
@@ -131,14 +134,17 @@ def refuse_sum(counts: xr.DataArray, dims: Sequence[Hashable], name: str = "dim"
         return
     size = counts.sizes[again]
     if again == REPEAT:
-        raise ValueError(
-            f"{name}: each of {size} repeats is of the same examples, and together they count each example {size} "
-            f"times. Take bp.pool(cm), or of more than two classes bp.fit(cm, model='groups'), in which it weighs "
-            f"1/{size}; or one of them, cm.isel({REPEAT}=0)."
+        raise InputError(
+            name,
+            f"each of {size} repeats is of the same examples, and together they count each example {size} times.",
+            "Take bp.pool(cm), or of more than two classes bp.fit(cm, model='groups'), in which "
+            f"it weighs 1/{size}; or one of them, cm.isel({REPEAT}=0).",
         )
-    raise ValueError(
-        f"{name}: the {size} {again}s share examples, as random splits do, and together they count an example as often "
-        f"as it was tested. Take bp.pool(cm, repeats=…), with their number times the fraction that each tests."
+    raise InputError(
+        name,
+        f"the {size} {again}s share examples, as random splits do, and together they count an "
+        "example as often as it was tested.",
+        "Take bp.pool(cm, repeats=…), with their number times the fraction that each tests.",
     )
 
 
@@ -157,8 +163,8 @@ def folds_of_all_repeats(
     if again == REPEAT and dim == FOLD:
         size = counts.sizes[REPEAT]
         if repeats is not None and repeats != size:
-            raise ValueError(
-                f"{name}: the counts have {size} repeats along {REPEAT!r}; it is {repeats!r}. Leave it out."
+            raise InputError(
+                name, f"the counts have {size} repeats along {REPEAT!r}; it is {repeats!r}.", "Leave it out."
             )
         together = counts.drop_vars([REPEAT, FOLD]).stack(all=(REPEAT, FOLD), create_index=False).rename(all=FOLD)
         return together.assign_coords({FOLD: np.arange(together.sizes[FOLD])}).transpose(..., *CELL_DIMS), size
@@ -172,9 +178,10 @@ def folds_of_all_repeats(
 def check_repeats(name: str, repeats: int, folds: int, dim: str) -> None:
     """Refuse a number of repeats that does not divide that of the folds."""
     if folds % repeats:
-        raise ValueError(
-            f"{name}: {repeats} repeats have as many folds each, and dim {dim!r} has {folds}. Leave out an unfinished "
-            "repeat."
+        raise InputError(
+            name,
+            f"{repeats} repeats have as many folds each, and dim {dim!r} has {folds}.",
+            "Leave out an unfinished repeat.",
         )
 
 

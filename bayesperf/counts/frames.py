@@ -12,6 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core.arrays import Counts, decoded
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import listed
 from bayesperf.counts.clusters import Clusters, cluster_column, clusters_of_rows
 from bayesperf.counts.count_arrays import CELL_DIMS
@@ -64,7 +65,7 @@ def count_rows(
     schema = lazy.collect_schema()
     for name in columns:
         if name in numbered and not schema[name].is_numeric():
-            raise TypeError(f"column {name!r} must hold numbers; it holds {schema[name]}.")
+            raise InputTypeError("column", f"{name!r} must hold numbers; it holds {schema[name]}.")
         if name not in numbered:
             _refuse_type(name, schema[name], lazy.implementation)
     roles = {f"key_{position}": name for position, name in enumerate(columns)}
@@ -79,15 +80,17 @@ def lazy_frame(frame: Any, columns: list[str]) -> nw.LazyFrame[Any]:
     try:
         lazy: nw.LazyFrame[Any] = nw.from_native(decoded(nw.to_native(frame, pass_through=True))).lazy()
     except TypeError:
-        raise TypeError(
-            f"frame is {type(frame).__name__}: give a pandas, Polars or PyArrow frame, a DuckDB relation, or a frame "
-            "of Dask, Ibis, PySpark or another engine that Narwhals supports."
+        raise InputTypeError(
+            "frame",
+            f"is {type(frame).__name__}: give a pandas, Polars or PyArrow frame, a DuckDB "
+            "relation, or a frame of Dask, Ibis, PySpark or another engine that Narwhals "
+            "supports.",
         ) from None
     with engine_errors():
         names = lazy.collect_schema().names()
     absent = [name for name in columns if name not in names]
     if absent:
-        raise ValueError(f"no column {absent[0]!r} in the frame; its columns are {listed(names, 12)}.")
+        raise InputError("", f"no column {absent[0]!r} in the frame; its columns are {listed(names, 12)}.")
     check_roles(columns)
     return lazy
 
@@ -95,9 +98,9 @@ def lazy_frame(frame: Any, columns: list[str]) -> nw.LazyFrame[Any]:
 def _refuse_type(name: str, dtype: Any, engine: nw.Implementation) -> None:
     """Refuse a column of a type that labels cannot have."""
     if isinstance(dtype, _NO_LABELS):
-        raise TypeError(f"column {name!r} holds {dtype}: labels must be strings, whole numbers or booleans.")
+        raise InputTypeError("column", f"{name!r} holds {dtype}: labels must be strings, whole numbers or booleans.")
     if engine.is_polars() and isinstance(dtype, nw.Int128 | nw.UInt128):
-        raise TypeError(f"column {name!r} holds {dtype}, which NumPy cannot: cast it to Int64.")
+        raise InputTypeError("column", f"{name!r} holds {dtype}, which NumPy cannot: cast it to Int64.")
 
 
 @contextmanager
@@ -111,8 +114,8 @@ def engine_errors() -> Iterator[None]:
         # A TypeError is of objects that cannot be grouped.
         said = f"frame: its engine could not count the rows: {str(error).split('\n')[0]}"
         if isinstance(error, TypeError):
-            raise TypeError(f"{said}. Labels must be strings, whole numbers or booleans.") from error
-        raise ValueError(said) from error
+            raise InputTypeError("", f"{said}.", "Labels must be strings, whole numbers or booleans.") from error
+        raise InputError("", said) from error
 
 
 def collect(totals: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
@@ -141,8 +144,9 @@ def _as_it_is(column: nw.Expr) -> nw.Expr:
 def check_roles(columns: list[str]) -> None:
     """Refuse a column that is named for two roles."""
     if len(set(columns)) < len(columns):
-        raise ValueError(
-            f"columns {columns}: every role (actual, predicted, judge, by, score, cluster) needs a column of its own."
+        raise InputError(
+            "",
+            f"columns {columns}: every role (actual, predicted, judge, by, score, cluster) needs a column of its own.",
         )
 
 
@@ -213,7 +217,7 @@ def encode_totals(
 ) -> EncodedColumns:
     """Encode the columns of a table of totals: class labels, as cell dims, and those of leading dims."""
     if not len(rows):
-        raise ValueError("frame has no rows: there is nothing to count.")
+        raise InputError("frame", "has no rows: there is nothing to count.")
     for name in (*columns, *by):
         refuse_missing_rows(name, values[name], rows)
     of_labels = {f"column {name!r}": encode(values[name], f"column {name!r}") for name in columns}
@@ -224,7 +228,8 @@ def refuse_missing_rows(name: str, values: Any, rows: Counts) -> None:
     """Refuse a column of labels with missing values, each of which stands for several rows."""
     missing = rows[np.asarray(pd.isna(np.asarray(values)))].sum()
     if missing:
-        raise ValueError(
-            f"column {name!r} has {missing} missing value{'s' * bool(missing > 1)}. Drop those rows, or name the "
-            "missing ones with a label of their own."
+        raise InputError(
+            "column",
+            f"{name!r} has {missing} missing value{'s' * bool(missing > 1)}.",
+            "Drop those rows, or name the missing ones with a label of their own.",
         )

@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core.arrays import Counts
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.counts.axis_names import axis_role
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -67,10 +68,11 @@ def matrix_of(given: Any, labels: Iterable[Any] | None = None, pos_label: Any = 
     elif not isinstance(given, xr.DataArray):
         shape = np.shape(given) if isinstance(given, np.ndarray | list | tuple) else ()
         if len(shape) < 2 or shape[-1] != shape[-2]:
-            raise TypeError("posterior takes a ConfusionMatrix, or actual and predicted labels.")
-        raise TypeError(
-            f"posterior takes a ConfusionMatrix, and this is a table of {shape[-2]} × {shape[-1]} without names. "
-            f"If it has {_ORIENTATION}: posterior(ConfusionMatrix.from_table(table, labels=[...]))."
+            raise InputTypeError("", "posterior takes a ConfusionMatrix, or actual and predicted labels.")
+        raise InputTypeError(
+            "",
+            f"posterior takes a ConfusionMatrix, and this is a table of {shape[-2]} × {shape[-1]} without names.",
+            f"If it has {_ORIENTATION}: posterior(ConfusionMatrix.from_table(table, labels=[...])).",
         )
     return ConfusionMatrix.from_table(given, labels=labels, pos_label=pos_label)
 
@@ -81,15 +83,17 @@ def _refuse_unnamed(table: pd.DataFrame) -> None:
     if any(roles) and roles[0] != roles[1]:
         return
     if table.shape[0] == table.shape[1] and set(table.index) == set(table.columns):
-        raise TypeError(
-            "posterior takes a ConfusionMatrix, and the axes of this table do not say which are the actual labels. "
-            f"If it has {_ORIENTATION}: posterior(ConfusionMatrix.from_table(table))."
+        raise InputTypeError(
+            "",
+            "posterior takes a ConfusionMatrix, and the axes of this table do not say which are the actual labels.",
+            f"If it has {_ORIENTATION}: posterior(ConfusionMatrix.from_table(table)).",
         )
     columns = {role: next((name for name in table if axis_role(name) == role), "…") for role in CELL_DIMS}
-    raise TypeError(
-        "posterior takes a ConfusionMatrix, or actual and predicted labels. Of a frame with a row an example: "
-        f"posterior(ConfusionMatrix.from_frame(frame, actual={columns['actual']!r}, "
-        f"predicted={columns['predicted']!r}))."
+    raise InputTypeError(
+        "",
+        "posterior takes a ConfusionMatrix, or actual and predicted labels.",
+        "Of a frame with a row an example: posterior(ConfusionMatrix.from_frame(frame, "
+        f"actual={columns['actual']!r}, predicted={columns['predicted']!r})).",
     )
 
 
@@ -110,15 +114,17 @@ def _lines(report: str | Mapping[str, Any]) -> tuple[list[Line], float]:
         half_digit = 1e-9
     lines = [line for line in found if line.label not in _AVERAGES]
     if not lines or not averages:
-        raise TypeError(
-            "posterior takes a ConfusionMatrix, or actual and predicted labels; of text or a dict only scikit-learn's "
-            "classification_report."
+        raise InputTypeError(
+            "",
+            "posterior takes a ConfusionMatrix, or actual and predicted labels; of text or a "
+            "dict only scikit-learn's classification_report.",
         )
     if len(lines) != 2 or "accuracy" not in averages:
-        raise ValueError(
-            f"classification_report: that of {len(lines)} classes does not hold which were taken for which, or not "
-            "all of them. Give the labels, as posterior(y_true, y_pred), or their counts, as "
-            "posterior(ConfusionMatrix.from_table(confusion_matrix(y_true, y_pred)))."
+        raise InputError(
+            "classification_report",
+            f"that of {len(lines)} classes does not hold which were taken for which, or not all of them.",
+            "Give the labels, as posterior(y_true, y_pred), or their counts, as "
+            "posterior(ConfusionMatrix.from_table(confusion_matrix(y_true, y_pred))).",
         )
     return lines, half_digit
 
@@ -127,7 +133,7 @@ def _counts(lines: list[Line], half_digit: float) -> Counts:
     """Return the only table of counts that has the figures of a report of two classes."""
     sizes = np.array([line.support for line in lines])
     if not (np.isfinite(sizes).all() and (sizes == np.floor(sizes)).all()):
-        raise ValueError("classification_report: its support is no number of examples, as that of weighted ones.")
+        raise InputError("classification_report", "its support is no number of examples, as that of weighted ones.")
     n, m = sizes.astype(int).tolist()
     # The correct ones of either class that have its recall.
     hits = [_near(line.recall, size, half_digit) for line, size in zip(lines, (n, m), strict=True)]
@@ -145,9 +151,10 @@ def _counts(lines: list[Line], half_digit: float) -> Counts:
         fits = [(int(i), int(j)) for i, j in zip(a[good], b[good], strict=True)]
     if fits is None or len(fits) != 1:
         number = "no table of counts has" if fits == [] else f"{len(fits) if fits else 'many'} tables of counts have"
-        raise ValueError(
-            f"classification_report: {number} its figures. Give it with output_dict=True; or the labels, as "
-            "posterior(y_true, y_pred)."
+        raise InputError(
+            "classification_report",
+            f"{number} its figures.",
+            "Give it with output_dict=True; or the labels, as posterior(y_true, y_pred).",
         )
     ((i, j),) = fits
     return np.array([[i, n - i], [m - j, j]])

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.counts.count_arrays import CELL_DIMS, check_dims, check_size
 from bayesperf.counts.cross_tabulation import EncodedColumns, count_combinations
 from bayesperf.counts.label_encoding import Column, encode_ids, positive_label
@@ -237,11 +238,12 @@ def of_columns(
 def dim_of_systems(dims: Sequence[str]) -> str:
     """Return the dim of the systems that were judged on the examples: ``model``, or the only one."""
     if not dims:
-        raise ValueError("example: name the systems that judged the examples, as by={'model': names}.")
+        raise InputError("example", "name the systems that judged the examples, as by={'model': names}.")
     if "model" not in dims and len(dims) > 1:
-        raise ValueError(
-            f"example: which of the dims {', '.join(map(repr, dims))} holds the systems that judged the same examples? "
-            "Call it 'model' in by."
+        raise InputError(
+            "example",
+            f"which of the dims {', '.join(map(repr, dims))} holds the systems that judged the same examples?",
+            "Call it 'model' in by.",
         )
     return "model" if "model" in dims else dims[0]
 
@@ -254,17 +256,20 @@ def _rows_of_examples(ids: Column, dim: str, systems: Column) -> Codes:
     if len(again):
         row = again.min()
         example, system = _name(ids.labels[ids.codes[row]]), _at(dim, systems.labels[systems.codes[row]])
-        raise ValueError(
-            f"example: {example} occurs twice for {system}{_more(len(again) - 1, 'more such row')}. A system judges an "
-            "example once. If it was judged again, in repeats or attempts, leave out example and count with "
-            "cluster=ids, for bp.pool."
+        raise InputError(
+            "example",
+            f"{example} occurs twice for {system}{_more(len(again) - 1, 'more such row')}.",
+            "A system judges an example once. If it was judged again, in repeats or attempts, "
+            "leave out example and count with cluster=ids, for bp.pool.",
         )
     missing = len(ids.labels) * len(systems.labels) - len(rows)
     if missing:
-        raise ValueError(
-            "example: systems must be judged on the same examples; missing are "
-            f"{', '.join(islice(_missing(ids, dim, systems), 3))}{_more(missing - 3, 'more judgement')}. Drop those "
-            "examples for all systems, or leave out `example`: the systems then count as judged on different ones."
+        raise InputError(
+            "example",
+            "systems must be judged on the same examples; missing are "
+            f"{', '.join(islice(_missing(ids, dim, systems), 3))}{_more(missing - 3, 'more judgement')}.",
+            "Drop those examples for all systems, or leave out `example`: the systems then count "
+            "as judged on different ones.",
         )
     return rows.reshape(len(ids.labels), len(systems.labels))
 
@@ -284,11 +289,12 @@ def _check_same(
     examples = np.flatnonzero(differs.any(1))
     if len(examples):
         at, other = examples[0], int(differs[examples[0]].argmax())
-        raise ValueError(
-            f"{name}: example {_name(ids[at])} is {values[codes[at, 0]]!r} for {_at(dim, systems[0])} and "
+        raise InputError(
+            name,
+            f"example {_name(ids[at])} is {values[codes[at, 0]]!r} for {_at(dim, systems[0])} and "
             f"{values[codes[at, other]]!r} for {_at(dim, systems[other])}"
-            f"{_more(len(examples) - 1, 'more such example')}. Rows of one example must agree in all but the system "
-            "and its prediction."
+            f"{_more(len(examples) - 1, 'more such example')}.",
+            "Rows of one example must agree in all but the system and its prediction.",
         )
 
 

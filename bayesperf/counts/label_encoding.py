@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesperf.core.arrays import Codes, decoded
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.warnings import PACKAGE, LabelWarning
 from bayesperf.core.words import listed
 
@@ -83,9 +84,10 @@ def merge_labels(columns: Sequence[Column], names: Sequence[str]) -> NDArray[Any
     kinds = {"strings" if column.labels.dtype.kind == "U" else "numbers": name
              for column, name in zip(columns, names, strict=True)}  # fmt: skip
     if len(kinds) > 1:
-        raise TypeError(
-            f"{kinds['strings']} holds strings and {kinds['numbers']} holds numbers: the labels of both must be of "
-            "one kind. Convert one of them."
+        raise InputTypeError(
+            f"{kinds['strings']}",
+            f"holds strings and {kinds['numbers']} holds numbers: the labels of both must be of one kind.",
+            "Convert one of them.",
         )
     declared = [label for column in columns if column.declared for label in column.labels.tolist()]
     rest = sorted({label for column in columns if not column.declared for label in column.labels.tolist()})
@@ -107,7 +109,9 @@ def codes_for_labels(column: Column, labels: NDArray[Any], name: str) -> Codes:
     observed = np.bincount(column.codes, minlength=len(column.labels)) > 0
     unknown = [label for label in column.labels[observed].tolist() if label not in position]
     if unknown:
-        raise ValueError(f"{name} holds {listed(unknown)}, not among the labels {labels.tolist()}: add them to labels.")
+        raise InputError(
+            name, f"holds {listed(unknown)}, not among the labels {labels.tolist()}.", "Add them to `labels`."
+        )
     lookup = np.array([position.get(label, -1) for label in column.labels.tolist()], dtype=np.intp)
     return column.codes if np.array_equal(lookup, np.arange(len(lookup))) else lookup[column.codes]
 
@@ -137,12 +141,12 @@ def _visible(label: str) -> str:
 def check_labels(labels: Iterable[Any]) -> NDArray[Any]:
     """Return the labels that a caller named, as an array: at least two, all different, of one kind."""
     if isinstance(labels, str | Set) or not isinstance(labels, Iterable):
-        raise TypeError(f"labels must be a sequence of them, in their order; it is {type(labels).__name__}.")
+        raise InputTypeError("labels", f"must be a sequence of them, in their order; it is {type(labels).__name__}.")
     column = encode(list(labels), "labels")
     if len(column.labels) != len(column.codes):
-        raise ValueError("labels: every label must be named once.")
+        raise InputError("labels", "every label must be named once.")
     if len(column.codes) < 2:
-        raise ValueError("labels: name at least two.")
+        raise InputError("labels", "name at least two.")
     return column.labels[column.codes]
 
 
@@ -154,7 +158,7 @@ def encode_ids(values: Any, name: str) -> Column:
     try:
         codes, uniques = pd.factorize(ids)
     except TypeError as error:
-        raise TypeError(f"{name}: every id must be hashable ({error}).") from None
+        raise InputTypeError(name, f"every id must be hashable ({error}).") from None
     return Column(_refuse_missing(codes, name), np.asarray(uniques))
 
 
@@ -163,15 +167,17 @@ def positive_label(labels: list[Any], pos_label: Any) -> Any:
     if pos_label is None:
         return labels[labels.index(1)] if len(labels) == 2 and set(labels) in ({0, 1}, {-1, 1}) else None
     if np.ndim(pos_label) or pos_label not in labels:
-        raise ValueError(f"pos_label={pos_label!r} is not among the labels {labels}.")
+        raise InputError("pos_label", f"{pos_label!r} is not among the labels {labels}.")
     if len(labels) > 2:
-        raise ValueError(f"pos_label is for two classes; there are {len(labels)}. See one_vs_rest().")
+        raise InputError(
+            "pos_label", f"is for two classes; there are {len(labels)}.", "Remove `pos_label`; see one_vs_rest()."
+        )
     return labels[labels.index(pos_label)]
 
 
 def missing_positive_label(labels: list[Any]) -> ValueError:
     """Return the error that asks which of two labels is the positive class."""
-    return ValueError(f"which of the labels {labels} is the positive class? Name it, as pos_label={labels[-1]!r}.")
+    return InputError("pos_label", f"which of the labels {labels} is the positive class?", "Name it, in `pos_label`.")
 
 
 def _as_categorical(values: Any) -> Any:
@@ -187,23 +193,24 @@ def _as_categorical(values: Any) -> Any:
 def _one_dimensional(values: Any, name: str) -> NDArray[Any]:
     """Return a column as a one-dimensional array, not empty."""
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise TypeError(f"{name} must be a sequence of labels, one an example; it is {type(values).__name__}.")
+        raise InputTypeError(name, f"must be a sequence of labels, one an example; it is {type(values).__name__}.")
     if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
         _refuse_missing(np.where(np.ma.getmaskarray(values), -1, 0), name)
     try:
         # A list is read as objects: NumPy would silently turn [0, "a"] into strings.
         array = np.asarray(decoded(values), dtype=object if isinstance(values, list | tuple) else None)
     except ValueError:
-        raise ValueError(f"{name} must be one-dimensional: it holds sequences of unequal length.") from None
+        raise InputError(name, "must be one-dimensional: it holds sequences of unequal length.") from None
     except Exception as error:  # Of any type: it is that of the library whose column it is.
-        raise TypeError(f"{name}: a {type(values).__name__} cannot be read as labels ({error}).") from error
+        raise InputTypeError(name, f"a {type(values).__name__} cannot be read as labels ({error}).") from error
     if array.ndim != 1:
-        raise ValueError(
-            f"{name} must be one-dimensional, one label an example; its shape is {array.shape}. If examples have "
-            "several labels, both y_true and y_pred must be arrays of 0 and 1, a column a label."
+        raise InputError(
+            name,
+            f"must be one-dimensional, one label an example; its shape is {array.shape}.",
+            "If examples have several labels, both y_true and y_pred must be arrays of 0 and 1, a column a label.",
         )
     if array.size == 0:
-        raise ValueError(f"{name} is empty: there is nothing to count.")
+        raise InputError(name, "is empty: there is nothing to count.")
     return array
 
 
@@ -222,20 +229,21 @@ def _as_label_array(array: NDArray[Any], name: str, fractions: bool) -> NDArray[
                 return array.astype(np.int64)
             if fractions and np.isfinite(array).all():
                 return array
-            raise ValueError(
-                f"{name} holds {array[~whole][:1].tolist() or [array.max()]}: a class cannot be a fractional number. "
-                "For scores, use ConfusionMatrix.from_scores."
+            raise InputError(
+                name,
+                f"holds {array[~whole][:1].tolist() or [array.max()]}: a class cannot be a fractional number.",
+                "For scores, use `from_scores`.",
             )
         case "O" | "T":
             return _label_array(array.astype(object).tolist(), name, fractions)
         case _:
-            raise TypeError(f"{name} holds {array.dtype}: labels must be strings, whole numbers or booleans.")
+            raise InputTypeError(name, f"holds {array.dtype}: labels must be strings, whole numbers or booleans.")
 
 
 def _checked_unsigned(array: NDArray[Any], name: str) -> NDArray[np.int64]:
     """Return 64-bit unsigned integers as signed ones, if they fit."""
     if array.size and array.max() > np.iinfo(np.int64).max:
-        raise ValueError(f"{name} holds {array.max()}: whole numbers must fit 64 signed bits.")
+        raise InputError(name, f"holds {array.max()}: whole numbers must fit 64 signed bits.")
     return array.astype(np.int64)
 
 
@@ -245,8 +253,8 @@ def _encode_objects(array: NDArray[Any] | pd.Series, name: str, fractions: bool)
         codes, uniques = pd.factorize(array)
     except TypeError:
         bad = next(value for value in array if getattr(type(value), "__hash__", None) is None)
-        raise TypeError(
-            f"{name} holds {bad!r}: labels must be strings, whole numbers or booleans, not {type(bad).__name__}."
+        raise InputTypeError(
+            name, f"holds {bad!r}: labels must be strings, whole numbers or booleans, not {type(bad).__name__}."
         ) from None
     labels = _label_array(list(uniques), name, fractions) if len(uniques) else np.array([])
     _refuse_missing(codes, name)
@@ -265,11 +273,12 @@ def _label_array(values: list[Any], name: str, fractions: bool) -> NDArray[Any]:
     if kinds == {"numbers"}:
         array = np.array(values)
         if array.dtype.kind == "O":
-            raise ValueError(f"{name} holds {max(values, key=abs)}: whole numbers must fit 64 signed bits.")
+            raise InputError(name, f"holds {max(values, key=abs)}: whole numbers must fit 64 signed bits.")
         return _as_label_array(array, name, fractions)
-    raise TypeError(
-        f"{name} holds labels of these kinds: {', '.join(sorted(kinds))}. They must be all strings or all numbers "
-        "(whole, or booleans)."
+    raise InputTypeError(
+        name,
+        f"holds labels of these kinds: {', '.join(sorted(kinds))}.",
+        "They must be all strings or all numbers (whole, or booleans).",
     )
 
 
@@ -295,8 +304,9 @@ def _refuse_missing(codes: NDArray[Any], name: str) -> NDArray[Any]:
     """Refuse missing values, which are coded -1."""
     missing = np.flatnonzero(codes < 0)
     if len(missing):
-        raise ValueError(
-            f"{name} has {len(missing)} missing value{'s' * (len(missing) > 1)} (first at position {missing[0]}). "
-            "Drop those examples, or name the missing ones with a label of their own."
+        raise InputError(
+            name,
+            f"has {len(missing)} missing value{'s' * (len(missing) > 1)} (first at position {missing[0]}).",
+            "Drop those examples, or name the missing ones with a label of their own.",
         )
     return codes

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.counts.count_arrays import CELL_DIMS, check_dims
 from bayesperf.counts.cross_tabulation import EncodedColumns
@@ -37,16 +38,17 @@ class Indicators(NamedTuple):
         """
         (actual, columns), (predicted, others) = (_matrix(v, n) for v, n in ((y_true, "y_true"), (y_pred, "y_pred")))
         if actual.shape != predicted.shape:
-            raise ValueError(
-                f"y_true and y_pred must have a row an example and a column a label each; their shapes are "
-                f"{actual.shape} and {predicted.shape}."
+            raise InputError(
+                "y_true and y_pred",
+                "must have a row an example and a column a label each; their shapes are "
+                f"{actual.shape} and {predicted.shape}.",
             )
         if columns and others and columns != others:
-            raise ValueError(f"the columns of y_true ({listed(columns)}) and of y_pred ({listed(others)}) differ.")
+            raise InputError("", f"the columns of y_true ({listed(columns)}) and of y_pred ({listed(others)}) differ.")
         found = columns or others or list(range(actual.shape[1]))
         names = check_labels(found if labels is None else labels)
         if len(names) != actual.shape[1]:
-            raise ValueError(f"labels: {len(names)} given for {actual.shape[1]} columns, one a label.")
+            raise InputError("labels", f"{len(names)} given for {actual.shape[1]} columns, one a label.")
         return cls(actual, predicted, names)
 
     def columns(self, by: Mapping[str, Any]) -> EncodedColumns:
@@ -77,13 +79,15 @@ def _matrix(values: Any, name: str) -> tuple[NDArray[np.intp], list[Any]]:
     columns = frame.columns if isinstance(frame, nw.DataFrame) else []
     array = frame.to_numpy() if columns else values.toarray() if hasattr(values, "toarray") else np.asarray(values)
     if array.ndim != 2:
-        raise ValueError(f"{name} must have a row an example and a column a label; its shape is {array.shape}.")
+        raise InputError(name, f"must have a row an example and a column a label; its shape is {array.shape}.")
     if not len(array):
-        raise ValueError(f"{name} is empty: there is nothing to count.")
+        raise InputError(name, "is empty: there is nothing to count.")
     known = np.isin(array, [0, 1])
     if not known.all():
-        raise ValueError(
-            f"{name} has several columns, of which each must say by 0 or 1 whether an example has that label; it holds "
-            f"{array[~known].tolist()[0]!r}. For one label an example give one column."
+        raise InputError(
+            name,
+            "has several columns, of which each must say by 0 or 1 whether an example has that "
+            f"label; it holds {array[~known].tolist()[0]!r}.",
+            "For one label an example give one column.",
         )
     return array.astype(np.intp), columns

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arrays import Counts
+from bayesperf.core.errors import InputError
 from bayesperf.counts.count_arrays import check_dims
 from bayesperf.counts.frames import collect, encode_totals, engine_errors, lazy_frame, select
 from bayesperf.counts.joint_outcomes import JointOutcomes, dim_of_systems, of_columns
@@ -81,15 +82,17 @@ def _check_ids(lazy: nw.LazyFrame[Any], dim: str, systems: Sequence[Any], exampl
     for system in systems:
         n, different, missing = totals_of.get(system, (0, 0, 0))
         if missing:
-            raise ValueError(
-                f"example: column {example!r} has {missing} missing value{'s' * (missing > 1)} for {dim} {system!r}. "
-                "Give every row an id."
+            raise InputError(
+                "example",
+                f"column {example!r} has {missing} missing value{'s' * (missing > 1)} for {dim} {system!r}.",
+                "Give every row an id.",
             )
         if different < n:
-            raise ValueError(
-                f"example: {dim} {system!r} has {n} rows of {different} different examples. A system judges an example "
-                "once. If it was judged again, in repeats or attempts, leave out example and count with "
-                f"cluster={example!r}, for bp.pool."
+            raise InputError(
+                "example",
+                f"{dim} {system!r} has {n} rows of {different} different examples.",
+                "A system judges an example once. If it was judged again, in repeats or attempts, "
+                f"leave out example and count with cluster={example!r}, for bp.pool.",
             )
 
 
@@ -117,10 +120,12 @@ def _check_matched(matched: int, judged: Counts, dim: str, systems: Sequence[Any
     """Refuse systems that were not judged on the same examples."""
     if (judged > matched).any():
         most = int(judged.argmax())
-        raise ValueError(
-            f"example: systems must be judged on the same examples; {dim} {systems[most]!r} was judged on "
-            f"{judged[most]}, of which all were on {matched}. Drop the others for all systems, or leave out "
-            "`example`: the systems then count as judged on different ones."
+        raise InputError(
+            "example",
+            f"systems must be judged on the same examples; {dim} {systems[most]!r} was judged on "
+            f"{judged[most]}, of which all were on {matched}.",
+            "Drop the others for all systems, or leave out `example`: the systems then count as "
+            "judged on different ones.",
         )
 
 
@@ -129,8 +134,9 @@ def _check_same(name: str, columns: Sequence[Any], rows: Counts, dim: str, syste
     for system, column in zip(systems[1:], columns[1:], strict=True):
         differ = rows[column != columns[0]].sum()
         if differ:
-            raise ValueError(
-                f"column {name!r} differs between {dim} {systems[0]!r} and {system!r} for {differ} "
-                f"example{'s' * bool(differ > 1)}. Rows of one example must agree in all but the system and its "
-                "prediction."
+            raise InputError(
+                "column",
+                f"{name!r} differs between {dim} {systems[0]!r} and {system!r} for {differ} "
+                f"example{'s' * bool(differ > 1)}.",
+                "Rows of one example must agree in all but the system and its prediction.",
             )

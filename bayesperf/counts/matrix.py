@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked, refuse_unreadable
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import Saved
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.counts.clusters import ClusterColumn, Clusters, check_within, cluster_column, clusters_of_rows
@@ -284,24 +285,26 @@ class ConfusionMatrix(Saved):
         array([[1, 1], [0, 1]])
         """
         if sample_weight is not None:
-            raise ValueError(
-                "sample_weight is not supported: counts are numbers of examples, and a posterior from weighted counts "
-                "would claim another amount of evidence than there is."
+            raise InputError(
+                "sample_weight",
+                "is not supported: counts are numbers of examples, and a posterior from weighted "
+                "counts would claim another amount of evidence than there is.",
             )
         of_clusters = None if cluster is None else cluster_column(cluster)
         if are_indicators(y_true, y_pred):
             given = {"example": example, "pos_label": pos_label, "cluster": cluster}
             if refused := [name for name, value in given.items() if value is not None]:
-                raise ValueError(
-                    f"{refused[0]} is for one label an example: y_true has "
-                    f"{y_true.shape[1]} columns, each of a label that is there (1, the positive class) or not (0)."
+                raise InputError(
+                    f"{refused[0]}",
+                    f"is for one label an example: y_true has {y_true.shape[1]} columns, each of a label "
+                    "that is there (1, the positive class) or not (0).",
                 )
             counts = cross_tabulate(Indicators.of(y_true, y_pred, labels).columns({} if by is None else by))
             return cls(counts.assign_attrs(same_examples=LABEL))
         if isinstance(y_pred, Mapping):
             if len(y_pred) < 2 or example is not None:
-                raise ValueError(
-                    "y_pred: name two systems or more, with a column each, and then no example: a row is one."
+                raise InputError(
+                    "y_pred", "name two systems or more, with a column each, and then no example: a row is one."
                 )
             return cls._from_systems(y_true, y_pred, {} if by is None else by, labels, pos_label, of_clusters)
         columns = encode_predictions(y_true, y_pred, {} if by is None else by, labels)
@@ -436,8 +439,8 @@ class ConfusionMatrix(Saved):
         keys = [by] if isinstance(by, str) else list(by)
         systems = [predicted] if isinstance(predicted, str) else list(predicted)
         if not systems or (example is not None and len(systems) > 1):
-            raise ValueError(
-                "predicted: name a column; or one for each system, and then no `example`: a row is an example."
+            raise InputError(
+                "predicted", "name a column; or one for each system, and then no `example`: a row is an example."
             )
         within = [cluster] if isinstance(cluster, str) else list(() if cluster is None else cluster)
         lazy_frame(frame, [actual, *systems, *keys, *within])
@@ -601,7 +604,9 @@ class ConfusionMatrix(Saved):
         2           0   2  23
         """
         if not callable(getattr(estimator, "predict", None)):
-            raise TypeError(f"estimator must be a fitted classifier, with predict; it is {type(estimator).__name__}.")
+            raise InputTypeError(
+                "estimator", f"must be a fitted classifier, with predict; it is {type(estimator).__name__}."
+            )
         y_pred = estimator.predict(X)
         if labels is None and not are_indicators(y, y_pred) and hasattr(estimator, "classes_"):
             labels = merge_labels(
@@ -673,7 +678,7 @@ class ConfusionMatrix(Saved):
         [[12, 1], [3, 4]]
         """
         if "label" in self.dims:
-            raise ValueError("one_vs_rest adds a dim label, and there is one already. Rename it.")
+            raise InputError("", "one_vs_rest adds a dim label, and there is one already.", "Rename it.")
         counts = self.counts.values
         tp = np.einsum("...ii->...i", counts)
         fn, fp = counts.sum(-1) - tp, counts.sum(-2) - tp
@@ -690,7 +695,7 @@ class ConfusionMatrix(Saved):
         dims = [dim] if isinstance(dim, str) else list(dim)
         unknown = [name for name in dims if name not in self.dims]
         if unknown:
-            raise ValueError(f"dim: {unknown[0]!r} is not a leading dim; they are {list(self.dims)}.")
+            raise InputError("dim", f"{unknown[0]!r} is not a leading dim; they are {list(self.dims)}.")
         return dims
 
     def plot(self, *, ax: Panels | None = None) -> Figure:

@@ -12,6 +12,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import Saved
 from bayesperf.counts.count_arrays import checked_counts
 from bayesperf.counts.cross_tabulation import cross_tabulate, encode_columns
@@ -44,12 +45,14 @@ class PairedConfusionMatrix(Saved):
     def __post_init__(self) -> None:
         counts = checked_counts(self.counts, _DIMS)
         if counts.ndim > len(_DIMS):
-            raise ValueError(
-                f"counts must have no dims but {', '.join(_DIMS)}; it has {counts.dims[0]!r}. Systems judged on the "
-                "same examples of several data sets: ConfusionMatrix.from_predictions(..., by=, example=)."
+            raise InputError(
+                "counts",
+                f"must have no dims but {', '.join(_DIMS)}; it has {counts.dims[0]!r}.",
+                "Systems judged on the same examples of several data sets: "
+                "ConfusionMatrix.from_predictions(..., by=, example=).",
             )
         if isinstance(self.names, str):
-            raise TypeError(f"names must be two names; it is the text {self.names!r}.")
+            raise InputTypeError("names", f"must be two names; it is the text {self.names!r}.")
         checks.two_names(self.names, different=True)
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "pos_label", positive_label(counts["actual"].values.tolist(), self.pos_label))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import listed
 
 # Numbers of no bin: of scores that are missing, and that are outside the edges.
@@ -24,7 +25,7 @@ def checked_edges(name: str, edges: ArrayLike) -> Array:
     array = checks.vector(name, edges)
     # Infinite edges have no difference.
     if len(array) < 2 or (array[1:] <= array[:-1]).any():
-        raise ValueError(f"{name} must be two numbers or more that ascend; they are {listed(array.tolist())}.")
+        raise InputError(name, f"must be two numbers or more that ascend; they are {listed(array.tolist())}.")
     return array
 
 
@@ -40,13 +41,13 @@ def bins_of(bins: int | ArrayLike, limits: Sequence[float] | None) -> tuple[Arra
     """
     if np.ndim(bins):
         if limits is not None:
-            raise TypeError("limits: edges have their own; leave it out.")
+            raise InputTypeError("limits", "edges have their own; leave it out.")
         edges = checked_edges("bins", bins)
         return edges, partial(_number, edges, _by_comparison(edges))
     number = checks.count("bins", bins)
     outer = checked_edges("limits", (0.0, 1.0) if limits is None else limits)
     if len(outer) != 2 or not np.isfinite(outer).all():
-        raise ValueError(f"limits must be two finite numbers, low and high; they are {listed(outer.tolist())}.")
+        raise InputError("limits", f"must be two finite numbers, low and high; they are {listed(outer.tolist())}.")
     low, high = outer.tolist()
     width = (high - low) / number
     # As the engine computes them, so that a score at an edge is in the bin above.

@@ -7,6 +7,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.curves.curve_marginals import draws_along
 from bayesperf.distributions.rank_envelope import rank_envelope
 from bayesperf.posteriors.marginal import Marginal
@@ -38,12 +39,14 @@ def band_of_marginal(marginal: Marginal, ci_prob: float, kind: str) -> xr.DataAr
     """
     checks.one_of("kind", kind, KINDS)
     if (marginal.undefined() == 1).any():
-        raise ValueError(f"metric {marginal.name!r} is undefined (0/0) in every draw at some point of the curve.")
+        raise InputError("metric", f"{marginal.name!r} is undefined (0/0) in every draw at some point of the curve.")
     band = marginal.eti(ci_prob)
     if kind == "simultaneous":
         curves = draws_along(marginal).T
         whole = curves[~np.isnan(curves).any(1)]
         if not len(whole):
-            raise ValueError(f"kind: in no draw is {marginal.name} defined along the whole curve. Take 'pointwise'.")
+            raise InputError(
+                "kind", f"in no draw is {marginal.name} defined along the whole curve.", "Take 'pointwise'."
+            )
         band = band.copy(data=simultaneous(whole, ci_prob))
     return band.assign_attrs(kind=kind)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf.core.arrays import Booleans, Codes
+from bayesperf.core.errors import InputError
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.counts.classifier_scores import clusters_of, labelled_scores
 from bayesperf.distributions.cluster_weights import ENOUGH, check_enough
@@ -61,7 +62,7 @@ def clusters_by_score(
     if cluster is None:
         return None
     if y_score is None:
-        raise ValueError("cluster: bins do not tell the examples of a cluster. Give y_true and y_score.")
+        raise InputError("cluster", "bins do not tell the examples of a cluster.", "Give y_true and y_score.")
     is_positive, score = labelled_scores(y_true, y_score, pos_label)
     codes = clusters_of_examples(cluster, len(score), "y_score")
     assert codes is not None
@@ -78,6 +79,6 @@ def _of_classes(codes: Codes, is_positive: Booleans) -> tuple[Codes, Codes]:
 def check_several(cluster: Codes, name: str) -> None:
     """Refuse examples of a class that are of one cluster."""
     if (cluster == cluster[0]).all():
-        raise ValueError(
-            f"cluster: the {name} are all of one, which says nothing of those of others. Give examples of more."
+        raise InputError(
+            "cluster", f"the {name} are all of one, which says nothing of those of others.", "Give examples of more."
         )

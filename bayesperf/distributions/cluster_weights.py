@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.errors import InputError
 
 # Fewest clusters: of two the weights would be 0. And how many are enough to be silent.
 LEAST, ENOUGH = 3, 20
@@ -60,4 +61,4 @@ def at_random(units: int, most: int, rng: np.random.Generator) -> Codes:
 def check_enough(clusters: int, where: str = "") -> None:
     """Refuse fewer clusters than can be weighted."""
     if clusters < LEAST:
-        raise ValueError(f"cluster: {clusters}{where} say little of others. Give {LEAST} or more.")
+        raise InputError("cluster", f"{clusters}{where} say little of others.", f"Give {LEAST} or more.")

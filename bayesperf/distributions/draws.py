@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.errors import InputError
 from bayesperf.distributions.base import Distribution
 
 # Most batches of draws from which the error of an interval's ends is estimated, and the least draws in one.
@@ -46,7 +47,7 @@ class Sampled(Distribution):
     def checked(self, name: str) -> Self:
         """Return the same, and raise if all draws of a metric are undefined."""
         if any(np.isnan(part.values).all((-2, -1)).any() for part in self.blocks()):
-            raise ValueError(f"metric {name!r} is undefined (0/0) in every draw.")
+            raise InputError("metric", f"{name!r} is undefined (0/0) in every draw.")
         return self
 
     def cdf(self, x: Array) -> Array:

@@ -18,7 +18,9 @@ from scipy.special import ndtr, ndtri
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
+from bayesperf.core.warnings import PACKAGE
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.intervals.limits import ADVICE, labelled, warn_of_no_width
@@ -188,11 +190,11 @@ def _resampled_units(statistic: Statistic, design: str, cluster: str | None) -> 
         cells = strata(design, counts.values, axes)
         return statistic, [Units(number, shape) for number in cells.reshape(-1, *cells.shape[-2:])]
     if cluster not in counts.dims[:-axes]:
-        raise ValueError(f"cluster: {cluster!r} is not a leading dim; they are {list(counts.dims[:-axes])}.")
+        raise InputError("cluster", f"{cluster!r} is not a leading dim; they are {list(counts.dims[:-axes])}.")
     if design != "joint":
-        raise ValueError("cluster: whole groups are resampled, so the classes' totals cannot be fixed by design too.")
+        raise InputError("cluster", "whole groups are resampled, so the classes' totals cannot be fixed by design too.")
     if counts.sizes[cluster] < 2:
-        raise ValueError(f"cluster: {cluster!r} has one group, and there is nothing to resample.")
+        raise InputError("cluster", f"{cluster!r} has one group, and there is nothing to resample.")
     groups = counts.transpose(..., cluster, *statistic.cell_dims).values
     groups = groups.reshape(-1, counts.sizes[cluster], int(np.prod(shape)))
     number = np.ones((1, counts.sizes[cluster]), np.int64)
@@ -219,9 +221,10 @@ def limits_of(
     values = values.reshape(len(values), -1)
     missing = np.isnan(values)
     if missing.all(0).any():
-        raise ValueError(
-            f"metric {name!r} is undefined (0/0) in all {len(values)} resamples: too few examples for a bootstrap. Ask "
-            "the posterior: bayesperf.posterior(cm)."
+        raise InputError(
+            "metric",
+            f"{name!r} is undefined (0/0) in all {len(values)} resamples: too few examples for a bootstrap.",
+            "Ask the posterior: bayesperf.posterior(cm).",
         )
     limits, errors = [], []
     for i, value in enumerate(observed):
@@ -263,18 +266,18 @@ def warn_of_resamples(name: str, intervals: list[MatrixLimits], limits: Array) -
         warnings.warn(
             f"metric {name!r} is undefined (0/0) in {100 * undefined.max():.2f} % of the resamples{several}. They are "
             "left out: the interval is of test sets in which it is defined.",
-            stacklevel=3,
+            skip_file_prefixes=(PACKAGE,),
         )
     if not all(each.complete for each in intervals):
         warnings.warn(
             f"method='bca': metric {name!r} is undefined or infinite without some one example, and the acceleration is "
             "that of the others. Take method='percentile', or bayesperf.posterior(cm).",
-            stacklevel=3,
+            skip_file_prefixes=(PACKAGE,),
         )
     if np.isinf(limits).any():
         warnings.warn(
             f"metric {name!r} is infinite in so many resamples that the limit is. Take bayesperf.intervals.delta("
             "..., transform='log'), or bayesperf.posterior(cm).",
-            stacklevel=3,
+            skip_file_prefixes=(PACKAGE,),
         )
-    warn_of_no_width(limits, f"metric {name!r}: all resamples are alike", ADVICE, stacklevel=4)
+    warn_of_no_width(limits, f"metric {name!r}: all resamples are alike", ADVICE)

@@ -12,6 +12,7 @@ from scipy.special import betaln, xlog1py, xlogy
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.intervals.limits import labelled
 from bayesperf.intervals.proportion import broadcast, check_counts
 
@@ -88,7 +89,7 @@ def confidence_sequence(
 def _weights(prior: tuple[float, float]) -> tuple[float, float]:
     """Return the two weights of a Beta."""
     if np.shape(prior) != (2,):
-        raise ValueError(f"prior must be the two weights of a Beta, such as (1, 1); it is {prior!r}.")
+        raise InputError("prior", f"must be the two weights of a Beta, such as (1, 1); it is {prior!r}.")
     a, b = (checks.beta_weight("prior", weight) for weight in prior)
     return a, b
 

@@ -13,6 +13,7 @@ from scipy.special import expit, logit
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.complex_step import complex_step
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.intervals.limits import ADVICE, labelled, normal_quantile, warn_of_no_width
@@ -137,9 +138,12 @@ def delta(
     missing = np.flatnonzero(~np.isfinite(limits).all(-1))
     if len(missing):
         at = place(statistic.leading, missing[0])
-        raise ValueError(
-            f"transform={transform!r}: metric {statistic.metric.name!r} is {values.flat[missing[0]]:g}"
-            f"{f' at {at}' if at else ''}, not inside its bounds {statistic.bounds}. Take transform=None."
+        raise InputError(
+            "",
+            f"transform={transform!r}: metric {statistic.metric.name!r} is "
+            f"{values.flat[missing[0]]:g}{f' at {at}' if at else ''}, not inside its bounds "
+            f"{statistic.bounds}.",
+            "Take transform=None.",
         )
     limits = np.clip(limits, *statistic.bounds)
     warn_of_no_width(limits, f"metric {statistic.metric.name!r}", ADVICE)
@@ -174,7 +178,7 @@ def wilson_f1(cm: ConfusionMatrix, confidence: float = 0.95) -> xr.DataArray:
     """
     z = normal_quantile(confidence)
     if not isinstance(cm, ConfusionMatrix):
-        raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
+        raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
     statistic = Statistic.of(cm, "f1")
     assert statistic.positive is not None
     tp, fn, fp = (ARGUMENTS[name](cm.counts.values, statistic.positive) for name in ("tp", "fn", "fp"))
@@ -187,13 +191,14 @@ def wilson_f1(cm: ConfusionMatrix, confidence: float = 0.95) -> xr.DataArray:
 def _transformation(statistic: Statistic, transform: str | None) -> Transformation:
     """Return the transformation of a name, which must fit the metric's bounds."""
     if transform not in TRANSFORMATIONS:
-        raise ValueError(f"transform must be one of {', '.join(map(repr, TRANSFORMATIONS))}; it is {transform!r}.")
+        raise InputError("transform", f"must be one of {', '.join(map(repr, TRANSFORMATIONS))}; it is {transform!r}.")
     low, high = statistic.bounds
     if (transform == "logit" and not np.isfinite([low, high]).all()) or (transform == "log" and low != 0):
         wanted = "two finite bounds" if transform == "logit" else "values from 0"
-        raise ValueError(
-            f"transform={transform!r} is for {wanted}; metric {statistic.metric.name!r}"
-            f"{', a difference,' * statistic.paired} has bounds {statistic.bounds}."
+        raise InputError(
+            "transform",
+            f"{transform!r} is for {wanted}; metric {statistic.metric.name!r}{', a difference,' * statistic.paired} "
+            f"has bounds {statistic.bounds}.",
         )
     transformation = TRANSFORMATIONS[transform]
     return transformation._replace(ends=(low, high)) if transform == "logit" else transformation
@@ -318,7 +323,8 @@ def _check(metric: Metric, positive: int | None, shares: Array, gradient: Array)
     terms = gradient * direction.reshape(direction.shape + (1,) * (gradient.ndim - direction.ndim))
     error = np.abs((ahead - behind) / (2 * _REAL_STEP) - terms.sum((0, 1)))
     if (error > 1e-5 * (np.abs(terms).sum((0, 1)) + np.abs(ahead))).any():
-        raise ValueError(
-            f"metric {metric.name!r}: its function has no gradient by complex numbers. Write it without abs and "
-            "comparisons, or take bayesperf.intervals.bootstrap."
+        raise InputError(
+            "metric",
+            f"{metric.name!r}: its function has no gradient by complex numbers.",
+            "Write it without abs and comparisons, or take bayesperf.intervals.bootstrap.",
         )

@@ -11,6 +11,7 @@ from scipy.special import ndtri
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.coordinates import CI_BOUND
+from bayesperf.core.warnings import PACKAGE
 
 # What to do instead, for a metric.
 ADVICE = "take bayesperf.intervals.proportion of a rate, wilson_f1, or bayesperf.posterior(cm)."
@@ -34,9 +35,9 @@ def labelled(
     return xr.DataArray(limits, coords, (*leading.dims, "ci_bound"), name=name, attrs=facts)
 
 
-def warn_of_no_width(limits: Array, what: str, advice: str, stacklevel: int = 3) -> None:
+def warn_of_no_width(limits: Array, what: str, advice: str) -> None:
     """Warn where limits (…, 2) coincide, which does not mean certainty."""
     empty = limits[..., 0] == limits[..., 1]
     if empty.any():
         which = f"{empty.sum()} of {empty.size} intervals have" if empty.size > 1 else "the interval has"
-        warnings.warn(f"{what}: {which} no width. That is no certainty: {advice}", stacklevel=stacklevel)
+        warnings.warn(f"{what}: {which} no width. That is no certainty: {advice}", skip_file_prefixes=(PACKAGE,))

@@ -13,6 +13,7 @@ from scipy.special import betainccinv, betaincinv
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.intervals.limits import labelled, normal_quantile, warn_of_no_width
 
 # From successes, trials (above 0), the confidence and its normal quantile to the lower and the upper limit.
@@ -99,7 +100,7 @@ def broadcast(columns: dict[str, ArrayLike | xr.DataArray]) -> tuple[list[Array]
         ]
         shaped = xr.broadcast(*xr.align(*labelled_arrays, join="exact"))
     except ValueError as error:
-        raise ValueError(f"{', '.join(columns)} do not broadcast: {error}") from None
+        raise InputError(f"{', '.join(columns)}", f"do not broadcast: {error}") from None
     return [array.values for array in shaped], xr.zeros_like(shaped[0], dtype=float)
 
 
@@ -107,7 +108,7 @@ def check_counts(k: Array, n: Array, successes: str, trials: str) -> None:
     """Refuse more successes than trials."""
     if (k > n).any():
         at = np.argmax(k > n)
-        raise ValueError(f"{successes} must not exceed {trials}; there are {k.flat[at]:g} of {n.flat[at]:g}.")
+        raise InputError(successes, f"must not exceed {trials}; there are {k.flat[at]:g} of {n.flat[at]:g}.")
 
 
 def _wald(k: Array, n: Array, _: float, z: float) -> tuple[Array, Array]:

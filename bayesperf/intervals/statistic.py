@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.metrics.metric import Metric
@@ -42,7 +43,9 @@ class Statistic:
     def of(cls, cm: Any, metric: str | Metric) -> Statistic:
         """Return the statistic of a confusion matrix, or of a paired one."""
         if not isinstance(cm, ConfusionMatrix | PairedConfusionMatrix):
-            raise TypeError(f"cm must be a ConfusionMatrix or a PairedConfusionMatrix; it is {type(cm).__name__}.")
+            raise InputTypeError(
+                "cm", f"must be a ConfusionMatrix or a PairedConfusionMatrix; it is {type(cm).__name__}."
+            )
         positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
         dims = cm.dims if isinstance(cm, ConfusionMatrix) else ()
         return cls(applicable(metric, cm.labels, positive, dims), positive, cm.counts)
@@ -99,9 +102,11 @@ class Statistic:
         missing = np.flatnonzero(~np.isfinite(values))
         if len(missing):
             at = place(leading, missing[0])
-            raise ValueError(
-                f"metric {self.metric.name!r}{f' at {at}' if at else ''}: its denominator is 0 in these counts, so it "
-                "has no interval of this kind. Leave them out, or ask the posterior: bayesperf.posterior(cm)."
+            raise InputError(
+                "metric",
+                f"{self.metric.name!r}{f' at {at}' if at else ''}: its denominator is 0 in these "
+                "counts, so it has no interval of this kind.",
+                "Leave them out, or ask the posterior: bayesperf.posterior(cm).",
             )
         return values
 

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Numbers, sums_of_others
+from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.metrics.exact_forms import (
     FALSE_ALARMS,
@@ -166,7 +167,7 @@ def fbeta(beta: float) -> Metric:
     'f2'
     """
     if not 0 < checks.number("beta", beta) < np.inf:
-        raise ValueError(f"beta must be greater than 0 and finite; it is {beta}.")
+        raise InputError("beta", f"must be greater than 0 and finite; it is {beta}.")
     if beta == 1:
         return get("f1")
     formula = _FBeta(float(beta) ** 2)
@@ -454,7 +455,7 @@ def cost(cost_matrix: ArrayLike, name: str = "cost") -> Metric:
     """
     matrix = np.asarray(cost_matrix, dtype=float)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
-        raise ValueError(f"cost_matrix must be square and finite; its shape is {matrix.shape}.")
+        raise InputError("cost_matrix", f"must be square and finite; its shape is {matrix.shape}.")
 
     bounds = (float(matrix.min()), float(matrix.max()))
     return Metric(
@@ -478,8 +479,8 @@ class _Cost:
 
     def __call__(self, cells):
         if cells.shape[-1] != len(self.matrix):
-            raise ValueError(
-                f"cost_matrix is for {len(self.matrix)} classes; the confusion matrix has {cells.shape[-1]}."
+            raise InputError(
+                "cost_matrix", f"is for {len(self.matrix)} classes; the confusion matrix has {cells.shape[-1]}."
             )
         return masked_sum(cells, self.matrix) / cells.sum((-2, -1))
 

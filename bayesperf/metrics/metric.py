@@ -13,6 +13,7 @@ import cloudpickle
 import numpy as np
 
 from bayesperf.core.arrays import Numbers, sums_of_others
+from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import Remembered
 from bayesperf.core.words import metric_title
 from bayesperf.metrics.exact_forms import ExactForm, Proportion, TwoProportions
@@ -258,9 +259,11 @@ class Metric(Remembered):
         """Call the function, and raise unless it returns one value per matrix."""
         value = np.asarray(self.function(**arguments))
         if value.shape != shape:
-            raise ValueError(
-                f"metric {self.name!r}: its function returned shape {value.shape} where {shape} was wanted, one value "
-                "a matrix. Leave the leading axes alone: index cells as cells[..., 0, 0], sum over the last axes."
+            raise InputError(
+                "metric",
+                f"{self.name!r}: its function returned shape {value.shape} where {shape} was wanted, "
+                "one value a matrix.",
+                "Leave the leading axes alone: index cells as cells[..., 0, 0], sum over the last axes.",
             )
         return value
 

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arguments import checked
+from bayesperf.core.errors import InputTypeError
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
@@ -59,6 +60,6 @@ def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
     0.8
     """
     if not isinstance(cm, ConfusionMatrix):
-        raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
+        raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
     positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
     return point_value(applicable(metric, cm.labels, positive, cm.dims), cm.counts, positive)

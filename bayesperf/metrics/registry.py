@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import UnsavableError
 from bayesperf.metrics.metric import ARGUMENTS, AVERAGES, BINARY_ARGUMENTS, Metric, Needs
 
@@ -27,16 +28,17 @@ def add(metric: Metric) -> None:
     kinds = {p.kind for p in inspect.signature(metric.function).parameters.values()}
     variadic = kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     if variadic or not metric.arguments or set(metric.arguments) - set(ARGUMENTS):
-        raise ValueError(
-            f"metric {metric.name!r}: its function's arguments must be among {', '.join(ARGUMENTS)}; "
-            f"it takes {', '.join(metric.arguments) or 'none'}."
+        raise InputError(
+            "metric",
+            f"{metric.name!r}: its function's arguments must be among {', '.join(ARGUMENTS)}; it "
+            f"takes {', '.join(metric.arguments) or 'none'}.",
         )
     named = (metric.name, *metric.aliases)
     for name in named:
         if named.count(name) > 1 or name in _ALIASES or any(pattern.fullmatch(name) for pattern in FAMILIES):
-            raise ValueError(f"a metric named {name!r} exists already.")
+            raise InputError("", f"a metric named {name!r} exists already.")
         if any(name.endswith(f"_{average}") for average in AVERAGES):
-            raise ValueError(f"metric {name!r}: names ending in _{', _'.join(AVERAGES)} are kept for averages.")
+            raise InputError("metric", f"{name!r}: names ending in _{', _'.join(AVERAGES)} are kept for averages.")
     _TABLE[metric.name] = metric
     _ALIASES.update(dict.fromkeys((metric.name, *metric.aliases), metric.name))
 
@@ -80,7 +82,7 @@ def get(name: str | Metric) -> Metric:
     if isinstance(name, Metric):
         return name
     if not isinstance(name, str):
-        raise TypeError(f"metric must be a name or a Metric; it is {type(name).__name__}.")
+        raise InputTypeError("metric", f"must be a name or a Metric; it is {type(name).__name__}.")
     if name in _ALIASES:
         return _TABLE[_ALIASES[name]]
     for pattern, family in FAMILIES.items():
@@ -90,13 +92,13 @@ def get(name: str | Metric) -> Metric:
         if name.endswith(f"_{average}"):
             base = get(name.removesuffix(f"_{average}"))
             if not set(base.arguments) <= BINARY_ARGUMENTS or base.average:
-                raise ValueError(f"metric {name!r}: {base.name} is one number for all classes and has no averages.")
+                raise InputError("metric", f"{name!r}: {base.name} is one number for all classes and has no averages.")
             return replace(base, name=f"{base.name}_{average}", aliases=(), average=average)
     near = difflib.get_close_matches(
         name.lower(), [*_ALIASES, *(f"{n}_{a}" for n in names("binary") for a in AVERAGES)]
     )
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "bayesperf.metrics.names() lists them."
-    raise ValueError(f"no metric named {name!r}: {hint}")
+    raise InputError("", f"no metric named {name!r}: {hint}")
 
 
 def refuse_to_save(metric: str | Metric) -> None:
@@ -133,21 +135,23 @@ def applicable(
     """
     metric = get(name)
     if metric.average == "per_class" and "label" in dims:
-        raise ValueError(f"metric {metric.name!r} adds a dim label, and there is one already. Rename it.")
+        raise InputError("metric", f"{metric.name!r} adds a dim label, and there is one already.", "Rename it.")
     of_one = metric.name.removesuffix(f"_{metric.average}")
     if of_one != metric.name and "label" in dims:
-        raise ValueError(
-            f"metric {metric.name!r} averages over classes, and each matrix along the dim label has two, in or not. "
-            f"Ask for {of_one!r}; its average over labels is average_labels(y_true, y_pred, {of_one!r})."
+        raise InputError(
+            "metric",
+            f"{metric.name!r} averages over classes, and each matrix along the dim label has two, in or not.",
+            f"Ask for {of_one!r}; its average over labels is average_labels(y_true, y_pred, {of_one!r}).",
         )
     if metric.needs == "binary" and metric.average is None:
         if len(labels) > 2:
             options = ", ".join(f"{metric.name}_{average}" for average in AVERAGES)
-            raise ValueError(f"metric {metric.name!r} is binary and there are {len(labels)} classes: use {options}.")
+            raise InputError("metric", f"{metric.name!r} is binary and there are {len(labels)} classes: use {options}.")
         if positive is None:
-            raise ValueError(
-                f"metric {metric.name!r} needs a positive class: name one of {list(labels)} as pos_label when making "
-                f"the ConfusionMatrix, as pos_label={labels[-1]!r}."
+            raise InputError(
+                "metric",
+                f"{metric.name!r} needs a positive class.",
+                f"Name one of {list(labels)}, in `pos_label` of the ConfusionMatrix.",
             )
     return metric
 
@@ -162,7 +166,7 @@ def single_valued(name: str | Metric, labels: Sequence[Any], positive: int | Non
     """
     metric = applicable(name, labels, positive)
     if metric.average == "per_class":
-        raise ValueError(f"metric {metric.name!r} has a value a class: name a metric of the whole matrix.")
+        raise InputError("metric", f"{metric.name!r} has a value a class: name a metric of the whole matrix.")
     return metric
 
 
@@ -207,9 +211,11 @@ def register(
     >>> bp.metrics.unregister("cost_saved")
     """
     if not isinstance(name, str) or isinstance(aliases, str):
-        raise TypeError(f"name must be a str and aliases a sequence of them; they are {name!r} and {aliases!r}.")
+        raise InputTypeError(
+            "name", f"must be a str and aliases a sequence of them; they are {name!r} and {aliases!r}."
+        )
     if not bounds[0] < bounds[1]:
-        raise ValueError(f"bounds must be (smallest, greatest); they are {bounds}.")
+        raise InputError("bounds", f"must be (smallest, greatest); they are {bounds}.")
     arguments = set(inspect.signature(function).parameters)
     needs: Needs = "binary" if arguments <= BINARY_ARGUMENTS else "classes"
     metric = Metric(name, function, tuple(aliases), bounds, greater_is_better, needs)
@@ -222,7 +228,7 @@ def unregister(name: str) -> None:
     """Remove a metric that was added by `register`."""
     metric = get(name)
     if metric.name not in _OWN:
-        raise ValueError(f"metric {name!r} was not registered, so it cannot be taken out.")
+        raise InputError("metric", f"{name!r} was not registered, so it cannot be taken out.")
     _OWN.remove(metric.name)
     del _TABLE[metric.name]
     for alias in (metric.name, *metric.aliases):

@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, percentage, sentence
@@ -204,7 +205,9 @@ def decision(
             lambda m: m > 0 and bool(curve.value_of_more_examples(m).squeeze() >= target), exact=False
         )
         if found is None:
-            raise ValueError(f"share: a million examples do not bring {percentage(wanted)} of the value. Ask for less.")
+            raise InputError(
+                "share", f"a million examples do not bring {percentage(wanted)} of the value.", "Ask for less."
+            )
         n = found
     prob_best = float(curve.prob_best.isel(threshold=0).sel(strategy=best))
     return DecisionPlan(n, at, wanted, perfect, best, prob_best, curve)

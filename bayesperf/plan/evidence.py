@@ -11,6 +11,7 @@ from bayesperf import metrics
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.counts.joint_outcomes import JointOutcomes
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
@@ -85,9 +86,11 @@ class MetricEvidence:
         if prevalence is not None:
             positive = checks.probability("prevalence", prevalence)
             if self.trials not in ("positives", "negatives"):
-                raise ValueError(
-                    f"prevalence: {self.metric.name} is of {self.trials}, not of positives or negatives alone, and "
-                    "prevalence does not say how many those are. Leave it out."
+                raise InputError(
+                    "prevalence",
+                    f"{self.metric.name} is of {self.trials}, not of positives or negatives alone, and "
+                    "prevalence does not say how many those are.",
+                    "Leave it out.",
                 )
             return positive if self.trials == "positives" else 1 - positive
         if not self.cells:
@@ -117,7 +120,7 @@ class MetricEvidence:
         what = f"a plan for {self.metric.name}"
         self.post.refuse_without_matrix(what)
         if self.post.prevalence != "observed":
-            raise ValueError(f"{what}: it is of examples as they come, and this posterior is at a given prevalence.")
+            raise InputError(what, "it is of examples as they come, and this posterior is at a given prevalence.")
         return self.post.concentration.values.ravel()
 
     def as_beta(self, bound: float) -> tuple[float, float, float]:
@@ -162,8 +165,8 @@ def requirement_of(metric: str | Metric, bound: Any) -> Metric:
     required = _with_direction(metric)
     low, high = required.bounds
     if not low < checks.number("requirement", bound) < high:
-        raise ValueError(
-            f"requirement must be between {low:g} and {high:g}, both excluded, as {required.name} is; it is {bound}."
+        raise InputError(
+            "requirement", f"must be between {low:g} and {high:g}, both excluded, as {required.name} is; it is {bound}."
         )
     return required
 
@@ -172,7 +175,7 @@ def _with_direction(name: str | Metric) -> Metric:
     """Return a metric of which more, or less, is better."""
     metric = metrics.get(name)
     if metric.greater_is_better is None:
-        raise ValueError(f"metric {metric.name!r} has no one direction that is better, so there is nothing to show.")
+        raise InputError("metric", f"{metric.name!r} has no one direction that is better, so there is nothing to show.")
     return metric
 
 
@@ -190,28 +193,31 @@ def metric_evidence(
     """
     planned = _with_direction(metric)
     if planned.average == "per_class":
-        raise ValueError(
-            f"metric {planned.name!r} is a value for every class. Plan for one: take "
-            f"{name}.one_vs_rest().sel(label=...), and the metric without its suffix."
+        raise InputError(
+            "metric",
+            f"{planned.name!r} is a value for every class.",
+            f"Plan for one: take {name}.one_vs_rest().sel(label=...), and the metric without its suffix.",
         )
     if isinstance(evidence, Posterior):
         if prior is not None:
-            raise TypeError(f"prior: {name} is a posterior, which has one already. Leave it out.")
+            raise InputTypeError("prior", f"{name} is a posterior, which has one already.", "Leave it out.")
         post, seen = evidence, "the posterior given"
     elif isinstance(evidence, ConfusionMatrix):
         dirichlet = priors.resolve_dirichlet(prior, len(evidence.labels), "plans")
         post, seen = posterior(evidence, dirichlet), f"{int(evidence.total.sum())} examples"
     elif isinstance(evidence, Marginal):
         if prior is not None:
-            raise TypeError(f"prior: {name} is a posterior, which has one already. Leave it out.")
+            raise InputTypeError("prior", f"{name} is a posterior, which has one already.", "Leave it out.")
         post, seen = _posterior_of_rate(evidence, planned, name), "the rate given"
     else:
         cm, seen = _matrix_of_counts(evidence, planned, name)
         post = posterior(cm, prior)
     if not isinstance(post, DirichletPosterior):
-        raise TypeError(f"{name}: a posterior known by its draws cannot be updated with examples to come. Give counts.")
+        raise InputTypeError(
+            name, "a posterior known by its draws cannot be updated with examples to come.", "Give counts."
+        )
     if post.dims:
-        raise ValueError(f"{name} has leading dims {list(post.dims)}: plan for one matrix, as {name}.isel(...).")
+        raise InputError(name, f"has leading dims {list(post.dims)}: plan for one matrix, as {name}.isel(...).")
     marginal = post[planned]
     exact = marginal.distribution if isinstance(marginal.distribution, Beta | TransformedBeta) else None
     of_examples = isinstance(evidence, ConfusionMatrix | Posterior) and bool(post.observed.sum() > 0)
@@ -221,13 +227,15 @@ def metric_evidence(
 def _posterior_of_rate(rate: Marginal, metric: Metric, name: str) -> Posterior:
     """Return a posterior of a matrix in which a metric has the Beta of a rate."""
     if rate.name not in (RATE, metric.name):
-        raise ValueError(f"{name} is of {rate.name}, and the plan for {metric.name}.")
+        raise InputError(name, f"is of {rate.name}, and the plan for {metric.name}.")
     if rate.dims:
-        raise ValueError(f"{name} has leading dims {list(rate.dims)}: plan for one rate.")
+        raise InputError(name, f"has leading dims {list(rate.dims)}: plan for one rate.")
     if not isinstance(rate.distribution, Beta) or not isinstance(metric.exact_form(2), Proportion):
-        raise ValueError(
-            f"{name}: a plan can start from a rate that is a Beta, as bp.posterior_of_rate makes, for a metric that is "
-            f"a share of trials; these are {rate!r} and {metric.name}. Give a ConfusionMatrix."
+        raise InputError(
+            name,
+            "a plan can start from a rate that is a Beta, as bp.posterior_of_rate makes, for a "
+            f"metric that is a share of trials; these are {rate!r} and {metric.name}.",
+            "Give a ConfusionMatrix.",
         )
     a, b = beta_parameters(rate.distribution)
     post = posterior(_no_examples(), priors.rate(a, b) if metric.greater_is_better else priors.rate(b, a))
@@ -244,18 +252,19 @@ def _matrix_of_counts(evidence: Any, metric: Metric, name: str) -> tuple[Confusi
     if evidence is None:
         return _no_examples(), "no examples yet"
     if not isinstance(evidence, tuple) or len(evidence) != 2:
-        raise TypeError(
-            f"{name} must be a ConfusionMatrix, a rate (posterior_of_rate), a Posterior, or (successes, trials); it is "
-            f"{type(evidence).__name__}."
+        raise InputTypeError(
+            name,
+            "must be a ConfusionMatrix, a rate (posterior_of_rate), a Posterior, or (successes, "
+            f"trials); it is {type(evidence).__name__}.",
         )
     trials = checks.count(f"{name}: trials", evidence[1], least=0)
     successes = checks.count(f"{name}: successes", evidence[0], least=0)
     if successes > trials:
-        raise ValueError(f"{name}: {successes} successes of {trials} trials; give (successes, trials).")
+        raise InputError(name, f"{successes} successes of {trials} trials; give (successes, trials).")
     form = metric.exact_form(2)
     if form is None or isinstance(form, TwoProportions) or metric.needs == "ordered":
-        raise ValueError(
-            f"{name}: two counts say enough of a single share, and {metric.name} is none. Give a ConfusionMatrix."
+        raise InputError(
+            name, f"two counts say enough of a single share, and {metric.name} is none.", "Give a ConfusionMatrix."
         )
     proportion = form if isinstance(form, Proportion) else form.proportion
     success, failure = (_CELLS.get(names[0], names[0]) for names in (proportion.success, proportion.failure))
@@ -268,13 +277,16 @@ def joint_outcomes(counts: Any) -> JointOutcomes:
     cm = counts.margins() if isinstance(counts, PairedConfusionMatrix) else counts
     outcomes = cm.outcomes if isinstance(cm, ConfusionMatrix) else None
     if outcomes is None:
-        raise TypeError(
-            "a: without b it must be of systems judged on the same examples: a PairedConfusionMatrix, or "
-            "ConfusionMatrix.from_predictions(..., example=ids)."
+        raise InputTypeError(
+            "a",
+            "without b it must be of systems judged on the same examples: a "
+            "PairedConfusionMatrix, or ConfusionMatrix.from_predictions(..., example=ids).",
         )
     if len(outcomes.names) != 2 or outcomes.counts.ndim > 1:
-        raise ValueError(
-            f"a must be of two systems and no other leading dims; it has {len(outcomes.names)} along {outcomes.dim!r}"
-            f"{f' and {list(outcomes.counts.dims[:-1])}' if outcomes.counts.ndim > 1 else ''}. Select them."
+        raise InputError(
+            "a",
+            f"must be of two systems and no other leading dims; it has {len(outcomes.names)} "
+            f"along {outcomes.dim!r}{f' and {list(outcomes.counts.dims[:-1])}' if outcomes.counts.ndim > 1 else ''}.",
+            "Select them.",
         )
     return outcomes

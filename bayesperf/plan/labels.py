@@ -11,6 +11,7 @@ from scipy import stats
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import format_value, metric_title
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.sample_sizes import UnreachableError
@@ -110,13 +111,13 @@ def labels(
     (450, 650, 3900)
     """
     if (width is None) == (requirement is None):
-        raise ValueError("width, requirement: give one of them.")
+        raise InputError("width, requirement", "give one of them.")
     confidence, assurance = checks.probability("confidence", confidence), checks.probability("assurance", assurance)
     value, metric = value_of(posterior, metric)
     title = metric_title(metric.name)
     if width is not None:
         if (width := checks.number("width", width)) <= 0:
-            raise ValueError(f"width must be above 0; it is {width}.")
+            raise InputError("width", f"must be above 0; it is {width}.")
         claim = f"an interval of {title} of width {format_value(width)}"
         enough = _narrow(width, confidence)
     else:

@@ -12,6 +12,7 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import REPEATED_LOOKS, metric_title
@@ -164,9 +165,9 @@ def monitor(
     array([0.701, 0.906])
     """
     if not isinstance(cm, ConfusionMatrix):
-        raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
+        raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
     if dim not in cm.dims:
-        raise ValueError(f"dim: {dim!r} is not a leading dim; they are {list(cm.dims)}. Name that of the batches.")
+        raise InputError("dim", f"{dim!r} is not a leading dim; they are {list(cm.dims)}.", "Name that of the batches.")
     wanted = requirement_of(metric, requirement)
     checks.probability("ci_prob", ci_prob)
     so_far = cm.counts.copy(data=np.cumsum(cm.counts.values, axis=cm.counts.get_axis_num(dim)))

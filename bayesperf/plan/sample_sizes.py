@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, percentage
@@ -154,9 +155,10 @@ class Plan(Saved):
             If it is not known which share of the examples are trials.
         """
         if self.share is None:
-            raise ValueError(
-                f"examples: n counts {self.counts}, and nothing says which share of the examples they are. Give "
-                "prevalence, or evidence that is a ConfusionMatrix of examples as they come."
+            raise InputError(
+                "examples",
+                f"n counts {self.counts}, and nothing says which share of the examples they are.",
+                "Give prevalence, or evidence that is a ConfusionMatrix of examples as they come.",
             )
         return math.ceil(self.n / self.share - 1e-9)
 
@@ -176,7 +178,7 @@ class Plan(Saved):
         most = max(2 * self.n, 20)
         asked = np.unique(np.linspace(0, most, _POINTS).astype(int)) if n is None else np.asarray(n)
         if asked.ndim > 1 or not asked.size:
-            raise ValueError(f"n must be a number or a list of numbers of {self.counts}; it is {n!r}.")
+            raise InputError("n", f"must be a number or a list of numbers of {self.counts}; it is {n!r}.")
         whole = checks.whole_numbers("n", np.atleast_1d(asked)).astype(np.int64)
         values, errors = self._curve(whole)
         curve = xr.DataArray(values, {"n": whole, "mcse": ("n", errors)}, ["n"], name=self.quantity)
@@ -419,7 +421,7 @@ def comparison(
     _check_probabilities(confidence, assurance)
     margin = checks.number("margin", margin)
     if not -1 < margin < 1:
-        raise ValueError(f"margin must be between -1 and 1, both excluded; it is {margin:g}.")
+        raise InputError("margin", f"must be between -1 and 1, both excluded; it is {margin:g}.")
     options = (metric, prior, prevalence, margin, confidence)
     model, text = _same_examples(a, *options) if b is None else _different_examples(a, b, *options)
     return smallest_plan(model, assurance, question, text)
@@ -474,11 +476,13 @@ def precision(
     so_far = metric_evidence(evidence, prior, metric)
     low, high = so_far.metric.bounds
     if not 0 < checks.number("width", width) < high - low:
-        raise ValueError(f"width must be above 0 and less than the metric's range, {high - low:g}; it is {width}.")
+        raise InputError("width", f"must be above 0 and less than the metric's range, {high - low:g}; it is {width}.")
     if so_far.distribution is None:
-        raise ValueError(
-            f"metric {so_far.metric.name!r}: its posterior is no Beta, nor a function of one, and widths of others are "
-            "not planned. Plan for its parts, as recall and specificity."
+        raise InputError(
+            "metric",
+            f"{so_far.metric.name!r}: its posterior is no Beta, nor a function of one, and widths "
+            "of others are not planned.",
+            "Plan for its parts, as recall and specificity.",
         )
     share = so_far.share_of_trials(prevalence)
     if assurance is not None:
@@ -487,7 +491,9 @@ def precision(
     target, quantity = (width, "width") if assurance is None else (assurance, "assurance")
     n = model.smallest_n(target)
     if n is None:
-        raise ValueError(f"width: more than a million {so_far.trials} are needed for {width:g}. Ask for a wider one.")
+        raise InputError(
+            "width", f"more than a million {so_far.trials} are needed for {width:g}.", "Ask for a wider one."
+        )
     interval = f"{100 * confidence:g} % highest-density interval of {so_far.metric.title}"
     return Plan(
         n=n,
@@ -508,9 +514,10 @@ def _looks(so_far: MetricEvidence, requirement: float, confidence: float, every:
     """Return the model of a share of examples that is looked at after every so many trials."""
     observed = so_far.post[so_far.metric].observed
     if "trials" not in observed.coords or not isinstance(so_far.distribution, Beta):
-        raise ValueError(
-            f"look_every: {so_far.metric.name} is no share of independent examples, and has no confidence sequence. "
-            "Plan for its parts, as recall and precision, or for one look: leave look_every out."
+        raise InputError(
+            "look_every",
+            f"{so_far.metric.name} is no share of independent examples, and has no confidence sequence.",
+            "Plan for its parts, as recall and precision, or for one look: leave look_every out.",
         )
     trials = int(observed["trials"])
     successes = round(float(observed) * trials) if trials else 0
@@ -536,9 +543,11 @@ def _same_examples(
     so_far = metric_evidence(matrix_of_a, prior, metric)
     weights = discordant_weights(outcomes, so_far.metric, prior)
     if weights is None:
-        raise ValueError(
-            f"metric {so_far.metric.name!r}: on the same examples, plans are for shares of all examples of certain "
-            "classes, as accuracy, recall and specificity; it is none. Plan for those, or for other examples: give b."
+        raise InputError(
+            "metric",
+            f"{so_far.metric.name!r}: on the same examples, plans are for shares of all examples "
+            "of certain classes, as accuracy, recall and specificity; it is none.",
+            "Plan for those, or for other examples: give b.",
         )
     only_a, only_b, rest = (weight.item() for weight in weights)
     first, second = (only_a, only_b) if so_far.metric.greater_is_better else (only_b, only_a)
@@ -559,9 +568,11 @@ def _different_examples(
     """Return the model of two systems judged on examples of their own, and what its plan is of."""
     of_a, of_b = (metric_evidence(side, prior, metric, name) for name, side in (("a", a), ("b", b)))
     if of_a.distribution is None or of_b.distribution is None:
-        raise ValueError(
-            f"metric {of_a.metric.name!r}: its posterior is no Beta, nor a function of one, and differences of others "
-            "are not planned. Plan for its parts, as recall and specificity."
+        raise InputError(
+            "metric",
+            f"{of_a.metric.name!r}: its posterior is no Beta, nor a function of one, and "
+            "differences of others are not planned.",
+            "Plan for its parts, as recall and specificity.",
         )
     shares = [side.share_of_trials(prevalence) for side in (of_a, of_b)]
     share = None if None in shares else min(share for share in shares if share is not None)
@@ -581,7 +592,7 @@ def _better(a: str, b: str, so_far: MetricEvidence, margin: float) -> str:
 
 def _check_probabilities(confidence: float, assurance: float) -> None:
     if checks.probability("confidence", confidence) <= 0.5:
-        raise ValueError(f"confidence must be above 0.5: less shows nothing; it is {confidence}.")
+        raise InputError("confidence", f"must be above 0.5: less shows nothing; it is {confidence}.")
     checks.probability("assurance", assurance)
 
 
@@ -623,9 +634,10 @@ def smallest_plan(model: AssuranceModel, assurance: float, question: str, text: 
         raise _unreachable(model, assurance, text)
     n = model.smallest_n(assurance, either_way)
     if n is None:
-        raise ValueError(
-            f"assurance: more than {_most_in_words(model)} {text.counts} are needed for {assurance:g}. Ask for less "
-            "assurance, less confidence, or another requirement."
+        raise InputError(
+            "assurance",
+            f"more than {_most_in_words(model)} {text.counts} are needed for {assurance:g}.",
+            "Ask for less assurance, less confidence, or another requirement.",
         )
     values, errors = model.assurance(np.array([n]), either_way)
     return Plan(

@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import BEST_OF_MANY, interval_name, metric_title, place_names, short_interval_name
 from bayesperf.plots.style import (
     BLUE,
@@ -221,7 +222,7 @@ def prob_matrix(comparison: Comparison, *, ax: Panels | None = None) -> Figure:
         If the comparison is of two named systems, which make no matrix.
     """
     if not comparison.many:
-        raise ValueError("prob_matrix: two systems are no matrix. See plots.difference, or prob_greater itself.")
+        raise InputError("prob_matrix", "two systems are no matrix.", "See plots.difference, or prob_greater itself.")
     return _heat_maps(comparison, [_GREATER], ax=ax)
 
 
@@ -360,12 +361,12 @@ def simplex(
 def _checked_shares(shares: xr.DataArray) -> Array:
     """Return the probabilities (draw, 3) in the order below, inside, above."""
     if not isinstance(shares, xr.DataArray) or set(shares.dims) != {"draw", "rope"}:
-        raise ValueError("shares must be a DataArray with dims draw and rope.")
+        raise InputError("shares", "must be a DataArray with dims draw and rope.")
     if shares["rope"].values.tolist() != ["below", "inside", "above"]:
-        raise ValueError(f"shares: rope must be below, inside, above; it is {shares['rope'].values.tolist()}.")
+        raise InputError("shares", f"rope must be below, inside, above; it is {shares['rope'].values.tolist()}.")
     values = shares.transpose("draw", "rope").values
     if not (values >= 0).all() or not np.allclose(values.sum(-1), 1):
-        raise ValueError("shares must be probabilities that add up to 1 in each draw.")
+        raise InputError("shares", "must be probabilities that add up to 1 in each draw.")
     return np.asarray(values, dtype=float)
 
 

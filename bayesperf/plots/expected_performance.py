@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import percentage
 from bayesperf.plots.style import (
     GREY,
@@ -69,7 +70,7 @@ def epc(
         for curve in named.values()
     }
     if len(shown) != 1:
-        raise ValueError("curves: give one or more, of one criterion, metric, method and kind of resampling.")
+        raise InputError("curves", "give one or more, of one criterion, metric, method and kind of resampling.")
     ((formula, title, estimand, chosen_on),) = shown
     prob, _ = default_interval(ci_prob, None)
     # More curves than there are colours have a panel each.

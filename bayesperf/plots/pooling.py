@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import interval_name, metric_title, short_interval_name
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
@@ -60,7 +61,7 @@ def shrinkage(
     """
     marginals = {name: getattr(pooled, name)[metric] for name in ("mean", "groups", "new_group")}
     if len(marginals["mean"].dims) > len(pooled.mean.dims):
-        raise ValueError(f"metric: {marginals['mean'].name!r} has a value a class; name one that has a single value.")
+        raise InputError("metric", f"{marginals['mean'].name!r} has a value a class; name one that has a single value.")
     of_interval = default_interval(ci_prob, ci_kind)
     parts = {name: (marginal.mean(), marginal.interval(*of_interval)) for name, marginal in marginals.items()}
     observed, examples = score(pooled.cm, metric), pooled.cm.total

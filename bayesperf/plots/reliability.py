@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import metric_title, percentage, short_interval_name
 from bayesperf.plots.style import (
     BLUE,
@@ -76,7 +77,7 @@ def reliability(
     named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
     methods = {each.method for each in named.values()}
     if len(methods) != 1:
-        raise ValueError(f"curves must be made by one method; they are by {sorted(methods)}.")
+        raise InputError("curves", f"must be made by one method; they are by {sorted(methods)}.")
     apart = len(named) > 3
     figure, panels = (
         small_multiples(len(named), 3.4, 3.7, ax=ax) if apart else small_multiples(1, 5.2, 5.7, margin=(0, 0), ax=ax)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import percentage, short_interval_name
 from bayesperf.plots.style import (
     GREY,
@@ -92,10 +93,10 @@ def curve(
     named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
     kinds = {(each.name, each.method) for each in named.values()}
     if len(kinds) != 1:
-        raise ValueError(f"curves must be of one kind and method; they are {sorted(kinds)}.")
+        raise InputError("curves", f"must be of one kind and method; they are {sorted(kinds)}.")
     ((name, own_method),) = kinds
     if isinstance(thresholds, Mapping) and not set(thresholds) <= set(named):
-        raise ValueError(f"thresholds are of {_listed(thresholds)}, and the curves of {_listed(named)}.")
+        raise InputError("thresholds", f"are of {_listed(thresholds)}, and the curves of {_listed(named)}.")
     of_system = thresholds if isinstance(thresholds, Mapping) else dict.fromkeys(named, thresholds)
     marked = {system: of_system.get(system, ()) for system in named}
     # More systems than there are colours have a panel each.

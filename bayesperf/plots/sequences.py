@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import percentage
 from bayesperf.plots.style import BLUE, GREY, ORANGE, closed, small_multiples, write_legend, write_title
 
@@ -33,7 +34,7 @@ def autocorrelation(dataset: xr.Dataset, *, ax: Axes | None = None) -> Figure:
     """
     needed = ["observed", "lower", "upper", "outside"]
     if not isinstance(dataset, xr.Dataset) or not set(needed) <= set(dataset.data_vars):
-        raise ValueError(f"dataset must be that of bayesperf.sequences.autocorrelation, with {', '.join(needed)}.")
+        raise InputError("dataset", f"must be that of bayesperf.sequences.autocorrelation, with {', '.join(needed)}.")
     observed, lower, upper, outside = (dataset[name].values for name in needed)
     x = np.arange(len(observed))
     figure, (axes,) = small_multiples(1, 3.4 + 0.7 * len(x), 3.4, margin=(0, 0), ax=ax)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import LOOKS_BETTER, interval_name, metric_title, short_interval_name
 from bayesperf.plots.style import (
     BLUE,
@@ -56,7 +57,9 @@ def standings(
     of_interval = default_interval(ci_prob, ci_kind)
     table = comparison.standings(*of_interval)
     if len(table) != len(comparison.names):
-        raise ValueError("standings: they are drawn of one place at a time. Select one along the other leading dims.")
+        raise InputError(
+            "standings", "they are drawn of one place at a time.", "Select one along the other leading dims."
+        )
     assert comparison.systems is not None
     alone = None
     if comparison.shrunk is not None:

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import INTERVAL_KINDS, metric_title, percentage, place_names, short_interval_name
 from bayesperf.plots.style import (
     BLUE,
@@ -346,8 +347,8 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None, ax: Panels 
         Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
     """
     if not isinstance(study, xr.Dataset) or "coverage_mcse" not in study or study["coverage"].ndim < 2:
-        raise ValueError(
-            "study must be of bayesperf.studies and hold coverage and coverage_mcse, over two dims or more."
+        raise InputError(
+            "study", "must be of bayesperf.studies and hold coverage and coverage_mcse, over two dims or more."
         )
     series, *between, along = map(str, study["coverage"].dims)
     stacked = study[["coverage", "coverage_mcse"]].transpose(*between, series, along)
@@ -388,4 +389,4 @@ def _points(
 def check_study(study: xr.Dataset, name: str, dims: Sequence[str], variable: str = "coverage") -> None:
     """Refuse a dataset of another study."""
     if not isinstance(study, xr.Dataset) or variable not in study or not set(dims) <= set(study[variable].dims):
-        raise ValueError(f"study must be of bayesperf.studies.{name}: {variable} over {', '.join(dims)}.")
+        raise InputError("study", f"must be of bayesperf.studies.{name}: {variable} over {', '.join(dims)}.")

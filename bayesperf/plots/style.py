@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesperf.core import checks
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import INTERVAL_KINDS, percentage
 from bayesperf.posteriors.marginal import Kind
 
@@ -136,8 +137,8 @@ def small_multiples(
 
     if given := axes_of(ax):
         if len(given) != count:
-            raise ValueError(
-                f"ax holds {len(given)} axes, and this figure has {count} panels: give as many, or leave ax out."
+            raise InputError(
+                "ax", f"holds {len(given)} axes, and this figure has {count} panels: give as many, or leave ax out."
             )
         return given[0].get_figure(root=True), given  # type: ignore[return-value]
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.counts.clusters import Clusters, of_table
 
 
@@ -33,9 +34,11 @@ def refuse_too_few(attempts: NDArray[Any], k: int, name: str) -> None:
     if few.any():
         short, least = few.reshape(len(few), -1).any(1), int(attempts[few].min())
         leave_out = "" if short.all() else f" leave those {name}s out,"
-        raise ValueError(
-            f"k: it is {k}, and {short.sum():,} of {len(few):,} {name}s have fewer attempts, the fewest {least}. "
-            f"{k} attempts of every {name} are needed: make more,{leave_out} or ask for k={least}."
+        raise InputError(
+            "k",
+            f"it is {k}, and {short.sum():,} of {len(few):,} {name}s have fewer attempts, the "
+            f"fewest {least}. {k} attempts of every {name} are needed: make more,{leave_out} or "
+            f"ask for k={least}.",
         )
 
 

@@ -17,6 +17,7 @@ from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
@@ -554,7 +555,7 @@ def pool(
     <bayesperf.PooledClusters: 30 patients, 3 classes, over examples>
     """
     if not isinstance(cm, ConfusionMatrix):
-        raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
+        raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
     if method is None:
         method = "model" if dim is not None or cm.clusters is None else "bayesian_bootstrap"
     checks.one_of("method", method, ("model", "bayesian_bootstrap"))
@@ -566,13 +567,17 @@ def pool(
         _refuse_of_model(groups, repeats, dispersion)
         return pool_clusters(cm, _dim_of_clusters(cm, dim), prior, design, draws, seed)
     if prior is not None:
-        raise ValueError("prior: it is of method='bayesian_bootstrap'; the model has priors of its own. Leave it out.")
+        raise InputError(
+            "prior", "it is of method='bayesian_bootstrap'; the model has priors of its own.", "Leave it out."
+        )
     dim, groups = "fold" if dim is None else dim, "random" if groups is None else groups
     if len(cm.labels) != 2:
-        raise ValueError(
-            f"cm: the model of pool is for two classes; there are {len(cm.labels)}. Use fit(cm, model='groups'), or "
-            "pool each class against the rest: pool(cm.one_vs_rest(), ...); or, for examples in clusters, "
-            "method='bayesian_bootstrap'."
+        raise InputError(
+            "cm",
+            f"the model of pool is for two classes; there are {len(cm.labels)}.",
+            "Use fit(cm, model='groups'), or pool each class against the rest: "
+            "pool(cm.one_vs_rest(), ...); or, for examples in clusters, "
+            "method='bayesian_bootstrap'.",
         )
     _check_dim(cm, dim)
     counts, repeats = folds_of_all_repeats(cm.counts, dim, repeats)
@@ -594,31 +599,31 @@ def pool(
 
 def _check_dim(cm: ConfusionMatrix, dim: str) -> None:
     if dim not in cm.dims:
-        raise ValueError(f"dim: {dim!r} is not a leading dim; they are {list(cm.dims)}.")
+        raise InputError("dim", f"{dim!r} is not a leading dim; they are {list(cm.dims)}.")
 
 
 def _dim_of_clusters(cm: ConfusionMatrix, dim: str | None) -> str:
     """Return what the clusters are: a leading dim, or what the counts were counted with."""
     if cm.clusters is None:
         if dim is None:
-            raise ValueError("dim: name the leading dim of the clusters, or count with them: cluster=ids.")
+            raise InputError("dim", "name the leading dim of the clusters, or count with them: cluster=ids.")
         _check_dim(cm, dim)
         refuse_sum(cm.counts, [dim])
         return dim
     if dim is not None:
-        raise ValueError(f"dim: the counts have {cm.clusters.name}s as clusters already. Leave it out.")
+        raise InputError("dim", f"the counts have {cm.clusters.name}s as clusters already.", "Leave it out.")
     return cm.clusters.name
 
 
 def _refuse_of_model(groups: Any, repeats: Any, dispersion: Any) -> None:
     """Refuse arguments that only the model has."""
     if groups not in (None, "clusters"):
-        raise ValueError(
-            f"groups: method='bayesian_bootstrap' is of clusters, independent of each other; it is {groups!r}."
+        raise InputError(
+            "groups", f"method='bayesian_bootstrap' is of clusters, independent of each other; it is {groups!r}."
         )
     given = {"repeats": repeats not in (None, 1), "dispersion": dispersion is not None}
     if used := [name for name, is_given in given.items() if is_given]:
-        raise ValueError(f"{used[0]}: it is of method='model'; the Bayesian bootstrap has none. Leave it out.")
+        raise InputError(f"{used[0]}", "it is of method='model'; the Bayesian bootstrap has none.", "Leave it out.")
 
 
 def _checked_weights(dispersion: Any) -> tuple[float, float]:
@@ -628,7 +633,7 @@ def _checked_weights(dispersion: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         a = b = np.nan
     if not (0 < a < np.inf and 0 < b < np.inf):
-        raise ValueError(f"dispersion must be (a, b) of a Beta, both above 0; it is {dispersion!r}.")
+        raise InputError("dispersion", f"must be (a, b) of a Beta, both above 0; it is {dispersion!r}.")
     return a, b
 
 

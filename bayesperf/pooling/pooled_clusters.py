@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
@@ -57,9 +58,10 @@ class ClusteredPosterior(SampledPosterior):
 
     def predict(self, n: int | None = None, draws: int = 1, random_seed: Any = None) -> NoReturn:
         """Raise: examples of a new test set would come in clusters, too."""
-        raise ValueError(
-            "predict: new examples would come in clusters as well, of which these draws are no model. Use "
-            "fit(cm, model='groups'), whose new group is one; or posterior(cm) for examples that are independent."
+        raise InputError(
+            "predict",
+            "new examples would come in clusters as well, of which these draws are no model.",
+            "Use fit(cm, model='groups'), whose new group is one; or posterior(cm) for examples that are independent.",
         )
 
 
@@ -131,10 +133,12 @@ class PooledClusters(Saved):
         self._refuse("dispersion", "how much they differ")
 
     def _refuse(self, what: str, why: str) -> NoReturn:
-        raise ValueError(
-            f"{what}: the Bayesian bootstrap takes {self.dim}s as they are, and has no model of them; {why} is a "
-            f"question to one. Count two classes with the dim {self.dim!r} and use method='model'; of more classes, "
-            "fit(cm, model='groups')."
+        raise InputError(
+            what,
+            f"the Bayesian bootstrap takes {self.dim}s as they are, and has no model of them; "
+            f"{why} is a question to one.",
+            f"Count two classes with the dim {self.dim!r} and use method='model'; of more "
+            "classes, fit(cm, model='groups').",
         )
 
     # ── What the clusters cost ──
@@ -308,7 +312,7 @@ class PooledClusters(Saved):
         """
         ci_prob, marginal = checks.probability("ci_prob", ci_prob), self.mean[metric]
         if marginal.dims != self.mean.dims:
-            raise ValueError(f"metric: {marginal.name!r} has a value a class; name one that has a single value.")
+            raise InputError("metric", f"{marginal.name!r} has a value a class; name one that has a single value.")
         effects = self.design_effect(metric).values.ravel().tolist()
         worth = self.independent_examples(metric).values.ravel().tolist()
         totals = self.summed.total.values.ravel().tolist()
@@ -379,14 +383,17 @@ def pool_clusters(
     """Return matrices of clusters, and warn of what they say little about; see `bayesperf.pool`."""
     resolved = priors.resolve_dirichlet(prior, len(cm.labels), "clusters")
     if resolved.rates:
-        raise ValueError("prior: a rate prior is none of the whole matrix. Use a Dirichlet prior, as 'flat'.")
+        raise InputError("prior", "a rate prior is none of the whole matrix.", "Use a Dirichlet prior, as 'flat'.")
     pooled = PooledClusters(cm, dim, resolved, design, draws, random_seed)
     if not (resolved.concentration(cm) > 0).all():
-        raise ValueError("prior: each cell needs pseudo-examples, or empty ones would be certain. Use a proper prior.")
+        raise InputError(
+            "prior", "each cell needs pseudo-examples, or empty ones would be certain.", "Use a proper prior."
+        )
     if (least := int(pooled.judged.min())) < LEAST:
-        raise ValueError(
-            f"cm: some matrix has examples in {least} {dim}{'s' * (least != 1)}, which cannot say how much they "
-            f"differ. At least {LEAST} are needed, and {ENOUGH} are better."
+        raise InputError(
+            "cm",
+            f"some matrix has examples in {least} {dim}{'s' * (least != 1)}, which cannot say how much they differ.",
+            f"At least {LEAST} are needed, and {ENOUGH} are better.",
         )
     for category, text in _doubts(pooled):
         warnings.warn(f"{text}.", category, skip_file_prefixes=(PACKAGE,))

@@ -19,6 +19,7 @@ from scipy import special
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import stream
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
@@ -174,9 +175,9 @@ class Slices(Saved):
     def _metric(self, metric: str | Metric) -> Metric:
         wanted = applicable(metric or self.default_metric, self.cm.labels, self.positive, self.cm.dims)
         if "accuracy" in self.rates["rate"] and wanted.name != "accuracy":
-            raise ValueError(f"metric: only the accuracy of these slices was modelled, and not {wanted.name!r}.")
+            raise InputError("metric", f"only the accuracy of these slices was modelled, and not {wanted.name!r}.")
         if wanted.average == "per_class":
-            raise ValueError(f"metric: {wanted.name!r} has a value a class; name one that has a single value.")
+            raise InputError("metric", f"{wanted.name!r} has a value a class; name one that has a single value.")
         return wanted
 
     @property
@@ -211,7 +212,7 @@ class Slices(Saved):
 
     def _check_dim(self, dim: str) -> None:
         if dim not in self.dims:
-            raise ValueError(f"dim: there is no {dim!r} among the dims of the slices, {', '.join(self.dims)}.")
+            raise InputError("dim", f"there is no {dim!r} among the dims of the slices, {', '.join(self.dims)}.")
 
     # ── Where it fails ──
 
@@ -238,11 +239,11 @@ class Slices(Saved):
         """
         marginal = self[metric]
         if marginal.greater_is_better is None:
-            raise ValueError(f"prob_worst: neither more nor less {marginal.name} is better.")
+            raise InputError("prob_worst", f"neither more nor less {marginal.name} is better.")
         values = _drawn(marginal) * (1 if marginal.greater_is_better else -1)
         seen = ~np.isnan(marginal.observed)
         if not seen.any():
-            raise ValueError(f"prob_worst: {marginal.name} was observed in no slice.")
+            raise InputError("prob_worst", f"{marginal.name} was observed in no slice.")
         flat = values.where(seen, np.inf).stack(place=self.dims, create_index=False).transpose("place", ...).values
         share = np.bincount(flat.reshape(len(flat), -1).argmin(0), minlength=len(flat)) / flat[0].size
         return marginal.leading.copy(data=share.reshape(marginal.leading.shape)).rename("prob_worst")
@@ -345,7 +346,7 @@ class Slices(Saved):
         values, names = _drawn(levels).transpose(dim, *_DRAWS).values, levels.leading[dim].values.tolist()
         pairs = list(combinations(range(len(names)), 2))
         if not pairs:
-            raise ValueError(f"dim: {dim!r} has one level, so there is no gap.")
+            raise InputError("dim", f"{dim!r} has one level, so there is no gap.")
         gaps = np.stack([values[i] - values[j] for i, j in pairs])
         before = _drawn(self.levels(dim, metric, mix=mix, before_data=True)).transpose(dim, *_DRAWS).values
         drawn = Draws(gaps, _of_difference(levels.bounds), self.independent)
@@ -398,7 +399,7 @@ class Slices(Saved):
 
     def _least_gap(self, above: float) -> float:
         if not 0 <= checks.number("above", above) < np.inf:
-            raise ValueError(f"above must be a gap that matters, at least 0; it is {above!r}.")
+            raise InputError("above", f"must be a gap that matters, at least 0; it is {above!r}.")
         return float(above)
 
     # ── Which dim matters ──
@@ -678,17 +679,19 @@ def slices(data: xr.DataTree | ConfusionMatrix, *, draws: int = 4000, random_see
         return _of_counts(data, checks.count("draws", draws, least=2), checks.seed(random_seed))
     if isinstance(data, xr.DataTree):
         return _of_fit(data)
-    raise TypeError(f"data must be a fit of the model 'slices', or a ConfusionMatrix; it is {type(data).__name__}.")
+    raise InputTypeError(
+        "data", f"must be a fit of the model 'slices', or a ConfusionMatrix; it is {type(data).__name__}."
+    )
 
 
 def _of_fit(tree: xr.DataTree) -> Slices:
     """Read the slices of a fit."""
     posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
     if posterior.attrs.get("model") != "slices":
-        raise ValueError("data: this is no fit of the model 'slices'. Fit it: bp.fit(cm, 'slices').")
+        raise InputError("data", "this is no fit of the model 'slices'.", "Fit it: bp.fit(cm, 'slices').")
     counts, dims = tree["observed_data"].to_dataset()["counts"], json.loads(posterior.attrs["options"])["dims"]
     if others := [str(dim) for dim in counts.dims if dim not in (*dims, *CELL_DIMS)]:
-        raise ValueError(f"data: the fit is of several systems. Select one: tree.sel({others[0]}=…).")
+        raise InputError("data", "the fit is of several systems.", f"Select one: tree.sel({others[0]}=…).")
     position = int(posterior.attrs["positive"])
     pos_label = counts["actual"].values.tolist()[position] if position >= 0 else None
     terms = [*((dim,) for dim in dims), *json.loads(posterior.attrs["options"]).get("interactions", ())]
@@ -735,9 +738,10 @@ def _of_levels(rates: xr.DataArray, terms: Sequence[Sequence[str]]) -> xr.DataAr
 def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
     """Return the slices of counts along one dim, by quadrature."""
     if len(cm.dims) != 1:
-        raise ValueError(
-            f"data: counts along one dim need no sampler, but these have {list(cm.dims)}. Fit the model: "
-            "bp.slices(bp.fit(cm, 'slices'))."
+        raise InputError(
+            "data",
+            f"counts along one dim need no sampler, but these have {list(cm.dims)}.",
+            "Fit the model: bp.slices(bp.fit(cm, 'slices')).",
         )
     dim = str(cm.dims[0])
     pooled: Any = pool(cm, dim, "clusters", draws=draws, random_seed=seed)
@@ -776,6 +780,6 @@ def _prior_of_groups(rates: xr.DataArray, dispersion: Array, counts: xr.DataArra
     drawn = [rng.random((rates.shape[0], len(dispersion)))]
     for _ in _TWO_CLASSES[1:]:
         mean, kappa = rng.random(len(dispersion)), 1 / rng.permutation(dispersion) - 1
-        weights = (np.maximum(part * kappa, _LEAST_RATE) for part in (mean, 1 - mean))
-        drawn.append(np.clip(rng.beta(*weights, drawn[0].shape), _LEAST_RATE, 1 - _LEAST_RATE))
+        a, b = (np.maximum(part * kappa, _LEAST_RATE) for part in (mean, 1 - mean))
+        drawn.append(np.clip(rng.beta(a, b, drawn[0].shape), _LEAST_RATE, 1 - _LEAST_RATE))
     return rates.copy(data=np.stack(drawn, -1)[:, None])

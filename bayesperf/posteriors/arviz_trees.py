@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
@@ -31,10 +32,10 @@ def to_tree(
     """
     named = dict(metrics)
     if len(named) < len(set(metrics)):
-        raise ValueError("metrics: two have the same name; a tree needs a name a variable.")
+        raise InputError("metrics", "two have the same name; a tree needs a name a variable.")
     dims = [dim for dim in cells.dims if dim not in ("chain", "draw", *CELL_DIMS)]
     if clash := set(named) & set(map(str, dims)):
-        raise ValueError(f"metrics: {clash.pop()!r} is the name of a dim, too. Rename that dim.")
+        raise InputError("metrics", f"{clash.pop()!r} is the name of a dim, too.", "Rename that dim.")
     variables = {"cells": cells} | {name: evaluate(metric, cells, positive) for name, metric in named.items()}
     dataset = xr.Dataset({name: value.transpose("chain", "draw", *dims, ...) for name, value in variables.items()})
     dataset.attrs = {**facts, "bayesperf_version": version("bayesperf")}
@@ -47,17 +48,17 @@ def to_tree(
 def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
     """Validate a tree and return the fields of the `SampledPosterior` of its draws of cells."""
     if not isinstance(tree, xr.DataTree):
-        raise TypeError(f"tree must be an xarray.DataTree; it is {type(tree).__name__}.")
+        raise InputTypeError("tree", f"must be an xarray.DataTree; it is {type(tree).__name__}.")
     if "posterior" not in tree.children or "cells" not in tree["posterior"].data_vars:
-        raise ValueError("tree has no variable 'cells' in a group 'posterior'.")
+        raise InputError("tree", "has no variable 'cells' in a group 'posterior'.")
     dataset = tree["posterior"].to_dataset()
     cells = dataset["cells"]
     missing = {"chain", "draw", *CELL_DIMS} - set(cells.dims)
     if missing:
-        raise ValueError(f"cells has no dim {', '.join(sorted(missing))}; its dims are {cells.dims}.")
+        raise InputError("cells", f"has no dim {', '.join(sorted(missing))}; its dims are {cells.dims}.")
     total = cells.sum(CELL_DIMS)
     if not (np.isfinite(cells).all() and (cells >= 0).all() and np.allclose(total, 1, atol=1e-4)):
-        raise ValueError("cells must be probabilities: none missing or negative, each matrix summing to 1.")
+        raise InputError("cells", "must be probabilities: none missing or negative, each matrix summing to 1.")
     labels = cells["actual"].values.tolist()
     positive = int(dataset.attrs.get("positive", -1))
     if pos_label is None and positive >= 0:
@@ -69,7 +70,7 @@ def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
     else:
         observed = observed.reindex({dim: template[dim].values for dim in template.dims})
         if observed.isnull().any():
-            raise ValueError("observed_data: its coordinates are not those of the cells.")
+            raise InputError("observed_data", "its coordinates are not those of the cells.")
     fields = {
         "cells": cells.transpose(*template.dims[:-2], "chain", "draw", *CELL_DIMS),
         "pos_label": ConfusionMatrix(xr.zeros_like(template, dtype=int), pos_label).pos_label,
@@ -88,8 +89,10 @@ def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
 
 def _observed(tree: xr.DataTree, template: xr.DataArray, facts: Mapping[str, Any]) -> xr.DataArray | None:
     """Return the counts, those of groups together where the cells are of their population; None if there are none."""
-    counts = tree["observed_data"].to_dataset().get("counts") if "observed_data" in tree.children else None
+    counts: xr.DataArray | None = None
+    if "observed_data" in tree.children:
+        counts = tree["observed_data"].to_dataset().get("counts")
     groups = facts.get("groups_dim")
     if counts is None or groups not in counts.dims or groups in template.dims:
         return counts
-    return counts.sum(groups) / facts["repeats"]
+    return counts.sum(groups) / int(facts["repeats"])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, blocks
+from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.counts.cross_tabulation import cross_tabulate
@@ -122,12 +123,12 @@ def _observe(cm: ConfusionMatrix, metric: Metric) -> xr.DataArray:
 def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
     """Return the prior weights of the cells of each label, (L, 4)."""
     if prior.rates:
-        raise ValueError("prior: a rate prior is none of the whole matrix. Use a Dirichlet prior, as 'flat'.")
+        raise InputError("prior", "a rate prior is none of the whole matrix.", "Use a Dirichlet prior, as 'flat'.")
     alpha = np.asarray(
         prior.concentration(cm).broadcast_like(cm.counts).transpose(*cm.counts.dims).values.reshape(-1, 4)
     )
     if not np.allclose(alpha.sum(1), alpha[0].sum(), rtol=1e-9, atol=0):
-        raise ValueError("prior: its pseudo-counts must sum to the same for all labels, which share the examples.")
+        raise InputError("prior", "its pseudo-counts must sum to the same for all labels, which share the examples.")
     return alpha
 
 

@@ -12,6 +12,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import streams
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -133,7 +134,7 @@ class CountedPosterior(Posterior):
         draws = checks.count("draws", draws, least=2)
         observed = self.observed.values.reshape(self.flat.shape).astype(int)
         if n is None and (observed.sum((1, 2)) == 0).any():
-            raise ValueError("n: some matrix has no examples; name the size of the new test set.")
+            raise InputError("n", "some matrix has no examples; name the size of the new test set.")
         shares = []
         for index, (counts, rng) in enumerate(zip(observed, known.generators(random_seed), strict=True)):
             cells = known.draw_cells(index, draws, rng)
@@ -160,18 +161,19 @@ class CountedPosterior(Posterior):
     def more_counts(self, cm: ConfusionMatrix) -> xr.DataArray:
         """Return counts to update with, or raise unless their labels and leading coordinates are those observed."""
         if not isinstance(cm, ConfusionMatrix):
-            raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
+            raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
         if cm.labels != self.labels or cm.pos_label != self.pos_label:
-            raise ValueError(
-                f"cm: labels {cm.labels} (positive {cm.pos_label!r}) are not those of the posterior, {self.labels} "
-                f"(positive {self.pos_label!r})."
+            raise InputError(
+                "cm",
+                f"labels {cm.labels} (positive {cm.pos_label!r}) are not those of the posterior, "
+                f"{self.labels} (positive {self.pos_label!r}).",
             )
         try:
             template, counts = xr.align(self.template, cm.counts, join="exact")
         except ValueError as error:
-            raise ValueError(f"cm: its leading coordinates are not those of the posterior: {error}") from None
+            raise InputError("cm", f"its leading coordinates are not those of the posterior: {error}") from None
         if set(counts.dims) != set(template.dims):
-            raise ValueError(f"cm: its leading dims {cm.dims} are not those of the posterior, {self.dims}.")
+            raise InputError("cm", f"its leading dims {cm.dims} are not those of the posterior, {self.dims}.")
         return counts
 
     def at_prevalence(self, p: Any) -> Posterior:

@@ -15,6 +15,7 @@ from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, blocks
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.counts.given_tables import matrix_of
@@ -77,8 +78,8 @@ def posterior(
 ) -> Posterior: ...
 
 
-@checked
-def posterior(  # type: ignore[misc]  # after a matrix the second argument is the prior
+@checked  # type: ignore[misc]  # after a matrix the second argument is the prior
+def posterior(
     cm: Any = None,
     y_pred: Any = None,
     prior: Any = None,
@@ -152,21 +153,21 @@ def posterior(  # type: ignore[misc]  # after a matrix the second argument is th
     1  precision       0.8  0.75  0.164     0.436     0.998  exact
     """
     if isinstance(cm, PairedConfusionMatrix):
-        raise TypeError("a PairedConfusionMatrix holds two systems: take posterior(paired.margins()).")
+        raise InputTypeError("", "a PairedConfusionMatrix holds two systems: take posterior(paired.margins()).")
     if isinstance(cm, ConfusionMatrix):
         if unused := [name for name, value in {"labels": labels, "pos_label": pos_label, "by": by}.items()
                       if value is not None]:  # fmt: skip
-            raise TypeError(f"{unused[0]}: the ConfusionMatrix has its own; leave it out.")
+            raise InputTypeError(f"{unused[0]}", "the ConfusionMatrix has its own; leave it out.")
         prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
     elif cm is not None and y_true is None and (y_pred is None or isinstance(y_pred, str | priors.Prior)):
         if by is not None:
-            raise TypeError("by: the counts have dims of their own; leave it out.")
+            raise InputTypeError("by", "the counts have dims of their own; leave it out.")
         cm = matrix_of(cm, labels, pos_label)
         prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
     else:
         actual = y_true if cm is None else cm
         if actual is None or y_pred is None:
-            raise TypeError("posterior takes a ConfusionMatrix, or actual and predicted labels.")
+            raise InputTypeError("", "posterior takes a ConfusionMatrix, or actual and predicted labels.")
         cm = ConfusionMatrix.from_predictions(actual, y_pred, labels=labels, pos_label=pos_label, by=by)
     _warn_of_clusters(cm)
     checks.one_of("design", design, _DESIGNS)
@@ -207,7 +208,7 @@ def _after_matrix(second: Any, prior: Any, design: Any, random_seed: Any) -> tup
     if prior is None:
         return second, design, random_seed
     if isinstance(prior, priors.Prior) or (isinstance(prior, str) and prior in priors.PRESETS):
-        raise TypeError("posterior() got multiple values for argument 'prior'")
+        raise InputTypeError("", "posterior() got multiple values for argument 'prior'")
     return (second, prior, random_seed) if design == "joint" else (second, prior, design)
 
 
@@ -293,7 +294,7 @@ class DirichletPosterior(CountedPosterior):
         )
 
     def _integrated(self, metric: Metric) -> Distribution | None:
-        """Return the distribution of a metric of two classes by the prevalence and the rates, unless draws are better."""
+        """Return a metric of two classes by its prevalence and its rates; None where draws are better."""
         position = self.positive if metric.needs == "binary" and self.positive is not None else 1
         tp, fn, fp, tn = (ARGUMENTS[name](self.flat, position).reshape(-1, 1) for name in ("tp", "fn", "fp", "tn"))
         self.refuse_improper(metric, {"tp": tp, "fn": fn, "fp": fp, "tn": tn})
@@ -340,10 +341,11 @@ class DirichletPosterior(CountedPosterior):
             if len(empty):
                 index = np.unravel_index(empty[0], leading.shape)
                 at = ", ".join(f"{dim}={leading[dim].values[i]!s}" for dim, i in zip(leading.dims, index, strict=True))
-                raise ValueError(
-                    f"metric {metric.name!r}{f' at {at}' if at else ''}: no example has been seen in {name} and the "
-                    f"prior ({self.prior_text}) puts no weight there, so the posterior is improper. Use a proper "
-                    "prior, as 'flat' or 'jeffreys'."
+                raise InputError(
+                    "metric",
+                    f"{metric.name!r}{f' at {at}' if at else ''}: no example has been seen in {name} and "
+                    f"the prior ({self.prior_text}) puts no weight there, so the posterior is improper.",
+                    "Use a proper prior, as 'flat' or 'jeffreys'.",
                 )
 
     # ── Draws ──
@@ -375,13 +377,13 @@ class DirichletPosterior(CountedPosterior):
 
     def refuse_without_matrix(self, what: str) -> None:
         if self.rates:
-            raise ValueError(
-                f"{what} needs a prior of the whole matrix, and a rate prior is none. Use a Dirichlet prior."
+            raise InputError(
+                what, "needs a prior of the whole matrix, and a rate prior is none.", "Use a Dirichlet prior."
             )
         super().refuse_without_matrix(what)
         if (self.flat <= 0).any():
-            raise ValueError(
-                f"{what}: some cell has neither examples nor prior weight ({self.prior_text}). Use a proper prior."
+            raise InputError(
+                what, f"some cell has neither examples nor prior weight ({self.prior_text}).", "Use a proper prior."
             )
 
     def joint_draws(

@@ -23,6 +23,7 @@ from scipy.sparse import csr_array
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, blocks
+from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.joint_outcomes import JointOutcomes
@@ -180,17 +181,20 @@ def joint_marginal(
 def pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
     """Return α for each element of the leading dims and each system, (p, M, K, K)."""
     if prior.rates:
-        raise ValueError(
-            "prior: a rate prior is none of the whole matrix, which systems judged on the same examples need. Use a "
-            "Dirichlet prior, as 'flat'."
+        raise InputError(
+            "prior",
+            "a rate prior is none of the whole matrix, which systems judged on the same examples need.",
+            "Use a Dirichlet prior, as 'flat'.",
         )
     # As variables, whose coordinates need no comparing any more: that takes as long as all else.
     alpha = (prior.concentration(cm).variable + 0 * cm.counts.variable).transpose(*cm.counts.dims).values
     of_classes = alpha.sum(-1)
     if not np.allclose(of_classes, of_classes[..., :1, :], rtol=1e-9, atol=0):
-        raise ValueError(
-            f"prior: along {cm.dims[-1]!r} the pseudo-counts of an actual class sum to different weights. Systems "
-            "judged on the same examples share the actual classes: make each row sum to the same for all of them."
+        raise InputError(
+            "prior",
+            f"along {cm.dims[-1]!r} the pseudo-counts of an actual class sum to different weights.",
+            "Systems judged on the same examples share the actual classes: make each row sum to "
+            "the same for all of them.",
         )
     return np.asarray(alpha.reshape(-1, *alpha.shape[-3:]))
 
@@ -375,10 +379,12 @@ def _refuse_improper(
             what = {"one": f"{success} for {a} alone", "other": f"{success} for {b} alone", "rest": "alike for both"}
             where = [f"{dim}={outcomes.counts[dim].values[i]!s}" for dim, i in zip(dims, at, strict=False)]
             where += [f"label={outcomes.labels[i]!s}" for i in at[len(dims) : -1]]
-            raise ValueError(
-                f"metric {metric.name!r}, {a} against {b}{f' at {", ".join(where)}' if where else ''}: no example has "
-                f"been seen that is {what[part]}, and the prior ({describe()}) puts no weight there, so the posterior "
-                "of the difference is improper. Use a proper prior, as 'flat' or 'jeffreys'."
+            raise InputError(
+                "metric",
+                f"{metric.name!r}, {a} against {b}{f' at {", ".join(where)}' if where else ''}: no "
+                f"example has been seen that is {what[part]}, and the prior ({describe()}) puts no "
+                "weight there, so the posterior of the difference is improper.",
+                "Use a proper prior, as 'flat' or 'jeffreys'.",
             )
 
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.coordinates import CI_BOUND
+from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import place_names
@@ -168,12 +169,12 @@ class Marginal(Saved):
 
     def _selected(self, how: str, indexers: Mapping[str, Any]) -> Marginal:
         if missing := [dim for dim in indexers if dim not in self.dims]:
-            raise ValueError(f"{how}: {missing[0]!r} is not a leading dim; they are {list(self.dims)}.")
+            raise InputError(how, f"{missing[0]!r} is not a leading dim; they are {list(self.dims)}.")
         # Which of the distributions each place of the leading dims has.
         positions = self.leading.copy(deep=False, data=np.arange(self.leading.size).reshape(self.leading.shape))
         positions = getattr(positions, how)(indexers)
         if not positions.size:
-            raise ValueError(f"{how}: nothing is left of {', '.join(map(str, self.dims))}.")
+            raise InputError(how, f"nothing is left of {', '.join(map(str, self.dims))}.")
         examples = self.examples
         if examples is not None:
             examples = getattr(examples, how)({dim: at for dim, at in indexers.items() if dim in examples.dims})
@@ -273,7 +274,9 @@ class Marginal(Saved):
         array([0.038, 0.256, 0.705])
         """
         if not isinstance(self.distribution, PredictedProportion):
-            raise ValueError(f"pmf: {self.name} has no exact probabilities of single values here. Take pdf, or cdf.")
+            raise InputError(
+                "pmf", f"{self.name} has no exact probabilities of single values here.", "Take pdf, or cdf."
+            )
         return self._at(lambda d, x: d.pmf(x) if isinstance(d, PredictedProportion) else x, x, "x")
 
     def cdf(self, x: ArrayLike) -> xr.DataArray:
@@ -288,7 +291,7 @@ class Marginal(Saved):
         """Return the quantiles for the probabilities q, each in [0, 1]."""
         levels = np.asarray(q, dtype=float)
         if not ((levels >= 0) & (levels <= 1)).all():
-            raise ValueError(f"q must be in [0, 1]; it is {q!r}.")
+            raise InputError("q", f"must be in [0, 1]; it is {q!r}.")
         return self._at(lambda d, q: d.ppf(q), q, "q")
 
     def prob_above(self, x: ArrayLike) -> xr.DataArray:
@@ -334,7 +337,7 @@ class Marginal(Saved):
         self._check_bound("lo", lo)
         self._check_bound("hi", hi)
         if not lo <= hi:
-            raise ValueError(f"lo must not exceed hi; they are {lo} and {hi}.")
+            raise InputError("lo", f"must not exceed hi; they are {lo} and {hi}.")
         return (self.cdf(hi) - self.cdf(lo)).rename(f"P({lo:g} < {self.quantity.title} ≤ {hi:g})")
 
     def _question(self, relation: str, x: ArrayLike) -> str:
@@ -347,7 +350,7 @@ class Marginal(Saved):
         if outside.size:
             bound, title = outside[0], self.quantity.title
             percent = f" Is it {bound:g} %, {bound / 100:g}?" if high == 1 and 1 < bound <= 100 else ""
-            raise ValueError(f"{name}: {bound:g} is outside the range of {title}, {low:g} to {high:g}.{percent}")
+            raise InputError(name, f"{bound:g} is outside the range of {title}, {low:g} to {high:g}.{percent}")
 
     def hdi(self, prob: float = 0.95) -> xr.DataArray:
         """Return the highest-density interval: the shortest interval that contains the probability `prob`.
@@ -490,10 +493,10 @@ class Marginal(Saved):
 
     def _at(self, function: Callable[[Distribution, Array], Array], x: ArrayLike, dim: str) -> xr.DataArray:
         if isinstance(x, xr.DataArray) and x.dims:
-            raise ValueError(f"{dim} must be a number or a plain array; it is a DataArray over {x.dims}.")
+            raise InputError(dim, f"must be a number or a plain array; it is a DataArray over {x.dims}.")
         points = np.asarray(x, dtype=float)
         if points.ndim > 1 or np.isnan(points).any():
-            raise ValueError(f"{dim} must be a number or a one-dimensional array of numbers, none missing.")
+            raise InputError(dim, "must be a number or a one-dimensional array of numbers, none missing.")
         values = self._each(lambda d: function(d, np.atleast_1d(points)[None, :]))
         return self._label(values, xr.Coordinates({dim: points})) if points.ndim else self._label(values[:, 0])
 

@@ -19,6 +19,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.counts.count_arrays import CELL_DIMS
@@ -229,13 +230,13 @@ class Posterior(Saved, ABC):
         """Raise if one of the metrics is not available."""
         for metric in metrics:
             if reason := self.unavailable(metric):
-                raise ValueError(f"metric {metric.name!r} {reason}")
+                raise InputError("metric", f"{metric.name!r} {reason}")
 
     def refuse_without_prevalence(self, what: str) -> None:
         """Raise if the prevalence is not known."""
         if self.prevalence is None:
-            raise ValueError(
-                f"{what}: the data (design by_actual) do not say how common each class is. Give it: at_prevalence(p)."
+            raise InputError(
+                what, "the data (design by_actual) do not say how common each class is.", "Give it: at_prevalence(p)."
             )
 
     def default_metrics(self) -> list[str]:
@@ -353,9 +354,11 @@ class Posterior(Saved, ABC):
         """
         wanted = self.applicable(metric)
         if wanted.average != "per_class":
-            raise ValueError(f"metric {wanted.name!r} has one value for all classes. Rank them by one of each class.")
+            raise InputError(
+                "metric", f"{wanted.name!r} has one value for all classes.", "Rank them by one of each class."
+            )
         if wanted.greater_is_better is None:
-            raise ValueError(f"ranks: neither more nor less {wanted.name} is better.")
+            raise InputError("ranks", f"neither more nor less {wanted.name} is better.")
         values = joint_draws(self[wanted], "label", self.n_draws)
         return rank_probabilities(values if wanted.greater_is_better else -values, "label")
 
@@ -405,10 +408,10 @@ class Posterior(Saved, ABC):
         """
         wanted = [self.applicable(metric) for metric in requirements]
         if not wanted:
-            raise ValueError("requirements: name at least one.")
+            raise InputError("requirements", "name at least one.")
         for metric in wanted:
             if metric.greater_is_better is None or metric.average == "per_class":
-                raise ValueError(f"requirements: {metric.name} has no one direction that is better.")
+                raise InputError("requirements", f"{metric.name} has no one direction that is better.")
         bounds = [checks.number("requirements: a bound", bound) for bound in requirements.values()]
         probabilities, undefined, errors = [], [], []
         for block in self.joint_draws(wanted):
@@ -462,7 +465,7 @@ class Posterior(Saved, ABC):
         metrics = [self.applicable(metric) for metric in (first, second)]
         for metric in metrics:
             if metric.average == "per_class":
-                raise ValueError(f"correlation: {metric.name} has a value for each class, and not a single one.")
+                raise InputError("correlation", f"{metric.name} has a value for each class, and not a single one.")
         correlations, undefined = [], []
         for block in self.joint_draws(metrics):
             pair = np.stack([block[metric] for metric in metrics])
@@ -661,7 +664,7 @@ class SampledPosterior(Posterior):
     def _drawn(self, n: int, random_seed: Any) -> xr.DataArray:
         n = checks.count("n", n)
         if n > self._available:
-            raise ValueError(f"n: {n} draws asked for and {self._available} there. Sample more of them.")
+            raise InputError("n", f"{n} draws asked for and {self._available} there.", "Sample more of them.")
         return self._subset(n, self._generator(random_seed, 0))
 
     def _generator(self, random_seed: Any, purpose: int) -> np.random.Generator:
@@ -680,12 +683,14 @@ class SampledPosterior(Posterior):
     ) -> xr.DataArray:
         self.refuse_without_prevalence("draws")
         if not draws == chains == random_seed is None:
-            raise ValueError("draws, chains and random_seed are for exact posteriors; these draws are what they are.")
+            raise InputError(
+                "draws, chains and random_seed", "are for exact posteriors; these draws are what they are."
+            )
         return self.cells
 
     def _refuse(self, what: str) -> None:
         if self.refusal:
-            raise ValueError(f"{what}: {self.refusal}")
+            raise InputError(what, f"{self.refusal}")
 
     def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
         self._refuse("predict")
@@ -703,14 +708,14 @@ class SampledPosterior(Posterior):
         if n is not None:
             return checks.count("n", n)
         if self.observed is None:
-            raise ValueError("n: name the size of the new test set; these draws do not say how many were observed.")
+            raise InputError("n", "name the size of the new test set; these draws do not say how many were observed.")
         totals = self.observed.sum(CELL_DIMS).transpose(*self.dims).values[..., None].round().astype(int)
         if (totals == 0).any():
-            raise ValueError("n: some matrix has no examples; name the size of the new test set.")
+            raise InputError("n", "some matrix has no examples; name the size of the new test set.")
         return totals
 
     def update(self, cm: ConfusionMatrix) -> Posterior:
-        raise ValueError("update: draws cannot be updated exactly; fit the model to all counts together.")
+        raise InputError("update", "draws cannot be updated exactly; fit the model to all counts together.")
 
     def at_prevalence(self, p: Any) -> Posterior:
         self._refuse("at_prevalence")

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.counts.label_encoding import missing_positive_label
 
 # Why a metric is not available, after its name.
@@ -53,11 +54,11 @@ def parse_prevalence(p: Any, labels: list[Any], positive: int | None) -> Prevale
         return Prevalence(share if positive == 0 else share[::-1], fixed=of_positive)
     if isinstance(p, Mapping):
         if set(p) != set(labels):
-            raise ValueError(f"p: give a share for each of the labels {labels}; it has {list(p)}.")
+            raise InputError("p", f"give a share for each of the labels {labels}; it has {list(p)}.")
         p = [p[label] for label in labels]
     shares = _shares(p)
     if shares.shape != (len(labels),) or not np.isclose(shares.sum(), 1, atol=1e-9):
-        raise ValueError(f"p: give {len(labels)} shares, one a label, summing to 1; they are {shares.tolist()}.")
+        raise InputError("p", f"give {len(labels)} shares, one a label, summing to 1; they are {shares.tolist()}.")
     return Prevalence(shares, fixed=True)
 
 
@@ -67,5 +68,5 @@ def _shares(p: Any) -> Array:
     except (TypeError, ValueError):
         shares = np.array(np.nan)
     if not (np.isfinite(shares) & (shares > 0)).all():
-        raise ValueError(f"p: give a share of positives, (a, b) of a Beta, or shares above 0; it is {p!r}.")
+        raise InputError("p", f"give a share of positives, (a, b) of a Beta, or shares above 0; it is {p!r}.")
     return shares

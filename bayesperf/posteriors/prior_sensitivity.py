@@ -13,6 +13,7 @@ import xarray as xr
 from bayesperf import metrics as table
 from bayesperf import prior as priors
 from bayesperf.core.arguments import checked
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.dirichlet import posterior
@@ -89,9 +90,11 @@ def prior_sensitivity(
     if isinstance(result, ConfusionMatrix):
         return _by_prior(result, metrics, priors, ci_prob)
     if not isinstance(result, xr.DataTree):
-        raise TypeError(f"result must be a DataTree (of a fit) or a ConfusionMatrix; it is {type(result).__name__}.")
+        raise InputTypeError(
+            "result", f"must be a DataTree (of a fit) or a ConfusionMatrix; it is {type(result).__name__}."
+        )
     if priors is not None:
-        raise ValueError("priors: a fit has the prior that it was given. Pass the counts for others.")
+        raise InputError("priors", "a fit has the prior that it was given.", "Pass the counts for others.")
     return _power_scaled(result, metrics)
 
 
@@ -100,16 +103,18 @@ def posteriors_under(cm: ConfusionMatrix, given: Priors | None) -> dict[str, Pos
     if given is None:
         given = ["flat", "jeffreys", "perks"] + ["shared"] * (len(cm.labels) > 2)
     if isinstance(given, str | priors.Prior):
-        raise TypeError(f"priors must be a sequence or a mapping of priors; it is {given!r}. Write [{given!r}].")
+        raise InputTypeError(
+            "priors", f"must be a sequence or a mapping of priors; it is {given!r}.", f"Write [{given!r}]."
+        )
     if isinstance(given, Mapping):
         named = {str(name): priors.resolve(prior, len(cm.labels)) for name, prior in given.items()}
     else:
         several = [priors.resolve(prior, len(cm.labels)) for prior in given]
         named = {prior.name: prior for prior in several}
         if len(named) < len(several):
-            raise ValueError("priors: two have the same name. Name them: priors={'mine': …, 'yours': …}.")
+            raise InputError("priors", "two have the same name.", "Name them: priors={'mine': …, 'yours': …}.")
     if not named:
-        raise ValueError("priors: name at least one.")
+        raise InputError("priors", "name at least one.")
     return {name: posterior(cm, prior) for name, prior in named.items()}
 
 
@@ -124,12 +129,14 @@ def _power_scaled(tree: xr.DataTree, metrics: Any) -> pd.DataFrame:
 
     for group in ("log_likelihood", "log_prior"):
         if group not in tree.children:
-            raise ValueError(f"result has no group {group!r}: {tree.attrs.get('left_out', 'bayesperf.fit adds it')}.")
+            raise InputError(
+                "result", f"has no group {group!r}: {tree.attrs.get('left_out', 'bayesperf.fit adds it')}."
+            )
     variables = tree["posterior"].data_vars
     known = set(table.names())
     names = [name for name in variables if name in known] or list(variables) if metrics is None else list(metrics)
     if missing := [name for name in names if name not in variables]:
-        raise ValueError(f"metrics: the fit has no variable {missing[0]!r}.")
+        raise InputError("metrics", f"the fit has no variable {missing[0]!r}.")
     # The advice that it logs is in the table already.
     logging.getLogger("arviz_stats.psense").setLevel(logging.ERROR)
     try:
@@ -140,8 +147,9 @@ def _power_scaled(tree: xr.DataTree, metrics: Any) -> pd.DataFrame:
         if "tail values are the same" not in str(error):
             raise
         prior = tree["posterior"].attrs.get("prior", "")
-        raise ValueError(
-            f"the prior of this fit is flat ({prior}): to any power it is what it was. Compare the preset priors "
-            "instead: prior_sensitivity(cm)."
+        raise InputError(
+            "",
+            f"the prior of this fit is flat ({prior}): to any power it is what it was.",
+            "Compare the preset priors instead: prior_sensitivity(cm).",
         ) from None
     return summary

@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.errors import InputError
 from bayesperf.distributions.draws import Draws, Sampled
 from bayesperf.posteriors.marginal import Marginal
 
@@ -60,7 +61,7 @@ def rank_probabilities(values: xr.DataArray, dim: str) -> xr.DataArray:
     for draws in values.values.reshape(-1, *noise.shape):
         missing = np.isnan(draws).any(-1)
         if missing.all():
-            raise ValueError("ranks: in no draw is the metric defined for every system.")
+            raise InputError("ranks", "in no draw is the metric defined for every system.")
         # The systems in their order in each draw.
         order = _descending(draws, noise)
         cell = (order * count + systems)[~missing]

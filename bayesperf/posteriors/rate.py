@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from bayesperf import metrics
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.counts.count_arrays import labelled_arrays
@@ -86,7 +87,7 @@ def posterior_of_rate(
     """
     wanted = None if metric == RATE else metrics.get(metric)
     if wanted is not None and not isinstance(wanted.exact_form(2), Proportion):
-        raise ValueError(f"metric: {wanted.name} is no share of trials, of which so many succeed.")
+        raise InputError("metric", f"{wanted.name} is no share of trials, of which so many succeed.")
     counts = {"successes": successes, "trials": trials}
     for name, value in counts.items():
         checks.whole_numbers(name, xr.DataArray(value).values)
@@ -98,8 +99,10 @@ def posterior_of_rate(
         a, b = b, a
     distribution = Beta(k + a, n - k + b)
     if not (distribution.a.all() and distribution.b.all()):
-        raise ValueError(
-            "prior: under 'haldane' a rate without a success, or without a failure, has no posterior. Take 'jeffreys'."
+        raise InputError(
+            "prior",
+            "under 'haldane' a rate without a success, or without a failure, has no posterior.",
+            "Take 'jeffreys'.",
         )
     leading = xr.zeros_like(of_successes, dtype=float)
     sampler = partial(_sample, distribution, leading, checks.seed(random_seed))
@@ -118,9 +121,10 @@ def _weights(prior: str | Prior) -> tuple[float, float]:
         return prior.rates
     name = prior.name if isinstance(prior, Prior) else prior
     if name not in PRIORS:
-        raise ValueError(
-            f"prior must be one of {', '.join(map(repr, PRIORS))}, or bp.prior.rate(a, b), of the rate itself; it is "
-            f"{name!r}."
+        raise InputError(
+            "prior",
+            f"must be one of {', '.join(map(repr, PRIORS))}, or bp.prior.rate(a, b), of the rate "
+            f"itself; it is {name!r}.",
         )
     return PRIORS[name], PRIORS[name]
 

@@ -12,6 +12,7 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core.arguments import checked
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.dirichlet import posterior
@@ -36,20 +37,22 @@ class Requirement:
         """
         match = _REQUIREMENT.fullmatch(text)
         if not match:
-            raise ValueError(f"requirement {text!r} is not of the form recall>=0.8.")
+            raise InputError("requirement", f"{text!r} is not of the form recall>=0.8.")
         metric, at_least = get(match[1]), match[2][0] == ">"
         try:
             bound = float(match[3])
         except ValueError:
-            raise ValueError(f"requirement {text!r}: {match[3]!r} is not a number.") from None
+            raise InputError("requirement", f"{text!r}: {match[3]!r} is not a number.") from None
         if metric.greater_is_better is None or at_least != metric.greater_is_better:
             better = {True: "greater is better: use >=", False: "smaller is better: use <=", None: "neither is better"}
-            raise ValueError(f"requirement {text!r}: of {metric.name}, {better[metric.greater_is_better]}.")
+            raise InputError("requirement", f"{text!r}: of {metric.name}, {better[metric.greater_is_better]}.")
         low, high = metric.bounds
         if not low <= bound <= high:
-            raise ValueError(f"requirement {text!r}: {metric.name} lies between {low:g} and {high:g}.")
+            raise InputError("requirement", f"{text!r}: {metric.name} lies between {low:g} and {high:g}.")
         if metric.average == "per_class":
-            raise ValueError(f"requirement {text!r}: {metric.name} is a value for every class; take _macro or _micro.")
+            raise InputError(
+                "requirement", f"{text!r}: {metric.name} is a value for every class; take _macro or _micro."
+            )
         return cls(metric.name, bound, at_least)
 
     def met(self, marginal: Marginal) -> xr.DataArray:
@@ -106,7 +109,7 @@ def scorer(
     array([0.63, 0.99, 0.47])
     """
     if not isinstance(requirement, str):
-        raise TypeError(f"requirement must be text, as 'recall >= 0.8'; it is {type(requirement).__name__}.")
+        raise InputTypeError("requirement", f"must be text, as 'recall >= 0.8'; it is {type(requirement).__name__}.")
     priors.resolve(prior, 2)
     return partial(_probability_met, Requirement.parse(requirement), prior, pos_label)
 
@@ -121,5 +124,5 @@ def _probability_met(
 ) -> float:
     cm = ConfusionMatrix.from_estimator(estimator, X, y, pos_label=pos_label)
     if cm.dims:
-        raise ValueError("a scorer has one value, and of several labels an example there is one for each.")
+        raise InputError("", "a scorer has one value, and of several labels an example there is one for each.")
     return float(requirement.met(posterior(cm, prior)[requirement.metric]))

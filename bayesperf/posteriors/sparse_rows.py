@@ -5,13 +5,16 @@ q_i ~ Dirichlet(ηg without i, rescaled to sum to η, plus the counts). Split by
 each cell with examples, and a mass for the prior, of shape η, that a Dirichlet process spreads over atoms from g
 without i (Sethuraman 1994, A constructive definition of Dirichlet priors).
 
-Only few atoms are drawn. Those of a process of weight 1 come from a unit stick that is broken at uniform places. What
-is left after the first pieces is the whole again, and stands on two atoms in halves. The squares of the pieces of such
-a stick sum to 1/2 on average, as do those of the halves; those of a process of weight η sum to 1/(1 + η). If η > 1, the
-share √(2/(1 + η)) of the mass is on such a stick, and the rest is spread over the others in proportion to g; if η < 1,
-with probability (1 − η)/(1 + η) one atom has it all. The means, variances and covariances of all shares are those of
-the Dirichlet distribution, exactly. With η = 1 the third moments are off by 4^−s/4 of themselves with s pieces, 2e-5
-with `STICKS`.
+The mass is that of two processes, of weight 1 and η − 1. Of the first, only few atoms are drawn: a unit stick is broken
+at uniform places, and what is left after the first pieces is the whole again, and stands on two atoms in halves. The
+squares of the pieces of such a stick sum to 1/2 on average, as do those of the halves: the means, variances and
+covariances of all shares are those of the Dirichlet distribution, exactly. The third moments are off by 4^−s/4 of
+themselves with s pieces, 2e-5 with `STICKS`. If η < 1, with probability (1 − η)/(1 + η) one atom has it all, and the
+squares sum to 1/(1 + η), as they should.
+
+The second process has many atoms in each row, and all rows have the same draw of it, Dirichlet(cg): its sums over rows
+are of about the same distribution as those of draws of their own, with the same means, and the same variances for
+1 + c = ηN, where N is the effective number of rows, (Σm)²/Σm² of masses m. If η is large in all draws, all is of it.
 """
 
 from __future__ import annotations
@@ -31,6 +34,8 @@ from bayesperf.posteriors.shared_errors import SharedErrors
 # Pieces broken from a stick before what is left falls on two atoms.
 STICKS = 7
 ATOMS = STICKS + 2
+# The weight beyond which no atoms are drawn.
+_LARGE = 100.0
 
 
 class SparseRows(ClassSums):
@@ -58,18 +63,23 @@ class SparseRows(ClassSums):
         actual, predicted = np.nonzero(self.counts * ~np.eye(classes, dtype=bool))
         seen = gamma_of_counts(self.rng, self.counts[actual, predicted], n)
         weight, popularity = np.exp(self.shared.log_weight)[:, None], self.shared.popularity
-        prior = gamma_masses(self.rng, weight, (n, classes))
-        scale = self.fn / (prior + seen @ _indicators(actual, classes))
+        on_stick = np.minimum(weight, 0.0 if weight.min() > _LARGE else 1.0)
+        prior = gamma_masses(self.rng, on_stick, (n, classes))
+        spread = gamma_masses(self.rng, weight - on_stick, (n, classes))
+        scale = self.fn / (prior + spread + seen @ _indicators(actual, classes))
         seen *= scale[:, actual]
         prior *= scale
-        on_stick = np.sqrt(np.minimum(2 / (1 + weight), 1))
-        pieces = _pieces(prior * on_stick, self.rng)
+        spread *= scale
+        if on_stick.any():
+            pieces, atoms = _pieces(prior, self.rng), _atoms(popularity, self.rng)
+        else:
+            pieces, atoms = np.zeros((n, 0, classes)), np.zeros((n, 0, classes), dtype=int)
         if (weight < 1).any():
             whole = self.rng.random((n, classes)) < (1 - weight) / (1 + weight)
             pieces[:, 0] = np.where(whole, prior, pieces[:, 0])
             pieces[:, 1:] *= ~whole[:, None]
-        spread = prior * (1 - on_stick) / sums_of_others(popularity)
-        return SparseErrors(actual, predicted, seen, _atoms(popularity, self.rng), pieces, spread)
+        base = _of_all_rows(popularity, weight - on_stick, spread, self.rng)
+        return SparseErrors(actual, predicted, seen, atoms, pieces, spread / sums_of_others(base), base)
 
     @cached_property
     def fp(self) -> Array:
@@ -80,7 +90,7 @@ class SparseRows(ClassSums):
         of_prior = np.bincount(cell.ravel(), errors.prior.ravel(), n * classes).reshape(n, classes)
         # A class that no atom fell on is not predicted by mistake at all.
         of_seen = errors.seen @ _indicators(errors.predicted, classes)
-        of_spread = self.shared.popularity * sums_of_others(errors.spread)
+        of_spread = errors.base * sums_of_others(errors.spread)
         return np.asarray(np.maximum(of_prior + of_seen + of_spread, LEAST_MASS))
 
     def cells(self) -> Iterator[Array]:
@@ -93,7 +103,7 @@ class SparseRows(ClassSums):
             place, mass = (row + errors.atoms[block]).ravel(), errors.prior[block].ravel()
             matrices = np.bincount(place, mass, hits.size * classes).reshape(*hits.shape, classes)
             matrices[:, errors.actual, errors.predicted] += errors.seen[block]
-            matrices += errors.spread[block][:, :, None] * self.shared.popularity[block][:, None, :]
+            matrices += errors.spread[block][:, :, None] * errors.base[block][:, None, :]
             np.einsum("nii->ni", matrices)[...] = hits
             yield np.maximum(matrices, LEAST_MASS, out=matrices)
 
@@ -109,8 +119,8 @@ class SparseErrors(NamedTuple):
         Masses of these errors.
     atoms, prior : array (n, ATOMS, K)
         Predicted classes of the atoms of each row, and their masses.
-    spread : array (n, K)
-        Mass of each row that is spread over the others by popularity, a unit of it.
+    spread, base : array (n, K)
+        Mass of each row that is spread over the others in proportion to the base, for each unit of it.
     """
 
     actual: Codes
@@ -119,12 +129,21 @@ class SparseErrors(NamedTuple):
     atoms: Codes
     prior: Array
     spread: Array
+    base: Array
 
 
 def _indicators(of_class: Codes, classes: int) -> csr_array:
     """Return the matrix (cells, K) that sums cells by class."""
     each = np.arange(len(of_class))
     return csr_array((np.ones(len(of_class)), (each, of_class)), shape=(len(of_class), classes))
+
+
+def _of_all_rows(popularity: Array, weight: Array, mass: Array, rng: np.random.Generator) -> Array:
+    """Return a draw of the second process that serves all rows, (n, K), given its weight (n, 1) and masses (n, K)."""
+    rows = mass.sum(-1, keepdims=True) ** 2 / np.maximum((mass**2).sum(-1, keepdims=True), LEAST_MASS)
+    base = gamma_masses(rng, popularity * np.maximum((1 + weight) * rows - 1, weight), popularity.shape)
+    base = np.maximum(base, LEAST_MASS)
+    return np.asarray(base / base.sum(-1, keepdims=True))
 
 
 def _pieces(length: Array, rng: np.random.Generator) -> Array:

@@ -14,6 +14,7 @@ import xarray as xr
 
 from bayesperf import metrics, verification
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.core.warnings import LabelWarning
 from bayesperf.core.words import listed
 from bayesperf.counts.frames import tabulate
@@ -404,7 +405,7 @@ def _labels(frame: pd.DataFrame, settings: Settings) -> list[Any]:
         return [_BOOLEANS[text.lower()] if text.lower() in _BOOLEANS else float(text) for text in settings.labels]
     except ValueError:
         held = listed(sorted({label for column in columns for label in column.dropna().unique().tolist()}))
-        raise ValueError(f"--labels {','.join(settings.labels)}: the labels of the file are {held}.") from None
+        raise InputError("", f"--labels {','.join(settings.labels)}: the labels of the file are {held}.") from None
 
 
 def _refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
@@ -417,9 +418,10 @@ def _refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None
         if missing := int(empty.sum() if rows is None else rows[empty].sum()):
             total = len(frame) if rows is None else int(rows.sum())
             what = "such rows, and their examples in all systems," if settings.id else "such rows"
-            raise ValueError(
-                f"column {name!r} has {missing:,} missing value{'s' * (missing > 1)} in {total:,} rows. "
-                f"Leave {what} out by --drop-missing, or give them a name of their own.{about_gaps(name, settings)}"
+            raise InputError(
+                "column",
+                f"{name!r} has {missing:,} missing value{'s' * (missing > 1)} in {total:,} rows.",
+                f"Leave {what} out by --drop-missing, or give them a name of their own.{about_gaps(name, settings)}",
             )
 
 
@@ -437,19 +439,22 @@ def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:
         If no column tells systems apart, or it holds one system.
     """
     if settings.system is None:
-        raise ValueError(
-            "--by: to compare systems, name the column that tells them apart. Or their columns of predictions, as "
-            "--predicted model_a --predicted model_b."
+        raise InputError(
+            "--by",
+            "to compare systems, name the column that tells them apart.",
+            "Or their columns of predictions, as --predicted model_a --predicted model_b.",
         )
     systems = counts.counts[settings.system].values.tolist()
     if len(systems) < 2:
-        raise ValueError(f"--by {settings.system}: there is one system, {systems[0]}, and nothing to compare it with.")
+        raise InputError(
+            f"--by {settings.system}", f"there is one system, {systems[0]}, and nothing to compare it with."
+        )
 
 
 def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) -> ConfusionMatrix:
     """Return the counts of the systems matched example by example."""
     if settings.id not in frame:
-        raise ValueError(f"--id {settings.id}: no such column in the file.")
+        raise InputError(f"--id {settings.id}", "no such column in the file.")
     try:
         with warnings.catch_warnings():
             # What there is to say of labels was said when they were counted.
@@ -463,7 +468,7 @@ def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) ->
                 example=frame[settings.id],
             )
     except ValueError as error:
-        raise ValueError(f"--id {settings.id}: {str(error).removeprefix('example: ')}") from None
+        raise InputError(f"--id {settings.id}", f"{str(error).removeprefix('example: ')}") from None
 
 
 def _as_one_kind(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
@@ -483,9 +488,11 @@ def _refuse_two_spellings(frame: pd.DataFrame, columns: list[str]) -> None:
     for label in dict.fromkeys(label for name in columns for label in frame[name].dropna().unique()):
         number = _WHOLE.fullmatch(str(label))
         if number and (first := seen.setdefault(number.groups(), label)) != label:
-            raise ValueError(
-                f"columns {', '.join(map(repr, columns))}: {first!r} and {label!r} are one number, but among labels of "
-                "text they count as two. Write it in one way in all rows."
+            raise InputError(
+                "",
+                f"columns {', '.join(map(repr, columns))}: {first!r} and {label!r} are one number, "
+                "but among labels of text they count as two.",
+                "Write it in one way in all rows.",
             )
 
 
@@ -494,4 +501,4 @@ def _label(labels: list[Any], text: str) -> Any:
     for label in labels:
         if str(label).lower() == text.lower():
             return label
-    raise ValueError(f"--pos-label {text}: not among the labels {', '.join(map(str, labels))}.")
+    raise InputError(f"--pos-label {text}", f"not among the labels {', '.join(map(str, labels))}.")

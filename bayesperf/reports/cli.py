@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from bayesperf.core.errors import InputError
 from bayesperf.reports.options import (
     Actual,
     All,
@@ -46,7 +47,10 @@ from bayesperf.reports.options import (
     settings_of,
 )
 from bayesperf.reports.plan_command import plan
-from bayesperf.reports.running import analysed, in_shell_words, say, say_warnings, warnings_said
+from bayesperf.reports.running import OPTIONS, analysed, say, say_warnings, warnings_said
+
+# May stand anywhere on the line: it is asked for when a command has failed.
+_DEBUG = "--debug"
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -68,8 +72,11 @@ Version = Annotated[
 ]
 
 
+Debug = Annotated[bool, typer.Option(_DEBUG, help="Print the traceback of a fault of bayesperf's own.")]
+
+
 @app.callback()
-def _options(shown: Version = False) -> None:
+def _options(shown: Version = False, debug: Debug = False) -> None:
     pass
 
 
@@ -152,7 +159,7 @@ def compare(
     from bayesperf.reports.terminal import print_comparison
 
     if score and threshold is None:
-        raise ValueError("--score: say from which score on a system calls an example positive, as --threshold 0.5.")
+        raise InputError("--score", "say from which score on a system calls an example positive, as --threshold 0.5.")
     settings = settings_of(
         files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold,
         id=id_, rope=rope, labels=labels, pos_label=pos_label, drop_missing=drop_missing, judge=judge,
@@ -233,7 +240,7 @@ def compile_(models: Models = None) -> None:
 
     for model in models or ():
         if model not in names():
-            raise ValueError(f"there is no model {model}; the models are {', '.join(names())}.")
+            raise InputError("", f"there is no model {model}; the models are {', '.join(names())}.")
     from bayesperf.sampling.nuts import announced
     from bayesperf.sampling.precompile import folder, precompile
 
@@ -272,16 +279,31 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
 
 
 def main() -> None:
-    """Run the command line; bad input ends with code 2 and one line."""
+    """Run the command line.
+
+    Bad input ends with code 2 and one line; a fault of bayesperf's own with code 70 and one line, or its traceback.
+    """
+    arguments = sys.argv[1:]
     try:
         with warnings_said():
-            app()
+            app([argument for argument in arguments if argument != _DEBUG])
     except MemoryError as error:
         say(f"memory is not enough. {error}")
         sys.exit(2)
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        say(in_shell_words(str(error)))
+    except InputError as error:
+        say(error.phrased(OPTIONS))
         sys.exit(2)
+    except OSError as error:
+        say(str(error))
+        sys.exit(2)
+    except Exception as error:
+        if _DEBUG in arguments:
+            raise
+        say(
+            f"this is a fault of bayesperf, not of your data: {type(error).__name__}: {error}. Please report it to its "
+            f"maintainers, with the traceback that {_DEBUG} prints."
+        )
+        sys.exit(70)
 
 
 if __name__ == "__main__":

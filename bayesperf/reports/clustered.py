@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.reports.settings import FOLD, Settings
 
@@ -21,10 +22,14 @@ def refuse_beside_clusters(*, score: Any, judge: str | None, by: list[str] | Non
     given = {"--judge": judge, "--score": score, "--split": others.get("split"), "--top": others.get("top")}
     if said := [option for option, value in given.items() if value]:
         python = " In Python roc_curve(y_true, y_score, cluster=...) and roc_auc have it." if "--score" in said else ""
-        raise ValueError(f"{said[0]}: it takes examples to be independent, beside --cluster. Leave it out.{python}")
+        raise InputError(
+            f"{said[0]}", "it takes examples to be independent, beside --cluster.", f"Leave it out.{python}"
+        )
     if FOLD in (by or ()):
-        raise ValueError(
-            "--by fold: folds are pooled as independent ones, beside --cluster. Leave it out: the clusters are all."
+        raise InputError(
+            "--by fold",
+            "folds are pooled as independent ones, beside --cluster.",
+            "Leave it out: the clusters are all.",
         )
 
 

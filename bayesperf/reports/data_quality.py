@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import enumerated, listed
 from bayesperf.reports.formats import Source
 from bayesperf.reports.settings import FOLD, ROW, SYSTEM, Settings
@@ -60,7 +61,7 @@ def without_missing(
     figures += [f"coalesce(sum({n}) FILTER ({key} IS NULL), 0)::BIGINT" for key in keys]
     total, dropped, missing, *by_column = connection.execute(f"SELECT {', '.join(figures)} FROM ({rows})").fetchall()[0]
     if total and dropped == total:
-        raise ValueError("--drop-missing: in every row, or of every example, a value is missing; none is left.")
+        raise InputError("--drop-missing", "in every row, or of every example, a value is missing; none is left.")
     if not dropped:
         return rows, ""
     where = enumerated(

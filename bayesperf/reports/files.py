@@ -1,7 +1,8 @@
 """Reading predictions from files, by DuckDB: the columns asked for alone, counted where they lie.
 
 Fields of CSV files are read as text, and a column becomes whole numbers, numbers, booleans or text by all of its fields
-together, those of all files; columns of labels become text together. Only an empty field is missing: "NA" and "None" are labels like any other.
+together, those of all files; columns of labels become text together.
+Only an empty field is missing: "NA" and "None" are labels like any other.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import numpy as np
 import pandas as pd
 
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.errors import FileFaultError
 from bayesperf.counts.frames import check_roles
 from bayesperf.reports.data_quality import about_clusters, about_repeats, about_unnamed, about_unused, without_missing
-from bayesperf.reports.formats import FileFaultError, Source, open_bytes
+from bayesperf.reports.formats import Source, open_bytes
 from bayesperf.reports.score_counts import count_in_bins
 from bayesperf.reports.settings import FILE, FOLD, Settings
 from bayesperf.reports.sources import faults_of, open_sources

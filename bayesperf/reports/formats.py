@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from bayesperf.core.errors import FileFaultError
+
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
@@ -26,10 +28,6 @@ _SEPARATORS = (",", ";", "\t")
 NOT_UTF8 = "it is not UTF-8; save the file as UTF-8"
 # Text is recoded by so many characters at once.
 _BLOCK = 1 << 20
-
-
-class FileFaultError(ValueError):
-    """What is wrong with a file that is named where this is caught."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesperf import metrics
+from bayesperf.core.errors import InputError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.reports.settings import FOLD, Settings
@@ -28,14 +29,14 @@ def best_systems(counts: ConfusionMatrix, settings: Settings) -> tuple[Confusion
     """
     system, top = settings.system, settings.top
     if system is None or top is None:
-        raise ValueError("--top: name the column that tells systems apart, as --by model.")
+        raise InputError("--top", "name the column that tells systems apart, as --by model.")
     post = posterior(
         counts.sum([str(dim) for dim in counts.dims if dim != system]), settings.prior, random_seed=settings.seed
     )
     metric = metrics.get((settings.metrics or post.default_metrics())[0])
     if metric.greater_is_better is None or metric.average == "per_class":
-        raise ValueError(
-            f"--top: systems cannot be ordered by {metric.name}. Put another first, as --metrics accuracy."
+        raise InputError(
+            "--top", f"systems cannot be ordered by {metric.name}.", "Put another first, as --metrics accuracy."
         )
     order = np.argsort(post[metric.name].mean().values * (-1 if metric.greater_is_better else 1), kind="stable")
     if len(order) <= top:
@@ -71,7 +72,8 @@ def refuse_many(counts: ConfusionMatrix, settings: Settings) -> None:
     """
     systems = counts.counts.sizes[settings.system] if settings.system else 1
     if systems > _MOST_COMPARED:
-        raise ValueError(
-            f"--by {settings.system}: {systems:,} systems are {systems * (systems - 1) // 2:,} pairs, too many to "
-            "compare. Take the best alone, as --top 10."
+        raise InputError(
+            f"--by {settings.system}",
+            f"{systems:,} systems are {systems * (systems - 1) // 2:,} pairs, too many to compare.",
+            "Take the best alone, as --top 10.",
         )

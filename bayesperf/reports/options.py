@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from bayesperf.core.errors import InputError
+
 if TYPE_CHECKING:
     from bayesperf.reports.settings import Settings
 
@@ -22,7 +24,7 @@ def existing(named: list[Path] | None) -> list[Path]:
         try:
             file.stat()
         except OSError as error:
-            raise ValueError(f"{file}: cannot be read: {error.strerror}.") from None
+            raise InputError(str(file), f"cannot be read: {error.strerror}.") from None
     return list(dict.fromkeys(files))
 
 
@@ -35,7 +37,7 @@ def _expanded(path: Path) -> list[Path]:
         return [Path(pattern)]
     found = [Path(file) for file in sorted(glob.glob(pattern, recursive=True))]
     if not found:
-        raise ValueError(f"{path}: no file has a name of this pattern.")
+        raise InputError(str(path), "no file has a name of this pattern.")
     return found
 
 
@@ -46,8 +48,9 @@ class Command(TyperCommand):
         """Parse arguments; refuse an option of one value that comes twice."""
         _, _, order = self.make_parser(ctx).parse_args(args=[*args])
         for option in order:
-            if order.count(option) > 1 and not (option.multiple or option.is_flag or option.nargs != 1):
-                raise ValueError(f"{option.opts[0]}: it takes one value and is given {order.count(option)} times.")
+            repeatable = option.multiple or getattr(option, "is_flag", False) or option.nargs != 1
+            if order.count(option) > 1 and not repeatable:
+                raise InputError(f"{option.opts[0]}", f"it takes one value and is given {order.count(option)} times.")
         return super().parse_args(ctx, args)
 
 
@@ -142,9 +145,9 @@ def settings_of(
     from bayesperf.reports.wide import named_systems
 
     if not 0 <= rope < float("inf"):
-        raise ValueError(f"--rope must be at least 0; it is {rope:g}.")
+        raise InputError("--rope", f"must be at least 0; it is {rope:g}.")
     if parts and len(files) > 1 and FILE in (by or ()):
-        raise ValueError(f"--parts: parts of one data set are not told apart. Leave out --by {FILE}.")
+        raise InputError("--parts", "parts of one data set are not told apart.", f"Leave out --by {FILE}.")
     if verified_only:
         judge = None
     _refuse_what_does_not_go_together(by, score=score, judge=judge, cluster=cluster, slices=slices, others=others)

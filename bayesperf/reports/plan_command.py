@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from bayesperf.core.errors import InputError
 from bayesperf.reports.options import (
     Actual,
     By,
@@ -103,10 +104,10 @@ def plan(
     from bayesperf.posteriors.requirement import Requirement
 
     if require is None:
-        raise ValueError("--require: say what is required, as --require 'recall>=0.7'.")
+        raise InputError("--require", "say what is required, as --require 'recall>=0.7'.")
     requirement = Requirement.parse(require)
     if metric is not None and metrics.get(metric).name != requirement.metric:
-        raise ValueError(f"--metric {metric}: --require is of {requirement.metric}. Leave --metric out.")
+        raise InputError(f"--metric {metric}", f"--require is of {requirement.metric}.", "Leave --metric out.")
     goal = Goal(requirement, confidence, assurance, question, look_every)
     if not files:
         counts = _parse_evidence(evidence or "0/0")
@@ -117,7 +118,7 @@ def plan(
             _print(goal, answer)
         return
     if evidence is not None:
-        raise ValueError("--evidence: the files are the evidence. Leave one of both out.")
+        raise InputError("--evidence", "the files are the evidence.", "Leave one of both out.")
     settings = settings_of(
         files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold, labels=labels,
         pos_label=pos_label, drop_missing=drop_missing, prior=prior, ci_prob=0.95, metrics=[requirement.metric],
@@ -212,7 +213,7 @@ def _parse_evidence(text: str) -> tuple[int, int]:
     """Return the successes and trials written as ``4/5``."""
     match = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", text)
     if not match:
-        raise ValueError(f"--evidence {text}: give successes and trials of the metric, as 4/5.")
+        raise InputError(f"--evidence {text}", "give successes and trials of the metric, as 4/5.")
     return int(match[1]), int(match[2])
 
 

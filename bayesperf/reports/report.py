@@ -15,6 +15,7 @@ from bayesperf import metrics as table
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import enumerated
 from bayesperf.core.writing import write_whole
 from bayesperf.counts.cross_validation import REPEAT, mean_of_repeats, repeated_dim
@@ -136,7 +137,7 @@ def report(
     folds = None
     if FOLD in counts.dims:
         if pooled is not None:
-            raise ValueError(f"data: a posterior with a dim {FOLD!r} cannot be pooled. Give the matrix itself.")
+            raise InputError("data", f"a posterior with a dim {FOLD!r} cannot be pooled.", "Give the matrix itself.")
         folds = posterior(counts, prior, random_seed=random_seed)
         paired = None if paired is None else paired.sum(FOLD)
     whole = counts.sum(FOLD) if folds is not None else counts
@@ -182,15 +183,17 @@ def _without_slices(
 ) -> tuple[ConfusionMatrix, ConfusionMatrix | None]:
     """Return the counts of whole systems, and those by the dims of slices, folds pooled."""
     if isinstance(slices, str):
-        raise TypeError(f"slices must be a sequence of names of dims; it is {slices!r}. Write [{slices!r}].")
+        raise InputTypeError(
+            "slices", f"must be a sequence of names of dims; it is {slices!r}.", f"Write [{slices!r}]."
+        )
     if not slices:
         return counts, None
     if pooled is not None:
-        raise TypeError("slices: they are of counts, and data is a posterior. Give the matrix itself.")
+        raise InputTypeError("slices", "they are of counts, and data is a posterior.", "Give the matrix itself.")
     for dim in slices:
         if dim not in counts.dims or dim == FOLD:
             there = ", ".join(str(each) for each in counts.dims if each != FOLD) or "none"
-            raise ValueError(f"slices: there is no {dim!r} among the leading dims, {there}.")
+            raise InputError("slices", f"there is no {dim!r} among the leading dims, {there}.")
     refuse_unsliceable({dim: counts.counts.sizes[dim] for dim in slices}, "slices: ")
     of_slices = ConfusionMatrix(counts.counts, counts.pos_label)
     return counts.sum(list(slices)), of_slices.sum(FOLD) if FOLD in counts.dims else of_slices
@@ -199,8 +202,8 @@ def _without_slices(
 def _as_texts(requirements: Sequence[str] | Mapping[str, float]) -> Sequence[str]:
     """Return requirements as texts, each in the better direction of its metric."""
     if isinstance(requirements, str):
-        raise TypeError(
-            f"requirements must be a sequence or a mapping; it is {requirements!r}. Write [{requirements!r}]."
+        raise InputTypeError(
+            "requirements", f"must be a sequence or a mapping; it is {requirements!r}.", f"Write [{requirements!r}]."
         )
     if not isinstance(requirements, Mapping):
         return requirements
@@ -216,8 +219,10 @@ def _counts_and_posterior(
     is_counted = isinstance(data, ConfusionMatrix | PairedConfusionMatrix | Posterior)
     given = [name for name, value in {"y_pred": y_pred, **of_labels}.items() if value is not None]
     if is_counted and given:
-        raise TypeError(
-            f"{given[0]} goes with labels; data is a {type(data).__name__}, which has been counted. Leave it out."
+        raise InputTypeError(
+            "",
+            f"{given[0]} goes with labels; data is a {type(data).__name__}, which has been counted.",
+            "Leave it out.",
         )
     if isinstance(data, PairedConfusionMatrix):
         return data.margins(), None
@@ -225,21 +230,23 @@ def _counts_and_posterior(
         return data, None
     if isinstance(data, Posterior):
         if prior is not None:
-            raise TypeError("prior: data is a posterior, which has one already. Leave it out.")
+            raise InputTypeError("prior", "data is a posterior, which has one already.", "Leave it out.")
         if isinstance(data, VerifiedPosterior):
             return data.sample.verified_only(), data
         if data.observed is None:
-            raise ValueError(
-                "data: this posterior knows of no counts, as a prediction does not. Give the matrix itself."
+            raise InputError(
+                "data", "this posterior knows of no counts, as a prediction does not.", "Give the matrix itself."
             )
         if (data.observed % 1 > 0).any():
-            raise ValueError(
-                "data: in this posterior an example weighs less than one, as those of repeated cross-validation do, so "
-                "that its counts are no numbers of rows. Give the matrix itself."
+            raise InputError(
+                "data",
+                "in this posterior an example weighs less than one, as those of repeated "
+                "cross-validation do, so that its counts are no numbers of rows.",
+                "Give the matrix itself.",
             )
         return ConfusionMatrix(data.observed.astype("int64"), data.pos_label), data
     if y_pred is None:
-        raise TypeError(
-            f"data must be a matrix, a posterior, or actual labels beside y_pred; it is {type(data).__name__}."
+        raise InputTypeError(
+            "data", f"must be a matrix, a posterior, or actual labels beside y_pred; it is {type(data).__name__}."
         )
     return ConfusionMatrix.from_predictions(data, y_pred, **of_labels), None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -14,18 +13,14 @@ if TYPE_CHECKING:
     from bayesperf.reports.analysis import Analysis
     from bayesperf.reports.settings import Settings
 
-# What errors advise in Python, and how it is typed in a shell.
-_SHELL_WORDS = {
-    r"pos_label=('[^']*'|\S+?)([.,;]|$)": r"--pos-label \1\2",
-    " as pos_label when making the ConfusionMatrix, as --pos-label": ", as --pos-label",
-    r"^pos_label (is for two classes; there are \d+\.).*": r"--pos-label \1 Leave it out.",
-    r"labels=\[\.\.\.\]": "--labels a,b",
-    r"add them to labels\b": "add them to --labels",
-    r"^labels: ": "--labels: ",
-    r"^prior must": "--prior must",
-    r"For scores, use ConfusionMatrix\.from_scores": "If they are scores, name them by --score, and a --threshold",
-    r"by\['([^']*)'\]": r"--by \1",
-    r"^dims: ": "--by: ",
+# What arguments of Python are called where they are typed in a shell.
+OPTIONS = {
+    "by": "--by",
+    "dims": "--by",
+    "from_scores": "--score and --threshold",
+    "labels": "--labels",
+    "pos_label": "--pos-label",
+    "prior": "--prior",
 }
 
 
@@ -64,13 +59,6 @@ def shown_while(work: str) -> AbstractContextManager[Any]:
     from rich.console import Console
 
     return Console(stderr=True).status(work)
-
-
-def in_shell_words(text: str) -> str:
-    """Return an error with the options to type in place of arguments of Python."""
-    for pattern, words in _SHELL_WORDS.items():
-        text = re.sub(pattern, words, text)
-    return text
 
 
 def say(text: str) -> None:

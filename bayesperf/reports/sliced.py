@@ -9,6 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bayesperf import metrics
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import printable
 from bayesperf.reports.settings import FOLD, Settings
 
@@ -49,25 +50,26 @@ def refuse_beside_slices(
     """Refuse options of which no slices are had, and columns named twice."""
     if said := [option for option, value in {"--judge": judge, "--cluster": cluster}.items() if value]:
         how = "every row has an actual label" if said[0] == "--judge" else "examples are independent"
-        raise ValueError(f"--slice: slices are of predictions of which {how}. Leave out {said[0]}, or --slice.")
+        raise InputError("--slice", f"slices are of predictions of which {how}.", f"Leave out {said[0]}, or --slice.")
     for name in slices:
         if slices.count(name) > 1:
-            raise ValueError(f"--slice {name}: it is named twice.")
+            raise InputError(f"--slice {name}", "it is named twice.")
         if name in (by or ()):
             what = "folds are pooled" if name == FOLD else "it tells systems apart already"
-            raise ValueError(f"--slice {name}: {what}, as --by {name}. Leave one of them out.")
+            raise InputError(f"--slice {name}", f"{what}, as --by {name}.", "Leave one of them out.")
 
 
 def refuse_unsliceable(levels: Mapping[str, int], option: str) -> None:
     """Refuse columns with a single level, or with so many that nothing could be said of a slice."""
     for name, count in levels.items():
         if count < 2:
-            raise ValueError(f"{option}{name}: it has one value in all examples, so there is nothing to compare.")
+            raise InputError("", f"{option}{name}: it has one value in all examples, so there is nothing to compare.")
     if prod(levels.values()) > _MOST_SLICES:
         sizes = " × ".join(f"{count:,} {name}" for name, count in levels.items())
-        raise ValueError(
-            f"{option}{max(levels, key=lambda name: levels[name])}: {sizes} are more than {_MOST_SLICES:,} slices. "
-            "Slice by what has few values, as bands of age in the place of ages."
+        raise InputError(
+            "",
+            f"{option}{max(levels, key=lambda name: levels[name])}: {sizes} are more than {_MOST_SLICES:,} slices.",
+            "Slice by what has few values, as bands of age in the place of ages.",
         )
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from bayesperf.core.errors import FileFaultError, InputError
 from bayesperf.core.words import listed
 from bayesperf.counts.axis_names import axis_role
 from bayesperf.reports.formats import (
     NOT_UTF8,
     PARQUET,
     TEXT,
-    FileFaultError,
     Source,
     is_number,
     open_file,
@@ -182,9 +182,10 @@ def _refuse_other_kinds(sources: Sequence[Source], asked: Sequence[str]) -> None
         for other in others:
             held, instead = (held_by(source.types[name]) for source in (first, other))
             if held != instead:
-                raise ValueError(
-                    f"{other.named}: column {name!r} holds {instead}, and {held} in {first.named}. Write it the same "
-                    "way in all files."
+                raise InputError(
+                    f"{other.named}",
+                    f"column {name!r} holds {instead}, and {held} in {first.named}.",
+                    "Write it the same way in all files.",
                 )
 
 
@@ -201,16 +202,16 @@ def faults_of(path: Path) -> Iterator[None]:
     try:
         yield
     except FileFaultError as fault:
-        raise ValueError(f"{path}: {fault}") from None
+        raise InputError(str(path), f"{fault}") from None
     except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror or error}.") from None
+        raise InputError(str(path), f"cannot be read: {error.strerror or error}.") from None
     except (EOFError, zlib.error):
-        raise ValueError(f"{path}: cannot be read: the file is damaged.") from None
+        raise InputError(str(path), "cannot be read: the file is damaged.") from None
     except duckdb.Error as error:
         said = str(error)
         line = re.search(r"CSV Error on Line: (\d+)", said)
         where = f"{path}: line {line[1]}" if line else f"{path}"
         for pattern, words in _FAULTS.items():
             if match := re.search(pattern, said):
-                raise ValueError(f"{where}: cannot be read: {words.format(*match.groups())}.") from None
-        raise ValueError(f"{where}: cannot be read: {said.splitlines()[0].rstrip('.')}.") from None
+                raise InputError(where, f"cannot be read: {words.format(*match.groups())}.") from None
+        raise InputError(where, f"cannot be read: {said.splitlines()[0].rstrip('.')}.") from None

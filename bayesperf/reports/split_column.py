@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.counts.binned_scores import BinnedScores
 from bayesperf.counts.label_encoding import positive_label
@@ -38,35 +39,38 @@ def split_rows(frame: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, p
     if name is None:
         return frame, None
     if settings.score is None:
-        raise ValueError("--split: thresholds are chosen on scores. Name their column, as --score score.")
+        raise InputError("--split", "thresholds are chosen on scores.", "Name their column, as --score score.")
     if name not in frame:
-        raise ValueError(f"--split {name}: no such column in the file.")
+        raise InputError(f"--split {name}", "no such column in the file.")
     if name in settings.by:
-        raise ValueError(f"--split {name}: it tells systems apart already, as --by {name}.")
+        raise InputError(f"--split {name}", f"it tells systems apart already, as --by {name}.")
     if missing := int(frame[name].isna().sum()):
-        raise ValueError(
-            f"--split {name}: {missing} missing. Each row must say which part it is of, or be left out by "
-            "--drop-missing."
+        raise InputError(
+            f"--split {name}",
+            f"{missing} missing.",
+            "Each row must say which part it is of, or be left out by --drop-missing.",
         )
     values = frame[name].map(str)
     parts = sorted(values.unique())
     if len(parts) != 2 or sum(map(_is_test, parts)) != 1:
-        raise ValueError(
-            f"--split {name}: it must hold two values, '{TEST}' for the examples to judge by and another for those to "
-            f"choose thresholds on; it holds {listed(parts)}."
+        raise InputError(
+            f"--split {name}",
+            f"it must hold two values, '{TEST}' for the examples to judge by and another for "
+            f"those to choose thresholds on; it holds {listed(parts)}.",
         )
     is_test = values.map(_is_test).to_numpy(bool)
     test, dev = frame[is_test], frame[~is_test]
     for part in (test, dev):
         if lacking := _values(frame, settings.actual) - _values(part, settings.actual):
-            raise ValueError(
-                f"--split {name}: {str(part[name].iloc[0])!r} holds no example of class {min(lacking, key=str)!r}."
+            raise InputError(
+                f"--split {name}", f"{str(part[name].iloc[0])!r} holds no example of class {min(lacking, key=str)!r}."
             )
     if both := _values(test, settings.id) & _values(dev, settings.id):
-        raise ValueError(
-            f"--split {name}: by --id {settings.id}, {min(both, key=str)!r} is in both parts"
-            f"{f', as are {len(both) - 1} more' if len(both) > 1 else ''}. A threshold would be judged by what it was "
-            "chosen on."
+        raise InputError(
+            f"--split {name}",
+            f"by --id {settings.id}, {min(both, key=str)!r} is in both parts"
+            f"{f', as are {len(both) - 1} more' if len(both) > 1 else ''}.",
+            "A threshold would be judged by what it was chosen on.",
         )
     return test, dev
 
@@ -93,8 +97,9 @@ def with_calls(frame: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     named = [label for label in classes if str(label).lower() == str(settings.pos_label).lower()]
     positive = named[0] if named else positive_label(classes, None)
     if len(classes) != 2 or positive is None:
-        raise ValueError(
-            f"--threshold needs two classes and --pos-label; the labels of {settings.actual!r} are {listed(classes)}."
+        raise InputError(
+            "--threshold",
+            f"needs two classes and --pos-label; the labels of {settings.actual!r} are {listed(classes)}.",
         )
     negative = next(label for label in classes if label != positive)
     is_positive = frame[settings.predicted].to_numpy(bool)
@@ -136,10 +141,10 @@ def scored_systems(
     if settings.score is None:
         return None
     if settings.score not in test:
-        raise ValueError(f"--score {settings.score}: no such column in the file.")
+        raise InputError(f"--score {settings.score}", "no such column in the file.")
     if counts.pos_label is None:
-        raise ValueError(
-            f"--score needs two classes and --pos-label; the labels are {', '.join(map(str, counts.labels))}."
+        raise InputError(
+            "--score", f"needs two classes and --pos-label; the labels are {', '.join(map(str, counts.labels))}."
         )
     test_scores = _by_system(test, dims, counts.labels, settings)
     dev_scores = {} if dev is None else _by_system(dev, dims, counts.labels, settings)
@@ -180,12 +185,13 @@ def _check_parts(
 ) -> None:
     """Refuse systems without a part, or whose two parts are the same."""
     if alone := set(test) ^ set(dev):
-        raise ValueError(f"{option}: {', '.join(min(alone))} is in one part only.")
+        raise InputError(option, f"{', '.join(min(alone))} is in one part only.")
     for names, (labels, scores) in dev.items():
         if np.array_equal(scores, test[names].y_score) and labels.tolist() == test[names].y_true.tolist():
-            raise ValueError(
-                f"{option}: both parts of {', '.join(names) or 'the file'} hold the same labels and scores. A "
-                "threshold would be judged by what it was chosen on."
+            raise InputError(
+                option,
+                f"both parts of {', '.join(names) or 'the file'} hold the same labels and scores.",
+                "A threshold would be judged by what it was chosen on.",
             )
 
 
@@ -212,9 +218,10 @@ def _by_system(
         if (own := set(rows[settings.actual])) != set(labels):
             option = f"--score {score}" if settings.split is None else f"--split {settings.split}"
             part = "" if settings.split is None else f" in {str(rows[settings.split].iloc[0])!r}"
-            raise ValueError(
-                f"{option}: {', '.join(names) or 'the file'}{part} must hold examples of the classes "
-                f"{listed(list(labels))}; it holds {listed(sorted(own, key=str))}."
+            raise InputError(
+                option,
+                f"{', '.join(names) or 'the file'}{part} must hold examples of the classes "
+                f"{listed(list(labels))}; it holds {listed(sorted(own, key=str))}.",
             )
         by_system[names] = LabelledScores(rows[settings.actual], rows[score].to_numpy(float))
     return by_system
@@ -223,12 +230,14 @@ def _by_system(
 def _check_numbers(column: pd.Series[Any], name: str) -> None:
     """Refuse a column that does not hold finite numbers."""
     if missing := int(column.isna().sum()):
-        raise ValueError(f"--score {name}: {missing} of {len(column)} missing. Leave those rows out by --drop-missing.")
+        raise InputError(
+            f"--score {name}", f"{missing} of {len(column)} missing.", "Leave those rows out by --drop-missing."
+        )
     if not pd.api.types.is_numeric_dtype(column):
         other = next((value for value in column if not _NUMBER.fullmatch(str(value))), column.iloc[0])
         comma = " Write decimals with a point." if _COMMA.fullmatch(str(other)) else ""
-        raise ValueError(f"--score {name}: it must hold numbers; it holds {other!r}.{comma}")
+        raise InputError(f"--score {name}", f"it must hold numbers; it holds {other!r}.{comma}")
     if infinite := int(np.isinf(column.to_numpy(float)).sum()):
-        raise ValueError(
-            f"--score {name}: {infinite} of {len(column)} infinite. Put numbers beyond all others in their place."
+        raise InputError(
+            f"--score {name}", f"{infinite} of {len(column)} infinite.", "Put numbers beyond all others in their place."
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesperf.core.errors import InputError
 from bayesperf.reports.settings import FOLD, SYSTEM, Settings
 
 if TYPE_CHECKING:
@@ -19,9 +20,11 @@ def refuse_beside_judge(*, score: Any, by: list[str] | None, **others: Any) -> N
     """Refuse options that have no meaning where some examples are not verified."""
     given = {"--score": score, "--split": others.get("split"), "--top": others.get("top")}
     if said := [option for option, value in given.items() if value]:
-        raise ValueError(f"{said[0]}: it needs the actual label of every row. Leave it out, or add --verified-only.")
+        raise InputError(
+            f"{said[0]}", "it needs the actual label of every row.", "Leave it out, or add --verified-only."
+        )
     if FOLD in (by or ()):
-        raise ValueError("--by fold: folds of which some examples are verified are not pooled. Leave it out.")
+        raise InputError("--by fold", "folds of which some examples are verified are not pooled.", "Leave it out.")
 
 
 def about_gaps(column: str | None, settings: Settings) -> str:
@@ -39,7 +42,7 @@ def verified_rows(
     kept = None if rows is None else rows[known]
     total, left = (len(frame), int(known.sum())) if rows is None else (int(rows.sum()), int(rows[known].sum()))
     if not left:
-        raise ValueError(f"--verified-only: column {settings.actual!r} is empty in every row; none is left.")
+        raise InputError("--verified-only", f"column {settings.actual!r} is empty in every row; none is left.")
     return frame[known], kept, f"Left out are {total - left:,} of {total:,} rows, which are not verified."
 
 
@@ -50,9 +53,10 @@ def judged_sample(
     from bayesperf.verification.sample import VerifiedSample
 
     if settings.id is None and SYSTEM in settings.by:
-        raise ValueError(
-            f"--by {SYSTEM}: beside --judge it is for systems judged on the same examples. Name the column that says "
-            "which rows are the same one, as --id example; or rename the column."
+        raise InputError(
+            f"--by {SYSTEM}",
+            "beside --judge it is for systems judged on the same examples.",
+            "Name the column that says which rows are the same one, as --id example; or rename the column.",
         )
     if settings.id is None:
         return VerifiedSample.from_totals(
@@ -66,18 +70,20 @@ def judged_sample(
         )
     system = settings.system
     if system is not None and system != SYSTEM:
-        raise ValueError(f"--by {system}: beside --judge and --id call the column of the systems {SYSTEM!r}.")
+        raise InputError(f"--by {system}", f"beside --judge and --id call the column of the systems {SYSTEM!r}.")
     if system is None:
-        raise ValueError(f"--id {settings.id}: name the column that tells the systems apart, as --by model.")
+        raise InputError(f"--id {settings.id}", "name the column that tells the systems apart, as --by model.")
     if frame.duplicated([settings.id, system]).any():
-        raise ValueError(f"--id {settings.id}: a system has an example twice. A row is a judgement of one example.")
+        raise InputError(
+            f"--id {settings.id}", "a system has an example twice.", "A row is a judgement of one example."
+        )
     predictions = frame.pivot(index=settings.id, columns=system, values=settings.predicted)
     if predictions.isna().to_numpy().any():
-        raise ValueError(f"--id {settings.id}: systems must be judged on the same examples, and some are missing.")
+        raise InputError(f"--id {settings.id}", "systems must be judged on the same examples, and some are missing.")
     facts = frame.drop(columns=[system, settings.predicted]).drop_duplicates()
     if facts[settings.id].duplicated().any():
-        raise ValueError(
-            f"--id {settings.id}: rows of one example must agree in all but the system and its prediction."
+        raise InputError(
+            f"--id {settings.id}", "rows of one example must agree in all but the system and its prediction."
         )
     of_example = facts.set_index(settings.id).loc[predictions.index]
     return VerifiedSample.from_predictions(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bayesperf.core.errors import InputError
 from bayesperf.reports.formats import Source, sql_text
 from bayesperf.reports.settings import ROW, STACKED, SYSTEM, Settings
 
@@ -32,17 +33,20 @@ def named_systems(settings: Settings, predictions: tuple[str, ...], scores: tupl
     """
     calls = settings.threshold is not None
     if calls and (predictions or not scores):
-        raise ValueError(
+        raise InputError(
+            "",
             "--threshold: predictions are made of scores by it. "
-            + ("Leave --predicted out." if scores else "Name their column, as --score score.")
+            + ("Leave --predicted out." if scores else "Name their column, as --score score."),
         )
     for option, named in (("--predicted", predictions), ("--score", scores)):
         if twice := next((name for name in named if named.count(name) > 1), None):
-            raise ValueError(f"{option} {twice}: it is named twice.")
+            raise InputError("", f"{option} {twice}: it is named twice.")
     if scores and not calls and len(scores) != max(1, len(predictions)):
-        raise ValueError(
-            f"--score: {len(scores)} of scores, and {max(1, len(predictions))} of --predicted. Name one for each, in "
-            "the same order; or none of --predicted, and the --threshold that makes predictions of scores."
+        raise InputError(
+            "--score",
+            f"{len(scores)} of scores, and {max(1, len(predictions))} of --predicted.",
+            "Name one for each, in the same order; or none of --predicted, and the --threshold "
+            "that makes predictions of scores.",
         )
     if len(predictions) < 2 and len(scores) < 2:
         (predicted,) = predictions or (settings.predicted,)
@@ -50,8 +54,10 @@ def named_systems(settings: Settings, predictions: tuple[str, ...], scores: tupl
     others = {settings.actual, settings.id, settings.split, settings.judge}
     others |= {*settings.clusters, *settings.slices, *settings.by}
     if taken := {SYSTEM, ROW, *STACKED.values()} & others:
-        raise ValueError(
-            f"{min(taken)!r}: with a column for each system this is the name of a column of its own. Rename the file's."
+        raise InputError(
+            "",
+            f"{min(taken)!r}: with a column for each system this is the name of a column of its own.",
+            "Rename the file's.",
         )
     return replace(
         settings,

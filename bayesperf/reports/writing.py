@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from bayesperf.reports.formats import FileFaultError
+from bayesperf.core.errors import FileFaultError, InputError
 from bayesperf.reports.sources import files_of
 
 
@@ -19,14 +19,14 @@ def refuse_unwritable(output: Path) -> None:
         If it is a folder, or no file can be written where it is to be.
     """
     if output.is_dir():
-        raise ValueError(f"--output {output}: it is a folder. Name a file in it.")
+        raise InputError(f"--output {output}", "it is a folder.", "Name a file in it.")
     if output.exists() and not output.is_file():
         return
     try:
         with tempfile.TemporaryFile(dir=output.resolve().parent):
             pass
     except OSError as error:
-        raise ValueError(f"--output {output}: cannot be written: {error.strerror}.") from None
+        raise InputError(f"--output {output}", f"cannot be written: {error.strerror}.") from None
 
 
 def refuse_input(output: Path, inputs: Iterable[Path]) -> None:
@@ -41,8 +41,8 @@ def refuse_input(output: Path, inputs: Iterable[Path]) -> None:
         return
     for path in (file for named in inputs for file in _files(named)):
         if path.exists() and output.samefile(path):
-            raise ValueError(
-                f"--output {output}: it is the file of predictions, {path}. Give the page a name of its own."
+            raise InputError(
+                f"--output {output}", f"it is the file of predictions, {path}.", "Give the page a name of its own."
             )
 
 

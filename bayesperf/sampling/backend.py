@@ -26,6 +26,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.sampling.interrupts import load, postponed
 from bayesperf.sampling.model_data import resolve_model
 
@@ -365,9 +366,10 @@ def _contiguous(value: Any, dtype: Any) -> Array:
 
 def _check_continuous(model: pm.Model) -> None:
     if discrete := [variable.name for variable in model.free_RVs if np.dtype(variable.dtype).kind != "f"]:
-        raise ValueError(
-            f"model: {discrete[0]!r} is discrete, and NUTS samples what is continuous. Sum it out of the model, or "
-            "say nuts_sampler='pymc', which samples it by steps of its own."
+        raise InputError(
+            "model",
+            f"{discrete[0]!r} is discrete, and NUTS samples what is continuous.",
+            "Sum it out of the model, or say nuts_sampler='pymc', which samples it by steps of its own.",
         )
 
 
@@ -409,7 +411,7 @@ def sample_compiled(
         unknown = str(error).removeprefix("Unknown settings attribute: ")
         if unknown not in settings:
             raise
-        raise TypeError(unknown_setting(unknown, "nutpie")) from None
+        raise InputTypeError("", unknown_setting(unknown, "nutpie")) from None
     try:
         tree = running.wait()
     except BaseException:  # What was drawn until then is no sample of the posterior.

@@ -13,6 +13,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.metrics.metric import Metric
 from bayesperf.sampling import nuts
 from bayesperf.sampling.backend import compilation_key
@@ -234,7 +235,7 @@ def _checked_method(method: str, tune: int, settings: Mapping[str, Any]) -> str:
     """Return the method, which settings of the sampler make "mcmc"; refuse settings that the method does not take."""
     checks.one_of("method", method, ("auto", "mcmc", "exact"))
     if method == "exact" and settings:
-        raise TypeError(f"method='exact' samples nothing, so it takes no {', '.join(settings)}.")
+        raise InputTypeError("", f"method='exact' samples nothing, so it takes no {', '.join(settings)}.")
     if method != "exact":
         nuts.check(settings)
     return "mcmc" if method == "auto" and (settings or tune != TUNE) else method
@@ -248,7 +249,7 @@ def _exact(method: str, *arguments: Any) -> xr.Dataset | None:
         return exact_draws(*arguments)
     except NotImplementedError as reason:
         if method == "exact":
-            raise ValueError(str(reason)) from None
+            raise InputError("", str(reason)) from None
         return None
 
 
@@ -265,10 +266,10 @@ def built_model(
         built = build(counts, priors, **options)
     except ValueError as error:
         if taken := [dim for dim in counts.dims if f"name '{dim}' conflicts with an existing dimension" in str(error)]:
-            raise ValueError(f"data: {taken[0]!r} is a variable of the model; rename that dim.") from None
+            raise InputError("data", f"{taken[0]!r} is a variable of the model; rename that dim.") from None
         raise
     if not isinstance(built, pm.Model):
-        raise TypeError(f"model: the function must return a pymc.Model; it returned {type(built).__name__}.")
+        raise InputTypeError("model", f"the function must return a pymc.Model; it returned {type(built).__name__}.")
     return built
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.joint_outcomes import same_examples
 from bayesperf.metrics.formulas import headline
@@ -28,15 +29,15 @@ if TYPE_CHECKING:
 def check_metrics(model: pm.Model, definition: Any, metrics: Sequence[str | Metric] | None) -> None:
     """Refuse metrics of a model without cells, and cells whose dims are not those of a table."""
     if isinstance(metrics, str | Metric):
-        raise TypeError(f"metrics must be a sequence of names, as ['recall']; it is {metrics!r}.")
+        raise InputTypeError("metrics", f"must be a sequence of names, as ['recall']; it is {metrics!r}.")
     if "cells" not in model.named_vars:
         recovered = hasattr(definition, "recover") and "actual" in model.coords
         if metrics and not recovered:
-            raise ValueError("metrics: the model has no variable 'cells' (…, actual, predicted) to compute them of.")
+            raise InputError("metrics", "the model has no variable 'cells' (…, actual, predicted) to compute them of.")
         return
     dims = model.named_vars_to_dims.get("cells") or ()
     if set(CELL_DIMS) - set(dims):
-        raise ValueError(f"model: its variable 'cells' must have dims (…, 'actual', 'predicted'); it has {dims}.")
+        raise InputError("model", f"its variable 'cells' must have dims (…, 'actual', 'predicted'); it has {dims}.")
 
 
 def knows_prevalence(definition: Any, priors: Mapping[str, Any] | None, options: Mapping[str, Any]) -> bool:
@@ -153,17 +154,18 @@ def _metrics(
             if not prevalence_known and metric.depends_on_prevalence(len(labels)):
                 if metrics is None:
                     continue
-                raise ValueError(
-                    f"metric {metric.name!r} {UNKNOWN_PREVALENCE} Or give it to the model: priors={{'prevalence': …}}."
+                raise InputError(
+                    "metric",
+                    f"{metric.name!r} {UNKNOWN_PREVALENCE} Or give it to the model: priors={{'prevalence': …}}.",
                 )
             name, values = f"{metric.name}{suffix}", evaluate(metric, cells, positive)
             if name in dims:
-                raise ValueError(f"data: {name!r} is a metric; rename that dim, or leave the metric out of metrics.")
+                raise InputError("data", f"{name!r} is a metric; rename that dim, or leave the metric out of metrics.")
             if name in group and not _same(group[name], values):
-                raise ValueError(
-                    f"metrics: {name!r} is the name of another variable of the model, with dims "
-                    f"{group[name].dims[2:]}. Leave it out: bayesperf.Posterior.from_datatree(tree)[{metric.name!r}] "
-                    "is the metric."
+                raise InputError(
+                    "metrics",
+                    f"{name!r} is the name of another variable of the model, with dims {group[name].dims[2:]}.",
+                    f"Leave it out: bayesperf.Posterior.from_datatree(tree)[{metric.name!r}] is the metric.",
                 )
             computed[name] = values
     return {name: values for name, values in computed.items() if name not in group}

@@ -16,7 +16,7 @@ from scipy.special import logit
 
 from bayesperf import models
 from bayesperf.core import checks
-from bayesperf.core.errors import InputTypeError
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.counts.classifier_scores import Scores, by_class, labelled_scores
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.cross_validation import FOLD, REPEAT, folds_of_all_repeats, repeated_dim
@@ -51,9 +51,10 @@ def resolve_model(model: Any) -> ModuleType | Callable[..., Any]:
         return _own_module(model)
     if not isinstance(model, str) or model not in models.names():
         near = difflib.get_close_matches(str(model), models.names(), 1)
-        raise ValueError(
-            f"model must be one of {', '.join(models.names())}, a function (data, priors) -> pymc.Model, or an edited "
-            f"copy of a model's file, imported; it is {model!r}.{f' Did you mean {near[0]!r}?' if near else ''}"
+        raise InputError(
+            "model",
+            f"must be one of {', '.join(models.names())}, a function (data, priors) -> pymc.Model, or an edited copy "
+            f"of a model's file, imported; it is {model!r}.{f' Did you mean {near[0]!r}?' if near else ''}",
         )
     _check_compilation_folder()
     module: ModuleType = getattr(models, model)
@@ -103,13 +104,14 @@ def prepared(data: Any, model: Any, options: Mapping[str, Any] | None) -> tuple[
             values, options["repeats"] = folds_of_all_repeats(values, FOLD, repeats, "options['repeats']")
         check_options(model, definition, options, values)
         if taken := [dim for dim in values.dims if dim in (*RESERVED, *getattr(definition, "DIMS", ()))]:
-            raise ValueError(f"data: {taken[0]!r} is a dim that the models use for their own; rename that dim.")
+            raise InputError("data", f"{taken[0]!r} is a dim that the models use for their own; rename that dim.")
     else:
         values = data if isinstance(data, xr.DataArray) else _counts(data, model, options)
     if values.dtype.kind in "iu" and values.sum() > np.iinfo(np.int32).max:
-        raise ValueError(
-            f"data: {int(values.sum())} examples are more than PyMC counts in its 32 bits, {np.iinfo(np.int32).max}. "
-            "Ask the closed form (bayesperf.posterior, bayesperf.pool), for which so many are no burden."
+        raise InputError(
+            "data",
+            f"{int(values.sum())} examples are more than PyMC counts in its 32 bits, {np.iinfo(np.int32).max}.",
+            "Ask the closed form (bayesperf.posterior, bayesperf.pool), for which so many are no burden.",
         )
     return values, options
 
@@ -130,16 +132,17 @@ def _counts(data: Any, model: Any, options: Options) -> xr.DataArray:
     if isinstance(data, xr.DataArray):
         data = ConfusionMatrix(data, data.attrs.get("pos_label"))
     if not isinstance(data, ConfusionMatrix):
-        raise TypeError(f"data must be a ConfusionMatrix; it is {type(data).__name__}.")
+        raise InputTypeError("data", f"must be a ConfusionMatrix; it is {type(data).__name__}.")
     return data.counts.assign_attrs(_positive(data.pos_label))
 
 
 def _paired_counts(data: Any, model: Any, options: Options) -> xr.DataArray:
     """Return joint counts (actual, predicted_a, predicted_b)."""
     if not isinstance(data, PairedConfusionMatrix):
-        raise TypeError(
-            f"data of the model {model!r} must be a PairedConfusionMatrix; it is {type(data).__name__}. Make one with "
-            "PairedConfusionMatrix.from_predictions(y_true, y_pred_a, y_pred_b)."
+        raise InputTypeError(
+            "",
+            f"data of the model {model!r} must be a PairedConfusionMatrix; it is {type(data).__name__}.",
+            "Make one with PairedConfusionMatrix.from_predictions(y_true, y_pred_a, y_pred_b).",
         )
     return data.counts.assign_attrs(_positive(data.pos_label), names=list(data.names))
 
@@ -151,15 +154,15 @@ def _transitions(data: Any, model: Any, options: Options) -> xr.DataArray:
     """
     by, pos_label = options.pop("by", None), options.pop("pos_label", None)
     if not isinstance(data, tuple) or len(data) != 2:
-        raise TypeError(
-            f"data of the model {model!r} must be a pair (y_true, y_pred); sequence ids go to options['by']."
+        raise InputTypeError(
+            "", f"data of the model {model!r} must be a pair (y_true, y_pred); sequence ids go to options['by']."
         )
     series = label_sequences(*data, by, None, pos_label)
     by = by if isinstance(by, Mapping) else {"sequence": np.zeros(len(series.states), int) if by is None else by}
     ((name, ids),) = by.items()
     of_step = dict.fromkeys(("actual_before", "predicted_before", *CELL_DIMS), series.cm.labels)
     if name in of_step:
-        raise ValueError(f"options['by']: {name!r} is a dim that the model uses for its own; rename that dim.")
+        raise InputError("", f"options['by']: {name!r} is a dim that the model uses for its own; rename that dim.")
     coords = {name: encode(ids, "by", fractions=True).labels} | of_step
     facts = _positive(series.cm.pos_label)
     return xr.DataArray(transitions_by_sequence(series), coords, list(coords), name="counts", attrs=facts)
@@ -168,18 +171,20 @@ def _transitions(data: Any, model: Any, options: Options) -> xr.DataArray:
 def _fold_scores(data: Any, model: Any, options: Options) -> xr.DataArray:
     """Return scores (dataset, model, fold) of two systems."""
     if not isinstance(data, xr.DataArray) or set(data.dims) != {"dataset", "model", "fold"}:
-        raise TypeError(f"data of the model {model!r} must be a DataArray of scores with dims dataset, model and fold.")
+        raise InputTypeError(
+            "", f"data of the model {model!r} must be a DataArray of scores with dims dataset, model and fold."
+        )
     if data.sizes["model"] != 2:
-        raise ValueError(f"data: the model compares two systems; dim model has {data.sizes['model']}. Select two.")
+        raise InputError("data", f"the model compares two systems; dim model has {data.sizes['model']}.", "Select two.")
     if data.sizes["fold"] < 2:
-        raise ValueError("data: one fold says nothing of the scatter of scores; give at least two.")
+        raise InputError("data", "one fold says nothing of the scatter of scores; give at least two.")
     if not np.isfinite(data).all():
-        raise ValueError("data has missing or infinite scores. Drop those data sets.")
+        raise InputError("data", "has missing or infinite scores.", "Drop those data sets.")
     scatter = (data.isel(model=0) - data.isel(model=1)).std("fold")
     if (scatter == 0).any():
         name = data["dataset"].values[int(np.argmin(scatter.values))]
-        raise ValueError(
-            f"data: at dataset {name!s} all folds differ by the same, so their scatter is no distribution."
+        raise InputError(
+            "data", f"at dataset {name!s} all folds differ by the same, so their scatter is no distribution."
         )
     return data.transpose("dataset", "model", "fold")
 
@@ -188,9 +193,10 @@ def _scores_of_two_classes(data: Any, model: Any, options: Options) -> xr.DataAr
     """Return scores along a dim ``positive``; the option ``pos_label``, which is of the data, is taken out."""
     pos_label = options.pop("pos_label", None)
     if not isinstance(data, tuple) or len(data) != 2:
-        raise TypeError(
-            f"data of the model {model!r} must be a pair (y_true, y_score); the positive class goes to "
-            "options['pos_label']."
+        raise InputTypeError(
+            "",
+            f"data of the model {model!r} must be a pair (y_true, y_score); the positive class "
+            "goes to options['pos_label'].",
         )
     return by_class(Scores.of(*data, pos_label))
 
@@ -202,9 +208,10 @@ def _probabilities(data: Any, model: Any, options: Options) -> xr.DataArray:
     """
     by, pos_label = options.pop("by", None), options.pop("pos_label", None)
     if not isinstance(data, tuple) or len(data) != 2:
-        raise TypeError(
-            f"data of the model {model!r} must be a pair (y_true, y_prob); ids of groups go to options['by'], the "
-            "positive class to options['pos_label']."
+        raise InputTypeError(
+            "",
+            f"data of the model {model!r} must be a pair (y_true, y_prob); ids of groups go to "
+            "options['by'], the positive class to options['pos_label'].",
         )
     happened, probability = labelled_scores(*data, pos_label, "y_prob")
     checks.probabilities("y_prob", probability)
@@ -229,24 +236,25 @@ def _groups(by: Any, examples: int) -> tuple[dict[str, Any], Any]:
         return {}, 0
     by = by if isinstance(by, Mapping) else {"group": by}
     if len(by) != 1:
-        raise ValueError(f"by: give one column of ids of groups, as {{'site': ids}}; it has {len(by)}.")
+        raise InputError("by", f"give one column of ids of groups, as {{'site': ids}}; it has {len(by)}.")
     ((dim, ids),) = by.items()
     if dim in ("case", "column", "parameter", "chain", "draw"):
-        raise ValueError(f"by: {dim!r} is a dim that the model uses for its own; rename that column.")
+        raise InputError("by", f"{dim!r} is a dim that the model uses for its own; rename that column.")
     column = encode(ids, "by", fractions=True)
     checks.equal_lengths({"y_true": examples, "by": len(column.codes)})
     seen, group = np.unique(column.codes, return_inverse=True)
     if len(seen) < 2:
-        raise ValueError(f"by: there is one {dim}, and nothing that groups could have in common. Leave it out.")
+        raise InputError("by", f"there is one {dim}, and nothing that groups could have in common.", "Leave it out.")
     return {"dim": str(dim), "groups": column.labels[seen].tolist()}, group
 
 
 def _ratings(data: Any, model: Any, options: Options) -> xr.DataArray:
     """Return counts of patterns (…, pattern), with what the patterns are in the attributes."""
     if not isinstance(data, Ratings):
-        raise TypeError(
-            f"data of the model {model!r} must be Ratings; it is {type(data).__name__}. Make them with "
-            "Ratings.from_frame(frame, item=…, rater=…, rating=…) or Ratings.from_table(table)."
+        raise InputTypeError(
+            "",
+            f"data of the model {model!r} must be Ratings; it is {type(data).__name__}.",
+            "Make them with Ratings.from_frame(frame, item=…, rater=…, rating=…) or Ratings.from_table(table).",
         )
     return counts_of_patterns(data)
 

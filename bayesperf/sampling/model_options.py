@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.counts.cross_validation import check_repeats, refuse_sum
 
 Options = dict[str, Any]
@@ -19,7 +20,7 @@ Options = dict[str, Any]
 def mapping(name: str, value: Any, example: str) -> dict[str, Any]:
     """Return a copy of an argument that must be a mapping or None."""
     if value is not None and not isinstance(value, Mapping):
-        raise TypeError(f"{name} must be a mapping, as {example}; it is {type(value).__name__}.")
+        raise InputTypeError(name, f"must be a mapping, as {example}; it is {type(value).__name__}.")
     return dict(value or {})
 
 
@@ -29,7 +30,7 @@ def check_options(model: str, module: ModuleType, options: Options, data: xr.Dat
     defaults = {parameter.name: parameter.default for parameter in parameters}
     if unknown := [name for name in options if name not in defaults]:
         has = f"it has {', '.join(map(repr, defaults))}" if defaults else "it has none"
-        raise ValueError(f"options: the model {model!r} has no {unknown[0]!r}; {has}.")
+        raise InputError("options", f"the model {model!r} has no {unknown[0]!r}; {has}.")
     declared = getattr(module, "OPTIONS", {})
     if "dim of groups" in declared.values():
         leading = _leading(data)
@@ -52,9 +53,10 @@ def _leading(data: xr.DataArray) -> list[str]:
 
 def _check_dim(name: str, dim: Any, data: xr.DataArray, options: Options) -> None:
     if dim not in (leading := _leading(data)):
-        raise ValueError(
-            f"options: there is no dim {dim!r} of groups; the leading dims are {leading}. Name it, as "
-            "options={'dim': 'site'}."
+        raise InputError(
+            "options",
+            f"there is no dim {dim!r} of groups; the leading dims are {leading}.",
+            "Name it, as options={'dim': 'site'}.",
         )
     if options.get("repeats") is None:
         refuse_sum(data, [dim], name)
@@ -64,7 +66,7 @@ def _check_dims(name: str, dims: Any, data: xr.DataArray, options: Options) -> N
     """Refuse dims that are not leading ones, or none; keep them as a tuple."""
     options["dims"] = chosen = _names(name, dims)
     if not chosen:
-        raise ValueError(f"{name}: the data have no leading dims to be sliced by. Count them by some, as by='site'.")
+        raise InputError(name, "the data have no leading dims to be sliced by.", "Count them by some, as by='site'.")
     for dim in chosen:
         _check_dim(name, dim, data, options)
 
@@ -73,32 +75,34 @@ def _check_ordered(name: str, dims: Any, data: xr.DataArray, options: Options) -
     """Refuse dims that are no dims of slices; keep them as a tuple."""
     options["ordered"] = ordered = _names(name, dims)
     if other := [dim for dim in ordered if dim not in options["dims"]]:
-        raise ValueError(f"{name}: {other[0]!r} is not among the dims {list(options['dims'])}.")
+        raise InputError(name, f"{other[0]!r} is not among the dims {list(options['dims'])}.")
 
 
 def _check_interactions(name: str, interactions: Any, data: xr.DataArray, options: Options) -> None:
     """Refuse what are not combinations of two or more dims of slices; keep them as tuples, in the order of the dims."""
     if isinstance(interactions, str) or not isinstance(interactions, Sequence):
-        raise TypeError(f"{name} must be a sequence of pairs of dims, as [('site', 'device')]; it is {interactions!r}.")
+        raise InputTypeError(
+            name, f"must be a sequence of pairs of dims, as [('site', 'device')]; it is {interactions!r}."
+        )
     terms = []
     for interaction in interactions:
         term = _names(name, interaction)
         if other := [dim for dim in term if dim not in options["dims"]]:
-            raise ValueError(f"{name}: {other[0]!r} is not among the dims {list(options['dims'])}.")
+            raise InputError(name, f"{other[0]!r} is not among the dims {list(options['dims'])}.")
         if len(term) < 2:
-            raise ValueError(f"{name}: {list(term)} is one dim; an interaction is of two or more.")
+            raise InputError(name, f"{list(term)} is one dim; an interaction is of two or more.")
         terms.append(tuple(dim for dim in options["dims"] if dim in term))
     if len(set(terms)) < len(terms):
-        raise ValueError(f"{name}: an interaction is named twice.")
+        raise InputError(name, "an interaction is named twice.")
     options["interactions"] = tuple(terms)
 
 
 def _names(name: str, dims: Any) -> tuple[str, ...]:
     """Return the names of dims as a tuple."""
     if isinstance(dims, str) or not isinstance(dims, Sequence) or not all(isinstance(dim, str) for dim in dims):
-        raise TypeError(f"{name} must be a sequence of names of dims, as ['site', 'device']; it has {dims!r}.")
+        raise InputTypeError(name, f"must be a sequence of names of dims, as ['site', 'device']; it has {dims!r}.")
     if len(set(dims)) < len(dims):
-        raise ValueError(f"{name}: a dim is named twice in {list(dims)}.")
+        raise InputError(name, f"a dim is named twice in {list(dims)}.")
     return tuple(dims)
 
 
@@ -110,25 +114,23 @@ def _check_covariates(name: str, covariates: Any, data: xr.DataArray, options: O
     """Refuse covariates that are not one finite number for each group and covariate."""
     dim = options["dim"]
     if not isinstance(covariates, xr.DataArray):
-        raise TypeError(f"{name} must be a DataArray ({dim!r}, 'covariate'); it is {type(covariates).__name__}.")
+        raise InputTypeError(name, f"must be a DataArray ({dim!r}, 'covariate'); it is {type(covariates).__name__}.")
     if set(covariates.dims) != {dim, "covariate"}:
-        raise ValueError(f"{name} must have dims {dim!r} and 'covariate'; it has {covariates.dims}.")
+        raise InputError(name, f"must have dims {dim!r} and 'covariate'; it has {covariates.dims}.")
     if dim not in covariates.coords:
-        raise ValueError(f"{name} must say of which {dim} each row is: give dim {dim!r} the labels of the data.")
+        raise InputError(name, f"must say of which {dim} each row is: give dim {dim!r} the labels of the data.")
     rows, groups = covariates[dim].values.tolist(), data[dim].values.tolist()
     if missing := [label for label in groups if label not in rows]:
-        raise ValueError(f"{name} has no row for {dim} {missing[0]!r}.")
+        raise InputError(name, f"has no row for {dim} {missing[0]!r}.")
     if len(rows) > len(groups):
-        raise ValueError(
-            f"{name} has {len(rows)} rows for {len(groups)} of {dim}: select those of the data, once each."
-        )
+        raise InputError(name, f"has {len(rows)} rows for {len(groups)} of {dim}: select those of the data, once each.")
     if covariates.dtype.kind not in "iuf" or not np.isfinite(covariates).all():
-        raise ValueError(f"{name} must hold finite numbers. Fill in what is missing; code categories as 0 and 1.")
+        raise InputError(name, "must hold finite numbers.", "Fill in what is missing; code categories as 0 and 1.")
 
 
 def _check_positive_number(name: str, value: Any, data: xr.DataArray, options: Options) -> None:
     if not 0 < checks.number(name, value) < np.inf:
-        raise ValueError(f"{name} must be greater than 0; it is {value}.")
+        raise InputError(name, f"must be greater than 0; it is {value}.")
 
 
 def _check_probability(name: str, value: Any, data: xr.DataArray, options: Options) -> None:
@@ -137,14 +139,12 @@ def _check_probability(name: str, value: Any, data: xr.DataArray, options: Optio
 
 def _check_rater(name: str, rater: Any, data: xr.DataArray, options: Options) -> None:
     if rater not in data.attrs["raters"]:
-        raise ValueError(
-            f"{name}: there is no rater {rater!r}; there are {', '.join(map(repr, data.attrs['raters']))}."
-        )
+        raise InputError(name, f"there is no rater {rater!r}; there are {', '.join(map(repr, data.attrs['raters']))}.")
 
 
 def _check_two_raters(name: str, raters: Any, data: xr.DataArray, options: Options) -> None:
     if not isinstance(raters, tuple) or len(raters) != 2 or raters[0] == raters[1]:
-        raise ValueError(f"{name} must be a pair of two different raters, as ('a', 'b'); it is {raters!r}.")
+        raise InputError(name, f"must be a pair of two different raters, as ('a', 'b'); it is {raters!r}.")
     for rater in raters:
         _check_rater(name, rater, data, options)
 

@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.errors import InputTypeError
 from bayesperf.core.warnings import PACKAGE, ConvergenceWarning
 from bayesperf.sampling import backend
 from bayesperf.sampling.interrupts import load
@@ -49,14 +50,14 @@ def check(settings: Mapping[str, Any]) -> None:
     """Refuse unknown samplers, settings that a fit makes itself, and settings that `pymc.sample` would ignore."""
     sampler = checks.one_of("nuts_sampler", settings.get("nuts_sampler", SAMPLERS[0]), SAMPLERS)
     if taken := [name for name in settings if name in SETTINGS_OF_FIT]:
-        raise TypeError(f"{taken[0]!r} is not for the caller of a fit to set: {SETTINGS_OF_FIT[taken[0]]}.")
+        raise InputTypeError("", f"{taken[0]!r} is not for the caller of a fit to set: {SETTINGS_OF_FIT[taken[0]]}.")
     if sampler == "pymc":
         import pymc as pm
 
         functions = [pm.sample, *(kind.__init__ for kind in pm.NUTS.__mro__)]
         parameters = {"nuts", *(name for function in functions for name in inspect.signature(function).parameters)}
         if unknown := [name for name in settings if name not in parameters]:
-            raise TypeError(backend.unknown_setting(unknown[0], sampler))
+            raise InputTypeError("", backend.unknown_setting(unknown[0], sampler))
 
 
 def sample(

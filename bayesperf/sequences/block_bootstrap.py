@@ -12,6 +12,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.intervals.bootstrap import limits_of, warn_of_resamples
 from bayesperf.intervals.delta import gradient_of
@@ -112,9 +113,11 @@ def block_bootstrap(
     if block is None:
         block = min(best_block_length(influence(statistic, sequences), sequences.sequence), shortest)
     elif checks.count("block", block) > shortest:
-        raise ValueError(
-            f"block must not be longer than the shortest sequence, of {shortest} samples; it is {block}. Of many short "
-            "sequences resample whole ones: bayesperf.intervals.bootstrap(cm, metric, cluster='sequence')."
+        raise InputError(
+            "block",
+            f"must not be longer than the shortest sequence, of {shortest} samples; it is {block}.",
+            "Of many short sequences resample whole ones: bayesperf.intervals.bootstrap(cm, "
+            "metric, cluster='sequence').",
         )
     (rng,) = streams(seed, "blocks", statistic.of_matrices, [sequences.states])
     values = statistic(Blocks.of(sequences, block).resample(n_resamples, rng).reshape(-1, 2, 2))

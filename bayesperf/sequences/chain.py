@@ -13,6 +13,7 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.counts.cross_tabulation import cross_tabulate, encode_predictions
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -55,18 +56,21 @@ def label_sequences(
     if by is not None and not isinstance(by, Mapping):
         by = {"sequence": by}
     if by is not None and len(by) != 1:
-        raise ValueError(f"by: give one column of sequence ids, as {{'video': ids}}; it has {len(by)}.")
+        raise InputError("by", f"give one column of sequence ids, as {{'video': ids}}; it has {len(by)}.")
     coded = encode_predictions(y_true, y_pred, by or {}, labels)
     cm = ConfusionMatrix(cross_tabulate(coded), pos_label)
     if len(cm.labels) != 2:
-        raise ValueError(
-            f"y_true and y_pred hold {len(cm.labels)} labels, {listed(cm.labels)}: sequences are for two. Set "
-            "one class against the rest, as y_true == 'cat'."
+        raise InputError(
+            "y_true and y_pred",
+            f"hold {len(cm.labels)} labels, {listed(cm.labels)}: sequences are for two.",
+            "Set one class against the rest, as y_true == 'cat'.",
         )
     alone = cm.total.values == 1
     if alone.any() and not single_samples:
         at = "".join(f"by: the {dim} {cm.counts[dim].values[np.argmax(alone)]!s}" for dim in cm.dims)
-        raise ValueError(f"{at or 'y_true'} has one sample only, and a chain is about what follows what. Drop it.")
+        raise InputError(
+            f"{at or 'y_true'}", "has one sample only, and a chain is about what follows what.", "Drop it."
+        )
     states = 2 * coded.cells["actual"] + coded.cells["predicted"]
     if not coded.leading:
         return LabelSequences(states, np.zeros(len(states), np.intp), cm)

@@ -15,7 +15,8 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
 from bayesperf.core.complex_step import complex_step
-from bayesperf.core.warnings import DependenceWarning
+from bayesperf.core.errors import InputError
+from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.distributions.rank_envelope import rank_envelope
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
@@ -232,7 +233,7 @@ def autocorrelation(
     used = usual_lags(sequences) if lags is None else _checked_lags(lags, sequences)
     observed = autocorrelations(_correct(sequences.states)[:, None], sequences.sequence, used)[:, 0]
     if np.isnan(observed).any():
-        raise ValueError("y_pred: its predictions are all right or all wrong, which leaves nothing to correlate.")
+        raise InputError("y_pred", "its predictions are all right or all wrong, which leaves nothing to correlate.")
     rng = np.random.default_rng(seed)
     drawn = transitions.draw(draws, rng)
     simulated = np.stack([_correct(states) for states in drawn.simulate(sequences.starts, rng)])
@@ -247,7 +248,7 @@ def autocorrelation(
             "way it does not see, and its intervals are not to be trusted. Count by scene, video or subject and pool "
             "those: bayesperf.pool(cm, dim='scene', groups='clusters').",
             DependenceWarning,
-            stacklevel=2,
+            skip_file_prefixes=(PACKAGE,),
         )
     variables = {"observed": observed, "lower": lower, "upper": upper, "outside": outside}
     facts = {"ci_prob": _BAND, "ci_kind": "simultaneous", "draws": draws, "undefined": float(1 - defined.mean()),
@@ -265,7 +266,7 @@ def _checked_lags(lags: Sequence[int], sequences: LabelSequences) -> list[int]:
     lags = [checks.count("lags: each", lag) for lag in lags]
     longest = int(np.bincount(sequences.sequence).max())
     if not lags or max(lags) >= longest:
-        raise ValueError(f"lags {lags}: name some, each shorter than the longest sequence, of {longest} samples.")
+        raise InputError("", f"lags {lags}: name some, each shorter than the longest sequence, of {longest} samples.")
     return lags
 
 

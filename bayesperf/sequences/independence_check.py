@@ -13,8 +13,9 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
-from bayesperf.core.warnings import DependenceWarning
+from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.sequences.chain import (
@@ -94,7 +95,7 @@ def check_independence(
     ('independent', array([0.89, 1.03]))
     """
     if not 1 < checks.number("factor", factor) < np.inf:
-        raise ValueError(f"factor must be above 1, by how much an interval may be too narrow; it is {factor}.")
+        raise InputError("factor", f"must be above 1, by how much an interval may be too narrow; it is {factor}.")
     draws, seed = checks.count("draws", draws, least=100), checks.seed(random_seed)
     factors = bayes_factor(y_true, y_pred, by, prior, chain=chain, labels=labels)
     effect = design_effect(y_true, y_pred, metric, by, prior, chain=chain, pos_label=pos_label, labels=labels)
@@ -105,7 +106,7 @@ def check_independence(
     verdict = "dependent" if too_narrow else "independent" if upper <= factor**2 else "undecided"
     advice = _advice(verdict, effect, (float(lower), float(upper)), len(sequences.states), factor)
     if too_narrow:
-        warnings.warn(advice, DependenceWarning, stacklevel=2)
+        warnings.warn(advice, DependenceWarning, skip_file_prefixes=(PACKAGE,))
     variables = {
         "log_bayes_factor": factors,
         "design_effect": effect.drop_attrs(),

@@ -14,6 +14,7 @@ from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Booleans
+from bayesperf.core.errors import InputError
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.posteriors.dirichlet import posterior as independent_posterior
 from bayesperf.posteriors.posterior import DRAWS, PREDICTED, Posterior, SampledPosterior
@@ -104,9 +105,11 @@ class MarkovPosterior(SampledPosterior):
 
     def at_prevalence(self, p: Any) -> Posterior:
         """Raise: a chain's recall and specificity change with its prevalence."""
-        raise ValueError(
-            "at_prevalence: in a chain recall and specificity depend on how long a label stays, as prevalence does, so "
-            "prevalence alone does not say what they are elsewhere. Fit the chain to samples from there."
+        raise InputError(
+            "at_prevalence",
+            "in a chain recall and specificity depend on how long a label stays, as prevalence "
+            "does, so prevalence alone does not say what they are elsewhere.",
+            "Fit the chain to samples from there.",
         )
 
 
@@ -193,7 +196,7 @@ def posterior(
     """
     checks.beta_weight("prior", prior)
     if order not in (0, 1):
-        raise ValueError(f"order must be 1 (the chain) or 0 (independent samples); it is {order!r}.")
+        raise InputError("order", f"must be 1 (the chain) or 0 (independent samples); it is {order!r}.")
     checks.one_of("chain", chain, CHAIN_KINDS)
     sequences = label_sequences(y_true, y_pred, by, labels, pos_label, single_samples=order == 0)
     cm = sequences.cm

@@ -9,6 +9,7 @@ import pandas as pd
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
+from bayesperf.core.errors import InputError
 from bayesperf.sequences.chain import MarkovChain
 
 
@@ -93,19 +94,22 @@ def chain_with_rates(
     long_run = np.array([1 - prevalence, prevalence])
     stay = long_run + (1 - long_run) * (2 * persistence - 1)
     if (stay < 0).any():
-        raise ValueError(
-            f"persistence {persistence}: no chain with prevalence {prevalence} changes label so often. Raise it, or "
-            "bring prevalence nearer to 0.5."
+        raise InputError(
+            "",
+            f"persistence {persistence}: no chain with prevalence {prevalence} changes label so often.",
+            "Raise it, or bring prevalence nearer to 0.5.",
         )
     k = 2 * error_persistence - 1
     positive = np.array([1 - specificity, recall])
     c = (positive - k * (stay * positive + (1 - stay) * positive[::-1])) / (1 - k)
     theta = (1 - k) * c[:, None] + k * np.array([0, 1])
     if (theta < 0).any() or (theta > 1).any():
-        raise ValueError(
-            f"no chain has recall {recall} and specificity {specificity} at prevalence {prevalence}, persistence "
-            f"{persistence} and error_persistence {error_persistence}: some prediction would have probability "
-            f"{theta.flat[np.abs(theta - 0.5).argmax()]:.3g}. Raise persistence, or bring error_persistence or the two "
-            "rates nearer to 0.5."
+        raise InputError(
+            "",
+            f"no chain has recall {recall} and specificity {specificity} at prevalence "
+            f"{prevalence}, persistence {persistence} and error_persistence {error_persistence}: "
+            "some prediction would have probability "
+            f"{theta.flat[np.abs(theta - 0.5).argmax()]:.3g}.",
+            "Raise persistence, or bring error_persistence or the two rates nearer to 0.5.",
         )
     return MarkovChain(stay, theta[:, None])

@@ -13,6 +13,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.areas.auc import AREAS
 from bayesperf.studies.interval_methods import interval_names
@@ -89,7 +90,7 @@ def areas(
     names = interval_names(methods, tuple(AREAS))
     sd = checks.number("spread", spread)
     if not 0 < sd < np.inf:
-        raise ValueError(f"spread must be above 0 and finite; it is {spread!r}.")
+        raise InputError("spread", f"must be above 0 and finite; it is {spread!r}.")
     settings = {"auc": true, "n": sizes, "methods": names, "simulations": checks.count("simulations", simulations),
                 "spread": sd, "prob": checks.probability("prob", prob),
                 "draws": checks.count("draws", draws, least=2),

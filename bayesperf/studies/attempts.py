@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.warnings import DependenceWarning, PriorWarning
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.pooling.pool import DISPERSION, pool
@@ -92,15 +93,15 @@ def attempts(
     True
     """
     tries = checks.count("n_attempts", n_attempts)
-    settings = {"k": _counts("k", k), "n_questions": _counts("n_questions", n_questions),
+    settings: dict[str, Any] = {"k": _counts("k", k), "n_questions": _counts("n_questions", n_questions),
                 "questions": [checks.one_of("questions", kind, tuple(QUESTIONS)) for kind in questions],
                 "n_attempts": tries, "simulations": checks.count("simulations", simulations, least=2),
                 "draws": checks.count("draws", draws, least=2), "prob": checks.probability("prob", prob),
                 "random_seed": checks.seed(random_seed)}  # fmt: skip
     if not settings["questions"]:
-        raise ValueError("questions must name a kind, or several; it is empty.")
+        raise InputError("questions", "must name a kind, or several; it is empty.")
     if max(settings["k"]) > tries:
-        raise ValueError(f"k must be at most n_attempts, {tries}; it is {max(settings['k'])}.")
+        raise InputError("k", f"must be at most n_attempts, {tries}; it is {max(settings['k'])}.")
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
         found = [_outcomes(n, settings, rng) for n in settings["n_questions"]]
@@ -118,7 +119,7 @@ def attempts(
 def _counts(name: str, values: ArrayLike) -> list[int]:
     counts = [checks.count(name, value) for value in np.atleast_1d(values).tolist()]
     if not counts:
-        raise ValueError(f"{name} must name a number, or several; it is empty.")
+        raise InputError(name, "must name a number, or several; it is empty.")
     return counts
 
 
@@ -147,7 +148,10 @@ def _outcomes(n: int, settings: Mapping[str, Any], rng: np.random.Generator) -> 
 def _rates(kind: str, n: int, rng: np.random.Generator) -> Array:
     """Return the probability of passing of n questions."""
     population = QUESTIONS[kind]
-    return rng.beta(*population, n) if isinstance(population, tuple) else rng.choice(population, n)
+    if isinstance(population, tuple):
+        a, b = population
+        return rng.beta(a, b, n)
+    return rng.choice(population, n)
 
 
 def pass_probability(kind: str, k: int) -> float:

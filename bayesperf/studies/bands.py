@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.bands import KINDS
 from bayesperf.curves.roc.curve import Curve
@@ -105,9 +106,9 @@ def bands(
     names = interval_names(methods, METHODS)
     sd, start, stop = checks.number("spread", spread), checks.number("low", low), checks.number("high", high)
     if not 0 < sd < np.inf:
-        raise ValueError(f"spread must be above 0 and finite; it is {spread!r}.")
+        raise InputError("spread", f"must be above 0 and finite; it is {spread!r}.")
     if not 0 <= start < stop <= 1:
-        raise ValueError(f"low and high must be false positive rates, 0 ≤ low < high ≤ 1; they are {low}, {high}.")
+        raise InputError("low and high", f"must be false positive rates, 0 ≤ low < high ≤ 1; they are {low}, {high}.")
     settings = {"auc": true, "n": sizes, "methods": names, "simulations": checks.count("simulations", simulations),
                 "low": start, "high": stop, "spread": sd, "prob": checks.probability("prob", prob),
                 "draws": checks.count("draws", draws, least=2),

@@ -15,6 +15,7 @@ from scipy import special
 from bayesperf.comparison.compare import compare
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.errors import InputError
 from bayesperf.core.warnings import DependenceWarning, PriorWarning
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.pooling.pool import pool
@@ -107,7 +108,7 @@ def best_of_many(
     """
     spreads = checks.vector("spread", spread)
     if (spreads < 0).any():
-        raise ValueError(f"spread must not be negative: it is a standard deviation. It is {spread!r}.")
+        raise InputError("spread", "must not be negative: it is a standard deviation.", f"It is {spread!r}.")
     systems = checks.count("systems", systems, least=3)
     shifted, shift = _shifted(population, systems)
     settings = {"systems": systems, "spread": spreads.tolist(),
@@ -119,7 +120,7 @@ def best_of_many(
                 "draws": checks.count("draws", draws, least=2), "prob": checks.probability("prob", prob),
                 "random_seed": checks.seed(random_seed)}  # fmt: skip
     if clusters is not None and not paired:
-        raise ValueError("clusters: they are of systems judged on the same examples. Take paired=True.")
+        raise InputError("clusters", "they are of systems judged on the same examples.", "Take paired=True.")
     cluster = None if clusters is None else np.arange(examples) % clusters
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
@@ -150,10 +151,10 @@ def _shifted(population: str | tuple[int, float], systems: int) -> tuple[int, fl
         checks.one_of("population", population, ("normal", "heavy_tails"))
         return 0, 0.0
     if not isinstance(population, tuple) or len(population) != 2:
-        raise ValueError(f"population must be a name, or how many systems are shifted, and how far: {population!r}.")
+        raise InputError("population", f"must be a name, or how many systems are shifted, and how far: {population!r}.")
     number, shift = checks.count("population", population[0]), checks.number("population", population[1])
     if number >= systems:
-        raise ValueError(f"population: {number} of {systems} systems are shifted. Leave one where it is.")
+        raise InputError("population", f"{number} of {systems} systems are shifted.", "Leave one where it is.")
     return number, shift
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.warnings import PriorWarning
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -97,7 +98,7 @@ def clusters(
     spreads = {"dispersion": dispersion, "prevalence_dispersion": prevalence_dispersion}
     grid = {name: [checks.probability(name, x) for x in np.atleast_1d(of).tolist()] for name, of in spreads.items()}
     if empty := [name for name, of in grid.items() if not of]:
-        raise ValueError(f"{empty[0]} must name a dispersion, or several; it is empty.")
+        raise InputError(f"{empty[0]}", "must name a dispersion, or several; it is empty.")
     wanted = [single_valued(metric, [0, 1], 1) for metric in metrics]
     means = {"prevalence": prevalence, "recall": recall, "specificity": specificity}
     means = {name: checks.probability(name, mean) for name, mean in means.items()}

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.counts.count_arrays import CELL_DIMS, check_dims, table_to_counts
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
@@ -46,7 +47,7 @@ def binary_cells(*, prevalence: ArrayLike, recall: ArrayLike, specificity: Array
     rates = {"prevalence": prevalence, "recall": recall, "specificity": specificity}
     for name, values in rates.items():
         if not ((np.asarray(values, float) >= 0) & (np.asarray(values, float) <= 1)).all():
-            raise ValueError(f"{name} must be in [0, 1]; it is {values!r}.")
+            raise InputError(name, f"must be in [0, 1]; it is {values!r}.")
     positive, hit, correct_rejection = (xr.DataArray(values) for values in rates.values())
     rows = [
         [(1 - positive) * correct_rejection, (1 - positive) * (1 - correct_rejection)],
@@ -155,9 +156,9 @@ def _probabilities(cells: ArrayLike | xr.DataArray) -> xr.DataArray:
     check_dims(table.dims[:-2])
     values = table.values
     if values.shape[-1] != values.shape[-2] or values.shape[-1] < 2:
-        raise ValueError(f"cells must be square with at least two classes; their shape is {values.shape}.")
+        raise InputError("cells", f"must be square with at least two classes; their shape is {values.shape}.")
     if not ((values >= 0).all() and np.allclose(values.sum((-2, -1)), 1, rtol=0, atol=1e-9)):
-        raise ValueError("cells must be probabilities: not negative, and of each matrix summing to 1.")
+        raise InputError("cells", "must be probabilities: not negative, and of each matrix summing to 1.")
     return table.assign_coords({dim: np.arange(size) for dim, size in table.sizes.items() if dim not in table.coords})
 
 

@@ -12,7 +12,8 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.core.warnings import PriorWarning
 from bayesperf.counts.cross_validation import REPEAT, folds_of_all_repeats, held_out_predictions, mark_repeats
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -105,9 +106,9 @@ def cross_validation(
     splits = {"folds": checks.count("folds", folds, least=2), "repeats": checks.count("repeats", repeats, least=2)}
     wanted = [single_valued(metric, [0, 1], 1) for metric in metrics]
     if not (sizes and wanted):
-        raise ValueError("n and metrics must name one, or several; one of them is empty.")
+        raise InputError("n and metrics", "must name one, or several; one of them is empty.")
     if min(sizes) * min(_PREVALENCE, 1 - _PREVALENCE) < folds:
-        raise ValueError(f"n: each of {folds} folds needs an example of each class; it is {min(sizes)}.")
+        raise InputError("n", f"each of {folds} folds needs an example of each class; it is {min(sizes)}.")
     settings = {"n": sizes, "metrics": [metric.name for metric in wanted], "estimator": repr(learner), **splits,
                 "separation": checks.number("separation", separation),
                 "simulations": checks.count("simulations", simulations, least=2),
@@ -170,6 +171,6 @@ def _cross_validated(
     return ConfusionMatrix(mark_repeats(counts, REPEAT)), (cells[:-1], cells[-1:])
 
 
-def _table(actual: Codes, predicted: Codes) -> Array:
+def _table(actual: Codes, predicted: Codes) -> Counts:
     """Return the counts of two classes, rows actual."""
     return np.bincount(2 * actual + predicted, minlength=4).reshape(2, 2)

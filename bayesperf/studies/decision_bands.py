@@ -14,6 +14,7 @@ from scipy.special import expit, logit, ndtr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans
+from bayesperf.core.errors import InputError
 from bayesperf.curves.bands import KINDS
 from bayesperf.curves.decisions.curve import decision_curve
 from bayesperf.curves.decisions.decision_data import EVEN, checked_thresholds
@@ -139,7 +140,7 @@ def decision_bands(
 
 def _positive(name: str, value: Any) -> float:
     if not 0 < checks.number(name, value) < np.inf:
-        raise ValueError(f"{name} must be above 0 and finite; it is {value!r}.")
+        raise InputError(name, f"must be above 0 and finite; it is {value!r}.")
     return float(value)
 
 

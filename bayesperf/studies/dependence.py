@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayesperf import sequences
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.errors import InputError
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.sequences.simulate import chain_with_rates
@@ -107,7 +108,7 @@ def dependence(
     lasting = ERRORS[checks.one_of("errors", errors, tuple(ERRORS))] if error_persistence is None else error_persistence
     lasts = [p if lasting is None else lasting for p in grid]
     if errors != "chain" and checks.probability("error_persistence", lasts[0]) < 0.5:
-        raise ValueError(f"error_persistence must be at least 0.5 for errors={errors!r}; it is {lasting}.")
+        raise InputError("error_persistence", f"must be at least 0.5 for errors={errors!r}; it is {lasting}.")
     # Refuse what no chain has before the simulations. Errors apart from the labels leave only the labels to check.
     for p, of_errors in zip(grid, lasts, strict=True):
         chain_with_rates(p, of_errors if errors == "chain" else 0.5, **rates)

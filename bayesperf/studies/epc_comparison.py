@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.curves.bands import KINDS
 from bayesperf.curves.expected_performance import criteria
 from bayesperf.curves.expected_performance.comparison import QUESTIONS, epc_compare
@@ -90,9 +91,9 @@ def epc_comparison(
     resolved = single_valued(metric, [0, 1], 1)
     shifts = checks.vector("separations", separations)
     if len(shifts) != 2:
-        raise ValueError(f"separations must be two, of either system; they are {separations!r}.")
+        raise InputError("separations", f"must be two, of either system; they are {separations!r}.")
     if not -1 <= checks.number("correlation", correlation) <= 1:
-        raise ValueError(f"correlation must be between -1 and 1; it is {correlation}.")
+        raise InputError("correlation", f"must be between -1 and 1; it is {correlation}.")
     settings = {"n": sizes, "separations": shifts.tolist(), "correlation": correlation, "criterion": chosen.name,
                 "metric": resolved.name, "alphas": grid.tolist(), "draws": checks.count("draws", draws, least=2),
                 "simulations": checks.count("simulations", simulations), "prob": checks.probability("prob", prob),

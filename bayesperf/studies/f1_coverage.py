@@ -11,6 +11,7 @@ from scipy import stats
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.registry import get
 from bayesperf.studies.interval_methods import BAYESIAN, METHODS, OF_PROPORTIONS, MonteCarlo, interval_names
@@ -85,8 +86,8 @@ def f1_coverage(
     checks.one_of("design", design, ("joint", "by_actual"))
     positives = round(n * prevalence)
     if design == "by_actual" and not np.isclose(n * prevalence, positives, rtol=0, atol=1e-9):
-        raise ValueError(
-            f"prevalence: {n} × {prevalence} positives is no whole number, and design 'by_actual' fixes it."
+        raise InputError(
+            "prevalence", f"{n} × {prevalence} positives is no whole number, and design 'by_actual' fixes it."
         )
     settings = {"n": n, "methods": names, "prevalence": prevalence, "design": design,
                 "confidence": checks.probability("confidence", confidence)}  # fmt: skip
@@ -117,7 +118,7 @@ def f1_coverage(
 def _rates(name: str, values: ArrayLike) -> Array:
     rates = checks.vector(name, values)
     if not ((rates > 0) & (rates <= 1)).all():
-        raise ValueError(f"{name} must be above 0 and at most 1; it holds {rates[(rates <= 0) | (rates > 1)][0]}.")
+        raise InputError(name, f"must be above 0 and at most 1; it holds {rates[(rates <= 0) | (rates > 1)][0]}.")
     return rates
 
 

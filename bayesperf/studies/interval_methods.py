@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from bayesperf import intervals
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.intervals.proportion import METHODS as FREQUENTIST_OF_PROPORTIONS
@@ -31,10 +32,12 @@ def interval_names(methods: Sequence[str] | None, available: Sequence[str]) -> l
     if methods is None:
         return list(available)
     if isinstance(methods, str):
-        raise TypeError(f"methods must be a sequence of names; it is the string {methods!r}. Write [{methods!r}].")
+        raise InputTypeError(
+            "methods", f"must be a sequence of names; it is the string {methods!r}.", f"Write [{methods!r}]."
+        )
     names = [checks.one_of("methods", name, available) for name in methods]
     if not names or len(set(names)) < len(names):
-        raise ValueError(f"methods must name at least one, and none twice; they are {list(methods)}.")
+        raise InputError("methods", f"must name at least one, and none twice; they are {list(methods)}.")
     return names
 
 
@@ -69,7 +72,7 @@ def _weight(name: Any) -> float | None:
     try:
         weight = float(found[1])
     except ValueError:
-        raise ValueError(f"methods: {name!r} must name a weight, as 'beta_0.3_hdi' does.") from None
+        raise InputError("methods", f"{name!r} must name a weight, as 'beta_0.3_hdi' does.") from None
     return checks.beta_weight(f"methods: the weight in {name!r}", weight)
 
 
@@ -96,9 +99,10 @@ def _limits(function: RateFunction, k: int, n: int, confidence: float) -> Array:
     """Return the limits that a function gives, (2,)."""
     limits = np.asarray(function(k, n, confidence))
     if limits.shape != (2,) or limits.dtype.kind not in "iuf" or not limits[0] <= limits[1]:
-        raise ValueError(
-            "methods: a function (k, n, confidence) must return the lower and the upper limit; of "
-            f"({k}, {n}, {confidence:g}) it returned {limits.tolist()!r}."
+        raise InputError(
+            "methods",
+            f"a function (k, n, confidence) must return the lower and the upper limit; of ({k}, "
+            f"{n}, {confidence:g}) it returned {limits.tolist()!r}.",
         )
     return limits.astype(float)
 

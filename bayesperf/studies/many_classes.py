@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
@@ -109,7 +110,7 @@ def many_classes(
     >>> from bayesperf import studies
     >>> study = studies.many_classes(10, 5, ["perks", "shared"], simulations=10, draws=500)
     >>> study["coverage"].sel(metric="recall_per_class", examples=5).values
-    array([0.97, 0.96])
+    array([0.97, 0.95])
     """
     examples = [checks.count("examples", size) for size in np.atleast_1d(examples).tolist()]
     names = [checks.one_of("prior", name, tuple(priors.PRESETS)) for name in prior]
@@ -148,7 +149,7 @@ def many_classes(
 def _range(name: str, ends: tuple[float, float]) -> list[float]:
     low, high = (checks.number(name, end) for end in ends)
     if not 0 <= low <= high < 1:
-        raise ValueError(f"{name} must be (lowest, greatest), in order, from 0 to below 1; it is {ends!r}.")
+        raise InputError(name, f"must be (lowest, greatest), in order, from 0 to below 1; it is {ends!r}.")
     return [low, high]
 
 
@@ -172,8 +173,11 @@ def _system(
         right = (
             np.full(classes, mean) if rho == 0 else rng.beta(mean * (1 / rho - 1), (1 - mean) * (1 / rho - 1), classes)
         )
-    shares = {"equal": np.ones, "zipf": lambda k: 1 / np.arange(1.0, k + 1),
-              "tenfold": lambda k: rng.permutation(np.geomspace(1, 10, k))}[sizes](classes)  # fmt: skip
+    shares = np.ones(classes)
+    if sizes == "tenfold":
+        shares = rng.permutation(np.geomspace(1, 10, classes))
+    elif sizes == "zipf":
+        shares /= np.arange(1, classes + 1)
     cells = np.diag(right) + (1 - right)[:, None] * _spread(rng, classes, errors)
     return np.asarray(cells * shares[:, None] / shares.sum())
 

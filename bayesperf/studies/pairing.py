@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesperf.comparison.compare import compare
 from bayesperf.core import checks
+from bayesperf.core.errors import InputError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
@@ -102,9 +103,10 @@ def _outcome_probabilities(correlation: NDArray[np.float64], first: float, secon
     both = first * second + correlation * np.sqrt(first * (1 - first) * second * (1 - second))
     probabilities = np.stack([both, first - both, second - both, 1 - first - second + both], -1)
     if (probabilities < 0).any():
-        raise ValueError(
-            f"correlation: the errors of systems with accuracies {first} and {second} cannot be correlated by "
-            f"{correlation[(probabilities < 0).any(-1)][0]}."
+        raise InputError(
+            "correlation",
+            f"the errors of systems with accuracies {first} and {second} cannot be correlated by "
+            f"{correlation[(probabilities < 0).any(-1)][0]}.",
         )
     return probabilities
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
@@ -84,7 +85,7 @@ def predictive_spread(
     array([1.4, 1.4])
     """
     if not isinstance(cm, ConfusionMatrix) or cm.dims:
-        raise ValueError("cm must be one ConfusionMatrix, without leading dims.")
+        raise InputError("cm", "must be one ConfusionMatrix, without leading dims.")
     positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
     resolved_metric = single_valued(metric, cm.labels, positive)
     scales = [checks.count("scale", factor) for factor in np.atleast_1d(scale).tolist()]

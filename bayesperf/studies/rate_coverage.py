@@ -11,6 +11,7 @@ from scipy import stats
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
@@ -100,11 +101,11 @@ def rate_coverage(
     sizes = [checks.count("n", size) for size in np.atleast_1d(n).tolist()]
     rates = np.arange(1, 1000) / 1000 if p is None else checks.vector("p", p)
     if not ((rates >= 0) & (rates <= 1)).all():
-        raise ValueError(f"p must be rates in [0, 1]; it holds {rates[(rates < 0) | (rates > 1)][0]}.")
+        raise InputError("p", f"must be rates in [0, 1]; it holds {rates[(rates < 0) | (rates > 1)][0]}.")
     intervals, metric = rate_methods(methods), get(metric)
     proportion = metric.exact_form(2)
     if not isinstance(proportion, Proportion) or metric.needs == "ordered" or metric.average is not None:
-        raise ValueError(f"metric: {metric.name} is not a proportion of examples, as recall and accuracy are.")
+        raise InputError("metric", f"{metric.name} is not a proportion of examples, as recall and accuracy are.")
     settings = {"n": sizes, "methods": list(intervals), "confidence": checks.probability("confidence", confidence),
                 "metric": metric.name}  # fmt: skip
     figures = parallel_map(_exact, ((size, intervals, proportion, rates, confidence) for size in sizes), n_jobs)

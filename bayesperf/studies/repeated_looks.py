@@ -14,6 +14,7 @@ from scipy.stats import binom
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.intervals.confidence_sequence import confidence_sequence
 from bayesperf.plan.smallest_number import fewest_successes
 from bayesperf.studies.run import parallel_map
@@ -82,7 +83,7 @@ def repeated_looks(
     level = checks.probability("confidence", confidence)
     rates = checks.vector("rate", needed if rate is None else rate)
     if not ((rates >= 0) & (rates <= 1)).all():
-        raise ValueError(f"rate must be rates in [0, 1]; it holds {rates[(rates < 0) | (rates > 1)][0]}.")
+        raise InputError("rate", f"must be rates in [0, 1]; it holds {rates[(rates < 0) | (rates > 1)][0]}.")
     numbers = np.arange(1, checks.count("looks", looks) + 1)
     settings = {"requirement": needed, "looks": looks, "batch": checks.count("batch", batch), "confidence": level}
     cases = ((rule, needed, level, numbers * batch, p) for rule in RULES.values() for p in rates)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import INTERVAL_KINDS
 from bayesperf.counts.cross_validation import held_out_predictions
 from bayesperf.counts.label_encoding import encode, positive_label
@@ -130,7 +131,7 @@ def repeated_splits(
     position = None if pos_label is None else classes.tolist().index(pos_label)
     resolved_metrics = [single_valued(metric, classes.tolist(), position) for metric in metrics]
     if checks.count("keep_draws", keep_draws, least=0) > draws:
-        raise ValueError(f"keep_draws must not exceed draws; they are {keep_draws} and {draws}.")
+        raise InputError("keep_draws", f"must not exceed draws; they are {keep_draws} and {draws}.")
     levels = [checks.probability("prob", level) for level in checks.vector("prob", prob).tolist()]
     resolved_prior = _prior_of_cells(prior, len(classes))
     empty = ConfusionMatrix.from_table(np.zeros((len(classes), len(classes))), labels=classes, pos_label=pos_label)
@@ -164,14 +165,14 @@ def _classes_of_three_parts(y: Any) -> NDArray[Any]:
     classes = encode(y, "y").labels
     smallest = min((np.asarray(y) == label).sum() for label in classes)
     if smallest < 3:
-        raise ValueError(f"y: a class has {smallest} examples, and each of three parts needs one.")
+        raise InputError("y", f"a class has {smallest} examples, and each of three parts needs one.")
     return classes
 
 
 def _prior_of_cells(prior: str | priors.Prior | None, classes: int) -> priors.Prior:
     resolved = priors.resolve(prior, classes)
     if resolved.rates is not None:
-        raise ValueError("prior: a study of whole matrices needs a prior of them, and a rate prior is none.")
+        raise InputError("prior", "a study of whole matrices needs a prior of them, and a rate prior is none.")
     return resolved
 
 

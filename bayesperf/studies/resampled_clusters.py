@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.core.warnings import DependenceWarning, PriorWarning
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.intervals.resampling import Units
@@ -106,7 +107,7 @@ def resampled_clusters(
         "dispersion": [checks.probability("dispersion", rho) for rho in np.atleast_1d(dispersion).tolist()],
     }
     if empty := [name for name, of in grid.items() if not of]:
-        raise ValueError(f"{empty[0]} must name one, or several; it is empty.")
+        raise InputError(f"{empty[0]}", "must name one, or several; it is empty.")
     settings: dict[str, Any] = {**grid, "classes": checks.count("classes", classes, least=2),
                 "group_size": checks.count("group_size", group_size, least=2),
                 "methods": interval_names(methods, _methods(classes)),

@@ -16,6 +16,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesperf.core.errors import InputError
+
 Arrays = dict[str, NDArray[Any]]
 Simulation = Callable[[int, np.random.Generator], Mapping[str, Any]]
 BatchOfSimulations = Callable[[Sequence[int], Sequence[np.random.Generator]], Iterable[Mapping[str, Any]]]
@@ -140,11 +142,13 @@ def _result_files(folder: Path, count: int, settings: Mapping[str, Any]) -> list
     text = json.dumps({**identity, "bayesperf_version": version("bayesperf")}, indent=1, sort_keys=True, default=str)
     if not record.exists():
         if any(folder.glob("[0-9]*.npz")):
-            raise ValueError(f"folder: {folder} holds results without their settings.json. Name another, or remove it.")
+            raise InputError(
+                "folder", f"{folder} holds results without their settings.json.", "Name another, or remove it."
+            )
         with _whole_file(record) as file:
             file.write(text.encode())
     elif _read_settings(record) != json.loads(text):
-        raise ValueError(f"folder: {folder} holds a study with other settings. Name another, or remove it.")
+        raise InputError("folder", f"{folder} holds a study with other settings.", "Name another, or remove it.")
     return [folder / f"{index:06d}.npz" for index in range(count)]
 
 
@@ -152,9 +156,10 @@ def _read_settings(record: Path) -> Any:
     try:
         return json.loads(record.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(
-            f"folder: {record} is damaged ({error}), so nobody can say which study the results beside it are of. Name "
-            "another folder, or remove this one."
+        raise InputError(
+            "folder",
+            f"{record} is damaged ({error}), so nobody can say which study the results beside it are of.",
+            "Name another folder, or remove this one.",
         ) from error
 
 
@@ -170,7 +175,7 @@ def _load(path: Path) -> Arrays:
                 return dict(stored)
         # Whatever the bytes make of a reader that trusts them: each damage has an exception of its own.
         except Exception as error:
-            raise ValueError(_damaged(path, str(error) or type(error).__name__)) from error
+            raise InputError("", _damaged(path, str(error) or type(error).__name__)) from error
 
 
 def _check_alike(results: Mapping[int, Arrays], files: Sequence[Path]) -> None:
@@ -179,7 +184,7 @@ def _check_alike(results: Mapping[int, Arrays], files: Sequence[Path]) -> None:
     usual = Counter(shapes.values()).most_common(1)[0][0]
     for index, of_simulation in shapes.items():
         if of_simulation != usual:
-            raise ValueError(_damaged(files[index], f"it holds {of_simulation}, the others {usual}"))
+            raise InputError("", _damaged(files[index], f"it holds {of_simulation}, the others {usual}"))
 
 
 def _damaged(path: Path, reason: object) -> str:

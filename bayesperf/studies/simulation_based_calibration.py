@@ -15,6 +15,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.sampling import backend, nuts
 from bayesperf.sampling.fit import built_model
 from bayesperf.sampling.fit_tree import priors_in_words
@@ -126,7 +127,9 @@ def _sampler_settings(draws: int, tune: int, chains: int, target_accept: float, 
                 "chains": checks.count("chains", chains),
                 "target_accept": checks.probability("target_accept", target_accept)}  # fmt: skip
     if checks.count("thin", thin) >= draws:
-        raise ValueError(f"thin must be less than draws, {draws}, so that there are draws to rank among; it is {thin}.")
+        raise InputError(
+            "thin", f"must be less than draws, {draws}, so that there are draws to rank among; it is {thin}."
+        )
     return settings
 
 
@@ -182,12 +185,14 @@ def _observed(model: pm.Model) -> dict[str, str]:
     """Return the name of the data of each observed variable."""
     if model.potentials:
         potentials = ", ".join(repr(potential.name) for potential in model.potentials)
-        raise ValueError(f"model: it contains pm.Potential {potentials}, which cannot be simulated from.")
+        raise InputError("model", f"it contains pm.Potential {potentials}, which cannot be simulated from.")
     names = {}
     for rv in model.observed_RVs:
         sources = backend.data_of(model, rv)
         if len(sources) != 1:
-            raise ValueError(f"model: the observed data of {rv.name!r} must be pymc.Data, so that they can be changed.")
+            raise InputError(
+                "model", f"the observed data of {rv.name!r} must be pymc.Data, so that they can be changed."
+            )
         names[rv.name] = sources.pop().name
     return names
 

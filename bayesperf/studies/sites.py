@@ -13,6 +13,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.distributions.beta_binomial import BetaBinomial, posterior
 from bayesperf.pooling.pool import DISPERSION
 from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes, monte_carlo_means
@@ -84,10 +85,10 @@ def sites(
     """
     sizes = [checks.count("n_groups", size) for size in np.atleast_1d(n_groups)]
     if not sizes:
-        raise ValueError("n_groups must name a number of sites, or several; it is empty.")
+        raise InputError("n_groups", "must name a number of sites, or several; it is empty.")
     spread = checks.number("logit_sd", logit_sd)
     if not 0 < spread < np.inf:
-        raise ValueError(f"logit_sd must be above 0 and finite; it is {logit_sd!r}.")
+        raise InputError("logit_sd", f"must be above 0 and finite; it is {logit_sd!r}.")
     settings = {"n_groups": sizes, "group_size": checks.count("group_size", group_size),
                 "base_rate": checks.probability("base_rate", base_rate), "logit_sd": spread,
                 "simulations": checks.count("simulations", simulations, least=2),

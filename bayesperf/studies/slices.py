@@ -14,6 +14,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.pooling import slices as pooling
 from bayesperf.sampling.fit import fit
@@ -114,15 +115,15 @@ def slices(
     asked = [checks.one_of("analyses", name, tuple(ANALYSES)) for name in analyses]
     names = [name for name in ANALYSES if name in asked]
     if not names:
-        raise ValueError(f"analyses must name one of {', '.join(map(repr, ANALYSES))}; it is empty.")
+        raise InputError("analyses", f"must name one of {', '.join(map(repr, ANALYSES))}; it is empty.")
     sds = {"site_sd": site_sd, "device_sd": device_sd, "interaction_sd": interaction_sd, "worse": worse,
            "imbalance": imbalance}  # fmt: skip
     if bad := [name for name, sd in sds.items() if not 0 <= checks.number(name, sd) < np.inf]:
-        raise ValueError(f"{bad[0]} must be finite and at least 0; it is {sds[bad[0]]!r}.")
+        raise InputError(f"{bad[0]}", f"must be finite and at least 0; it is {sds[bad[0]]!r}.")
     if worse >= checks.probability("recall", recall):
-        raise ValueError(f"worse must be below recall, {recall}; it is {worse!r}.")
+        raise InputError("worse", f"must be below recall, {recall}; it is {worse!r}.")
     if not 0 < checks.number("examples", examples) < np.inf:
-        raise ValueError(f"examples must be above 0 and finite; it is {examples!r}.")
+        raise InputError("examples", f"must be above 0 and finite; it is {examples!r}.")
     settings = {name: float(sd) for name, sd in sds.items()} | {
         "analyses": names, "simulations": checks.count("simulations", simulations, least=2),
         "sites": checks.count("sites", sites, least=2), "devices": checks.count("devices", devices),
@@ -274,7 +275,7 @@ def _groups_logit(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
     return _of_draws(cm, *(each.reshape(*cm.counts.shape[:2], -1) for each in drawn))
 
 
-def _recall_in(rates: xr.DataArray, dim: str) -> Array:
+def _recall_in(rates: Any, dim: str) -> Array:
     """Return draws of recall, (dim, draw)."""
     recall = rates.sel(rate="recall", drop=True).transpose(dim, "chain", "draw").values
     return np.reshape(recall, (len(recall), -1))

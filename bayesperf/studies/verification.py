@@ -14,6 +14,7 @@ from scipy import stats
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts, Numbers
+from bayesperf.core.errors import InputError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.intervals.delta import gradient_of
 from bayesperf.metrics.metric import Metric
@@ -129,7 +130,7 @@ def verification(
                 "confidence": checks.probability("confidence", confidence),
                 "draws": checks.count("draws", draws, least=2), "random_seed": checks.seed(random_seed)}  # fmt: skip
     if max(sizes) >= examples:
-        raise ValueError(f"verified: {max(sizes)} of {examples} examples leave none to the judge alone.")
+        raise InputError("verified", f"{max(sizes)} of {examples} examples leave none to the judge alone.")
     outcomes = _with_levels(_probabilities(classes, **shares), strata, levels)
     metrics = _metrics(outcomes)
 
@@ -149,11 +150,11 @@ def verification(
 
 def _refuse_other_shares(name: str, share: Any, classes: int) -> None:
     if np.ndim(share) and (classes == 2 or np.shape(share) != (classes,)):
-        raise ValueError(f"{name}: give one number, or one for each of {classes} classes if they are more than two.")
+        raise InputError(name, f"give one number, or one for each of {classes} classes if they are more than two.")
     if not all(0 <= checks.number(name, each) <= 1 for each in np.ravel(share).tolist()):
-        raise ValueError(f"{name} must be a proportion; it is {share}.")
+        raise InputError(name, f"must be a proportion; it is {share}.")
     if name == "prevalence" and np.ndim(share) and not np.isclose(np.sum(share), 1):
-        raise ValueError(f"prevalence: the proportions of the classes must sum to 1; they sum to {np.sum(share)}.")
+        raise InputError("prevalence", f"the proportions of the classes must sum to 1; they sum to {np.sum(share)}.")
 
 
 def _metrics(outcomes: Array) -> list[Metric]:

@@ -12,6 +12,7 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.counts.count_arrays import CELL_DIMS, check_size
 from bayesperf.counts.matrix import ConfusionMatrix
@@ -91,9 +92,11 @@ def _proper_counts(sample: VerifiedSample, prior: priors.Prior) -> Array:
         cm = ConfusionMatrix(cm.counts.expand_dims({MODEL: [0]}, -3), cm.pos_label)
     alpha = pseudo_counts(cm, prior)
     if (alpha <= 0).any():
-        raise ValueError(
-            f"prior: {prior.describe(cm)} has no weight for some cells, and of strata without a verified example it "
-            "alone says what they are. Use a proper prior, as 'jeffreys'."
+        raise InputError(
+            "prior",
+            f"{prior.describe(cm)} has no weight for some cells, and of strata without a verified "
+            "example it alone says what they are.",
+            "Use a proper prior, as 'jeffreys'.",
         )
     return alpha
 

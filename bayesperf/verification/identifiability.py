@@ -14,6 +14,7 @@ from scipy.signal import find_peaks
 
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputTypeError
 from bayesperf.core.warnings import PACKAGE, IdentifiabilityWarning
 from bayesperf.core.words import listed
 
@@ -69,7 +70,7 @@ def identifiability(tree: xr.DataTree) -> pd.DataFrame:
     'specificity'
     """
     if not isinstance(tree, xr.DataTree) or not {"prior", "posterior"} <= set(tree.children):
-        raise TypeError("tree must be a fit, with groups prior and posterior, as bayesperf.fit returns it.")
+        raise InputTypeError("tree", "must be a fit, with groups prior and posterior, as bayesperf.fit returns it.")
     prior, posterior = (tree[group].to_dataset() for group in ("prior", "posterior"))
     rows = [
         {"variable": name, **place, **_figures(_flat(prior[name], place), _flat(posterior[name], place))}

@@ -68,7 +68,7 @@ def unverified(sample: VerifiedSample) -> list[str]:
     def names(codes: Codes, name: str, labels: Sequence[Any]) -> list[str]:
         into = np.eye(int(codes.max()) + 1, dtype=int)[codes]
         missing = ((counts @ into > 0) & (known @ into == 0)).any(0)
-        return [f"{name} {labels[code]!r}" for code in np.flatnonzero(missing)]
+        return [f"{name} {labels[code]!r}" for code in np.flatnonzero(missing).tolist()]
 
     levels = names(sample.levels, "level", range(int(sample.levels.max()) + 1))
     votes = zip(sample.votes.T, sample.voters(), strict=True)

@@ -15,6 +15,7 @@ from scipy import special
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, PriorWarning
@@ -64,7 +65,7 @@ class NoisyLabelPosterior(SampledPosterior):
         Where labels and predictions agree too often for many labels to be wrong, it is below the prior.
         """
         if self.error_rates is None:
-            raise ValueError("label_error: the errors were given, not a distribution of their rate.")
+            raise InputError("label_error", "the errors were given, not a distribution of their rate.")
         drawn = Draws(self.error_rates[None, None, :], (0.0, 1.0))
         return Marginal(
             Quantity("label_error_rate", Scope("itself"), words="rate of wrong labels", bounds=drawn.bounds),
@@ -154,7 +155,7 @@ def label_noise(
     if isinstance(cm, PairedConfusionMatrix):
         cm = cm.margins()
     if not isinstance(cm, ConfusionMatrix):
-        raise TypeError(f"cm must be a ConfusionMatrix; it is {type(cm).__name__}.")
+        raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
     noise = _parsed(error, len(cm.labels))
     n = checks.count("draws", draws, least=2)
     resolved = priors.resolve_dirichlet(prior, len(cm.labels), "labels that may be wrong")
@@ -254,24 +255,26 @@ def _parsed(error: Any, classes: int) -> Rate | Replacement | Array:
     except (TypeError, ValueError):
         values = np.array(np.nan)
     if values.shape not in ((), (2,), (classes, classes)) or not np.isfinite(values).all():
-        raise ValueError(
-            f"error must be a rate, the (a, b) of a Beta, or a matrix {classes} × {classes}; it is {error!r}."
+        raise InputError(
+            "error", f"must be a rate, the (a, b) of a Beta, or a matrix {classes} × {classes}; it is {error!r}."
         )
     most = 1 - 1 / classes
     if values.shape == (2,):
         a, b = values.tolist()
         if min(a, b) <= 0:
-            raise ValueError(f"error: the a and b of a Beta are above 0; they are {a:g} and {b:g}.")
+            raise InputError("error", f"the a and b of a Beta are above 0; they are {a:g} and {b:g}.")
         if a / (a + b) >= most:
-            raise ValueError(
-                f"error: Beta({a:g}, {b:g}) expects more than {most:.3g} of the labels to be wrong, which is worse "
-                f"than chance. Its mean is the rate of wrong labels: is it ({b:g}, {a:g})?"
+            raise InputError(
+                "error",
+                f"Beta({a:g}, {b:g}) expects more than {most:.3g} of the labels to be wrong, which is "
+                "worse than chance.",
+                f"Its mean is the rate of wrong labels: is it ({b:g}, {a:g})?",
             )
         return Rate(a, b, classes)
     if values.shape == ():
         rate = float(values)
         if not 0 <= rate <= most:
-            raise ValueError(f"error: a rate of wrong labels is between 0 and chance, {most:.3g}; it is {rate:g}.")
+            raise InputError("error", f"a rate of wrong labels is between 0 and chance, {most:.3g}; it is {rate:g}.")
         _warn_if_singular(1 - rate / most)
         return Rate(1, 1, classes).at(rate)
     return _parsed_matrix(values)
@@ -280,15 +283,16 @@ def _parsed(error: Any, classes: int) -> Rate | Replacement | Array:
 def _parsed_matrix(matrix: Array) -> Replacement | Array:
     """Return a matrix P(recorded | true), or what it comes to if the wrong labels do not depend on the truth."""
     if (matrix < 0).any() or not np.allclose(matrix.sum(1), 1, rtol=0, atol=1e-9):
-        raise ValueError(
-            "error: each row of the matrix must be probabilities that sum to 1, of the labels recorded for one true "
-            f"label; the rows sum to {matrix.sum(1).round(6).tolist()}."
+        raise InputError(
+            "error",
+            "each row of the matrix must be probabilities that sum to 1, of the labels recorded "
+            f"for one true label; the rows sum to {matrix.sum(1).round(6).tolist()}.",
         )
     wrong = ~np.eye(len(matrix), dtype=bool)
     replaced = np.array([column[others].mean() for column, others in zip(matrix.T, wrong, strict=True)])
     kept = 1 - replaced.sum()
     if kept < -1e-9 and len(matrix) == 2:
-        raise ValueError("error: labels would be wrong more often than chance. Has the matrix its rows exchanged?")
+        raise InputError("error", "labels would be wrong more often than chance.", "Has the matrix its rows exchanged?")
     _warn_if_singular(np.linalg.svd(matrix)[1].min())
     if np.allclose(matrix, replaced + kept * ~wrong, rtol=0, atol=1e-9):
         return Replacement(max(kept, 0.0), replaced)
@@ -307,14 +311,14 @@ def _warn_if_singular(distance: float) -> None:
 def _refuse_impossible(recorded: RecordedCounts, noise: Rate | Replacement | Array, labels: list[Any]) -> None:
     """Raise if the posterior is improper, or a label has been recorded that cannot be."""
     if (recorded.weights <= 0).any():
-        raise ValueError("prior: labels that may be wrong need weight in every cell. Take another, as 'jeffreys'.")
+        raise InputError("prior", "labels that may be wrong need weight in every cell.", "Take another, as 'jeffreys'.")
     if isinstance(noise, Rate):
         return
     if isinstance(noise, Replacement):
         noise = noise.replaced + noise.kept * np.eye(len(labels))
     for label, never, seen in zip(labels, (noise == 0).all(0), recorded.counts.sum(1), strict=True):
         if never and seen:
-            raise ValueError(f"error: by this matrix no label is ever recorded as {label!r}, and {seen:g} are.")
+            raise InputError("error", f"by this matrix no label is ever recorded as {label!r}, and {seen:g} are.")
 
 
 def _in_words(noise: Rate | Replacement | Array) -> str:
@@ -382,9 +386,11 @@ def _columns(cm: ConfusionMatrix, prior: priors.Prior) -> Columns:
         return Columns(counts, weights.reshape(counts.shape), np.arange(classes)[:, None], cm.counts)
     systems = len(outcomes.names)
     if classes**systems > _MOST_COLUMNS:
-        raise ValueError(
-            f"cm: {systems} systems of {classes} classes on the same examples have {classes**systems:,} combinations "
-            f"of predictions, more than {_MOST_COLUMNS:,}. Select fewer systems: cm.sel({outcomes.dim}=[...])."
+        raise InputError(
+            "cm",
+            f"{systems} systems of {classes} classes on the same examples have "
+            f"{classes**systems:,} combinations of predictions, more than {_MOST_COLUMNS:,}.",
+            f"Select fewer systems: cm.sel({outcomes.dim}=[...]).",
         )
     margins = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
     alpha = pseudo_counts(margins, prior)

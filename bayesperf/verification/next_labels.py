@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Counts
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import format_value, metric_title
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior import Posterior
@@ -115,7 +116,7 @@ def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_se
     assert isinstance(posterior, VerifiedPosterior)
     n, left = checks.count("n", n), int(value.available.sum())
     if n > left:
-        raise ValueError(f"n: {n} labels asked for, and {left} examples are without one.")
+        raise InputError("n", f"{n} labels asked for, and {left} examples are without one.")
     advised = value.allocation(n)
     sd, chosen, chance = (
         float(np.sqrt(value.variance(labels))) for labels in (0 * advised, advised, value.by_chance(n))
@@ -127,20 +128,23 @@ def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_se
 def value_of(posterior: Posterior, metric: str | Metric) -> tuple[LabelValue, Metric]:
     """Return what labels are worth to the posterior of a partly verified sample, and the metric by itself."""
     if not isinstance(posterior, VerifiedPosterior):
-        raise TypeError(
-            f"posterior must be one of a partly verified sample, of verification.posterior; it is "
-            f"{type(posterior).__name__}."
+        raise InputTypeError(
+            "",
+            "posterior must be one of a partly verified sample, of verification.posterior; it is "
+            f"{type(posterior).__name__}.",
         )
     sample = posterior.sample
     if sample.counts.ndim > 1 or len(sample.positions) > 2:
-        raise ValueError(
-            "posterior: it must be of one system, or of two whose difference is asked for, without `by`; its leading "
-            f"dims are {posterior.dims}. Take the posterior of one part."
+        raise InputError(
+            "posterior",
+            "it must be of one system, or of two whose difference is asked for, without `by`; "
+            f"its leading dims are {posterior.dims}.",
+            "Take the posterior of one part.",
         )
     posterior.refuse_other_prevalence("posterior")
     metric = posterior.applicable(metric)
     if metric.average == "per_class":
-        raise ValueError(f"metric: {metric.name} has a value for each class, and not a single one.")
+        raise InputError("metric", f"{metric.name} has a value for each class, and not a single one.")
     return label_value(posterior, metric), metric
 
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, estimate, metric_title, printable, sentence
@@ -164,7 +165,9 @@ def label_noise_sensitivity(
     posteriors = [label_noise(cm, float(rate), prior, draws=draws, random_seed=random_seed) for rate in grid]
     marginals = [post[metric] for post in posteriors]
     if other := [each for each in marginals[0].dims if each != dim]:
-        raise ValueError(f"cm: besides that of the systems, {dim!r}, there is the dim {other[0]!r}. Select along it.")
+        raise InputError(
+            "cm", f"besides that of the systems, {dim!r}, there is the dim {other[0]!r}.", "Select along it."
+        )
     sign = 1 if marginals[0].greater_is_better is False else -1
     means = _along_rate([marginal.mean() for marginal in marginals], grid)
     variables = {
@@ -180,7 +183,7 @@ def label_noise_sensitivity(
 def _increasing(rates: Any) -> Array:
     grid = checks.vector("rates", rates)
     if len(grid) < 2 or (np.diff(grid) <= 0).any():
-        raise ValueError(f"rates must be two or more, in increasing order; they are {grid.tolist()}.")
+        raise InputError("rates", f"must be two or more, in increasing order; they are {grid.tolist()}.")
     return grid
 
 

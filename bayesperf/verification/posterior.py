@@ -14,6 +14,7 @@ import xarray as xr
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, PriorWarning
 from bayesperf.counts.count_arrays import CELL_DIMS
@@ -106,13 +107,12 @@ def posterior(
     p(· | c) are independent Dirichlet variables. With everything verified this is Dirichlet(α + counts).
 
     With more than two classes, or with `strata`, most strata have no verified example, and independent strata would be
-    told by the prior. The strata then share a model: p(· | c) ~ Dirichlet(κ m_c), and log m_c(t) is a sum of how popular class t is and,
-    for the judge and the system if they say t, of how good that vote is for t, and of how much less two votes say
-    together than apart. Errors fall on popular classes more than on rare ones, by a slope that is learned, too; how
-    popular classes are starts from the examples on which judge and system agree; votes may be better in one level of
-    `strata` than in another. 1/(1 + κ) ~ Beta(1, 9), so that a
-    stratum with many verified examples goes its own way. Draws are by importance sampling, and those of the same
-    parameters follow each other: Monte Carlo errors take it into account (`verification.vote_model` in the source).
+    told by the prior. The strata then share a model: p(· | c) ~ Dirichlet(κ m_c). log m_c(t) is the sum of how popular
+    class t is and, for the judge and the system if they say t, of how good that vote is, which may differ by class and
+    by level of `strata`; less what two votes say together less than apart. Errors fall on popular classes more than on
+    rare ones, by a slope that is learned. How popular classes are is first guessed from the examples on which judge and
+    system agree. 1/(1 + κ) ~ Beta(1, 9), so that a stratum with many verified examples goes its own way. Draws are by
+    importance sampling; those of the same parameters follow each other, and Monte Carlo errors take it into account.
 
     How often intervals cover, and where they do so less often than they say, is on the page on coverage. Several
     systems have each the figures that it has alone; `bayesperf.compare` takes them together, by the model that strata
@@ -137,10 +137,10 @@ def posterior(
     if isinstance(y_true, VerifiedSample):
         given = {"y_pred": y_pred, "judge": judge, "strata": strata, "labels": labels, "pos_label": pos_label, "by": by}
         if unused := [name for name, value in given.items() if value is not None]:
-            raise TypeError(f"{unused[0]}: the VerifiedSample has its own; leave it out.")
+            raise InputTypeError(f"{unused[0]}", "the VerifiedSample has its own; leave it out.")
         sample = y_true
     elif y_pred is None:
-        raise TypeError("y_pred: give the predicted labels, or a VerifiedSample alone.")
+        raise InputTypeError("y_pred", "give the predicted labels, or a VerifiedSample alone.")
     else:
         sample = VerifiedSample.from_predictions(
             y_true, y_pred, judge=judge, strata=strata, labels=labels, pos_label=pos_label, by=by
@@ -208,7 +208,7 @@ class VerifiedPosterior(SampledPosterior):
     def judge(self) -> SampledPosterior:
         """The posterior of the judge's own confusion matrix, by the strata of the judge and the (first) system."""
         if not self.sample.has_judge:
-            raise ValueError("judge: there is none. Give its labels to verification.posterior.")
+            raise InputError("judge", "there is none.", "Give its labels to verification.posterior.")
         first, prior = self.sample.positions[:1], resolved(self.prior, self.sample)
         cells = joint_cells(self.sample, prior, first, self.cells.sizes["draw"], self.random_seed)
         return SampledPosterior(
@@ -264,7 +264,7 @@ class VerifiedPosterior(SampledPosterior):
     def refuse_other_prevalence(self, what: str) -> None:
         """Raise if the cells are of another prevalence than that of the sample."""
         if self.prevalence != "observed":
-            raise ValueError(f"{what}: the posterior is of another prevalence. Take it before at_prevalence.")
+            raise InputError(what, "the posterior is of another prevalence.", "Take it before at_prevalence.")
 
     def strata(self) -> pd.DataFrame:
         """Return the strata: what they are called, numbers of examples, and of verified ones by their true class."""

@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core.arguments import checked
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.verification.ratings import Ratings, model_data
 
 
@@ -51,7 +52,7 @@ def truth(tree: xr.DataTree, ratings: Ratings) -> pd.DataFrame:
     from bayesperf.models import raters
 
     if not isinstance(ratings, Ratings):
-        raise TypeError(f"ratings must be bayesperf.Ratings; it is {type(ratings).__name__}.")
+        raise InputTypeError("ratings", f"must be bayesperf.Ratings; it is {type(ratings).__name__}.")
     posterior, options = _fit_of_raters(tree)
     _check_same(posterior, ratings, options)
     data = model_data(ratings)
@@ -71,7 +72,7 @@ def truth(tree: xr.DataTree, ratings: Ratings) -> pd.DataFrame:
 def _fit_of_raters(tree: Any) -> tuple[xr.Dataset, dict[str, Any]]:
     """Return the draws of a fit of raters, and its options."""
     if not isinstance(tree, xr.DataTree) or "posterior" not in tree or tree["posterior"].attrs.get("model") != "raters":
-        raise TypeError("tree must be a fit of the model 'raters', as bayesperf.fit(ratings, 'raters').")
+        raise InputTypeError("tree", "must be a fit of the model 'raters', as bayesperf.fit(ratings, 'raters').")
     return tree["posterior"].to_dataset(), json.loads(tree["posterior"].attrs["options"])
 
 
@@ -88,4 +89,4 @@ def _check_same(posterior: xr.Dataset, ratings: Ratings, options: dict[str, Any]
     }
     for name, (given, fitted) in same.items():
         if given != fitted:
-            raise ValueError(f"ratings: its {name} are {given}, and those of the fit are {fitted}.")
+            raise InputError("ratings", f"its {name} are {given}, and those of the fit are {fitted}.")

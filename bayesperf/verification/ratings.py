@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Codes, Counts
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import listed
 from bayesperf.counts.frames import count_rows, refuse_missing_rows
@@ -117,7 +118,7 @@ class Ratings(Saved):
         columns = [name for name in roles.values() if name is not None]
         values, rows = count_rows(frame, columns)
         if not len(rows):
-            raise ValueError("frame has no rows: there is nothing to count.")
+            raise InputError("frame", "has no rows: there is nothing to count.")
         for name in columns:
             if name != actual:
                 refuse_missing_rows(name, values[name], rows)
@@ -181,8 +182,8 @@ class Ratings(Saved):
         frame = _frame(table)
         special = [name for name in (population, actual, counts) if name is not None]
         if absent := [name for name in special if name not in list(frame.columns)]:
-            raise ValueError(
-                f"no column {absent[0]!r} in the table; its columns are {listed(list(frame.columns), 12)}."
+            raise InputError(
+                "", f"no column {absent[0]!r} in the table; its columns are {listed(list(frame.columns), 12)}."
             )
         by_rater = {place: frame.iloc[:, place] for place, name in enumerate(frame.columns) if name not in special}
         present = {place: np.flatnonzero(~np.asarray(pd.isna(column))) for place, column in by_rater.items()}
@@ -193,7 +194,7 @@ class Ratings(Saved):
             if len(present[place])
         }
         if not encoded:
-            raise ValueError("table holds no answers: it needs a row an item, and a column a rater.")
+            raise InputError("table", "holds no answers: it needs a row an item, and a column a rater.")
         truth = _KnownColumn.of(frame, actual)
         classes = _classes(
             [*((names[place], column) for place, column in encoded.items()), *truth.columns.items()], labels
@@ -310,9 +311,10 @@ def _counted(
     number, shape = len(items.weights), (len(raters), len(classes))
     size = number * shape[0] * shape[1]
     if size > MOST_ANSWERS:
-        raise ValueError(
-            f"{number} items × {shape[0]} raters × {shape[1]} classes are {size} numbers, more than {MOST_ANSWERS}. "
-            "Give a part of the items, or of the raters."
+        raise InputError(
+            "",
+            f"{number} items × {shape[0]} raters × {shape[1]} classes are {size} numbers, more than {MOST_ANSWERS}.",
+            "Give a part of the items, or of the raters.",
         )
     flat = np.ravel_multi_index((answers.item, answers.rater, answers.rating), (number, *shape))
     table = np.bincount(flat, answers.rows, minlength=size).astype(np.int32).reshape(number, -1)
@@ -380,9 +382,10 @@ def _frame(table: Any) -> pd.DataFrame:
     try:
         eager = nw.from_native(table, eager_only=True)
     except TypeError:
-        raise TypeError(
-            f"table is {type(table).__name__}: give an array or a pandas, Polars or PyArrow frame of items × raters; "
-            "of a row an answer, Ratings.from_frame takes any engine."
+        raise InputTypeError(
+            "table",
+            f"is {type(table).__name__}: give an array or a pandas, Polars or PyArrow frame of "
+            "items × raters; of a row an answer, Ratings.from_frame takes any engine.",
         ) from None
     return pd.DataFrame({name: pd.Series(eager[name].to_list(), dtype=object) for name in eager.columns})
 
@@ -392,7 +395,9 @@ def _classes(named: Sequence[tuple[str, Column]], labels: Iterable[Any] | None) 
     names, columns = zip(*named, strict=True)
     classes = merge_labels(columns, names) if labels is None else check_labels(labels)
     if len(classes) < 2:
-        raise ValueError(f"only one label occurs ({listed(classes.tolist())}): name all of them, as labels=[...].")
+        raise InputError(
+            "labels", f"only one label occurs ({listed(classes.tolist())}).", "Name all of them, in `labels`."
+        )
     warn_of_lookalikes(classes, " and ".join(dict.fromkeys(names)))
     return classes
 
@@ -403,8 +408,8 @@ def _one_each(ids: Column, codes: Codes, item: str, name: str | None) -> Codes:
     of_each = np.full(len(ids.labels), -1)
     of_each[ids.codes] = codes
     if (differ := np.flatnonzero(of_each[ids.codes] != codes)).size:
-        raise ValueError(
-            f"column {name!r} differs between rows of {item} {ids.labels[ids.codes[differ[0]]]!r}: an item has one."
+        raise InputError(
+            "column", f"{name!r} differs between rows of {item} {ids.labels[ids.codes[differ[0]]]!r}: an item has one."
         )
     return of_each
 

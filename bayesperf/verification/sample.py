@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Booleans, Codes, Counts, decoded
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import Saved
 from bayesperf.counts.count_arrays import check_dims, check_size
 from bayesperf.counts.cross_tabulation import EncodedColumns, count_combinations, encode_columns
@@ -186,7 +187,7 @@ class VerifiedSample(Saved):
         keys, systems = list(by), [predicted] if isinstance(predicted, str) else list(predicted)
         judges, levels = [[] if name is None else [name] for name in (judge, strata)]
         if not len(rows):
-            raise ValueError("frame has no rows: there is nothing to count.")
+            raise InputError("frame", "has no rows: there is nothing to count.")
         for name in (*judges, *systems, *levels, *keys):
             refuse_missing_rows(name, values[name], rows)
         known, named = ~_missing(values[actual]), {name: f"column {name!r}" for name in (actual, *judges, *systems)}
@@ -317,26 +318,27 @@ def _predicted_columns(y_pred: Any) -> tuple[dict[str, Column], tuple[Any, ...]]
     if not isinstance(y_pred, Mapping):
         return {"y_pred": encode(y_pred, "y_pred")}, ()
     if not y_pred:
-        raise ValueError("y_pred: name one system or more, with a column each.")
+        raise InputError("y_pred", "name one system or more, with a column each.")
     return {f"y_pred[{name!r}]": encode(column, f"y_pred[{name!r}]") for name, column in y_pred.items()}, tuple(y_pred)
 
 
 def _missing(values: Any) -> Booleans:
     """Whether each of some labels is missing."""
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise TypeError(f"y_true must be a sequence of labels, one an example; it is {type(values).__name__}.")
+        raise InputTypeError("y_true", f"must be a sequence of labels, one an example; it is {type(values).__name__}.")
     array = np.asarray(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
     if array.ndim != 1:
-        raise ValueError(f"y_true must be one-dimensional, one label an example; its shape is {array.shape}.")
+        raise InputError("y_true", f"must be one-dimensional, one label an example; its shape is {array.shape}.")
     return np.asarray(pd.isna(array) | np.ma.getmaskarray(values) if np.ma.isMaskedArray(values) else pd.isna(array))
 
 
 def _truth(values: Any, known: Booleans, name: str) -> Column:
     """Encode true labels where they are known; the codes of the others mean nothing."""
     if not known.any():
-        raise ValueError(
-            f"{name}: no example is verified, and a judge alone cannot say how good it is. Verify some, or take what "
-            "several raters say of the same examples (bayesperf.Ratings)."
+        raise InputError(
+            name,
+            "no example is verified, and a judge alone cannot say how good it is.",
+            "Verify some, or take what several raters say of the same examples (bayesperf.Ratings).",
         )
     dtype = getattr(values, "dtype", None)
     if isinstance(dtype, pd.CategoricalDtype):

@@ -136,7 +136,7 @@ def _cells(strata: Strata, weights: Array, masses: Callable[[slice], Array], n: 
         parts.append(np.stack([(sums @ truth.reshape(size, -1)).T for sums in into]))
     cells = np.concatenate(parts, 1).reshape(len(into), n, classes, classes)
     # Draws may underflow to 0, and a ratio of such cells to 0/0.
-    return np.maximum(cells, LEAST_MASS, out=cells)
+    return np.asarray(np.maximum(cells, LEAST_MASS, out=cells))
 
 
 def agreement(votes: Codes) -> Codes:

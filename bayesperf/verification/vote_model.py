@@ -102,7 +102,7 @@ def vote_model(votes: Codes, counts: Counts, verified: Counts, levels: Codes) ->
     of_class = csr_array((np.ones(len(labels)), (np.arange(len(labels)), labels)))
     named = (labels == np.repeat(votes.T, classes, axis=1)).astype(float)
     pairs = list(combinations(range(voters), 2))
-    several = np.unique(levels) if levels.any() else []
+    several = np.unique(levels).tolist() if levels.any() else []
     within = [each * np.repeat(levels == level, classes) for each in named for level in several]
     columns = [*named, *within, *(named * (popular.mean() - popular[labels])), *(named[v] * named[w] for v, w in pairs)]
     by_class = [of_class.multiply(each[:, None]) for each in named]
@@ -228,7 +228,7 @@ def _proposals(model: VoteModel) -> list[Proposal]:
         counts, mode = model.verified * ((k + 1) / (k + n))[:, None], model.mean
         for sd in model.sds:
             mode, factor = _mode(model, counts, sd, mode)
-            found.append(Proposal(np.append(mode, np.log(k)), linalg.block_diag(factor, 1.0)))
+            found.append(Proposal(np.append(mode, np.log(k)), linalg.block_diag(factor, np.eye(1))))
     return found
 
 

@@ -383,7 +383,7 @@ def test_the_sentence_says_what_the_shrunk_posterior_says_and_by_about_how_much_
     said, true = [], []
     for truth, post in one_broken(25):
         plain = bp.compare(post, metric="recall", independent=True, draws=1000)
-        best = int(plain.prob_best.argmax())
+        best = int(plain.prob_best.values.argmax())
         shrunk = bp.compare(post, metric="recall", independent=True, draws=1000, shrink=True).shrunk
         mean = post["recall"].mean().values[best]
         said.append(mean - shrunk.mean().values[best])

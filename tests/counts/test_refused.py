@@ -182,8 +182,8 @@ VALUE_ERRORS = {
     "labels differ": (labelled([0, 1], [1, 0]), "predicted differ .*another order"),
     "labels differ, named": (labelled([0, 1], [1, 0], labels=[0, 1]), "differ"),
     "frame differs": (of_frame([0, 1], [0, 2]), "table: the index .* the columns .* same"),
-    "frame repeats": (of_frame([0, 0], [0, 0]), "table has two columns called 0"),
-    "frame is wide": (of_frame([0, 1], [0, 1, 1]), "table has two columns called 1"),
+    "frame repeats": (of_frame([0, 0], [0, 0]), "table: the index .* the columns"),
+    "frame is wide": (of_frame([0, 1], [0, 1, 1]), "table: the index .* the columns"),
     # Scores
     "three classes": (scores([0, 1, 2], [0, 0, 1]), "y_true must hold two classes.* 0, 1, 2"),
     "one class scored": (scores([1, 1], [0, 0]), "y_true must hold two classes; it holds 1"),

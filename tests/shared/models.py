@@ -121,7 +121,7 @@ def of_systems(counts, **parameters):
 def of_classes(counts, mean_recall, slope, dispersion, popularity, clumping, prevalence, design="joint"):
     """Density of one matrix: a class's predictions are right or wrong, and wrong ones are spread by popularity."""
     table, kappa, eta = counts.values, 1 / dispersion - 1, 1 / clumping - 1
-    density = stats.beta.logpdf(dispersion, 1, 3) + log_dirichlet(popularity, 0.5) + log_dirichlet(prevalence, 1)
+    density = stats.beta.logpdf(dispersion, 1, 3) + log_dirichlet(popularity, 0.4) + log_dirichlet(prevalence, 1)
     density += stats.norm.logpdf(slope)
     sizes = np.log(table.sum(1) + 1)
     for i, row in enumerate(table):

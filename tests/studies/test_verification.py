@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import optimize, stats
 
 from bayesperf import studies
 
@@ -33,7 +34,7 @@ def test_the_judge_is_as_good_and_as_dependent_as_asked(classes):
 
 @pytest.mark.parametrize("allocation", ["chance", "equal", "advised"])
 def test_as_many_are_verified_as_asked(allocation):
-    truth = np.random.default_rng(0).multinomial(500, np.full(8, 1 / 8)).reshape(2, 2, 2)
+    truth = np.random.default_rng(0).multinomial(500, np.full(8, 1 / 8)).reshape(1, 2, 2, 2)
     settings = {"allocation": allocation, "random_seed": 0}
     rng = np.random.default_rng(1)
     known = (
@@ -69,6 +70,10 @@ def test_refusals():
         studies.verification(50, judge=1.2)
     with pytest.raises(ValueError, match="allocation must be one of"):
         studies.verification(50, allocation="all")
+    with pytest.raises(ValueError, match="prevalence: give one number, or one for each of 3 classes"):
+        studies.verification(50, classes=3, prevalence=[0.5, 0.5])
+    with pytest.raises(ValueError, match="must sum to 1"):
+        studies.verification(50, classes=3, prevalence=[0.5, 0.5, 0.5])
 
 
 @pytest.mark.slow
@@ -76,9 +81,40 @@ def test_refusals():
     "setting", [{}, {"prevalence": 0.02, "allocation": "equal"}, {"dependence": 0.9, "judge": 0.99}, {"classes": 3}]
 )
 def test_intervals_cover(setting):
-    study = studies.verification((50, 200), simulations=400, draws=1000, random_seed=3, **setting)
+    # Samples of more than two classes take longer.
+    n = 60 if "classes" in setting else 400
+    study = studies.verification((50, 200), simulations=n, draws=1000, random_seed=3, **setting)
     judge = study.sel(interval="judge")
-    assert (judge["coverage"] > 0.91 - 2 * np.sqrt(0.91 * 0.09 / 400)).all()
+    assert (judge["coverage"] > 0.91 - 2 * np.sqrt(0.91 * 0.09 / n)).all()
+
+
+@pytest.mark.slow
+def test_rare_classes_are_covered():
+    """A vote for a rare class is mostly a false alarm, whoever agrees: strata differ by their class."""
+    shares = [0.6, 0.25, 0.1, 0.04, 0.01]
+    study = studies.verification(150, classes=5, prevalence=shares, simulations=60, draws=1000, random_seed=4)
+    judge = study["coverage"].sel(interval="judge", verified=150)
+    assert (judge > 0.93 - 3 * np.sqrt(0.93 * 0.07 / 60)).all()
+    width = study["width"].sel(verified=150, metric="recall_macro")
+    assert width.sel(interval="judge") < width.sel(interval="verified_only")
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_bins_of_a_score_are_equally_full(classes):
+    p = study_file._probabilities(classes, judge=0.9, dependence=0, prevalence=0.2, recall=0.85, specificity=0.95)
+    if classes == 3:
+        p = study_file._probabilities(3, judge=0.9, dependence=0, prevalence=[0.6, 0.3, 0.1], recall=0.8, specificity=1)
+    levels = study_file._with_levels(p, "score", 5)
+    np.testing.assert_allclose(levels.sum(0), p, atol=1e-12)
+    np.testing.assert_allclose(levels.sum((1, 2, 3)), 0.2, atol=2e-3)
+    if classes == 2:
+        # Those above the threshold of the two normal distributions, by hand.
+        shift = stats.norm.isf(0.05) + stats.norm.ppf(0.85)
+        edge = optimize.brentq(lambda x: 0.8 * stats.norm.sf(x) + 0.2 * stats.norm.sf(x - shift) - 0.2, 0, 5)
+        assert levels[4, :, :, 1].sum() == pytest.approx(0.2 * stats.norm.sf(edge - shift), abs=2e-3)
+    differ = study_file._with_levels(p, "differ", 5)
+    system = p.sum(0)
+    np.testing.assert_allclose(differ[0].sum(), (system**2 / system.sum(0)).sum())
 
 
 def test_the_published_table():
@@ -88,6 +124,13 @@ def test_the_published_table():
     # The one that the site names.
     low = judge[judge["coverage"] < 0.91 - 2 * judge["coverage_mcse"]]
     assert low[["metric", "allocation", "verified"]].to_numpy().tolist() == [["recall", "equal", 30]]
+    assert (table["classes"] == 2).all()
     # By chance the judge costs nothing: half a percent is what widths of a thousand samples leave open.
     by_chance = table[table["allocation"] == "chance"].pivot_table("width", [*KEY, "metric"], "interval")
     assert (by_chance["judge"] <= 1.005 * by_chance["verified_only"]).all()
+
+
+def test_the_published_table_of_unequal_classes():
+    table = pd.read_csv(TABLE.with_name("verification_classes.csv"))
+    judge = table[table["interval"] == "judge"]
+    assert (judge["coverage"] > 0.9 - 2 * np.sqrt(0.9 * 0.1 / 150)).all()

@@ -7,6 +7,9 @@ import xarray as xr
 import bayesperf as bp
 from bayesperf import verification
 from bayesperf.core.warnings import PriorWarning, SelectionWarning
+from bayesperf.verification import vote_model
+from bayesperf.verification.truth import Strata
+from tests.verification.test_truth import weighted_prior_draws
 
 
 def simulated(n=1000, classes=2, known=100, seed=0, errors=(0.1, 0.2, 0.25)):
@@ -89,7 +92,9 @@ def test_names_of_labels_and_their_order_do_not_matter(prior):
     first = verification.posterior(verified, predicted, judge=judge, prior=prior, draws=20_000)
     second = verification.posterior(1 - verified, 1 - predicted, judge=1 - judge, prior=turned, draws=20_000)
     one, other = first["recall"], second["specificity"]
-    error = np.hypot(one.sd().item(), other.sd().item()) / np.sqrt(20_000)
+    # Draws of the model that strata share are worth fewer independent ones.
+    effective = vote_model._ENOUGH if prior == "shared" else 20_000
+    error = np.hypot(one.sd().item(), other.sd().item()) / np.sqrt(effective)
     assert abs(one.mean().item() - other.mean().item()) < 4 * error
 
 
@@ -141,18 +146,42 @@ def test_effective_number_is_what_it_says():
     assert post["accuracy"].sd().item() == pytest.approx(alone, rel=0.15)
 
 
-@pytest.mark.parametrize(("prior", "share"), [(None, 0.25), ("shared", 0.5)])
-def test_what_nothing_is_known_of_is_said(prior, share):
+@pytest.mark.parametrize(
+    ("prior", "share", "decides"), [(None, 0.25, "the prior alone"), ("shared", 0.5, "what was found elsewhere")]
+)
+def test_what_nothing_is_known_of_is_said(prior, share, decides):
     truth = np.array([0, 1] * 20)
     predicted, judge = truth.copy(), truth.copy()
     judge[:20] = 1 - judge[:20]
     verified = np.where(np.arange(40) < 20, np.nan, truth)
     if prior is None:
         verified[0] = truth[0]
-    with pytest.warns(PriorWarning, match=f"of {share:.0%}".replace("%", " %")):
+    said = f"None like {100 * share:.0f} % of the examples was verified: {decides}"
+    with pytest.warns(PriorWarning, match=said):
         post = verification.posterior(verified, predicted, judge=judge, prior=prior)
     assert post.unknown.item() == share
-    assert "none like them is verified" in post.in_words("accuracy")
+    assert said in post.in_words("accuracy")
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_level_where_nobody_looked_is_named(classes):
+    _, verified, _, predicted, _ = simulated(classes=classes, known=400)
+    level = np.arange(1000) % 10
+    verified[level == 3] = np.nan
+    with pytest.warns(PriorWarning, match=r"None like 10 % of the examples was verified \(level 3\): what was found"):
+        post = verification.posterior(verified, predicted, strata=level)
+    assert post.unknown.item() == pytest.approx(0.1)
+
+
+def test_a_predicted_class_where_nobody_looked_is_named_however_rare():
+    truth, verified, judge, predicted, _ = simulated(classes=3, n=3000, known=300)
+    predicted[:5] = 3
+    verified[:5] = np.nan
+    judge[10] = 3
+    verified[10] = truth[10]
+    with pytest.warns(PriorWarning, match=r"None like 0.2 % of the examples was verified \(predicted 3\)"):
+        post = verification.posterior(verified, predicted, judge=judge, labels=[0, 1, 2, 3])
+    assert post.unknown.item() == pytest.approx(5 / 3000)
 
 
 def test_examples_chosen_because_systems_differ_are_noticed():
@@ -214,18 +243,18 @@ def test_the_difference_of_two_systems_against_weighted_draws():
     verified[[40, 41, 42, 48, 49, 50, 51]] = 0, 1, 1, 1, 1, 1, 0
     post = verification.posterior(verified, {"old": old, "new": new})
     drawn = bp.compare(post, metric="accuracy", draws=40_000).difference
+    votes, seen = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([[2, 0], [1, 2], [1, 3], [0, 2]])
+    strata = Strata(votes, np.array([40, 8, 12, 40]), seen, np.zeros(4, int))
+    weights, likelihood = weighted_prior_draws(strata, 200_000, 0)
     rng = np.random.default_rng(0)
-    mean, kappa = rng.random(400_000), 1 / rng.beta(1, 3, 400_000) - 1
-    # Rates at which the first system is right where old says 0 and new 1, and the other way round.
-    rates = rng.beta(*np.maximum([mean * kappa, (1 - mean) * kappa], 1e-3)[..., None], (400_000, 2))
-    weight = rates[:, 0] * (1 - rates[:, 0]) ** 2 * rates[:, 1] ** 3 * (1 - rates[:, 1])
-    shares = rng.dirichlet([40.25, 8.25, 12.25, 40.25], 400_000)[:, 1:3]
-    difference = (shares * (2 * rates - 1)).sum(1)
-    expected = np.average(difference, weights=weight)
-    sd = np.sqrt(np.average((difference - expected) ** 2, weights=weight))
-    effective = weight.sum() ** 2 / (weight**2).sum()
-    assert abs(drawn.mean().item() - expected) < 4 * sd * np.sqrt(1 / effective + 1 / 40_000)
-    assert drawn.sd().item() == pytest.approx(sd, rel=4 * np.sqrt(1 / effective))
+    of_zero = rng.beta(*np.moveaxis(weights[:, 1:3] + seen[1:3], -1, 0))
+    shares = rng.dirichlet(strata.counts + 0.25, len(weights))[:, 1:3]
+    difference = (shares * (2 * of_zero - 1) * [1, -1]).sum(1)
+    expected = np.average(difference, weights=likelihood)
+    sd = np.sqrt(np.average((difference - expected) ** 2, weights=likelihood))
+    error = np.sqrt((likelihood**2).sum() + 1 / vote_model._ENOUGH)
+    assert abs(drawn.mean().item() - expected) < 4 * sd * error
+    assert drawn.sd().item() == pytest.approx(sd, rel=4 * error)
 
 
 def test_ranks_of_three_have_the_correlations_of_the_pairs():

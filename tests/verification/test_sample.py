@@ -78,10 +78,10 @@ def test_systems_levels_and_leading_dims():
     by_level = VerifiedSample.from_predictions(TRUTH, OLD, strata=site)
     assert table_of(by_level)["level"] == [0, 0, 1]
     # Merged over the level, the strata are those of the system alone.
-    ((strata, levels),) = VerifiedSample.from_predictions(TRUTH, {"old": OLD, "new": NEW}).strata_of([0])
+    (strata,) = VerifiedSample.from_predictions(TRUTH, {"old": OLD, "new": NEW}).strata_of([0])
     np.testing.assert_array_equal(strata.counts, [3, 5])
     np.testing.assert_array_equal(strata.verified, [[1, 0], [1, 3]])
-    np.testing.assert_array_equal(levels, [0, 0])
+    np.testing.assert_array_equal(strata.levels, [0, 0])
 
 
 @pytest.mark.filterwarnings(IGNORE_DASK)

@@ -1,9 +1,11 @@
-"""Draws of the cells of a partly verified sample: against closed forms, and against weighted draws of the prior."""
+"""Draws of the cells of a partly verified sample: against closed forms, and weighted draws of the prior."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from bayesperf.core.warnings import ConvergenceWarning
+from bayesperf.verification import vote_model
 from bayesperf.verification.truth import Strata, agreement, dirichlet_cells, shared_cells, shared_truth
 
 RNG = np.random.default_rng
@@ -11,17 +13,31 @@ TWO = Strata(
     votes=np.array([[0, 0], [0, 1], [1, 0], [1, 1]]),
     counts=np.array([40, 12, 9, 39]),
     verified=np.array([[8, 1], [2, 3], [1, 0], [0, 7]]),
+    levels=np.zeros(4, int),
 )
 THREE = Strata(
     votes=np.array([[0, 0], [1, 1], [2, 2], [0, 1], [1, 0], [2, 1], [0, 2]]),
     counts=np.array([30, 25, 20, 5, 6, 8, 4]),
     verified=np.array([[3, 1, 0], [0, 2, 0], [0, 0, 2], [1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 0]]),
+    levels=np.zeros(7, int),
+)
+ONE = Strata(
+    votes=np.array([[0], [1], [2]]),
+    counts=np.array([60, 30, 10]),
+    verified=np.array([[5, 1, 0], [1, 2, 1], [0, 0, 0]]),
+    levels=np.zeros(3, int),
+)
+LEVELS = Strata(
+    votes=np.array([[0], [1], [2], [0], [2]]),
+    counts=np.array([40, 20, 9, 20, 11]),
+    verified=np.array([[3, 0, 0], [0, 2, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]]),
+    levels=np.array([0, 0, 0, 1, 1]),
 )
 
 
 def test_everything_verified_is_the_dirichlet_of_the_cells():
     verified = np.array([[5, 1], [2, 3], [1, 4], [0, 7]])
-    strata, alpha = Strata(TWO.votes, verified.sum(1), verified), np.full((4, 2), 0.25)
+    strata, alpha = TWO._replace(counts=verified.sum(1), verified=verified), np.full((4, 2), 0.25)
     cells = dirichlet_cells(strata, alpha, 40_000, RNG(0))[1]
     weights = np.full((2, 2), 0.5)
     for (_, predicted), of_truth in zip(TWO.votes, verified, strict=True):
@@ -55,76 +71,74 @@ def test_moments_of_a_part_verified():
 
 
 def weighted_prior_draws(strata, n, seed):
-    """Return draws of the prior of the true classes in each stratum of two voters, and weights by the likelihood."""
-    rng, size, classes = RNG(seed), len(strata.votes), strata.classes
-    weight = np.zeros(n)
-    truth = np.zeros((n, size, classes))
-    popularity = rng.dirichlet(np.ones(classes), n)
+    """Return draws of the Dirichlet weights of the true classes, (n, S, K), from the prior, and their likelihoods."""
+    rng, (size, voters), classes = RNG(seed), strata.votes.shape, strata.classes
+    popular = np.full(classes, 0.5)
+    for votes, count in zip(strata.votes, strata.counts, strict=True):
+        popular[votes[0]] += count * (len(set(votes)) == 1)
+    popular = np.log(popular / popular.sum())
+    tau = rng.choice([0.15, 0.4, 0.8, 1.5], (n, 1))
+    a = popular + rng.standard_normal((n, classes))
+    b = np.log(classes - 1) + 1.75 + 1.5 * rng.standard_normal((n, voters))
+    c = 2 * rng.standard_normal((n, voters, strata.levels.max() + 1)) * (strata.levels.max() > 0)
+    slope = 0.3 + 0.4 * rng.standard_normal((n, voters))
+    beta = tau[..., None] * rng.standard_normal((n, voters, classes))
+    overlap = -0.5 + 1.2 * rng.standard_normal(n)
+    kappa = 1 / rng.beta(1, 9, n) - 1
+    weights, likelihood = np.empty((n, size, classes)), np.zeros(n)
+    for s, (votes, level) in enumerate(zip(strata.votes, strata.levels, strict=True)):
+        eta = a.copy()
+        for v, t in enumerate(votes):
+            eta[:, t] += b[:, v] + c[:, v, level] + beta[:, v, t] - slope[:, v] * (popular[t] - popular.mean())
+        if voters == 2 and votes[0] == votes[1]:
+            eta[:, votes[0]] += overlap
+        eta = np.exp(eta)
+        weights[:, s] = np.maximum(kappa[:, None] * eta / eta.sum(1, keepdims=True), 1e-300)
+        if total := strata.verified[s].sum():
+            likelihood += stats.dirichlet_multinomial.logpmf(strata.verified[s], weights[:, s], total)
+    likelihood = np.exp(likelihood - likelihood.max())
+    return weights, likelihood / likelihood.sum()
 
-    def rates(groups):
-        mean, kappa = rng.random((n, 1)), 1 / rng.beta(1, 3, (n, 1)) - 1
-        return rng.beta(np.maximum(mean * kappa, 1e-3), np.maximum((1 - mean) * kappa, 1e-3), (n, groups))
 
-    for kind in np.unique(alike := np.array([row[0] == row[1] for row in strata.votes])):
-        members = np.flatnonzero(alike == kind)
-        others = rates(len(members)) if kind or classes > 2 else np.zeros((n, len(members)))
-        first = np.ones_like(others) if kind else rates(len(members))
-        for place, stratum in enumerate(members):
-            judge, system = strata.votes[stratum]
-            rest = [t for t in range(classes) if t not in (judge, system)]
-            if rest:
-                spread = popularity[:, rest] / popularity[:, rest].sum(1, keepdims=True)
-                truth[:, stratum, rest] = others[:, [place]] * spread
-            truth[:, stratum, judge] += (1 - others[:, place]) * first[:, place]
-            if not kind:
-                truth[:, stratum, system] += (1 - others[:, place]) * (1 - first[:, place])
-            seen = strata.verified[stratum] > 0
-            weight += np.log(np.maximum(truth[:, stratum, seen], 1e-300)) @ strata.verified[stratum][seen]
-    weight = np.exp(weight - weight.max())
-    return truth, weight / weight.sum()
-
-
-@pytest.mark.parametrize("strata", [TWO, THREE], ids=["two classes", "three"])
+@pytest.mark.parametrize("strata", [TWO, ONE, THREE, LEVELS], ids=["two classes", "a voter", "three", "levels"])
 def test_shared_truth_against_weighted_draws_of_the_prior(strata):
-    truth, weight = weighted_prior_draws(strata, 500_000, 3)
+    weights, likelihood = weighted_prior_draws(strata, 200_000, 3)
+    weights += strata.verified
+    total = weights.sum(-1, keepdims=True)
+    first, second = weights / total, weights * (weights + 1) / (total * (total + 1))
     drawn = shared_truth(strata, 20_000, RNG(4))
     np.testing.assert_allclose(drawn.sum(-1), 1)
-    effective = 1 / (weight**2).sum()
-    assert effective > 1000
-    mean = np.einsum("n,nst->st", weight, truth)
-    variance = np.einsum("n,nst->st", weight, truth**2) - mean**2
-    error = np.sqrt(variance * (1 / effective + 1 / 20_000)) + 1e-12
-    np.testing.assert_array_less(np.abs(drawn.mean(0) - mean), 4.5 * error)
-    # Variances have an error of √((kurtosis − 1)/n) of themselves.
-    fourth = np.einsum("n,nst->st", weight, (truth - mean) ** 4)
-    error = np.sqrt((fourth - variance**2) * (1 / effective + 1 / 20_000)) + 1e-12
-    np.testing.assert_array_less(np.abs(drawn.var(0) - variance), 4.5 * error)
+    effective = 1 / (likelihood**2).sum()
+    assert effective > 500
+    mean = np.einsum("n,nst->st", likelihood, first)
+    sd = np.sqrt(np.einsum("n,nst->st", likelihood, second) - mean**2)
+    # What the importance sampler promises at least.
+    error = sd * np.sqrt(1 / effective + 1 / vote_model._ENOUGH)
+    np.testing.assert_array_less(np.abs(drawn.mean(0) - mean), 4 * error)
+    np.testing.assert_array_less(np.abs(drawn.std(0) - sd), 4 * error)
 
 
-def test_popularity_against_an_integral():
-    # All that is seen: class 1 where 0 is said by all, five times, and class 2 once; class 0 where 1 is said, twice.
-    verified = np.array([[0, 5, 1], [2, 0, 0], [0, 0, 0]])
-    strata = Strata(np.array([[0], [1], [2]]), verified.sum(1), verified)
-    drawn = shared_truth(strata, 40_000, RNG(5))
-    # P(2 | 0 is said, and wrong), from the popularities g on a grid over the simplex.
-    step = (np.arange(800) + 0.5) / 800
-    one, two = np.meshgrid(step, step, indexing="ij")
-    inside = one + two < 1
-    g = np.stack([1 - one - two, one, two])[:, inside]
-    likelihood = (g[1] / (g[1] + g[2])) ** 5 * (g[2] / (g[1] + g[2])) * (g[0] / (g[0] + g[2])) ** 2
-    mean = np.average(g[2] / (g[1] + g[2]), weights=likelihood)
-    ratio = drawn[:, 0, 2] / drawn[:, 0, 1:].sum(-1)
-    assert abs(ratio.mean() - mean) < 4 * ratio.std() / 200
-    of_two = np.average(g[2] / (g[0] + g[2]), weights=likelihood)
-    ratio = drawn[:, 1, 2] / drawn[:, 1, [0, 2]].sum(-1)
-    assert abs(ratio.mean() - of_two) < 4 * ratio.std() / 200
+def test_many_verified_labels_decide_by_themselves():
+    """The shared prior is worth a few labels, and the sampler finds the narrow posterior of many."""
+    verified = np.array([[400, 30, 20], [10, 300, 50], [5, 5, 90]])
+    strata = Strata(np.array([[0], [1], [2]]), 10 * verified.sum(1), verified, np.zeros(3, int))
+    drawn = shared_truth(strata, 10_000, RNG(5))
+    exact = stats.beta(verified + 0.5, verified.sum(1, keepdims=True) - verified + 0.5)
+    np.testing.assert_array_less(np.abs(drawn.mean(0) - exact.mean()), 0.35 * exact.std())
+    assert (drawn.std(0) < 1.1 * exact.std()).all()
+
+
+def test_too_few_independent_draws_are_warned_of(monkeypatch):
+    monkeypatch.setattr(vote_model, "_TOO_FEW", 10**6)
+    with pytest.warns(ConvergenceWarning, match="independent ones only"):
+        shared_truth(ONE, 100, RNG(0))
 
 
 def test_cells_are_the_sums_of_strata():
     rng = RNG(6)
     votes = np.array(np.unravel_index(np.arange(27), (3, 3, 3))).T
     counts = rng.integers(50, 5_000, 27) * 1000
-    strata = Strata(votes, counts, rng.integers(0, 9, (27, 3)))
+    strata = Strata(votes, counts, rng.integers(0, 9, (27, 3)), np.zeros(27, int))
     cells, truth = shared_cells(strata, 20_000, rng), shared_truth(strata, 20_000, rng)
     assert cells.shape == (3, 20_000, 3, 3)
     np.testing.assert_allclose(cells.sum((-2, -1)), 1)
@@ -137,11 +151,13 @@ def test_cells_are_the_sums_of_strata():
             said = votes[:, voter] == predicted
             of_said = np.einsum("s,nst->nt", shares[said], truth[:, said])
             expected[:, predicted], variance[:, predicted] = of_said.mean(0), of_said.var(0)
-        np.testing.assert_array_less(np.abs(of_voter.mean(0) - expected), 5 * np.sqrt(2 * variance / 20_000) + 1e-5)
+        np.testing.assert_array_less(
+            np.abs(of_voter.mean(0) - expected), 5 * np.sqrt(2 * variance / vote_model._ENOUGH) + 1e-5
+        )
 
 
 def test_a_class_that_no_voter_names_has_cells():
-    strata = Strata(np.array([[0, 0], [1, 1]]), np.array([50, 50]), np.array([[5, 0, 0], [0, 5, 0]]))
+    strata = Strata(np.array([[0, 0], [1, 1]]), np.array([50, 50]), np.array([[5, 0, 0], [0, 5, 0]]), np.zeros(2, int))
     assert (shared_cells(strata, 100, RNG(7)) > 0).all()
 
 

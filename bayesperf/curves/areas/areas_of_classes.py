@@ -11,6 +11,7 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.counts.class_probabilities import ClassProbabilities
 from bayesperf.curves.areas.areas_by_unit import (
     class_pair,
@@ -68,23 +69,24 @@ class ClassAreas:
         """Return the areas of systems by what they are called in errors, checked; options are those of `roc_auc`."""
         if multi_class is None:
             name = next(iter(by_system))
-            raise ValueError(f"{name} has a column for each class. Say multi_class='ovr' or multi_class='ovo'.")
+            raise InputError(name, "has a column for each class.", "Say multi_class='ovr' or multi_class='ovo'.")
         checks.one_of("multi_class", multi_class, _KINDS)
         if average not in _AVERAGES or (average is None and multi_class == "ovo"):
             known = "'macro', 'weighted' or, of multi_class='ovr', None"
-            raise ValueError(f"average must be {known}; it is {average!r} of {multi_class!r}.")
+            raise InputError("average", f"must be {known}; it is {average!r} of {multi_class!r}.")
         systems = [ClassProbabilities.of(y_true, probs, labels, name) for name, probs in by_system.items()]
         first = systems[0]
         if any(system.labels != first.labels for system in systems):
-            raise ValueError("score_a: systems must have their columns of classes in one order.")
+            raise InputError("score_a", "systems must have their columns of classes in one order.")
         numbers = np.bincount(first.codes, minlength=len(first.labels))
         if empty := [label for label, n in zip(first.labels, numbers.tolist(), strict=True) if not n]:
-            raise ValueError(
-                f"y_true has no example of class {empty[0]!r}, which has no area then. Leave its column out, and give "
-                "the others the sum 1; or give more examples."
+            raise InputError(
+                "y_true",
+                f"has no example of class {empty[0]!r}, which has no area then.",
+                "Leave its column out, and give the others the sum 1; or give more examples.",
             )
         if len(first.labels) < 2:
-            raise ValueError(f"y_true must hold two classes or more; it holds {first.labels}.")
+            raise InputError("y_true", f"must hold two classes or more; it holds {first.labels}.")
         codes = clusters_of_examples(cluster, len(first.codes), "y_score")
         if codes is not None:
             for i, label in enumerate(first.labels):
@@ -167,15 +169,18 @@ def refuse_for_classes(method: str, part: PartOfCurve | None, pos_label: Any) ->
     """Refuse what areas of several classes do not have."""
     checks.one_of("method, of several classes,", method, ("bayesian_bootstrap",))
     if part is not None:
-        raise ValueError(
-            "fpr and recall: several classes have no one curve. Take a class against the rest, as "
-            "roc_auc(y_true == label, y_score[:, k], fpr=...)."
+        raise InputError(
+            "fpr and recall",
+            "several classes have no one curve.",
+            "Take a class against the rest, as roc_auc(y_true == label, y_score[:, k], fpr=...).",
         )
     if pos_label is not None:
-        raise TypeError("pos_label: of several classes each is the positive one in turn; leave it out.")
+        raise InputTypeError("pos_label", "of several classes each is the positive one in turn; leave it out.")
 
 
 def refuse_options_of_classes(labels: Sequence[Any] | None, average: str | None) -> None:
     """Refuse options of areas of several classes, where there are two."""
     if labels is not None or average != "macro":
-        raise TypeError("labels and average are of multi_class='ovr' and 'ovo'. Leave them out, or say which.")
+        raise InputTypeError(
+            "labels and average", "are of multi_class='ovr' and 'ovo'.", "Leave them out, or say which."
+        )

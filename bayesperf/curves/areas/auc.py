@@ -13,6 +13,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
@@ -232,7 +233,7 @@ def _checked(method: str, transform: str | None, draws: int, random_seed: Any) -
     """Return the method, the number of draws and their seed, checked."""
     checks.one_of("method", method, tuple(INFERENCES))
     if transform is not None and (method, transform) != ("delong", "logit"):
-        raise ValueError(f"transform may be 'logit', of method='delong'; it is {transform!r} of {method!r}.")
+        raise InputError("transform", f"may be 'logit', of method='delong'; it is {transform!r} of {method!r}.")
     return method, checks.count("draws", draws, least=2), checks.seed(random_seed)
 
 
@@ -425,9 +426,11 @@ def _by_delong(scores: Scores | BinnedScores, *, clusters: Clusters = None, **_:
 def _by_delong_logit(scores: Scores | BinnedScores, *, clusters: Clusters = None, **_: Any) -> Distribution:
     mean, sd = (figure[:, None] for figure in _mean_and_sd(scores, clusters))
     if not sd.all():
-        raise ValueError(
-            f"transform='logit': the area is {mean.item():g} with a variance of 0, by scores that separate the classes "
-            "or are all the same. Take method='binormal'."
+        raise InputError(
+            "",
+            f"transform='logit': the area is {mean.item():g} with a variance of 0, by scores that "
+            "separate the classes or are all the same.",
+            "Take method='binormal'.",
         )
     return LogitNormal(special.logit(mean), sd / (mean * (1 - mean)))
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.counts.count_arrays import labelled_arrays
@@ -110,13 +111,13 @@ def auc_from_summary(
 def _check(areas: xr.DataArray, positives: xr.DataArray, negatives: xr.DataArray) -> None:
     """Refuse areas outside [0, 1] and numbers of examples below 1."""
     if areas.dtype.kind not in "iuf":
-        raise TypeError(f"auc must be numbers; it holds {areas.dtype}.")
+        raise InputTypeError("auc", f"must be numbers; it holds {areas.dtype}.")
     outside = ~((areas.values >= 0) & (areas.values <= 1))
     if outside.any():
-        raise ValueError(f"auc must be in [0, 1]; it holds {areas.values[outside].flat[0]:g}.")
+        raise InputError("auc", f"must be in [0, 1]; it holds {areas.values[outside].flat[0]:g}.")
     for name, counts in (("n_pos", positives), ("n_neg", negatives)):
         if (checks.whole_numbers(name, counts.values) < 1).any():
-            raise ValueError(f"{name} must be at least 1: without an example of either class there is no area.")
+            raise InputError(name, "must be at least 1: without an example of either class there is no area.")
 
 
 def _warn(distribution: Distribution, method: str) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from bayesperf.comparison.result import Comparison
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes
+from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE
 from bayesperf.core.words import listed
@@ -169,7 +170,7 @@ def compare_auc(
             _basis("Dirichlet(1) weights in each class", cluster, cluster is not None and part is None),
         )
     if part:
-        raise ValueError(f"{part.rate}: DeLong's variance is of whole areas. Take method='bayesian_bootstrap'.")
+        raise InputError(f"{part.rate}", "DeLong's variance is of whole areas.", "Take method='bayesian_bootstrap'.")
     return _by_delong(Placements.of(positive, negative, of_examples), tuple(by_system), many, width, draws, seed)
 
 
@@ -200,7 +201,7 @@ def _by_delong(
 def _of_classes(classes: ClassAreas, leading: xr.DataArray, draws: int, seed: int, progressbar: bool) -> Marginal:
     """Return the average areas of systems that give probabilities to several classes, by one set of weights."""
     if classes.average is None:
-        raise ValueError("average: systems are compared by one figure. Take 'macro' or 'weighted'.")
+        raise InputError("average", "systems are compared by one figure.", "Take 'macro' or 'weighted'.")
     seed = own_seed(seed, classes.contents)
     values = classes.drawn(draws, np.random.default_rng(seed), progressbar)
     return marginal_of_draws(classes.quantity, values, leading, seed, classes.inference)

@@ -7,6 +7,7 @@ from typing import Any
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.core import checks
+from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.curves.areas.systems_on_one_set import compared, over_systems, scores_by_system
 from bayesperf.curves.areas.weighted_score import ExampleScore, drawn_scores
@@ -97,7 +98,7 @@ def compare_weighted_scores(
     (array([0.023, 0.074]), 1.0)
     """
     if greater_is_better is not None and not callable(score_function):
-        raise ValueError(f"greater_is_better: it is of a function; {score_function!r} has its own. Leave it out.")
+        raise InputError("greater_is_better", f"it is of a function; {score_function!r} has its own.", "Leave it out.")
     draws, seed, width = checks.count("draws", draws, least=2), checks.seed(random_seed), checks.rope(rope)
     by_system, many = scores_by_system(score_a, score_b, names)
     scores = [ExampleScore.of(score_function, y_true, of_system, pos_label) for of_system in by_system.values()]

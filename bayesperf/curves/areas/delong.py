@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.curves.areas.bayesian_bootstrap import twice_below, twice_below_each
 
 
@@ -123,7 +124,8 @@ def mean_and_sd_of_counts(counts: Counts) -> tuple[Array, Array]:
 def _check_sizes(positive: int, negative: int) -> None:
     """Refuse a class of one example."""
     if min(positive, negative) < 2:
-        raise ValueError(
-            f"method='delong' needs two examples of each class; there are {positive} positive and {negative} negative. "
-            "Take method='bayesian_bootstrap'."
+        raise InputError(
+            "",
+            f"method='delong' needs two examples of each class; there are {positive} positive and {negative} negative.",
+            "Take method='bayesian_bootstrap'.",
         )

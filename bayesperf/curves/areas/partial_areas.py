@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.curves.areas.smoothed_areas import rates_at_scores, separated, smoothed_rates
 from bayesperf.curves.roc.called_positive import PositiveRates, area_between
 from bayesperf.posteriors.quantity import Quantity
@@ -82,10 +83,14 @@ def part_of_curve(fpr: Any, recall: Any, standardized: bool) -> PartOfCurve | No
     """Return the part between two rates, checked, or None where none are given."""
     given = {name: ends for name, ends in (("fpr", fpr), ("recall", recall)) if ends is not None}
     if len(given) > 1:
-        raise TypeError("fpr and recall: a part of the curve lies between two rates of one kind; give one of them.")
+        raise InputTypeError(
+            "fpr and recall", "a part of the curve lies between two rates of one kind; give one of them."
+        )
     if not given:
         if standardized:
-            raise TypeError("standardized: it is of a part of the curve. Give fpr=(low, high) or recall=(low, high).")
+            raise InputTypeError(
+                "standardized", "it is of a part of the curve.", "Give fpr=(low, high) or recall=(low, high)."
+            )
         return None
     ((rate, ends),) = given.items()
     return PartOfCurve(rate, *range_of_rates(rate, ends, rate), standardized)
@@ -96,10 +101,10 @@ def range_of_rates(name: str, ends: Any, rate: str) -> tuple[float, float]:
     try:
         low, high = ends
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be two {_RATES[rate]}; it is {ends!r}.") from None
+        raise InputTypeError(name, f"must be two {_RATES[rate]}; it is {ends!r}.") from None
     low, high = checks.number(name, low), checks.number(name, high)
     if not 0 <= low < high <= 1:
-        raise ValueError(f"{name} must be {_RATES[rate]}, 0 ≤ low < high ≤ 1; they are {low}, {high}.")
+        raise InputError(name, f"must be {_RATES[rate]}, 0 ≤ low < high ≤ 1; they are {low}, {high}.")
     return low, high
 
 

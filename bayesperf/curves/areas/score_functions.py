@@ -11,6 +11,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.errors import InputError
 from bayesperf.core.warnings import PACKAGE
 from bayesperf.metrics.registry import applicable
 
@@ -37,9 +38,10 @@ def score_function_named(name: str, y: Array, score: Array) -> ScoreFunction:
     if isinstance(name, str) and name.startswith(PROBABILISTIC):
         return _probabilistic(name.removeprefix(PROBABILISTIC), y, score)
     if name not in SCORE_FUNCTIONS:
-        raise ValueError(
-            f"score_function must be one of {', '.join(map(repr, SCORE_FUNCTIONS))}, {PROBABILISTIC!r} and a binary "
-            f"metric, or a function; it is {name!r}."
+        raise InputError(
+            "score_function",
+            f"must be one of {', '.join(map(repr, SCORE_FUNCTIONS))}, {PROBABILISTIC!r} and a "
+            f"binary metric, or a function; it is {name!r}.",
         )
     make, bounds, greater_is_better = SCORE_FUNCTIONS[name]
     return ScoreFunction(make(y, score), bounds, greater_is_better)
@@ -60,9 +62,11 @@ def _brier(y: Array, score: Array) -> Weighted:
 def _log_loss(y: Array, score: Array) -> Weighted:
     happened = np.where(y == 1, checks.probabilities("y_score", score), 1 - score)
     if impossible := int((happened == 0).sum()):
-        raise ValueError(
-            f"y_score: {impossible} example{'s' * (impossible > 1)} had a probability of 0 for what happened, so the "
-            "log loss is infinite. Clip them, as np.clip(y_score, 1e-6, 1 - 1e-6): the loss depends on where."
+        raise InputError(
+            "y_score",
+            f"{impossible} example{'s' * (impossible > 1)} had a probability of 0 for what "
+            "happened, so the log loss is infinite.",
+            "Clip them, as np.clip(y_score, 1e-6, 1 - 1e-6): the loss depends on where.",
         )
     return _mean_of(-np.log(happened))
 
@@ -132,9 +136,9 @@ def _calibration_slope(y: Array, score: Array) -> Weighted:
     log_odds = special.logit(score)
     positive, negative = log_odds[y == 1], log_odds[y == 0]
     if positive.min() >= negative.max() or negative.min() >= positive.max():
-        raise ValueError(
-            "y_score: the probabilities separate the classes, or are all the same, so there is no finite calibration "
-            "slope."
+        raise InputError(
+            "y_score",
+            "the probabilities separate the classes, or are all the same, so there is no finite calibration slope.",
         )
     unit = log_odds.std()
     x = (log_odds - log_odds.mean()) / unit
@@ -161,14 +165,16 @@ def _logistic(weights: Array, x: Array, y: Array, start: Array) -> Array:
         step = np.where(overshot, step / 2, newton / (a * c - b**2)[:, None])
         if np.abs(step).max() < _SHORT_STEP:
             return best + step
-    raise ValueError("y_score: the probabilities all but separate the classes: the calibration slope does not settle.")
+    raise InputError(
+        "y_score", "the probabilities all but separate the classes: the calibration slope does not settle."
+    )
 
 
 def _probabilistic(name: str, y: Array, score: Array) -> ScoreFunction:
     """Return a binary metric of cells that are sums of probabilities instead of counts."""
     metric = applicable(name, [0, 1], 1)
     if metric.average is not None:
-        raise ValueError(f"score_function: {PROBABILISTIC}{name} is an average over classes; name the binary metric.")
+        raise InputError("score_function", f"{PROBABILISTIC}{name} is an average over classes; name the binary metric.")
     called = np.stack([1 - checks.probabilities("y_score", score), score], 1)
     # (n, actual, predicted)
     cells = np.stack([1 - y, y], 1)[:, :, None] * called[:, None, :]

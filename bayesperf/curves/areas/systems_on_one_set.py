@@ -13,6 +13,7 @@ import xarray as xr
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.system_pair import pairs_along
 from bayesperf.core import checks
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.ranks import joint_draws
 
@@ -29,16 +30,18 @@ def scores_by_system(
     """
     if isinstance(score_a, Mapping | pd.DataFrame) and not (of_classes and score_b is not None):
         if score_b is not None:
-            raise TypeError("score_b: a mapping holds all systems; leave it out.")
+            raise InputTypeError("score_b", "a mapping holds all systems; leave it out.")
         keys = list(score_a.keys())
         if len(keys) < 2 or len(set(keys)) < len(keys):
-            raise ValueError(f"score_a: a mapping of two systems or more, of different names; they are {keys}.")
+            raise InputError("score_a", f"a mapping of two systems or more, of different names; they are {keys}.")
         return dict(score_a.items()), True
     if score_b is None:
-        raise TypeError("score_b: give the scores of the second system, or a mapping of names to scores as score_a.")
+        raise InputTypeError(
+            "score_b", "give the scores of the second system, or a mapping of names to scores as score_a."
+        )
     first, second = checks.two_names(names)
     if first == second:
-        raise ValueError(f"names must be two different ones; they are {names!r}.")
+        raise InputError("names", f"must be two different ones; they are {names!r}.")
     return {first: score_a, second: score_b}, False
 
 

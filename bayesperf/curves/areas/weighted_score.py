@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.words import metric_title
 from bayesperf.counts.binned_scores import BinnedScores, scores_of
@@ -121,7 +122,7 @@ def weighted_score(
     sizes = None
     if y_score is None:
         if cluster is not None:
-            raise ValueError("cluster: bins do not tell the examples of a cluster. Give y_true and y_score.")
+            raise InputError("cluster", "bins do not tell the examples of a cluster.", "Give y_true and y_score.")
         y_true, y_score, sizes = _examples_of_bins(score_function, y_true, pos_label)
     score = ExampleScore.of(score_function, y_true, y_score, pos_label, sizes)
     codes = clusters_of_examples(cluster, len(score.sizes), "y_score")
@@ -225,7 +226,7 @@ def _examples_of_bins(score_function: Any, binned: Any, pos_label: Any) -> tuple
     scores = scores_of(binned, None, pos_label)
     assert isinstance(scores, BinnedScores)
     if score_function != "average_precision":
-        raise ValueError(f"score_function: binned scores have 'average_precision' alone; it is {score_function!r}.")
+        raise InputError("score_function", f"binned scores have 'average_precision' alone; it is {score_function!r}.")
     # Of the first, between and of the last; by class; by bin.
     sizes = np.stack([scores.counts > 0, np.maximum(scores.counts - 2, 0), scores.counts > 1]).astype(np.int64)
     _, of_class, place = np.nonzero(sizes)
@@ -243,17 +244,21 @@ def _of_function(function: Callable[..., float], y_true: Any, y_score: Any, pos_
     """Return the score that a user's function computes."""
     name = getattr(getattr(function, "func", function), "__name__", type(function).__name__)
     if pos_label is not None:
-        raise TypeError("pos_label: a function knows its own; bind it, as functools.partial(function, pos_label=...).")
+        raise InputTypeError(
+            "pos_label", "a function knows its own; bind it, as functools.partial(function, pos_label=...)."
+        )
     parameters = inspect.signature(function).parameters
     if not any(p.name == "sample_weight" or p.kind == p.VAR_KEYWORD for p in parameters.values()):
-        raise TypeError(f"score_function: {name} takes no sample_weight, so it cannot be weighted.")
+        raise InputTypeError("score_function", f"{name} takes no sample_weight, so it cannot be weighted.")
     if len(y_true) != len(y_score):
         checks.equal_lengths({"y_true": len(y_true), "y_score": len(y_score)})
 
     def weighted(weights: Array) -> Array:
         values = [function(y_true, y_score, sample_weight=row) for row in weights]
         if np.ndim(values[0]):
-            raise TypeError(f"score_function: {name} must return a number; it returned shape {np.shape(values[0])}.")
+            raise InputTypeError(
+                "score_function", f"{name} must return a number; it returned shape {np.shape(values[0])}."
+            )
         return np.array(values, float)
 
     return ExampleScore(name, (-np.inf, np.inf), None, (len(y_true),), np.ones(len(y_true), np.int64), weighted, True)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf.core.arrays import Array, Counts, Numbers
+from bayesperf.core.errors import InputError
 from bayesperf.counts.binned_scores import BinnedScores, scores_of
 
 # Of more scores so many are candidates, spread evenly over either class.
@@ -53,7 +54,7 @@ def candidates_of(y_true: Any, y_score: ArrayLike | None, pos_label: Any) -> tup
         labels, positive = scores.labels, scores.pos_label
         ascending = scores.thresholds[::-1]
         if not np.isfinite(ascending).all():
-            raise ValueError("y_score has infinite values, and a threshold at one says nothing: clip them.")
+            raise InputError("y_score", "has infinite values, and a threshold at one says nothing: clip them.")
         called = (np.append(of_class, 0) for of_class in scores.called(ascending))
         true, false = (-np.diff(of_class) for of_class in called)
         binned = BinnedScores.from_counts(true, false, values=ascending)

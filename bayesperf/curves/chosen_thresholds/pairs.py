@@ -10,6 +10,7 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.curves.chosen_thresholds.candidates import Cells
 from bayesperf.curves.chosen_thresholds.requirements import ThresholdRequirement
 from bayesperf.curves.chosen_thresholds.rules import Rule, costs_of
@@ -103,10 +104,10 @@ def pair_rule(
     """Return a checked rule, and what it asks for in words; the arguments are those of `abstention`."""
     if requirements:
         if cost is not None or max_abstention is not None:
-            raise TypeError("requirements: give them, or costs, or max_abstention, and not both.")
+            raise InputTypeError("requirements", "give them, or costs, or max_abstention, and not both.")
         sides = sorted(requirements, key=lambda each: each.of_called_negative)
         if [each.of_called_positive for each in sides] != [True, False] or not sides[-1].of_called_negative:
-            raise ValueError(f"requirements: give two, {_SIDES}.")
+            raise InputError("requirements", f"give two, {_SIDES}.")
         wanted = " and ".join(map(str, sides))
         return RequiredPair(sides, confidence), f"least abstention with {wanted}, with probability {confidence:g} each"
     if max_abstention is not None:
@@ -115,7 +116,7 @@ def pair_rule(
         goal = f"least cost of errors, {of_fp:g} a false positive and {of_fn:g} a false negative"
         return LimitedAbstention(of_fp, of_fn, most), f"{goal}, with at most {100 * most:g} % left to people"
     if cost is None:
-        raise TypeError("cost, max_abstention, requirements: give one of them.")
+        raise InputTypeError("cost, max_abstention, requirements", "give one of them.")
     of_fp, of_fn, of_abstention = costs_of(cost, ("cost_fp", "cost_fn", "cost_abstention"))
     goal = f"least cost, {of_fp:g} a false positive, {of_fn:g} a false negative and {of_abstention:g} an abstention"
     return LeastCost(of_fp, of_fn, of_abstention), goal

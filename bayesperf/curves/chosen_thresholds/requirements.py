@@ -23,6 +23,7 @@ from scipy.special import betaincc
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import chance, format_value, percentage
 from bayesperf.curves.chosen_thresholds.candidates import Cells
 from bayesperf.metrics.exact_forms import Proportion
@@ -158,7 +159,7 @@ def requirements_of(requirements: Mapping[str | Metric, float] | None) -> list[T
     if requirements is None:
         return []
     if not isinstance(requirements, Mapping) or not requirements:
-        raise TypeError("requirements must be a mapping of metrics to bounds, as {'recall': 0.9}.")
+        raise InputTypeError("requirements", "must be a mapping of metrics to bounds, as {'recall': 0.9}.")
     return [_requirement(get(name), bound) for name, bound in requirements.items()]
 
 
@@ -166,10 +167,12 @@ def _requirement(metric: Metric, bound: Any) -> ThresholdRequirement:
     form = metric.exact_form(2)
     cells = (*form.success, *form.failure) if isinstance(form, Proportion) and metric.average is None else ()
     if metric.greater_is_better is None or frozenset(cells) not in _FROM_STRICTEST:
-        raise ValueError(
-            f"requirements: {metric.name} is no share of one class, or of what is called one, so there is no order in "
-            "which thresholds could be tried. Require recall, specificity, precision or npv (or their complements); "
-            "any metric can be the one that is to be best."
+        raise InputError(
+            "requirements",
+            f"{metric.name} is no share of one class, or of what is called one, so there is no "
+            "order in which thresholds could be tried.",
+            "Require recall, specificity, precision or npv (or their complements); any metric "
+            "can be the one that is to be best.",
         )
     least, success, failure = checks.probability(f"requirements[{metric.name!r}]", bound), *cells
     if not metric.greater_is_better:
@@ -194,10 +197,12 @@ def refusal(
     parts = [_how_near(requirement, cells, thresholds, confidence) for requirement in requirements]
     several = " Each is met somewhere, and nowhere all of them." if all(shown for shown, _ in parts) else ""
     wanted = " and ".join(map(str, requirements))
-    return ValueError(
-        f"requirements: no threshold has {wanted} with probability {percentage(confidence)}"
-        f"{' each' if len(requirements) > 1 else ''}. {' '.join(text for _, text in parts)}{several} Ask for less, or "
-        "label more examples."
+    return InputError(
+        "requirements",
+        f"no threshold has {wanted} with probability {percentage(confidence)}"
+        f"{' each' if len(requirements) > 1 else ''}. "
+        f"{' '.join((text for _, text in parts))}{several} Ask for less, or label more "
+        "examples.",
     )
 
 

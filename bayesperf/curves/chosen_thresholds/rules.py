@@ -10,6 +10,7 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.curves.chosen_thresholds.candidates import Cells
 from bayesperf.curves.chosen_thresholds.requirements import ThresholdRequirement
 from bayesperf.metrics.formulas import cost as cost_metric
@@ -89,7 +90,9 @@ def best_threshold(
 ) -> tuple[BestThreshold, str]:
     """Return a checked rule, and what it asks for in words; the arguments are those of `choose_threshold`."""
     if (best is None) == (cost is None):
-        raise TypeError("best, cost: give one of them: the metric that is to be best, or what either error costs.")
+        raise InputTypeError(
+            "best, cost", "give one of them: the metric that is to be best, or what either error costs."
+        )
     if cost is not None:
         of_fp, of_fn = costs_of(cost, ("cost_fp", "cost_fn"))
         metric = cost_metric([[0, of_fp], [of_fn, 0]])
@@ -98,13 +101,14 @@ def best_threshold(
         assert best is not None
         metric = single_valued(best, (0, 1), 1)
         if metric.greater_is_better is None:
-            raise ValueError(f"best: neither more nor less {metric.name} is better.")
+            raise InputError("best", f"neither more nor less {metric.name} is better.")
         goal = f"best {metric.title}"
     for each in requirements:
         if prevalence is not None and each.metric.depends_on_prevalence(2):
-            raise ValueError(
-                f"prevalence: {each.metric.name} changes with it, and can be required only at the prevalence of the "
-                "examples. Leave prevalence out, or require recall or specificity."
+            raise InputError(
+                "prevalence",
+                f"{each.metric.name} changes with it, and can be required only at the prevalence of the examples.",
+                "Leave prevalence out, or require recall or specificity.",
             )
     at = "" if prevalence is None else f", at prevalence {prevalence:g}"
     wanted = "".join(f", with {each}" for each in requirements)
@@ -115,9 +119,9 @@ def best_threshold(
 def costs_of(cost: Any, names: Sequence[str]) -> list[float]:
     """Return costs, checked: positive, finite numbers, one for each name."""
     if not isinstance(cost, tuple | list) or len(cost) != len(names):
-        raise TypeError(f"cost must be ({', '.join(names)}); it is {cost!r}.")
+        raise InputTypeError("cost", f"must be ({', '.join(names)}); it is {cost!r}.")
     numbers = [checks.number(name, value) for name, value in zip(names, cost, strict=True)]
     if not all(0 < number < np.inf for number in numbers):
         given = ", ".join(f"{number:g}" for number in numbers)
-        raise ValueError(f"cost: costs must be greater than 0 and finite; they are {given}.")
+        raise InputError("cost", f"costs must be greater than 0 and finite; they are {given}.")
     return numbers

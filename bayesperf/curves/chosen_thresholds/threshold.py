@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import stream
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
@@ -346,11 +347,11 @@ def matrix(cells: Counts, labels: tuple[Any, Any], positive: Any) -> ConfusionMa
 def test_scores(test: Any, labels: tuple[Any, Any], positive: Any) -> Scores:
     """Return the scores of a test set, checked: it must have the classes of the examples that choose."""
     if not isinstance(test, tuple | list) or len(test) != 2:
-        raise TypeError("test must be (y_true, y_score), labels and scores of other examples.")
+        raise InputTypeError("test", "must be (y_true, y_score), labels and scores of other examples.")
     y_true, y_score = test
     scores = Scores.of(y_true, y_score, positive, "test: y_score")
     if set(scores.labels) != set(labels):
-        raise ValueError(f"test: its classes are {list(scores.labels)}, those of the other examples {list(labels)}.")
+        raise InputError("test", f"its classes are {list(scores.labels)}, those of the other examples {list(labels)}.")
     return scores
 
 

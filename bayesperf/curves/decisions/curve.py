@@ -15,6 +15,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import listed
@@ -127,7 +128,7 @@ class DecisionCurve(Saved):
         names = drawn["strategy"].values.tolist()
         for argument, name in {"a": a, "b": b}.items():
             if name not in names:
-                raise ValueError(f"{argument} must be one of {listed(names, most=len(names))}; it is {name!r}.")
+                raise InputError(argument, f"must be one of {listed(names, most=len(names))}; it is {name!r}.")
         of_both = (each.sel(strategy=a, drop=True) - each.sel(strategy=b, drop=True) for each in (drawn, observed))
         return self._marginal(f"{a} − {b}", *of_both)
 
@@ -278,7 +279,9 @@ class DecisionCurve(Saved):
             "another prevalence than the test set's, in which new examples would be drawn": self.elsewhere is not None,
         }.items():
             if is_so:
-                raise ValueError(f"value_of_more_examples is not of {what}. Make the curve of one system, without.")
+                raise InputError(
+                    "value_of_more_examples", f"is not of {what}.", "Make the curve of one system, without."
+                )
         sizes = [checks.count("n", size) for size in np.atleast_1d(n).tolist()]
         values = [self._value_of(size) for size in sizes]
         return xr.concat(values, pd.Index(sizes, name="n")) if np.ndim(n) else values[0]

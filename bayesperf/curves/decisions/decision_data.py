@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import streams
 from bayesperf.counts.binned_scores import BinnedScores, scores_of
 from bayesperf.counts.classifier_scores import clusters_of, positives
@@ -101,14 +102,16 @@ def decision_data(
     if isinstance(y_true, BinnedScores):
         return _of_bins(y_true, y_prob, thresholds, {"by": by, "cluster": cluster, "pos_label": pos_label})
     if y_prob is None:
-        raise TypeError("y_prob: give a probability for each label, or BinnedScores alone in the place of both.")
+        raise InputTypeError("y_prob", "give a probability for each label, or BinnedScores alone in the place of both.")
     is_positive = positives(y_true, pos_label)
     several = isinstance(y_prob, Mapping | pd.DataFrame)
     by_system = dict(y_prob.items()) if several else {None: y_prob}
     if not by_system:
-        raise ValueError("y_prob: a mapping of names to probabilities, of one system or more; it is empty.")
+        raise InputError("y_prob", "a mapping of names to probabilities, of one system or more; it is empty.")
     if taken := {TREAT_ALL, TREAT_NONE} & set(by_system):
-        raise ValueError(f"y_prob: {min(taken)!r} is the name of a strategy, no system's. Name the system otherwise.")
+        raise InputError(
+            "y_prob", f"{min(taken)!r} is the name of a strategy, no system's.", "Name the system otherwise."
+        )
     probs = np.stack([
         _probabilities("y_prob" if name is None else f"y_prob[{name!r}]", prob, len(is_positive))
         for name, prob in by_system.items()
@@ -130,12 +133,13 @@ def checked_thresholds(thresholds: ArrayLike) -> Array:
     """Return thresholds of probability, ascending."""
     cuts = checks.vector("thresholds", thresholds)
     if not ((cuts > 0) & (cuts < 1)).all():
-        raise ValueError(
-            "thresholds must be between 0 and 1, both excluded, where one error weighs infinitely much; they hold "
-            f"{cuts[(cuts <= 0) | (cuts >= 1)][0]:g}."
+        raise InputError(
+            "thresholds",
+            "must be between 0 and 1, both excluded, where one error weighs infinitely much; "
+            f"they hold {cuts[(cuts <= 0) | (cuts >= 1)][0]:g}.",
         )
     if len(np.unique(cuts)) != len(cuts):
-        raise ValueError("thresholds must all be different.")
+        raise InputError("thresholds", "must all be different.")
     return np.sort(cuts)
 
 
@@ -148,12 +152,14 @@ def _probabilities(name: str, values: ArrayLike, examples: int) -> Array:
 
 def _refuse_scores(name: str, least: float, greatest: float) -> None:
     if least < 0 or greatest > 1:
-        raise ValueError(
-            f"{name} must be probabilities, from 0 to 1; they are from {least:g} to {greatest:g}. A threshold of a "
-            "decision curve is the probability at which a positive is worth the false alarms, and scores that are no "
-            "probabilities cannot be set against it. Calibrate them on other examples "
-            "(sklearn.calibration.CalibratedClassifierCV), or compare matrices at thresholds of your own: "
-            "posterior(ConfusionMatrix.from_scores(…))[metrics.net_benefit(t)]."
+        raise InputError(
+            name,
+            f"must be probabilities, from 0 to 1; they are from {least:g} to {greatest:g}.",
+            "A threshold of a decision curve is the probability at which a positive is worth the "
+            "false alarms, and scores that are no probabilities cannot be set against it. "
+            "Calibrate them on other examples (sklearn.calibration.CalibratedClassifierCV), or "
+            "compare matrices at thresholds of your own: "
+            "posterior(ConfusionMatrix.from_scores(…))[metrics.net_benefit(t)].",
         )
 
 
@@ -162,9 +168,9 @@ def _groups(by: Mapping[str, Any] | None, examples: int) -> tuple[xr.DataArray, 
     if by is None:
         return xr.DataArray(0.0), [np.arange(examples)]
     if not isinstance(by, Mapping) or not by:
-        raise TypeError("by must be a mapping of a name to the ids of examples, as {'site': ids}.")
+        raise InputTypeError("by", "must be a mapping of a name to the ids of examples, as {'site': ids}.")
     if reserved := {DIM, "threshold", "draw", "strategy"} & set(by):
-        raise ValueError(f"by: {min(reserved)!r} is the name of another dim. Name it otherwise.")
+        raise InputError("by", f"{min(reserved)!r} is the name of another dim.", "Name it otherwise.")
     columns = {str(name): encode_ids(ids, f"by[{name!r}]") for name, ids in by.items()}
     checks.equal_lengths({"y_true": examples} | {f"by[{name!r}]": len(c.codes) for name, c in columns.items()})
     shape = [len(column.labels) for column in columns.values()]
@@ -185,7 +191,9 @@ def _of_rows(
 ) -> PlacedExamples:
     """Return the examples of a group, which must have both classes."""
     if not is_positive.any() or is_positive.all():
-        raise ValueError(f"by: {name} has {len(is_positive)} examples, not of both classes. Leave it out, or merge it.")
+        raise InputError(
+            "by", f"{name} has {len(is_positive)} examples, not of both classes.", "Leave it out, or merge it."
+        )
     if cluster is not None:
         cluster = np.unique(cluster, return_inverse=True)[1]
         check_enough(1 + int(cluster.max()), f" in {name}" if name else "")
@@ -201,7 +209,7 @@ def _of_bins(
     """Return the data of binned scores, which know no more than their counts."""
     for name, given in others.items():
         if given is not None:
-            raise TypeError(f"{name}: BinnedScores know their classes and scores alone; leave it out.")
+            raise InputTypeError(name, "BinnedScores know their classes and scores alone; leave it out.")
     scores_of(binned, y_prob, None)
     ends = binned.values if binned.edges is None else binned.edges
     _refuse_scores("y_true: scores of the bins", float(ends[0]), float(ends[-1]))
@@ -219,7 +227,7 @@ def _of_edges(binned: BinnedScores, thresholds: ArrayLike | None) -> tuple[Array
         return cuts, cuts
     inner = binned.edges[1:-1]
     if not len(inner):
-        raise ValueError("y_true: one bin alone has no threshold in it. Count in more bins.")
+        raise InputError("y_true", "one bin alone has no threshold in it.", "Count in more bins.")
     asked = EVEN if thresholds is None else checked_thresholds(thresholds)
     nearest = inner[np.abs(inner - asked[:, None]).argmin(1)]
     if thresholds is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import chance, enumerated, estimate, over_places, percentage, places_in_words, sentence
 from bayesperf.curves.decisions.net_benefit import spans
 
@@ -49,7 +50,7 @@ def _at(curve: DecisionCurve, threshold: float, prob: float) -> str:
     """Return the net benefit at a threshold, what it is in examples, and how probably it is the system's merit."""
     cuts = curve.data.thresholds
     if threshold not in cuts:
-        raise ValueError(f"at must be one of the thresholds, {cuts[0]:g} to {cuts[-1]:g}; it is {threshold!r}.")
+        raise InputError("at", f"must be one of the thresholds, {cuts[0]:g} to {cuts[-1]:g}; it is {threshold!r}.")
     marginal = curve.net_benefit.sel(threshold=threshold)
     means, limits = marginal.mean().values.ravel(), marginal.eti(prob).values.reshape(-1, 2)
     values = [estimate(mean, low, high, prob, "eti") for mean, (low, high) in zip(means, limits, strict=True)]

@@ -17,6 +17,7 @@ import xarray as xr
 from bayesperf.comparison.result import Comparison
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.curves.bands import band_of_marginal
 from bayesperf.curves.curve_marginals import marginal_of_draws
@@ -341,19 +342,22 @@ def _check_comparable(a: Any, b: Any, paired: bool, question: str) -> None:
     """Refuse what are not two curves of one kind or, if paired, not of the same test examples."""
     for side, curve in {"a": a, "b": b}.items():
         if not isinstance(curve, ExpectedPerformanceCurve):
-            raise TypeError(f"{side} must be a curve, as bayesperf.epc returns; it is {type(curve).__name__}.")
+            raise InputTypeError(side, f"must be a curve, as bayesperf.epc returns; it is {type(curve).__name__}.")
         if question == "models" and curve.system.development is curve.system.test:
-            raise ValueError(
-                f"{side}: its thresholds were chosen on the test set itself, which says nothing of choosing them "
-                "beforehand. Make it with bayesperf.epc, or ask of the thresholds: question='thresholds'."
+            raise InputError(
+                side,
+                "its thresholds were chosen on the test set itself, which says nothing of choosing them beforehand.",
+                "Make it with bayesperf.epc, or ask of the thresholds: question='thresholds'.",
             )
     for name in _SHARED:
         if not np.array_equal(getattr(a, name), getattr(b, name)):
-            raise ValueError(f"a and b differ in {name}: only curves of one kind can be compared.")
+            raise InputError("a and b", f"differ in {name}: only curves of one kind can be compared.")
     if paired and not a.system.test.alike(b.system.test):
-        raise ValueError(
-            "paired: the labels (or clusters) of the two test sets differ, so they are not the same examples in the "
-            "same order. Sort them alike; or give paired=False, of systems tested on different examples."
+        raise InputError(
+            "paired",
+            "the labels (or clusters) of the two test sets differ, so they are not the same "
+            "examples in the same order.",
+            "Sort them alike; or give paired=False, of systems tested on different examples.",
         )
 
 

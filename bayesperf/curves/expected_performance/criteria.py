@@ -16,6 +16,7 @@ from bayesperf import metrics
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.metrics.registry import single_valued
 
@@ -121,14 +122,15 @@ def criterion_of(criterion: str | CriterionFunction, of_metrics: tuple[str, str]
     """Return the criterion of a name, or that of a function C(V1, V2, α) of two metrics, by default FAR and FRR."""
     if not callable(criterion):
         if of_metrics is not None:
-            raise ValueError(
-                f"criterion_metrics are those of a function. The metrics of criterion={criterion!r} are fixed: leave "
-                "criterion_metrics out."
+            raise InputError(
+                "criterion_metrics",
+                "are those of a function.",
+                f"The metrics of criterion={criterion!r} are fixed: leave criterion_metrics out.",
             )
         return CRITERIA[checks.one_of("criterion", criterion, CRITERIA)]
     given = ("far", "frr") if of_metrics is None else of_metrics
     if isinstance(given, str) or len(given) != 2:
-        raise ValueError(f"criterion_metrics must be two names of metrics, of V1 and V2; they are {given!r}.")
+        raise InputError("criterion_metrics", f"must be two names of metrics, of V1 and V2; they are {given!r}.")
     first, second = (single_valued(name, [0, 1], 1).name for name in given)
     name = getattr(criterion, "__name__", "criterion").replace("<lambda>", "criterion")
     return Criterion(name, first, second, criterion, f"{name}({given[0]}, {given[1]}; α)")
@@ -143,9 +145,9 @@ def grid(alphas: ArrayLike | None) -> Array:
     """Return the values of α, checked; by default 0, 0.01, …, 1."""
     values = np.arange(101) / 100 if alphas is None else checks.vector("alphas", alphas)
     if values.min() < 0 or values.max() > 1:
-        raise ValueError(f"alphas must be in [0, 1]; they reach from {values.min():g} to {values.max():g}.")
+        raise InputError("alphas", f"must be in [0, 1]; they reach from {values.min():g} to {values.max():g}.")
     if (np.diff(values) <= 0).any():
-        raise ValueError("alphas must ascend, each of them once. Sort them: numpy.unique(alphas).")
+        raise InputError("alphas", "must ascend, each of them once.", "Sort them: numpy.unique(alphas).")
     return values
 
 
@@ -217,9 +219,10 @@ def _values(criterion: Criterion, first: Array, second: Array, alpha: float) -> 
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         values = np.asarray(criterion.value(first, second, alpha), dtype=float)
     if values.shape != first.shape:
-        raise ValueError(
-            f"criterion: {criterion.name} returned shape {values.shape} where {first.shape} was wanted. It is called "
-            "with arrays of both metrics, and must return a value for each of their elements."
+        raise InputError(
+            "criterion",
+            f"{criterion.name} returned shape {values.shape} where {first.shape} was wanted.",
+            "It is called with arrays of both metrics, and must return a value for each of their elements.",
         )
     return np.where(np.isnan(values), np.inf, values)
 

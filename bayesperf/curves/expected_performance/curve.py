@@ -13,6 +13,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import CHOSEN_ON_THE_SAME, enumerated, estimate, metric_title, sentence
@@ -146,7 +147,7 @@ class ExpectedPerformanceCurve(Saved):
     def area(self) -> Marginal:
         """Distribution of the metric's integral over the given values of α (trapezoids)."""
         if len(self.alphas) < 2:
-            raise ValueError("area: of one α there is none. Give more alphas.")
+            raise InputError("area", "of one α there is none.", "Give more alphas.")
         drawn = draws_along(self.posterior[self.metric])
         area = np.asarray(np.trapezoid(drawn, self.alphas, axis=0))
         over = f"{len(self.alphas)} α from {self.alphas[0]:g} to {self.alphas[-1]:g}"

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.expected_performance.criteria import CriterionFunction, criterion_of, grid
@@ -138,7 +139,7 @@ def epc(
     array([0.15, 0.22])
     """
     if test is None:
-        raise TypeError("test: give the labels and scores of the test set, (y_true, y_score).")
+        raise InputTypeError("test", "give the labels and scores of the test set, (y_true, y_score).")
     checks.one_of("resample", resample, RESAMPLED)
     system = system_of(dev, test, folds, pos_label, cluster, dev_cluster)
     return _curve(
@@ -231,12 +232,14 @@ def _pseudo_counts(prior: str | priors.Prior | None, method: str) -> tuple[Array
     """Return the prior's pseudo-counts (actual, predicted), and the prior in words; a bootstrap has none."""
     if method == "bootstrap":
         if prior is not None:
-            raise ValueError(
-                "prior: the bootstrap resamples examples and has none. Leave it out, or take the Bayesian bootstrap."
+            raise InputError(
+                "prior",
+                "the bootstrap resamples examples and has none.",
+                "Leave it out, or take the Bayesian bootstrap.",
             )
         return np.zeros((2, 2)), "none (examples resampled)"
     dirichlet = priors.resolve(prior, 2)
     if dirichlet.rates:
-        raise ValueError("prior: a rate prior is none of the whole matrix. Use a Dirichlet prior, as 'flat'.")
+        raise InputError("prior", "a rate prior is none of the whole matrix.", "Use a Dirichlet prior, as 'flat'.")
     binary = ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0)
     return dirichlet.concentration(binary).values, dirichlet.describe(binary)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
+from bayesperf.core.errors import InputTypeError
 from bayesperf.counts.classifier_scores import Scores, clusters_of, labelled_scores
 
 
@@ -36,7 +37,7 @@ class Examples:
     def of(cls, data: Any, name: str, pos_label: Any, cluster: Any = None) -> Examples:
         """Return the examples of a pair (labels, scores), checked; errors name the pair."""
         if not isinstance(data, tuple | list) or len(data) != 2:
-            raise TypeError(f"{name} must be a pair of labels and scores, (y_true, y_score); it is {data!r:.60}.")
+            raise InputTypeError(name, f"must be a pair of labels and scores, (y_true, y_score); it is {data!r:.60}.")
         try:
             positive, score = labelled_scores(data[0], data[1], pos_label)
         except (TypeError, ValueError) as error:

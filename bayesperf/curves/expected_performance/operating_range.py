@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bayesperf import metrics
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.curves.expected_performance.criteria import Criterion, nearest
 from bayesperf.curves.expected_performance.system import System, ThresholdRule
 
@@ -46,7 +47,7 @@ class OperatingRange(NamedTuple):
             If low and high are no range within [0, 1].
         """
         if not 0 <= checks.number("low", low) < checks.number("high", high) <= 1:
-            raise ValueError(f"low and high must be in [0, 1], low the smaller; they are {low} and {high}.")
+            raise InputError("low and high", f"must be in [0, 1], low the smaller; they are {low} and {high}.")
         first, second = (_nodes(criterion, systems, which, low, high) for which in (0, 1))
         return cls(criterion, (first[0], second[0]), (first[1], second[1]))
 

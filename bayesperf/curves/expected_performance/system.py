@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.counts.classifier_scores import Scores
 from bayesperf.counts.label_encoding import encode
 from bayesperf.curves.expected_performance.criteria import (
@@ -120,27 +121,31 @@ def system_of(dev: Any, test: Any, folds: Any, pos_label: Any, cluster: Any = No
     """Return the system of a development and a test set, or of a test set in folds."""
     tested = Examples.of(test, "test", pos_label, cluster)
     if (dev is None) == (folds is None):
-        raise ValueError("dev: give a development set, or else folds of the test set to choose thresholds by.")
+        raise InputError("dev", "give a development set, or else folds of the test set to choose thresholds by.")
     if dev is None and dev_cluster is not None:
-        raise ValueError("dev_cluster: there is no development set. Those of the test set, in folds, are cluster.")
+        raise InputError("dev_cluster", "there is no development set.", "Those of the test set, in folds, are cluster.")
     if dev is not None:
         development = Examples.of(dev, "dev", pos_label, dev_cluster)
         if development.same_as(tested):
-            raise ValueError(
-                "dev and test are the same examples: a threshold that is chosen on the test set performs better there "
-                "than it will elsewhere. Give other examples, or folds=ids to choose by cross-validation; the curve of "
-                "such thresholds is bayesperf.epc_a_posteriori."
+            raise InputError(
+                "dev and test",
+                "are the same examples: a threshold that is chosen on the test set performs better "
+                "there than it will elsewhere.",
+                "Give other examples, or folds=ids to choose by cross-validation; the curve of such "
+                "thresholds is bayesperf.epc_a_posteriori.",
             )
         return System.without_folds(development, tested)
     column = encode(folds, "folds", fractions=True)
     checks.equal_lengths({"test": len(tested.score), "folds": len(column.codes)})
     labels = column.labels.tolist()
     if len(labels) < 2:
-        raise ValueError("folds: there is only one, so no other examples to choose its threshold on.")
+        raise InputError("folds", "there is only one, so no other examples to choose its threshold on.")
     others = []
     for i, label in enumerate(labels):
         rest = column.codes != i
         if len(np.unique(tested.positive[rest])) < 2:
-            raise ValueError(f"folds: without fold {label!r} the rest hold one class only, and no threshold is chosen.")
+            raise InputError(
+                "folds", f"without fold {label!r} the rest hold one class only, and no threshold is chosen."
+            )
         others.append(Examples(tested.positive[rest], tested.score[rest]).sorted())
     return System(tuple(others), tested, column.codes, labels, None)

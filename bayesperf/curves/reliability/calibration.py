@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import metric_title
@@ -164,13 +165,14 @@ class Calibration(Saved):
         checks.one_of("measure", measure, MEASURES)
         facts = MEASURES[measure]
         if not facts.has_posterior:
-            raise ValueError(
-                f"{measure} has no posterior here: {facts.posterior}. summary() sets it beside what a perfectly "
-                "calibrated system would show."
+            raise InputError(
+                measure,
+                f"has no posterior here: {facts.posterior}. summary() sets it beside what a perfectly "
+                "calibrated system would show.",
             )
         for part in self.parts.values():
             if measure in part.left_out:
-                raise ValueError(part.left_out[measure])
+                raise InputError("", part.left_out[measure])
         draws = np.stack([part.posterior[measure] for part in self.parts.values()])
         return self._marginal(measure, draws, self.labels)
 
@@ -397,10 +399,12 @@ def calibration(
     seed, count = checks.seed(random_seed), checks.count("draws", draws, least=2)
     if has_columns(y_prob):
         if pos_label is not None:
-            raise TypeError("pos_label: probabilities of all classes have none; leave it out.")
+            raise InputTypeError("pos_label", "probabilities of all classes have none; leave it out.")
         by_name = _of_classes(ClassProbabilities.of(y_true, y_prob, labels))
     elif labels is not None:
-        raise TypeError("labels: they are of y_prob with a column for each class. Name the positive one, as pos_label.")
+        raise InputTypeError(
+            "labels", "they are of y_prob with a column for each class.", "Name the positive one, in `pos_label`."
+        )
     else:
         by_name = {"": ProbabilityCounts.of(y_true, y_prob, pos_label)}
     number = checks.count("bins", bins)

@@ -18,6 +18,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.coordinates import CI_BOUND
+from bayesperf.core.errors import InputError
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import percentage, sentence
 from bayesperf.curves.bands import BANDS, KINDS
@@ -158,9 +159,10 @@ class ReliabilityCurve(Saved):
         elif self.method == "bins":
             bounds = binned_band(self._points, prob, kind)
         elif kind == "pointwise":
-            raise ValueError(
-                "kind: an isotonic curve has no pointwise band that covers as often as it says. Take "
-                "kind='simultaneous', or method='bins'."
+            raise InputError(
+                "kind",
+                "an isotonic curve has no pointwise band that covers as often as it says.",
+                "Take kind='simultaneous', or method='bins'.",
             )
         else:
             bounds = isotonic_band(self.counts, prob)
@@ -376,7 +378,7 @@ def reliability_curve(
     """
     checks.one_of("method", method, METHODS)
     if bins is not None and method != "bins":
-        raise ValueError(f"bins is of method='bins'; method={method!r} has none.")
+        raise InputError("bins", f"is of method='bins'; method={method!r} has none.")
     if isinstance(y_prob, Mapping | pd.DataFrame):
         options = {"method": method, "pos_label": pos_label, "bins": bins, "draws": draws}
         seed = checks.seed(random_seed)

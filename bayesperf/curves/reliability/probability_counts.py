@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.counts.binned_scores import BinnedScores
 from bayesperf.counts.classifier_scores import labelled_scores
 
@@ -40,10 +41,12 @@ class ProbabilityCounts:
         if isinstance(y_true, BinnedScores):
             for name, given in {"y_prob": y_prob, "pos_label": pos_label}.items():
                 if given is not None:
-                    raise TypeError(f"{name}: BinnedScores know their classes and scores; leave it out.")
+                    raise InputTypeError(name, "BinnedScores know their classes and scores; leave it out.")
             return cls.of_bins(y_true)
         if y_prob is None:
-            raise TypeError("y_prob: give the probabilities of the labels, or BinnedScores alone in the place of both.")
+            raise InputTypeError(
+                "y_prob", "give the probabilities of the labels, or BinnedScores alone in the place of both."
+            )
         return cls.of_outcomes(*labelled_scores(y_true, y_prob, pos_label, "y_prob"))
 
     @classmethod
@@ -65,7 +68,7 @@ class ProbabilityCounts:
         )
         some = binned.positives + binned.negatives > 0
         if not some.any():
-            raise ValueError(f"y_true: {binned!r} holds no examples.")
+            raise InputError("y_true", f"{binned!r} holds no examples.")
         lowest, highest = (checks.probabilities("y_true", edge[some]) for edge in (lowest, highest))
         return cls((lowest + highest) / 2, lowest, highest, binned.positives[some], binned.negatives[some])
 

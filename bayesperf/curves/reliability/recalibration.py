@@ -17,6 +17,7 @@ from scipy import special
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, estimate, sentence
@@ -116,7 +117,7 @@ class Recalibration(Saved):
         at = checks.probabilities("new_prob", checks.vector("new_prob", np.atleast_1d(given)))
         if at.size * self.draws.sizes["sample"] > _MOST_VALUES:
             most = _MOST_VALUES // self.draws.sizes["sample"]
-            raise ValueError(f"new_prob: {at.size:,} probabilities are too many at once; give {most:,} at most.")
+            raise InputError("new_prob", f"{at.size:,} probabilities are too many at once; give {most:,} at most.")
         leading = xr.DataArray(np.zeros(len(at)), {"probability": at}, ["probability"])
         quantity = Quantity("probability", Scope("own", detail=_ESTIMANDS[self.method]), bounds=(0, 1))
         marginal = marginal_of_draws(quantity, self._lines(at, group).T, leading, self.random_seed)
@@ -125,7 +126,7 @@ class Recalibration(Saved):
     def _lines(self, at: Array, group: Any = None) -> Array:
         """Return drawn lines at probabilities (k,), (draws, k)."""
         if not self.dim and group is not None:
-            raise ValueError("group: there are no groups; leave it out, or give by to recalibrate.")
+            raise InputError("group", "there are no groups; leave it out, or give by to recalibrate.")
         if self.method == "isotonic":
             return interpolated(self.draws["frequency"].values, self.draws["probability"].values, at)
         checks.none_certain("new_prob", int(((at == 0) | (at == 1)).sum()))
@@ -153,7 +154,7 @@ class Recalibration(Saved):
             If there is no such parameter; an isotonic line has none.
         """
         if self.method == "isotonic":
-            raise ValueError(f"{parameter}: an isotonic line has no parameters. Ask predict(probabilities).")
+            raise InputError(parameter, "an isotonic line has no parameters.", "Ask predict(probabilities).")
         checks.one_of("parameter", parameter, [str(name) for name in self.draws.data_vars])
         drawn = self.draws[parameter].transpose(..., "sample")
         bounds = (0.0 if parameter.endswith("spread") else -np.inf, np.inf)
@@ -350,9 +351,13 @@ def recalibrate(
     counts = ProbabilityCounts.of(y_true, y_prob, pos_label)
     if by is not None:
         if method == "isotonic":
-            raise TypeError("by: groups are of method='logistic'. Take that, or recalibrate each group by itself.")
+            raise InputTypeError(
+                "by", "groups are of method='logistic'.", "Take that, or recalibrate each group by itself."
+            )
         if isinstance(y_true, BinnedScores):
-            raise TypeError("by: BinnedScores do not say of which group an example is. Give labels and probabilities.")
+            raise InputTypeError(
+                "by", "BinnedScores do not say of which group an example is.", "Give labels and probabilities."
+            )
         return _of_groups(counts, (y_true, y_prob), {"by": by, "pos_label": pos_label}, count, seed, progressbar)
     rng = np.random.default_rng(seed)
     if method == "logistic":
@@ -361,7 +366,7 @@ def recalibrate(
         drawn = xr.Dataset({name: ("sample", lines[:, i]) for i, name in enumerate(("intercept", "slope"))})
         return Recalibration(counts, method, drawn, "", PRIORS_IN_WORDS, seed)
     if few := too_few(counts):
-        raise ValueError(few)
+        raise InputError("", few)
     knots, heights = draws_of_isotonic_line(counts, count, rng)
     drawn = xr.Dataset({"frequency": (("sample", "probability"), heights)}, {"probability": knots})
     return Recalibration(counts, method, drawn, "", PRIOR_IN_WORDS, seed)

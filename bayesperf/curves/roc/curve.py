@@ -16,6 +16,7 @@ from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import metric_title
@@ -198,14 +199,16 @@ class Curve(Saved):
     def _band_at_thresholds(self, prob: float, kind: str, method: str) -> xr.Dataset:
         """Return intervals of both rates at each threshold."""
         if kind == "simultaneous":
-            raise ValueError(
-                f"kind='simultaneous' is not to be had by method={method!r}, which takes each threshold by itself. "
-                "Take the band of a curve made with method='bayesian_bootstrap'."
+            raise InputError(
+                "",
+                f"kind='simultaneous' is not to be had by method={method!r}, which takes each threshold by itself.",
+                "Take the band of a curve made with method='bayesian_bootstrap'.",
             )
         if self.clusters is not None:
-            raise ValueError(
-                f"method={method!r} takes examples to be independent, and this curve's are drawn by cluster. Leave it "
-                "out."
+            raise InputError(
+                "",
+                f"method={method!r} takes examples to be independent, and this curve's are drawn by cluster.",
+                "Leave it out.",
             )
         if method == "beta":
             return intervals_at_thresholds(self._counts, self.prior, self.dataset, prob)
@@ -223,9 +226,10 @@ class Curve(Saved):
             Probability of the band.
         """
         if self.method != "beta" or self.name == "det":
-            raise ValueError(
-                "area_of_band is of ROC and precision–recall curves with method='beta'. Take curve.area, whose "
-                "intervals are of the area itself."
+            raise InputError(
+                "area_of_band",
+                "is of ROC and precision–recall curves with method='beta'.",
+                "Take curve.area, whose intervals are of the area itself.",
             )
         areas = areas_under_edges(self.band(ci_prob), self.curve_kind)
         return xr.DataArray(areas, {"ci_bound": ["lower", "upper"]}, ["ci_bound"], name=f"area_of_{self.name}_band")
@@ -272,7 +276,7 @@ class Curve(Saved):
             Of a DET curve, whose area is not in use.
         """
         if self.name == "det":
-            raise ValueError("area: a DET curve's area is not in use. Take that of the roc_curve.")
+            raise InputError("area", "a DET curve's area is not in use.", "Take that of the roc_curve.")
         options: dict[str, Any] = {
             "draws": self.draws, "random_seed": self.random_seed, "progressbar": self.progressbar,
             "cluster": None if self.clusters is None else np.concatenate(self.clusters),
@@ -323,7 +327,7 @@ class Curve(Saved):
         0.69
         """
         if self.name != "roc":
-            raise ValueError("partial_area is of ROC curves. Take that of the roc_curve.")
+            raise InputError("partial_area", "is of ROC curves.", "Take that of the roc_curve.")
         checks.one_of("rate", rate, ("fpr", "recall"))
         part = PartOfCurve(rate, *range_of_rates("low and high", (low, high), rate), standardized)
         if self.method == "binormal":
@@ -641,20 +645,23 @@ def _curve(
     """Return a curve of some kind; the other arguments are those of `roc_curve`, which are checked here."""
     checks.one_of("method", method, METHODS)
     if method != "beta" and prior is not None:
-        raise ValueError(f"prior is of method='beta'; method={method!r} takes none.")
+        raise InputError("prior", f"is of method='beta'; method={method!r} takes none.")
     priors.resolve(prior, 2)
     scores = scores_of(y_true, y_score, pos_label)
     if isinstance(scores, BinnedScores):
         if method == "binormal":
-            raise ValueError("method='binormal' needs the scores that bins hide. Take method='bayesian_bootstrap'.")
+            raise InputError(
+                "", "method='binormal' needs the scores that bins hide.", "Take method='bayesian_bootstrap'."
+            )
     elif max(scores.positive[-1], scores.negative[-1]) == np.inf:
-        raise ValueError(
-            "y_score holds inf, which as a threshold means that nothing is called positive: put a number above all "
-            "others in its place."
+        raise InputError(
+            "y_score",
+            "holds inf, which as a threshold means that nothing is called positive: put a number "
+            "above all others in its place.",
         )
     if cluster is not None and method != "bayesian_bootstrap":
-        raise ValueError(
-            f"cluster is of method='bayesian_bootstrap', which draws clusters; method={method!r} does not."
+        raise InputError(
+            "cluster", f"is of method='bayesian_bootstrap', which draws clusters; method={method!r} does not."
         )
     return Curve(
         curve_kind=curve_kind,

@@ -13,6 +13,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import CHOSEN_ON_THE_SAME, enumerated, sentence
 from bayesperf.posteriors.in_words import estimate_in_words
@@ -98,7 +99,7 @@ def threshold_choice(fpr: float | None, recall: float | None, cost: Any) -> tupl
     targets = {name: value for name, value in options.items() if value is not None}
     if len(targets) != 1:
         got = ", ".join(targets) or "none"
-        raise TypeError(f"operating_point takes one target: fpr, recall or cost; it got {got}.")
+        raise InputTypeError("operating_point", f"takes one target: fpr, recall or cost; it got {got}.")
     ((name, value),) = targets.items()
     return {"fpr": _greatest_fpr, "recall": _least_recall, "cost": _least_cost}[name](value)
 
@@ -118,10 +119,10 @@ def _least_recall(target: Any) -> tuple[str, Choice]:
 def _least_cost(target: Any) -> tuple[str, Choice]:
     """Choose the threshold of least mean cost, the lowest of several."""
     if not isinstance(target, tuple | list) or len(target) not in (2, 3):
-        raise TypeError(f"cost must be (cost_fp, cost_fn) or (cost_fp, cost_fn, prevalence); it is {target!r}.")
+        raise InputTypeError("cost", f"must be (cost_fp, cost_fn) or (cost_fp, cost_fn, prevalence); it is {target!r}.")
     of_fp, of_fn = (checks.number(name, cost) for name, cost in zip(("cost_fp", "cost_fn"), target, strict=False))
     if not (0 < of_fp < np.inf and 0 < of_fn < np.inf):
-        raise ValueError(f"cost: both costs must be greater than 0 and finite; they are {of_fp:g} and {of_fn:g}.")
+        raise InputError("cost", f"both costs must be greater than 0 and finite; they are {of_fp:g} and {of_fn:g}.")
     fixed = checks.probability("cost: the prevalence", target[2]) if len(target) == 3 else None
 
     def choose(fpr: Array, recall: Array, prevalence: Array) -> Codes:
