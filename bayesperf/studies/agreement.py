@@ -13,7 +13,7 @@ from bayesperf.core import checks
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.pooling.pool import DISPERSION, pool
 from bayesperf.sampling import nuts
-from bayesperf.sampling.compiled import compilation_key
+from bayesperf.sampling.backend import compilation_key
 from bayesperf.sampling.fit import built_model
 from bayesperf.studies.run import run
 
