@@ -108,7 +108,7 @@ def test_a_part_may_hold_one_class():
     assert bp.roc_auc(both, method="delong").mean() == 0.5
     named = pd.DataFrame({"y": ["no"] * 3, "s": [0.1, 0.6, 0.7]})
     assert from_frame(named, bins=2, pos_label="yes").negatives.tolist() == [1, 2]
-    with pytest.raises(ValueError, match="column 'y' holds 'no' alone: name the positive class"):
+    with pytest.raises(ValueError, match="column 'y' holds 'no' alone. Name the positive class"):
         from_frame(named, bins=2)
 
 
@@ -225,7 +225,7 @@ def test_scores_outside_the_limits_are_named(engine):
         ({"bins": 2, "score": "t"}, ValueError, "no column 't' in the frame; its columns are 'y', 's'"),
         ({"bins": 2, "score": "y"}, ValueError, "needs a column of its own"),
         ({"bins": 2, "actual": "s", "score": "y"}, ValueError, "column 's' holds"),
-        ({"bins": 2, "pos_label": 7}, ValueError, "pos_label=7 is not among the labels"),
+        ({"bins": 2, "pos_label": 7}, ValueError, "pos_label: 7 is not among the labels"),
     ],
 )
 def test_bad_options_are_named(options, error, message):

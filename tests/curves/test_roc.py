@@ -257,7 +257,7 @@ def test_one_example_of_each_class():
         ([0, 0], [1, 2], {}, "y_true must hold two classes"),
         ([0, 1, 2], [1, 2, 3], {}, "y_true must hold two classes"),
         (["a", "b"], [1, 2], {}, "which of the labels"),
-        (["a", "b"], [1, 2], {"pos_label": "c"}, "pos_label='c' is not among the labels"),
+        (["a", "b"], [1, 2], {"pos_label": "c"}, "pos_label: 'c' is not among the labels"),
         ([0, 1], [1, np.nan], {}, "y_score has 1 missing value"),
         ([0, 1], [1, np.inf], {}, "y_score holds inf, which as a threshold means"),
         ([0, 1], [np.inf, 1], {}, "y_score holds inf"),

@@ -326,10 +326,10 @@ def test_labels_that_do_not_fit_are_refused_in_words_of_the_shell(tmp_path, call
 
 
 ADVICE = {
-    "one label": ("actual,predicted\n1,1\n", [], "name all of them, as --labels a,b."),
+    "one label": ("actual,predicted\n1,1\n", [], "Name all of them, in --labels."),
     "no positive class": ("actual,predicted\nx,y\n", ["--metrics", "recall"], "--pos-label"),
-    "three classes": ("actual,predicted\nx,y\nz,z\n", ["--pos-label", "x"], "there are 3. Leave it out."),
-    "scores": ("actual,predicted\n1,0.3\n", [], "name them by --score, and a --threshold"),
+    "three classes": ("actual,predicted\nx,y\nz,z\n", ["--pos-label", "x"], "there are 3. Remove --pos-label"),
+    "scores": ("actual,predicted\n1,0.3\n", [], "For scores, use --score and --threshold"),
     "prior": ("actual,predicted\n1,0\n", ["--prior", "none"], "--prior must be one of"),
 }
 
