@@ -566,19 +566,8 @@ def pool(
     if method == "bayesian_bootstrap":
         _refuse_of_model(groups, repeats, dispersion)
         return pool_clusters(cm, _dim_of_clusters(cm, dim), prior, design, draws, seed)
-    if prior is not None:
-        raise InputError(
-            "prior", "it is of method='bayesian_bootstrap'; the model has priors of its own.", "Leave it out."
-        )
+    _refuse_for_model(cm, prior)
     dim, groups = "fold" if dim is None else dim, "random" if groups is None else groups
-    if len(cm.labels) != 2:
-        raise InputError(
-            "cm",
-            f"the model of pool is for two classes; there are {len(cm.labels)}.",
-            "Use fit(cm, model='groups'), or pool each class against the rest: "
-            "pool(cm.one_vs_rest(), ...); or, for examples in clusters, "
-            "method='bayesian_bootstrap'.",
-        )
     _check_dim(cm, dim)
     counts, repeats = folds_of_all_repeats(cm.counts, dim, repeats)
     checks.one_of("groups", groups, tuple(DISPERSION))
@@ -595,6 +584,19 @@ def pool(
     )
     _warn_of_prior(pooled)
     return pooled
+
+
+def _refuse_for_model(cm: ConfusionMatrix, prior: str | priors.Prior | None) -> None:
+    """Refuse what the model of two classes does not take."""
+    if prior is not None:
+        raise InputError("prior", "applies to method='bayesian_bootstrap'; the model has its own.", "Remove `prior`.")
+    if len(cm.labels) != 2:
+        raise InputError(
+            "cm",
+            f"the model of pool is for two classes; there are {len(cm.labels)}.",
+            "Use fit(cm, model='groups'), or pool each class against the rest: pool(cm.one_vs_rest(), ...); or, for "
+            "examples in clusters, method='bayesian_bootstrap'.",
+        )
 
 
 def _check_dim(cm: ConfusionMatrix, dim: str) -> None:
