@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 # An argument or an option, or one of its columns: not a file, nor an option with its value.
-_SINGLE = re.compile(r"(--)?[\w-]+(\[.*\])?")
+_SINGLE = re.compile(r"(--)?[\w-]+(\[.*\])?|column .*")
 # What is quoted after one of these is its name; after another argument it is what was given for it.
 _NAMED = frozenset({"column", "metric", "requirement", "transform"})
 # A problem that begins with one of these words says it of the argument; any other follows a colon.

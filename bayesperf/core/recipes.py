@@ -62,6 +62,7 @@ MAKERS = {
     "MarkovPosterior": "bayesperf.sequences.posterior:MarkovPosterior",
     "MarkovChain": "bayesperf.sequences.chain:MarkovChain",
     "Prevalence": "bayesperf.posteriors.prevalence:Prevalence",
+    "Scope": "bayesperf.posteriors.quantity:Scope",
     "posterior[metric]": "bayesperf.posteriors.posterior:Posterior.__getitem__",
     "average_labels": "bayesperf.posteriors.average_labels:average_labels",
     "posterior_of_rate": "bayesperf.posteriors.rate:posterior_of_rate",

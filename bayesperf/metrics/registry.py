@@ -151,7 +151,7 @@ def applicable(
             raise InputError(
                 "metric",
                 f"{metric.name!r} needs a positive class.",
-                f"Name one of {list(labels)}, in `pos_label` of the ConfusionMatrix.",
+                f"Name one of {list(labels)}, in `pos_label`.",
             )
     return metric
 

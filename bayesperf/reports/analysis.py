@@ -468,8 +468,10 @@ def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) ->
                 pos_label=pooled.pos_label,
                 example=frame[settings.id],
             )
-    except ValueError as error:
-        raise InputError(f"--id {settings.id}", f"{str(error).removeprefix('example: ')}") from None
+    except InputError as error:
+        if error.argument != "example":
+            raise
+        raise InputError(f"--id {settings.id}", error.problem, error.advice) from None
 
 
 def _as_one_kind(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:

@@ -358,7 +358,7 @@ def test_partial_areas_add_up():
     np.testing.assert_allclose(parts[0] + parts[1], parts[2], rtol=1e-12)
     assert curve.partial_area(0.2, 0.5).bounds == (0, 0.3)
     assert curve.partial_area(0.2, 0.5).estimand == (
-        "Posterior of the system's area under the ROC curve from fpr 0.2 to 0.5 (Bayesian bootstrap)"
+        "Bayesian bootstrap of the system's area under the ROC curve from fpr 0.2 to 0.5"
     )
 
 

@@ -227,7 +227,7 @@ def test_the_area_says_by_how_much_it_may_be_off(method):
     binned = bp.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1])
     # ½ (1·8 + 2·3 + 7·1)/(10·12)
     assert binned.binning_error == pytest.approx(21 / 240)
-    assert bp.roc_auc(binned, method=method).estimand.endswith("the system's AUC (off by at most 0.087 by bins)")
+    assert bp.roc_auc(binned, method=method).estimand.endswith("(off by at most 0.087 by bins) of the system's AUC")
 
 
 def test_scores_that_tie_hide_nothing():

@@ -319,7 +319,7 @@ def test_labels_are_all_classes_in_their_order(tmp_path, call, content, labels, 
 
 def test_labels_that_do_not_fit_are_refused_in_words_of_the_shell(tmp_path, call):
     (tmp_path / "p.csv").write_text("actual,predicted\nx,y\ny,y\n")
-    assert refusal(call("summary", "p.csv", "--labels", "x,z")).endswith("add them to --labels.")
+    assert refusal(call("summary", "p.csv", "--labels", "x,z")).endswith("Add them to --labels.")
     assert refusal(call("summary", "p.csv", "--labels", "x")) == "--labels: name at least two."
     (tmp_path / "p.csv").write_text("actual,predicted\n1,0\n")
     assert refusal(call("summary", "p.csv", "--labels", "a,b")) == "--labels a,b: the labels of the file are 0, 1."

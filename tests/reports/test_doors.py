@@ -146,7 +146,7 @@ def test_an_interrupt_while_duckdb_reads_ends_with_130(tmp_path):
         "from bayesperf.reports import cli\n"
         "connect = duckdb.connect\n"
         "def connected(*a, **k):\n"
-        "    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         "    return connect(*a, **k)\n"
         "duckdb.connect = connected\n"
         "sys.argv = ['bayesperf', 'summary', 'g.csv', '--metrics', 'accuracy', '--pos-label', '1']\n"

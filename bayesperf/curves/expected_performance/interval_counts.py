@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
-from bayesperf.core.errors import InputTypeError
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.counts.classifier_scores import Scores, clusters_of, labelled_scores
 
 
@@ -40,8 +40,8 @@ class Examples:
             raise InputTypeError(name, f"must be a pair of labels and scores, (y_true, y_score); it is {data!r:.60}.")
         try:
             positive, score = labelled_scores(data[0], data[1], pos_label)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"{name}: {error}") from None
+        except InputError as error:
+            raise type(error)(name, str(error)) from None
         return cls(positive, score, None if cluster is None else clusters_of(cluster, len(score), name))
 
     def same_as(self, other: Examples) -> bool:
