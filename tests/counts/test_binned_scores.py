@@ -108,7 +108,7 @@ def test_a_part_may_hold_one_class():
     assert bp.roc_auc(both, method="delong").mean() == 0.5
     named = pd.DataFrame({"y": ["no"] * 3, "s": [0.1, 0.6, 0.7]})
     assert from_frame(named, bins=2, pos_label="yes").negatives.tolist() == [1, 2]
-    with pytest.raises(ValueError, match="column 'y' holds 'no' alone. Name the positive class"):
+    with pytest.raises(ValueError, match=r"column 'y' holds 'no' alone\. Name the positive class"):
         from_frame(named, bins=2)
 
 

@@ -522,7 +522,12 @@ MISSING = (np.array([0, 1, 1]), np.array([0.1, np.nan, 0.3]))
         ((DEV, ONE_CLASS), {}, ValueError, r"test: y_true must hold two classes; it holds 1"),
         ((MISSING, TEST), {}, ValueError, "dev: y_score has 1 missing value"),
         ((DEV, (Y, SCORE[:-1])), {}, ValueError, "test: columns of unequal length: y_true 150, y_score 149"),
-        ((DEV, (["a", "b"], [1, 2])), {}, ValueError, "test: pos_label: which of the labels .'a', 'b'. is the positive class"),
+        (
+            (DEV, (["a", "b"], [1, 2])),
+            {},
+            ValueError,
+            "test: pos_label: which of the labels .'a', 'b'. is the positive",
+        ),
         ((DEV, (Y, SCORE.astype(str))), {}, TypeError, "test: y_score must be numbers"),
         ((DEV, SCORE), {}, TypeError, "test must be a pair of labels and scores"),
         ((DEV,), {}, TypeError, "test: give the labels and scores of the test set"),

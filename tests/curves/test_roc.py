@@ -192,7 +192,7 @@ def test_binormal_areas(binormal):
     a, b = drawn.a[0, 0], drawn.b[0, 0]
     expected = integrate.quad(lambda x: ndtr(a + b * ndtri(x)), 0.05, 0.2, epsabs=1e-12)[0]
     assert binormal._integral(0.05, 0.2)[0] == pytest.approx(expected, abs=1e-10)
-    assert binormal.partial_area(0.05, 0.2).estimand.startswith("Binormal posterior of the system's area under the ROC curve")
+    assert binormal.partial_area(0.05, 0.2).estimand.startswith("Binormal posterior of the system's area")
     assert binormal.area.mean().item() == pytest.approx(binormal.partial_area(0, 1).mean().item(), abs=0.004)
 
 
