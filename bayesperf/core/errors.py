@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-# An argument or an option, or one of its columns: not a file, nor an option with its value.
-_SINGLE = re.compile(r"(--)?[\w-]+(\[.*\])?|column .*")
+# A file, or an option with its value, after which a problem follows a colon, whatever it is.
+_WITH_VALUE = re.compile(r"^--\S+ |[./\\]")
 # What is quoted after one of these is its name; after another argument it is what was given for it.
 _NAMED = frozenset({"column", "metric", "requirement", "transform"})
 # A problem that begins with one of these words says it of the argument; any other follows a colon.
@@ -61,7 +61,7 @@ class InputError(ValueError):
         argument = _named(self.argument, names)
         first = self.problem.split(" ", 1)[0]
         is_name = first[:1] in "'\"" and self.argument in _NAMED
-        says_it = first in _PREDICATES and _SINGLE.fullmatch(self.argument)
+        says_it = first in _PREDICATES and not _WITH_VALUE.search(self.argument)
         joint = " " if says_it or is_name else ": "
         text = f"{argument}{joint}{self.problem}" if argument else self.problem
         text = f"{text} {self.advice}" if self.advice else text
