@@ -43,8 +43,6 @@ from .curves import auc_from_summary as auc_from_summary
 from .curves import break_even_threshold as break_even_threshold
 from .curves import calibration as calibration
 from .curves import choose_threshold as choose_threshold
-from .curves import compare_auc as compare_auc
-from .curves import compare_weighted_scores as compare_weighted_scores
 from .curves import decision_curve as decision_curve
 from .curves import det_curve as det_curve
 from .curves import epc as epc

@@ -79,8 +79,9 @@ def compare(
         some are verified, the posterior of all systems together (`bayesperf.verification.posterior`). Pass other
         posteriors for systems evaluated on different examples, or marginals of what is no metric of counts: areas
         (`roc_auc`, `auc_from_summary`, ``Curve.area``), scores (`weighted_score`), averages (`average_folds`), rates
-        (`posterior_of_rate`); of several systems with joint draws one alone (`PooledClusters.pass_at_k`). A DataArray
-        holds cross-validated scores (dataset, model, fold), for ``dim="dataset"``.
+        (`posterior_of_rate`); of several systems that are known together one alone (`roc_auc` and `weighted_score` of a
+        mapping of systems, `PooledClusters.pass_at_k`). A DataArray holds cross-validated scores (dataset, model,
+        fold), for ``dim="dataset"``.
     b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
         The second system: a posterior (or marginal) over the same leading dims, or a baseline rule that ignores the
         input. "chance" predicts each class at random, as often as it occurs; "majority" always predicts the most
@@ -128,7 +129,7 @@ def compare(
     DependenceWarning
         If the posteriors or marginals compared are of systems evaluated on the same examples, or seem to be: they have
         the same number of examples in every class, and `independent` is not set. Comparing the systems example by
-        example is more informative: by their joint counts, `compare_auc` or `compare_weighted_scores`.
+        example is more informative: by their joint counts, or by `roc_auc` or `weighted_score` of all of them.
 
     Notes
     -----

@@ -46,9 +46,9 @@ def compare_marginals(
     if not independent and _may_share_examples(a, b):
         warnings.warn(
             "a and b are of as many examples of every class (or of the same draws), as those of one test set are. If "
-            "they are, compare the systems on it, which says more: compare_auc and compare_weighted_scores of scores, "
-            "compare(counts of the same examples, metric=...) of predictions. If their examples differ, say so: "
-            "compare(..., independent=True).",
+            "they are, compare the systems on it, which says more: compare(roc_auc(y_true, {'a': y_score_a, 'b': "
+            "y_score_b})) and weighted_score of such a mapping, compare(counts of the same examples, metric=...) of "
+            "predictions. If their examples differ, say so: compare(..., independent=True).",
             DependenceWarning,
             skip_file_prefixes=(PACKAGE,),
         )

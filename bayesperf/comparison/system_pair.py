@@ -83,12 +83,19 @@ class SystemPair:
         self, exact: Callable[..., Distribution | None], operation: Any, bounds: tuple[float, float], what: str
     ) -> Marginal:
         quantity = self.first.quantity.contrasted(what, bounds)
-        closed = exact(*self._sides()) if self.independent else None
+        closed = exact(*self._sides()) if self.independent else self._normal(what)
         if closed is not None:
             distribution, sampler = closed, partial(self._sample, operation)
         else:
             distribution, sampler = self._draws(operation, bounds).checked(self.first.name), None
         return Marginal(quantity, distribution, self.leading, sampler, self.first.inference, self.random_seed)
+
+    def _normal(self, what: str) -> Distribution | None:
+        """Return the distribution of the differences of systems that are jointly normal."""
+        joint = self.first.distribution
+        if what == "difference" and self.rows is not None and isinstance(joint, normal.JointNormal):
+            return joint.difference(*self.rows)
+        return None
 
     def _sides(self) -> tuple[Distribution, Distribution]:
         """Return the distributions of the first and of the second systems; draws of all systems as they are."""

@@ -88,8 +88,6 @@ MAKERS = {
     "roc_auc": "bayesperf.curves.areas.auc:roc_auc",
     "auc_from_summary": "bayesperf.curves.areas.auc_from_summary:auc_from_summary",
     "weighted_score": "bayesperf.curves.areas.weighted_score:weighted_score",
-    "compare_auc": "bayesperf.curves.areas.compare_areas:compare_auc",
-    "compare_weighted_scores": "bayesperf.curves.areas.compare_weighted_scores:compare_weighted_scores",
     "Curve": "bayesperf.curves.roc.curve:Curve",
     "Curve.kind": "bayesperf.curves.roc.curve_kinds:kind_named",
     "Curve.area": "bayesperf.curves.roc.curve:Curve.area",

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.curves.areas.auc import bootstrapped
+from bayesperf.curves.areas.area_marginals import bootstrapped
 from bayesperf.curves.areas.delong import Placements
 from bayesperf.distributions.normal import Normal
 from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes, monte_carlo_means
