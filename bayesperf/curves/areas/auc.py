@@ -225,36 +225,21 @@ def roc_auc(
         classes = ClassAreas.of(y_true, named, multi_class, average, labels, cluster)
         return _of_classes(classes, systems, draws, own_seed(seed, classes.contents), progressbar)
     refuse_options_of_classes(labels, average)
-    binned = isinstance(y_true, BinnedScores)
     for what, given, methods in (
-        ("of binned scores", binned, tuple(OF_CLUSTERS)),
+        ("of binned scores", isinstance(y_true, BinnedScores), tuple(OF_CLUSTERS)),
         ("of clusters", cluster is not None, tuple(OF_CLUSTERS)),
         ("of several systems", systems is not None, tuple(OF_CLUSTERS)),
         ("of a part of the curve", part is not None, ("bayesian_bootstrap",)),
     ):
         if given:
             checks.one_of(f"method, {what},", method, methods)
-    if systems is not None:
-        if transform is not None:
-            raise InputError("transform", "it is of one system alone.", "Leave it out.")
-        return areas_of_systems(y_true, systems, method, part, pos_label, cluster, draws, seed, progressbar)
-    scores = scores_of(y_true, y_score, pos_label)
-    clusters = clusters_by_score(cluster, y_true, y_score, pos_label)
-    seed = own_seed(seed, _contents(scores, clusters))
-    if part is not None:
-        return _partial(scores, clusters, part, draws, seed, progressbar)
-    distribution = AREAS["delong_logit" if transform else method]
-    rng = np.random.default_rng(seed)
-    areas = distribution(scores, draws=draws, rng=rng, progressbar=progressbar, clusters=clusters)
-    auc = area_marginal(
-        areas,
-        seed,
-        _inference(scores, method, clusters is not None),
-        examples=examples_of(scores.class_totals),
-        observe=partial(_observed, scores),
-    )
-    _warn(auc, scores, method)
-    return auc
+    if systems is None:
+        scores = scores_of(y_true, y_score, pos_label)
+        clusters = clusters_by_score(cluster, y_true, y_score, pos_label)
+        return _of_one(scores, clusters, method, transform, part, draws, seed, progressbar)
+    if transform is not None:
+        raise InputError("transform", "it is of one system alone.", "Leave it out.")
+    return areas_of_systems(y_true, systems, method, part, pos_label, cluster, draws, seed, progressbar)
 
 
 def _checked(method: str, transform: str | None, draws: int, random_seed: Any) -> tuple[str, int, int]:
@@ -292,6 +277,34 @@ def _of_classes(
         observe=partial(_observed_of_classes, classes, leading),
         joint=systems is not None,
     )
+
+
+def _of_one(
+    scores: Scores | BinnedScores,
+    clusters: Clusters,
+    method: str,
+    transform: str | None,
+    part: PartOfCurve | None,
+    draws: int,
+    seed: int,
+    progressbar: bool,
+) -> Marginal:
+    """Return the area of one system, or of a part of its curve."""
+    seed = own_seed(seed, _contents(scores, clusters))
+    if part is not None:
+        return _partial(scores, clusters, part, draws, seed, progressbar)
+    distribution = AREAS["delong_logit" if transform else method]
+    rng = np.random.default_rng(seed)
+    areas = distribution(scores, draws=draws, rng=rng, progressbar=progressbar, clusters=clusters)
+    auc = area_marginal(
+        areas,
+        seed,
+        _inference(scores, method, clusters is not None),
+        examples=examples_of(scores.class_totals),
+        observe=partial(_observed, scores),
+    )
+    _warn(auc, scores, method)
+    return auc
 
 
 def _partial(
