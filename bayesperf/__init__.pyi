@@ -9,7 +9,6 @@ from . import sequences as sequences
 from . import studies as studies
 from . import verification as verification
 from .comparison.compare import compare as compare
-from .comparison.compare import compare_predictions as compare_predictions
 from .comparison.folds import average_folds as average_folds
 from .comparison.folds import correlated_ttest as correlated_ttest
 from .comparison.result import Comparison as Comparison

@@ -115,7 +115,7 @@ KINDS = {
     ),
     "comparison with a rule": (lambda: bp.compare(bp.posterior(CM), "majority", "accuracy"), of_comparison),
     "comparison of predictions": (
-        lambda: bp.compare_predictions(posterior(), metric="recall", n=20, draws=100, independent=True), of_comparison
+        lambda: bp.compare(posterior().predict(20, 100), metric="recall", independent=True), of_comparison
     ),
     "correlated t-test": (
         lambda: bp.correlated_ttest([0.8, 0.7, 0.75], [0.7, 0.72, 0.7], test_fraction=0.1), of_comparison

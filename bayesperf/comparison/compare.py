@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -41,11 +41,12 @@ from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, discordant_weights, joint_marginal
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
+from bayesperf.posteriors.predicted import PredictedPosterior
 from bayesperf.posteriors.ranks import joint_draws
 from bayesperf.verification.posterior import VerifiedPosterior
 from bayesperf.verification.sample import MODEL
 
-__all__ = ["Comparison", "compare", "compare_predictions"]
+__all__ = ["Comparison", "compare"]
 
 # Names of dims in the results of a comparison, and of columns in its summary.
 _RESERVED = ("pair", "rope", "rank", "a", "b")
@@ -85,7 +86,10 @@ def compare(
     b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
         The second system: a posterior (or marginal) over the same leading dims, or a baseline rule that ignores the
         input. "chance" predicts each class at random, as often as it occurs; "majority" always predicts the most
-        frequent class.
+        frequent class. Predictions, as ``compare(a.predict(n), b.predict(n), metric)``, are compared by the metric that
+        the systems will have on new test sets, each on one of its own: two may tie, and which will be higher is less
+        certain than which is better. Draws in which the metric is undefined (no positives drawn) are left out, and
+        their share is reported.
     metric : str or Metric
         The metric to compare. Omit it for scores and marginals, which are of one already.
     dim : str
@@ -168,6 +172,15 @@ def compare(
     ...     model="logistic_regression", model_other="naive_bayes").round(3).values
     array([0.   , 0.002, 0.998])
 
+    The same on new test sets of 50 examples:
+
+    >>> old = bp.posterior(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45))
+    >>> new = bp.posterior(bp.ConfusionMatrix.from_counts(tp=44, fn=6, fp=5, tn=45))
+    >>> bp.compare(new, old, "accuracy", independent=True).prob_greater.round(2).item()
+    0.8
+    >>> bp.compare(new.predict(50), old.predict(50), "accuracy", independent=True).prob_greater.round(2).item()
+    0.7
+
     Areas of two test sets, one of them as a paper reports it:
 
     >>> ours = bp.roc_auc([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7], method="delong")
@@ -241,93 +254,6 @@ def _of_posteriors(
     return _apart(first, _posterior("b", b), metric, dim, rope, draws, seed, independent)
 
 
-@remembered("compare_predictions")
-def compare_predictions(
-    a: Any,
-    b: Any = None,
-    metric: str | Metric | None = None,
-    *,
-    n: int | None = None,
-    dim: str = "model",
-    rope: float = 0.0,
-    draws: int = DRAWS,
-    random_seed: Any = 0,
-    independent: bool = False,
-) -> Comparison:
-    """Compare the metric that systems will have on new test sets: which will be higher, and by how much.
-
-    To ask which system is better, use `compare`. A new test set adds the sampling variation of its examples, so its
-    result is less certain, and two systems may tie.
-
-    Parameters
-    ----------
-    a : Posterior or DataTree
-        The first of two systems or, if `b` is omitted, all systems along `dim`.
-    b : Posterior or DataTree, optional
-        The second system: a posterior over the same leading dims.
-    metric : str or Metric
-        The metric to compare.
-    n : int, optional
-        Number of examples in each new test set; by default as many as observed.
-    dim : str
-        The dim of the systems, if `b` is omitted.
-    rope : float
-        Half-width of the region of practical equivalence, on the metric's scale.
-    draws : int
-        Number of new test sets drawn for each system.
-    random_seed : int or numpy.random.Generator
-        Seed of the draws.
-    independent : bool
-        As in `compare`.
-
-    Returns
-    -------
-    Comparison
-        The comparison of predictions, each system on its own new test set. Draws in which the metric is undefined (no
-        positives drawn) are left out, and the proportion of such draws is reported.
-
-    Raises
-    ------
-    TypeError
-        If `a` or `b` is of another type. Counts of systems evaluated on the same examples are refused: the systems
-        would share the new examples as well, and their predictions on them would be dependent.
-    ValueError
-        As in `compare`, and if the number of observed examples is unknown and `n` is not given.
-
-    Warns
-    -----
-    DependenceWarning
-        As in `compare`.
-
-    Examples
-    --------
-    >>> import bayesperf as bp
-    >>> old = bp.posterior(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45))
-    >>> new = bp.posterior(bp.ConfusionMatrix.from_counts(tp=44, fn=6, fp=5, tn=45))
-    >>> bp.compare(new, old, "accuracy", independent=True).prob_greater.round(2).item()
-    0.8
-    >>> bp.compare_predictions(new, old, "accuracy", independent=True).prob_greater.round(2).item()
-    0.73
-    """
-    rope, metric, seed = checks.rope(rope), _named(metric), checks.seed(random_seed)
-    if isinstance(a, PairedConfusionMatrix) or (isinstance(a, ConfusionMatrix) and a.outcomes is not None):
-        raise InputTypeError(
-            "a",
-            "systems judged on the same examples would be judged on the same new ones, and their "
-            "predictions hang together, which is not supported. compare(a, ...) says which is "
-            "better.",
-        )
-    first = _posterior("a", a)
-
-    def predict(post: Posterior) -> Posterior:
-        return post.predict(n, draws, seed)
-
-    if b is not None:
-        second = _posterior("b", b)
-        return _apart(first, second, metric, dim, rope, draws, seed, independent, predict)
-    return _along(first, metric, dim, rope, draws, seed, independent, predict)
-
-
 def _named(metric: str | Metric | None) -> str | Metric:
     if metric is None:
         raise InputTypeError("metric", "name what is compared, as metric='recall'.")
@@ -357,23 +283,19 @@ def _along(
     draws: int,
     seed: int,
     independent: bool,
-    predict: Callable[[Posterior], Posterior] | None = None,
 ) -> Comparison:
-    """Compare all systems along a dim of one posterior, or of its predictions."""
+    """Compare all systems along a dim of one posterior, or of predictions."""
     _check_systems(post, dim)
-    if isinstance(post, VerifiedPosterior) and dim == MODEL and predict is None:
+    if isinstance(post, VerifiedPosterior) and dim == MODEL:
         return compare_verified(post, metric, rope, draws, seed)
     if not post.joint:
         _warn_of_same_examples(post, dim, independent)
     # A sampler draws all systems jointly; closed-form posteriors of several systems are independent.
-    separate = not isinstance(post, SampledPosterior)
+    separate = not isinstance(post, SampledPosterior) or isinstance(post, PredictedPosterior)
     related = "independent systems" if separate else "joint draws of all systems"
-    if predict:
-        post, related = predict(post), f"{related}, each on a new test set of its own"
+    related += ", each on a new test set of its own" if post.scope.of_new_test_set else ""
     units = post.clusters if isinstance(post, ClusteredPosterior) else np.inf
-    found = _of_systems(post[metric], dim, rope, draws, seed, separate, f"{post.prior_text}; {related}", units)
-    # A prediction of a new test set is no estimate of a system's own metric.
-    return replace(found, systems=None) if predict else found
+    return _of_systems(post[metric], dim, rope, draws, seed, separate, f"{post.prior_text}; {related}", units)
 
 
 def _of_systems(
@@ -399,7 +321,8 @@ def _of_systems(
         many=True,
         make_ratio=pairs.ratio,
         make_draws=systems.draws,
-        systems=systems,
+        # A prediction of a new test set is no estimate of a system's own metric.
+        systems=None if marginal.quantity.scope.of_new_test_set else systems,
     )
 
 
@@ -472,9 +395,8 @@ def _apart(
     draws: int,
     seed: int,
     independent: bool,
-    predict: Callable[[Posterior], Posterior] | None = None,
 ) -> Comparison:
-    """Compare two posteriors, or their predictions, element by element along their leading dims."""
+    """Compare two posteriors, or two predictions, element by element along their leading dims."""
     if first.labels != second.labels or first.pos_label != second.pos_label:
         raise InputError(
             "a and b",
@@ -482,8 +404,6 @@ def _apart(
             f"{second.labels} (positive {second.pos_label!r}).",
         )
     totals = _class_totals(first), _class_totals(second)
-    if predict:
-        first, second = predict(first), predict(second)
     a, b = first[metric], second[metric]
     check_same_leading(a, b)
     if a.quantity != b.quantity:
@@ -519,10 +439,16 @@ def _class_totals(post: Posterior, dim: str | None = None) -> Array:
     """
     if isinstance(post, VerifiedPosterior) and dim is None:
         return np.asarray(post.sample.counts.sum("stratum").values.reshape(1, -1))
-    if post.observed is None:
+    counts = _counts(post)
+    if counts is None:
         return np.zeros((1, 1))
-    totals = post.observed.sum("predicted").transpose(*post.dims, "actual")
+    totals = counts.sum("predicted").transpose(*post.dims, "actual")
     return np.asarray(totals.expand_dims("system") if dim is None else totals.transpose(dim, ...))
+
+
+def _counts(post: Posterior) -> xr.DataArray | None:
+    """Return the counts that a posterior, or a prediction, was learned from."""
+    return post.learned_from if isinstance(post, SampledPosterior) and post.observed is None else post.observed
 
 
 def _share_totals(totals: Array) -> bool:
@@ -534,7 +460,8 @@ def _share_totals(totals: Array) -> bool:
 
 def _warn_of_same_examples(post: Posterior, dim: str, independent: bool) -> None:
     """Warn if the systems along a dim were, or seem to have been, evaluated on the same examples."""
-    if post.observed is not None and same_examples(post.observed) == dim:
+    counts = _counts(post)
+    if counts is not None and same_examples(counts) == dim:
         warnings.warn(
             f"the systems along {dim!r} were judged on the same examples, and these posteriors take them for "
             f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",

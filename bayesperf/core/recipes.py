@@ -79,7 +79,6 @@ MAKERS = {
     "Slices.largest_gap": "bayesperf.pooling.slices:Slices.largest_gap",
     "slices[metric]": "bayesperf.pooling.slices:Slices.__getitem__",
     "compare": "bayesperf.comparison.compare:compare",
-    "compare_predictions": "bayesperf.comparison.compare:compare_predictions",
     "comparison_of_fit": "bayesperf.comparison.several_datasets:comparison_of_fit",
     "average_folds": "bayesperf.comparison.folds:average_folds",
     "correlated_ttest": "bayesperf.comparison.folds:correlated_ttest",

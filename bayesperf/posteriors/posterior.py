@@ -609,6 +609,8 @@ class SampledPosterior(Posterior):
         Why `predict` and `at_prevalence` are not available; empty if they are.
     prevalence : "observed", None or Prevalence
         That of the draws, unknown (None: only the rows of the cells are used), or from another source.
+    learned_from : xarray.DataArray, optional
+        Counts that a prediction was learned from, by which predictions by one test set are recognised.
     """
 
     cells: xr.DataArray
@@ -620,6 +622,7 @@ class SampledPosterior(Posterior):
     observed: xr.DataArray | None = None
     refusal: str = ""
     prevalence: Literal["observed"] | Prevalence | None = "observed"
+    learned_from: xr.DataArray | None = None
     kind = "draws"
 
     @cached_property
@@ -702,7 +705,8 @@ class SampledPosterior(Posterior):
         new = rng.multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
         shares = cells.copy(data=new / new.sum((-2, -1), keepdims=True)).expand_dims(chain=[0])
         shares = shares.transpose(*self.dims, "chain", "draw", *CELL_DIMS)
-        return replace(self, cells=shares, scope=Scope("test_set", n=n), observed=None, refusal=PREDICTED)
+        scope = Scope("test_set", n=n)
+        return replace(self, cells=shares, scope=scope, observed=None, learned_from=self.observed, refusal=PREDICTED)
 
     def _size(self, n: int | None) -> Any:
         if n is not None:

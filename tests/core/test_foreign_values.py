@@ -132,8 +132,6 @@ CALLS = {
                           "prevalence": None, "test": None, "pos_label": 1, "draws": 50, "random_seed": 0},
     bp.compare: {"a": POST, "b": POST, "metric": "f1", "dim": "model", "rope": 0.01, "prior": None, "draws": 50,
                  "random_seed": 0, "independent": True, "shrink": False, "families": None},
-    bp.compare_predictions: {"a": POST, "b": POST, "metric": "f1", "n": 50, "draws": 50, "independent": True,
-                             "rope": 0.0},
     bp.correlated_ttest: OF_FOLDS | {"test_fraction": 0.1, "metric": "score", "greater_is_better": True},
     bp.decision_curve: PROBABLE | {"thresholds": [0.2, 0.4], "by": None, "cluster": None},
     bp.det_curve: SCORED | QUIET | {"prior": None, "method": "bayesian_bootstrap"},

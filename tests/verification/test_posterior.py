@@ -268,7 +268,7 @@ def test_separate_posteriors_of_one_sample_are_warned_of():
 def test_predictions_are_compared_as_predictions():
     _, verified, judge, old, new = simulated(n=5000, known=300)
     post = verification.posterior(verified, {"old": old, "new": new}, judge=judge)
-    predicted = bp.compare_predictions(post, metric="accuracy", n=50)
+    predicted = bp.compare(post.predict(50), metric="accuracy")
     assert predicted.difference.sd().item() > 2 * bp.compare(post, metric="accuracy").difference.sd().item()
 
 
