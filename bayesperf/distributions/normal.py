@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import special
@@ -117,6 +117,11 @@ class JointNormal(Normal):
     def resample(self, n: int, rng: np.random.Generator) -> Array:
         """Return n joint draws, (m, n)."""
         return rng.multivariate_normal(self.location[:, 0], self.covariance, n).T
+
+    def contrast(
+        self, what: str, operation: Any, bounds: tuple[float, float], rows: tuple[Codes, Codes]
+    ) -> Normal | None:
+        return self.difference(*rows) if what == "difference" else None
 
     def difference(self, first: Codes, second: Codes) -> Normal:
         """Return the distributions of the differences between some rows and others."""

@@ -230,4 +230,4 @@ def test_prediction_sizes():
     found = bp.compare(a.predict(20), b.predict(20), "recall", independent=True)
     assert "of 20 examples" in found.summary().attrs["estimand"]
     along = bp.compare(bp.posterior(SYSTEMS).predict(20), metric="recall", independent=True)
-    assert along.basis.endswith("independent systems, each on a new test set of its own")
+    assert along.basis.endswith("; each on a new test set of its own")

@@ -309,7 +309,7 @@ def test_standings_are_of_the_joint_draws():
         table = found.standings(0.9, "eti")
         assert table["model"].tolist() == ["s1", "s3", "s2", "s0"]
         np.testing.assert_allclose(table["observed"], [0.855, 0.82, 0.8, 0.75])
-        draws = found.make_draws().sel(model=table["model"].values)
+        draws = found.joint_draws().sel(model=table["model"].values)
         ranks = stats.rankdata(-draws.values, axis=-1).mean(0)
         np.testing.assert_allclose(table["expected_rank"], ranks, atol=1e-9)
         np.testing.assert_allclose(table["expected_loss"], (draws.max("model") - draws).mean("draw"), atol=1e-12)

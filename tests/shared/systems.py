@@ -56,5 +56,6 @@ def alone(comparison, of_two=True):
     """Return the comparison of the first system with the second, without dims of systems."""
     if not of_two:
         return comparison
-    pair = {"difference": comparison.difference.isel(pair=0), "make_ratio": lambda: comparison.ratio.isel(pair=0)}
-    return replace(comparison, many=False, make_draws=None, systems=None, **pair)
+    over_pairs = comparison.pair.over_pairs.isel(pair=0)
+    pair = replace(comparison.pair, over_pairs=over_pairs)
+    return replace(comparison, contrast=comparison.contrast.isel(pair=0), pair=pair, many=False, systems=None)

@@ -234,7 +234,7 @@ def test_ranks_of_three_have_the_correlations_of_the_pairs():
     post = verification.posterior(verified, {"old": old, "new": new, "best": best}, judge=judge)
     comparison = bp.compare(post, metric="f1")
     np.testing.assert_allclose(comparison.ranks.sum("rank"), 1)
-    drawn = comparison.make_draws()
+    drawn = comparison.joint_draws()
     # The draws of each system are its own, in another order.
     np.testing.assert_allclose(
         np.sort(drawn.sel(model="new")), np.sort(post["f1"].draws(10_000).sel(model="new")), rtol=1e-12

@@ -157,10 +157,9 @@ class ExpectedPerformanceComparison(Comparison):
             a.distribution,
         )
         return Comparison(
-            difference=difference,
+            contrast=difference,
             names=self.names,
             rope=self.rope,
-            greater_is_better=over.greater_is_better,
             basis=f"{self.basis}; {QUESTIONS[self.question]}",
             dim=self.dim,
         )
