@@ -81,7 +81,7 @@ def comparison(
 def difference(
     comparison: Comparison, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None
 ) -> Figure:
-    """Draw the density of a − b (or a / b), the region of practical equivalence and the probability on either side of it.
+    """Draw the density of a − b, or a / b, the region of practical equivalence and the probabilities beside it.
 
     Several differences (leading dims, pairs of many systems) are drawn as means and intervals, a row for each; more
     than forty are continued in another panel.
@@ -189,11 +189,8 @@ def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kin
     for at, probability in zip(y, comparison.summary(ci_prob, ci_kind)["prob_greater"][part], strict=True):
         axes.text(1.02, at, _relation(probability).removeprefix("= "), fontsize="small", **beside)
     axes.set_ylabel(", ".join(map(str, _rows(comparison).dims)))
-    axes.set_xlabel(
-        "\n".join(
-            [f"{metric_title(comparison.metric)}, {comparison.symbol}", *(_called(comparison.names) if two else [])]
-        )
-    )
+    called = _called(comparison.names) if two else []
+    axes.set_xlabel("\n".join([f"{metric_title(comparison.metric)}, {comparison.symbol}", *called]))
 
 
 def _rows(comparison: Comparison) -> xr.DataArray:

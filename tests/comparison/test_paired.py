@@ -145,7 +145,7 @@ def test_paired_many_and_two_agree():
     assert many.ranks.dims == ("model", "rank")
     np.testing.assert_allclose(many.ranks.sum("model"), 1)
     assert two.ranks.sel(model="a", rank=1).item() == two.prob_better.item()
-    assert many.ratio.mean().sel(pair="x − z").item() == pytest.approx(two.ratio.mean().item(), rel=0.01)
+    assert many.ratio.mean().sel(pair="x / z").item() == pytest.approx(two.ratio.mean().item(), rel=0.01)
 
 
 def test_paired_of_each_class():
@@ -253,3 +253,19 @@ def test_exact_figures_load_no_sampler():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_ratios_on_the_same_examples_against_our_own_draws():
+    actual, said = hard_and_easy(120, 2, 2)
+    found = bp.compare(judged(actual, **said), metric="recall", prior="flat", contrast="ratio", rope=0.05)
+    of_positives = [said[name][actual == 1] for name in ("x", "y")]
+    both = np.array([((of_positives[0] == i) & (of_positives[1] == j)).sum() for i in (1, 0) for j in (1, 0)])
+    # Each of two cells of a row has 1, and so every pair of them ½.
+    cells = np.random.default_rng(5).dirichlet(both + 0.5, 100_000)
+    ratio = (cells[:, 0] + cells[:, 1]) / (cells[:, 0] + cells[:, 2])
+    error = 4 * np.sqrt(0.25 * (1 / 10_000 + 1 / 100_000))
+    place = {"model": "x", "model_other": "y"}
+    expected = [(ratio < 0.95).mean(), ((ratio >= 0.95) & (ratio <= 1 / 0.95)).mean(), (ratio > 1 / 0.95).mean()]
+    np.testing.assert_allclose(found.prob_rope.sel(place), expected, atol=error)
+    mean = found.ratio.mean().sel(pair="x / y").item()
+    assert mean == pytest.approx(ratio.mean(), abs=4 * ratio.std() * 0.0105)

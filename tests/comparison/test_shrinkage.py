@@ -269,7 +269,7 @@ def test_systems_of_which_some_predictions_are_verified():
     plain, found = (bp.compare(post, metric="accuracy", shrink=shrink, draws=1000) for shrink in (False, True))
     assert plain.in_words().startswith("On accuracy a is ")
     assert "judged afresh a would be about 0.0" in plain.in_words()
-    means = plain.systems.make().mean()
+    means = plain.systems.each.mean()
     np.testing.assert_allclose(means, post["accuracy"].mean(), atol=1e-12)
     assert np.ptp(found.shrunk.mean().values) < np.ptp(means.values)
 

@@ -325,10 +325,9 @@ def epc_compare(
     )
     related = "the same test examples" if paired else "different test examples"
     return ExpectedPerformanceComparison(
-        difference=difference,
+        contrast=difference,
         names=names,
         rope=rope,
-        greater_is_better=a.metric.greater_is_better,
         basis=f"{a.prior_text}; {related}",
         curves=(a, b),
         paired=paired,
