@@ -179,7 +179,7 @@ class DrawsOfOutcomes(Sampled):
         joint = joint_marginal(self.outcomes, self.metric, self.prior, self.n_draws, self.random_seed)
         rows = joint.leading.copy(data=np.arange(joint.leading.size).reshape(joint.leading.shape))
         assert isinstance(joint.distribution, Draws)
-        return joint.distribution.values[rows.transpose(*self.leading.dims).values.ravel()]
+        return np.asarray(joint.distribution.values[rows.transpose(*self.leading.dims).values.ravel()])
 
     @property
     def size(self) -> int:
