@@ -9,7 +9,6 @@ from . import sequences as sequences
 from . import studies as studies
 from . import verification as verification
 from .comparison.compare import compare as compare
-from .comparison.compare import compare_predictions as compare_predictions
 from .comparison.folds import average_folds as average_folds
 from .comparison.folds import correlated_ttest as correlated_ttest
 from .comparison.result import Comparison as Comparison
@@ -43,8 +42,6 @@ from .curves import auc_from_summary as auc_from_summary
 from .curves import break_even_threshold as break_even_threshold
 from .curves import calibration as calibration
 from .curves import choose_threshold as choose_threshold
-from .curves import compare_auc as compare_auc
-from .curves import compare_weighted_scores as compare_weighted_scores
 from .curves import decision_curve as decision_curve
 from .curves import det_curve as det_curve
 from .curves import epc as epc

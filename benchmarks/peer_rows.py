@@ -442,7 +442,7 @@ def delong_of_two() -> Contest:
     exact = abs(of_a[0].mean() - of_b[0].mean()) / variance**0.5
 
     def ours() -> float:
-        difference = bp.compare_auc(y_true, a, b, method="delong").difference
+        difference = bp.compare(bp.roc_auc(y_true, {"a": a, "b": b}, method="delong")).difference
         return abs(float(difference.mean() / difference.sd()))
 
     return Contest(ours, {"MLstatkit": lambda: abs(MLstatkit.Delong_test(y_true, a, b)[0])}, exact)

@@ -90,10 +90,11 @@ KINDS = {
         lambda: bp.compare(bp.auc_from_summary(0.8, 20, 30), bp.auc_from_summary(0.9, 30, 30)), of_comparison
     ),
     "comparison of weighted scores": (
-        lambda: bp.compare_weighted_scores("average_precision", SCORES[0], SCORES[1], OTHER, draws=50), of_comparison
+        lambda: bp.compare(bp.weighted_score("average_precision", SCORES[0], {"a": SCORES[1], "b": OTHER}, draws=50)),
+        of_comparison,
     ),
     "comparison of parts of areas": (
-        lambda: bp.compare_auc(SCORES[0], SCORES[1], OTHER, fpr=(0, 0.2), draws=50), of_comparison
+        lambda: bp.compare(bp.roc_auc(SCORES[0], {"a": SCORES[1], "b": OTHER}, fpr=(0, 0.2), draws=50)), of_comparison
     ),
     "expected performance": (lambda: epc().expected_performance_marginal(), draws),
     "prediction": (lambda: posterior().predict(50, draws=100), lambda post: draws(post["recall"])),
@@ -114,7 +115,7 @@ KINDS = {
     ),
     "comparison with a rule": (lambda: bp.compare(bp.posterior(CM), "majority", "accuracy"), of_comparison),
     "comparison of predictions": (
-        lambda: bp.compare_predictions(posterior(), metric="recall", n=20, draws=100, independent=True), of_comparison
+        lambda: bp.compare(posterior().predict(20, 100), metric="recall", independent=True), of_comparison
     ),
     "correlated t-test": (
         lambda: bp.correlated_ttest([0.8, 0.7, 0.75], [0.7, 0.72, 0.7], test_fraction=0.1), of_comparison
@@ -205,13 +206,15 @@ KINDS = {
         lambda areas: (draws(areas), areas.observed),
     ),
     "areas of classes compared": (
-        lambda: bp.compare_auc(*CLASS_SCORES, CLASS_SCORES[1][:, ::-1], multi_class="ovo", draws=100),
-        lambda comparison: (comparison.prob_greater, comparison.difference.eti()),
+        lambda: bp.roc_auc(
+            CLASS_SCORES[0], {"a": CLASS_SCORES[1], "b": CLASS_SCORES[1][:, ::-1]}, multi_class="ovo", draws=100
+        ),
+        lambda areas: (areas.observed, bp.compare(areas).prob_greater),
     ),
     "weighted scores of clusters compared": (
-        lambda: bp.compare_weighted_scores("brier", SCORES[0], PROBABILITY, 1 - PROBABILITY, draws=50,
-                                           cluster=np.arange(len(SCORES[0])) % 20),
-        lambda comparison: (comparison.prob_greater, comparison.difference.eti()),
+        lambda: bp.weighted_score("brier", SCORES[0], {"a": PROBABILITY, "b": 1 - PROBABILITY}, draws=50,
+                                  cluster=np.arange(len(SCORES[0])) % 20),
+        lambda scores: bp.compare(scores).prob_greater,
     ),
     "binned scores": (
         lambda: bp.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1]),
@@ -220,11 +223,11 @@ KINDS = {
     "area by DeLong": (lambda: bp.roc_auc(*SCORES, method="delong", transform="logit"), draws),
     "weighted score": (lambda: bp.weighted_score("average_precision", *SCORES, draws=100), draws),
     "areas compared": (
-        lambda: bp.compare_auc(SCORES[0], {"a": SCORES[1], "b": OTHER}, draws=100),
+        lambda: bp.compare(bp.roc_auc(SCORES[0], {"a": SCORES[1], "b": OTHER}, draws=100)),
         lambda comparison: (comparison.prob_greater, comparison.prob_best, comparison.difference.eti()),
     ),
     "areas compared by DeLong": (
-        lambda: bp.compare_auc(SCORES[0], {"a": SCORES[1], "b": OTHER}, draws=100, method="delong"),
+        lambda: bp.compare(bp.roc_auc(SCORES[0], {"a": SCORES[1], "b": OTHER}, method="delong")),
         lambda comparison: (comparison.prob_greater, comparison.prob_best, comparison.difference.eti()),
     ),
     "chosen threshold": (

@@ -333,9 +333,8 @@ def correlated_ttest(
     marginal = Marginal(Quantity(metric, scope, "difference", greater_is_better), distribution, xr.DataArray(0.0))
     basis = f"flat on the mean and the log of the scatter; splits correlated by {fraction:.3g}"
     return Comparison(
-        difference=marginal,
+        contrast=marginal,
         names=checks.two_names(names),
         rope=rope,
-        greater_is_better=greater_is_better,
         basis=basis,
     )

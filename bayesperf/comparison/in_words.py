@@ -37,7 +37,7 @@ def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind) -
 
     See `Comparison.in_words`.
     """
-    leading = comparison.difference.leading
+    leading = comparison.contrast.leading
     leading = leading.isel(pair=0, drop=True) if comparison.many else leading
     say = _of_many if len(comparison.names) > 2 else _of_two
     places = places_in_words(leading)
@@ -83,19 +83,29 @@ def _of_two(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind
     better = "greater" if comparison.greater_is_better is None else "better"
     word, on = likelihood(probability), f"on {metric_title(comparison.metric)}"
     which = f"it is open whether {a} is {better} than {b}" if word == OPEN else f"{a} is {word} {better} than {b}"
-    matters = _matters(comparison.rope, inside, beyond, "and" if word == OPEN else "but") if comparison.rope else ""
+    matters = _matters(comparison, inside, beyond, "and" if word == OPEN else "but") if comparison.rope else ""
     better_one = sentence(f"{on} {which} ({chance(probability)}){matters}")
     return f"{better_one} {_difference(comparison, (0, 1), at, ci_prob, ci_kind)}"
 
 
-def _matters(rope: float, inside: float, beyond: float, although: str) -> str:
-    """Say whether a difference is beyond the region of practical equivalence, in the better direction."""
+def _matters(comparison: Comparison, inside: float, beyond: float, although: str) -> str:
+    """Say whether the contrast is beyond the region of practical equivalence, in the better direction."""
+    low, high = comparison.region
+    small, within, further = "difference is {} too small", f"within ±{high:g}", f"by more than {high:g}"
+    exceeds = f"the difference exceeds {high:g}"
+    if comparison.of_ratio:
+        small, within, further = (
+            "ratio is {} too near to 1",
+            f"from {low:.3g} to {high:.3g}",
+            f"by a factor of more than {high:.3g}",
+        )
+        exceeds = f"it is {further}"
     if likelihood(inside) in LIKELIHOODS:
-        size = f"{likelihood(inside)} too small to matter: {chance(inside)} that it is within ±{rope:g}"
-        return f", {although} the difference is {size}"
+        size = small.format(likelihood(inside))
+        return f", {although} the {size} to matter: {chance(inside)} that it is {within}"
     if likelihood(beyond) not in LIKELIHOODS:
-        return f", {although} that may not matter: {chance(beyond)} that the difference exceeds {rope:g}"
-    return f", and by more than {rope:g} with probability {chance(beyond)}"
+        return f", {although} that may not matter: {chance(beyond)} that {exceeds}"
+    return f", and {further} with probability {chance(beyond)}"
 
 
 def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:
@@ -115,7 +125,7 @@ def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kin
     if comparison.rope:
         below, inside, above = comparison.prob_rope.values[(*at, first, second)]
         beyond, although = above if comparison.greater_is_better else below, "but" if word in LIKELIHOODS else "and"
-        matters = _matters(comparison.rope, inside, beyond, although)
+        matters = _matters(comparison, inside, beyond, although)
     pair = (min(first, second), max(first, second))
     return f"{sentence(f'on {metric} {which}{matters}')} {_difference(comparison, pair, at, ci_prob, ci_kind)}"
 
@@ -123,16 +133,17 @@ def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kin
 def _difference(
     comparison: Comparison, pair: tuple[int, int], at: tuple[int, ...], ci_prob: float, ci_kind: Kind
 ) -> str:
-    """Say the difference between two systems, in the order of the tables."""
-    names, difference = _names(comparison), comparison.difference
+    """Say the contrast of two systems, in the order of the tables."""
+    names, contrast = _names(comparison), comparison.contrast
     if comparison.many:
         count = len(names)
         # The number of the pair among those above the diagonal, row by row.
         place = pair[0] * count - pair[0] * (pair[0] + 1) // 2 + pair[1] - pair[0] - 1
-        difference = difference.isel(pair=place)
-    lower, upper = difference.interval(ci_prob, ci_kind).values[at]
-    figures = estimate(difference.mean().values[at], lower, upper, ci_prob, ci_kind)
-    return sentence(f"the difference, {names[pair[0]]} − {names[pair[1]]}, is {figures}")
+        contrast = contrast.isel(pair=place)
+    lower, upper = contrast.interval(ci_prob, ci_kind).values[at]
+    figures = estimate(contrast.mean().values[at], lower, upper, ci_prob, ci_kind)
+    what, sign = ("ratio", "/") if comparison.of_ratio else ("difference", "−")
+    return sentence(f"the {what}, {names[pair[0]]} {sign} {names[pair[1]]}, is {figures}")
 
 
 def _names(comparison: Comparison) -> list[str]:

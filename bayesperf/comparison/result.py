@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from html import escape
@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.comparison.in_words import comparison_in_words
+from bayesperf.comparison.system_pair import SystemPair
 from bayesperf.comparison.systems import Systems
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans
@@ -21,7 +22,7 @@ from bayesperf.core.saving import Saved
 from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.draws import Sampled
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.ranks import largest_mcse, rank_probabilities
+from bayesperf.posteriors.ranks import joint_draws, largest_mcse, rank_probabilities
 from bayesperf.posteriors.summary import Summary, summary_rows
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _ROPE = xr.Coordinates({"rope": list(REGIONS)})
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Comparison(Saved):
-    """The difference of a metric between systems, a − b. Made by `bayesperf.compare`.
+    """The difference of a metric between systems, a − b, or its ratio, a / b. Made by `bayesperf.compare`.
 
     For two systems, results have the leading dims (0-d for one matrix per system). For several systems along a dim,
     results have the additional dims (`dim`, ``{dim}_other``), where the first is a and the second b. "Greater" refers
@@ -43,53 +44,90 @@ class Comparison(Saved):
 
     Attributes
     ----------
-    difference : Marginal
-        Distribution of a − b; for several systems, of each pair in order, along a last dim ``pair``.
+    contrast : Marginal
+        Distribution of a − b or, if that was asked for, a / b; for several systems, of each pair in order, along a last
+        dim ``pair``.
     names : tuple
         Names of the systems.
     rope : float
-        Half-width of the region of practical equivalence, on the metric's scale: differences in [−rope, rope] do not
-        matter.
-    greater_is_better : bool or None
-        Direction of the metric; None if it has none.
+        Half-width of the region of practical equivalence, on the metric's scale: differences in [−rope, rope], or
+        ratios in [1 − rope, 1/(1 − rope)], do not matter.
     basis : str
         Description of the assumptions: the prior, and how the systems are related.
     dim : str
         The dim of the systems.
     many : bool
         Whether systems along a dim are compared in pairs.
-    make_ratio : callable, optional
-        Function that computes `ratio`, which may need joint draws of the systems.
-    make_draws : callable, optional
-        Function that makes joint draws of the metric of several systems, (…, draw, `dim`).
+    pair : SystemPair, optional
+        The metric of the systems themselves; None if only their difference is known.
     systems : Systems, optional
         The metric of each of several systems.
     shrunk : Marginal, optional
         The metric of each system, of whose shrunk values all results are then (``compare(..., shrink=True)``).
     """
 
-    difference: Marginal
+    contrast: Marginal
     names: tuple[Any, ...]
     rope: float
-    greater_is_better: bool | None
     basis: str
     dim: str = "model"
     many: bool = False
-    make_ratio: Callable[[], Marginal] | None = None
-    make_draws: Callable[[], xr.DataArray] | None = None
+    pair: SystemPair | None = None
     systems: Systems | None = None
     shrunk: Marginal | None = None
 
     @property
     def metric(self) -> str:
         """Name of the metric."""
-        return self.difference.name
+        return self.contrast.name
+
+    @property
+    def greater_is_better(self) -> bool | None:
+        """Direction of the metric; None if it has none."""
+        return self.contrast.greater_is_better
+
+    @cached_property
+    def difference(self) -> Marginal:
+        """Distribution of a − b; for several systems, of each pair in order, along a last dim ``pair``."""
+        return self.contrast if not self.of_ratio else self._systems_own("difference").difference()
+
+    @cached_property
+    def ratio(self) -> Marginal:
+        """Distribution of a / b; for several systems, of each pair along ``pair``."""
+        return self.contrast if self.of_ratio else self._systems_own("ratio").ratio()
+
+    @property
+    def of_ratio(self) -> bool:
+        """Whether the contrast is the ratio."""
+        return self.contrast.quantity.contrast == "ratio"
+
+    @property
+    def symbol(self) -> str:
+        """The contrast as it is written, "a − b" or "a / b"."""
+        return "a / b" if self.of_ratio else "a − b"
+
+    @property
+    def region(self) -> tuple[float, float]:
+        """The ends of the region of practical equivalence."""
+        return (1 - self.rope, 1 / (1 - self.rope)) if self.of_ratio else (-self.rope, self.rope)
+
+    def joint_draws(self) -> xr.DataArray:
+        """Return joint draws of the metric of all systems along `dim`, (…, draw, `dim`)."""
+        pair = self._systems_own("joint_draws")
+        if not self.many:
+            raise InputError("joint_draws", "they are of systems along a dim.")
+        return joint_draws(pair.first, self.dim, pair.n_draws)
+
+    def _systems_own(self, what: str) -> SystemPair:
+        if self.pair is None:
+            raise InputError(what, "the systems' own values are not known, only their differences.")
+        return self.pair
 
     # ── Which is greater ──
 
     @cached_property
     def prob_greater(self) -> xr.DataArray:
-        """P(a − b > 0), with ties counted half; 0.5 on the diagonal if there are several systems.
+        """P(a > b), with ties counted half; 0.5 on the diagonal if there are several systems.
 
         If computed from draws, ``attrs`` hold the largest Monte Carlo error, ``mcse``, and the largest fraction of
         draws left out, ``undefined``.
@@ -106,7 +144,7 @@ class Comparison(Saved):
 
     @cached_property
     def prob_rope(self) -> xr.DataArray:
-        """Probabilities that a − b is below, inside and above the interval [−rope, rope], along a last dim ``rope``."""
+        """Probabilities that the contrast is below, inside and above the `region`, along a last dim ``rope``."""
         below, inside, above = self._regions
         # With the systems exchanged, the probabilities below and above are exchanged too.
         parts = [
@@ -127,30 +165,31 @@ class Comparison(Saved):
 
     @cached_property
     def _greater_of_pairs(self) -> xr.DataArray:
-        """P(a − b > 0) for each difference, with ties counted half."""
-        above, below = self._beyond(0.0)
+        """P(a > b) for each pair, with ties counted half."""
+        above, below = self._beyond(*[1.0 if self.of_ratio else 0.0] * 2)
         return (0.5 * (1 + above - below)).assign_attrs(above.attrs)
 
     @cached_property
     def _regions(self) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
-        """Probabilities below, inside and above the rope for each difference."""
-        above, below = self._beyond(self.rope)
+        """Probabilities below, inside and above the rope for each pair."""
+        above, below = self._beyond(*self.region)
         inside = above.copy(deep=False, data=(1 - above.values - below.values).clip(0)).drop_attrs(deep=False)
         return below, inside, above
 
-    def _beyond(self, distance: float) -> tuple[xr.DataArray, xr.DataArray]:
-        """Return P(a − b > distance) and P(a − b < −distance)."""
-        draws = self.difference.distribution
+    def _beyond(self, low: float, high: float) -> tuple[xr.DataArray, xr.DataArray]:
+        """Return the probabilities that the contrast is above the higher and below the lower of two values."""
+        draws = self.contrast.distribution
         if not isinstance(draws, Sampled):
-            above = self.difference.sf(distance)
-            # A continuous difference is either above or below 0.
-            split = distance == 0 and self.difference.method == "quadrature"
-            return above, 1 - above if split else self.difference.cdf(np.nextafter(-distance, -np.inf))
-        # A difference of whole examples that lies on the edge may miss it by a rounding error.
-        edge = distance * (1 + 1e-9)
-        above, below = self.difference.sf(edge), self.difference.cdf(np.nextafter(-edge, -np.inf))
-        error = max(largest_mcse(draws, partial(_exceeds, sign, edge)) for sign in (1, -1))
-        return above.assign_attrs(mcse=error, undefined=self.difference.undefined().values.max().item()), below
+            above = self.contrast.sf(high)
+            # A continuous contrast is either above or below a value.
+            split = low == high and self.contrast.method == "quadrature"
+            return above, 1 - above if split else self.contrast.cdf(np.nextafter(low, -np.inf))
+        if low < high:
+            # A difference of whole examples that lies on the edge may miss it by a rounding error.
+            low, high = low - 1e-9 * abs(low), high + 1e-9 * abs(high)
+        above, below = self.contrast.sf(high), self.contrast.cdf(np.nextafter(low, -np.inf))
+        error = max(largest_mcse(draws, partial(_exceeds, sign, sign * edge)) for sign, edge in ((1, high), (-1, low)))
+        return above.assign_attrs(mcse=error, undefined=self.contrast.undefined().values.max().item()), below
 
     # ── Several systems ──
 
@@ -162,13 +201,13 @@ class Comparison(Saved):
         ``attrs`` of `prob_greater`, and a ``note``: whichever of many is the best looks better than it is.
         """
         greater = self._greater("ranks")
-        if self.make_draws is None:
+        if not self.many:
             better = self.prob_better
             of_rank, of_system = xr.Coordinates({"rank": [1, 2]}), xr.Coordinates({self.dim: list(self.names)})
             rows = [_stacked(row, of_rank) for row in ([better, 1 - better], [1 - better, better])]
             ranks = _stacked(rows, of_system, better.attrs)
             return ranks.transpose(..., self.dim, "rank").rename("ranks")
-        values = self.make_draws().transpose(..., "draw", self.dim)
+        values = self.joint_draws().transpose(..., "draw", self.dim)
         return rank_probabilities(values if greater else -values, self.dim).assign_attrs(self._note)
 
     @property
@@ -197,13 +236,6 @@ class Comparison(Saved):
         order = np.argsort(self.expected_rank.values, axis=-1, kind="stable")
         return self.expected_rank.copy(data=order).rename("rank_order")
 
-    @property
-    def ratio(self) -> Marginal:
-        """Distribution of a / b; for several systems, of each pair along ``pair``."""
-        if self.make_ratio is None:
-            raise InputError("ratio", "the systems' own values are not known, only their differences.")
-        return self.make_ratio()
-
     # ── Presentation ──
 
     def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
@@ -219,18 +251,21 @@ class Comparison(Saved):
         Returns
         -------
         pandas.DataFrame
-            Columns ``metric``, the leading dims, ``a``, ``b``; ``mean, sd, median, ci_lower, ci_upper`` of a − b;
+            Columns ``metric``, the leading dims, ``a``, ``b``; ``mean, sd, median, ci_lower, ci_upper`` of a − b,
+            or of a / b;
             ``prob_greater``, the probabilities ``below``, ``inside``, ``above`` the rope, ``method``, ``mcse`` and
             ``mcse_interval``; for predictions also the fraction of draws that are ``undefined`` (0/0) and left out.
         """
-        table = summary_rows(self.difference, ci_prob, ci_kind)
+        table = summary_rows(self.contrast, ci_prob, ci_kind)
         table = table.drop(columns=["pair"] * self.many + ["undefined"] * (not table["undefined"].any()))
         sides = np.resize(np.array(self._sides(), dtype=object), (len(table), 2))
         figures = {"prob_greater": self._greater_of_pairs, **dict(zip(REGIONS, self._regions, strict=True))}
         table = _inserted(table, "mean", dict(zip("ab", sides.T, strict=True)))
         table = _inserted(table, "method", {name: values.values.ravel() for name, values in figures.items()})
         summary = Summary(table)
-        estimand = f"{self.difference.estimand}, a − b (region of practical equivalence ±{self.rope:g})"
+        low, high = self.region
+        region = f"{low:.3g} to {high:.3g}" if self.of_ratio else f"±{self.rope:g}"
+        estimand = f"{self.contrast.estimand}, {self.symbol} (region of practical equivalence {region})"
         basis = {"estimand": estimand, "prior": self.basis, **self._note}
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, **basis}
         return summary
@@ -257,12 +292,12 @@ class Comparison(Saved):
         ValueError
             If there are only two named systems, or predictions are compared, or neither more nor less is better.
         """
-        if self.systems is None or self.make_draws is None:
+        if self.systems is None:
             raise InputError("standings", "they are of many systems' own metric; see summary() for the differences.")
-        draws = self.make_draws() * (1 if self._greater("standings") else -1)
-        each = self.shrunk if self.shrunk is not None else self.systems.make()
+        draws = self.joint_draws() * (1 if self._greater("standings") else -1)
+        each = self.shrunk if self.shrunk is not None else self.systems.each
         loss = (draws.max(self.dim) - draws).mean([dim for dim in ("chain", "draw") if dim in draws.dims])
-        observed = self.systems.make().observed.transpose(*each.dims)
+        observed = self.systems.each.observed.transpose(*each.dims)
         figures = {"prob_best": self.prob_best, "expected_rank": self.expected_rank, "expected_loss": loss}
         rows = summary_rows(each, ci_prob, ci_kind, observed)
         rows = rows[["metric", *map(str, each.dims), "observed", "mean", "ci_lower", "ci_upper"]]
@@ -300,20 +335,21 @@ class Comparison(Saved):
         return comparison_in_words(self, checks.probability("ci_prob", ci_prob), ci_kind)
 
     def plot(self, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None) -> Figure:
-        """Plot the density of the difference with the rope; for several systems, P(a > b) and the ranks.
+        """Plot the density of the contrast with the rope; for several systems, P(a > b) and the ranks.
 
         Parameters
         ----------
         ci_prob, ci_kind, ax
-            The interval of the difference of two, and the axes, as in `bayesperf.plots.density`.
+            The interval of the contrast of two, and the axes, as in `bayesperf.plots.density`.
         """
         from bayesperf import plots
 
         return plots.comparison(self, ci_prob=ci_prob, ci_kind=ci_kind, ax=ax)
 
     def __repr__(self) -> str:
-        what = f"{len(self.names)} systems" if self.many else " − ".join(map(str, self.names))
-        return f"<bayesperf.Comparison: {self.metric}, {what} ({self.difference.method})>"
+        sign = " / " if self.of_ratio else " − "
+        what = f"{len(self.names)} systems" if self.many else sign.join(map(str, self.names))
+        return f"<bayesperf.Comparison: {self.metric}, {what} ({self.contrast.method})>"
 
     def _repr_html_(self) -> str:
         table: str = self.summary()._repr_html_()  # type: ignore[operator]

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayesperf.comparison.contrast import Asked, contrasted
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.system_pair import SystemPair, check_same_leading, system_name, without_own_coordinates
 from bayesperf.core.errors import InputError, InputTypeError
@@ -18,9 +19,7 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
 
 
-def compare_marginals(
-    a: Any, b: Any, dim: str, rope: float, draws: int, random_seed: int, independent: bool
-) -> Comparison:
+def compare_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
     """Compare two marginals of the same quantity, of different test sets, element by element.
 
     Raises
@@ -43,30 +42,34 @@ def compare_marginals(
                 f"Of a posterior take one metric, as posterior[{other.name!r}].",
             )
     _check_same_quantity(a, b)
-    if not independent and _may_share_examples(a, b):
+    if not asked.independent and _may_share_examples(a, b):
         warnings.warn(
             "a and b are of as many examples of every class (or of the same draws), as those of one test set are. If "
-            "they are, compare the systems on it, which says more: compare_auc and compare_weighted_scores of scores, "
-            "compare(counts of the same examples, metric=...) of predictions. If their examples differ, say so: "
-            "compare(..., independent=True).",
+            "they are, compare the systems on it, which says more: compare(roc_auc(y_true, {'a': y_score_a, 'b': "
+            "y_score_b})) and weighted_score of such a mapping, compare(counts of the same examples, metric=...) of "
+            "predictions. If their examples differ, say so: compare(..., independent=True).",
             DependenceWarning,
             skip_file_prefixes=(PACKAGE,),
         )
-    first, alike = without_own_coordinates(a, b, dim), a.inference == b.inference
+    alike = a.inference == b.inference
     # By two methods the difference has the name of neither.
-    first = first if alike else replace(first, inference="")
-    pair = SystemPair(first, b, independent=True, apart=True, n_draws=draws, random_seed=random_seed)
-    names = tuple(system_name(side.leading, dim, letter) for side, letter in ((a, "a"), (b, "b")))
+    first = a if alike else replace(a, inference="")
     basis = a.estimand if alike else f"a: {a.estimand}; b: {b.estimand}"
-    return Comparison(
-        difference=pair.difference(),
-        names=names if names[0] != names[1] else ("a", "b"),
-        rope=rope,
-        greater_is_better=a.greater_is_better,
-        basis=f"{basis}; independent systems",
-        dim="system" if dim in a.dims else dim,
-        make_ratio=pair.ratio,
+    return of_two(first, b, asked, f"{basis}; independent systems")
+
+
+def of_two(a: Marginal, b: Marginal, asked: Asked, basis: str) -> Comparison:
+    """Return the comparison of two independent systems, element by element."""
+    pair = SystemPair(
+        without_own_coordinates(a, b, asked.dim),
+        b,
+        independent=True,
+        apart=True,
+        n_draws=asked.draws,
+        random_seed=asked.random_seed,
     )
+    names = tuple(system_name(side.leading, asked.dim, letter) for side, letter in ((a, "a"), (b, "b")))
+    return contrasted(pair, asked, names if names[0] != names[1] else ("a", "b"), basis)
 
 
 def _check_same_quantity(a: Marginal, b: Marginal) -> None:

@@ -153,12 +153,11 @@ def comparison_of_fit(
     distribution = Draws.of(metric, average[None], (-np.inf, np.inf), independent=False)
 
     return DatasetComparison(
-        difference=Marginal(
+        contrast=Marginal(
             Quantity(metric, Scope("datasets"), "difference", greater_is_better), distribution, xr.DataArray(0.0)
         ),
         names=tuple(data["model"].values.tolist()),
         rope=rope,
-        greater_is_better=greater_is_better,
         basis=f"{posterior.attrs.get('prior', '')}; folds correlated by {test_fraction:.3g}",
         shares=labelled(shares.reshape(-1, 3), rope),
         prob_rope_next=mean_of_draws(shares, rope, independent=False),

@@ -21,7 +21,7 @@ from bayesperf.distributions.differences import Discordant, ExactDistribution
 from bayesperf.distributions.draws import Draws, DrawsOfPairs, Sampled
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
-from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.marginal import Marginal, Sampler
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 from bayesperf.posteriors.ranks import rounded
 
@@ -45,6 +45,8 @@ class SystemPair:
         Which of all systems are the first and the second of each pair.
     over_pairs : xarray.DataArray, optional
         An array with the leading dims of the pairs, if there are `rows`.
+    names : tuple
+        Names of all systems, if there are `rows`.
     """
 
     first: Marginal
@@ -55,6 +57,12 @@ class SystemPair:
     random_seed: int = 0
     rows: tuple[Codes, Codes] | None = None
     over_pairs: xr.DataArray | None = None
+    names: tuple[Any, ...] = ()
+
+    @property
+    def many(self) -> bool:
+        """Whether the pairs are along a dim ``pair``."""
+        return self.over_pairs is not None and "pair" in self.over_pairs.dims
 
     @property
     def leading(self) -> xr.DataArray:
@@ -82,13 +90,22 @@ class SystemPair:
     def _combined(
         self, exact: Callable[..., Distribution | None], operation: Any, bounds: tuple[float, float], what: str
     ) -> Marginal:
-        quantity = self.first.quantity.contrasted(what, bounds)
-        closed = exact(*self._sides()) if self.independent else None
-        if closed is not None:
-            distribution, sampler = closed, partial(self._sample, operation)
+        quantity, leading = self.first.quantity.contrasted(what, bounds), self.leading
+        if what == "ratio" and self.many:
+            leading = leading.assign_coords(pair=[f"{a} / {b}" for a, b in combinations(self.names, 2)])
+        closed = exact(*self._sides()) if self.independent else self._of_rows(what, operation, bounds)
+        sampler: Sampler | None = None
+        if isinstance(closed, Discordant) and not self.independent:
+            sampler = partial(_sample_differences, closed, leading, self.random_seed)
+        elif closed is not None and not isinstance(closed, Draws):
+            sampler = partial(self._sample, operation)
         else:
-            distribution, sampler = self._draws(operation, bounds).checked(self.first.name), None
-        return Marginal(quantity, distribution, self.leading, sampler, self.first.inference, self.random_seed)
+            closed = (closed or self._draws(operation, bounds)).checked(self.first.name)
+        return Marginal(quantity, closed, leading, sampler, self.first.inference, self.random_seed)
+
+    def _of_rows(self, what: str, operation: Any, bounds: tuple[float, float]) -> Distribution | None:
+        """Return the contrasts of systems that are joint, if their distribution knows them better than by its draws."""
+        return None if self.rows is None else self.first.distribution.contrast(what, operation, bounds, self.rows)
 
     def _sides(self) -> tuple[Distribution, Distribution]:
         """Return the distributions of the first and of the second systems; draws of all systems as they are."""
@@ -113,26 +130,26 @@ class SystemPair:
     def _unrelated(self) -> bool:
         """Whether the draws of each system are independent of each other."""
         sides = self.first.distribution, self.second.distribution
-        return all(side.independent for side in sides if isinstance(side, Draws))
+        return all(side.independent for side in sides if isinstance(side, Sampled))
 
     def _values(self) -> tuple[Array, Array]:
         """Return draws of both systems, both of shape (m, chains, n)."""
         sides = (self.first, self.second)
-        shapes = [side.distribution.values.shape[1:] for side in sides if isinstance(side.distribution, Draws)]
+        shapes = [side.distribution.values.shape[1:] for side in sides if isinstance(side.distribution, Sampled)]
         shape = min(shapes, key=np.prod, default=(1, self.n_draws))
         n = int(np.prod(shape))
         first = rounded(self._drawn(self.first, n, 0), self.first.bounds)
         # Systems along a dim are those of one marginal.
         along = self.second is self.first and not self.apart
         second = first if along else rounded(self._drawn(self.second, n, 1), self.second.bounds)
-        if self.apart and isinstance(self.second.distribution, Draws):
+        if self.apart and isinstance(self.second.distribution, Sampled):
             second = np.roll(second, n // 2, axis=-1)
         return first.reshape(-1, *shape), second.reshape(-1, *shape)
 
     def _drawn(self, side: Marginal, n: int, position: int, random_seed: int | None = None) -> Array:
         """Return n draws of one of the two systems, (m, n)."""
         distribution = side.distribution
-        if isinstance(distribution, Draws):
+        if isinstance(distribution, Sampled):
             return distribution.values.reshape(distribution.size, -1)[:, :n]
         # Separate posteriors, which might be the same object, use different streams; otherwise the posterior's own.
         seed = random_seed
@@ -164,6 +181,7 @@ def pairs_along(
     independent: bool,
     many: bool,
     draws: int = DRAWS,
+    random_seed: int = 0,
     over_pairs: xr.DataArray | None = None,
 ) -> SystemPair:
     """Return all pairs of systems along a dim, which is replaced by a last dim ``pair`` labelled "x − y".
@@ -181,7 +199,16 @@ def pairs_along(
             labels = [f"{a} − {b}" for a, b in combinations(names, 2)]
             over_pairs = over_pairs.expand_dims(pair=labels, axis=-1)
     first, second = (order.values[..., side].ravel() for side in places)
-    return SystemPair(marginal, marginal, independent, n_draws=draws, rows=(first, second), over_pairs=over_pairs)
+    return SystemPair(
+        marginal,
+        marginal,
+        independent,
+        n_draws=draws,
+        random_seed=random_seed,
+        rows=(first, second),
+        over_pairs=over_pairs,
+        names=tuple(names),
+    )
 
 
 def check_same_leading(a: Marginal, b: Marginal) -> None:
@@ -217,15 +244,11 @@ def _rounded_difference(bounds: tuple[float, float], first: Array, second: Array
 # ── Systems evaluated on the same examples ──
 
 
-def exact_difference(pairs: SystemPair, distribution: Discordant, random_seed: int) -> Marginal:
-    """Return the differences of two proportions of the same examples, labelled as those of the pairs."""
+def _sample_differences(
+    distribution: Discordant, leading: xr.DataArray, own_seed: int, n: int, random_seed: int | None
+) -> Array:
+    """Return draws of the differences of two proportions of the same examples, (m, n)."""
     weights = np.hstack([distribution.inner.a, distribution.inner.b, distribution.outer.b])
-    sampler = partial(_sample_differences, weights, pairs.leading, random_seed)
-    quantity = pairs.first.quantity.contrasted("difference", (-1.0, 1.0))
-    return Marginal(quantity, distribution, pairs.leading, sampler, pairs.first.inference)
-
-
-def _sample_differences(weights: Array, leading: xr.DataArray, own_seed: int, n: int, random_seed: int | None) -> Array:
     seed = own_seed if random_seed is None else random_seed
     each = zip(weights, streams(seed, "difference", leading, weights), strict=True)
     return np.stack([rng.dirichlet(weight, n) @ (1, -1, 0) for weight, rng in each])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,8 +28,8 @@ class Systems:
 
     Attributes
     ----------
-    make : callable
-        Function that returns the metric of each system by itself; draws of it are joint.
+    each : Marginal
+        The metric of each system by itself; draws of it are joint.
     dim : str
         The dim of the systems.
     n_draws : int
@@ -45,7 +44,7 @@ class Systems:
         The family of each system.
     """
 
-    make: Callable[[], Marginal]
+    each: Marginal
     dim: str
     n_draws: int
     independent: bool
@@ -55,7 +54,7 @@ class Systems:
 
     def draws(self) -> xr.DataArray:
         """Return joint draws, (…, draw, dim), or (…, chain, draw, dim) from a sampler."""
-        return joint_draws(self.make(), self.dim, self.n_draws)
+        return joint_draws(self.each, self.dim, self.n_draws)
 
     @property
     def shrinkable(self) -> bool:
@@ -71,7 +70,7 @@ class Systems:
         ValueError
             If the metric of a system may be undefined or infinite.
         """
-        each = self.make()
+        each = self.each
         if not self.shrinkable:
             raise InputError(
                 "shrink",
@@ -79,7 +78,7 @@ class Systems:
                 "Take another metric.",
             )
         known = each.distribution
-        n = int(np.prod(known.values.shape[1:])) if isinstance(known, Draws) else self.n_draws
+        n = int(np.prod(known.values.shape[1:])) if isinstance(known, Sampled) else self.n_draws
         rng = np.random.default_rng([self.random_seed, each.leading.sizes[self.dim]])
         drawn = [place.draws(n, rng) for place in self._estimates]
         values = np.concatenate([from_stabilised(of_all, each.bounds).T for of_all in drawn])
@@ -89,13 +88,13 @@ class Systems:
 
     def optimism(self) -> Array:
         """Return by how much the mean of each system by itself exceeds its shrunk mean, (…, systems)."""
-        alone = self.make().mean().transpose(..., self.dim)
+        alone = self.each.mean().transpose(..., self.dim)
         return np.asarray(alone.values - self.shrunk.mean().values)
 
     @cached_property
     def _estimates(self) -> list[Estimates]:
         """What is known of the systems on that scale, at each place along the other leading dims."""
-        each = self.make()
+        each = self.each
         if self.independent and not isinstance(each.distribution, Sampled):
             order = each.leading.copy(data=np.arange(each.leading.size).reshape(each.leading.shape))
             rows = order.transpose(..., self.dim).values.reshape(-1, order.sizes[self.dim])

@@ -2,8 +2,6 @@
 
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.auc_from_summary import auc_from_summary
-from bayesperf.curves.areas.compare_areas import compare_auc
-from bayesperf.curves.areas.compare_weighted_scores import compare_weighted_scores
 from bayesperf.curves.areas.weighted_score import weighted_score
 from bayesperf.curves.chosen_thresholds.abstention import Abstention, abstention
 from bayesperf.curves.chosen_thresholds.threshold import ChosenThreshold, choose_threshold
@@ -35,8 +33,6 @@ __all__ = [
     "break_even_threshold",
     "calibration",
     "choose_threshold",
-    "compare_auc",
-    "compare_weighted_scores",
     "decision_curve",
     "det_curve",
     "epc",

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity
+
+# The dim of systems that were judged on the same examples.
+DIM = "model"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,17 +51,35 @@ def marginal_of_draws(
     inference: str | None = None,
     examples: xr.DataArray | None = None,
     observe: Callable[[], xr.DataArray] | None = None,
+    joint: bool = False,
 ) -> Marginal:
     """Return the marginal of independent draws (…, n) over leading dims."""
     flat = values.reshape(-1, values.shape[-1])
     distribution = Draws.of(quantity.metric, flat[:, None], quantity.bounds)
     leading, sampler = xr.zeros_like(leading, dtype=float), DrawsSampler(flat, random_seed)
-    return Marginal(quantity, distribution, leading, sampler, inference, examples=examples, observe=observe)
+    return Marginal(
+        quantity, distribution, leading, sampler, inference, examples=examples, observe=observe, joint=joint
+    )
 
 
 def examples_of(class_totals: Sequence[int]) -> xr.DataArray:
     """Return numbers of examples of every class as those of a test set."""
     return xr.DataArray(np.asarray(class_totals), dims="actual")
+
+
+def systems_of(y_score: Any) -> dict[Any, Any] | None:
+    """Return the scores of each system by its name, or None if they are those of one system alone."""
+    if not isinstance(y_score, Mapping | pd.DataFrame):
+        return None
+    if not len(y_score.keys()):
+        raise InputError("y_score", "must map names of systems to their scores; it is empty.")
+    return dict(y_score.items())
+
+
+def over_systems(names: Iterable[Any]) -> xr.DataArray:
+    """Return an array of zeros along the dim of the systems."""
+    coordinate = list(names)
+    return xr.DataArray(np.zeros(len(coordinate)), {DIM: coordinate}, [DIM])
 
 
 def draws_along(marginal: Marginal) -> Array:

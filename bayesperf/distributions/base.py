@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -113,6 +113,24 @@ class Distribution(ABC):
     def resample(self, n: int, rng: np.random.Generator) -> Array:
         """Return n independent draws of each, (m, n)."""
         return self.ppf(rng.random((self.size, n)))
+
+    def contrast(
+        self, what: str, operation: Any, bounds: tuple[float, float], rows: tuple[Codes, Codes]
+    ) -> Distribution | None:
+        """Return the distributions of a contrast of joint rows, all pairs in order; None if draws of the rows tell.
+
+        Parameters
+        ----------
+        what : {"difference", "ratio"}
+            The contrast.
+        operation : callable
+            The contrast as a function of two arrays of draws.
+        bounds : tuple of float
+            Smallest and greatest possible value.
+        rows : tuple of two Codes
+            Which rows are set against which.
+        """
+        return None
 
     def mcse(self) -> Array:
         """Return the Monte Carlo standard errors of the means, which are zero unless computed from draws."""

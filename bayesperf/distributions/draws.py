@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -179,6 +179,29 @@ class Draws(Sampled):
 
     def take(self, index: Codes | slice) -> Self:
         return replace(self, values=self.values[index])
+
+
+@dataclass(frozen=True)
+class DrawsBesidePairs(Draws):
+    """Joint draws of systems, of which every pair has joint draws of its own that know more.
+
+    Attributes
+    ----------
+    pairs : tuple of two Array (pairs, chains, n)
+        Draws of the first and of the second of each pair.
+    independent_pairs : bool
+        Whether the draws of pairs are independent.
+    """
+
+    pairs: tuple[Array, Array] = field(kw_only=True)
+    independent_pairs: bool = field(default=True, kw_only=True)
+
+    def take(self, index: Codes | slice) -> Draws:  # type: ignore[override]
+        return Draws(self.values[index], self.bounds, self.independent)
+
+    def contrast(self, what: str, operation: Any, bounds: tuple[float, float], rows: tuple[Codes, Codes]) -> Draws:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return Draws(operation(*self.pairs), bounds, self.independent_pairs)
 
 
 @dataclass(frozen=True)

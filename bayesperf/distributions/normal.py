@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import special
@@ -13,6 +13,8 @@ from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import weighted_skewness
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(101)
+# Variances of differences up to this, relative to the sum of both variances, are rounding errors.
+_NEGLIGIBLE = 1e-14
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,49 @@ def difference(first: Normal, second: Normal) -> Normal:
     (low, high), (least, greatest) = first.bounds, second.bounds
     scale = np.hypot(first.scale, second.scale)
     return Normal(first.location - second.location, scale, (low - greatest, high - least))
+
+
+@dataclass(frozen=True)
+class JointNormal(Normal):
+    """Normal distributions that are jointly normal.
+
+    Draws are not clipped to the bounds, so that their differences are those of `difference`.
+
+    Attributes
+    ----------
+    covariance : Array (m, m)
+        Covariances of all the distributions.
+    """
+
+    covariance: Array = field(kw_only=True)
+
+    @classmethod
+    def of(cls, mean: Array, covariance: Array, bounds: tuple[float, float]) -> Self:
+        """Return the distributions with means (m,) and covariances (m, m)."""
+        scale = np.sqrt(np.diagonal(covariance).clip(0))
+        return cls(mean[:, None], scale[:, None], bounds, covariance=covariance)
+
+    def take(self, index: Codes | slice) -> Self:
+        return replace(super().take(index), covariance=self.covariance[index][:, index])
+
+    def resample(self, n: int, rng: np.random.Generator) -> Array:
+        """Return n joint draws, (m, n)."""
+        return rng.multivariate_normal(self.location[:, 0], self.covariance, n).T
+
+    def contrast(
+        self, what: str, operation: Any, bounds: tuple[float, float], rows: tuple[Codes, Codes]
+    ) -> Normal | None:
+        return self.difference(*rows) if what == "difference" else None
+
+    def difference(self, first: Codes, second: Codes) -> Normal:
+        """Return the distributions of the differences between some rows and others."""
+        variances = np.diagonal(self.covariance)
+        sums = variances[first] + variances[second]
+        left = sums - 2 * self.covariance[first, second]
+        # Rows that are alike differ by 0 for certain: what is left of their variances is a rounding error.
+        scale = np.sqrt(np.where(left > _NEGLIGIBLE * sums, left, 0))
+        width = self.bounds[1] - self.bounds[0]
+        return Normal(self.location[first] - self.location[second], scale[:, None], (-width, width))
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from bayesperf.plots.style import (
     small_multiples,
     write_title,
 )
-from bayesperf.posteriors.densities import curves, intervals, reach
+from bayesperf.posteriors.densities import Curves, curves, intervals, reach
 from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def comparison(
 def difference(
     comparison: Comparison, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None
 ) -> Figure:
-    """Draw the density of a − b, the region of practical equivalence and the probability on either side of it.
+    """Draw the density of a − b, or a / b, the region of practical equivalence and the probabilities beside it.
 
     Several differences (leading dims, pairs of many systems) are drawn as means and intervals, a row for each; more
     than forty are continued in another panel.
@@ -94,7 +94,7 @@ def difference(
         The intervals, and the axes, as in `bayesperf.plots.density`.
     """
     of_interval = default_interval(ci_prob, ci_kind)
-    rows = comparison.difference.mean().size
+    rows = comparison.contrast.mean().size
     parts = parts_of(rows, MOST_ROWS)
     height = 3.6 if rows == 1 else 1.6 + 0.26 * parts[0].stop
     longest = 0 if rows == 1 else CHARACTER * max(map(len, _row_names(comparison)))
@@ -104,43 +104,60 @@ def difference(
             _draw_difference(axes, comparison, *of_interval)
         else:
             _draw_differences(axes, comparison, *of_interval, part)
-        axes.axvline(0, color="black", lw=0.8, zorder=1)
+        axes.axvline(1 if comparison.of_ratio else 0, color="black", lw=0.8, zorder=1)
         axes.spines[["top", "right"]].set_visible(False)
-    write_title(figure, f"{comparison.difference.estimand},", f"mean and {interval_name(*of_interval)}", ax=ax)
+    write_title(figure, f"{comparison.contrast.estimand},", f"mean and {interval_name(*of_interval)}", ax=ax)
     return figure
 
 
 def _draw_difference(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind: Kind) -> None:
     """Draw the density of one difference, with its interval and the probabilities of the three regions."""
     # On a fine grid, because a heavy-tailed difference is a narrow peak on a wide axis.
-    drawn = curves(comparison.difference, ci_prob, ci_kind, points=641)
-    x, y, rope = drawn.x[0], drawn.density[0], comparison.rope
-    axes.set_xlim(*reach(drawn, rope))
+    drawn = curves(comparison.contrast, ci_prob, ci_kind, points=641)
+    x, y, (lower, upper) = drawn.x[0], drawn.density[0], comparison.region
+    axes.set_xlim(*_reach(drawn, comparison))
     axes.set_ylim(-0.07 * y.max(), 1.08 * y.max())
-    edges = (-np.inf, -rope, rope, np.inf)
-    grid = np.union1d(x, np.clip([-rope, rope], x[0], x[-1]))
+    edges = (-np.inf, lower, upper, np.inf)
+    grid = np.union1d(x, np.clip([lower, upper], x[0], x[-1]))
     for low, high, colour in zip(edges, edges[1:], _REGION_COLOURS, strict=False):
         inside = grid[(grid >= low) & (grid <= high)]
         axes.fill_between(inside, np.interp(inside, x, y), color=colour, alpha=0.35, lw=0)
-    axes.axvspan(-rope, rope, color=GREY, alpha=0.15, lw=0, zorder=0)
+    axes.axvspan(lower, upper, color=GREY, alpha=0.15, lw=0, zorder=0)
     axes.plot(x, y, color="black", lw=1.3)
     axes.plot(drawn.interval[0], [-0.035 * y.max()] * 2, color="black", lw=3, solid_capstyle="butt")
     axes.plot(drawn.mean[0], -0.035 * y.max(), "o", color="black", mec="white", ms=6)
     row = comparison.summary(ci_prob, ci_kind).iloc[0]
     for text, place, colour in zip(
-        _probabilities(row, rope), ("left", "center", "right"), _REGION_COLOURS, strict=True
+        _probabilities(row, comparison), ("left", "center", "right"), _REGION_COLOURS, strict=True
     ):
         at = {"left": 0.0, "center": 0.5, "right": 1.0}[place]
         axes.text(at, 1.02, text, color=colour, ha=place, va="bottom", fontsize="small", transform=axes.transAxes)
     axes.set_yticks([])
     axes.set_ylabel("density")
-    axes.set_xlabel("\n".join([f"{metric_title(comparison.metric)}, a − b", *_called(comparison.names)]))
+    axes.set_xlabel("\n".join([f"{metric_title(comparison.metric)}, {comparison.symbol}", *_called(comparison.names)]))
 
 
-def _probabilities(row: Any, rope: float) -> tuple[str, str, str]:
+def _reach(drawn: Curves, comparison: Comparison) -> tuple[float, float]:
+    """Return the limits of the axis, which has the value of equal systems and, unless far out, the region."""
+    if not comparison.of_ratio:
+        return reach(drawn, comparison.rope)
+    ends = np.concatenate([drawn.x[np.isfinite(drawn.x)], comparison.region])
+    margin = 0.04 * np.ptp(ends)
+    return float(ends.min() - margin), float(ends.max() + margin)
+
+
+def _within(comparison: Comparison) -> str:
+    """Return the region of practical equivalence in words."""
+    lower, upper = comparison.region
+    return f"from {lower:.3g} to {upper:.3g}" if comparison.of_ratio else f"within ±{upper:g}"
+
+
+def _probabilities(row: Any, comparison: Comparison) -> tuple[str, str, str]:
     """Return the texts about the regions below, inside and above."""
-    further = f" by more than {rope:g}" if rope else ""
-    within = f"P(a − b within ±{rope:g}) {_relation(row['inside'])}"
+    rope, (_, upper) = comparison.rope, comparison.region
+    factor = f" by a factor of more than {upper:.3g}" if comparison.of_ratio else f" by more than {upper:g}"
+    further = factor if rope else ""
+    within = f"P({comparison.symbol} {_within(comparison)}) {_relation(row['inside'])}"
     if not rope:
         within = f"P(a = b) {_relation(row['inside'])}" if row["inside"] > _NEARLY_CERTAIN else ""
     return f"P(a < b{further}) {_relation(row['below'])}", within, f"P(a > b{further}) {_relation(row['above'])}"
@@ -155,12 +172,12 @@ def _relation(probability: float) -> str:
 
 def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind: Kind, part: slice) -> None:
     """Draw means and intervals of some of several differences, with P(a > b) beside them."""
-    drawn = intervals(comparison.difference, ci_prob, ci_kind)
+    drawn = intervals(comparison.contrast, ci_prob, ci_kind)
     two = len(comparison.names) == 2
-    rope, y = comparison.rope, np.arange(len(drawn.mean[part]))[::-1]
-    axes.set_xlim(*reach(drawn, rope))
-    if rope:
-        axes.axvspan(-rope, rope, color=GREY, alpha=0.25, lw=0, zorder=0, label=f"within ±{rope:g}")
+    y = np.arange(len(drawn.mean[part]))[::-1]
+    axes.set_xlim(*_reach(drawn, comparison))
+    if comparison.rope:
+        axes.axvspan(*comparison.region, color=GREY, alpha=0.25, lw=0, zorder=0, label=_within(comparison))
     axes.hlines(y, *drawn.interval[part].T, color=BLUE, lw=2, label=short_interval_name(ci_prob, ci_kind))
     axes.plot(drawn.mean[part], y, "o", color=BLUE, ms=5, label="mean")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small", ncols=3)
@@ -172,14 +189,13 @@ def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kin
     for at, probability in zip(y, comparison.summary(ci_prob, ci_kind)["prob_greater"][part], strict=True):
         axes.text(1.02, at, _relation(probability).removeprefix("= "), fontsize="small", **beside)
     axes.set_ylabel(", ".join(map(str, _rows(comparison).dims)))
-    axes.set_xlabel(
-        "\n".join([f"{metric_title(comparison.metric)}, a − b", *(_called(comparison.names) if two else [])])
-    )
+    called = _called(comparison.names) if two else []
+    axes.set_xlabel("\n".join([f"{metric_title(comparison.metric)}, {comparison.symbol}", *called]))
 
 
 def _rows(comparison: Comparison) -> xr.DataArray:
     """Return an array with a place for each difference; of two systems there is one pair."""
-    leading = comparison.difference.leading
+    leading = comparison.contrast.leading
     return leading.isel(pair=0) if len(comparison.names) == 2 and comparison.many else leading
 
 
@@ -276,7 +292,7 @@ def _heat_maps(comparison: Comparison, maps: list[_HeatMap], *, ax: Panels | Non
         row[0].set_ylabel(f"{comparison.dim}{' a' if maps[0].square else ''}")
     if _RANKS in maps and count > 2 and ax is None:
         remark(figure, BEST_OF_MANY)
-    of = replace(comparison.difference.quantity, contrast="").described(comparison.difference.inference)
+    of = replace(comparison.contrast.quantity, contrast="").described(comparison.contrast.inference)
     write_title(figure, f"{of}: {metric_title(comparison.metric)}", ax=ax)
     return figure
 

@@ -63,7 +63,7 @@ def standings(
     assert comparison.systems is not None
     alone = None
     if comparison.shrunk is not None:
-        drawn = intervals(comparison.systems.make().sel(**{comparison.dim: table[comparison.dim].values}), *of_interval)
+        drawn = intervals(comparison.systems.each.sel(**{comparison.dim: table[comparison.dim].values}), *of_interval)
         alone = np.column_stack([drawn.mean, drawn.interval])
     parts = parts_of(len(table), MOST_ROWS)
     longest = CHARACTER * max(len(shorten(name)) for name in table[comparison.dim])

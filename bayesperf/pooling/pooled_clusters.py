@@ -56,6 +56,11 @@ class ClusteredPosterior(SampledPosterior):
     joint = True
     clusters: int = field(kw_only=True)
 
+    @property
+    def units(self) -> float:  # type: ignore[override]
+        """The same, as of variances."""
+        return self.clusters
+
     def predict(self, n: int | None = None, draws: int = 1, random_seed: Any = None) -> NoReturn:
         """Raise: examples of a new test set would come in clusters, too."""
         raise InputError(

@@ -156,6 +156,7 @@ class CountedPosterior(Posterior):
             scope=Scope("test_set", n=n),
             independent=True,
             refusal=PREDICTED,
+            learned_from=self.observed,
         )
 
     def more_counts(self, cm: ConfusionMatrix) -> xr.DataArray:

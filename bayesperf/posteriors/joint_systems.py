@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
@@ -22,13 +22,14 @@ from scipy.sparse import csr_array
 
 from bayesperf import prior as priors
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, blocks
+from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.counts.count_arrays import CELL_DIMS
 from bayesperf.counts.joint_outcomes import JointOutcomes
 from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.differences import Discordant, discordant
+from bayesperf.distributions.draws import Draws, Sampled
 from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.metric import Metric, cells_of
@@ -144,6 +145,69 @@ def joint_posterior(
         refusal=_REFUSAL,
         margins=margins,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class DrawsOfOutcomes(Sampled):
+    """Joint draws of a proportion of systems evaluated on the same examples, made when they are asked for.
+
+    The difference of two systems is known exactly by the weights of their discordant examples.
+
+    Attributes
+    ----------
+    outcomes, metric, prior, n_draws, random_seed
+        As in `joint_marginal`.
+    leading : xarray.DataArray
+        An array with the leading dims.
+    weights : tuple of three Array
+        As of `discordant_weights`.
+    """
+
+    outcomes: JointOutcomes
+    metric: Metric
+    prior: priors.Prior
+    n_draws: int
+    random_seed: int
+    leading: xr.DataArray
+    weights: tuple[Array, Array, Array]
+    bounds: tuple[float, float]
+    independent: bool = True
+
+    @cached_property
+    def values(self) -> Array:  # type: ignore[override]
+        """The draws, (m, chains, n)."""
+        joint = joint_marginal(self.outcomes, self.metric, self.prior, self.n_draws, self.random_seed)
+        rows = joint.leading.copy(data=np.arange(joint.leading.size).reshape(joint.leading.shape))
+        assert isinstance(joint.distribution, Draws)
+        return np.asarray(joint.distribution.values[rows.transpose(*self.leading.dims).values.ravel()])
+
+    @property
+    def size(self) -> int:
+        return self.leading.size
+
+    def take(self, index: Codes | slice) -> Draws:  # type: ignore[override]
+        return Draws(self.values[index], self.bounds, self.independent)
+
+    def contrast(
+        self, what: str, operation: Any, bounds: tuple[float, float], rows: tuple[Codes, Codes]
+    ) -> Discordant | None:
+        return discordant(*self.weights) if what == "difference" else None
+
+
+def marginal_of_systems(
+    outcomes: JointOutcomes, metric: str | Metric, prior: priors.Prior, draws: int, random_seed: int
+) -> Marginal:
+    """Return a metric of systems evaluated on the same examples; differences of proportions are exact.
+
+    The arguments are those of `joint_marginal`.
+    """
+    weights = discordant_weights(outcomes, metric, prior)
+    if weights is None:
+        return replace(joint_marginal(outcomes, metric, prior, draws, random_seed), joint=True)
+    alone = posterior(ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes), prior)
+    each, metric = alone[metric], alone.applicable(metric)
+    drawn = DrawsOfOutcomes(outcomes, metric, prior, draws, random_seed, each.leading, weights, metric.bounds)
+    return replace(each, distribution=drawn, sampler=None, random_seed=random_seed, joint=True)
 
 
 def joint_marginal(

@@ -61,6 +61,12 @@ class Posterior(Saved, ABC):
     independent: bool = True
     # Whether draws of systems judged on the same examples are joint, example by example.
     joint: bool = False
+    # By how many examples, or clusters of them, variances of joint draws are known.
+    units: float = np.inf
+    # What counts two systems on the same examples together.
+    counted_together: ClassVar[str] = (
+        "ConfusionMatrix.from_predictions(y_true, {'a': y_pred_a, 'b': y_pred_b}, pos_label=...)"
+    )
     # Number of joint draws made of exact marginals.
     n_draws: int = DRAWS
     # Number of chains that joint draws come from.
@@ -132,6 +138,25 @@ class Posterior(Saved, ABC):
         """
 
     # ── Common to both kinds ──
+
+    def of_systems(self, metric: str | Metric, dim: str, draws: int, random_seed: int) -> tuple[Marginal, str]:
+        """Return a metric of the systems along a dim, joint if these are known together, and what its prior is called.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            The metric.
+        dim : str
+            The dim of the systems.
+        draws, random_seed : int
+            Number of draws and their seed, where they are made for the purpose.
+        """
+        return self[metric], self.prior_text
+
+    @property
+    def examples(self) -> xr.DataArray | None:
+        """Counts of examples by which posteriors, or predictions, of one test set are recognised; None if unknown."""
+        return self.observed
 
     @property
     def estimand(self) -> str:
@@ -609,6 +634,8 @@ class SampledPosterior(Posterior):
         Why `predict` and `at_prevalence` are not available; empty if they are.
     prevalence : "observed", None or Prevalence
         That of the draws, unknown (None: only the rows of the cells are used), or from another source.
+    learned_from : xarray.DataArray, optional
+        Counts that a prediction was learned from, by which predictions by one test set are recognised.
     """
 
     cells: xr.DataArray
@@ -620,7 +647,12 @@ class SampledPosterior(Posterior):
     observed: xr.DataArray | None = None
     refusal: str = ""
     prevalence: Literal["observed"] | Prevalence | None = "observed"
+    learned_from: xr.DataArray | None = None
     kind = "draws"
+
+    @property
+    def examples(self) -> xr.DataArray | None:
+        return self.learned_from if self.observed is None else self.observed
 
     @cached_property
     def template(self) -> xr.DataArray:
@@ -702,7 +734,8 @@ class SampledPosterior(Posterior):
         new = rng.multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
         shares = cells.copy(data=new / new.sum((-2, -1), keepdims=True)).expand_dims(chain=[0])
         shares = shares.transpose(*self.dims, "chain", "draw", *CELL_DIMS)
-        return replace(self, cells=shares, scope=Scope("test_set", n=n), observed=None, refusal=PREDICTED)
+        scope = Scope("test_set", n=n)
+        return replace(self, cells=shares, scope=scope, observed=None, learned_from=self.observed, refusal=PREDICTED)
 
     def _size(self, n: int | None) -> Any:
         if n is not None:

@@ -68,6 +68,11 @@ class Scope:
         """How the distribution of such a figure is called, unless a method has a name of its own."""
         return SCOPES[self.kind][0]
 
+    @property
+    def of_new_test_set(self) -> bool:
+        """Whether it is the metric that a new test set will have."""
+        return self.kind == "test_set"
+
     def of(self, metric: str = "metric") -> str:
         """Return what figures of this scope are, such as "the system's metric"."""
         examples = "as many examples as observed" if self.n is None else f"{self.n} examples"
@@ -141,7 +146,7 @@ class Quantity:
     @property
     def subject(self) -> str:
         """The beginning of a sentence, such as "recall is"."""
-        if self.scope.kind != "test_set":
+        if not self.scope.of_new_test_set:
             return f"{self.title} is"
         size = "as many examples as observed" if self.scope.n is None else f"{self.scope.n} examples"
         return f"{self.title} in a new test set of {size} will be"
@@ -149,7 +154,7 @@ class Quantity:
     @property
     def above(self) -> str:
         """How a probability of greater values is written: a proportion to come may be the bound exactly."""
-        return ">" if self.scope.kind == "test_set" else "≥"
+        return ">" if self.scope.of_new_test_set else "≥"
 
     def question(self, relation: str, bound: str) -> str:
         """Return a question about a bound, such as "P(recall ≥ 0.8)"."""

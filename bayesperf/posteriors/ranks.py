@@ -20,7 +20,7 @@ def joint_draws(marginal: Marginal, dim: str, draws: int) -> xr.DataArray:
     """Return joint draws of a metric of all systems, (…, draw, dim), or (…, chain, draw, dim) from a sampler."""
     distribution = marginal.distribution
     names: tuple[str, ...] = ("draw",)
-    if not isinstance(distribution, Draws):
+    if not isinstance(distribution, Sampled):
         values = marginal.draws(draws).values
     elif distribution.independent:
         values = distribution.values.reshape(*marginal.leading.shape, -1)

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from bayesperf.comparison.compare import compare
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.counts.binned_scores import BinnedScores
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.areas.auc import roc_auc
-from bayesperf.curves.areas.compare_areas import compare_auc
 from bayesperf.curves.areas.score_functions import ENOUGH_POSITIVES
 from bayesperf.curves.decisions.curve import DecisionCurve, decision_curve
 from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison, epc_compare
@@ -300,12 +300,14 @@ class ScoredSystems:
         if not self.paired:
             return {}
         return {
-            place: compare_auc(
-                systems[0].test.y_true,
-                {system.names[0]: system.test.y_score for system in systems},
+            place: compare(
+                roc_auc(
+                    systems[0].test.y_true,
+                    {system.names[0]: system.test.y_score for system in systems},
+                    pos_label=systems[0].pos_label,
+                    random_seed=self.settings.seed,
+                ),
                 rope=self.settings.rope,
-                pos_label=systems[0].pos_label,
-                random_seed=self.settings.seed,
             )
             for place, systems in self.places.items()
             if len(systems) > 1

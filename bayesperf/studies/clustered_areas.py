@@ -14,9 +14,9 @@ from scipy.special import ndtri
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.curves.areas.auc import bootstrapped
+from bayesperf.curves.areas.area_marginals import bootstrapped
 from bayesperf.curves.areas.delong import Placements
-from bayesperf.distributions.normal import Normal
+from bayesperf.distributions.normal import JointNormal
 from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes, monte_carlo_means
 from bayesperf.studies.run import run
 
@@ -155,8 +155,7 @@ def _intervals(
         first, second = bootstrapped(positive, negative, codes, draws, rng, progressbar=False).values[:, 0]
         drawn = np.quantile(np.stack([first, first - second]), levels[0], axis=-1).T
         placements = Placements.of(positive, negative, codes)
-        of_pair = placements.difference(np.array([0]), np.array([1]))
-        mean, sd = np.append(placements.mean[:1], of_pair.mean), np.append(placements.sd[:1], of_pair.sd)
-        normal = Normal(mean[:, None], sd[:, None], (-1.0, 1.0)).ppf(np.repeat(levels, 2, 0))
-        found += [drawn, np.stack([normal[0].clip(0, 1), normal[1]])]
+        areas = JointNormal.of(placements.mean, placements.covariance, (0.0, 1.0))
+        difference = areas.difference(np.array([0]), np.array([1]))
+        found += [drawn, np.concatenate([areas.take(slice(1)).ppf(levels), difference.ppf(levels)])]
     return np.stack(found)

@@ -23,11 +23,12 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.posteriors import dirichlet
 from bayesperf.posteriors.in_words import default_metrics_in_words
-from bayesperf.posteriors.marginal import Kind
+from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 from bayesperf.verification.cells import described, joint_cells, labelled_cells, resolved
 from bayesperf.verification.in_words import unknown_in_words, verified_in_words, worth_in_words
-from bayesperf.verification.sample import VerifiedSample
+from bayesperf.verification.pairs_of_systems import marginal_of_systems
+from bayesperf.verification.sample import MODEL, VerifiedSample
 from bayesperf.verification.selection import warn_of_selection
 from bayesperf.verification.truth import Strata, agreement
 
@@ -179,6 +180,7 @@ class VerifiedPosterior(SampledPosterior):
     sample: VerifiedSample = field(kw_only=True)
     prior: priors.Prior | None = field(kw_only=True)
     random_seed: int = field(kw_only=True)
+    counted_together = "verification.posterior(y_true, {'a': y_pred_a, 'b': y_pred_b}, judge=...)"
 
     @classmethod
     def of(cls, sample: VerifiedSample, prior: priors.Prior | None, draws: int, random_seed: int) -> VerifiedPosterior:
@@ -201,6 +203,18 @@ class VerifiedPosterior(SampledPosterior):
             self.cells, self.pos_label, self.prior_text, independent=self.independent, prevalence=self.prevalence
         )
         return drawn.predict(n, draws, random_seed)
+
+    def of_systems(self, metric: str | Metric, dim: str, draws: int, random_seed: int) -> tuple[Marginal, str]:
+        """Return a metric of the systems along a dim, as `Posterior.of_systems`: of ``model``, pair by pair."""
+        if dim != MODEL:
+            return super().of_systems(metric, dim, draws, random_seed)
+        prior_text = described(resolved(self.prior, self.sample, systems=2), self.sample)
+        return marginal_of_systems(self, self.applicable(metric), draws, random_seed), prior_text
+
+    @property
+    def examples(self) -> xr.DataArray | None:
+        """Numbers of all examples of the judge's and the systems' strata, whatever their class."""
+        return self.sample.counts.sum("stratum")
 
     # ── What the figures rest on ──
 

@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from scipy import stats
+from scipy.integrate import quad
 
 import bayesperf as bp
 from bayesperf.core.words import BEST_OF_MANY
@@ -58,11 +60,70 @@ def test_ratio():
     assert found.draws(N).mean().item() == pytest.approx(drawn.mean(), abs=6 * drawn.std() / np.sqrt(N))
     assert compared(A, B, "p4").ratio.method == "draws"
     many = bp.compare(bp.posterior(SYSTEMS, "flat"), metric="recall").ratio
-    assert many.mean().sel(pair="A − C").item() == pytest.approx(
+    assert many.mean().sel(pair="A / C").item() == pytest.approx(
         compared(SYSTEMS.sel(model="A"), SYSTEMS.sel(model="C"), "recall").ratio.mean().item()
     )
     with pytest.raises(ValueError, match="ratio: matthews_corrcoef can be negative"):
         _ = compared(A, B, "mcc").ratio
+
+
+def test_a_comparison_by_the_ratio():
+    found = compared(A, B, "recall", contrast="ratio", rope=0.1)
+    plain = compared(A, B, "recall", rope=0.1)
+    # By an integral over the recall of b.
+    a, b = stats.beta(66, 16), stats.beta(51, 31)
+
+    def below(ratio):
+        return quad(lambda x: a.cdf(min(ratio * x, 1)) * b.pdf(x), 0, 1, epsabs=1e-12)[0]
+
+    expected = [below(0.9), below(1 / 0.9) - below(0.9), 1 - below(1 / 0.9)]
+    np.testing.assert_allclose(found.prob_rope, expected, atol=1e-8)
+    assert found.prob_greater.item() == pytest.approx(plain.prob_greater.item(), abs=1e-8)
+    assert found.ratio.prob_above(0.8).item() == pytest.approx(1 - below(0.8), abs=1e-8)
+    assert found.difference.mean().item() == plain.difference.mean().item()
+    assert found.expected_loss.item() == plain.expected_loss.item()
+    row = found.summary().iloc[0]
+    assert row["mean"] == found.ratio.mean().item() == plain.ratio.mean().item()
+    assert row[["below", "inside", "above"]].tolist() == pytest.approx(expected, abs=1e-8)
+    assert (
+        found.summary()
+        .attrs["estimand"]
+        .endswith("ratio of two systems, a / b (region of practical equivalence 0.9 to 1.11)")
+    )
+    assert "by a factor of more than 1.11" in found.in_words()
+    assert "The ratio, a / b, is 1.3" in found.in_words()
+    assert repr(found) == "<bayesperf.Comparison: recall, a / b (quadrature)>"
+    (axes,) = found.plot().axes
+    assert axes.get_xlabel() == "recall, a / b"
+    assert "P(a / b from 0.9 to 1.11) = " in " ".join(text.get_text() for text in axes.texts)
+
+
+def test_ratios_of_many_turned_round():
+    many = bp.compare(bp.posterior(SYSTEMS, "flat"), metric="f1", contrast="ratio", rope=0.2, independent=True)
+    plain = bp.compare(bp.posterior(SYSTEMS, "flat"), metric="f1", independent=True)
+    np.testing.assert_allclose(many.prob_greater, plain.prob_greater, atol=1e-8)
+    np.testing.assert_allclose(many.ranks, plain.ranks)
+    c, a = (SYSTEMS.sel(model=name) for name in "CA")
+    turned = compared(c, a, "f1", contrast="ratio", rope=0.2)
+    np.testing.assert_allclose(many.prob_rope.sel(model="C", model_other="A"), turned.prob_rope, atol=1e-7)
+    assert many.contrast.leading["pair"].values.tolist() == ["A / B", "A / C", "B / C"]
+    assert many.difference.leading["pair"].values.tolist() == ["A − B", "A − C", "B − C"]
+    assert many.plot().axes
+    shrunk = bp.compare(bp.posterior(SYSTEMS, "flat"), metric="f1", contrast="ratio", shrink=True, independent=True)
+    assert (shrunk.ratio.sd() < many.ratio.sd()).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"contrast": "log"}, "contrast must be one of 'difference', 'ratio'"),
+        ({"contrast": "ratio", "rope": 1}, "rope: of a ratio must be below 1|rope of a ratio must be below 1"),
+        ({"contrast": "ratio", "metric": "mcc"}, "ratio: matthews_corrcoef can be negative"),
+    ],
+)
+def test_ratios_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        compared(A, B, **{"metric": "recall"} | options)
 
 
 def test_a_sampler_s_draws_against_the_closed_form():

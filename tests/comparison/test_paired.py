@@ -73,7 +73,7 @@ def test_pairing_is_not_ignored():
     assert together.difference.sd().item() < 0.8 * apart.difference.sd().item()
     assert together.difference.mean().item() == pytest.approx(apart.difference.mean().item(), abs=1e-3)
     with pytest.warns(bp.DependenceWarning) as caught:
-        bp.compare_predictions(bp.posterior(cm), metric="accuracy")
+        bp.compare(bp.posterior(cm).predict(), metric="accuracy")
     assert caught[0].filename == __file__
 
 
@@ -81,7 +81,7 @@ def test_pairing_is_not_ignored():
 ALIKE = counts(tp=[24, 27], fn=[6, 3], fp=[5, 2], tn=[15, 18], model=["old", "new"])
 
 
-@pytest.mark.parametrize("function", [bp.compare, bp.compare_predictions])
+@pytest.mark.parametrize("predicted", [False, True])
 @pytest.mark.parametrize(
     ("sides", "pair"),
     [
@@ -94,13 +94,14 @@ ALIKE = counts(tp=[24, 27], fn=[6, 3], fp=[5, 2], tn=[15, 18], model=["old", "ne
     ],
     ids=["exact", "drawn", "along a dim"],
 )  # fmt: skip
-def test_posteriors_with_the_same_class_totals_may_be_of_one_test_set(function, sides, pair):
+def test_posteriors_with_the_same_class_totals_may_be_of_one_test_set(predicted, sides, pair):
+    sides = [side.predict(5) if predicted else side for side in sides]
     with pytest.warns(bp.DependenceWarning, match=f"{pair}.*independent=True") as caught:
-        function(*sides, metric="recall", n=5) if function is bp.compare_predictions else function(*sides, metric="f1")
+        bp.compare(*sides, metric="f1")
     assert caught[0].filename == __file__
     assert len(caught) == 1
     options = {"metric": "recall", "independent": True}
-    assert function(*sides, **options).prob_greater.size in (1, 4)
+    assert bp.compare(*sides, **options).prob_greater.size in (1, 4)
 
 
 def test_labels_of_two_systems_without_examples_are_warned_of():
@@ -144,7 +145,7 @@ def test_paired_many_and_two_agree():
     assert many.ranks.dims == ("model", "rank")
     np.testing.assert_allclose(many.ranks.sum("model"), 1)
     assert two.ranks.sel(model="a", rank=1).item() == two.prob_better.item()
-    assert many.ratio.mean().sel(pair="x − z").item() == pytest.approx(two.ratio.mean().item(), rel=0.01)
+    assert many.ratio.mean().sel(pair="x / z").item() == pytest.approx(two.ratio.mean().item(), rel=0.01)
 
 
 def test_paired_of_each_class():
@@ -225,27 +226,11 @@ def test_refused(arguments, options, error, message):
         bp.compare(*arguments, **options)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "error", "message"),
-    [
-        ((POST, POST), {}, TypeError, "metric: name what is compared"),
-        ((PAIR,), {"metric": "recall"}, TypeError, "a: systems judged on the same examples would be judged on"),
-        ((MARKED,), {"metric": "recall"}, TypeError, "a: systems judged on the same examples would be judged on"),
-        ((A,), {"metric": "recall"}, TypeError, "a must be a Posterior.* Take bp.posterior"),
-        ((POST, "chance", "recall"), {}, TypeError, "b must be a Posterior.*; it is str"),
-        ((POST, POST, "recall"), {"n": 0}, ValueError, "n must be a whole number of at least 1"),
-        ((POST, POST, "recall"), {"draws": 1}, ValueError, "draws must be a whole number of at least 2"),
-        ((POST, POST, "recall"), {"rope": -1}, ValueError, "rope must be the half-width"),
-        ((POST.predict(), POST, "recall"), {}, ValueError, "predict: this is a prediction already"),
-        ((POST,), {"metric": "recall"}, ValueError, "dim: 'model' is not a leading dim"),
-        ((bp.posterior(counts()),) * 2 + ("recall",), {}, ValueError, "n: some matrix has no examples"),
-        ((bp.posterior(counts(tn=9), bp.prior.dirichlet([[1, 1], [1e-9, 1e-9]])),) * 2 + ("recall",),
-         {"independent": True}, ValueError, "'recall' is undefined"),
-    ],
-)  # fmt: skip
-def test_predictions_refused(arguments, options, error, message):
-    with pytest.raises(error, match=message):
-        bp.compare_predictions(*arguments, **options)
+def test_a_prediction_and_a_posterior_are_not_compared():
+    with pytest.raises(ValueError, match="a and b are of different things"):
+        bp.compare(POST.predict(), POST, "recall", independent=True)
+    with pytest.raises(ValueError, match="standings"):
+        bp.compare(bp.posterior(ALIKE).predict(), metric="recall", independent=True).standings()
 
 
 def test_ranks_of_what_is_never_defined_together():
@@ -268,3 +253,19 @@ def test_exact_figures_load_no_sampler():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_ratios_on_the_same_examples_against_our_own_draws():
+    actual, said = hard_and_easy(120, 2, 2)
+    found = bp.compare(judged(actual, **said), metric="recall", prior="flat", contrast="ratio", rope=0.05)
+    of_positives = [said[name][actual == 1] for name in ("x", "y")]
+    both = np.array([((of_positives[0] == i) & (of_positives[1] == j)).sum() for i in (1, 0) for j in (1, 0)])
+    # Each of two cells of a row has 1, and so every pair of them ½.
+    cells = np.random.default_rng(5).dirichlet(both + 0.5, 100_000)
+    ratio = (cells[:, 0] + cells[:, 1]) / (cells[:, 0] + cells[:, 2])
+    error = 4 * np.sqrt(0.25 * (1 / 10_000 + 1 / 100_000))
+    place = {"model": "x", "model_other": "y"}
+    expected = [(ratio < 0.95).mean(), ((ratio >= 0.95) & (ratio <= 1 / 0.95)).mean(), (ratio > 1 / 0.95).mean()]
+    np.testing.assert_allclose(found.prob_rope.sel(place), expected, atol=error)
+    mean = found.ratio.mean().sel(pair="x / y").item()
+    assert mean == pytest.approx(ratio.mean(), abs=4 * ratio.std() * 0.0105)

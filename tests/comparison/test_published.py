@@ -46,7 +46,7 @@ def test_mcc_of_caelen():
     error = 4 * 0.5 / np.sqrt(N)
     assert bp.compare(a, b, "mcc", independent=True).prob_greater.item() == pytest.approx(0.875, abs=0.0005 + error)
     assert bp.compare(b, "chance", "mcc", draws=N).prob_greater.item() == pytest.approx(0.976, abs=0.0005 + error)
-    predictions = bp.compare_predictions(a, b, "mcc", draws=N, independent=True)
+    predictions = bp.compare(a.predict(draws=N), b.predict(draws=N), "mcc", independent=True)
     assert predictions.prob_greater.item() == pytest.approx(0.79, abs=0.005 + error)
     assert bp.compare(b.predict(draws=N), "chance", "mcc").prob_greater.item() == pytest.approx(0.92, abs=0.005 + error)
 

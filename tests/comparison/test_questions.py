@@ -153,7 +153,7 @@ def test_predictions_against_our_own_draws():
         cells = rng.dirichlet(cm.counts.values.ravel() + 1, N)
         values.append(rng.multinomial(n, cells).reshape(-1, 2, 2))
     correct = [np.einsum("nii->n", table) for table in values]
-    found = bp.compare_predictions(bp.posterior(A), bp.posterior(B), "accuracy", draws=50_000, independent=True)
+    found = bp.compare(*(bp.posterior(cm).predict(draws=50_000) for cm in (A, B)), "accuracy", independent=True)
     greater = (correct[0] > correct[1]).mean() + 0.5 * (correct[0] == correct[1]).mean()
     assert found.prob_greater.item() == pytest.approx(greater, abs=6 * 0.5 / np.sqrt(50_000))
     assert found.prob_rope.sel(rope="inside").item() == pytest.approx((correct[0] == correct[1]).mean(), abs=0.01)
@@ -164,7 +164,7 @@ def test_predictions_against_our_own_draws():
 @pytest.mark.parametrize("metric", ["accuracy", "error_rate", "f1", "mcc", "positive_likelihood_ratio"])
 def test_ties_of_whole_examples_are_ties(metric):
     """Shares that are equal in whole examples may differ in the last digit, and must not then be greater or less."""
-    found = bp.compare_predictions(bp.posterior(A), bp.posterior(B), metric, n=10, draws=20_000, independent=True)
+    found = bp.compare(*(bp.posterior(cm).predict(10, 20_000) for cm in (A, B)), metric, independent=True)
     sides = [bp.posterior(cm).predict(10, 20_000, 0) for cm in (A, B)]
     whole = [np.rint(10 * side.cells.values[0]) for side in sides]
     first, second = (bp.metrics.get(metric).evaluate(table, 1) for table in (whole[0], np.roll(whole[1], 10_000, 0)))
@@ -184,7 +184,7 @@ def test_the_edges_of_the_rope_belong_to_it(rope, examples):
     sides = [bp.posterior(cm).predict(10, 5000, 0) for cm in (A, B)]
     correct = [np.rint(10 * np.einsum("nii->n", side.cells.values[0])) for side in sides]
     difference = correct[0] - np.roll(correct[1], 2500)
-    found = bp.compare(*sides, "accuracy", rope=rope)
+    found = bp.compare(*sides, "accuracy", rope=rope, independent=True)
     expected = [
         (difference < -examples).mean(),
         (np.abs(difference) <= examples).mean(),
@@ -195,7 +195,7 @@ def test_the_edges_of_the_rope_belong_to_it(rope, examples):
 
 def test_ties_among_many_are_shared():
     one = counts(tp=[1] * 4, fn=[0] * 4, fp=[0] * 4, tn=[0] * 4)
-    found = bp.compare_predictions(bp.posterior(one), metric="accuracy", n=1, independent=True)
+    found = bp.compare(bp.posterior(one).predict(1), metric="accuracy", independent=True)
     # Half of the ties go to either; of four systems each is right or wrong with odds of 2 to 1.
     np.testing.assert_allclose(found.prob_best, 0.25, atol=4 * 0.44 / 100)
     np.testing.assert_allclose(found.ranks.sum("rank"), 1)
@@ -205,7 +205,7 @@ def test_ties_among_many_are_shared():
 
 def test_undefined_predictions_are_left_out_and_stated():
     rare = counts(tp=[2, 1], fn=[0, 1], fp=[3, 4], tn=[40, 39])
-    found = bp.compare_predictions(bp.posterior(rare), metric="recall", n=10, draws=20_000, independent=True)
+    found = bp.compare(bp.posterior(rare).predict(10, 20_000), metric="recall", independent=True)
     table = found.summary()
     share = found.prob_greater.attrs["undefined"]
     cells = bp.posterior(rare).predict(10, 20_000, 0).cells.values[:, 0]
@@ -215,20 +215,19 @@ def test_undefined_predictions_are_left_out_and_stated():
     assert found.ranks.attrs["undefined"] == pytest.approx(missing)
     assert "undefined" not in bp.compare(bp.posterior(rare), metric="recall", independent=True).summary()
     assert np.isfinite(found.expected_loss).all()
-    nothing = bp.compare_predictions(
-        bp.posterior(rare), metric="recall", n=10, draws=20_000, random_seed=1, independent=True
-    )
+    nothing = bp.compare(bp.posterior(rare).predict(10, 20_000, 1), metric="recall", independent=True)
     assert nothing.prob_greater.values.tolist() != found.prob_greater.values.tolist()
 
 
 def test_prediction_sizes():
     a, b = bp.posterior(A), bp.posterior(B)
     small, large = (
-        bp.compare_predictions(a, b, "recall", n=n, independent=True).difference.sd().item() for n in (20, 2000)
+        bp.compare(a.predict(n), b.predict(n), "recall", independent=True).difference.sd().item() for n in (20, 2000)
     )
     known = bp.compare(a, b, "recall", independent=True).difference.sd().item()
     assert small > large > known
     assert large == pytest.approx(known, rel=0.1)
-    assert (
-        "of 20 examples" in bp.compare_predictions(a, b, "recall", n=20, independent=True).summary().attrs["estimand"]
-    )
+    found = bp.compare(a.predict(20), b.predict(20), "recall", independent=True)
+    assert "of 20 examples" in found.summary().attrs["estimand"]
+    along = bp.compare(bp.posterior(SYSTEMS).predict(20), metric="recall", independent=True)
+    assert along.basis.endswith("; each on a new test set of its own")

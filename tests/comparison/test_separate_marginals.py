@@ -145,7 +145,7 @@ def test_operating_points_of_two_test_sets():
 def test_one_test_set_is_warned_of(method):
     y, score = FIRST
     a, b = (bp.roc_auc(y, s, method=method) for s in (score, score + RNG.normal(size=len(y))))
-    with pytest.warns(DependenceWarning, match="compare_auc"):
+    with pytest.warns(DependenceWarning, match="roc_auc"):
         bp.compare(a, b)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -269,7 +269,7 @@ def test_systems_of_which_some_predictions_are_verified():
     plain, found = (bp.compare(post, metric="accuracy", shrink=shrink, draws=1000) for shrink in (False, True))
     assert plain.in_words().startswith("On accuracy a is ")
     assert "judged afresh a would be about 0.0" in plain.in_words()
-    means = plain.systems.make().mean()
+    means = plain.systems.each.mean()
     np.testing.assert_allclose(means, post["accuracy"].mean(), atol=1e-12)
     assert np.ptp(found.shrunk.mean().values) < np.ptp(means.values)
 
@@ -309,7 +309,7 @@ def test_standings_are_of_the_joint_draws():
         table = found.standings(0.9, "eti")
         assert table["model"].tolist() == ["s1", "s3", "s2", "s0"]
         np.testing.assert_allclose(table["observed"], [0.855, 0.82, 0.8, 0.75])
-        draws = found.make_draws().sel(model=table["model"].values)
+        draws = found.joint_draws().sel(model=table["model"].values)
         ranks = stats.rankdata(-draws.values, axis=-1).mean(0)
         np.testing.assert_allclose(table["expected_rank"], ranks, atol=1e-9)
         np.testing.assert_allclose(table["expected_loss"], (draws.max("model") - draws).mean("draw"), atol=1e-12)

@@ -22,6 +22,7 @@ from bayesperf.curves.areas.smoothed_areas import smoothed_area_draws
 from bayesperf.curves.roc.curve_draws import Bootstrapped
 from bayesperf.distributions.normal import LogitNormal, Normal
 from tests.shared.golden import golden
+from tests.shared.systems import areas_compared
 
 mpl.use("Agg")
 
@@ -190,7 +191,7 @@ def test_golden_delong(case):
 @golden("auc_paired")
 def test_golden_paired_delong(case):
     y, scores = of_dataset(case)
-    compare = functools.partial(bp.compare_auc, y, *scores, method="delong")
+    compare = functools.partial(areas_compared, y, *scores, method="delong")
     if "z" not in case["reference"]:
         with pytest.raises(ValueError, match="two examples of each class; there are 1 positive and 3 negative"):
             compare()
@@ -371,7 +372,7 @@ BAD = [
     (ValueError, Y, np.where(Y, np.nan, SCORE), {}, "y_score has 18 missing values"),
     (ValueError, Y, SCORE[1:], {}, "columns of unequal length: y_true 43, y_score 42"),
     (ValueError, np.where(Y, "spam", "ham"), SCORE, {}, "which of the labels .* is the positive class"),
-    (ValueError, Y, SCORE, {"pos_label": 2}, "pos_label=2 is not among the labels"),
+    (ValueError, Y, SCORE, {"pos_label": 2}, "pos_label: 2 is not among the labels"),
     (ValueError, [1, 0, 0], [1, 2, 3], {"method": "delong"}, "two examples of each class; there are 1 positive and 2"),
     (ValueError, [1, 0, 0], [1, 2, 3], {"method": "binormal"}, "one score says nothing of the spread of its class"),
     (ValueError, Y, np.where(Y, np.inf, SCORE), {"method": "binormal"}, "y_score has infinite values"),
@@ -391,20 +392,20 @@ def test_bad_arguments(error, y, score, options, words):
 
 
 def test_difference_has_the_exact_moments():
-    found = bp.compare_auc(Y, SCORE, OTHER, draws=20_000)
+    found = areas_compared(Y, SCORE, OTHER, draws=20_000)
     is_within_error(found.difference, *moments(by_pairs(Y, SCORE) - by_pairs(Y, OTHER)))
     alone = [bp.roc_auc(Y, score).sd().item() for score in (SCORE, OTHER)]
     assert found.difference.sd() < 0.9 * np.hypot(*alone)
 
 
 def test_of_ties_in_either_system():
-    found = bp.compare_auc(Y, TIED, np.round(OTHER / 2), draws=20_000)
+    found = areas_compared(Y, TIED, np.round(OTHER / 2), draws=20_000)
     is_within_error(found.difference, *moments(by_pairs(Y, TIED) - by_pairs(Y, np.round(OTHER / 2))))
 
 
 @pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong"])
 def test_alike_systems_differ_by_nothing(method):
-    found = bp.compare_auc(Y, SCORE, np.exp(SCORE), method=method)
+    found = areas_compared(Y, SCORE, np.exp(SCORE), method=method)
     assert found.prob_greater == 0.5
     assert found.prob_rope.values.tolist() == [0, 1, 0]
     assert found.expected_loss == 0
@@ -418,7 +419,7 @@ SEPARATED["best but one"] = np.where(SCORE[Y == 0].max() == SCORE, SEPARATED["on
 
 @pytest.mark.parametrize("sides", [("one", "two"), ("one", "best but one"), ("two", "best but one")])
 def test_the_difference_of_separated_scores_is_no_certainty(sides):
-    found = bp.compare_auc(Y, *(SEPARATED[side] for side in sides), rope=0.001)
+    found = areas_compared(Y, *(SEPARATED[side] for side in sides), rope=0.001)
     lower, upper = found.difference.hdi().values
     assert lower < -0.01 < 0.01 < upper
     assert 0.4 < found.prob_greater < 0.75
@@ -426,7 +427,7 @@ def test_the_difference_of_separated_scores_is_no_certainty(sides):
 
 
 def test_separated_scores_in_the_same_order_differ_by_nothing():
-    found = bp.compare_auc(Y, {name: SEPARATED[name] for name in ("one", "two")} | {"copy": np.exp(SEPARATED["one"])})
+    found = areas_compared(Y, {name: SEPARATED[name] for name in ("one", "two")} | {"copy": np.exp(SEPARATED["one"])})
     assert found.difference.sd().sel(pair="one − copy") == 0
     assert found.difference.sd().sel(pair="one − two") > 0.01
     assert found.prob_greater.sel(model="one", model_other="copy") == 0.5
@@ -434,7 +435,7 @@ def test_separated_scores_in_the_same_order_differ_by_nothing():
 
 def test_one_separating_system_smooths_all():
     sides = SEPARATED["two"], SCORE
-    found = bp.compare_auc(Y, *sides, draws=4000)
+    found = areas_compared(Y, *sides, draws=4000)
     smoothed = [Bootstrapped(Scores.of(Y, side), 4000, seed, False).areas(WHOLE) for seed, side in enumerate(sides)]
     mean, sd = (np.array([of_side(side) for side in smoothed]) for of_side in (np.mean, np.std))
     error = 4 * np.hypot(*sd) / np.sqrt(4000)
@@ -446,15 +447,14 @@ def test_one_separating_system_smooths_all():
 
 def test_delong_warns_of_separated_scores():
     with pytest.warns(UserWarning, match="method='delong': scores that separate the classes, of 'one', have an area"):
-        found = bp.compare_auc(Y, {"one": SEPARATED["one"], "old": SCORE, "new": OTHER}, method="delong")
+        found = areas_compared(Y, {"one": SEPARATED["one"], "old": SCORE, "new": OTHER}, method="delong")
     assert found.difference.sd().sel(pair="old − new") > 0
 
 
 @pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong"])
 def test_turned_round(method):
-    found, turned = (bp.compare_auc(Y, *sides, method=method, names=names, rope=0.05)
-                     for sides, names in (((SCORE, OTHER), ("x", "y")), ((OTHER, SCORE), ("y", "x"))))  # fmt: skip
-    assert found.names == ("x", "y")
+    found, turned = (areas_compared(Y, *sides, method=method, rope=0.05) for sides in ((SCORE, OTHER), (OTHER, SCORE)))
+    assert found.names == ("a", "b")
     assert found.greater_is_better
     error = 5 / np.sqrt(10_000) if method == "bayesian_bootstrap" else 1e-12
     np.testing.assert_allclose(found.prob_rope, turned.prob_rope[::-1], atol=error)
@@ -466,7 +466,7 @@ def test_the_two_methods_agree_on_many_examples():
     y = rng.random(3000) < 0.3
     first, second = (y + rng.normal(size=(2, 3000))).round(2)
     drawn, normal = (
-        bp.compare_auc(y, first, second, method=method, rope=0.01) for method in ("bayesian_bootstrap", "delong")
+        areas_compared(y, first, second, method=method, rope=0.01) for method in ("bayesian_bootstrap", "delong")
     )
     assert drawn.difference.sd().item() == pytest.approx(normal.difference.sd().item(), rel=0.05)
     np.testing.assert_allclose(drawn.prob_rope, normal.prob_rope, atol=0.04)
@@ -477,9 +477,9 @@ def test_the_two_methods_agree_on_many_examples():
 @pytest.mark.parametrize("form", [dict, pd.DataFrame])
 def test_many_systems(method, form):
     columns = {"good": SCORE, "worse": OTHER, "copy": 2 * SCORE}
-    found = bp.compare_auc(Y, form(columns), method=method)
+    found = areas_compared(Y, form(columns), method=method)
     assert found.prob_greater.dims == ("model", "model_other")
-    two = bp.compare_auc(Y, SCORE, OTHER, method=method).prob_greater.item()
+    two = areas_compared(Y, SCORE, OTHER, method=method).prob_greater.item()
     assert found.prob_greater.sel(model="good", model_other="worse").item() == pytest.approx(two, abs=0.02)
     assert found.prob_greater.sel(model="good", model_other="copy") == 0.5
     assert found.ranks.sum("rank").values == pytest.approx(1)
@@ -491,35 +491,60 @@ def test_many_systems(method, form):
 
 
 def test_ratio_is_of_draws():
-    assert bp.compare_auc(Y, SCORE, SCORE).ratio.mean() == 1
-    with pytest.raises(ValueError, match="ratio: the systems' own values are not known"):
-        _ = bp.compare_auc(Y, SCORE, OTHER, method="delong").ratio
+    assert areas_compared(Y, SCORE, SCORE).ratio.mean() == 1
+    # To the second order, of two normals.
+    areas = bp.roc_auc(Y, {"a": SCORE, "b": OTHER}, method="delong")
+    (a, b), covariance = areas.distribution.location[:, 0], areas.distribution.covariance
+    expected = a / b - covariance[0, 1] / b**2 + covariance[1, 1] * a / b**3
+    ratio = bp.compare(areas).ratio
+    assert ratio.mean().item() == pytest.approx(expected, abs=4 * ratio.mcse().item() + 0.002)
+
+
+def test_joint_areas_are_those_of_each_system():
+    systems = {"a": SCORE, "b": OTHER, "tied": TIED}
+    for method in ("bayesian_bootstrap", "delong"):
+        areas = bp.roc_auc(Y, systems, method=method, draws=4000)
+        assert areas.dims == ("model",)
+        assert areas.joint
+        for name, score in systems.items():
+            alone = bp.roc_auc(Y, score, method=method, draws=4000)
+            one = areas.sel(model=name)
+            assert one.observed.item() == alone.observed.item()
+            assert one.mean().item() == pytest.approx(alone.mean().item(), abs=4 * 2**0.5 * alone.mcse().item() + 1e-12)
+            assert one.sd().item() == pytest.approx(alone.sd().item(), rel=0.06 if alone.method == "draws" else 1e-12)
+    part = bp.roc_auc(Y, systems, fpr=(0, 0.2), draws=100)
+    alone = bp.roc_auc(Y, OTHER, fpr=(0, 0.2), draws=100)
+    assert part.observed.sel(model="b").item() == alone.observed.item()
+
+
+def test_two_of_joint_areas_by_themselves_are_warned_of():
+    areas = bp.roc_auc(Y, {"a": SCORE, "b": OTHER}, draws=100)
+    with pytest.warns(bp.DependenceWarning, match="compare\\(roc_auc"):
+        bp.compare(areas.sel(model="a"), areas.sel(model="b"))
 
 
 def test_summary_and_figure_say_the_method():
-    found = bp.compare_auc(Y, SCORE, OTHER, method="delong")
+    found = areas_compared(Y, SCORE, OTHER, method="delong")
     assert "DeLong" in found.summary().attrs["estimand"]
     assert found.plot().axes
 
 
 BAD_COMPARISONS = [
-    (TypeError, (SCORE,), {}, "score_b: give the scores of the second system, or a mapping"),
-    (TypeError, ({"a": SCORE, "b": OTHER}, SCORE), {}, "score_b: a mapping holds all systems; leave it out"),
-    (ValueError, ({"a": SCORE},), {}, r"a mapping of two systems or more, of different names; they are \['a'\]"),
-    (ValueError, (pd.DataFrame(np.array([SCORE, OTHER]).T, columns=["a", "a"]),), {}, "of different names"),
+    (ValueError, ({},), {}, "y_score must map names of systems to their scores; it is empty"),
+    (ValueError, ({"a": SCORE},), {}, "there is one system along 'model', and nothing to compare it with"),
+    (ValueError, (pd.DataFrame(np.array([SCORE, OTHER]).T, columns=["a", "a"]),), {}, "two columns called 'a'"),
     (ValueError, (SCORE, OTHER[1:]), {}, "columns of unequal length: y_true 43, score of 'a' 43, score of 'b' 42"),
     (ValueError, (SCORE, np.where(Y, np.nan, OTHER)), {}, "score of 'b' has 18 missing values"),
-    (ValueError, (SCORE, OTHER), {"names": ("x", "x")}, "names must be two different ones"),
-    (ValueError, (SCORE, OTHER), {"names": ("x",)}, "names must be two"),
     (ValueError, (SCORE, OTHER), {"rope": -1}, "rope must be the half-width of a region"),
     (ValueError, (SCORE, OTHER), {"method": "pairs"}, "must be one of 'bayesian_bootstrap', 'delong'; it is 'pairs'"),
+    (ValueError, (SCORE, OTHER), {"method": "delong", "transform": "logit"}, "transform: it is of one system alone"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("error", "sides", "options", "words"), BAD_COMPARISONS)
 def test_bad_comparisons(error, sides, options, words):
     with pytest.raises(error, match=words):
-        bp.compare_auc(Y, *sides, **options)
+        areas_compared(Y, *sides, **options)
 
 
 # ── Normal distributions ──

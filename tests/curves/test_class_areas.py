@@ -9,6 +9,7 @@ from sklearn import metrics as sklearn_metrics
 import bayesperf as bp
 from bayesperf.curves.areas import areas_by_unit
 from tests.curves.test_clustered_areas import is_distributed_as, with_unseen
+from tests.shared.systems import areas_compared
 
 KINDS = [("ovr", "macro"), ("ovr", "weighted"), ("ovo", "macro"), ("ovo", "weighted")]
 
@@ -195,17 +196,22 @@ def test_difference_by_a_loop(kind, average, cluster):
     rng = np.random.default_rng(1)
     weights = rng.exponential(size=(400, 80)) if cluster is None else rng.gamma(18 / 20, size=(400, 20))[:, cluster]
     expected = np.array([np.subtract(*(averaged(Y, p, w, kind, average) for p in (P, OTHER))) for w in weights])
-    comparison = bp.compare_auc(Y, P, OTHER, multi_class=kind, average=average, cluster=cluster, draws=5000)
+    comparison = areas_compared(Y, P, OTHER, multi_class=kind, average=average, cluster=cluster, draws=5000)
     is_distributed_as(comparison.difference, expected)
     assert comparison.metric == "roc_auc_ovr" if kind == "ovr" else "roc_auc_ovo_weighted"
     assert comparison.greater_is_better
 
 
 def test_several_systems():
-    same = bp.compare_auc(Y, {"a": P, "b": P.copy(), "c": OTHER}, multi_class="ovr", draws=200)
+    same = areas_compared(Y, {"a": P, "b": P.copy(), "c": OTHER}, multi_class="ovr", draws=200)
     differences = same.difference.sd()
     assert (differences.values == 0).tolist() == [True, False, False]
     assert same.prob_best.sum().item() == pytest.approx(1)
+    areas = bp.roc_auc(Y, {"a": P, "c": OTHER}, multi_class="ovr", average=None, draws=200)
+    assert areas.dims == ("label", "model")
+    alone = bp.roc_auc(Y, OTHER, multi_class="ovr", average=None, draws=200)
+    np.testing.assert_array_equal(areas.observed.sel(model="c"), alone.observed)
+    assert bp.compare(areas).prob_greater.dims == ("label", "model", "model_other")
 
 
 # ── Arguments ──
@@ -236,9 +242,8 @@ ONE_CLUSTER = np.where(Y == 2, 99, CLUSTER)
         (lambda: bp.roc_auc(Y, P, pos_label=1, **OVR), TypeError, "pos_label: of several classes"),
         (lambda: bp.roc_auc(Y == 1, P[:, 1], labels=[0, 1]), TypeError, "labels and average are of multi_class"),
         (lambda: bp.roc_auc(Y, P, cluster=ONE_CLUSTER, **OVR), ValueError, "examples of class 2 are all"),
-        (lambda: bp.compare_auc(Y, P, OTHER), ValueError, "score of 'a' has a column for each class"),
-        (lambda: bp.compare_auc(Y, P, OTHER, average=None, **OVR), ValueError, "average: systems are compared by one"),
-        (lambda: bp.compare_auc(Y, P, OTHER[:, :3], **OVR), ValueError, "labels must name the 3 columns of score"),
+        (lambda: areas_compared(Y, P, OTHER), ValueError, "score of 'a' has a column for each class"),
+        (lambda: areas_compared(Y, P, OTHER[:, :3], **OVR), ValueError, "labels must name the 3 columns of score"),
     ],
 )  # fmt: skip
 def test_bad_arguments(call, error, match):

@@ -7,6 +7,7 @@ from sklearn import metrics as sklearn_metrics
 import bayesperf as bp
 from bayesperf.curves.areas import areas_by_unit
 from bayesperf.curves.areas.delong import Placements
+from tests.shared.systems import areas_compared, scores_compared
 
 CLUSTERS = 20
 RNG = np.random.default_rng(8)
@@ -99,7 +100,7 @@ def test_variance_by_pairs(score):
 
 
 def test_variance_of_differences_by_pairs():
-    comparison = bp.compare_auc(Y, A, B, method="delong", cluster=CLUSTER)
+    comparison = areas_compared(Y, A, B, method="delong", cluster=CLUSTER)
     variance = obuchowski(A, A) + obuchowski(B, B) - 2 * obuchowski(A, B)
     assert comparison.difference.sd().item() == pytest.approx(np.sqrt(variance), rel=1e-12)
     assert "Obuchowski" in comparison.basis
@@ -108,7 +109,7 @@ def test_variance_of_differences_by_pairs():
     covariance = Placements.of(systems[:, POSITIVE], systems[:, ~POSITIVE], codes).covariance
     expected = [[obuchowski(first, second) for second in systems] for first in systems]
     np.testing.assert_allclose(covariance, expected, rtol=1e-11)
-    many = bp.compare_auc(Y, {"a": A, "b": B, "c": TIED}, method="delong", cluster=CLUSTER)
+    many = areas_compared(Y, {"a": A, "b": B, "c": TIED}, method="delong", cluster=CLUSTER)
     assert many.difference.sd().sel(pair="a − b").item() == pytest.approx(np.sqrt(variance), rel=1e-12)
     assert 0 < many.prob_best.sel(model="a") < 1
 
@@ -147,9 +148,9 @@ def test_areas_by_a_loop(score):
 def test_differences_by_a_loop():
     rng = np.random.default_rng(1)
     of_both = [weighted_areas([A, B], w * CLUSTERS / (CLUSTERS - 2), rng) for w in weights(1500)]
-    comparison = bp.compare_auc(Y, A, B, cluster=CLUSTER, draws=4000)
+    comparison = areas_compared(Y, A, B, cluster=CLUSTER, draws=4000)
     is_distributed_as(comparison.difference, -np.diff(of_both)[:, 0])
-    assert "G clusters" in comparison.basis
+    assert "bootstrap of clusters" in comparison.basis
 
 
 def test_parts_are_of_the_drawn_curves_of_the_band():
@@ -166,10 +167,10 @@ def test_parts_of_systems():
     """Gaps are weighted in another way there, which near the ends of the curve makes some difference."""
     options = {"fpr": (0, 0.3), "cluster": CLUSTER, "draws": 3000}
     first, second = (bp.roc_auc(Y, score, **options) for score in (A, B))
-    difference = bp.compare_auc(Y, A, B, **options).difference
+    difference = areas_compared(Y, A, B, **options).difference
     assert difference.mean().item() == pytest.approx((first.mean() - second.mean()).item(), abs=0.01)
     assert difference.sd() < 0.9 * np.hypot(first.sd(), second.sd())
-    whole = bp.compare_auc(Y, A, B, cluster=CLUSTER, fpr=(0, 1), standardized=True, draws=3000).difference
+    whole = areas_compared(Y, A, B, cluster=CLUSTER, fpr=(0, 1), standardized=True, draws=3000).difference
     is_distributed_as(whole, np.array([weighted_area(A, w) - weighted_area(B, w) for w in weights(1500)]))
 
 
@@ -187,7 +188,7 @@ def test_weighted_scores_by_a_loop(score_function, reference):
     ])  # fmt: skip
     options = {"cluster": {"patient": CLUSTER}, "draws": 500}
     is_distributed_as(bp.weighted_score(score_function, Y, PROBABILITY_A, **options), of_both[:, 0])
-    comparison = bp.compare_weighted_scores(score_function, Y, PROBABILITY_A, PROBABILITY_B, **options)
+    comparison = scores_compared(score_function, Y, PROBABILITY_A, PROBABILITY_B, **options)
     is_distributed_as(comparison.difference, of_both[:, 0] - of_both[:, 1])
     assert "of clusters" in bp.weighted_score(score_function, Y, PROBABILITY_A, **options).estimand
 
@@ -244,7 +245,7 @@ def test_separated_scores_have_a_width_and_less_of_larger_clusters():
     for area, clusters in zip(areas, (30, 10), strict=True):
         expected = 0.5 + 0.5 * (1 - 0.5 / (clusters + 0.5)) ** 2
         assert area.mean().item() == pytest.approx(expected, abs=4 * area.mcse().item() + 0.003)
-    other = bp.compare_auc(y, score, score + 0.1 * y, cluster=np.arange(60) // 3)
+    other = areas_compared(y, score, score + 0.1 * y, cluster=np.arange(60) // 3)
     assert not other.difference.distribution.values.any()
 
 
@@ -277,7 +278,7 @@ ONE_CLUSTER = np.where(Y == 1, 0, 1 + np.arange(120) % 30)
         (lambda: bp.roc_auc(Y, A, cluster=np.zeros(120)), ValueError, "cluster: there is only one"),
         (lambda: bp.roc_auc(Y, A, cluster=np.arange(120) % 2), ValueError, "cluster: 2 say little of others"),
         (lambda: bp.roc_auc(Y, A, cluster=ONE_CLUSTER), ValueError, "cluster: the positives are all of one"),
-        (lambda: bp.compare_auc(Y, A, B, cluster=ONE_CLUSTER), ValueError, "cluster: the positives are all of one"),
+        (lambda: areas_compared(Y, A, B, cluster=ONE_CLUSTER), ValueError, "cluster: the positives are all of one"),
         (lambda: bp.roc_auc(Y, A, cluster={}), ValueError, "cluster: name a column of ids"),
         (lambda: bp.roc_auc(Y, A, cluster=CLUSTER, method="pairs"), ValueError, "method, of clusters, must be one of"),
         (lambda: bp.roc_auc(Y, A, cluster=CLUSTER, method="binormal"), ValueError, "method, of clusters, must be one"),
@@ -297,7 +298,7 @@ def test_few_clusters_are_warned_of():
     for call in (
         lambda: bp.roc_auc(Y, A, cluster=CLUSTER // 2),
         lambda: bp.roc_curve(Y, A, cluster=CLUSTER // 2),
-        lambda: bp.compare_weighted_scores("brier", Y, PROBABILITY_A, PROBABILITY_B, cluster=CLUSTER // 2),
+        lambda: bp.weighted_score("brier", Y, {"a": PROBABILITY_A, "b": PROBABILITY_B}, cluster=CLUSTER // 2),
     ):
         with pytest.warns(bp.DependenceWarning, match="cluster: 10 are few") as caught:
             call()

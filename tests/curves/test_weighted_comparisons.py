@@ -9,6 +9,7 @@ from scipy import special
 from sklearn import metrics as sklearn_metrics
 
 import bayesperf as bp
+from tests.shared.systems import areas_compared, scores_compared
 
 
 def sample(n, rng, share=0.3, shift=1.5, noise=0.7):
@@ -57,7 +58,7 @@ def weighted_loop(function, a, b, draws, seed=9):
 )
 def test_difference_of_scores_by_a_loop(name, function, a, b, draws):
     expected = weighted_loop(function, a, b, draws)
-    difference = bp.compare_weighted_scores(name, Y, a, b, draws=4000).difference
+    difference = scores_compared(name, Y, a, b, draws=4000).difference
     sd, error = expected.std(), np.sqrt(1 / draws + 1 / 4000)
     assert difference.mean().item() == pytest.approx(expected.mean(), abs=4 * sd * error)
     assert difference.sd().item() == pytest.approx(sd, rel=4 * error / np.sqrt(2))
@@ -66,7 +67,7 @@ def test_difference_of_scores_by_a_loop(name, function, a, b, draws):
 
 
 def test_draws_are_differences_of_each_system_s_own():
-    both = bp.compare_weighted_scores("log_loss", Y, PROBABILITY_A, PROBABILITY_B, random_seed=5)
+    both = scores_compared("log_loss", Y, PROBABILITY_A, PROBABILITY_B, random_seed=5)
     alone = [
         bp.weighted_score("log_loss", Y, p, random_seed=5).distribution.values for p in (PROBABILITY_A, PROBABILITY_B)
     ]
@@ -78,9 +79,9 @@ def test_draws_are_differences_of_each_system_s_own():
     ("alone", "together"),
     [
         (lambda y, s: bp.weighted_score("average_precision", y, s),
-         lambda *data: bp.compare_weighted_scores("average_precision", *data)),
-        (lambda y, s: bp.roc_curve(y, s).partial_area(0, 0.2), lambda *data: bp.compare_auc(*data, fpr=(0, 0.2))),
-        (bp.roc_auc, bp.compare_auc),
+         lambda *data: scores_compared("average_precision", *data)),
+        (lambda y, s: bp.roc_curve(y, s).partial_area(0, 0.2), lambda *data: areas_compared(*data, fpr=(0, 0.2))),
+        (bp.roc_auc, areas_compared),
     ],
     ids=["average precision", "partial area", "area"],
 )  # fmt: skip
@@ -140,7 +141,7 @@ def test_difference_of_partial_areas_by_a_loop(part, standardized):
     scale = 0.5 / (high - low - (ends[1] ** 2 - ends[0] ** 2) / 2) if standardized else 1
     expected *= scale
     options = {rate: (low, high), "standardized": standardized}
-    comparison = bp.compare_auc(y, a, b, draws=4000, rope=0.005, **options)
+    comparison = areas_compared(y, a, b, draws=4000, rope=0.005, **options)
     difference, sd, error = comparison.difference, expected.std(), np.sqrt(1 / draws + 1 / 4000)
     assert difference.mean().item() == pytest.approx(expected.mean(), abs=4 * sd * error + 1e-4)
     assert difference.sd().item() == pytest.approx(sd, rel=4 * error / np.sqrt(2))
@@ -154,80 +155,76 @@ def test_difference_of_partial_areas_by_a_loop(part, standardized):
 
 
 def test_the_whole_range_is_the_area():
-    part, whole = bp.compare_auc(Y, A, B, fpr=(0, 1)), bp.compare_auc(Y, A, B)
+    part, whole = areas_compared(Y, A, B, fpr=(0, 1)), areas_compared(Y, A, B)
     np.testing.assert_allclose(part.difference.distribution.values, whole.difference.distribution.values, atol=1e-12)
 
 
 def test_areas_agree_with_delong():
-    delong, drawn = (bp.compare_auc(Y, A, B, method=method).difference for method in ("delong", "bayesian_bootstrap"))
+    delong, drawn = (areas_compared(Y, A, B, method=method).difference for method in ("delong", "bayesian_bootstrap"))
     assert drawn.sd().item() == pytest.approx(delong.sd().item(), rel=0.05)
     np.testing.assert_allclose(drawn.eti(), delong.eti(), atol=0.15 * delong.sd().item())
 
 
 def test_ties_and_separated_scores_in_parts():
-    tied = bp.compare_auc(Y, np.round(A), np.round(B), fpr=(0, 0.2), draws=500).difference
+    tied = areas_compared(Y, np.round(A), np.round(B), fpr=(0, 0.2), draws=500).difference
     alone = [bp.roc_curve(Y, np.round(score), draws=4000).partial_area(0, 0.2).mean() for score in (A, B)]
     assert tied.mean().item() == pytest.approx((alone[0] - alone[1]).item(), abs=4 * tied.sd().item() / np.sqrt(400))
-    apart = bp.compare_auc(Y, A + 10 * Y, B + 10 * Y, fpr=(0, 0.2), draws=500).difference
+    apart = areas_compared(Y, A + 10 * Y, B + 10 * Y, fpr=(0, 0.2), draws=500).difference
     assert apart.sd().item() > 0
-    assert bp.compare_auc(Y, A, np.exp(A), fpr=(0, 0.2), draws=500).difference.sd().item() == 0
+    assert areas_compared(Y, A, np.exp(A), fpr=(0, 0.2), draws=500).difference.sd().item() == 0
 
 
 @pytest.mark.parametrize("form", [dict, pd.DataFrame])
 def test_many_systems(form):
     scores = form({"one": A, "two": B, "three": B[::-1]})
     for many in (
-        bp.compare_weighted_scores("average_precision", Y, scores, draws=300),
-        bp.compare_auc(Y, scores, fpr=(0, 0.5), draws=300),
+        scores_compared("average_precision", Y, scores, draws=300),
+        areas_compared(Y, scores, fpr=(0, 0.5), draws=300),
     ):
         assert many.prob_greater.dims == ("model", "model_other")
         assert many.prob_best.sel(model="one").item() > 0.9
         assert many.ranks.sel(model="three", rank=3).item() > 0.99
-    pair = bp.compare_weighted_scores("average_precision", Y, A, B, draws=300, names=("one", "two"))
-    three = bp.compare_weighted_scores("average_precision", Y, scores, draws=300)
+    pair = scores_compared("average_precision", Y, A, B, draws=300)
+    three = scores_compared("average_precision", Y, scores, draws=300)
     assert pair.prob_greater.item() == three.prob_greater.sel(model="one", model_other="two").item()
-    assert pair.names == ("one", "two")
+    assert pair.names == ("a", "b")
 
 
 def test_functions_of_one_s_own():
-    of_function = bp.compare_weighted_scores(
+    of_function = scores_compared(
         sklearn_metrics.brier_score_loss, Y, PROBABILITY_A, PROBABILITY_B, draws=50, greater_is_better=False
     )
-    named = bp.compare_weighted_scores("brier", Y, PROBABILITY_A, PROBABILITY_B, draws=50)
+    named = scores_compared("brier", Y, PROBABILITY_A, PROBABILITY_B, draws=50)
     np.testing.assert_allclose(of_function.difference.mean(), named.difference.mean(), rtol=1e-10)
     assert of_function.prob_better.item() == named.prob_better.item()
-    unknown = bp.compare_weighted_scores(sklearn_metrics.brier_score_loss, Y, PROBABILITY_A, PROBABILITY_B, draws=10)
+    unknown = scores_compared(sklearn_metrics.brier_score_loss, Y, PROBABILITY_A, PROBABILITY_B, draws=10)
     with pytest.raises(ValueError, match="neither more nor less"):
         _ = unknown.prob_better
-    per_class = bp.compare_weighted_scores("brier", Y, PROBABILITY_A, PROBABILITY_B, draws=50, per_class=True)
-    assert per_class.basis == "Dirichlet(1) weights in each class; systems judged on the same examples"
 
 
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: bp.compare_weighted_scores("brier", Y, PROBABILITY_A), TypeError, "score_b: give the scores"),
-        (lambda: bp.compare_weighted_scores("brier", Y, {"a": A}), ValueError, "a mapping of two systems or more"),
-        (lambda: bp.compare_weighted_scores("brier", Y, A, B), ValueError, "must hold probabilities"),
-        (lambda: bp.compare_weighted_scores("brier", Y, A, B[:9]), ValueError, "must hold probabilities"),
+        (lambda: scores_compared("brier", Y, {}), ValueError, "y_score must map names of systems"),
+        (lambda: scores_compared("brier", Y, A, B), ValueError, "must hold probabilities"),
+        (lambda: scores_compared("brier", Y, A, B[:9]), ValueError, "must hold probabilities"),
         (
-            lambda: bp.compare_weighted_scores("average_precision", Y, A, B[:9]),
+            lambda: scores_compared("average_precision", Y, A, B[:9]),
             ValueError,
             "columns of unequal length",
         ),
-        (lambda: bp.compare_weighted_scores("herd", Y, A, B), ValueError, "score_function must be one of"),
+        (lambda: scores_compared("herd", Y, A, B), ValueError, "score_function must be one of"),
         (
-            lambda: bp.compare_weighted_scores("brier", Y, A, B, greater_is_better=True),
+            lambda: scores_compared("brier", Y, A, B, greater_is_better=True),
             ValueError,
             "greater_is_better: it is of a function",
         ),
-        (lambda: bp.compare_weighted_scores("brier", Y, A, B, names=("a", "a")), ValueError, "names must be two"),
-        (lambda: bp.compare_auc(Y, A, B, fpr=(0.2, 0.1)), ValueError, "fpr must be false positive rates"),
-        (lambda: bp.compare_auc(Y, A, B, fpr=0.2), TypeError, "fpr must be two false positive rates"),
+        (lambda: areas_compared(Y, A, B, fpr=(0.2, 0.1)), ValueError, "fpr must be false positive rates"),
+        (lambda: areas_compared(Y, A, B, fpr=0.2), TypeError, "fpr must be two false positive rates"),
         (
-            lambda: bp.compare_auc(Y, A, B, fpr=(0, 0.2), method="delong"),
+            lambda: areas_compared(Y, A, B, fpr=(0, 0.2), method="delong"),
             ValueError,
-            "fpr: DeLong's variance is of whole",
+            "method, of a part of the curve, must be",
         ),
     ],
 )
@@ -260,12 +257,10 @@ def test_intervals_of_differences_cover_as_the_documentation_says():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Of fewer than 20 positives.
             compared = {
-                "average_precision": bp.compare_weighted_scores("average_precision", y_i, a_i, b_i),
-                "brier": bp.compare_weighted_scores(
-                    "brier", y_i, special.expit(2 * a_i - 2.5), special.expit(1.5 * b_i - 2)
-                ),
-                "part": bp.compare_auc(y_i, a_i, b_i, fpr=(0, 0.2), draws=1000),
-                "auc": bp.compare_auc(y_i, a_i, b_i, draws=1000),
+                "average_precision": scores_compared("average_precision", y_i, a_i, b_i),
+                "brier": scores_compared("brier", y_i, special.expit(2 * a_i - 2.5), special.expit(1.5 * b_i - 2)),
+                "part": areas_compared(y_i, a_i, b_i, fpr=(0, 0.2), draws=1000),
+                "auc": areas_compared(y_i, a_i, b_i, draws=1000),
             }
         for name, comparison in compared.items():
             low, high = comparison.difference.eti().values

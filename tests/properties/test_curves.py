@@ -104,11 +104,11 @@ def test_areas_by_assumption(case, kind):
 def test_comparison_of_areas(case, method):
     y, a, b = case
     with unchanged(y, a, b):
-        comparison = bp.compare_auc(y, a, b, method=method, draws=300)
+        comparison = bp.compare(bp.roc_auc(y, {"a": a, "b": b}, method=method, draws=300))
         check_marginal(comparison.difference)
         within(comparison.prob_greater, (0, 1))
-        check_marginal(bp.compare_auc(y, a, b, fpr=(0.1, 0.4), draws=100).difference)
-        check_marginal(bp.compare_weighted_scores("average_precision", y, a, b, draws=100).difference)
+        check_marginal(bp.compare(bp.roc_auc(y, {"a": a, "b": b}, fpr=(0.1, 0.4), draws=100)).difference)
+        check_marginal(bp.compare(bp.weighted_score("average_precision", y, {"a": a, "b": b}, draws=100)).difference)
         sides = (bp.roc_auc(y, score, method=method, draws=300) for score in (a, b))
         check_marginal(bp.compare(*sides, independent=True).difference)
 

@@ -589,7 +589,7 @@ def test_scores_in_json_are_the_librarys_figures(tmp_path, call, scored, command
         wide = test.pivot(index="example", columns="model", values="odds")
         labels = test.drop_duplicates("example").sort_values("example")["actual"]
         (row,) = document["area_differences"]
-        found = bp.compare_auc(labels, wide, **kwargs)
+        found = bp.compare(bp.roc_auc(labels, wide, **kwargs))
         assert row["mean"] == pytest.approx(found.difference.mean().item())
         assert row["ci_lower"] == pytest.approx(found.difference.hdi(0.9).values.ravel()[0])
 

@@ -15,6 +15,7 @@ from bayesperf.reports import svg
 from bayesperf.reports.analysis import analyse
 from bayesperf.reports.html import render
 from bayesperf.reports.settings import Settings
+from tests.shared.systems import areas_compared
 
 # The axes of a square picture, in pixels: where 0 and 1 are.
 LEFT, RIGHT, FLOOR, CEILING = 34, 310, 286, 20
@@ -91,7 +92,7 @@ def test_areas_are_the_librarys(frame, analysis, page):
 
 def test_areas_of_the_same_examples_are_compared(frame, analysis, page):
     y_true, new = part_of(frame, "new")
-    found = bp.compare_auc(y_true, {"new": new, "old": part_of(frame, "old")[1]}, rope=0.02)
+    found = areas_compared(y_true, {"new": new, "old": part_of(frame, "old")[1]}, rope=0.02)
     row = found.summary().iloc[0]
     (compared,) = analysis.scores.compared_areas.values()
     assert compared.summary().iloc[0].drop(["a", "b"]).to_dict() == pytest.approx(row.drop(["a", "b"]).to_dict())

@@ -1,5 +1,7 @@
 """Systems that the tests of several files compare."""
 
+from dataclasses import replace
+
 import numpy as np
 import xarray as xr
 
@@ -36,3 +38,24 @@ def compared(a, b, metric, prior="flat", **options):
 
 def paired(actual, first, second, **options):
     return bp.PairedConfusionMatrix.from_predictions(actual, first, second, labels=[0, 1], **options)
+
+
+def areas_compared(y_true, first, second=None, *, rope=0.0, **options):
+    """Compare areas of a mapping of systems or, of two, the first with the second alone."""
+    systems = first if second is None else {"a": first, "b": second}
+    return alone(bp.compare(bp.roc_auc(y_true, systems, **options), rope=rope), second is not None)
+
+
+def scores_compared(score, y_true, first, second=None, **options):
+    """Compare weighted scores, as `areas_compared` does areas."""
+    systems = first if second is None else {"a": first, "b": second}
+    return alone(bp.compare(bp.weighted_score(score, y_true, systems, **options)), second is not None)
+
+
+def alone(comparison, of_two=True):
+    """Return the comparison of the first system with the second, without dims of systems."""
+    if not of_two:
+        return comparison
+    over_pairs = comparison.pair.over_pairs.isel(pair=0)
+    pair = replace(comparison.pair, over_pairs=over_pairs)
+    return replace(comparison, contrast=comparison.contrast.isel(pair=0), pair=pair, many=False, systems=None)

@@ -263,7 +263,7 @@ def test_ranks_of_three_have_the_correlations_of_the_pairs():
     post = verification.posterior(verified, {"old": old, "new": new, "best": best}, judge=judge)
     comparison = bp.compare(post, metric="f1")
     np.testing.assert_allclose(comparison.ranks.sum("rank"), 1)
-    drawn = comparison.make_draws()
+    drawn = comparison.joint_draws()
     # The draws of each system are its own, in another order.
     np.testing.assert_allclose(
         np.sort(drawn.sel(model="new")), np.sort(post["f1"].draws(10_000).sel(model="new")), rtol=1e-12
@@ -297,7 +297,7 @@ def test_separate_posteriors_of_one_sample_are_warned_of():
 def test_predictions_are_compared_as_predictions():
     _, verified, judge, old, new = simulated(n=5000, known=300)
     post = verification.posterior(verified, {"old": old, "new": new}, judge=judge)
-    predicted = bp.compare_predictions(post, metric="accuracy", n=50)
+    predicted = bp.compare(post.predict(50), metric="accuracy")
     assert predicted.difference.sd().item() > 2 * bp.compare(post, metric="accuracy").difference.sd().item()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,47 +14,39 @@ from scipy import special
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError
-from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.counts.binned_scores import BinnedScores, scores_of
 from bayesperf.counts.class_probabilities import has_columns
 from bayesperf.counts.classifier_scores import Scores, by_class
-from bayesperf.curves.areas.areas_by_unit import class_pair, drawn_figures, units_of_clusters
+from bayesperf.curves.areas.area_marginals import (
+    INFERENCES,
+    NAME,
+    OF_CLUSTERS,
+    area_marginal,
+    bootstrapped,
+    drawn,
+    observed_area,
+    own_seed,
+)
 from bayesperf.curves.areas.areas_of_classes import ClassAreas, refuse_for_classes, refuse_options_of_classes
-from bayesperf.curves.areas.bayesian_bootstrap import area_draws, area_draws_of_counts, twice_below, twice_below_each
+from bayesperf.curves.areas.areas_of_systems import areas_of_systems
+from bayesperf.curves.areas.bayesian_bootstrap import area_draws_of_counts, twice_below, twice_below_each
 from bayesperf.curves.areas.delong import Placements, mean_and_sd_of_counts
 from bayesperf.curves.areas.partial_areas import PARTIAL_NAME, PartOfCurve, part_of_curve
-from bayesperf.curves.areas.smoothed_areas import separated, smoothed_area_draws
 from bayesperf.curves.clustered_scores import bootstrap_of, clusters_by_score
-from bayesperf.curves.curve_marginals import examples_of, marginal_of_draws
+from bayesperf.curves.curve_marginals import DIM, examples_of, marginal_of_draws, systems_of
 from bayesperf.curves.roc.curve_draws import Observed, partial_areas
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
-from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.normal import LogitNormal, Normal
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
-from bayesperf.posteriors.quantity import Quantity
 
 __all__ = ["roc_auc"]
 
-NAME = "roc_auc"
-QUANTITY = Quantity(NAME, greater_is_better=True, words="AUC", bounds=(0.0, 1.0))
-# How the distribution of an area is called, by method.
-INFERENCES = {
-    "bayesian_bootstrap": "Bayesian bootstrap",
-    "delong": "DeLong's normal approximation",
-    "binormal": "Binormal posterior",
-    "pairs": "Posterior, as if pairs were independent,",
-}
 # Clusters of the positives and of the negatives, in the order of their scores.
 Clusters = tuple[Codes, Codes] | None
-# The same of examples in clusters.
-OF_CLUSTERS = {
-    "bayesian_bootstrap": "Bayesian bootstrap of clusters",
-    "delong": "Obuchowski's normal approximation",
-}
 
 
 @remembered("roc_auc")
@@ -78,8 +70,8 @@ def roc_auc(
 ) -> Marginal:
     """Return the posterior of the area under the ROC curve: the probability that a positive scores above a negative.
 
-    Ties count half. `compare_auc` compares systems judged on the same examples, and ``compare(roc_auc(y_a, score_a),
-    roc_auc(y_b, score_b))`` two that were judged on different ones.
+    Ties count half. Systems judged on the same examples are compared by ``compare(roc_auc(y_true, {"a": score_a, "b":
+    score_b}))``, two that were judged on different ones by ``compare(roc_auc(y_a, score_a), roc_auc(y_b, score_b))``.
 
     Parameters
     ----------
@@ -87,15 +79,17 @@ def roc_auc(
         Labels of two classes; with `multi_class`, of any number. Binned scores stand in the place of labels and scores,
         for "bayesian_bootstrap" and "delong"; their `BinnedScores.binning_error` says by how much the area may be off
         for it.
-    y_score : array-like (n,) or (n, K)
+    y_score : array-like (n,) or (n, K), mapping or data frame
         Scores; more means positive. With `multi_class` probabilities, a column a class, or a frame or mapping from
-        classes to columns.
+        classes to columns. A mapping from names of systems to what each gives the examples (a frame, too, if there is
+        no `multi_class`) has the areas of all these systems together.
     method : {"bayesian_bootstrap", "delong", "binormal", "pairs"}
-        "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1) weights in each class; of scores that separate
-        the classes, on the gaps between and beyond them, as for the bands of `Curve.band`. "delong" is the normal
-        with DeLong's variance, its intervals clipped to [0, 1]. "binormal" assumes that scores are normal in either
-        class: the model ``binormal_roc`` with its default priors, drawn from its closed form. "pairs" takes the pairs
-        of a positive and a negative for independent trials, which they are not.
+        For several systems one of the first two. "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1)
+        weights in each class; of scores that separate the classes, on the gaps between and beyond them, as for the
+        bands of `Curve.band`. "delong" is the normal with DeLong's variance, its intervals clipped to [0, 1].
+        "binormal" assumes that scores are normal in either class: the model ``binormal_roc`` with its default priors,
+        drawn from its closed form. "pairs" takes the pairs of a positive and a negative for independent trials, which
+        they are not.
     transform : {None, "logit"}
         Of "delong" alone: "logit" takes the log-odds of the area for normal, which covers better near 1.
     fpr, recall : (low, high), optional
@@ -128,7 +122,8 @@ def roc_auc(
     Returns
     -------
     Marginal
-        With dim ``label`` where the areas of all classes are asked for.
+        With dim ``label`` where the areas of all classes are asked for, and dim ``model`` for a mapping of systems,
+        whose areas are then joint: one set of weights for all systems, or DeLong's covariances.
 
     Raises
     ------
@@ -177,6 +172,22 @@ def roc_auc(
     `bayesperf.studies.class_areas` simulates them; docs/coverage.md has its table. If there are more than 10,000
     examples, those of a class are put together at random in 2,000 groups.
 
+    Of several systems one that orders the examples in its own way ranks half a cluster or example that was not seen in
+    its own way; it weighs the same for all systems. Without clusters, if some system's scores separate the classes,
+    "bayesian_bootstrap" is smoothed for all of them: each system's classes overlap unseen by weights of its own, so
+    that the difference of two areas that are both 1 in the sample has a width. It errs on the wide side. Of normal
+    scores, 10 to 50 of either class, and areas of .9 to .99, 95 % intervals of the difference covered for such data
+    sets in all of 250 simulated ones (unsmoothed, in 12 to 88 %). Of normal scores of 100 examples, 30 % of them
+    positive, they covered in 95 % of 400 data sets. Parts of the curve of each system are smooth beyond its scores by
+    weights of its own, which errs on the wide side: the difference between fpr 0 and 0.1, 0 and 0.2, and recall 0.8 and
+    1, was covered in 98, 96 and 98 % (standard error 1; by weights of the scores alone in 94, 93 and 90 %), and between
+    fpr 0 and 0.2 of a system and of the same with noise in all of 400 data sets.
+
+    DeLong's test compares areas by "delong": z is ``difference.mean() / difference.sd()``, and the two-sided p-value
+    2 min(p, 1 − p) with p the ``prob_greater``. Systems that order the examples alike differ by 0 for certain:
+    ``prob_greater`` is ½ and the p-value 1. Draws of joint areas are not clipped to [0, 1], so that their differences
+    are normal.
+
     References
     ----------
     Ferguson (1973), A Bayesian analysis of some nonparametric problems, Annals of Statistics 1. Hand & Till (2001), A
@@ -195,23 +206,90 @@ def roc_auc(
     array([0.26, 0.96])
     >>> bp.roc_auc(y_true, y_score, fpr=(0, 0.5), standardized=True).mean().round(2).item()
     0.69
+
+    Three systems judged on the same examples, compared:
+
+    >>> frame = bp.datasets.load("breast_cancer")
+    >>> scores = frame.pivot(index="example", columns="model", values="score")
+    >>> actual = frame.drop_duplicates("example").sort_values("example")["actual"]
+    >>> areas = bp.roc_auc(actual, scores, method="delong", pos_label="malignant")
+    >>> bp.compare(areas).prob_greater.sel(model="logistic_regression", model_other="naive_bayes").round(4).item()
+    0.9999
     """
     method, draws, seed = _checked(method, transform, draws, random_seed)
     part = part_of_curve(fpr, recall, standardized)
-    if multi_class is not None or has_columns(y_score):
+    systems = _systems(y_score, multi_class)
+    if multi_class is not None or any(map(has_columns, [y_score] if systems is None else systems.values())):
         refuse_for_classes(method, part, pos_label)
-        classes = ClassAreas.of(y_true, {"y_score": y_score}, multi_class, average, labels, cluster)
-        return _of_classes(classes, draws, own_seed(seed, classes.contents), progressbar)
+        named = {"y_score": y_score} if systems is None else {f"score of {name!r}": s for name, s in systems.items()}
+        classes = ClassAreas.of(y_true, named, multi_class, average, labels, cluster)
+        return _of_classes(classes, systems, draws, own_seed(seed, classes.contents), progressbar)
     refuse_options_of_classes(labels, average)
-    scores = scores_of(y_true, y_score, pos_label)
-    clusters = clusters_by_score(cluster, y_true, y_score, pos_label)
     for what, given, methods in (
-        ("of binned scores", isinstance(scores, BinnedScores), tuple(OF_CLUSTERS)),
-        ("of clusters", clusters is not None, tuple(OF_CLUSTERS)),
+        ("of binned scores", isinstance(y_true, BinnedScores), tuple(OF_CLUSTERS)),
+        ("of clusters", cluster is not None, tuple(OF_CLUSTERS)),
+        ("of several systems", systems is not None, tuple(OF_CLUSTERS)),
         ("of a part of the curve", part is not None, ("bayesian_bootstrap",)),
     ):
         if given:
             checks.one_of(f"method, {what},", method, methods)
+    if systems is None:
+        scores = scores_of(y_true, y_score, pos_label)
+        clusters = clusters_by_score(cluster, y_true, y_score, pos_label)
+        return _of_one(scores, clusters, method, transform, part, draws, seed, progressbar)
+    if transform is not None:
+        raise InputError("transform", "it is of one system alone.", "Leave it out.")
+    return areas_of_systems(y_true, systems, method, part, pos_label, cluster, draws, seed, progressbar)
+
+
+def _checked(method: str, transform: str | None, draws: int, random_seed: Any) -> tuple[str, int, int]:
+    """Return the method, the number of draws and their seed, checked."""
+    checks.one_of("method", method, tuple(INFERENCES))
+    if transform is not None and (method, transform) != ("delong", "logit"):
+        raise InputError("transform", f"may be 'logit', of method='delong'; it is {transform!r} of {method!r}.")
+    return method, checks.count("draws", draws, least=2), checks.seed(random_seed)
+
+
+def _systems(y_score: Any, multi_class: str | None) -> dict[Any, Any] | None:
+    """Return the scores of each system by name; None for one system, of which a mapping may hold the classes."""
+    systems = systems_of(y_score)
+    if multi_class is None or systems is None:
+        return systems
+    by_system = isinstance(y_score, Mapping) and any(map(has_columns, systems.values()))
+    return systems if by_system else None
+
+
+def _of_classes(
+    classes: ClassAreas, systems: Mapping[Any, Any] | None, draws: int, seed: int, progressbar: bool
+) -> Marginal:
+    """Return the areas of classes, or their average; of several systems by one set of weights."""
+    values = classes.drawn(draws, np.random.default_rng(seed), progressbar)
+    dims = {} if classes.average else {"label": list(classes.labels)}
+    dims |= {} if systems is None else {DIM: list(systems)}
+    leading = xr.DataArray(np.zeros([len(names) for names in dims.values()]), dims, list(dims))
+    return marginal_of_draws(
+        classes.quantity,
+        values,
+        leading,
+        seed,
+        classes.inference,
+        examples=examples_of(classes.class_totals),
+        observe=partial(_observed_of_classes, classes, leading),
+        joint=systems is not None,
+    )
+
+
+def _of_one(
+    scores: Scores | BinnedScores,
+    clusters: Clusters,
+    method: str,
+    transform: str | None,
+    part: PartOfCurve | None,
+    draws: int,
+    seed: int,
+    progressbar: bool,
+) -> Marginal:
+    """Return the area of one system, or of a part of its curve."""
     seed = own_seed(seed, _contents(scores, clusters))
     if part is not None:
         return _partial(scores, clusters, part, draws, seed, progressbar)
@@ -227,31 +305,6 @@ def roc_auc(
     )
     _warn(auc, scores, method)
     return auc
-
-
-def _checked(method: str, transform: str | None, draws: int, random_seed: Any) -> tuple[str, int, int]:
-    """Return the method, the number of draws and their seed, checked."""
-    checks.one_of("method", method, tuple(INFERENCES))
-    if transform is not None and (method, transform) != ("delong", "logit"):
-        raise InputError("transform", f"may be 'logit', of method='delong'; it is {transform!r} of {method!r}.")
-    return method, checks.count("draws", draws, least=2), checks.seed(random_seed)
-
-
-def _of_classes(classes: ClassAreas, draws: int, seed: int, progressbar: bool) -> Marginal:
-    """Return the areas of classes, or their average."""
-    values = classes.drawn(draws, np.random.default_rng(seed), progressbar)[..., 0, :]
-    leading = xr.DataArray(0.0)
-    if classes.average is None:
-        leading = xr.DataArray(np.zeros(len(values)), {"label": classes.labels}, ["label"])
-    return marginal_of_draws(
-        classes.quantity,
-        values,
-        leading,
-        seed,
-        classes.inference,
-        examples=examples_of(classes.class_totals),
-        observe=partial(_observed_of_classes, classes, leading),
-    )
 
 
 def _partial(
@@ -277,12 +330,10 @@ def _partial(
 
 def _observed(scores: Scores | BinnedScores) -> xr.DataArray:
     """Return the area under the observed curve: the share of pairs in the right order, ties counted half."""
-    negatives, positives = scores.class_totals
     if isinstance(scores, BinnedScores):
         twice = scores.counts[0] @ twice_below_each(scores.counts[1])
-    else:
-        twice = twice_below(scores.positive, scores.negative).sum()
-    return xr.DataArray(float(twice) / (2 * positives * negatives), name=NAME)
+        return xr.DataArray(float(twice) / (2 * np.prod(scores.class_totals)), name=NAME)
+    return xr.DataArray(observed_area(scores.positive, scores.negative), name=NAME)
 
 
 def _observed_part(scores: Scores | BinnedScores, part: PartOfCurve) -> xr.DataArray:
@@ -292,7 +343,8 @@ def _observed_part(scores: Scores | BinnedScores, part: PartOfCurve) -> xr.DataA
 
 def _observed_of_classes(classes: ClassAreas, leading: xr.DataArray) -> xr.DataArray:
     """Return the areas of classes, or their average, by the examples themselves."""
-    return leading.copy(data=classes.observed()[0]).rename(classes.name)
+    areas = np.moveaxis(classes.observed(), 0, -1)
+    return leading.copy(data=areas.reshape(leading.shape)).rename(classes.name)
 
 
 def _inference(scores: Scores | BinnedScores, method: str, clustered: bool) -> str:
@@ -307,34 +359,6 @@ def _contents(scores: Scores | BinnedScores, clusters: Clusters) -> Array:
     if isinstance(scores, BinnedScores):
         return np.concatenate([scores.thresholds, *scores.counts])
     return np.concatenate([scores.positive, scores.negative, *(clusters or ())])
-
-
-def own_seed(seed: int, scores: Array) -> int:
-    """Return a seed for these scores, so that under one seed the areas of other scores have other random numbers."""
-    return int(streams(seed, NAME, xr.DataArray(0.0), [scores])[0].integers(2**63))
-
-
-def area_marginal(
-    areas: Distribution,
-    seed: int,
-    inference: str,
-    leading: xr.DataArray | None = None,
-    quantity: Quantity = QUANTITY,
-    examples: xr.DataArray | None = None,
-    observe: Callable[[], xr.DataArray] | None = None,
-) -> Marginal:
-    """Return the labelled marginal of areas, or of their differences."""
-    leading = xr.DataArray(0.0) if leading is None else leading
-    if isinstance(areas, Draws):
-        return marginal_of_draws(quantity, areas.values[:, 0], leading, seed, inference, examples, observe)
-    sampler = partial(_inverse_transform_draws, areas, seed)
-    return Marginal(quantity, areas, leading, sampler, inference, examples=examples, observe=observe)
-
-
-def _inverse_transform_draws(areas: Distribution, own_seed: int, n: int, random_seed: Any) -> Array:
-    """Return n draws of areas, (m, n)."""
-    rng = np.random.default_rng(own_seed if random_seed is None else checks.seed(random_seed))
-    return areas.ppf(rng.random((areas.size, checks.count("n", n))))
 
 
 def _warn(auc: Marginal, scores: Scores | BinnedScores, method: str) -> None:
@@ -388,34 +412,6 @@ def _by_bootstrap(
         return drawn(area_draws_of_counts(scores.counts, draws, rng, progressbar)[None])
     cluster = None if clusters is None else np.concatenate(clusters)
     return bootstrapped(scores.positive[None], scores.negative[None], cluster, draws, rng, progressbar)
-
-
-def bootstrapped(
-    positive: Array,
-    negative: Array,
-    cluster: Codes | None,
-    draws: int,
-    rng: np.random.Generator,
-    progressbar: bool,
-) -> Draws:
-    """Return the areas of systems, of scores (S, n) and (S, m), by the Bayesian bootstrap; smoothed if one separates.
-
-    Weights of the scores themselves would know of no overlap. All systems are smoothed then: a smoothed area of scores
-    that separate the classes is below the area of scores that all but do, not smoothed. Clusters (n + m,), if there are
-    any, have positives first, and half a cluster unseen in either class (`class_pair`).
-    """
-    if cluster is not None:
-        units = units_of_clusters(cluster, rng)
-        is_positive = np.arange(len(cluster)) < positive.shape[1]
-        pair = class_pair(np.concatenate([positive, negative], 1), is_positive, ~is_positive, units)
-        return drawn(drawn_figures([pair], units, draws, rng, progressbar)[0])
-    draw = smoothed_area_draws if any(separated(positive, negative)) else area_draws
-    return drawn(draw(positive, negative, draws, rng, progressbar))
-
-
-def drawn(values: Array) -> Draws:
-    """Return the distribution of areas with draws (S, n)."""
-    return Draws(values[:, None], (0.0, 1.0))
 
 
 def _by_delong(scores: Scores | BinnedScores, *, clusters: Clusters = None, **_: Any) -> Distribution:

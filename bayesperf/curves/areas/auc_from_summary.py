@@ -16,7 +16,7 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.counts.count_arrays import labelled_arrays
-from bayesperf.curves.areas.auc import INFERENCES, area_marginal, own_seed
+from bayesperf.curves.areas.area_marginals import INFERENCES, area_marginal, own_seed
 from bayesperf.distributions.area_by_score import AreaByScore, hanley_mcneil_variance
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta

@@ -1,4 +1,4 @@
-"""The variance of areas under ROC curves, and of their differences.
+"""The covariance of areas under ROC curves.
 
 DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44: the area is the mean, over the examples of one class, of the
 proportion of the other class that each is on the right side of. By ranks (Sun & Xu 2014, IEEE Signal Processing Letters
@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, Counts
@@ -22,7 +21,7 @@ from bayesperf.curves.areas.bayesian_bootstrap import twice_below, twice_below_e
 class Placements(NamedTuple):
     """The proportion of the other class that each example is on the right side of, (S, n) and (S, m); ties count half.
 
-    Rows are systems, or differences of two.
+    Rows are systems.
 
     Attributes
     ----------
@@ -53,15 +52,9 @@ class Placements(NamedTuple):
             cluster,
         )
 
-    def difference(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Placements:
-        """Return the differences between some systems and others."""
-        return Placements(
-            self.positive[first] - self.positive[second], self.negative[first] - self.negative[second], self.cluster
-        )
-
     @property
     def mean(self) -> Array:
-        """The areas, or their differences, (S,)."""
+        """The areas, (S,)."""
         return self.positive.mean(1)
 
     @property
@@ -74,7 +67,8 @@ class Placements(NamedTuple):
     @property
     def covariance(self) -> Array:
         """Their covariances, (S, S)."""
-        return self._summed_products(lambda a, b: a @ b.T)
+        # Summed in one order, so that systems that order the examples alike have exactly the same figures.
+        return self._summed_products(lambda a, b: np.einsum("sg,tg->st", a, b))
 
     def _summed_products(self, product: Callable[[Array, Array], Array]) -> Array:
         """Return the sum of products of deviations that is the variance of areas, (S,), or their covariance, (S, S).

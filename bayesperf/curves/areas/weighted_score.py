@@ -22,7 +22,7 @@ from bayesperf.counts.label_encoding import encode
 from bayesperf.curves.areas.bayesian_bootstrap import example_weights, weight_blocks
 from bayesperf.curves.areas.score_functions import score_function_named, warn_of_few_positives
 from bayesperf.curves.clustered_scores import bootstrap_of, clusters_of_examples
-from bayesperf.curves.curve_marginals import examples_of, marginal_of_draws
+from bayesperf.curves.curve_marginals import examples_of, marginal_of_draws, over_systems, systems_of
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity
 
@@ -36,6 +36,7 @@ def weighted_score(
     y_score: Any = None,
     *,
     per_class: bool = False,
+    greater_is_better: bool | None = None,
     pos_label: Any = None,
     cluster: Any = None,
     draws: int = 1000,
@@ -54,12 +55,15 @@ def weighted_score(
         ``(y_true, y_score, sample_weight=w)``, as those of `sklearn.metrics`.
     y_true : array-like (n,) or BinnedScores
         Labels. For "average_precision" binned scores may stand in the place of labels and scores.
-    y_score : array-like (n,)
+    y_score : array-like (n,), mapping or data frame
         Probabilities of the positive class; for "average_precision" any scores, for a function what it takes, a row
-        an example.
+        an example. A mapping (a data frame) from names of systems to what each gives the examples has the scores of all
+        these systems together.
     per_class : bool
         Whether the weights are Dirichlet(1) in each class by itself, which then keeps its share: of a test set made
         with so many of each.
+    greater_is_better : bool, optional
+        Direction of a function. (A score with a name has its own.)
     pos_label : label, optional
         The positive class, where the labels do not say. (A function knows its own.)
     cluster : array-like (n,) or mapping, optional
@@ -67,15 +71,17 @@ def weighted_score(
     draws : int
         How many.
     random_seed : int or numpy.random.Generator
-        Seed of the weights. One seed gives as many examples the same weights: draws for two systems judged on the
-        same examples, in one order, belong together; `compare_weighted_scores` subtracts them. For other examples take
-        another seed if you subtract draws yourself (`compare` sees to it).
+        Seed of the weights. One seed gives as many examples the same weights. For other examples take another seed if
+        you subtract draws yourself (`compare` sees to it).
     progressbar : bool
         Shown on a terminal only, and if it takes long.
 
     Returns
     -------
     Marginal
+        With dim ``model`` for a mapping of systems. Every draw weights the examples alike for all of them: what makes
+        an example hard for all, and how many positives there are, cancels from differences (`compare`), whose intervals
+        can leave out 0 where the systems' own intervals overlap.
 
     Raises
     ------
@@ -83,9 +89,9 @@ def weighted_score(
         If a function takes no weights, or does not return a number; if `y_score` is missing, or given beside binned
         scores.
     ValueError
-        If there is no such score; if probabilities are outside [0, 1], or such that the log loss or the calibration
-        slope is infinite; if columns are of unequal length; if binned scores are given to another score than
-        "average_precision".
+        If there is no such score, or one with a name is given a direction; if probabilities are outside [0, 1], or such
+        that the log loss or the calibration slope is infinite; if columns are of unequal length; if binned scores are
+        given to another score than "average_precision".
 
     Warns
     -----
@@ -103,6 +109,10 @@ def weighted_score(
     to 97 %). With 5 positives among 95 negatives by scores without skill the mean is .08 (unsmoothed .10 to .11), where
     .05 is true. The function ``sklearn.metrics.average_precision_score`` is not smoothed.
 
+    Of normal scores of 100 examples, 30 % of them positive, the scores of one system being those of the other with
+    noise added, 95 % equal-tailed intervals covered the difference of average precisions, and that of Brier scores, in
+    95 % of 400 data sets.
+
     References
     ----------
     Rubin (1981), Annals of Statistics 9. Yacouby & Axman (2020), Probabilistic extension of precision, recall, and F1
@@ -117,18 +127,41 @@ def weighted_score(
     >>> from sklearn.metrics import roc_auc_score
     >>> bp.weighted_score(roc_auc_score, y_true, probability, draws=100).mean().round(2).item()
     0.76
+
+    Systems judged on the same examples, compared:
+
+    >>> frame = bp.datasets.load("breast_cancer")
+    >>> scores = frame.pivot(index="example", columns="model", values="score")
+    >>> actual = frame.drop_duplicates("example").sort_values("example")["actual"]
+    >>> of_systems = bp.weighted_score("average_precision", actual, scores, pos_label="malignant")
+    >>> comparison = bp.compare(of_systems, rope=0.005)
+    >>> comparison.difference.sel(pair="logistic_regression − naive_bayes").eti().values.round(3)
+    array([0.023, 0.074])
     """
+    if greater_is_better is not None and not callable(score_function):
+        raise InputError("greater_is_better", f"it is of a function; {score_function!r} has its own.", "Leave it out.")
     seed, draws = checks.seed(random_seed), checks.count("draws", draws, least=2)
     sizes = None
     if y_score is None:
         if cluster is not None:
             raise InputError("cluster", "bins do not tell the examples of a cluster.", "Give y_true and y_score.")
         y_true, y_score, sizes = _examples_of_bins(score_function, y_true, pos_label)
-    score = ExampleScore.of(score_function, y_true, y_score, pos_label, sizes)
-    codes = clusters_of_examples(cluster, len(score.sizes), "y_score")
-    values = drawn_scores([score], y_true, per_class, codes, draws, seed, progressbar)[0]
-    examples = examples_of(score.class_totals)
-    return marginal_of_draws(score.quantity, values, xr.DataArray(0.0), seed, bootstrap_of(codes), examples)
+    systems = systems_of(y_score)
+    scores = [
+        ExampleScore.of(score_function, y_true, of_system, pos_label, sizes, greater_is_better)
+        for of_system in ([y_score] if systems is None else systems.values())
+    ]
+    codes = clusters_of_examples(cluster, len(scores[0].sizes), "y_score")
+    values = drawn_scores(scores, y_true, per_class, codes, draws, seed, progressbar)
+    return marginal_of_draws(
+        scores[0].quantity,
+        values,
+        xr.DataArray(0.0) if systems is None else over_systems(systems),
+        seed,
+        bootstrap_of(codes),
+        examples_of(scores[0].class_totals),
+        joint=systems is not None,
+    )
 
 
 @dataclass(frozen=True)
@@ -176,13 +209,14 @@ class ExampleScore:
         y_score: Any,
         pos_label: Any,
         sizes: Counts | None = None,
+        greater_is_better: bool | None = None,
     ) -> ExampleScore:
         """Return the score of a name, or that a user's function computes; arguments are those of `weighted_score`.
 
         Each label and score stands for as many examples as `sizes` says, by default for one.
         """
         if callable(score_function):
-            return _of_function(score_function, y_true, y_score, pos_label)
+            return _of_function(score_function, y_true, y_score, pos_label, greater_is_better)
         positive, score = labelled_scores(y_true, y_score, pos_label)
         function = score_function_named(score_function, positive.astype(float), score)
         sizes = np.ones(len(positive), np.int64) if sizes is None else sizes
@@ -240,7 +274,9 @@ def _within(weights: Array, classes: NDArray[np.intp], sizes: Counts) -> Array:
     return weights / (mean if mean.shape[1] == 1 else mean[:, classes])
 
 
-def _of_function(function: Callable[..., float], y_true: Any, y_score: Any, pos_label: Any) -> ExampleScore:
+def _of_function(
+    function: Callable[..., float], y_true: Any, y_score: Any, pos_label: Any, greater_is_better: bool | None
+) -> ExampleScore:
     """Return the score that a user's function computes."""
     name = getattr(getattr(function, "func", function), "__name__", type(function).__name__)
     if pos_label is not None:
@@ -261,4 +297,5 @@ def _of_function(function: Callable[..., float], y_true: Any, y_score: Any, pos_
             )
         return np.array(values, float)
 
-    return ExampleScore(name, (-np.inf, np.inf), None, (len(y_true),), np.ones(len(y_true), np.int64), weighted, True)
+    sizes = np.ones(len(y_true), np.int64)
+    return ExampleScore(name, (-np.inf, np.inf), greater_is_better, (len(y_true),), sizes, weighted, True)

@@ -19,7 +19,7 @@ from bayesperf.core.random_streams import streams
 from bayesperf.counts.binned_scores import BinnedScores, scores_of
 from bayesperf.counts.classifier_scores import clusters_of, positives
 from bayesperf.counts.label_encoding import encode_ids
-from bayesperf.curves.areas.systems_on_one_set import DIM
+from bayesperf.curves.curve_marginals import DIM
 from bayesperf.curves.decisions.net_benefit import TREAT_ALL, TREAT_NONE
 from bayesperf.curves.decisions.placed_examples import PlacedExamples, of_counts, of_examples
 from bayesperf.distributions.cluster_weights import check_enough

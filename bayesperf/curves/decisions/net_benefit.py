@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arrays import Array, Booleans
-from bayesperf.curves.areas.systems_on_one_set import DIM
+from bayesperf.curves.curve_marginals import DIM
 from bayesperf.metrics.formulas import NetBenefit
 
 # Names of strategies: calling every example positive, none, or following the only system.

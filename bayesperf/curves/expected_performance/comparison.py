@@ -157,10 +157,9 @@ class ExpectedPerformanceComparison(Comparison):
             a.distribution,
         )
         return Comparison(
-            difference=difference,
+            contrast=difference,
             names=self.names,
             rope=self.rope,
-            greater_is_better=over.greater_is_better,
             basis=f"{self.basis}; {QUESTIONS[self.question]}",
             dim=self.dim,
         )
@@ -326,10 +325,9 @@ def epc_compare(
     )
     related = "the same test examples" if paired else "different test examples"
     return ExpectedPerformanceComparison(
-        difference=difference,
+        contrast=difference,
         names=names,
         rope=rope,
-        greater_is_better=a.metric.greater_is_better,
         basis=f"{a.prior_text}; {related}",
         curves=(a, b),
         paired=paired,

@@ -22,7 +22,8 @@ from bayesperf.core.saving import Saved
 from bayesperf.core.words import metric_title
 from bayesperf.counts.binned_scores import BinnedScores, scores_of
 from bayesperf.counts.classifier_scores import Scores
-from bayesperf.curves.areas.auc import INFERENCES, roc_auc
+from bayesperf.curves.areas.area_marginals import INFERENCES
+from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.partial_areas import PartOfCurve, range_of_rates
 from bayesperf.curves.areas.weighted_score import weighted_score
 from bayesperf.curves.bands import BANDS, KINDS, widened
@@ -305,8 +306,8 @@ class Curve(Saved):
         Not standardised, the greatest possible is high − low, chance gives (high² − low²)/2, and divided by high − low
         it is the mean recall over that range. From 0 to 1 it is the AUC.
 
-        It is `bayesperf.compare_auc` with ``fpr=(low, high)`` that compares those of systems judged on the same
-        examples.
+        ``roc_auc`` of a mapping of systems, with ``fpr=(low, high)``, has those of systems judged on the same examples,
+        which `bayesperf.compare` compares.
 
         Parameters
         ----------

@@ -1,44 +1,38 @@
-"""Comparison of systems of which the same predictions were verified, by the strata of both and of the judge."""
+"""Systems of which the same predictions were verified, together: each pair by the strata of both and of the judge."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 from scipy import stats
 
-from bayesperf.comparison.result import Comparison
-from bayesperf.comparison.system_pair import SystemPair
-from bayesperf.comparison.systems import Systems
 from bayesperf.core.arrays import Array
-from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.draws import DrawsBesidePairs
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import SampledPosterior
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.quantity import Quantity
-from bayesperf.verification.cells import described, joint_cells, labelled_cells, resolved
-from bayesperf.verification.posterior import VerifiedPosterior
+from bayesperf.posteriors.ranks import rounded
+from bayesperf.verification.cells import joint_cells, labelled_cells, resolved
 from bayesperf.verification.sample import MODEL
 
+if TYPE_CHECKING:
+    from bayesperf.verification.posterior import VerifiedPosterior
 
-def compare_verified(
-    post: VerifiedPosterior, metric: str | Metric, rope: float, draws: int, random_seed: int
-) -> Comparison:
-    """Compare all systems of a partly verified sample, each pair by its own strata.
+
+def marginal_of_systems(post: VerifiedPosterior, metric: Metric, draws: int, random_seed: int) -> Marginal:
+    """Return a metric of all systems of a partly verified sample together.
 
     Parameters
     ----------
     post : VerifiedPosterior
         With the dim ``model``.
-    metric : str or Metric
-        The metric to compare.
-    rope : float
-        Half-width of the region of practical equivalence.
+    metric : Metric
+        The metric.
     draws : int
         Number of draws of each pair.
     random_seed : int
@@ -46,27 +40,21 @@ def compare_verified(
 
     Notes
     -----
-    Strata are what the two systems and the judge say together: for the difference of two systems it matters which of
-    the two is right where they differ. The default priors are in the notes of `bayesperf.verification.posterior`.
+    Strata are what the two systems of a pair and the judge say together: for the difference of two systems it matters
+    which of the two is right where they differ. The default priors are in the notes of
+    `bayesperf.verification.posterior`.
     """
-    metric = post.applicable(metric)
     sides = _pairs(post, metric, draws, random_seed)
-    first, second = (_marginal(post, metric, values) for values in sides)
-    pair = SystemPair(first, second, independent=False)
-    names = post.sample.systems
-    make_draws = partial(_joint_draws, post, metric, sides, random_seed)
-    return Comparison(
-        difference=pair.difference(),
-        names=names,
-        rope=rope,
-        greater_is_better=metric.greater_is_better,
-        basis=f"{described(resolved(post.prior, post.sample, 2), post.sample)}; systems on the same examples",
-        dim=MODEL,
-        many=True,
-        make_ratio=pair.ratio,
-        make_draws=make_draws,
-        systems=Systems(partial(_of_each, post, metric, make_draws), MODEL, draws, False, random_seed),
+    joint = _joint_draws(post, metric, sides, random_seed).transpose(..., MODEL, "draw")
+    first, second = (rounded(side.values.reshape(-1, *side.shape[-2:]), metric.bounds) for side in sides)
+    distribution = DrawsBesidePairs(
+        joint.values.reshape(-1, 1, joint.sizes["draw"]),
+        metric.bounds,
+        pairs=(first, second),
+        independent_pairs=post.independent,
     )
+    leading = xr.zeros_like(joint.isel(draw=0, drop=True))
+    return Marginal(Quantity.of(metric, post.scope), distribution, leading, joint=True)
 
 
 def _pairs(post: VerifiedPosterior, metric: Metric, draws: int, random_seed: int) -> tuple[xr.DataArray, xr.DataArray]:
@@ -92,18 +80,8 @@ def _at_prevalence(cells: Array, post: VerifiedPosterior) -> Array:
     return np.asarray(cells / cells.sum(-1, keepdims=True) * shares[..., None])
 
 
-def _marginal(post: SampledPosterior, metric: Metric, values: xr.DataArray) -> Marginal:
-    leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
-    drawn = Draws(values.values.reshape(-1, *values.shape[-2:]), metric.bounds, post.independent)
-    return Marginal(Quantity.of(metric, post.scope), drawn, leading)
-
-
-def _of_each(post: SampledPosterior, metric: Metric, make_draws: Callable[[], xr.DataArray]) -> Marginal:
-    return _marginal(post, metric, make_draws().transpose(..., MODEL, "draw").expand_dims("chain", -2))
-
-
 def _joint_draws(
-    post: VerifiedPosterior, metric: Metric, sides: Sequence[xr.DataArray], random_seed: int
+    post: VerifiedPosterior, metric: Metric, sides: tuple[xr.DataArray, xr.DataArray], random_seed: int
 ) -> xr.DataArray:
     """Return joint draws of the metric of all systems, (…, draw, model).
 

@@ -1,0 +1,54 @@
+"""The one maker of comparisons: of two marginals, or of the systems along a dim of one that is joint or independent."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayesperf.comparison.result import Comparison
+from bayesperf.comparison.system_pair import SystemPair, pairs_along
+from bayesperf.comparison.systems import Systems
+from bayesperf.posteriors.marginal import Marginal
+
+
+class Asked(NamedTuple):
+    """What `bayesperf.compare` is asked, whatever it compares; see its parameters."""
+
+    dim: str
+    rope: float
+    contrast: str
+    draws: int
+    random_seed: int
+    independent: bool
+
+
+def contrasted(
+    pair: SystemPair, asked: Asked, names: tuple[Any, ...], basis: str, systems: Systems | None = None
+) -> Comparison:
+    """Return the comparison of the two systems of a pair or, with `systems`, of the pairs of many."""
+    return Comparison(
+        contrast=pair.ratio() if asked.contrast == "ratio" else pair.difference(),
+        names=names,
+        rope=asked.rope,
+        basis=basis,
+        # In one result two dims of the same name would be one.
+        dim="system" if asked.dim in pair.first.dims and pair.rows is None else asked.dim,
+        many=pair.many,
+        pair=pair,
+        systems=systems,
+    )
+
+
+def of_systems(
+    marginal: Marginal, asked: Asked, separate: bool, basis: str, units: float = np.inf, many: bool = True
+) -> Comparison:
+    """Compare all systems along a dim of a marginal, which are independent if they are separate, and else joint.
+
+    Without `many` there must be two, and the result has no dims of systems.
+    """
+    pairs = pairs_along(marginal, asked.dim, separate, many, asked.draws, marginal.random_seed)
+    systems = Systems(marginal, asked.dim, asked.draws, separate, asked.random_seed, units)
+    # A prediction of a new test set is no estimate of a system's own metric.
+    known = many and not marginal.quantity.scope.of_new_test_set
+    return contrasted(pairs, asked, pairs.names, basis, systems if known else None)
