@@ -1,0 +1,119 @@
+"""The study of the best of many systems, against simulations made by hand; and the figures that it is known for."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+import bayesperf as bp
+from validation import best_of_many
+
+# The package has a function of that name too.
+study_file = import_module("validation.best_of_many")
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Return which examples each system got right, the true accuracies and what came of it, of each simulation."""
+    seen, original = [], study_file._outcomes
+
+    def noted(right, truth, *arguments):
+        seen.append((right, truth, original(right, truth, *arguments)))
+        return seen[-1][-1]
+
+    monkeypatch.setattr(study_file, "_outcomes", noted)
+    return seen
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_three_simulations_by_hand(drawn, paired):
+    study = best_of_many.best_of_many(4, [0.0, 0.5], 30, 0.7, paired=paired, simulations=3, draws=200)
+    bias, covered = [], []
+    for right, truth, _ in drawn:
+        a, b = right.sum(-1) + 0.5, (~right).sum(-1) + 0.5
+        best = (a / (a + b)).argmax()
+        low, high = stats.beta(a[best], b[best]).ppf([0.025, 0.975])
+        covered.append(low <= truth[best] <= high)
+        bias.append(a[best] / (a[best] + b[best]) - truth[best])
+    alone = study.sel(analysis="alone")
+    np.testing.assert_allclose(alone["bias"], np.reshape(bias, (3, 2)).mean(0))
+    np.testing.assert_allclose(alone["coverage"], np.reshape(covered, (3, 2)).mean(0))
+    np.testing.assert_allclose(alone["bias_mcse"], np.reshape(bias, (3, 2)).std(0) / np.sqrt(3))
+    assert (drawn[0][1] == pytest.approx(0.7)) & (np.ptp(drawn[1][1]) > 0)
+    assert (study["bias"].sel(analysis="shrunk") < alone["bias"]).all()
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_the_shrunk_best_is_that_of_compare(drawn, paired):
+    best_of_many.best_of_many(3, [0.3], 40, paired=paired, simulations=2, draws=500)
+    for right, truth, found in drawn:
+        actual, predicted, model = np.ones(right.size, int), right.ravel().astype(int), np.repeat(range(3), 40)
+        options = {"labels": [0, 1], "by": {"model": model}}
+        if paired:
+            options["example"] = np.tile(range(40), 3)
+        cm = bp.ConfusionMatrix.from_predictions(actual, predicted, **options)
+        apart = {} if paired else {"independent": True}
+        compared = bp.compare(cm if paired else bp.posterior(cm), metric="recall", draws=500, shrink=True, **apart)
+        best = compared.shrunk.mean().values.argmax()
+        low, high = compared.shrunk.eti().values[best]
+        assert found["width"][1] == pytest.approx(high - low)
+        assert found["bias"][1] == pytest.approx(compared.shrunk.mean().values[best] - truth[best])
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_systems_err_together_only_on_the_same_examples(drawn, paired):
+    n = 20_000
+    best_of_many.best_of_many(3, [0.4], n, 0.8, paired=paired, difficulty=0.6, simulations=2, draws=10)
+    for right, truth, _ in drawn:
+        np.testing.assert_allclose(right.mean(-1), truth, atol=5 * 0.5 / np.sqrt(n))
+        limits = special.ndtri(truth[:2])
+        both = stats.multivariate_normal(cov=[[1, 0.6 * paired], [0.6 * paired, 1]]).cdf(limits)
+        assert (right[0] & right[1]).mean() == pytest.approx(both, abs=5 * 0.5 / np.sqrt(n))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"systems": 2}, "systems must be a whole number of at least 3"),
+        ({"spread": [-0.1]}, "spread must not be negative"),
+        ({"accuracy": 1}, "accuracy must be a number between 0 and 1"),
+        ({"difficulty": 1}, "difficulty must be a number between 0 and 1"),
+        ({"population": "student"}, "population must be one of"),
+        ({"population": (50, -1.0)}, "population: 50 of 50 systems are shifted"),
+        ({"population": (2, 1.0, 3)}, "population must be a name, or how many"),
+        ({"simulations": 1}, "simulations must be a whole number of at least 2"),
+    ],
+)
+def test_bad_arguments(options, words):
+    with pytest.raises(ValueError, match=words):
+        best_of_many.best_of_many(**options)
+
+
+def of_best_alone(systems, spread, n=200, accuracy=0.8, prob=0.95):
+    """Return coverage and bias of the best of systems judged apart, by enumeration of its right answers."""
+    right = np.arange(n + 1)
+    a, b = right + 0.5, n - right + 0.5
+    low, high = stats.beta(a, b).ppf(np.array([[1 - prob, 1 + prob]]).T / 2)
+    # The logits at the middles of 4,000 steps of equal probability.
+    logits = special.logit(accuracy) + spread * special.ndtri((np.arange(4000) + 0.5) / 4000)
+    truth = special.expit(logits)[:, None]
+    joint = stats.binom(n, truth).pmf(right) / 4000
+    each = joint.sum(0)
+    best = np.diff(np.concatenate([[0], np.cumsum(each) ** systems])) / each
+    inside = (low <= truth) & (truth <= high)
+    return (best * joint * inside).sum(), (best * joint * (a / (a + b) - truth)).sum()
+
+
+@pytest.mark.slow
+def test_of_many_systems_the_shrunk_best_covers():
+    """By itself as enumerated, shrunk as in a simulation made apart from this package."""
+    study = best_of_many.best_of_many(simulations=300)
+    alone, shrunk = (study.sel(analysis=analysis) for analysis in study_file.ANALYSES)
+    coverage, bias = np.transpose([of_best_alone(50, spread) for spread in study["spread"].values])
+    error = np.sqrt(coverage * (1 - coverage) / 300)
+    np.testing.assert_array_less(abs(alone["coverage"] - coverage), 4 * error)
+    np.testing.assert_array_less(abs(alone["bias"] - bias), 4 * alone["bias_mcse"])
+    expected = np.array([1.0, 0.95, 0.95])
+    np.testing.assert_array_less(abs(shrunk["coverage"] - expected), 4 * np.sqrt(0.95 * 0.05 / 300))
+    np.testing.assert_array_less(abs(shrunk["bias"]), alone["bias"] / 4 + 2 * shrunk["bias_mcse"])

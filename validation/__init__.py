@@ -1,0 +1,1 @@
+"""Simulations that prove our own methods, and write the tables of coverage."""
