@@ -1,109 +1,57 @@
-"""How often intervals for areas under ROC curves of several classes cover."""
+"""How often intervals of the areas of several classes cover, and of their averages.
 
-from __future__ import annotations
+Log-odds of an example are standard normal, by `separation` greater for its own class; its probabilities are their
+softmax. Classes are of unequal frequency, from K + 1 to 2 in proportion. The truth is the area of a `population` of
+examples; "ovr_each" is the mean over classes of what each area against the rest has. Intervals are equal-tailed.
+"""
 
 from collections.abc import Mapping, Sequence
-from itertools import product
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 
-from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.curves.areas.areas_of_classes import ClassAreas
-from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes, monte_carlo_means
-from bayesperf.studies.run import run
+from bayesperf.studies.interval_statistics import OUTCOMES
+from validation.study import Study, means, outcomes, table
 
 AREAS = (*((kind, average) for kind in ("ovr", "ovo") for average in ("macro", "weighted")), ("ovr", None))
 
 
-def class_areas(
-    n: ArrayLike = (100, 200, 500),
-    separation: ArrayLike = (1.0, 3.0),
+def simulate(
+    rng: np.random.Generator,
     *,
-    classes: int = 5,
-    population: int = 1_000_000,
-    simulations: int = 500,
-    draws: int = 2000,
-    prob: float = 0.95,
-    random_seed: Any = 0,
-    n_jobs: int | None = None,
-    progressbar: bool = True,
-    folder: str | Path | None = None,
-) -> xr.Dataset:
-    """Return the coverage and width of intervals of the areas of several classes, and of their averages.
+    n: Sequence[int],
+    separation: Sequence[float],
+    classes: int,
+    population: int,
+    draws: int,
+    prob: float,
+) -> dict[str, Array]:
+    """Return the outcomes (area, n, separation) of a data set of each size and separation."""
+    truth = true_areas(tuple(separation), classes, population)
+    found = [[_outcomes(_examples(size, classes, apart, rng), true, draws, prob, rng)
+              for apart, true in zip(separation, truth, strict=True)] for size in n]  # fmt: skip
+    return {name: np.moveaxis([[each[name] for each in row] for row in found], -1, 0) for name in OUTCOMES}
 
-    Log-odds of an example are standard normal, by `separation` greater for its own class; its probabilities are their
-    softmax. Classes are of unequal frequency, from K + 1 to 2 in proportion.
 
-    Parameters
-    ----------
-    n : array-like (k,) of int
-        Numbers of examples.
-    separation : array-like (m,)
-        By how much the log-odds of the own class are greater.
-    classes : int
-        How many.
-    population : int
-        Number of examples whose areas are the truth.
-    simulations : int
-        Number of data sets; in each every class has an example.
-    draws : int
-        Draws behind the intervals.
-    prob : float
-        Probability of the intervals.
-    random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`).
+@cache
+def true_areas(separation: tuple[float, ...], classes: int, population: int) -> list[list[Any]]:
+    """Return each of `AREAS` of a population at each separation."""
+    rng = np.random.default_rng(0)
+    return [
+        [area.observed()[0] for area in _areas(*_examples(population, classes, apart, rng))] for apart in separation
+    ]
 
-    Returns
-    -------
-    xarray.Dataset
-        ``coverage``, how often the truth lies below and above the interval (``lower_miss``, ``upper_miss``), and mean
-        ``width`` over (area, n, separation), each with its Monte Carlo standard error; the ``truth``. The areas are
-        "ovr_macro", "ovr_weighted", "ovo_macro", "ovo_weighted" and "ovr_each", the mean over classes of what each area
-        against the rest has. The settings are in ``attrs``.
 
-    Notes
-    -----
-    Intervals are equal-tailed.
-
-    Examples
-    --------
-    >>> from validation.class_areas import class_areas
-    >>> study = class_areas([60], [1.0], classes=3, population=20_000, simulations=20, draws=200)
-    >>> study["coverage"].sel(area="ovo_macro").item() > 0.7
-    True
-    """
-    grid: dict[str, list[Any]] = {
-        "n": [checks.count("n", size, least=2 * classes) for size in np.atleast_1d(n).tolist()],
-        "separation": [checks.number("separation", apart) for apart in np.atleast_1d(separation).tolist()],
-    }
-    settings: dict[str, Any] = {**grid, "classes": checks.count("classes", classes, least=2),
-                "population": checks.count("population", population, least=10 * classes),
-                "simulations": checks.count("simulations", simulations, least=2),
-                "draws": checks.count("draws", draws, least=2), "prob": checks.probability("prob", prob),
-                "random_seed": checks.seed(random_seed)}  # fmt: skip
-    rng = np.random.default_rng(settings["random_seed"])
-    truth = {
-        apart: [area.observed()[0] for area in _areas(*_examples(population, classes, apart, rng))]
-        for apart in grid["separation"]
-    }
-    places = list(product(*grid.values()))
-    shape = [len(AREAS), *map(len, grid.values())]
-
-    def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
-        found = [_outcomes(_examples(n, classes, apart, rng), truth[apart], draws, prob, rng) for n, apart in places]
-        return {name: np.stack([each[name] for each in found], -1).reshape(shape) for name in OUTCOMES}
-
-    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
-    coords = {"area": [f"{kind}_{average or 'each'}" for kind, average in AREAS], **grid}
-    variables = {name: (tuple(coords), values) for name, values in monte_carlo_means(results).items()}
-    true = [[np.mean(of_area) for of_area in truth[apart]] for apart in grid["separation"]]
-    return xr.Dataset(variables | {"truth": (("separation", "area"), true)}, coords, {**settings, "ci_kind": "eti"})
+def reduce(results: Mapping[str, Array], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the means, and the truth."""
+    truth = true_areas(tuple(settings["separation"]), settings["classes"], settings["population"])
+    true = [[np.mean(of_area) for of_area in of_areas] for of_areas in truth]
+    return means(results, settings) | {"truth": (("separation", "area"), true)}
 
 
 def _examples(n: int, classes: int, separation: float, rng: np.random.Generator) -> tuple[Codes, Array]:
@@ -129,5 +77,23 @@ def _outcomes(
     for area, true in zip(_areas(*examples), truth, strict=True):
         drawn = area.drawn(draws, rng, progressbar=False)[..., 0, :]
         lower, upper = np.quantile(drawn, [(1 - prob) / 2, (1 + prob) / 2], axis=-1)
-        found.append(interval_outcomes(lower, upper, np.asarray(true)))
+        found.append(outcomes(lower, upper, np.asarray(true)))
     return {name: np.array([np.mean(each[name]) for each in found]) for name in OUTCOMES}
+
+
+STUDY = Study(
+    grid={},
+    simulate=simulate,
+    reduce=reduce,
+    rows={"area": [f"{kind}_{average or 'each'}" for kind, average in AREAS], "n": "n", "separation": "separation"},
+    settings={
+        "n": (100, 200, 500),
+        "separation": (1.0, 3.0),
+        "classes": 5,
+        "population": 1_000_000,
+        "draws": 2000,
+        "prob": 0.95,
+    },
+)
+CASES = [({}, 300, {"n": 100, "separation": (1.0, 2.0, 3.0)}), ({}, 200, {"n": 200, "separation": (2.0, 3.0)})]
+TABLES = {"class_areas": lambda jobs: table(STUDY, CASES, jobs, name="class_areas")}

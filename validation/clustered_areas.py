@@ -1,121 +1,40 @@
-"""How often intervals for areas under ROC curves cover, of examples that come in clusters."""
+"""How often intervals of an area, and of the difference of two, cover where examples come in clusters.
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from itertools import product
-from pathlib import Path
-from typing import Any
+Scores of both systems are normal in either class, of variance 1, of which the cluster has the share `correlation`;
+what a cluster adds to scores, and the noise within clusters, is half common to both systems. Each cluster has a
+prevalence of its own, from a Beta distribution. Clusters are of unequal sizes, 1 + Poisson(λ) with λ exponential. The
+truth is that of pairs of different clusters. Intervals are equal-tailed.
+"""
 
 import numpy as np
-import xarray as xr
-from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.curves.areas.auc import bootstrapped
 from bayesperf.curves.areas.delong import Placements
 from bayesperf.distributions.normal import Normal
-from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes, monte_carlo_means
-from bayesperf.studies.run import run
+from validation.study import Study, outcomes, table
 
+# Those of `bayesperf.roc_auc` with clusters, and without.
 INTERVALS = ("clusters", "obuchowski", "independent", "delong")
-TARGETS = ("area", "difference")
 
 
-def clustered_areas(
-    n_groups: ArrayLike = (20, 50, 200),
-    correlation: ArrayLike = (0.1, 0.5),
+def simulate(
+    rng: np.random.Generator,
     *,
-    auc: tuple[float, float] = (0.8, 0.75),
-    prevalence: float = 0.3,
-    label_correlation: float = 0.3,
-    group_size: int = 8,
-    simulations: int = 500,
-    draws: int = 2000,
-    prob: float = 0.95,
-    random_seed: Any = 0,
-    n_jobs: int | None = None,
-    progressbar: bool = True,
-    folder: str | Path | None = None,
-) -> xr.Dataset:
-    """Return the coverage and width of intervals of an area, and of the difference of two, of clustered examples.
-
-    Scores of both systems are normal in either class, of variance 1, of which the cluster has a share; what a cluster
-    adds to scores, and the noise within clusters, is half common to both systems. Each cluster has a prevalence of its
-    own, from a Beta distribution. Clusters are of unequal sizes, 1 + Poisson(λ) with λ exponential.
-
-    Parameters
-    ----------
-    n_groups : array-like (k,) of int
-        Numbers of clusters, at least 3.
-    correlation : array-like (m,)
-        The correlation of scores of a class within clusters, in (0, 1).
-    auc : (float, float)
-        True areas of the two systems, of pairs of different clusters.
-    prevalence : float
-        Share of positives.
-    label_correlation : float
-        The correlation of labels within clusters, in (0, 1).
-    group_size : int
-        Mean number of examples of a cluster.
-    simulations : int
-        Number of data sets.
-    draws : int
-        Draws behind the intervals.
-    prob : float
-        Probability of the intervals.
-    random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`).
-
-    Returns
-    -------
-    xarray.Dataset
-        ``coverage``, how often the truth lies below and above the interval (``lower_miss``, ``upper_miss``), and mean
-        ``width`` over (interval, target, n_groups, correlation), each with its Monte Carlo standard error. Intervals
-        are those of `bayesperf.roc_auc` with clusters ("clusters", "obuchowski") and without ("independent", "delong");
-        the target is the "area" of the first system, or the "difference". The settings are in ``attrs``.
-
-    Notes
-    -----
-    Intervals are equal-tailed.
-
-    Examples
-    --------
-    >>> from validation.clustered_areas import clustered_areas
-    >>> study = clustered_areas([50], [0.5], simulations=40, draws=400, progressbar=False)
-    >>> width = study["width"].sel(target="area")
-    >>> (width.sel(interval="clusters") > 1.3 * width.sel(interval="independent")).all().item()
-    True
-    """
-    grid: dict[str, list[Any]] = {
-        "n_groups": [checks.count("n_groups", n, least=3) for n in np.atleast_1d(n_groups).tolist()],
-        "correlation": [checks.probability("correlation", rho) for rho in np.atleast_1d(correlation).tolist()],
-    }
-    settings: dict[str, Any] = {**grid, "auc": [checks.probability("auc", area) for area in auc],
-                "prevalence": checks.probability("prevalence", prevalence),
-                "label_correlation": checks.probability("label_correlation", label_correlation),
-                "group_size": checks.count("group_size", group_size, least=2),
-                "simulations": checks.count("simulations", simulations, least=2),
-                "draws": checks.count("draws", draws, least=2), "prob": checks.probability("prob", prob),
-                "random_seed": checks.seed(random_seed)}  # fmt: skip
-    truth = np.array([auc[0], auc[0] - auc[1]])
-    places = list(product(*grid.values()))
-    shape = [len(INTERVALS), len(TARGETS), *map(len, grid.values())]
-
-    def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
-        found = []
-        for groups, rho in places:
-            data = clustered_scores(groups, rho, auc, prevalence, label_correlation, group_size, rng)
-            intervals = _intervals(*data, draws, prob, rng)
-            found.append(interval_outcomes(intervals[..., 0], intervals[..., 1], truth))
-        return {name: np.stack([each[name] for each in found], -1).reshape(shape) for name in OUTCOMES}
-
-    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
-    coords = {"interval": list(INTERVALS), "target": list(TARGETS), **grid}
-    variables = {name: (tuple(coords), values) for name, values in monte_carlo_means(results).items()}
-    return xr.Dataset(variables, coords, {**settings, "ci_kind": "eti"})
+    n_groups: int,
+    correlation: float,
+    auc: tuple[float, float],
+    prevalence: float,
+    label_correlation: float,
+    group_size: int,
+    draws: int,
+    prob: float,
+) -> dict[str, Array]:
+    """Return the outcomes (interval, target) of a data set."""
+    data = clustered_scores(n_groups, correlation, auc, prevalence, label_correlation, group_size, rng)
+    intervals = _intervals(*data, draws, prob, rng)
+    return outcomes(intervals[..., 0], intervals[..., 1], np.array([auc[0], auc[0] - auc[1]]))
 
 
 def clustered_scores(
@@ -160,3 +79,23 @@ def _intervals(
         normal = Normal(mean[:, None], sd[:, None], (-1.0, 1.0)).ppf(np.repeat(levels, 2, 0))
         found += [drawn, np.stack([normal[0].clip(0, 1), normal[1]])]
     return np.stack(found)
+
+
+STUDY = Study(
+    grid={"n_groups": (20, 50, 200), "correlation": (0.1, 0.5)},
+    simulate=simulate,
+    rows={"interval": list(INTERVALS), "target": ["area", "difference"]},
+    settings={
+        "auc": (0.8, 0.75),
+        "prevalence": 0.3,
+        "label_correlation": 0.3,
+        "group_size": 8,
+        "draws": 2000,
+        "prob": 0.95,
+    },
+)
+CASES = [
+    ({"auc": auc[0]}, simulations, {"n_groups": (12, 20, 50), "auc": auc})
+    for auc, simulations in (((0.8, 0.75), 400), ((0.95, 0.93), 200))
+]
+TABLES = {"clustered_areas": lambda jobs: table(STUDY, CASES, jobs, name="clustered_areas")}

@@ -1,113 +1,40 @@
-"""What is gained where systems are judged on the same examples, and lost where that is overlooked."""
+"""What is gained where systems are judged on the same examples, and lost where that is overlooked.
 
-from __future__ import annotations
+Each simulation judges two systems, whose errors correlate, on the same examples of two classes alike. The equal-tailed
+interval of the paired comparison, and that of the comparison of two posteriors, should cover the true difference of
+their accuracies.
+"""
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from bayesperf.comparison.compare import compare
-from bayesperf.core import checks
 from bayesperf.core.errors import InputError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
-from bayesperf.studies.run import run
+from validation.study import Study, outcomes, table
 
-ANALYSES = ("paired", "independent")
 # Whether the first and the second system are right, for each outcome.
 _RIGHT = np.array([[True, True], [True, False], [False, True], [False, False]])
 
 
-def pairing(
-    correlation: ArrayLike = (0.0, 0.4, 0.8),
-    n: int = 200,
-    *,
-    accuracy: tuple[float, float] = (0.85, 0.80),
-    simulations: int = 2_000,
-    prob: float = 0.95,
-    random_seed: Any = 0,
-    n_jobs: int | None = None,
-    progressbar: bool = True,
-    folder: str | Path | None = None,
-) -> xr.Dataset:
-    """Return the coverage and width of intervals for a difference in accuracy, as the systems' errors correlate.
-
-    Each simulation judges two systems on the same examples of two classes alike. The equal-tailed interval of the
-    paired comparison, and that of the comparison of two posteriors, should cover the true difference with frequency
-    `prob`.
-
-    Parameters
-    ----------
-    correlation : array-like (k,)
-        Of the two systems' errors: at most √(odds ratio of their accuracies), where one's errors include the other's.
-    n : int
-        Examples.
-    accuracy : tuple of two float
-        Of the systems.
-    simulations : int
-        Number of test sets at each correlation.
-    prob : float
-        Probability of the intervals.
-    random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``coverage``, how often the difference lies below and above the interval (``lower_miss``, ``upper_miss``), and
-        mean ``width`` over (analysis, correlation), analysis "paired" or "independent", each with its Monte Carlo
-        standard error (``coverage_mcse``, …). The settings and the ``true`` difference are in ``attrs``.
-
-    Raises
-    ------
-    ValueError
-        If no two systems have these accuracies and such a correlation.
-
-    Examples
-    --------
-    >>> from validation.pairing import pairing
-    >>> study = pairing([0.8], n=100, simulations=20)
-    >>> ratio = study["width"].sel(analysis="independent") / study["width"].sel(analysis="paired")
-    >>> ratio.round(1).values
-    array([2.1])
-    """
-    grid = checks.vector("correlation", correlation)
-    first, second = (checks.probability("accuracy", value) for value in accuracy)
-    probabilities = _outcome_probabilities(grid, first, second)
-    settings = {"correlation": grid.tolist(), "n": checks.count("n", n), "accuracy": [first, second],
-                "simulations": checks.count("simulations", simulations), "prob": checks.probability("prob", prob),
-                "random_seed": checks.seed(random_seed)}  # fmt: skip
-
-    def simulate(_: int, rng: np.random.Generator) -> Mapping[str, NDArray[np.float64]]:
-        return {"intervals": _intervals(np.array([_outcomes(n, p, rng) for p in probabilities]), prob)}
-
-    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
-    lower, upper = np.moveaxis(results["intervals"], -1, 0)
-    true = first - second
-    means = monte_carlo_means(interval_outcomes(lower, upper, true))
-    return xr.Dataset(
-        {name: (("analysis", "correlation"), values.T) for name, values in means.items()},
-        {"analysis": list(ANALYSES), "correlation": grid},
-        {**settings, "true": true, "ci_kind": "eti"},
-    )
+def simulate(
+    rng: np.random.Generator, *, correlation: Sequence[float], n: int, accuracy: tuple[float, float], prob: float
+) -> dict[str, NDArray[np.float64]]:
+    """Return the outcomes (analysis, correlation) of a test set of n examples at each correlation of the errors."""
+    probabilities = outcome_probabilities(np.asarray(correlation), *accuracy)
+    found = _intervals(np.array([_outcomes(n, p, rng) for p in probabilities]), prob)
+    return outcomes(found[..., 0], found[..., 1], accuracy[0] - accuracy[1])
 
 
-def _outcome_probabilities(correlation: NDArray[np.float64], first: float, second: float) -> NDArray[np.float64]:
+def outcome_probabilities(correlation: NDArray[np.float64], first: float, second: float) -> NDArray[np.float64]:
     """Return the probabilities that both systems are right, the first alone, the second alone, and neither."""
     both = first * second + correlation * np.sqrt(first * (1 - first) * second * (1 - second))
     probabilities = np.stack([both, first - both, second - both, 1 - first - second + both], -1)
     if (probabilities < 0).any():
-        raise InputError(
-            "correlation",
-            f"the errors of systems with accuracies {first} and {second} cannot be correlated by "
-            f"{correlation[(probabilities < 0).any(-1)][0]}.",
-        )
+        raise InputError("correlation", f"systems with accuracies {first} and {second} cannot have {correlation}.")
     return probabilities
 
 
@@ -118,10 +45,10 @@ def _outcomes(n: int, probabilities: NDArray[np.float64], rng: np.random.Generat
     return np.stack([negatives, total - negatives])
 
 
-def _intervals(outcomes: NDArray[np.int64], prob: float) -> NDArray[np.float64]:
-    """Return the intervals (test set, analysis, 2) from numbers of examples (test set, class, outcome)."""
-    examples = np.arange(outcomes.sum())
-    test_set, actual, outcome = np.repeat(np.indices(outcomes.shape).reshape(3, -1), outcomes.ravel(), axis=1)
+def _intervals(counts: NDArray[np.int64], prob: float) -> NDArray[np.float64]:
+    """Return the intervals (analysis, test set, 2) from numbers of examples (test set, class, outcome)."""
+    examples = np.arange(counts.sum())
+    test_set, actual, outcome = np.repeat(np.indices(counts.shape).reshape(3, -1), counts.ravel(), axis=1)
     predicted = [np.where(right, actual, 1 - actual) for right in _RIGHT.T[:, outcome]]
     paired = ConfusionMatrix.from_predictions(
         np.tile(actual, 2),
@@ -133,4 +60,14 @@ def _intervals(outcomes: NDArray[np.int64], prob: float) -> NDArray[np.float64]:
     # The same counts, without the record that both systems saw the same examples.
     independent = posterior(ConfusionMatrix(paired.counts.drop_attrs()))
     comparisons = (compare(paired, metric="accuracy"), compare(independent, metric="accuracy", independent=True))
-    return np.stack([comparison.difference.eti(prob).values.reshape(-1, 2) for comparison in comparisons], 1)
+    return np.stack([comparison.difference.eti(prob).values.reshape(-1, 2) for comparison in comparisons])
+
+
+STUDY = Study(
+    grid={},
+    simulate=simulate,
+    rows={"analysis": ["paired", "independent"], "correlation": "correlation"},
+    settings={"correlation": (0.0, 0.4, 0.8), "n": 200, "accuracy": (0.85, 0.80), "prob": 0.95},
+)
+CASES = [({}, 100, {"correlation": (0.0, 0.8)})]
+TABLES = {"pairing": lambda jobs: table(STUDY, CASES, jobs, name="pairing")}

@@ -1,129 +1,78 @@
-"""How often the intervals of recalibrated probabilities cover."""
+"""How often the intervals of recalibrated probabilities cover, at fixed probabilities.
 
-from __future__ import annotations
+Systems are those of `validation.reliability_bands`; the fixed probabilities are quantiles of those that a system
+gives. Coverage and width are NaN where there are too few examples for a method; coverage also where the frequency is 0
+or 1, which no such interval reaches. Intervals are equal-tailed.
+"""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import numpy as np
-import xarray as xr
-from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 from bayesperf.curves.reliability.recalibration import METHODS, recalibrate, too_few
-from bayesperf.studies.interval_methods import interval_names
-from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
-from bayesperf.studies.run import run
 from validation.reliability_bands import SYSTEMS
+from validation.study import Study, means, outcomes, table
 
 QUANTILES = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
 # Of so many probabilities of a system the quantiles are taken.
 _PROBABILITIES = 100_000
 
 
-def recalibration(
-    systems: Sequence[str] = tuple(SYSTEMS),
-    n: ArrayLike = (500, 1000, 10_000),
-    methods: Sequence[str] = METHODS,
-    simulations: int = 400,
+def simulate(
+    rng: np.random.Generator,
     *,
-    quantiles: ArrayLike = QUANTILES,
-    prob: float = 0.95,
-    draws: int = 1000,
-    random_seed: Any = 0,
-    n_jobs: int | None = None,
-    progressbar: bool = True,
-    folder: str | Path | None = None,
-) -> xr.Dataset:
-    """Return the coverage and width of the intervals of `bayesperf.recalibrate` at fixed probabilities.
+    system: str,
+    n: int,
+    methods: Sequence[str],
+    quantiles: Sequence[float],
+    prob: float,
+    draws: int,
+) -> dict[str, Array]:
+    """Return coverage and width (interval, quantile) of n examples of a system."""
+    fixed = fixed_probabilities(system, tuple(quantiles))
+    truth = SYSTEMS[system].frequency(fixed)
+    probability = SYSTEMS[system].probabilities(rng, n)
+    happened = rng.random(n) < SYSTEMS[system].frequency(probability)
+    bounds = [_interval(happened, probability, method, draws, fixed, prob, checks.seed(rng)) for method in methods]
+    found = outcomes(*np.moveaxis(bounds, -1, 0), truth)
+    return {"coverage": np.where((truth > 0) & (truth < 1), found["coverage"], np.nan), "width": found["width"]}
 
-    Parameters
-    ----------
-    systems : sequence of str
-        As of `reliability_bands`: "calibrated", "skewed", "overconfident" and "pure".
-    n : array-like (k,)
-        Numbers of examples.
-    methods : sequence of str
-        "logistic" or "isotonic".
-    simulations : int
-        Number of data sets of each system and number of examples.
-    quantiles : array-like (q,)
-        The fixed probabilities are these quantiles of those that the system gives.
-    prob : float
-        Probability of the equal-tailed intervals.
-    draws : int
-        Lines drawn for each.
-    random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``coverage`` and mean ``width`` over (interval, system, n, quantile), each with its Monte Carlo standard error
-        (``coverage_mcse``, …), and the ``probability`` that each quantile is, over (system, quantile). NaN where there
-        are too few examples for a method; coverage also where the frequency is 0 or 1, which no such interval reaches.
-        The settings are in ``attrs``.
+@cache
+def fixed_probabilities(system: str, quantiles: tuple[float, ...]) -> Array:
+    """Return quantiles of the probabilities that a system gives."""
+    return np.quantile(SYSTEMS[system].probabilities(np.random.default_rng(0), _PROBABILITIES), quantiles)
 
-    Raises
-    ------
-    ValueError
-        If there is no such system or method, or fewer than 2 examples.
 
-    Examples
-    --------
-    >>> from validation.recalibration import recalibration
-    >>> study = recalibration(["calibrated"], [100], ["logistic"], simulations=20, quantiles=[0.5])
-    >>> study["coverage"].item()
-    0.9
-    """
-    names = [checks.one_of("systems", name, SYSTEMS) for name in systems]
-    sizes = [checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
-    levels = [checks.probability("quantiles", level) for level in np.atleast_1d(quantiles).tolist()]
-    intervals = interval_names(methods, METHODS)
-    settings = {"systems": names, "n": sizes, "methods": intervals,
-                "simulations": checks.count("simulations", simulations), "quantiles": levels,
-                "prob": checks.probability("prob", prob), "draws": checks.count("draws", draws, least=4),
-                "random_seed": checks.seed(random_seed)}  # fmt: skip
-    given = np.random.default_rng
-    fixed = {name: np.quantile(SYSTEMS[name].probabilities(given(0), _PROBABILITIES), levels) for name in names}
-
-    def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
-        outcomes = np.full((len(intervals), len(names), len(sizes), len(levels), 2), np.nan)
-        for i, name in enumerate(names):
-            truth = SYSTEMS[name].frequency(fixed[name])
-            for j, size in enumerate(sizes):
-                probability = SYSTEMS[name].probabilities(rng, size)
-                happened = rng.random(size) < SYSTEMS[name].frequency(probability)
-                for k, method in enumerate(intervals):
-                    bounds = _interval(happened, probability, method, draws, fixed[name], prob, checks.seed(rng))
-                    if bounds is not None:
-                        found = interval_outcomes(*bounds, truth)
-                        within = (truth > 0) & (truth < 1)
-                        outcomes[k, i, j] = np.stack([np.where(within, found["coverage"], np.nan), found["width"]], -1)
-        return {"outcomes": outcomes}
-
-    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
-    coverage, width = np.moveaxis(results["outcomes"], -1, 0)
-    means = monte_carlo_means({"coverage": coverage}, np.isfinite(coverage))
-    means |= monte_carlo_means({"width": width}, np.isfinite(width))
-    coords = {"interval": intervals, "system": names, "n": sizes, "quantile": levels}
-    variables = {name: (tuple(coords), mean) for name, mean in means.items()}
-    return xr.Dataset(
-        variables | {"probability": (("system", "quantile"), np.stack(list(fixed.values())))}, coords, settings
-    )
+def reduce(results: Mapping[str, Array], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the means, and the probability that each quantile is."""
+    fixed = [fixed_probabilities(name, tuple(settings["quantiles"])) for name in settings["system"]]
+    return means(results, settings) | {"probability": (("system", "quantile"), fixed)}
 
 
 def _interval(
     happened: Booleans, probability: Array, method: str, draws: int, at: Array, prob: float, seed: int
-) -> tuple[Array, Array] | None:
-    """Return the bounds of the intervals at probabilities, (k,) each; None if there are too few examples."""
+) -> Array:
+    """Return the bounds of the intervals at probabilities, (k, 2); NaN if there are too few examples."""
     counts = ProbabilityCounts.of_outcomes(happened, probability)
     if not 0 < counts.positives.sum() < counts.total or (method == "isotonic" and too_few(counts)):
-        return None
+        return np.full((len(at), 2), np.nan)
     learned = recalibrate(happened, probability, method=method, pos_label=True, draws=draws, random_seed=seed)
-    lower, upper = learned.predict(at).eti(prob).values.T
-    return lower, upper
+    return learned.predict(at).eti(prob).values
+
+
+STUDY = Study(
+    grid={"system": tuple(SYSTEMS), "n": (500, 1000, 10_000)},
+    simulate=simulate,
+    reduce=reduce,
+    rows={"interval": "methods", "quantile": "quantiles"},
+    settings={"methods": METHODS, "quantiles": QUANTILES, "prob": 0.95, "draws": 1000},
+)
+CASES = [({}, 400, {})]
+COLUMNS = ("probability", "coverage", "coverage_mcse", "width")
+TABLES = {"recalibration": lambda jobs: table(STUDY, CASES, jobs, name="recalibration", columns=COLUMNS)}

@@ -1,23 +1,27 @@
-"""How often a system is wrongly said to meet a requirement, or to miss it, if one looks again and again: exact sums."""
+"""How often a system is wrongly said to meet a requirement, or to miss it, if one looks again and again: exact sums.
 
-from __future__ import annotations
+A system is tested on batches of trials, and one looks after each. Runs of which nothing was said yet go on; their
+distribution over the successes so far is carried from look to look, so that the probabilities are exact.
 
-from collections.abc import Callable
+Of systems exactly at a requirement of .7, about 5 % have a posterior probability of .95 at any one look, but 19 %
+after one of 20 batches of ten or another (21 % with Jeffreys' prior), and 41 % (43 %) after one of 1,000. By the
+confidence sequence .4 and .7 % are said to meet it, and .7 and 1.1 % to miss it. Its 5 % are for both sides, all times
+and looks after every trial, so that fewer looks leave some of them unused.
+"""
+
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
-from numpy.typing import ArrayLike
 from scipy.special import betaincc
 from scipy.stats import binom
 
-from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Counts
-from bayesperf.core.errors import InputError
 from bayesperf.intervals.confidence_sequence import confidence_sequence
 from bayesperf.plan.smallest_number import fewest_successes
-from bayesperf.studies.run import parallel_map
 
 # From successes and trials so far, the requirement and the confidence to whether it is said to be met.
 Rule = Callable[[Counts, Counts, float, float], Booleans]
@@ -28,69 +32,22 @@ def repeated_looks(
     looks: int = 1000,
     batch: int = 10,
     *,
-    rate: ArrayLike | None = None,
+    rates: Sequence[float] | None = None,
     confidence: float = 0.95,
-    n_jobs: int | None = None,
 ) -> xr.Dataset:
-    """Return how probably a rate is said to meet a requirement, or to miss it, at one of many looks or another.
+    """Return how probably a rate was said, by each look, to be above the requirement (``met``), or below (``missed``).
 
-    A system is tested on batches of trials, and one looks after each. Runs of which nothing was said yet go on; their
-    distribution over the successes so far is carried from look to look, so that the probabilities are exact.
-
-    Parameters
-    ----------
-    requirement : float
-        What the rate is to be at least.
-    looks : int
-        Number of batches.
-    batch : int
-        Trials in each.
-    rate : array-like (r,), optional
-        True rates in [0, 1]; by default the requirement itself.
-    confidence : float
-        From which probability on, or with which confidence, something is said.
-    n_jobs : int, optional
-        Number of rules and rates computed in parallel (joblib).
-
-    Returns
-    -------
-    xarray.Dataset
-        ``met`` and ``missed``, the probabilities that by a look it was said that the rate is above the requirement, or
-        that it is below, over (rule, rate, look). The rules are "flat" and "jeffreys", the posterior probability under
-        these priors, and "confidence_sequence", by `bayesperf.intervals.confidence_sequence`. Each of the two counts
-        whether or not the other was said before. The settings are in ``attrs``.
-
-    Raises
-    ------
-    ValueError
-        If the requirement or the confidence is not between 0 and 1, or a rate is outside [0, 1].
-
-    Notes
-    -----
-    Of systems exactly at a requirement of .7, about 5 % have a posterior probability of .95 at any one look, but 19 %
-    after one of 20 batches of ten or another (21 % with Jeffreys' prior), and 41 % (43 %) after one of 1,000. By the
-    confidence sequence .4 and .7 % are said to meet it, and .7 and 1.1 % to miss it. Its 5 % are for both sides, all
-    times and looks after every trial, so that fewer looks leave some of them unused.
-
-    Examples
-    --------
-    >>> from validation.repeated_looks import repeated_looks
-    >>> study = repeated_looks(0.7, looks=20)
-    >>> study["met"].isel(rate=0, look=-1).round(3).values
-    array([0.19 , 0.211, 0.004])
+    The rules are the posterior probability under "flat" and "jeffreys" priors, and the "confidence_sequence"; rates are
+    those that are true, by default the requirement itself. Each of the two counts whether or not the other was said
+    before.
     """
-    needed = checks.probability("requirement", requirement)
-    level = checks.probability("confidence", confidence)
-    rates = checks.vector("rate", needed if rate is None else rate)
-    if not ((rates >= 0) & (rates <= 1)).all():
-        raise InputError("rate", f"must be rates in [0, 1]; it holds {rates[(rates < 0) | (rates > 1)][0]}.")
-    numbers = np.arange(1, checks.count("looks", looks) + 1)
-    settings = {"requirement": needed, "looks": looks, "batch": checks.count("batch", batch), "confidence": level}
-    cases = ((rule, needed, level, numbers * batch, p) for rule in RULES.values() for p in rates)
-    said = np.array(parallel_map(_said, cases, n_jobs)).reshape(len(RULES), len(rates), 2, looks)
-    dims = ("rule", "rate", "look")
-    variables = {name: (dims, said[:, :, i]) for i, name in enumerate(("met", "missed"))}
-    return xr.Dataset(variables, {"rule": list(RULES), "rate": rates, "look": numbers}, settings)
+    rates = [requirement] if rates is None else list(rates)
+    numbers = np.arange(1, looks + 1)
+    said = np.array(
+        [[_said(rule, requirement, confidence, numbers * batch, p) for p in rates] for rule in RULES.values()]
+    )
+    variables = {name: (("rule", "rate", "look"), said[:, :, i]) for i, name in enumerate(("met", "missed"))}
+    return xr.Dataset(variables, {"rule": list(RULES), "rate": rates, "look": numbers})
 
 
 def _by_posterior(weight: float) -> Rule:
@@ -136,3 +93,11 @@ def _reached(least: Counts, trials: Counts, rate: float) -> Array:
         reached.append(running[bound:].sum())
         running[bound:] = 0
     return np.cumsum(reached)
+
+
+def looks_table(_: int = 1) -> pd.DataFrame:
+    """Return what is said at some looks after batches of ten of a system exactly at a requirement of 0.7."""
+    return repeated_looks().sel(look=[1, 20, 100, 1000]).to_dataframe().round(4).reset_index()
+
+
+TABLES = {"repeated_looks": looks_table}

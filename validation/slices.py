@@ -1,25 +1,34 @@
-"""How well the figures of slices do: each slice, the worst, and gaps, by the model of slices and by simpler ways."""
+"""How well the figures of slices do: each slice, the worst, and gaps, by the model of slices and by simpler ways.
 
-from __future__ import annotations
+Each simulation draws the effects of sites, devices and their combinations on the logit of recall (`site_sd`,
+`device_sd`, `interaction_sd`), the number of positive examples of each slice (geometric), and their predictions. The
+recall of the first site may be `worse` than its effects say: one level that differs, where the effects of no model are
+normal.
+
+There are these ways: "alone", each slice by itself (Jeffreys); "pooled", one rate for all; "by_site", that of the
+site, sites as groups (`bayesperf.slices` of counts); "one_dim", all slices as groups of one dim, by that and by the
+model "groups_logit"; "slices", the model of that name; "slices_interaction", with an interaction of site and device.
+Targets are "slice", the mean over slices of fewer positive examples than `small`; "worst_slice", the one that is most
+probably the worst; "gap", of the first two sites at the observed mix of devices; "largest_gap", between sites.
+Intervals are equal-tailed, of 2,000 draws or of two chains of 500. A simulation takes a second for "groups_logit" and
+each model.
+"""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from scipy import special
 
-from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.pooling import slices as pooling
 from bayesperf.sampling.fit import fit
-from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
-from bayesperf.studies.run import run
+from validation.study import FOLDER, Study, means, outcomes, run, table
 
 TARGETS = ("slice", "worst_slice", "gap", "largest_gap")
 _DIMS = ("site", "device")
@@ -32,114 +41,48 @@ _DRAWS, _CHAIN = 2000, 500
 _SAMPLER: Any = {"draws": _CHAIN, "tune": _CHAIN, "chains": 2, "progressbar": False, "metrics": []}
 
 
-def slices(
-    site_sd: float = 0.6,
-    device_sd: float = 0.6,
-    interaction_sd: float = 0.0,
-    worse: float = 0.0,
-    analyses: Sequence[str] = ("alone", "pooled", "by_site", "one_dim", "groups_logit", "slices", "slices_interaction"),
-    simulations: int = 100,
+def simulate(
+    rng: np.random.Generator,
     *,
-    sites: int = 8,
-    devices: int = 4,
-    examples: float = 12.0,
-    imbalance: float = 0.0,
-    recall: float = 0.8,
-    small: int = 25,
-    prob: float = 0.95,
-    random_seed: Any = 0,
-    n_jobs: int | None = None,
-    progressbar: bool = True,
-    folder: str | Path | None = None,
-) -> xr.Dataset:
-    """Return the coverage and error of the recall of slices, of the worst slice, and of gaps between sites.
+    analyses: Sequence[str],
+    site_sd: float,
+    device_sd: float,
+    interaction_sd: float,
+    worse: float,
+    sites: int,
+    devices: int,
+    examples: float,
+    imbalance: float,
+    recall: float,
+    small: int,
+    prob: float,
+) -> dict[str, Array]:
+    """Return how every analysis of one data set does, (analysis, target), and of its worst slice, (analysis,)."""
+    shape = sites, devices
+    effects = [
+        site_sd * rng.standard_normal((sites, 1)),
+        device_sd * rng.standard_normal((1, devices)),
+        interaction_sd * rng.standard_normal(shape),
+    ]
+    true = special.expit(special.logit(recall) + sum(effects))
+    true[0] = np.maximum(true[0] - worse, _LEAST_RECALL)
+    sizes = sum(imbalance * rng.standard_normal(of_dim) for of_dim in ((sites, 1), (1, devices)))
+    n = rng.poisson(rng.gamma(1, examples * np.exp(sizes - imbalance**2)))
+    n[0, 0] += 1  # Something was observed.
+    tp = rng.binomial(n, true)
+    dims = {dim: list(range(size)) for dim, size in zip(_DIMS, shape, strict=True)}
+    cm = ConfusionMatrix.from_counts(tp=tp, fn=n - tp, fp=0, tn=0, dims=dims)
+    seeds = dict(zip(ANALYSES, rng.integers(2**31, size=len(ANALYSES)).tolist(), strict=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        each = [_outcomes(ANALYSES[name](cm, seeds[name]), true, n < small, prob) for name in analyses]
+    return {name: np.stack([of_one[name] for of_one in each]) for name in each[0]}
 
-    Each simulation draws the effects of sites, devices and their combinations on the logit of recall, the number of
-    positive examples of each slice (geometric), and their predictions.
 
-    Parameters
-    ----------
-    site_sd, device_sd, interaction_sd : float
-        Standard deviations of the true effects on the logit scale; 0 for none.
-    worse : float
-        How much lower the recall of the first site is than its effects say: one level that differs, where the effects
-        of no model are normal.
-    analyses : sequence of str
-        "alone": each slice by itself (Jeffreys); "pooled": one rate for all; "by_site": that of the site, sites as
-        groups (`bayesperf.slices` of counts); "one_dim": all slices as groups of one dim, by that and by the model
-        "groups_logit"; "slices": the model of that name; "slices_interaction": with an interaction of site and device.
-    simulations : int
-        Number of data sets.
-    sites, devices : int
-        Numbers of levels; with one device the slices are the sites.
-    examples : float
-        Mean number of positive examples of a slice.
-    imbalance : float
-        Standard deviation of the logarithms of the sizes of sites, and of devices; of 1, some have fifty times the
-        examples of others.
-    recall : float
-        That of the mean logit.
-    small : int
-        Slices of fewer positive examples count for the target "slice".
-    prob : float
-        Probability of the intervals.
-    random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``coverage``, where intervals miss (``lower_miss``, ``upper_miss``), mean ``width`` and mean absolute ``error``
-        of the posterior mean over (analysis, target): "slice", the mean over small slices; "worst_slice", the one that
-        is most probably the worst; "gap", of the first two sites at the observed mix of devices; "largest_gap", between
-        sites. ``prob_worst`` is the probability that the chosen slice is the worst, and ``is_worst`` how often it is,
-        over (analysis). ``gap_shown`` and ``worst_named`` say how often `bayesperf.Slices.in_words` says that recall
-        differs by more than 0.05 between sites, and names a worst slice; ``prob_gap`` is the mean probability of such
-        a gap, and ``prior_gap`` that before the data. ``error_ratio`` (analysis, analysis_other, target) is the error
-        of one analysis over that of another of the same data. Each has its Monte Carlo standard error. The settings
-        are in ``attrs``.
-
-    Notes
-    -----
-    Intervals are equal-tailed, of 2,000 draws or of two chains of 500. A simulation takes a second for "groups_logit"
-    and each model of slices.
-
-    Examples
-    --------
-    >>> from validation.slices import slices
-    >>> study = slices(analyses=["alone", "one_dim"], simulations=20)
-    >>> (study["error"].sel(target="slice").diff("analysis") < 0).item()
-    True
-    """
-    asked = [checks.one_of("analyses", name, tuple(ANALYSES)) for name in analyses]
-    names = [name for name in ANALYSES if name in asked]
-    if not names:
-        raise InputError("analyses", f"must name one of {', '.join(map(repr, ANALYSES))}; it is empty.")
-    sds = {"site_sd": site_sd, "device_sd": device_sd, "interaction_sd": interaction_sd, "worse": worse,
-           "imbalance": imbalance}  # fmt: skip
-    if bad := [name for name, sd in sds.items() if not 0 <= checks.number(name, sd) < np.inf]:
-        raise InputError(f"{bad[0]}", f"must be finite and at least 0; it is {sds[bad[0]]!r}.")
-    if worse >= checks.probability("recall", recall):
-        raise InputError("worse", f"must be below recall, {recall}; it is {worse!r}.")
-    if not 0 < checks.number("examples", examples) < np.inf:
-        raise InputError("examples", f"must be above 0 and finite; it is {examples!r}.")
-    settings = {name: float(sd) for name, sd in sds.items()} | {
-        "analyses": names, "simulations": checks.count("simulations", simulations, least=2),
-        "sites": checks.count("sites", sites, least=2), "devices": checks.count("devices", devices),
-        "examples": float(examples), "recall": recall,
-        "small": checks.count("small", small), "prob": checks.probability("prob", prob),
-        "random_seed": checks.seed(random_seed)}  # fmt: skip
-    simulate = partial(_simulate, settings)
-    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
-    coords = {"analysis": names, "target": list(TARGETS)}
-    variables = {
-        name: (tuple(coords)[: mean.ndim], mean)
-        for of_one, values in results.items()
-        for name, mean in monte_carlo_means({of_one: values}, np.isfinite(values)).items()
-    }
-    variables |= _ratios(results["error"])
-    return xr.Dataset(variables, coords | {"analysis_other": names}, {**settings, "ci_kind": "eti"})
+def reduce(results: Mapping[str, Array], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the means, and the ratios of the errors of each two analyses of the same data."""
+    other = {"analysis_other": ("analysis_other", list(settings["analyses"]))}
+    return means(results, settings) | _ratios(results["error"]) | other
 
 
 def _ratios(error: Array) -> dict[str, Any]:
@@ -155,33 +98,6 @@ def _ratios(error: Array) -> dict[str, Any]:
         mcse = np.sqrt(rest / n) / mean
     dims = ("analysis", "analysis_other", "target")
     return {"error_ratio": (dims, ratio), "error_ratio_mcse": (dims, mcse)}
-
-
-def _simulate(settings: Mapping[str, Any], _: int, rng: np.random.Generator) -> dict[str, Array]:
-    """Return how every analysis of one data set does, (analysis, target), and of its worst slice, (analysis, 1)."""
-    shape = settings["sites"], settings["devices"]
-    effects = [
-        settings["site_sd"] * rng.standard_normal((shape[0], 1)),
-        settings["device_sd"] * rng.standard_normal((1, shape[1])),
-        settings["interaction_sd"] * rng.standard_normal(shape),
-    ]
-    true = special.expit(special.logit(settings["recall"]) + sum(effects))
-    true[0] = np.maximum(true[0] - settings["worse"], _LEAST_RECALL)
-    sizes = sum(settings["imbalance"] * rng.standard_normal(of_dim) for of_dim in ((shape[0], 1), (1, shape[1])))
-    n = rng.poisson(rng.gamma(1, settings["examples"] * np.exp(sizes - settings["imbalance"] ** 2)))
-    n[0, 0] += 1  # Something was observed.
-    tp = rng.binomial(n, true)
-    dims = {dim: list(range(size)) for dim, size in zip(_DIMS, shape, strict=True)}
-    cm = ConfusionMatrix.from_counts(tp=tp, fn=n - tp, fp=0, tn=0, dims=dims)
-    seeds = rng.integers(2**31, size=len(ANALYSES))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        each = [
-            _outcomes(ANALYSES[name](cm, int(seed)), true, n < settings["small"], settings["prob"])
-            for name, seed in zip(ANALYSES, seeds, strict=True)
-            if name in settings["analyses"]
-        ]
-    return {name: np.stack([of_one[name] for of_one in each]) for name in each[0]}
 
 
 def _outcomes(found: pooling.Slices, true: Array, small: Array, prob: float) -> dict[str, Array]:
@@ -201,14 +117,14 @@ def _outcomes(found: pooling.Slices, true: Array, small: Array, prob: float) -> 
         "gap": (gaps["ci_lower"], gaps["ci_upper"], gaps["mean"], levels[0] - levels[1]),
         "largest_gap": (*largest.eti(prob).values, largest.mean().item(), np.ptp(levels)),
     }
-    outcomes = {
-        target: interval_outcomes(low, high, truth) | {"error": abs(mean - truth)}
+    found_of = {
+        target: outcomes(low, high, truth) | {"error": abs(mean - truth)}
         for target, (low, high, mean, truth) in estimates.items()
     }
     # Of small slices there may be none.
     by_target = {
-        name: np.array([np.mean(of[name]) if np.size(of[name]) else np.nan for of in outcomes.values()])
-        for name in next(iter(outcomes.values()))
+        name: np.array([np.mean(of[name]) if np.size(of[name]) else np.nan for of in found_of.values()])
+        for name in next(iter(found_of.values()))
     }
     return by_target | {
         "prob_worst": np.array(worst[chosen]),
@@ -302,4 +218,90 @@ ANALYSES: dict[str, Callable[[ConfusionMatrix, int], pooling.Slices]] = {
     "groups_logit": _groups_logit,
     "slices": partial(_modelled, {}),
     "slices_interaction": partial(_modelled, {"interactions": (_DIMS,)}),
+}
+
+STUDY = Study(
+    grid={},
+    simulate=simulate,
+    reduce=reduce,
+    rows={"analysis": "analyses", "target": list(TARGETS)},
+    settings={
+        "analyses": tuple(ANALYSES),
+        "site_sd": 0.6,
+        "device_sd": 0.6,
+        "interaction_sd": 0.0,
+        "worse": 0.0,
+        "sites": 8,
+        "devices": 4,
+        "examples": 12.0,
+        "imbalance": 0.0,
+        "recall": 0.8,
+        "small": 25,
+        "prob": 0.95,
+    },
+)
+
+# ── How well slices are estimated ──
+
+BOTH = {"site_sd": 0.6, "device_sd": 0.6}
+VARYING: dict[str, dict[str, Any]] = {
+    "nothing": {"site_sd": 0.0, "device_sd": 0.0},
+    "site": {"site_sd": 0.6, "device_sd": 0.0},
+    "site, device": BOTH,
+    "site, device, both together": BOTH | {"interaction_sd": 0.4},
+    "site, device; sizes differ": BOTH | {"imbalance": 1.0},
+}
+SIMPLER = ("alone", "pooled", "by_site", "one_dim")
+# `groups_logit` takes longest, and is compared with its twin "one_dim" in fewer simulations.
+TWINS = ("one_dim", "groups_logit")
+
+
+def slices_table(jobs: int = 1) -> pd.DataFrame:
+    """Return a row for each setting, analysis and target."""
+    tables = []
+    for varying, changes in VARYING.items():
+        more = ("slices_interaction",) if "interaction_sd" in changes else ()
+        for analyses, simulations in (((*SIMPLER, "slices", *more), 150), (TWINS, 20)):
+            folder = FOLDER / "slices" / f"{varying}, {len(analyses)}"
+            study = run(STUDY, simulations, n_jobs=jobs, folder=folder, analyses=analyses, **changes)
+            beside = "slices" if "slices" in analyses else analyses[-1]
+            of_one = study.sel(analysis_other=beside, drop=True)
+            figures = of_one[[name for name in of_one if "target" in of_one[name].dims]]
+            rows = figures.to_dataframe().reset_index()
+            tables.append(rows.assign(simulations=simulations, beside=beside).round(4))
+            tables[-1].insert(0, "varying", varying)
+    return pd.concat(tables, ignore_index=True)
+
+
+# ── How often sentences claim a gap or name a worst one ──
+
+CLAIMS = ("prior_gap", "prob_gap", "gap_shown", "gap_shown_mcse", "prob_worst", "worst_named", "worst_named_mcse",
+          "is_worst")  # fmt: skip
+SAME = {"site_sd": 0.0, "device_sd": 0.0}
+SITES = SAME | {"devices": 1, "analyses": ("by_site",)}
+MODEL = SAME | {"analyses": ("slices",)}
+# By what varies: sites alone, of so many positive examples on average, or sites × devices by the model of slices.
+LEVELS: dict[tuple[str, str], dict[str, Any]] = {
+    ("nothing", "8 sites of 48"): SITES | {"examples": 48},
+    ("nothing", "8 sites of 400"): SITES | {"examples": 400},
+    ("nothing", "30 sites of 20"): SITES | {"examples": 20, "sites": 30},
+    ("nothing", "2 sites of 48"): SITES | {"examples": 48, "sites": 2},
+    ("one site, by 0.2", "8 sites of 48"): SITES | {"examples": 48, "worse": 0.2},
+    ("one site, by 0.2", "8 sites of 400"): SITES | {"examples": 400, "worse": 0.2},
+    ("one site, by 0.2", "30 sites of 20"): SITES | {"examples": 20, "sites": 30, "worse": 0.2},
+    ("one site, by 0.2", "2 sites of 48"): SITES | {"examples": 48, "sites": 2, "worse": 0.2},
+    ("all sites, normal", "8 sites of 48"): SITES | {"examples": 48, "site_sd": 0.6},
+    ("nothing", "8 sites × 4 devices of 12"): MODEL,
+    ("one site, by 0.2", "8 sites × 4 devices of 12"): MODEL | {"worse": 0.2},
+}
+# Fits take long.
+CASES = [
+    ({"varying": varying, "levels": levels}, 30 if changes["analyses"] == ("slices",) else 200, changes)
+    for (varying, levels), changes in LEVELS.items()
+]
+TABLES = {
+    "slices": slices_table,
+    "slice_claims": lambda jobs: table(STUDY, CASES, jobs, name="slice_claims", columns=CLAIMS).drop(
+        columns="analysis"
+    ),
 }

@@ -1,136 +1,64 @@
-"""What chosen thresholds are said to do, beside what they do: with the optimism of their choice, and without."""
+"""What chosen thresholds are said to do, beside what they do: with the optimism of their choice, and without.
 
-from __future__ import annotations
+Scores are Normal(0, 1) of negatives and Normal(distance, 1) of positives, and a share `prevalence` is positive on
+average; a data set of one class is drawn again. The truth is that of the threshold that was chosen. Figures are of the
+data sets in which a threshold was found: "apparent" by the examples that chose it, "corrected" less their optimism.
+"""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xarray as xr
-from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.curves.chosen_thresholds.requirements import ThresholdRequirement, requirements_of
 from bayesperf.curves.chosen_thresholds.threshold import ChosenThreshold, choose_threshold
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
-from bayesperf.studies.run import run
+from validation.study import Study, means, outcomes, table
 
-JUDGED = ("apparent", "corrected")
 # The true shares tp, fn, fp and tn.
 TrueCells = tuple[Array, Array, Array, Array]
 
 
-def thresholds(
-    n: ArrayLike = (50, 100, 200, 1000),
-    metrics: tuple[str, ...] = ("recall", "specificity", "precision", "f1"),
-    simulations: int = 1000,
+def simulate(
+    rng: np.random.Generator,
     *,
-    best: str | None = "f1",
-    cost: tuple[float, float] | None = None,
-    requirements: Mapping[str | Metric, float] | None = None,
-    confidence: float = 0.95,
-    prevalence: float = 0.3,
-    distance: float = 1.5,
-    prob: float = 0.95,
-    draws: int = 1000,
-    random_seed: Any = 0,
-    n_jobs: int | None = None,
-    progressbar: bool = True,
-    folder: str | Path | None = None,
-) -> xr.Dataset:
-    """Return the bias and the coverage of metrics at thresholds that were chosen on the same examples.
-
-    Scores are Normal(0, 1) of negatives and Normal(distance, 1) of positives, and a share `prevalence` is positive on
-    average. The truth is that of the threshold that was chosen.
-
-    Parameters
-    ----------
-    n : array-like (l,)
-        Numbers of examples.
-    metrics : tuple of str
-        What is judged.
-    simulations : int
-        Number of data sets of each size; a data set of one class is drawn again.
-    best, cost, requirements, confidence
-        How the threshold is chosen, as in `bayesperf.choose_threshold`.
-    prevalence, distance : float
-        Share of positives, and distance of the means of the scores of either class.
-    prob : float
-        Probability of the intervals, which are equal-tailed.
-    draws : int
-        Of the posterior.
-    random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``bias`` (posterior mean less truth), ``coverage`` and ``width`` over (judged, metric, n), of the data sets in
-        which a threshold was found; ``judged`` is "apparent", by the examples that chose, or "corrected", less their
-        optimism. ``found`` and ``not_met`` over n: how often a threshold met the requirements, and how often it was
-        found and in truth does not meet them. Each has its Monte Carlo standard error (``bias_mcse``, …). The settings
-        are in ``attrs``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `bayesperf.choose_threshold`.
-
-    Examples
-    --------
-    >>> from validation.thresholds import thresholds
-    >>> study = thresholds([50], ("f1",), simulations=20, draws=100)
-    >>> bool(study["bias"].sel(judged="apparent").squeeze() > study["bias"].sel(judged="corrected").squeeze())
-    True
-    """
-    sizes = [checks.count("n", size, least=2) for size in np.atleast_1d(n).tolist()]
-    wanted, required = [get(name) for name in metrics], requirements_of(requirements)
-    share, apart = checks.probability("prevalence", prevalence), checks.number("distance", distance)
-    settings = {"n": sizes, "metrics": [metric.name for metric in wanted],
-                "simulations": checks.count("simulations", simulations), "best": str(best), "cost": str(cost),
-                "requirements": str(requirements), "confidence": checks.probability("confidence", confidence),
-                "prevalence": share, "distance": apart, "prob": checks.probability("prob", prob),
-                "draws": checks.count("draws", draws, least=2),
-                "random_seed": checks.seed(random_seed)}  # fmt: skip
-    options: dict[str, Any] = {"best": best, "cost": cost, "confidence": confidence}
-    # Whatever would be refused of all data sets is refused here, and not taken for one without such a threshold.
-    choose_threshold([0, 1] * 500, [0.0, 9.0] * 500, **options, draws=2)
-
-    def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Array]:
-        figures = np.full((len(JUDGED), len(wanted), len(sizes), 4), np.nan)
-        met = np.full(len(sizes), np.nan)
-        for j, size in enumerate(sizes):
-            examples = _examples(size, share, apart, rng)
-            try:
-                chosen = choose_threshold(*examples, **options, requirements=requirements, draws=draws, random_seed=rng)
-            except ValueError:
-                continue
-            cells = _true_cells(chosen.threshold, share, apart)
-            met[j] = all(_is_met(each, cells) for each in required)
-            figures[:, :, j] = _figures(chosen, wanted, cells, prob)
-        return {"figures": figures, "met": met}
-
-    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
-    return _outcomes(results["figures"], results["met"], settings)
-
-
-def _outcomes(figures: Array, met: Array, settings: Mapping[str, Any]) -> xr.Dataset:
-    """Return what came of all simulations, given `_figures`, and whether requirements were met: NaN if not found."""
+    n: int,
+    metrics: Sequence[str],
+    chosen_by: Mapping[str, Any],
+    requirements: Mapping[str, float] | None,
+    prevalence: float,
+    distance: float,
+    prob: float,
+    draws: int,
+) -> dict[str, Array]:
+    """Return bias, coverage and width (judged, metric) of n examples, and whether the threshold is as required."""
+    wanted = [get(name) for name in metrics]
+    examples = _examples(n, prevalence, distance, rng)
+    figures, met = np.full((2, len(wanted), 4), np.nan), np.nan
+    try:
+        chosen = choose_threshold(*examples, **chosen_by, requirements=requirements, draws=draws, random_seed=rng)
+    except ValueError:
+        # Without requirements there always is one.
+        if requirements is None:
+            raise
+    else:
+        cells = _true_cells(chosen.threshold, prevalence, distance)
+        met = float(all(_is_met(each, cells) for each in requirements_of(requirements)))
+        figures = _figures(chosen, wanted, cells, prob)
     mean, lower, upper, true = np.moveaxis(figures, -1, 0)
-    outcomes = interval_outcomes(lower, upper, true)
-    values = {"bias": mean - true, "coverage": outcomes["coverage"], "width": outcomes["width"]}
-    means = monte_carlo_means(values, np.isfinite(true))
-    of_sizes = monte_carlo_means({"found": ~np.isnan(met), "not_met": met == 0})
-    coords = {"judged": list(JUDGED), "metric": settings["metrics"], "n": settings["n"]}
-    variables = {name: (tuple(coords), array) for name, array in means.items()}
-    return xr.Dataset(variables | {name: ("n", array) for name, array in of_sizes.items()}, coords, settings)
+    found = outcomes(lower, upper, true)
+    return {"bias": mean - true, "coverage": found["coverage"], "width": found["width"], "met": np.array(met)}
+
+
+def reduce(results: Mapping[str, Array], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the means; how often a threshold was found, and how often one that in truth is not as required."""
+    met = results["met"]
+    shares = means({"found": ~np.isnan(met), "not_met": met == 0}, settings)
+    return means({name: values for name, values in results.items() if name != "met"}, settings) | shares
 
 
 def _figures(chosen: ChosenThreshold, metrics: Sequence[Metric], cells: TrueCells, prob: float) -> Array:
@@ -161,3 +89,42 @@ def _true_cells(threshold: float, prevalence: float, distance: float) -> TrueCel
     """Return the true shares tp, fn, fp and tn at a threshold."""
     recall, fpr = np.asarray(ndtr(distance - threshold)), np.asarray(ndtr(-threshold))
     return prevalence * recall, prevalence * (1 - recall), (1 - prevalence) * fpr, (1 - prevalence) * (1 - fpr)
+
+
+STUDY = Study(
+    grid={"n": (50, 100, 200, 1000)},
+    simulate=simulate,
+    reduce=reduce,
+    rows={"judged": ["apparent", "corrected"], "metric": "metrics"},
+    settings={
+        "metrics": ("recall", "specificity", "precision", "f1"),
+        # The arguments of `bayesperf.choose_threshold`.
+        "chosen_by": {"best": "f1"},
+        "requirements": None,
+        "prevalence": 0.3,
+        "distance": 1.5,
+        "prob": 0.95,
+        "draws": 1000,
+    },
+)
+_BY_COST = {"chosen_by": {"cost": (1, 3)}, "metrics": ("recall", "specificity")}
+CASES = [
+    ({"chosen_for": label}, simulations, changes | {"n": n})
+    for label, changes in (("best F1", {"metrics": ("f1", "recall", "accuracy")}), ("a miss costs three", _BY_COST))
+    for simulations, n in ((400, (50, 100, 200)), (200, 1000))
+] + [
+    (
+        {"chosen_for": f"{required} of {bound}, best {best}"},
+        400,
+        {
+            "n": 200,
+            "metrics": ("recall", "precision"),
+            "chosen_by": {"best": best},
+            "requirements": {required: bound},
+            "distance": distance,
+        },
+    )
+    for required, bound, best, distance in (("recall", 0.9, "precision", 1.5), ("precision", 0.8, "recall", 2.0))
+]
+COLUMNS = ("bias", "bias_mcse", "coverage", "coverage_mcse", "width")
+TABLES = {"thresholds": lambda jobs: table(STUDY, CASES, jobs, name="thresholds", columns=COLUMNS)}
