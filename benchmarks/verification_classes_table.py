@@ -2,7 +2,7 @@
 
     python benchmarks/verification_classes_table.py [simulations]
 
-About ten minutes of one processor. Every row has 150 samples; ``coverage_mcse`` is the Monte Carlo standard error.
+About six minutes of one processor. Every row has 150 samples; ``coverage_mcse`` is the Monte Carlo standard error.
 """
 
 import csv

@@ -173,8 +173,11 @@ def _system(
         right = (
             np.full(classes, mean) if rho == 0 else rng.beta(mean * (1 / rho - 1), (1 - mean) * (1 / rho - 1), classes)
         )
-    shares = {"equal": np.ones, "zipf": lambda k: 1 / np.arange(1.0, k + 1),
-              "tenfold": lambda k: rng.permutation(np.geomspace(1, 10, k))}[sizes](classes)  # fmt: skip
+    shares = np.ones(classes)
+    if sizes == "tenfold":
+        shares = rng.permutation(np.geomspace(1, 10, classes))
+    elif sizes == "zipf":
+        shares /= np.arange(1, classes + 1)
     cells = np.diag(right) + (1 - right)[:, None] * _spread(rng, classes, errors)
     return np.asarray(cells * shares[:, None] / shares.sum())
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import xarray as xr
@@ -181,7 +181,7 @@ def draws(
               for name, of_each in parameters.items()}  # fmt: skip
     n, drawn = int(np.prod(size)), []
     for i, (table, rng) in enumerate(zip(tables, rngs, strict=True)):
-        of_pairs = {attribute: tuple(priors[name][i].tolist()) for attribute, name in _PAIRS.items()}
+        of_pairs: dict[str, Any] = {attribute: tuple(priors[name][i].tolist()) for attribute, name in _PAIRS.items()}
         model = SharedClasses(table[None], popularity=priors["popularity"][i], **of_pairs)
         (logit_mean, slope, logit_dispersion), (log_weight, popularity) = model.shared(0, n, rng)
         totals = table.sum(-1) if design == "joint" else 0.0

@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy import special
 
-from bayesperf.core.arrays import Array, blocks, sums_of_others
+from bayesperf.core.arrays import Array, Codes, blocks, sums_of_others
 from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.distributions.importance import resampled, stepwise, with_mass
 
@@ -38,7 +38,7 @@ class SharedErrors(NamedTuple):
     log_weight: Array
     popularity: Array
 
-    def take(self, index: Array | slice) -> Self:
+    def take(self, index: Codes | slice) -> Self:
         """Return some of the draws."""
         return type(self)(*(part[index] for part in self))
 

@@ -41,7 +41,7 @@ class SharedRecalls(NamedTuple):
     slope: Array
     logit_dispersion: Array
 
-    def take(self, index: Array | slice) -> Self:
+    def take(self, index: Codes | slice) -> Self:
         """Return some of the draws."""
         return type(self)(*(part[index] for part in self))
 
@@ -113,7 +113,7 @@ class _Classes:
         (totals, sizes, right), frequency = np.unique(
             [totals, centred_log_sizes(totals), right], axis=1, return_counts=True
         )
-        return cls(right, totals, sizes, frequency, *priors)
+        return cls(right, totals, sizes, frequency.astype(float), *priors)
 
     @cached_property
     def by_size(self) -> tuple[Codes, Array]:
@@ -151,9 +151,11 @@ def _approximation(classes: _Classes) -> _Approximation:
     low, high = _LEAST_LOGIT, max(np.log(c / d), 0.0) + 9 + _FALL / d
     for _ in range(_SCANS):
         logit_rho = np.linspace(low, high, _NODES)
-        mode, precision = _regressions(classes, special.expit(logit_rho))
+        mode, precision = _regressions(classes, np.asarray(special.expit(logit_rho)))
         root = np.linalg.cholesky(np.linalg.inv(precision))
-        log_mass = classes.log_density(SharedRecalls(*mode.T, logit_rho)) + np.log(root[:, 0, 0] * root[:, 1, 1])
+        log_mass = classes.log_density(SharedRecalls(mode[:, 0], mode[:, 1], logit_rho)) + np.log(
+            root[:, 0, 0] * root[:, 1, 1]
+        )
         low, high = with_mass(logit_rho, log_mass, _FALL)
     return _Approximation(logit_rho, log_mass, mode, root)
 

@@ -7,10 +7,10 @@ import pytest
 from scipy import special, stats
 
 import bayesperf as bp
-from validation import best_of_many
+from bayesperf import studies
 
 # The package has a function of that name too.
-study_file = import_module("validation.best_of_many")
+study_file = import_module("bayesperf.studies.best_of_many")
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def drawn(monkeypatch):
 
 @pytest.mark.parametrize("paired", [False, True])
 def test_three_simulations_by_hand(drawn, paired):
-    study = best_of_many.best_of_many(4, [0.0, 0.5], 30, 0.7, paired=paired, simulations=3, draws=200)
+    study = studies.best_of_many(4, [0.0, 0.5], 30, 0.7, paired=paired, simulations=3, draws=200)
     bias, covered = [], []
     for right, truth, _ in drawn:
         a, b = right.sum(-1) + 0.5, (~right).sum(-1) + 0.5
@@ -46,7 +46,7 @@ def test_three_simulations_by_hand(drawn, paired):
 
 @pytest.mark.parametrize("paired", [False, True])
 def test_the_shrunk_best_is_that_of_compare(drawn, paired):
-    best_of_many.best_of_many(3, [0.3], 40, paired=paired, simulations=2, draws=500)
+    studies.best_of_many(3, [0.3], 40, paired=paired, simulations=2, draws=500)
     for right, truth, found in drawn:
         actual, predicted, model = np.ones(right.size, int), right.ravel().astype(int), np.repeat(range(3), 40)
         options = {"labels": [0, 1], "by": {"model": model}}
@@ -64,12 +64,31 @@ def test_the_shrunk_best_is_that_of_compare(drawn, paired):
 @pytest.mark.parametrize("paired", [False, True])
 def test_systems_err_together_only_on_the_same_examples(drawn, paired):
     n = 20_000
-    best_of_many.best_of_many(3, [0.4], n, 0.8, paired=paired, difficulty=0.6, simulations=2, draws=10)
+    studies.best_of_many(3, [0.4], n, 0.8, paired=paired, difficulty=0.6, simulations=2, draws=10)
     for right, truth, _ in drawn:
         np.testing.assert_allclose(right.mean(-1), truth, atol=5 * 0.5 / np.sqrt(n))
         limits = special.ndtri(truth[:2])
         both = stats.multivariate_normal(cov=[[1, 0.6 * paired], [0.6 * paired, 1]]).cdf(limits)
         assert (right[0] & right[1]).mean() == pytest.approx(both, abs=5 * 0.5 / np.sqrt(n))
+
+
+def test_populations_are_what_they_are_called(drawn):
+    studies.best_of_many(400, [0.1], 20, 0.8, (100, -1.4), simulations=2, draws=10)
+    studies.best_of_many(400, [0.1], 20, 0.8, "heavy_tails", simulations=2, draws=10)
+    logits = np.array([special.logit(truth) for _, truth, _ in drawn]) - special.logit(0.8)
+    np.testing.assert_allclose(logits[:2, :100].mean(1), -1.4, atol=4 * 0.1 / np.sqrt(100))
+    np.testing.assert_allclose(logits[:2, 100:].mean(1), 0, atol=4 * 0.1 / np.sqrt(300))
+    # Of Student's t 1 in 8 is beyond 2.5 times the scale (.065 on each side), of a normal 1 in 80.
+    assert (abs(logits[2:]) > 0.25).mean() == pytest.approx(2 * stats.t(2).sf(2.5), abs=4 * np.sqrt(0.13 * 0.87 / 800))
+
+
+def test_what_is_said_of_being_the_best_is_counted_and_ties_are_shared(drawn):
+    study = studies.best_of_many(4, [0.0, 0.5], 30, 0.7, simulations=3, draws=200)
+    assert (study["is_best"].sel(spread=0) == 0.25).all()
+    best = [found["is_best"] for _, truth, found in drawn if np.ptp(truth) > 0]
+    np.testing.assert_allclose(study["is_best"].sel(spread=0.5), np.mean(best, 0))
+    assert set(np.ravel(best)) <= {0.0, 1.0}
+    assert (study["prob_best"] > 0.25).all()
 
 
 @pytest.mark.parametrize(
@@ -87,7 +106,7 @@ def test_systems_err_together_only_on_the_same_examples(drawn, paired):
 )
 def test_bad_arguments(options, words):
     with pytest.raises(ValueError, match=words):
-        best_of_many.best_of_many(**options)
+        studies.best_of_many(**options)
 
 
 def of_best_alone(systems, spread, n=200, accuracy=0.8, prob=0.95):
@@ -108,12 +127,12 @@ def of_best_alone(systems, spread, n=200, accuracy=0.8, prob=0.95):
 @pytest.mark.slow
 def test_of_many_systems_the_shrunk_best_covers():
     """By itself as enumerated, shrunk as in a simulation made apart from this package."""
-    study = best_of_many.best_of_many(simulations=300)
+    study = studies.best_of_many(simulations=150, draws=1000)
     alone, shrunk = (study.sel(analysis=analysis) for analysis in study_file.ANALYSES)
     coverage, bias = np.transpose([of_best_alone(50, spread) for spread in study["spread"].values])
-    error = np.sqrt(coverage * (1 - coverage) / 300)
+    error = np.sqrt(coverage * (1 - coverage) / 150)
     np.testing.assert_array_less(abs(alone["coverage"] - coverage), 4 * error)
     np.testing.assert_array_less(abs(alone["bias"] - bias), 4 * alone["bias_mcse"])
     expected = np.array([1.0, 0.95, 0.95])
-    np.testing.assert_array_less(abs(shrunk["coverage"] - expected), 4 * np.sqrt(0.95 * 0.05 / 300))
+    np.testing.assert_array_less(abs(shrunk["coverage"] - expected), 4 * np.sqrt(0.95 * 0.05 / 150))
     np.testing.assert_array_less(abs(shrunk["bias"]), alone["bias"] / 4 + 2 * shrunk["bias_mcse"])
