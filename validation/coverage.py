@@ -13,9 +13,8 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf import studies
-from validation import areas
-from validation.many_classes import many_classes
-from validation.study import FOLDER, table
+from validation import areas, many_classes
+from validation.study import FOLDER, run, table
 
 SIMULATIONS = 2000
 SIZES = (20, 50, 200, 1000)
@@ -72,12 +71,11 @@ def of_many_classes(jobs: int) -> pd.DataFrame:
     cases += [(10, {"quality": quality}) for quality in AT_THE_ENDS]
     for classes, settings in cases:
         folder = FOLDER / "coverage" / "_".join(["classes", str(classes), *map(str, settings.values())])
+        simulations = MANY_CLASSES[classes]
         options = {"sizes": "equal" if settings.get("balanced", True) else "tenfold",
                    "errors": "popular" if settings.get("popular", True) else "uniform",
                    **AT_THE_ENDS.get(settings.get("quality", 0), {})}  # fmt: skip
-        study = many_classes(
-            classes, simulations=MANY_CLASSES[classes], draws=1000, **options, n_jobs=jobs, folder=folder
-        )
+        study = run(many_classes.STUDY, simulations, n_jobs=jobs, folder=folder, classes=classes, draws=1000, **options)
         names = ["coverage", "coverage_mcse", "width"]
         rows = study[names].to_dataframe().reset_index().rename(columns={"prior": "interval"})
         rows["interval"] += "_eti"

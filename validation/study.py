@@ -54,6 +54,9 @@ class Study:
         the settings.
     settings : mapping
         What else is set, the same everywhere on the grid.
+    batch : int
+        If above 1, how many simulations are made at once where that is faster: `simulate` is then given a mapping of
+        their numbers to their generators, and returns a list.
     """
 
     grid: Mapping[str, Sequence[Any]]
@@ -61,6 +64,7 @@ class Study:
     reduce: Callable[[Arrays, Mapping[str, Any]], Mapping[str, Any]] = means
     rows: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    batch: int = 1
 
 
 def run(
@@ -85,16 +89,25 @@ def run(
     fixed = {name: chosen[name] for name in study.settings}
     rows = {dim: np.atleast_1d(chosen[of] if isinstance(of, str) else of(chosen) if callable(of) else of)
             for dim, of in study.rows.items()}  # fmt: skip
+    places = [dict(zip(grid, place, strict=True)) for place in product(*grid.values())]
     shape = [len(values) for values in grid.values()]
 
-    def simulate(_: int, rng: np.random.Generator) -> dict[str, Any]:
-        places = (dict(zip(grid, place, strict=True)) for place in product(*grid.values()))
-        found = [study.simulate(rng, **place, **fixed) for place in places]
-        return {name: np.reshape([each[name] for each in found], (*shape, *np.shape(found[0][name])))
-                for name in found[0]}  # fmt: skip
+    def simulate(indices: Sequence[int], rngs: Sequence[np.random.Generator]) -> list[Arrays]:
+        given: Any = [dict(zip(indices, rngs, strict=True))] if study.batch > 1 else rngs
+        # By place, then by simulation.
+        found = [[study.simulate(each, **place, **fixed) for each in given] for place in places]
+        found = [of_place[0] for of_place in found] if study.batch > 1 else found
+        return [
+            {
+                name: np.reshape([each[name] for each in of_one], (*shape, *np.shape(of_one[0][name])))
+                for name in of_one[0]
+            }
+            for of_one in zip(*found, strict=True)
+        ]
 
     settings = {**grid, **fixed, "simulations": simulations, "random_seed": random_seed}
-    results = running.run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
+    results = running.run_batches(simulate, simulations, settings, study.batch,
+                                  n_jobs=n_jobs, progressbar=progressbar, folder=folder)  # fmt: skip
     dims = (*grid, *rows)
     figures = {
         name: value if isinstance(value, tuple) else (dims[: np.ndim(value)], value)

@@ -1,35 +1,46 @@
-"""How often intervals cover if only some examples are verified and a judge says something of all."""
+"""How often intervals cover if only some examples are verified and a judge says something of all.
+
+The intervals are "judge", `bayesperf.verification.posterior`; "verified_only", `bayesperf.posterior` of as many
+examples verified by chance; and "prediction_powered", of the same ones: normal by the delta method, with the weight of
+the judge that leaves the least variance (Angelopoulos, Duchi & Zrnic 2023, PPI++, arXiv:2311.01453).
+
+Of two classes `prevalence` is that of the positive one, and `recall` and `specificity` are the system's. Of more,
+prevalence and recall are those of each class, or one number for all; errors fall into all others alike, and
+"recall_rarest" is the recall of the last of the rarest classes. The judge names the true class with probability
+`judge`, and repeats an error of the system with probability `dependence`, whatever the judge would have said.
+
+`strata` tell examples apart beside judge and system. "score": bins that are equally full, of a score of which the
+prediction of two classes is a threshold (two normal distributions), or that is higher where the system is right than
+where it errs (by 1.5 standard deviations), if there are more. "differ": whether a second system, with the same
+probabilities, says something else. By `allocation` the verified examples are chosen by "chance"; as many of each of
+the strata, or without these of each stratum of judge and system ("equal"); or a third by chance and the rest as
+`bayesperf.verification.next_labels` advises for F1 ("advised").
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
 from scipy import stats
 
-from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts, Numbers
-from bayesperf.core.errors import InputError
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.intervals.delta import gradient_of
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.posterior import SampledPosterior
-from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes, monte_carlo_means
-from bayesperf.studies.run import run_batches
+from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes
 from bayesperf.verification.label_value import LabelValue, label_value
 from bayesperf.verification.posterior import VerifiedPosterior
 from bayesperf.verification.sample import VerifiedSample
+from validation.study import Study, table
 
 INTERVALS = ("judge", "verified_only", "prediction_powered")
-STRATA = ("none", "score", "differ")
-ALLOCATIONS = ("chance", "equal", "advised")
 # Simulations whose posteriors are computed at once; no result depends on it.
 _BATCH = 20
 # The share of the labels that is spent by chance before advice is asked for.
@@ -37,124 +48,25 @@ _FIRST = 1 / 3
 _EMPTY = 1e-9
 
 
-def verification(
-    verified: ArrayLike = (50, 100, 300),
-    *,
-    judge: float = 0.9,
-    dependence: float = 0.0,
-    prevalence: float | Sequence[float] = 0.3,
-    recall: float | Sequence[float] = 0.85,
-    specificity: float = 0.9,
-    classes: int = 2,
-    strata: str = "none",
-    levels: int = 5,
-    examples: int = 5000,
-    allocation: str = "chance",
-    simulations: int = 1000,
-    confidence: float = 0.95,
-    draws: int = 2000,
-    random_seed: Any = 0,
-    n_jobs: int | None = None,
-    progressbar: bool = True,
-    folder: str | Path | None = None,
-) -> xr.Dataset:
-    """Return coverage and width of intervals from a verified part of a sample, with a judge of all and without.
-
-    Parameters
-    ----------
-    verified : int or array-like of int
-        Numbers of verified examples.
-    judge : float
-        Probability that the judge names the true class.
-    dependence : float
-        Probability that the judge repeats an error of the system, whatever the judge would have said.
-    prevalence : float or sequence of float (K,)
-        Proportion of the positive class. With more than two classes: the proportion of each; with a number all are
-        equally common.
-    recall : float or sequence of float (K,)
-        Recall of the positive class. With more than two classes: the recall of each, or of all; errors fall into all
-        others alike.
-    specificity : float
-        Recall of the negative one of two classes.
-    classes : int
-        Number of classes.
-    strata : {"none", "score", "differ"}
-        What tells examples apart beside judge and system. "score": bins that are equally full, of a score of which the
-        prediction of two classes is a threshold (two normal distributions), or that is higher where the system is
-        right than where it errs (by 1.5 standard deviations), if there are more. "differ": whether a second system,
-        with the same probabilities, says something else.
-    levels : int
-        Number of bins of the score.
-    examples : int
-        Number of examples.
-    allocation : {"chance", "equal", "advised"}
-        How the verified examples are chosen: by chance; as many of each of the `strata`, or without these of each
-        stratum of judge and system; or a third by chance and the rest as `bayesperf.verification.next_labels` advises
-        for F1.
-    simulations : int
-        Number of samples.
-    confidence : float
-        Nominal coverage.
-    draws : int
-        Draws of a posterior.
-    random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`).
-
-    Returns
-    -------
-    xarray.Dataset
-        ``coverage``, ``lower_miss``, ``upper_miss`` and mean ``width`` over (interval, metric, verified), each with its
-        Monte Carlo standard error. With classes of unequal sizes, "recall_rarest" is the recall of the last of the
-        rarest classes. The intervals are "judge", `bayesperf.verification.posterior`; "verified_only",
-        `bayesperf.posterior` of as many examples verified by chance; and "prediction_powered", of the same ones: normal
-        by the delta method, with the weight of the judge that leaves the least variance (Angelopoulos, Duchi & Zrnic
-        2023, PPI++, arXiv:2311.01453). The settings are in ``attrs``.
-
-    Examples
-    --------
-    >>> from validation.verification import verification
-    >>> study = verification(100, simulations=40, draws=500)
-    >>> study["width"].sel(metric="accuracy", verified=100, interval=["judge", "verified_only"]).round(2).values
-    array([0.09, 0.13])
-    """
-    sizes = [checks.count("verified", size) for size in np.atleast_1d(verified).tolist()]
-    shares: dict[str, Any] = {"judge": judge, "dependence": dependence, "specificity": specificity,
-              "prevalence": np.asarray(prevalence).tolist(), "recall": np.asarray(recall).tolist()}  # fmt: skip
-    for name, share in shares.items():
-        _refuse_other_shares(name, share, classes)
-    settings = {**shares, "verified": sizes, "classes": checks.count("classes", classes, least=2),
-                "strata": checks.one_of("strata", strata, STRATA),
-                "levels": checks.count("levels", levels), "examples": checks.count("examples", examples),
-                "allocation": checks.one_of("allocation", allocation, ALLOCATIONS),
-                "simulations": checks.count("simulations", simulations, least=2),
-                "confidence": checks.probability("confidence", confidence),
-                "draws": checks.count("draws", draws, least=2), "random_seed": checks.seed(random_seed)}  # fmt: skip
-    if max(sizes) >= examples:
-        raise InputError("verified", f"{max(sizes)} of {examples} examples leave none to the judge alone.")
-    outcomes = _with_levels(_probabilities(classes, **shares), strata, levels)
-    metrics = _metrics(outcomes)
-
-    def simulate(indices: Sequence[int], rngs: Sequence[np.random.Generator]) -> list[dict[str, Array]]:
-        by_size = [_outcomes(outcomes, size, metrics, dict(zip(indices, rngs, strict=True)), settings)
-                   for size in sizes]  # fmt: skip
-        return [{name: np.stack([of_size[name][i] for of_size in by_size], -1) for name in OUTCOMES}
-                for i in range(len(indices))]  # fmt: skip
-
-    results = run_batches(simulate, simulations, settings, _BATCH,
-                          n_jobs=n_jobs, progressbar=progressbar, folder=folder)  # fmt: skip
-    coords = {"interval": list(INTERVALS), "metric": [metric.name for metric in metrics], "verified": sizes}
-    means = monte_carlo_means({name: results[name] for name in OUTCOMES})
-    return xr.Dataset({name: (tuple(coords), values) for name, values in means.items()}, coords,
-                      {**settings, "ci_kind": "eti"})  # fmt: skip
+# What tells the true probabilities.
+_SYSTEM = ("classes", "judge", "dependence", "prevalence", "recall", "specificity", "strata", "levels")
 
 
-def _refuse_other_shares(name: str, share: Any, classes: int) -> None:
-    if np.ndim(share) and (classes == 2 or np.shape(share) != (classes,)):
-        raise InputError(name, f"give one number, or one for each of {classes} classes if they are more than two.")
-    if not all(0 <= checks.number(name, each) <= 1 for each in np.ravel(share).tolist()):
-        raise InputError(name, f"must be a proportion; it is {share}.")
-    if name == "prevalence" and np.ndim(share) and not np.isclose(np.sum(share), 1):
-        raise InputError("prevalence", f"the proportions of the classes must sum to 1; they sum to {np.sum(share)}.")
+def simulate(rngs: Mapping[int, np.random.Generator], *, verified: int, **settings: Any) -> list[dict[str, Array]]:
+    """Return the outcomes (interval, metric) of several samples of which so many are verified."""
+    probabilities = _probabilities_of(settings)
+    found = _outcomes(probabilities, verified, _metrics(probabilities), rngs, settings)
+    return [{name: found[name][i] for name in OUTCOMES} for i in range(len(rngs))]
+
+
+def _probabilities_of(settings: Mapping[str, Any]) -> Array:
+    """Return the probabilities (L, K, K, K) of level, judge, system and truth."""
+    *system, strata, levels = (settings[name] for name in _SYSTEM)
+    return _with_levels(_probabilities(*system), strata, levels)
+
+
+def _names(settings: Mapping[str, Any]) -> list[str]:
+    return [metric.name for metric in _metrics(_probabilities_of(settings))]
 
 
 def _metrics(outcomes: Array) -> list[Metric]:
@@ -259,7 +171,7 @@ class _Samples(NamedTuple):
 
 
 def _outcomes(
-    probabilities: Array, size: int, metrics: list[Metric], by_index: dict[int, np.random.Generator], settings: Any
+    probabilities: Array, size: int, metrics: list[Metric], by_index: Mapping[int, np.random.Generator], settings: Any
 ) -> dict[str, Array]:
     """Return each of `OUTCOMES` of samples of which some are verified, (simulation, interval, metric)."""
     classes, rngs, names = probabilities.shape[-1], list(by_index.values()), list(by_index)
@@ -271,16 +183,16 @@ def _outcomes(
     if settings["allocation"] != "chance":
         each = zip(truths, rngs, strict=True)
         chosen = _Samples(counts, np.stack([_allocated(t, size, settings, rng) for t, rng in each]))
-    post = VerifiedPosterior.of(chosen.as_verified_sample(names), None, settings["draws"], settings["random_seed"])
+    post = VerifiedPosterior.of(chosen.as_verified_sample(names), None, settings["draws"], settings["posterior_seed"])
     by_chance = by_chance.without_levels()
     alone = by_chance.verified.sum(1).swapaxes(1, 2)
     cm = ConfusionMatrix.from_table(alone, dims={"sample": names}, pos_label=positive)
     # By draws as well: metrics that are integrated take long for so many samples.
-    drawn = posterior(cm, random_seed=settings["random_seed"]).cells_by_chain(settings["draws"], 1)
+    drawn = posterior(cm, random_seed=settings["posterior_seed"]).cells_by_chain(settings["draws"], 1)
     only = SampledPosterior(drawn, positive, "", independent=True)
     true = probabilities.sum((0, 1)).T
-    limits = [[source[metric].eti(settings["confidence"]).values for metric in metrics] for source in (post, only)]
-    limits.append([_prediction_powered(by_chance, metric, positive, settings["confidence"]) for metric in metrics])
+    limits = [[source[metric].eti(settings["prob"]).values for metric in metrics] for source in (post, only)]
+    limits.append([_prediction_powered(by_chance, metric, positive, settings["prob"]) for metric in metrics])
     ends = np.moveaxis(np.array(limits), 2, 0)
     target = np.array([float(metric.evaluate(true, positive)) for metric in metrics])
     return interval_outcomes(ends[..., 0], ends[..., 1], target)
@@ -306,7 +218,7 @@ def _allocated(truth: Counts, size: int, settings: Any, rng: np.random.Generator
             sample.counts[0].drop_vars("sample"), sample.verified[0].drop_vars("sample"), sample.votes, sample.levels,
             (), True, sample.pos_label,
         )  # fmt: skip
-        post = VerifiedPosterior.of(whole, None, 2, settings["random_seed"])
+        post = VerifiedPosterior.of(whole, None, 2, settings["posterior_seed"])
         value = label_value(post, get("f1" if classes == 2 else "f1_macro"))
     quotas = value.allocation(size - int(first.sum()))
     each = zip(flat - first, quotas, strict=True)
@@ -335,3 +247,83 @@ def _prediction_powered(samples: _Samples, metric: Metric, positive: int | None,
     half = stats.norm.isf((1 - confidence) / 2) * np.sqrt(np.maximum(rest, 0) / n + weight**2 * judged / total)
     ends = np.clip(np.stack([centre - half, centre + half], -1), *metric.bounds)
     return np.where(np.isnan(ends), np.array(metric.bounds), ends)
+
+
+STUDY = Study(
+    grid={"verified": (50, 100, 300)},
+    simulate=simulate,
+    rows={"interval": list(INTERVALS), "metric": _names},
+    settings={
+        "judge": 0.9,
+        "dependence": 0.0,
+        "prevalence": 0.3,
+        "recall": 0.85,
+        "specificity": 0.9,
+        "classes": 2,
+        "strata": "none",
+        "levels": 5,
+        "examples": 5000,
+        "allocation": "chance",
+        "draws": 2000,
+        "posterior_seed": 0,
+        "prob": 0.95,
+    },
+    batch=_BATCH,
+)
+
+# ── Two classes: some twenty minutes of one processor ──
+
+VARIED = {"judge": (0.6, 0.9, 0.99), "dependence": (0.0, 0.4, 0.9), "prevalence": (0.02, 0.2, 0.5)}
+CASES = [
+    (
+        {"classes": 2, "judge": judge, "dependence": dependence, "prevalence": prevalence, "allocation": allocation},
+        1000,
+        {
+            "judge": judge,
+            "dependence": dependence,
+            "prevalence": prevalence,
+            "allocation": allocation,
+            "verified": (30, 100, 300),
+            "draws": 1000,
+            "random_seed": 1,
+            "posterior_seed": 1,
+        },
+    )
+    for allocation in ("chance", "equal")
+    for prevalence in VARIED["prevalence"]
+    for dependence in VARIED["dependence"]
+    for judge in VARIED["judge"]
+]
+
+# ── Unequal classes, and strata: some six minutes ──
+
+FIVE, TEN = [0.6, 0.25, 0.1, 0.04, 0.01], [1 / (2.9289683 * rank) for rank in range(1, 11)]
+UNEQUAL: dict[str, Any] = {"classes": 5, "prevalence": FIVE, "verified": 150}
+SCORE = {"strata": "score", "verified": 150}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "3 equal classes": {"classes": 3, "verified": 60},
+    "5 equal, errors copied": {"classes": 5, "verified": 150, "dependence": 0.4},
+    "90/7/3 %": {"classes": 3, "prevalence": [0.9, 0.07, 0.03], "verified": 100},
+    "80/15/5 %": {"classes": 3, "prevalence": [0.8, 0.15, 0.05], "verified": 200},
+    "60/25/10/4/1 %": UNEQUAL,
+    "the same, errors copied": UNEQUAL | {"dependence": 0.4},
+    "the same, quotas": UNEQUAL | {"allocation": "equal"},
+    "the same, judge .6": UNEQUAL | {"judge": 0.6},
+    "the same, judge .98": UNEQUAL | {"judge": 0.98},
+    "the same, recall falls with rarity": UNEQUAL | {"recall": [0.95, 0.85, 0.75, 0.6, 0.45]},
+    "the same, bins of a score, quotas": UNEQUAL | SCORE | {"levels": 4, "allocation": "equal"},
+    "10 of Zipf's sizes": {"classes": 10, "prevalence": TEN, "verified": 300},
+    "two classes, bins of a score, quotas": SCORE | {"allocation": "equal"},
+    "two classes, 10 % positive, bins, quotas": SCORE | {"allocation": "equal", "prevalence": 0.1},
+    "two classes, deciles, by chance": SCORE | {"levels": 10},
+    "two classes, 10 % positive, deciles": SCORE | {"levels": 10, "prevalence": 0.1},
+    "two classes, where two systems differ, quotas": {"strata": "differ", "verified": 150, "allocation": "equal"},
+}
+OF_CLASSES = [
+    ({"setting": name}, 150, changes | {"draws": 1000, "random_seed": 2, "posterior_seed": 2})
+    for name, changes in SETTINGS.items()
+]
+TABLES = {
+    "verification": lambda jobs: table(STUDY, CASES, jobs, name="verification"),
+    "verification_classes": lambda jobs: table(STUDY, OF_CLASSES, jobs, name="verification_classes"),
+}
