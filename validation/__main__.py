@@ -1,17 +1,25 @@
-"""Write tables of coverage: ``python -m validation [study] [jobs]``."""
+"""Write tables of coverage: ``python -m validation all``, or a study in place of all, and a number of jobs."""
 
 import sys
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from types import ModuleType
 
 HERE = Path(__file__).parent
 
 
-def main(study: str = "", jobs: int = 1) -> None:
+def studies() -> dict[str, ModuleType]:
+    """Return the files that write tables, by name."""
+    names = [found.name for found in iter_modules([str(HERE)]) if found.name != "__main__"]
+    modules = {name: import_module(f"validation.{name}") for name in names}
+    return {name: module for name, module in modules.items() if hasattr(module, "TABLES")}
+
+
+def main(study: str = "all", jobs: int = 1) -> None:
     """Write the tables of a study, or of all."""
-    for name in [study] if study else [module.name for module in iter_modules([str(HERE)])]:
-        for table, made in getattr(import_module(f"validation.{name}"), "TABLES", {}).items():
+    for module in studies().values() if study == "all" else [import_module(f"validation.{study}")]:
+        for table, made in module.TABLES.items():
             made(jobs).to_csv(HERE / "tables" / f"{table}.csv", index=False)
             print(f"validation/tables/{table}.csv", flush=True)
 

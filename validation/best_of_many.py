@@ -153,16 +153,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "50 alike, same examples": {"paired": True},
     "3 of 50 broken, same examples": {"paired": True, "population": (3, BROKEN)},
     "50 alike, same examples, accuracy .95": {"paired": True, "accuracy": 0.95},
-    "50 alike, same examples in 40 clusters": {"paired": True, "clusters": 40, "simulations": 100},
+    "50 alike, same examples in 40 clusters": {"paired": True, "clusters": 40},
 }  # fmt: skip
 # Some ten minutes of one processor.
 _ALL = {"spread": 0.1, "draws": 1000, "random_seed": 7}
 CASES = [
-    (
-        {"systems": setting},
-        changes.get("simulations", 200),
-        _ALL | {k: v for k, v in changes.items() if k != "simulations"},
-    )
+    ({"systems": setting}, 100 if "clusters" in changes else 200, _ALL | changes)
     for setting, changes in SETTINGS.items()
 ]
 COLUMNS = ("coverage", "coverage_mcse", "bias", "prob_best", "is_best")

@@ -97,13 +97,7 @@ def run(
         # By place, then by simulation.
         found = [[study.simulate(each, **place, **fixed) for each in given] for place in places]
         found = [of_place[0] for of_place in found] if study.batch > 1 else found
-        return [
-            {
-                name: np.reshape([each[name] for each in of_one], (*shape, *np.shape(of_one[0][name])))
-                for name in of_one[0]
-            }
-            for of_one in zip(*found, strict=True)
-        ]
+        return [_stacked(of_one, shape) for of_one in zip(*found, strict=True)]
 
     settings = {**grid, **fixed, "simulations": simulations, "random_seed": random_seed}
     results = running.run_batches(simulate, simulations, settings, study.batch,
@@ -114,6 +108,11 @@ def run(
         for name, value in study.reduce(results, settings).items()
     }
     return xr.Dataset(figures, {**rows, **grid}, settings).transpose(*rows, *grid, ..., missing_dims="ignore")
+
+
+def _stacked(found: Sequence[Arrays], shape: Sequence[int]) -> Arrays:
+    """Return arrays over the grid from those of its places."""
+    return {name: np.reshape([each[name] for each in found], (*shape, *np.shape(found[0][name]))) for name in found[0]}
 
 
 def table(
