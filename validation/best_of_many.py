@@ -162,4 +162,9 @@ CASES = [
     for setting, changes in SETTINGS.items()
 ]
 COLUMNS = ("coverage", "coverage_mcse", "bias", "prob_best", "is_best")
-TABLES = {"best_of_many": lambda jobs: table(STUDY, CASES, jobs, name="best_of_many", columns=COLUMNS)}
+# A few simulations, which notebook 13 shows.
+FIFTY = [({}, 40, {"spread": (0.0, 0.1, 0.3), "paired": True, "draws": 1000})]
+TABLES = {
+    "best_of_many": lambda jobs: table(STUDY, CASES, jobs, name="best_of_many", columns=COLUMNS),
+    "best_of_fifty": lambda jobs: table(STUDY, FIFTY, jobs, name="best_of_fifty", columns=(*COLUMNS, "width")),
+}

@@ -339,8 +339,8 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None, ax: Panels 
     Parameters
     ----------
     study : xarray.Dataset
-        Of `bayesperf.studies.areas`, `bands`, `clusters`, `dependence`, `expected_performance`, `pairing` or
-        `sites`; each coordinate of the dims between the first and the last has a panel.
+        Of `bayesperf.studies.dependence`, or any with coverage over two dims or more, as those of the repository's
+        folder ``validation`` are; each coordinate of the dims between the first and the last has a panel.
     lowest : float, optional
         Where the axis of coverage begins; by default at the least coverage.
     ax
@@ -348,7 +348,7 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None, ax: Panels 
     """
     if not isinstance(study, xr.Dataset) or "coverage_mcse" not in study or study["coverage"].ndim < 2:
         raise InputError(
-            "study", "must be of bayesperf.studies and hold coverage and coverage_mcse, over two dims or more."
+            "study", "must be a study and hold coverage and coverage_mcse, over two dims or more."
         )
     series, *between, along = map(str, study["coverage"].dims)
     stacked = study[["coverage", "coverage_mcse"]].transpose(*between, series, along)

@@ -122,7 +122,7 @@ def compare_auc(
     scores by weights of its own, which errs on the wide side: the difference between fpr 0 and 0.1, 0 and 0.2, and
     recall 0.8 and 1, was covered in 98, 96 and 98 % (standard error 1; by weights of the scores alone in 94, 93 and
     90 %), and between fpr 0 and 0.2 of a system and of the same with noise in all of 400 data sets.
-    `bayesperf.studies.clustered_areas` has differences of clusters.
+    ``validation/clustered_areas.py`` has differences of clusters.
 
     DeLong's test: z is ``difference.mean() / difference.sd()``, and its two-sided p-value 2 min(p, 1 − p) with p the
     ``prob_greater``. Systems that order the examples alike differ by 0 for certain: ``prob_greater`` is ½ and the
