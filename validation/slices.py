@@ -42,9 +42,21 @@ _SAMPLER: Any = {"draws": _CHAIN, "tune": _CHAIN, "chains": 2, "progressbar": Fa
 
 
 def simulate(
+    rng: np.random.Generator, *, analyses: Sequence[str], small: int, prob: float, **design: Any
+) -> dict[str, Array]:
+    """Return how every analysis of one data set does, (analysis, target), and of its worst slice, (analysis,)."""
+    cm, true = drawn(rng, **design)
+    few = cm.counts.sum(["actual", "predicted"]).values < small
+    seeds = dict(zip(ANALYSES, rng.integers(2**31, size=len(ANALYSES)).tolist(), strict=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        each = [_outcomes(ANALYSES[name](cm, seeds[name]), true, few, prob) for name in analyses]
+    return {name: np.stack([of_one[name] for of_one in each]) for name in each[0]}
+
+
+def drawn(
     rng: np.random.Generator,
     *,
-    analyses: Sequence[str],
     site_sd: float,
     device_sd: float,
     interaction_sd: float,
@@ -54,10 +66,8 @@ def simulate(
     examples: float,
     imbalance: float,
     recall: float,
-    small: int,
-    prob: float,
-) -> dict[str, Array]:
-    """Return how every analysis of one data set does, (analysis, target), and of its worst slice, (analysis,)."""
+) -> tuple[ConfusionMatrix, Array]:
+    """Return the counts of a data set, all of positive examples, and the true recall (site, device)."""
     shape = sites, devices
     effects = [
         site_sd * rng.standard_normal((sites, 1)),
@@ -71,12 +81,7 @@ def simulate(
     n[0, 0] += 1  # Something was observed.
     tp = rng.binomial(n, true)
     dims = {dim: list(range(size)) for dim, size in zip(_DIMS, shape, strict=True)}
-    cm = ConfusionMatrix.from_counts(tp=tp, fn=n - tp, fp=0, tn=0, dims=dims)
-    seeds = dict(zip(ANALYSES, rng.integers(2**31, size=len(ANALYSES)).tolist(), strict=True))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        each = [_outcomes(ANALYSES[name](cm, seeds[name]), true, n < small, prob) for name in analyses]
-    return {name: np.stack([of_one[name] for of_one in each]) for name in each[0]}
+    return ConfusionMatrix.from_counts(tp=tp, fn=n - tp, fp=0, tn=0, dims=dims), true
 
 
 def reduce(results: Mapping[str, Array], settings: Mapping[str, Any]) -> dict[str, Any]:

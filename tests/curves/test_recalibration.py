@@ -20,6 +20,7 @@ from bayesperf.models import recalibration as model
 from bayesperf.sampling.model_data import prepared
 from tests.curves.test_reliability import breast_cancer, digits, simulated
 from validation import recalibration
+from validation.study import run
 
 DATA = {
     "naive Bayes": breast_cancer("naive_bayes"),
@@ -337,7 +338,7 @@ def test_isotonic_lines_come_to_the_truth():
 
 @pytest.mark.slow
 def test_intervals_cover():
-    study = recalibration.recalibration(n=[500], simulations=100, draws=400)
+    study = run(recalibration.STUDY, 100, n=500, draws=400)
     error = 2 * np.sqrt(0.95 * 0.05 / 100)
     isotonic = study["coverage"].sel(interval="isotonic", drop=True)
     assert (isotonic.mean("quantile") > 0.95 - error).all()

@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 import bayesperf as bp
 from bayesperf import plots, studies
 from validation import areas
+from validation.study import run
 
 mpl.use("Agg")
 
@@ -143,7 +144,7 @@ def test_bad_arguments():
 
 
 def test_coverage_of_any_study_over_its_last_dim():
-    study = areas.areas([0.7, 0.8], [20, 50], ["delong", "pairs"], simulations=20, prob=0.9)
+    study = run(areas.STUDY, 20, auc=[0.7, 0.8], n=[20, 50], methods=["delong", "pairs"], prob=0.9)
     figure = plots.coverage_over(study, lowest=0.1)
     assert [axes.get_title() for axes in figure.axes] == ["0.7", "0.8"]
     assert figure.get_suptitle() == "Coverage of 90 % intervals, by auc"

@@ -6,6 +6,7 @@ from scipy import stats
 
 from validation import areas, class_areas, clustered_areas
 from validation.clustered_areas import clustered_scores
+from validation.study import run
 
 METHODS = ("bayesian_bootstrap", "delong", "delong_logit", "binormal", "pairs")
 # Coverage (and width) of 95 % intervals for areas of .7, .8 and .95, 30 and 100 examples of either class, simulated by
@@ -31,7 +32,7 @@ def check_against_peers(study):
 
 
 def test_pairs_cover_in_a_third_of_data_sets_and_the_others_nearly_always():
-    study = areas.areas((0.7, 0.95), 30, METHODS, simulations=200, draws=500)
+    study = run(areas.STUDY, 200, auc=(0.7, 0.95), n=30, methods=METHODS, draws=500)
     check_against_peers(study)
     assert (study["coverage"].sel(interval="pairs") < 0.5).all()
     assert (study["coverage"].sel(interval=["bayesian_bootstrap", "delong", "binormal"], auc=0.7) > 0.88).all()
@@ -39,7 +40,7 @@ def test_pairs_cover_in_a_third_of_data_sets_and_the_others_nearly_always():
 
 @pytest.mark.slow
 def test_coverage_of_every_method():
-    study = areas.areas(n=(30, 50, 100, 500), methods=METHODS, simulations=500, draws=500)
+    study = run(areas.STUDY, 500, n=(30, 50, 100, 500), methods=METHODS, draws=500)
     check_against_peers(study)
     for method in ("bayesian_bootstrap", "delong", "delong_logit", "binormal"):
         ordinary = study["coverage"].sel(interval=method, auc=[0.7, 0.8], n=[50, 500])
@@ -48,55 +49,10 @@ def test_coverage_of_every_method():
         assert (ordinary < 0.97 + error).all(), method
 
 
-def components(score, n):
-    """DeLong's area and standard error, from all pairs: n positives come first."""
-    wins = (score[:n, None] > score[n:]).astype(float)
-    return wins.mean(), np.sqrt(wins.mean(1).var(ddof=1) / n + wins.mean(0).var(ddof=1) / n)
-
-
-def test_figures_are_of_the_simulations_described():
-    settings = {"simulations": 7, "spread": 1.5, "prob": 0.8, "random_seed": 5}
-    study = areas.areas(0.75, [8, 12], ["delong"], **settings)
-    z, covered, width = stats.norm.ppf(0.9), np.empty((7, 2)), np.empty((7, 2))
-    for index in range(7):
-        rng = np.random.default_rng([5, index])
-        for j, n in enumerate((8, 12)):
-            positive = rng.normal(np.sqrt(1 + 1.5**2) * stats.norm.ppf(0.75), 1.5, n)
-            mean, sd = components(np.r_[positive, rng.normal(0, 1, n)], n)
-            lower, upper = np.clip([mean - z * sd, mean + z * sd], 0, 1)
-            covered[index, j], width[index, j] = lower <= 0.75 <= upper, upper - lower
-    assert study["coverage"].dims == ("interval", "auc", "n")
-    np.testing.assert_allclose(study["coverage"].squeeze(), covered.mean(0))
-    np.testing.assert_allclose(study["coverage_mcse"].squeeze(), covered.std(0) / np.sqrt(7))
-    np.testing.assert_allclose(study["width"].squeeze(), width.mean(0), rtol=1e-9)
-    np.testing.assert_allclose(study["width_mcse"].squeeze(), width.std(0) / np.sqrt(7), rtol=1e-9)
-    assert (
-        settings | {"auc": [0.75], "n": [8, 12], "methods": ["delong"], "ci_kind": "eti"}
-    ).items() <= study.attrs.items()
-
-
 def test_where_classes_are_separate_the_logit_is_no_wider():
-    study = areas.areas(0.999, 3, ["delong", "delong_logit"], simulations=10, random_seed=1)
+    study = run(areas.STUDY, 10, auc=0.999, n=3, methods=["delong", "delong_logit"], random_seed=1)
     assert (study["width"] == 0).all()
     assert (study["coverage"] == 0).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"auc": (0.5, 1.0)}, "auc must be a number between 0 and 1"),
-        ({"auc": []}, "auc must be one-dimensional and not empty"),
-        ({"n": 1}, "n must be a whole number of at least 2"),
-        ({"methods": ["delong", "hanley"]}, "methods must be one of 'bayesian_bootstrap', 'delong', 'delong_logit'"),
-        ({"spread": 0}, "spread must be above 0 and finite"),
-        ({"prob": 1}, "prob must be a number between 0 and 1"),
-        ({"draws": 1}, "draws must be a whole number of at least 2"),
-        ({"simulations": 0}, "simulations must be a whole number of at least 1"),
-    ],
-)
-def test_bad_arguments(options, words):
-    with pytest.raises(ValueError, match=words):
-        areas.areas(**options)
 
 
 # ── Clusters and classes ──
@@ -120,24 +76,24 @@ def test_clustered_scores_have_the_areas_and_correlations_described():
 
 
 def test_clusters_cover_more_often_than_examples_taken_as_independent():
-    study = clustered_areas.clustered_areas([40], [0.5], simulations=120, draws=300, progressbar=False)
+    study = run(clustered_areas.STUDY, 120, n_groups=40, correlation=0.5, draws=300)
     of_area = study.sel(target="area").squeeze()
     for clustered, independent in (("clusters", "independent"), ("obuchowski", "delong")):
         assert of_area["coverage"].sel(interval=clustered) > of_area["coverage"].sel(interval=independent) + 0.05
         assert of_area["width"].sel(interval=clustered) > of_area["width"].sel(interval=independent)
 
 
+@pytest.mark.slow
 def test_averages_of_classes_cover():
-    study = class_areas.class_areas([120], [1.0, 3.0], classes=4, population=100_000, simulations=60, draws=300)
+    study = run(class_areas.STUDY, 60, n=[120], separation=[1.0, 3.0], classes=4, population=100_000, draws=300)
     assert (study["coverage"] > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 60)).all()
     assert (study["truth"].sel(separation=3.0) > 0.99).all()
 
 
+@pytest.mark.slow
 def test_areas_near_one_of_few_clusters_or_of_each_class_cover():
     """By weights of what was seen alone, 0.8 and 0.86."""
-    clusters = clustered_areas.clustered_areas(
-        [12], [0.5], auc=(0.95, 0.93), simulations=150, draws=300, progressbar=False
-    )
+    clusters = run(clustered_areas.STUDY, 150, n_groups=12, correlation=0.5, auc=(0.95, 0.93), draws=300)
     assert clusters["coverage"].sel(interval="clusters", target="area").item() > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 150)
-    classes = class_areas.class_areas([100], [2.0], population=100_000, simulations=60, draws=300, progressbar=False)
+    classes = run(class_areas.STUDY, 60, n=[100], separation=[2.0], population=100_000, draws=300)
     assert classes["coverage"].sel(area="ovr_each").item() > 0.92

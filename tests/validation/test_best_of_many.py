@@ -1,34 +1,32 @@
 """The study of the best of many systems, against simulations made by hand; and the figures that it is known for."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 from scipy import special, stats
 
 import bayesperf as bp
-from bayesperf import studies
+from validation import best_of_many
+from validation.study import run
 
-# The package has a function of that name too.
-study_file = import_module("bayesperf.studies.best_of_many")
+FOUR = {"systems": 4, "spread": [0.0, 0.5], "examples": 30, "accuracy": 0.7, "draws": 200}
 
 
 @pytest.fixture
 def drawn(monkeypatch):
     """Return which examples each system got right, the true accuracies and what came of it, of each simulation."""
-    seen, original = [], study_file._outcomes
+    seen, original = [], best_of_many._outcomes
 
     def noted(right, truth, *arguments):
         seen.append((right, truth, original(right, truth, *arguments)))
         return seen[-1][-1]
 
-    monkeypatch.setattr(study_file, "_outcomes", noted)
+    monkeypatch.setattr(best_of_many, "_outcomes", noted)
     return seen
 
 
 @pytest.mark.parametrize("paired", [False, True])
 def test_three_simulations_by_hand(drawn, paired):
-    study = studies.best_of_many(4, [0.0, 0.5], 30, 0.7, paired=paired, simulations=3, draws=200)
+    study = run(best_of_many.STUDY, 3, **FOUR, paired=paired)
     bias, covered = [], []
     for right, truth, _ in drawn:
         a, b = right.sum(-1) + 0.5, (~right).sum(-1) + 0.5
@@ -46,7 +44,7 @@ def test_three_simulations_by_hand(drawn, paired):
 
 @pytest.mark.parametrize("paired", [False, True])
 def test_the_shrunk_best_is_that_of_compare(drawn, paired):
-    studies.best_of_many(3, [0.3], 40, paired=paired, simulations=2, draws=500)
+    run(best_of_many.STUDY, 2, systems=3, spread=[0.3], examples=40, paired=paired, draws=500)
     for right, truth, found in drawn:
         actual, predicted, model = np.ones(right.size, int), right.ravel().astype(int), np.repeat(range(3), 40)
         options = {"labels": [0, 1], "by": {"model": model}}
@@ -64,7 +62,7 @@ def test_the_shrunk_best_is_that_of_compare(drawn, paired):
 @pytest.mark.parametrize("paired", [False, True])
 def test_systems_err_together_only_on_the_same_examples(drawn, paired):
     n = 20_000
-    studies.best_of_many(3, [0.4], n, 0.8, paired=paired, difficulty=0.6, simulations=2, draws=10)
+    run(best_of_many.STUDY, 2, systems=3, spread=[0.4], examples=n, paired=paired, difficulty=0.6, draws=10)
     for right, truth, _ in drawn:
         np.testing.assert_allclose(right.mean(-1), truth, atol=5 * 0.5 / np.sqrt(n))
         limits = special.ndtri(truth[:2])
@@ -73,8 +71,9 @@ def test_systems_err_together_only_on_the_same_examples(drawn, paired):
 
 
 def test_populations_are_what_they_are_called(drawn):
-    studies.best_of_many(400, [0.1], 20, 0.8, (100, -1.4), simulations=2, draws=10)
-    studies.best_of_many(400, [0.1], 20, 0.8, "heavy_tails", simulations=2, draws=10)
+    options = {"systems": 400, "spread": [0.1], "examples": 20, "draws": 10}
+    run(best_of_many.STUDY, 2, **options, population=(100, -1.4))
+    run(best_of_many.STUDY, 2, **options, population="heavy_tails")
     logits = np.array([special.logit(truth) for _, truth, _ in drawn]) - special.logit(0.8)
     np.testing.assert_allclose(logits[:2, :100].mean(1), -1.4, atol=4 * 0.1 / np.sqrt(100))
     np.testing.assert_allclose(logits[:2, 100:].mean(1), 0, atol=4 * 0.1 / np.sqrt(300))
@@ -83,30 +82,12 @@ def test_populations_are_what_they_are_called(drawn):
 
 
 def test_what_is_said_of_being_the_best_is_counted_and_ties_are_shared(drawn):
-    study = studies.best_of_many(4, [0.0, 0.5], 30, 0.7, simulations=3, draws=200)
+    study = run(best_of_many.STUDY, 3, **FOUR)
     assert (study["is_best"].sel(spread=0) == 0.25).all()
     best = [found["is_best"] for _, truth, found in drawn if np.ptp(truth) > 0]
     np.testing.assert_allclose(study["is_best"].sel(spread=0.5), np.mean(best, 0))
     assert set(np.ravel(best)) <= {0.0, 1.0}
     assert (study["prob_best"] > 0.25).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"systems": 2}, "systems must be a whole number of at least 3"),
-        ({"spread": [-0.1]}, "spread must not be negative"),
-        ({"accuracy": 1}, "accuracy must be a number between 0 and 1"),
-        ({"difficulty": 1}, "difficulty must be a number between 0 and 1"),
-        ({"population": "student"}, "population must be one of"),
-        ({"population": (50, -1.0)}, "population: 50 of 50 systems are shifted"),
-        ({"population": (2, 1.0, 3)}, "population must be a name, or how many"),
-        ({"simulations": 1}, "simulations must be a whole number of at least 2"),
-    ],
-)
-def test_bad_arguments(options, words):
-    with pytest.raises(ValueError, match=words):
-        studies.best_of_many(**options)
 
 
 def of_best_alone(systems, spread, n=200, accuracy=0.8, prob=0.95):
@@ -127,8 +108,8 @@ def of_best_alone(systems, spread, n=200, accuracy=0.8, prob=0.95):
 @pytest.mark.slow
 def test_of_many_systems_the_shrunk_best_covers():
     """By itself as enumerated, shrunk as in a simulation made apart from this package."""
-    study = studies.best_of_many(simulations=150, draws=1000)
-    alone, shrunk = (study.sel(analysis=analysis) for analysis in study_file.ANALYSES)
+    study = run(best_of_many.STUDY, 150, draws=1000)
+    alone, shrunk = (study.sel(analysis=analysis) for analysis in best_of_many.ANALYSES)
     coverage, bias = np.transpose([of_best_alone(50, spread) for spread in study["spread"].values])
     error = np.sqrt(coverage * (1 - coverage) / 150)
     np.testing.assert_array_less(abs(alone["coverage"] - coverage), 4 * error)

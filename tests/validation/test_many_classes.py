@@ -1,43 +1,14 @@
 """The study of many classes, against one simulation made by hand; and what its published table says."""
 
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-import bayesperf as bp
 from validation import many_classes
 
-# The package has a function of that name too.
-study_file = import_module("validation.many_classes")
-TABLE = Path(__file__).parents[2] / "benchmarks" / "coverage.csv"
-
-
-def test_two_simulations_by_hand(monkeypatch):
-    drawn = []
-    original = study_file._outcomes
-
-    def noted(cm, truths, prior, *arguments):
-        drawn.append((cm, truths, prior))
-        return original(cm, truths, prior, *arguments)
-
-    monkeypatch.setattr(study_file, "_outcomes", noted)
-    study = many_classes.many_classes(4, [6, 9], ["perks", "shared"], simulations=2, draws=100)
-    assert study["coverage"].dims == ("prior", "metric", "examples")
-    for cm, truths, prior in drawn:
-        np.testing.assert_array_equal(cm.counts.sum(["actual", "predicted"]), [24, 36, 24, 36])
-        post = bp.posterior(cm, prior, draws=100)
-        recall = np.einsum("sii->si", truths) / truths.sum(-1)
-        for metric, true in (("accuracy", np.einsum("sii->s", truths)[:, None]), ("recall_per_class", recall)):
-            low, high = post[metric].eti().values.reshape(2, 2, -1, 2).transpose(3, 0, 1, 2)
-            inside = (low <= true[:, None]) & (true[:, None] <= high)
-            at = study.sel(prior=prior, metric=metric)
-            np.testing.assert_allclose(at["coverage"], inside.mean((0, 2)))
-            np.testing.assert_allclose(at["width"], (high - low).mean((0, 2)))
-        rarest = np.take_along_axis(inside, truths.sum(-1).argmin(-1)[:, None, None], 2)
-        np.testing.assert_allclose(study["coverage"].sel(prior=prior, metric="rarest_recall"), rarest.mean((0, 2)))
+TABLE = Path(many_classes.__file__).parent / "tables" / "coverage.csv"
 
 
 SYSTEM = {"classes": 5, "recall": [0.9, 0.9], "dispersion": [0.1, 0.1]}
@@ -45,7 +16,7 @@ SYSTEM = {"classes": 5, "recall": [0.9, 0.9], "dispersion": [0.1, 0.1]}
 
 def systems(n, **settings):
     """Cells of n systems, the shares of their classes, and their recalls."""
-    cells = np.stack([study_file._system(np.random.default_rng(seed), **SYSTEM | settings) for seed in range(n)])
+    cells = np.stack([many_classes._system(np.random.default_rng(seed), **SYSTEM | settings) for seed in range(n)])
     np.testing.assert_allclose(cells.sum((1, 2)), 1)
     shares = cells.sum(-1)
     return cells, shares, np.einsum("sii->si", cells) / shares
@@ -71,20 +42,6 @@ def test_systems_that_no_model_has(recalls, expected):
     wrong = cells * ~np.eye(5, dtype=bool)
     assert ((wrong > 0).sum(-1) == 2).all()
     np.testing.assert_allclose(wrong.max(-1) / wrong.sum(-1), 0.7)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("classes", 2, "at least 3"),
-        ("sizes", "zip", "sizes must be one of"),
-        ("recall", (0.9, 0.8), "in order"),
-        ("prior", ["none"], "prior must be one of"),
-    ],
-)
-def test_misuse(name, value, message):
-    with pytest.raises(ValueError, match=message):
-        many_classes.many_classes(**{name: value}, simulations=2)
 
 
 def test_the_published_table_says_that_the_shared_prior_covers():

@@ -1,6 +1,5 @@
 """The study of intervals over clusters: what it simulates, each of its methods by hand, and that they cover."""
 
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -10,20 +9,19 @@ from sklearn.metrics import f1_score
 
 import bayesperf as bp
 from validation import resampled_clusters
+from validation.study import run
 
-TABLE = Path(__file__).parents[2] / "benchmarks" / "clusters.csv"
-# The package has a function of that name too.
-study_file = import_module("validation.resampled_clusters")
+TABLE = Path(resampled_clusters.__file__).parent / "tables" / "clusters.csv"
 
 
 @pytest.mark.parametrize("classes", [2, 5])
 def test_clusters_have_the_mean_cells_and_unequal_sizes(classes):
-    cluster, actual, predicted = study_file.clustered(20_000, 0.1, classes, 16, np.random.default_rng(1))
+    cluster, actual, predicted = resampled_clusters.clustered(20_000, 0.1, classes, 16, np.random.default_rng(1))
     sizes = np.bincount(cluster, minlength=20_000)
     # 1 + Poisson of an exponential: mean 16, variance 15 + 225, whose fourth moment is about nine times its square.
     assert sizes.mean() == pytest.approx(16, abs=4 * np.sqrt(240 / 20_000))
     assert sizes.var() == pytest.approx(240, rel=4 * np.sqrt(8 / 20_000))
-    for found, expected in zip(predicted, study_file.mean_cells(classes), strict=True):
+    for found, expected in zip(predicted, resampled_clusters.mean_cells(classes), strict=True):
         cells = np.zeros((len(sizes), classes, classes))
         np.add.at(cells, (cluster, actual, found), 1)
         residual = cells - sizes[:, None, None] * expected
@@ -33,9 +31,9 @@ def test_clusters_have_the_mean_cells_and_unequal_sizes(classes):
 
 def test_each_method_by_hand():
     rng = np.random.default_rng(2)
-    cluster, actual, (first, second) = study_file.clustered(25, 0.1, 2, 16, rng)
+    cluster, actual, (first, second) = resampled_clusters.clustered(25, 0.1, 2, 16, rng)
     cm = bp.ConfusionMatrix.from_predictions(actual, {"first": first, "second": second}, labels=[0, 1], cluster=cluster)
-    drawn = {method: study_file._VALUES[method](cm, 4000, 3) for method in study_file.METHODS}
+    drawn = {method: resampled_clusters._VALUES[method](cm, 4000, 3) for method in resampled_clusters.METHODS}
     np.testing.assert_array_equal(drawn["clusters"], bp.pool(cm, draws=4000, random_seed=3).mean["f1"].draws(4000))
     # The bootstrap, of labels: all examples of the clusters chosen, the same for both systems.
     members = [np.flatnonzero(cluster == each) for each in range(25)]
@@ -49,14 +47,6 @@ def test_each_method_by_hand():
     correlation = {method: np.corrcoef(values)[0, 1] for method, values in drawn.items()}
     assert abs(correlation["groups"]) < 0.1
     assert min(correlation["clusters"], correlation["cluster_bootstrap"]) > 0.3
-
-
-def test_of_more_classes_there_is_no_model():
-    study = resampled_clusters.resampled_clusters([4], [0.3], classes=3, simulations=2, draws=20, progressbar=False)
-    assert study["interval"].values.tolist() == ["clusters", "cluster_bootstrap", "independent"]
-    assert np.isfinite(study["coverage"]).all()
-    alone = resampled_clusters.resampled_clusters([4], [0.3], ["independent"], classes=3, simulations=2, draws=20)
-    np.testing.assert_array_equal(alone["width"][0], study["width"].sel(interval="independent"))
 
 
 def test_the_table_is_what_the_pages_say_of_it():
@@ -77,7 +67,7 @@ def test_the_table_is_what_the_pages_say_of_it():
 @pytest.mark.slow
 def test_intervals_of_twenty_unequal_clusters_cover():
     """At least .91 of them, less two standard errors, where those of independent examples do not."""
-    study = resampled_clusters.resampled_clusters([20, 50], [0.03, 0.1], simulations=100, draws=1000, progressbar=False)
+    study = run(resampled_clusters.STUDY, 100, n_groups=[20, 50], dispersion=[0.03, 0.1], draws=1000)
     coverage, error = study["coverage"], study["coverage_mcse"]
     assert (coverage > 0.91 - 2 * error).sel(interval="clusters").all()
     assert coverage.sel(interval="independent", dispersion=0.1).mean() < 0.9
@@ -85,20 +75,3 @@ def test_intervals_of_twenty_unequal_clusters_cover():
     mean, width = (study[name].mean(["n_groups", "dispersion"]) for name in ("coverage", "width"))
     assert (mean.sel(interval="cluster_bootstrap") <= mean.sel(interval="clusters")).all()
     assert (width.sel(interval="cluster_bootstrap") < width.sel(interval="clusters")).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"methods": ["wald"]}, "methods must be one of 'clusters', 'cluster_bootstrap'"),
-        ({"methods": ["groups"], "classes": 3}, "methods must be one of 'clusters'"),
-        ({"n_groups": []}, "n_groups must name one, or several; it is empty"),
-        ({"n_groups": [2]}, "n_groups must be a whole number of at least 3"),
-        ({"dispersion": [0]}, "dispersion must be a number between 0 and 1"),
-        ({"classes": 1}, "classes must be a whole number of at least 2"),
-        ({"group_size": 1}, "group_size must be a whole number of at least 2"),
-    ],
-)
-def test_bad_arguments(options, message):
-    with pytest.raises(ValueError, match=message):
-        resampled_clusters.resampled_clusters(**options)

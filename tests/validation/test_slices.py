@@ -1,38 +1,16 @@
 """The study of slices: ratios of errors, sizes that differ, and the simpler ways."""
 
-import itertools
-from importlib import import_module
-
 import numpy as np
 import pytest
 
 import bayesperf as bp
 from validation import slices
+from validation.study import run
 
-# The package has a function of that name too.
-slices = import_module("validation.slices")
-
-
-NOTHING_VARIES = {
-    "site_sd": 0.0, "device_sd": 0.0, "interaction_sd": 0.0, "worse": 0.0, "imbalance": 0.0, "sites": 8, "devices": 4,
-    "recall": 0.8, "examples": 12.0, "small": 25, "prob": 0.95, "analyses": ["record"],
-}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def study():
-    return slices.slices(analyses=["alone", "pooled", "by_site"], simulations=40, sites=4, devices=3)
-
-
-def test_ratios_of_errors(study):
-    names = study["analysis"].values
-    assert list(names) == ["alone", "pooled", "by_site"]
-    for one, other in itertools.product(names, names):
-        ratio = study["error_ratio"].sel(analysis=one, analysis_other=other)
-        errors = study["error"].sel(analysis=one), study["error"].sel(analysis=other)
-        np.testing.assert_allclose(ratio.sel(target="slice"), (errors[0] / errors[1]).sel(target="slice"))
-        if one == other:
-            assert (study["error_ratio_mcse"].sel(analysis=one, analysis_other=other) == 0).all()
+DESIGN = {name: value for name, value in slices.STUDY.settings.items() if name not in ("analyses", "small", "prob")} | {
+    "site_sd": 0.0,
+    "device_sd": 0.0,
+}
 
 
 def test_standard_errors_of_ratios_are_paired():
@@ -49,49 +27,28 @@ def test_standard_errors_of_ratios_are_paired():
 
 
 def test_sizes_differ_and_are_as_many_on_average():
-    totals, spreads = {}, {}
+    spreads = {}
     for imbalance in (0.0, 1.0):
-        settings = NOTHING_VARIES | {"imbalance": imbalance}
-        counts = []
-
-        def record(cm, _, counts=counts):
-            counts.append(cm.total.values)
-            return slices._pooled(cm, 0)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setitem(slices.ANALYSES, "record", record)
-            for seed in range(40):
-                slices._simulate(settings, 0, np.random.default_rng(seed))
-        sites = np.array(counts).sum(-1)
-        totals[imbalance], spreads[imbalance] = (
-            np.array(counts).mean((1, 2)),
-            (sites.max(1) / np.maximum(sites.min(1), 1)),
-        )
-    for values in totals.values():
-        assert values.mean() == pytest.approx(12, abs=4 * values.std() / np.sqrt(40) + 1 / 32)
-    assert np.median(spreads[1.0]) > 3 * np.median(spreads[0.0])
+        each = (slices.drawn(np.random.default_rng(seed), **DESIGN | {"imbalance": imbalance}) for seed in range(40))
+        counts = np.array([cm.total.values for cm, _ in each])
+        sites, means = counts.sum(-1), counts.mean((1, 2))
+        assert means.mean() == pytest.approx(12, abs=4 * means.std() / np.sqrt(40) + 1 / 32)
+        spreads[imbalance] = np.median(sites.max(1) / np.maximum(sites.min(1), 1))
+    assert spreads[1.0] > 3 * spreads[0.0]
 
 
 def test_one_site_is_worse():
-    counts = []
-
-    def record(cm, _):
-        counts.append(cm.counts.sum("device").values)
-        return slices._pooled(cm, 0)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(slices.ANALYSES, "record", record)
-        for seed in range(40):
-            slices._simulate(NOTHING_VARIES | {"worse": 0.3}, 0, np.random.default_rng(seed))
-    _, (fn, tp) = np.array(counts).sum(0).transpose(1, 2, 0)
+    each = (slices.drawn(np.random.default_rng(seed), **DESIGN | {"worse": 0.3}) for seed in range(40))
+    counts = np.array([cm.counts.sum("device").values for cm, _ in each])
+    _, (fn, tp) = counts.sum(0).transpose(1, 2, 0)
     n = fn + tp
     np.testing.assert_array_less(abs(tp / n - np.r_[0.5, np.full(7, 0.8)]), 4 * 0.5 / np.sqrt(n))
-    with pytest.raises(ValueError, match=r"worse must be below recall, 0\.8; it is 0\.9"):
-        slices.slices(worse=0.9)
 
 
-def test_claims_are_those_of_the_sentences(study):
+@pytest.mark.slow
+def test_claims_are_those_of_the_sentences():
     """Alone and pooled are of priors that say nothing of a gap, or that there is none."""
+    study = run(slices.STUDY, 40, analyses=["alone", "pooled", "by_site"], sites=4, devices=3)
     assert study["gap_shown"].sel(analysis="pooled").item() == 0
     assert study["prob_gap"].sel(analysis="pooled").item() == study["prior_gap"].sel(analysis="pooled").item() == 0
     assert 0.9 < study["prior_gap"].sel(analysis="alone").item() <= 1

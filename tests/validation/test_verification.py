@@ -1,6 +1,5 @@
 """The study of partly verified samples: its samples, one interval by hand, and what its published table says."""
 
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -8,17 +7,16 @@ import pandas as pd
 import pytest
 from scipy import optimize, stats
 
-from bayesperf import studies
+from validation import verification
+from validation.study import run
 
-# The package has a function of that name too.
-study_file = import_module("bayesperf.studies.verification")
 KEY = ["classes", "judge", "dependence", "prevalence", "verified"]
-TABLE = Path(__file__).parents[2] / "benchmarks" / "verification.csv"
+TABLE = Path(verification.__file__).parent / "tables" / "verification.csv"
 
 
 @pytest.mark.parametrize("classes", [2, 4])
 def test_the_judge_is_as_good_and_as_dependent_as_asked(classes):
-    p = study_file._probabilities(classes, judge=0.9, dependence=0.4, prevalence=0.2, recall=0.85, specificity=0.95)
+    p = verification._probabilities(classes, judge=0.9, dependence=0.4, prevalence=0.2, recall=0.85, specificity=0.95)
     assert p.sum() == pytest.approx(1)
     system = p.sum(0).T
     if classes == 2:
@@ -35,11 +33,10 @@ def test_the_judge_is_as_good_and_as_dependent_as_asked(classes):
 @pytest.mark.parametrize("allocation", ["chance", "equal", "advised"])
 def test_as_many_are_verified_as_asked(allocation):
     truth = np.random.default_rng(0).multinomial(500, np.full(8, 1 / 8)).reshape(1, 2, 2, 2)
-    settings = {"allocation": allocation, "random_seed": 0}
+    settings = {"allocation": allocation, "posterior_seed": 0}
     rng = np.random.default_rng(1)
-    known = (
-        study_file._drawn(truth, 60, rng) if allocation == "chance" else study_file._allocated(truth, 60, settings, rng)
-    )
+    drawn = verification._drawn if allocation == "chance" else verification._allocated
+    known = drawn(truth, 60, *(() if allocation == "chance" else (settings,)), rng)
     assert known.sum() == 60
     assert (known <= truth).all()
     if allocation == "equal":
@@ -54,26 +51,13 @@ def test_prediction_powered_interval_of_accuracy_by_hand():
     counts, verified = np.zeros((2, 2), int), np.zeros((2, 2, 2), int)
     np.add.at(counts, (judge, system), 1)
     np.add.at(verified, (judge[:n], system[:n], truth[:n]), 1)
-    samples = study_file._Samples(counts[None], verified[None])
-    ((low, high),) = study_file._prediction_powered(samples, study_file.get("accuracy"), 1, 0.95)
+    samples = verification._Samples(counts[None], verified[None])
+    ((low, high),) = verification._prediction_powered(samples, verification.get("accuracy"), 1, 0.95)
     right, judged = truth == system, judge == system
     weight = np.cov(right[:n], judged[:n], ddof=0)[0, 1] / ((1 + n / total) * judged.var())
     centre = right[:n].mean() + weight * (judged.mean() - judged[:n].mean())
     error = np.sqrt((right[:n] - weight * judged[:n]).var() / n + weight**2 * judged.var() / total)
     np.testing.assert_allclose([low, high], centre + 1.959963985 * error * np.array([-1, 1]), rtol=1e-6)
-
-
-def test_refusals():
-    with pytest.raises(ValueError, match="leave none to the judge"):
-        studies.verification(50, examples=50)
-    with pytest.raises(ValueError, match="judge must be a proportion"):
-        studies.verification(50, judge=1.2)
-    with pytest.raises(ValueError, match="allocation must be one of"):
-        studies.verification(50, allocation="all")
-    with pytest.raises(ValueError, match="prevalence: give one number, or one for each of 3 classes"):
-        studies.verification(50, classes=3, prevalence=[0.5, 0.5])
-    with pytest.raises(ValueError, match="must sum to 1"):
-        studies.verification(50, classes=3, prevalence=[0.5, 0.5, 0.5])
 
 
 @pytest.mark.slow
@@ -83,7 +67,7 @@ def test_refusals():
 def test_intervals_cover(setting):
     # Samples of more than two classes take longer.
     n = 60 if "classes" in setting else 400
-    study = studies.verification((50, 200), simulations=n, draws=1000, random_seed=3, **setting)
+    study = run(verification.STUDY, n, verified=(50, 200), draws=1000, random_seed=3, posterior_seed=3, **setting)
     judge = study.sel(interval="judge")
     assert (judge["coverage"] > 0.91 - 2 * np.sqrt(0.91 * 0.09 / n)).all()
 
@@ -91,8 +75,8 @@ def test_intervals_cover(setting):
 @pytest.mark.slow
 def test_rare_classes_are_covered():
     """A vote for a rare class is mostly a false alarm, whoever agrees: strata differ by their class."""
-    shares = [0.6, 0.25, 0.1, 0.04, 0.01]
-    study = studies.verification(150, classes=5, prevalence=shares, simulations=60, draws=1000, random_seed=4)
+    options = {"classes": 5, "prevalence": [0.6, 0.25, 0.1, 0.04, 0.01]}
+    study = run(verification.STUDY, 60, verified=150, draws=1000, random_seed=4, posterior_seed=4, **options)
     judge = study["coverage"].sel(interval="judge", verified=150)
     assert (judge > 0.93 - 3 * np.sqrt(0.93 * 0.07 / 60)).all()
     width = study["width"].sel(verified=150, metric="recall_macro")
@@ -101,10 +85,12 @@ def test_rare_classes_are_covered():
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_bins_of_a_score_are_equally_full(classes):
-    p = study_file._probabilities(classes, judge=0.9, dependence=0, prevalence=0.2, recall=0.85, specificity=0.95)
+    p = verification._probabilities(classes, judge=0.9, dependence=0, prevalence=0.2, recall=0.85, specificity=0.95)
     if classes == 3:
-        p = study_file._probabilities(3, judge=0.9, dependence=0, prevalence=[0.6, 0.3, 0.1], recall=0.8, specificity=1)
-    levels = study_file._with_levels(p, "score", 5)
+        p = verification._probabilities(
+            3, judge=0.9, dependence=0, prevalence=[0.6, 0.3, 0.1], recall=0.8, specificity=1
+        )
+    levels = verification._with_levels(p, "score", 5)
     np.testing.assert_allclose(levels.sum(0), p, atol=1e-12)
     np.testing.assert_allclose(levels.sum((1, 2, 3)), 0.2, atol=2e-3)
     if classes == 2:
@@ -112,7 +98,7 @@ def test_bins_of_a_score_are_equally_full(classes):
         shift = stats.norm.isf(0.05) + stats.norm.ppf(0.85)
         edge = optimize.brentq(lambda x: 0.8 * stats.norm.sf(x) + 0.2 * stats.norm.sf(x - shift) - 0.2, 0, 5)
         assert levels[4, :, :, 1].sum() == pytest.approx(0.2 * stats.norm.sf(edge - shift), abs=2e-3)
-    differ = study_file._with_levels(p, "differ", 5)
+    differ = verification._with_levels(p, "differ", 5)
     system = p.sum(0)
     np.testing.assert_allclose(differ[0].sum(), (system**2 / system.sum(0)).sum())
 
