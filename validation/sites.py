@@ -85,4 +85,4 @@ STUDY = Study(
     settings={"group_size": 40, "base_rate": 0.8, "logit_sd": 0.5, "groups": "clusters", "prob": 0.95},
 )
 CASES = [({}, 500, {})]
-TABLES = {"sites": lambda jobs: table(STUDY, CASES, jobs, name="sites")}
+TABLES = {"sites": lambda jobs: table(STUDY, CASES, jobs, name="sites", digits=6)}

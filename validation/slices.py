@@ -45,7 +45,7 @@ def simulate(
     rng: np.random.Generator, *, analyses: Sequence[str], small: int, prob: float, **design: Any
 ) -> dict[str, Array]:
     """Return how every analysis of one data set does, (analysis, target), and of its worst slice, (analysis,)."""
-    cm, true = drawn(rng, **design)
+    cm, true = data_set(rng, **design)
     few = cm.counts.sum(["actual", "predicted"]).values < small
     seeds = dict(zip(ANALYSES, rng.integers(2**31, size=len(ANALYSES)).tolist(), strict=True))
     with warnings.catch_warnings():
@@ -54,7 +54,7 @@ def simulate(
     return {name: np.stack([of_one[name] for of_one in each]) for name in each[0]}
 
 
-def drawn(
+def data_set(
     rng: np.random.Generator,
     *,
     site_sd: float,

@@ -122,6 +122,7 @@ def table(
     *,
     name: str,
     columns: Sequence[str] = COLUMNS,
+    digits: int = 4,
 ) -> pd.DataFrame:
     """Return the table of several runs of a study.
 
@@ -136,12 +137,14 @@ def table(
         That of the folder in which simulations are kept.
     columns : sequence of str
         The figures.
+    digits : int
+        After the decimal point.
     """
     tables = []
     for number, (labels, simulations, changes) in enumerate(cases):
         folder = FOLDER / name / str(number)
         found = run(study, simulations, n_jobs=jobs, folder=folder, **changes)
-        rows = found[list(columns)].to_dataframe().dropna(how="all").reset_index().round(4)
+        rows = found[list(columns)].to_dataframe().dropna(how="all").reset_index().round(digits)
         rows = rows[[name for name in rows if name not in labels]].assign(**labels, simulations=simulations)
         tables.append(rows[[*labels, *rows.columns.drop([*labels])]])
     return pd.concat(tables, ignore_index=True)

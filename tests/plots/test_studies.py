@@ -167,7 +167,8 @@ def test_coverage_of_any_study_over_its_last_dim():
 def test_coverage_of_a_study_with_two_dims_is_one_panel():
     (axes,) = plots.coverage_over(studies.dependence([0.5, 0.9], n=100, simulations=10)).axes
     assert axes.get_title() == ""
-    assert len(axes.lines) == 3
+    # The level, and three models.
+    assert len(axes.lines) == 4
 
 
 def test_coverage_over_wants_a_study():

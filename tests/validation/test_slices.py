@@ -29,7 +29,7 @@ def test_standard_errors_of_ratios_are_paired():
 def test_sizes_differ_and_are_as_many_on_average():
     spreads = {}
     for imbalance in (0.0, 1.0):
-        each = (slices.drawn(np.random.default_rng(seed), **DESIGN | {"imbalance": imbalance}) for seed in range(40))
+        each = (slices.data_set(np.random.default_rng(seed), **DESIGN | {"imbalance": imbalance}) for seed in range(40))
         counts = np.array([cm.total.values for cm, _ in each])
         sites, means = counts.sum(-1), counts.mean((1, 2))
         assert means.mean() == pytest.approx(12, abs=4 * means.std() / np.sqrt(40) + 1 / 32)
@@ -38,7 +38,7 @@ def test_sizes_differ_and_are_as_many_on_average():
 
 
 def test_one_site_is_worse():
-    each = (slices.drawn(np.random.default_rng(seed), **DESIGN | {"worse": 0.3}) for seed in range(40))
+    each = (slices.data_set(np.random.default_rng(seed), **DESIGN | {"worse": 0.3}) for seed in range(40))
     counts = np.array([cm.counts.sum("device").values for cm, _ in each])
     _, (fn, tp) = counts.sum(0).transpose(1, 2, 0)
     n = fn + tp
