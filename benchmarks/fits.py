@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 import bayesperf as bp
-from bayesperf.sampling import nuts
+from bayesperf.sampling import backend
 
 # Model, options and, for `folds`, how many systems or None.
 CASES = {
@@ -107,7 +107,7 @@ def cpu() -> float:
 def main(case: str, method: str) -> dict[str, float]:
     """Fit twice, other data the second time; return what it took and how good the draws were."""
     rng, sampling = np.random.default_rng(0), []
-    sample = nuts.sample_compiled
+    sample = backend.sample_compiled
 
     def watched(*arguments, **settings):  # type: ignore[no-untyped-def]
         start = cpu()
@@ -115,7 +115,7 @@ def main(case: str, method: str) -> dict[str, float]:
         sampling.append(cpu() - start)
         return groups
 
-    nuts.sample_compiled = watched
+    backend.sample_compiled = watched
     taken = []
     for _ in range(2):
         values, options = data(case, rng)

@@ -1,8 +1,9 @@
 """PyMC models of confusion matrices, one file per model, to read, copy and change.
 
-`names` lists the models, and `table` describes each model and the data that it takes. A model is a file in this folder
-whose name has no leading underscore. Its docstring describes the setting and the mathematics, with their source. It
-defines
+`names` lists the models, `table` describes each model and the data that it takes, and `build` returns a model of data.
+A model is a file in this folder whose name has no leading underscore. Copy it to a folder of your own, edit it, import
+it, and give the module to `bayesperf.fit` in place of a name. Its docstring describes the setting and the mathematics,
+with their source. It defines
 
 ``PRIORS``
     The default priors, by name.
@@ -42,20 +43,19 @@ and, where they apply,
     has no closed form under these priors and options.
 ``EXACT``
     In place of `exact`: where bayesperf has such a function, as ``"pooling.exact:draws"``. It receives the parameters
-    of the priors, which must be of the families of the defaults.
+    of the priors, which must be of the families of the defaults. A copy of the file has no use for it.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from pkgutil import iter_modules
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["names", "table"]
+__all__ = ["build", "names", "table"]
 
 
 def names() -> list[str]:
@@ -91,8 +91,10 @@ def table() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Import a model on first use, because importing it imports PyMC."""
+def __getattr__(name: str) -> Any:
+    """Import a model on first use, because importing it imports PyMC; `build`, which knows of data, is lent."""
+    if name == "build":
+        return import_module("bayesperf.sampling.fit").build
     if name in names():
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -46,8 +46,8 @@ import xarray as xr
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from ._counts import MOST_VALUES
-from ._priors import conjugate_parameters, prior_variables
+from bayesperf.models._counts import MOST_VALUES
+from bayesperf.models._priors import conjugate_parameters, prior_variables
 
 DATA = "scores of two classes"
 CLASSES = ["negative", "positive"]

@@ -36,9 +36,9 @@ import pymc as pm
 import xarray as xr
 from scipy.special import gammaln
 
-from ._counts import coords
-from ._dirichlet import DirichletMultinomial, concentration, dirichlet_draws
-from ._priors import prior_variables
+from bayesperf.models._counts import coords
+from bayesperf.models._dirichlet import DirichletMultinomial, concentration, dirichlet_draws
+from bayesperf.models._priors import prior_variables
 
 DATA = "counts"
 OPTIONS = {"design": ("joint", "by_actual")}
@@ -145,11 +145,12 @@ def outcomes_of(data: xr.DataArray) -> xr.DataArray:
 
 def outcome_weights(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray:
     """Return κm_i and κ(1 − m_i), (…, actual, outcome)."""
-    log_sizes = np.log1p(data.sum("predicted"))
+    log_sizes: xr.DataArray = np.log1p(data.sum("predicted"))  # type: ignore[assignment]
     logit = _logit(posterior["mean_recall"]) + posterior["slope"] * (log_sizes - log_sizes.mean("actual"))
     kappa = _weight(posterior["dispersion"])
     weights = [kappa / (1 + np.exp(sign * logit)) for sign in (-1, 1)]
-    return xr.concat(weights, "outcome").assign_coords(outcome=["right", "wrong"])
+    shares: xr.DataArray = xr.concat(weights, "outcome").assign_coords(outcome=["right", "wrong"])
+    return shares
 
 
 def error_weights(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray:
@@ -164,7 +165,8 @@ def _weight(share: xr.DataArray) -> xr.DataArray:
 
 
 def _logit(share: xr.DataArray) -> xr.DataArray:
-    return np.log(share) - np.log1p(-share)
+    logit: xr.DataArray = np.log(share) - np.log1p(-share)  # type: ignore[assignment]
+    return logit
 
 
 def _dirichlet(rng: np.random.Generator, weights: xr.DataArray, dim: str) -> xr.DataArray:

@@ -42,9 +42,9 @@ import pymc as pm
 import xarray as xr
 from scipy.special import gammaln
 
-from ._counts import coords
-from ._dirichlet import DirichletMultinomial, concentration, dirichlet_draws
-from ._priors import prior_variables
+from bayesperf.models._counts import coords
+from bayesperf.models._dirichlet import DirichletMultinomial, concentration, dirichlet_draws
+from bayesperf.models._priors import prior_variables
 
 DATA = "counts"
 OPTIONS = {

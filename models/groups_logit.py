@@ -32,9 +32,9 @@ import xarray as xr
 from scipy.special import expit, logsumexp
 from scipy.stats import binom
 
-from ._counts import coords, positive
-from ._priors import prior_variables
-from .rates import OUTCOMES, cells, outcomes
+from bayesperf.models._counts import coords, positive
+from bayesperf.models._priors import prior_variables
+from bayesperf.models.rates import OUTCOMES, cells, outcomes
 
 DATA = "counts"
 OPTIONS = {

@@ -36,10 +36,10 @@ import pymc as pm
 import xarray as xr
 from scipy.stats import betabinom
 
-from ._counts import coords, per_example
-from ._dirichlet import concentration
-from ._priors import conjugate_parameters, prior_variables
-from ._stationary import stationary
+from bayesperf.models._counts import coords, per_example
+from bayesperf.models._dirichlet import concentration
+from bayesperf.models._priors import conjugate_parameters, prior_variables
+from bayesperf.models._stationary import stationary
 
 DATA = "transitions"
 OPTIONS = {"sequences": ("same", "varying"), "chain": ("z_prev,g_prev", "z_prev")}

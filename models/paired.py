@@ -19,9 +19,9 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from ._counts import coords, per_example
-from ._dirichlet import dirichlet_draws
-from ._priors import conjugate_parameters, prior_variables
+from bayesperf.models._counts import coords, per_example
+from bayesperf.models._dirichlet import dirichlet_draws
+from bayesperf.models._priors import conjugate_parameters, prior_variables
 
 DATA = "paired counts"
 PRIORS = {

@@ -53,10 +53,10 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from ._counts import MOST_VALUES, coords, per_example
-from ._dirichlet import dirichlet_draws
-from ._patterns import MostlyRight, PatternCounts
-from ._priors import prior_variables
+from bayesperf.models._counts import MOST_VALUES, coords, per_example
+from bayesperf.models._dirichlet import dirichlet_draws
+from bayesperf.models._patterns import MostlyRight, PatternCounts
+from bayesperf.models._priors import prior_variables
 
 DATA = "ratings"
 OPTIONS = {"pooled": (False, True), "system": "rater", "cut": (False, True), "dependent": "two raters"}

@@ -20,8 +20,8 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from ._counts import coords, per_example, positive
-from ._priors import conjugate_parameters, prior_variables
+from bayesperf.models._counts import coords, per_example, positive
+from bayesperf.models._priors import conjugate_parameters, prior_variables
 
 DATA = "counts"
 OPTIONS = {"design": ("joint", "by_actual")}

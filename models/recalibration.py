@@ -40,9 +40,9 @@ import pymc as pm
 import xarray as xr
 from scipy.special import expit
 
-from ._binomial import LogitBinomial
-from ._counts import MOST_VALUES
-from ._priors import prior_variables
+from bayesperf.models._binomial import LogitBinomial
+from bayesperf.models._counts import MOST_VALUES
+from bayesperf.models._priors import prior_variables
 
 DATA = "probabilities"
 DIMS = ("parameter",)

@@ -49,10 +49,10 @@ import xarray as xr
 from scipy.linalg import helmert
 from scipy.stats import binom
 
-from ._binomial import LogitBinomial
-from ._counts import coords, positive
-from ._priors import prior_variables
-from .rates import OUTCOMES, cells, outcomes
+from bayesperf.models._binomial import LogitBinomial
+from bayesperf.models._counts import coords, positive
+from bayesperf.models._priors import prior_variables
+from bayesperf.models.rates import OUTCOMES, cells, outcomes
 
 DATA = "counts"
 OPTIONS = {

@@ -17,7 +17,7 @@ from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.models import groups as model
 from bayesperf.pooling.pool import pool
 from bayesperf.sampling import nuts
-from bayesperf.sampling.compiled import compilation_key
+from bayesperf.sampling.backend import compilation_key
 from bayesperf.sampling.fit import built_model
 from validation.study import Study, run
 

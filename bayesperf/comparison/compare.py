@@ -181,8 +181,8 @@ def compare(
     >>> shrunk = bp.compare(bp.posterior(many), metric="recall", shrink=True, independent=True)
     >>> shrunk.standings()[["model", "observed", "mean", "prob_best", "expected_loss"]].head(2).round(2)
        model  observed  mean  prob_best  expected_loss
-    0      0      0.86  0.81       0.40           0.01
-    1      1      0.82  0.80       0.17           0.02
+    0      0      0.86  0.82       0.47           0.01
+    1      1      0.82  0.80       0.15           0.02
     """
     rope = checks.rope(rope)
     counts = isinstance(a, PairedConfusionMatrix | ConfusionMatrix)

@@ -13,6 +13,8 @@ from bayesperf.core.errors import InputError, InputTypeError
 
 # The most examples of a matrix: of more, figures lose digits, as cells round and intervals are ever narrower.
 MOST_EXAMPLES = 10**12
+# What is drawn at random, and the most of it that is.
+_DRAWN, _MOST_DRAWS = ("draws", "tune", "n_resamples", "simulations"), 10**7
 
 
 def probability(name: str, value: Any) -> float:
@@ -37,9 +39,15 @@ def one_of(name: str, value: Any, options: Collection[str]) -> str:
 
 
 def count(name: str, value: Any, least: int = 1) -> int:
-    """Return a whole number that must be at least `least`."""
+    """Return a whole number that must be at least `least`; of draws no more than ever end."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(name, f"must be a whole number of at least {least}; it is {value!r}.")
+    if name in _DRAWN and value > _MOST_DRAWS:
+        raise InputError(
+            name,
+            f"must be at most {_MOST_DRAWS:,}; it is {value}.",
+            "The Monte Carlo error of so many is 0.0003 standard deviations.",
+        )
     return int(value)
 
 

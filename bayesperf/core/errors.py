@@ -9,10 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+# An argument or an option, or one of its columns: not a file, nor an option with its value.
+_SINGLE = re.compile(r"(--)?[\w-]+(\[.*\])?")
+# What is quoted after one of these is its name; after another argument it is what was given for it.
+_NAMED = frozenset({"column", "metric", "requirement", "transform"})
 # A problem that begins with one of these words says it of the argument; any other follows a colon.
 _PREDICATES = frozenset({
-    "must", "has", "have", "holds", "hold", "is", "are", "needs", "need", "may", "takes", "take", "does", "do",
-    "cannot", "differ", "differs", "says", "say", "got",
+    "must", "has", "have", "holds", "hold", "is", "are", "needs", "need", "may", "takes", "does", "do",
+    "cannot", "differ", "differs", "says", "got",
 })  # fmt: skip
 
 
@@ -56,7 +60,9 @@ class InputError(ValueError):
         names = names or {}
         argument = _named(self.argument, names)
         first = self.problem.split(" ", 1)[0]
-        joint = " " if first in _PREDICATES or first[:1] in "'\"" else ": "
+        is_name = first[:1] in "'\"" and self.argument in _NAMED
+        says_it = first in _PREDICATES and _SINGLE.fullmatch(self.argument)
+        joint = " " if says_it or is_name else ": "
         text = f"{argument}{joint}{self.problem}" if argument else self.problem
         text = f"{text} {self.advice}" if self.advice else text
         return re.sub(r"`(\w+)`", lambda found: names.get(found[1], found[0]), text)

@@ -19,7 +19,8 @@ def write_whole(path: Path, content: str | bytes | memoryview) -> None:
     OSError
         If it cannot be written; what was there before is as it was.
     """
-    data = content.encode() if isinstance(content, str) else content
+    # A name of a file that is no text, as bytes may be, is written with its escapes.
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     if path.exists() and not path.is_file():
         # A terminal or a pipe: nothing is there before.
         path.write_bytes(data)

@@ -104,10 +104,22 @@ def _refuse_type(name: str, dtype: Any, engine: nw.Implementation) -> None:
 
 
 @contextmanager
+def interrupts_raised() -> Iterator[None]:
+    """Raise KeyboardInterrupt where DuckDB was interrupted by one: what it raises then is an error like others."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
+
+
+@contextmanager
 def engine_errors() -> Iterator[None]:
     """Raise what an engine raises while it counts, in its own words, as an error of one kind and one line."""
     try:
-        yield
+        with interrupts_raised():
+            yield
     except (ImportError, MemoryError):
         raise
     except Exception as error:

@@ -294,7 +294,7 @@ class DirichletPosterior(CountedPosterior):
         )
 
     def _integrated(self, metric: Metric) -> Distribution | None:
-        """Return a metric of two classes by its prevalence and its rates; None where draws are better."""
+        """Return the distribution of a metric of two classes by prevalence and rates; None where draws are better."""
         position = self.positive if metric.needs == "binary" and self.positive is not None else 1
         tp, fn, fp, tn = (ARGUMENTS[name](self.flat, position).reshape(-1, 1) for name in ("tp", "fn", "fp", "tn"))
         self.refuse_improper(metric, {"tp": tp, "fn": fn, "fp": fp, "tn": tn})

@@ -103,7 +103,7 @@ class _Classes:
     right: Array
     totals: Array
     log_sizes: Array
-    frequency: Array
+    frequency: Codes
     mean: tuple[float, float]
     slope: tuple[float, float]
     dispersion: tuple[float, float]

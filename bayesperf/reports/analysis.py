@@ -31,7 +31,7 @@ from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.clustered import about_clusters, clustered_counts
 from bayesperf.reports.comparison_tables import MetricComparison, compare_systems
 from bayesperf.reports.data_quality import about_labels
-from bayesperf.reports.many_systems import best_systems
+from bayesperf.reports.many_systems import best_systems, refuse_many
 from bayesperf.reports.scores import ScoredSystems
 from bayesperf.reports.settings import FOLD, ROW, Settings
 from bayesperf.reports.sliced import SlicedSystem, find_slices, refuse_unsliceable
@@ -308,6 +308,7 @@ def analyse(
     folds = posterior(counts, **options) if FOLD in counts.dims else None
     if settings.id is not None or settings.rope:
         check_systems(counts, settings)
+        refuse_many(counts, settings)
     paired = _paired(frame, pooled, settings) if settings.id is not None else None
     stand_for = None if rows is None else pd.Series(rows, every)
     dims = [name for name in settings.by if name != FOLD]

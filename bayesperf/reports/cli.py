@@ -47,7 +47,7 @@ from bayesperf.reports.options import (
     settings_of,
 )
 from bayesperf.reports.plan_command import plan
-from bayesperf.reports.running import OPTIONS, analysed, say, say_warnings, warnings_said
+from bayesperf.reports.running import OPTIONS, analysed, prepare_streams, say, say_warnings, warnings_said
 
 # May stand anywhere on the line: it is asked for when a command has failed.
 _DEBUG = "--debug"
@@ -155,7 +155,6 @@ def compare(
 
     from bayesperf.reports.analysis import check_systems
     from bayesperf.reports.json_output import comparison_as_json
-    from bayesperf.reports.many_systems import refuse_many
     from bayesperf.reports.terminal import print_comparison
 
     if score and threshold is None:
@@ -166,9 +165,8 @@ def compare(
         verified_only=verified_only, cluster=cluster, prior=prior, ci_prob=ci_prob, metrics=metric, top=top,
         all=all_, seed=seed,
     )  # fmt: skip
-    analysis = analysed(files, settings)
+    analysis = analysed(files, settings, compared=True)
     check_systems(analysis.counts, settings)
-    refuse_many(analysis.counts, settings)
     say_warnings(analysis)
     if json:
         print(comparison_as_json(analysis))
@@ -209,7 +207,6 @@ def report(
     from bayesperf.core.writing import write_whole
     from bayesperf.reports.html import render
     from bayesperf.reports.json_output import report_as_json
-    from bayesperf.reports.many_systems import refuse_many
     from bayesperf.reports.writing import refuse_input, refuse_unwritable
 
     refuse_input(output, files)
@@ -220,8 +217,7 @@ def report(
         judge=judge, verified_only=verified_only, cluster=cluster, slices=slice_, prior=prior, ci_prob=ci_prob,
         metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
     )  # fmt: skip
-    analysis = analysed(files, settings)
-    refuse_many(analysis.counts, settings)
+    analysis = analysed(files, settings, compared=True)
     say_warnings(analysis)
     write_whole(
         output,
@@ -281,9 +277,11 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
 def main() -> None:
     """Run the command line.
 
-    Bad input ends with code 2 and one line; a fault of bayesperf's own with code 70 and one line, or its traceback.
+    Bad input ends with code 2 and one line; a fault of bayesperf's own with code 70 and one line, or its traceback;
+    Ctrl-C with 130.
     """
     arguments = sys.argv[1:]
+    prepare_streams()
     try:
         with warnings_said():
             app([argument for argument in arguments if argument != _DEBUG])

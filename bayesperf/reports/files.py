@@ -1,8 +1,8 @@
 """Reading predictions from files, by DuckDB: the columns asked for alone, counted where they lie.
 
 Fields of CSV files are read as text, and a column becomes whole numbers, numbers, booleans or text by all of its fields
-together, those of all files; columns of labels become text together.
-Only an empty field is missing: "NA" and "None" are labels like any other.
+together, those of all files; columns of labels become text together. Only an empty field is missing: "NA" and "None"
+are labels like any other.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
-from itertools import batched
+from itertools import batched, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,7 @@ import pandas as pd
 
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import FileFaultError
-from bayesperf.counts.frames import check_roles
+from bayesperf.counts.frames import check_roles, interrupts_raised
 from bayesperf.reports.data_quality import about_clusters, about_repeats, about_unnamed, about_unused, without_missing
 from bayesperf.reports.formats import Source, open_bytes
 from bayesperf.reports.score_counts import count_in_bins
@@ -119,10 +119,17 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
         If a file or one of its lines cannot be read, a column is absent or differs between files, two files have the
         same name, or a column of labels holds ids.
     """
+    with interrupts_raised():
+        return _read(paths, settings)
+
+
+def _read(paths: Sequence[Path], settings: Settings) -> Predictions:
     import duckdb
 
     columns, asked = _columns(settings), asked_columns(settings)
     labels = (settings.actual, settings.predicted, settings.judge)
+    # A threshold says of each row whether it is positive, which no file does.
+    of_labels = labels if settings.threshold is None else (settings.actual,)
     counted = settings.id is None and settings.score is None and settings.split is None
     apart = len(paths) > 1 and FILE in settings.by
     with tempfile.TemporaryDirectory(prefix="bayesperf-") as folder:
@@ -141,7 +148,7 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
                     part = _make_part(connection, f"part_{place}", source, columns, counted, typed)
                     parts[part] = _profile(connection, part, columns, labels, counted, typed)
                     _check(parts[part], columns, source.path)
-            rows = _rows_of(parts, counted, [name in labels for name in columns])
+            rows = _rows_of(parts, counted, [name in of_labels for name in columns])
             notes = [about_unused(files, asked)]
             if settings.drop_missing:
                 rows, dropped = without_missing(connection, rows, columns, settings, counted)
@@ -254,7 +261,7 @@ def _check(profile: Sequence[Profile], columns: Sequence[str], path: Path) -> No
         if not rows:
             raise FileFaultError("holds no rows.")
         if column.has_nul:
-            raise FileFaultError(f"line {_line_of_nul(path)}: cannot be read: it holds a NUL byte.")
+            raise FileFaultError(f"{_line_of_nul(path)}cannot be read: it holds a NUL byte.")
         if distinct > _MOST_LABELS or (distinct > _FEW_LABELS and distinct >= _NEARLY_ALL * rows):
             raise FileFaultError(
                 f"column {name!r} holds {distinct:,} different values in {rows:,} rows, as ids or scores do. Name the "
@@ -263,9 +270,11 @@ def _check(profile: Sequence[Profile], columns: Sequence[str], path: Path) -> No
             )
 
 
-def _line_of_nul(path: Path) -> int:
+def _line_of_nul(path: Path) -> str:
+    """Return in words the line of a NUL byte, or of what stands for one in JSON; nothing if it is written otherwise."""
     with open_bytes(path) as file:
-        return next(number for number, line in enumerate(file, 1) if b"\0" in line)
+        lines = (number for number, line in enumerate(file, 1) if b"\0" in line or b"\\u0000" in line)
+        return "".join(f"line {number}: " for number in islice(lines, 1))
 
 
 # ── Rows ──

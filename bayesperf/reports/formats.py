@@ -6,7 +6,8 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -28,6 +29,8 @@ _SEPARATORS = (",", ";", "\t")
 NOT_UTF8 = "it is not UTF-8; save the file as UTF-8"
 # Text is recoded by so many characters at once.
 _BLOCK = 1 << 20
+# More characters than this are no line of names.
+_LONGEST = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,20 @@ def open_bytes(path: Path) -> BinaryIO:
     return cast("BinaryIO", gzip.open(path) if is_packed else path.open("rb"))
 
 
+def bytes_of(path: Path) -> int:
+    """Return how many bytes a file holds, or a folder; of one packed by gzip, unpacked, as its end says."""
+    if path.is_dir():
+        return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+    size = path.stat().st_size
+    if size < len(_GZIP) + 4 or not path.is_file():
+        return size
+    with path.open("rb") as file:
+        if file.read(2) != _GZIP:
+            return size
+        file.seek(-4, io.SEEK_END)
+        return max(size, int.from_bytes(file.read(), "little"))
+
+
 def _check_packed(path: Path) -> None:
     """Read a packed file whole, for DuckDB does not compare checksums."""
     with gzip.open(path) as packed:
@@ -174,8 +191,8 @@ def _header(path: Path, asked: Sequence[str], separators: Sequence[str]) -> tupl
     if any("\udc80" <= char <= "\udcff" for char in "".join(names)):
         raise FileFaultError(f"line {line}: cannot be read: {NOT_UTF8}.")
     names = [name or f"Unnamed: {place}" for place, name in enumerate(names)]
-    for name in names:
-        if names.count(name) > 1:
+    for name, times in Counter(names).items():
+        if times > 1:
             fix = "The first line must name the columns." if is_number(name) else "Rename one."
             raise FileFaultError(f"line {line}: two columns are called {name!r}. {fix}")
     return names, line, separator
@@ -184,7 +201,7 @@ def _header(path: Path, asked: Sequence[str], separators: Sequence[str]) -> tupl
 def _names(path: Path, separator: str) -> tuple[list[str], int]:
     """Return the fields of the first line that holds any, and its number."""
     with io.TextIOWrapper(open_bytes(path), "utf-8-sig", errors="surrogateescape", newline="") as file:
-        reader = csv.reader(file, delimiter=separator, strict=True)
+        reader = csv.reader(_lines(file), delimiter=separator, strict=True)
         try:
             names = next((record for record in reader if record), None)
         except csv.Error as error:
@@ -192,6 +209,14 @@ def _names(path: Path, separator: str) -> tuple[list[str], int]:
         if names is None:
             raise FileFaultError("cannot be read: the file is empty.")
         return names, reader.line_num
+
+
+def _lines(file: io.TextIOWrapper) -> Iterator[str]:
+    """Yield the lines of a file, none of which is read whole if it has no end."""
+    while line := file.readline(_LONGEST):
+        if len(line) == _LONGEST:
+            raise FileFaultError(f"the first line is longer than {_LONGEST:,} characters: it is no CSV file.")
+        yield line
 
 
 def is_number(text: str) -> bool:
@@ -216,7 +241,7 @@ def _json(connection: DuckDBPyConnection, named: Path, path: Path) -> Source:
     if not all(keys):
         raise FileFaultError('each line must be an object, as {"actual": 1, "predicted": 0}.')
     for names in keys:
-        if twice := next((name for name in names if names.count(name) > 1), None):
+        if twice := next((name for name, times in Counter(names).items() if times > 1), None):
             raise FileFaultError(f"an object has two fields called {twice!r}. Rename one.")
     names = dict.fromkeys(name for of_one in sorted(keys, key=len, reverse=True) for name in of_one)
     return Source(named, path, scan, {name: _json_field(name) for name in names})
@@ -245,8 +270,8 @@ def file_name(path: Path) -> str:
 
 
 def sql_text(text: str) -> str:
-    """Write a text in SQL."""
-    return "'{}'".format(text.replace("'", "''"))
+    """Write a text in SQL, bytes of the names of files that are none as escapes."""
+    return "'{}'".format(text.replace("'", "''").encode("utf-8", "backslashreplace").decode())
 
 
 def sql_name(name: str) -> str:

@@ -13,6 +13,8 @@ from bayesperf.reports.settings import FOLD, Settings
 # More than these are announced.
 _MANY_SYSTEMS = 100
 _MANY_GROUPS = 10_000
+# Of more than these not every one is printed.
+_MOST_SHOWN = 20_000
 # More systems than this are not compared pair by pair.
 _MOST_COMPARED = 1_000
 
@@ -50,9 +52,22 @@ def best_systems(counts: ConfusionMatrix, settings: Settings) -> tuple[Confusion
 
 
 def announcement(counts: ConfusionMatrix, settings: Settings) -> str:
-    """Return how much will be printed, if it is much, and how to have less of it; else nothing."""
+    """Return how much will be printed, if it is much, and how to have less of it; else nothing.
+
+    Raises
+    ------
+    ValueError
+        If there are more than 20,000 systems or groups.
+    """
     groups = int(np.prod(counts.counts.shape[:-2]))
     systems = groups // counts.counts.sizes.get(FOLD, 1)
+    if groups > _MOST_SHOWN:
+        raise InputError(
+            f"--by {settings.system or FOLD}",
+            f"{groups:,} systems or groups, of which every metric has a row, are too many to print.",
+            "If the column says which example a row is of, it is no --by; if they are systems, "
+            "take the best alone, as --top 10.",
+        )
     if systems <= _MANY_SYSTEMS and groups <= _MANY_GROUPS:
         return ""
     folds = f", {groups:,} with the folds" if groups > systems else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import glob
 import os
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,9 +48,9 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse arguments; refuse an option of one value that comes twice."""
         _, _, order = self.make_parser(ctx).parse_args(args=[*args])
-        for option in order:
-            if order.count(option) > 1 and not (option.multiple or option.is_flag or option.nargs != 1):
-                raise InputError(f"{option.opts[0]}", f"it takes one value and is given {order.count(option)} times.")
+        for option, times in Counter(order).items():
+            if times > 1 and option.nargs == 1 and not (option.multiple or getattr(option, "is_flag", False)):
+                raise InputError(option.opts[0], f"it takes one value and is given {times} times.")
         return super().parse_args(ctx, args)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from bayesperf.reports.analysis import Analysis
     from bayesperf.reports.settings import Settings
 
+# Files of more bytes are announced.
+_LARGE, _HUGE = 3 * 10**8, 3 * 10**9
 # What arguments of Python are called where they are typed in a shell.
 OPTIONS = {
     "by": "--by",
@@ -24,16 +28,21 @@ OPTIONS = {
 }
 
 
-def analysed(files: list[Path], settings: Settings) -> Analysis:
-    """Read files and analyse them; say first if there is much to print."""
+def analysed(files: list[Path], settings: Settings, compared: bool = False) -> Analysis:
+    """Read files and analyse them; say first if there is much to read or to print, and refuse too much."""
     from bayesperf.reports.analysis import analyse
     from bayesperf.reports.files import read
-    from bayesperf.reports.many_systems import announcement
+    from bayesperf.reports.formats import bytes_of
+    from bayesperf.reports.many_systems import announcement, refuse_many
     from bayesperf.reports.sliced import is_sampled
 
+    if (size := sum(map(bytes_of, files))) > _LARGE:
+        say(f"reading {size / 1e9:.1f} GB, which may take {'a minute' if size < _HUGE else 'minutes'} or more.")
     with shown_while("Reading"):
         predictions = read(files, settings)
     analysis = analyse(predictions.frame, settings, *predictions[1:])
+    if compared:
+        refuse_many(analysis.counts, settings)
     if analysis.sliced is not None:
         if is_sampled(analysis.sliced, settings):
             say("slices are sampled, which takes about half a minute, and more the first time on a machine.")
@@ -59,6 +68,18 @@ def shown_while(work: str) -> AbstractContextManager[Any]:
     from rich.console import Console
 
     return Console(stderr=True).status(work)
+
+
+def prepare_streams() -> None:
+    """Have something to write to and a width, whatever a shell gives: closed streams, other encodings, no columns."""
+    for name in ("stdout", "stderr"):
+        if (stream := getattr(sys, name)) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            # Characters that it has not are written as escapes.
+            stream.reconfigure(errors="backslashreplace")
+    if os.environ.get("COLUMNS", "").strip() == "0":
+        del os.environ["COLUMNS"]
 
 
 def say(text: str) -> None:

@@ -42,6 +42,8 @@ _HELD = {
 _ROLES = {"--actual": "actual", "--predicted": "predicted"}
 _SYSTEM = re.compile(r"(model|system|classifier|clf|method|rater|annotator)[ _.-]?\w+$", re.IGNORECASE)
 _PROBABILITY = re.compile("prob|score|conf|logit", re.IGNORECASE)
+# Among more columns none is looked for that is meant.
+_MANY = 1_000
 # What DuckDB says of a file, and what is said of it here.
 _FAULTS = {
     r"Expected Number of Columns: (\d+) Found: (\d+)": "it has {1} fields, and the header has {0}",
@@ -139,8 +141,11 @@ def _constant(value: str) -> str:
 
 
 def _open(connection: DuckDBPyConnection, path: Path, copy: Path, asked: Sequence[str]) -> Source:
-    """Return a file, a copy of it if it is a pipe, which can be read only once."""
+    """Return a file: a copy of it if it is a pipe, which can be read only once, or a link if its name is no text."""
     whole = path
+    if any("\udc80" <= char <= "\udcff" for char in str(path.absolute())):
+        copy.symlink_to(path.absolute())
+        return open_file(connection, path, copy, copy.with_suffix(".txt"), asked)
     if path.exists() and not path.is_file():
         whole = copy
         with path.open("rb") as pipe, copy.open("wb") as file:
@@ -161,6 +166,8 @@ def _offer(absent: str, there: Sequence[str], asked: Mapping[str, str]) -> str:
     """Return a sentence with the options to type, if columns are there that look like those asked for."""
     if all(map(is_number, there)):
         return " The first line must name the columns."
+    if len(there) > _MANY:
+        return ""
     free = [name for name in there if name not in asked]
     offered: dict[str, list[str]] = {}
     for name, option in asked.items():

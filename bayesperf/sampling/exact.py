@@ -11,7 +11,8 @@ import xarray as xr
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
-from bayesperf.sampling.priors import constant_parameters
+from bayesperf.sampling.backend import constant_parameters
+from bayesperf.sampling.model_data import named
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -40,11 +41,16 @@ def exact_draws(
     rngs = streams(seed, "exact", leading, tables)
     if hasattr(definition, "exact"):
         return xr.Dataset(definition.exact(counts, priors, rngs, size, **options))
+    name = getattr(definition, "__name__", str(definition)).rpartition(".")[2]
     if hasattr(definition, "EXACT"):
+        if named(definition) is definition:
+            raise NotImplementedError(
+                f"method='exact': the module {name!r} is a copy, and the function that its EXACT names draws from the "
+                "posterior of the original. Use method='mcmc', or define `exact` in place of EXACT."
+            )
         module, _, function = definition.EXACT.partition(":")
         draw = getattr(import_module(f"bayesperf.{module}"), function)
         return xr.Dataset(draw(counts, _parameters(definition, model), rngs, size, **options))
-    name = getattr(definition, "__name__", str(definition)).rpartition(".")[2]
     raise NotImplementedError(
         f"method='exact': the posterior of the model {name!r} has no closed form. Use method='mcmc'."
     )

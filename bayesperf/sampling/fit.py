@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,19 +16,19 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.metrics.metric import Metric
 from bayesperf.sampling import nuts
-from bayesperf.sampling.compiled import compilation_key
+from bayesperf.sampling.backend import compilation_key
 from bayesperf.sampling.exact import exact_draws
 from bayesperf.sampling.fit_tree import check_metrics, describe, finished, knows_prevalence, observe
 from bayesperf.sampling.forward import given_data, log_densities, predictions, prior_draws
 from bayesperf.sampling.interrupts import interruptible
-from bayesperf.sampling.model_data import fingerprint, prepared, resolve_model
+from bayesperf.sampling.model_data import fingerprint, named, prepared, resolve_model
 from bayesperf.sampling.model_options import mapping
 from bayesperf.verification.identifiability import warn as warn_of_what_is_not_settled
 
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["fit"]
+__all__ = ["build", "fit"]
 
 TUNE = 1000
 
@@ -58,11 +59,12 @@ def fit(
         scores a DataArray (dataset, model, fold); scores of two classes a pair ``(y_true, y_score)``, with the positive
         class in ``options["pos_label"]`` where the labels do not tell it; probabilities a pair ``(y_true, y_prob)``, of
         groups with their ids in ``options["by"]``; answers of several raters are `Ratings`.
-    model : str or callable
+    model : str, callable or module
         One of `bayesperf.models.names`, or a function ``(data, priors) -> pymc.Model`` that receives the counts as a
-        DataArray (attribute ``pos_label``) and has a variable ``cells`` (…, actual, predicted). A built-in model is
-        compiled once a process for its shapes, options and priors, and once on a machine for what else it needs, which
-        takes longest; a function's model is compiled in every fit.
+        DataArray (attribute ``pos_label``) and has a variable ``cells`` (…, actual, predicted), or an edited copy of a
+        file of `bayesperf.models`, imported. A built-in model is compiled once a process for its shapes, options and
+        priors, and once on a machine for what else it needs, which takes longest; a model of your own is compiled in
+        every fit.
     priors : mapping, optional
         By name of the model's ``PRIORS``: unnamed PyMC distributions (``pm.Beta.dist(9, 1)``), PreliZ distributions, or
         objects with ``create_variable(name)``.
@@ -74,7 +76,8 @@ def fit(
     method : {"auto", "mcmc", "exact"}
         "exact" draws independently of each other, from the closed form of the posterior or, for ``groups`` of two
         classes, by quadrature; it compiles nothing. "auto" is "exact" where the model has such a form under these
-        priors and options, and "mcmc" where it has none or where a setting of the sampler is given, `tune` included.
+        priors and options, and "mcmc" where it has none, where a setting of the sampler is given, `tune` included, and
+        for a copy of a model's file, in which the closed form may not have been edited with the model.
         The attribute ``method`` of the group ``posterior`` says which it was.
     draws, tune, chains : int
         As in `pymc.sample`.
@@ -104,8 +107,8 @@ def fit(
     Raises
     ------
     TypeError
-        If the data are not what the model takes, `priors` or `options` no mappings, a function returns no model, or the
-        sampler has no such setting.
+        If the data are not what the model takes, `priors` or `options` no mappings, a function returns no model, a
+        module is none of a model, or the sampler has no such setting.
     ValueError
         If there is no such model, option or prior, a prior has the wrong support or shape, the options have no use for
         it, a metric cannot be computed, or the posterior has no exact form and `method` asks for it.
@@ -114,6 +117,8 @@ def fit(
     -----
     ConvergenceWarning
         If transitions diverged, R̂ > 1.01 or the effective sample size is below 400; it names the variable.
+    UserWarning
+        If an installed package has changed, so that `pymc.sample` is called instead, which takes longer.
     IdentifiabilityWarning
         If raters are too few for what is asked of them, or the prior decides (`verification.identifiability`).
 
@@ -138,7 +143,8 @@ def fit(
     sizes = {name: checks.count(name, value) for name, value in (("draws", draws), ("tune", tune), ("chains", chains))}
     seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
     with interruptible(), nuts.quiet():
-        definition = resolve_model(model)
+        definition, model = resolve_model(model), named(model)
+        asked = "mcmc" if asked == "auto" and isinstance(model, ModuleType) else asked
         counts, options = prepared(data, model, options)
         built = built_model(model, counts, priors, options)
         check_metrics(built, definition, metrics)
@@ -169,6 +175,45 @@ def fit(
         "data_hash": data_hash,
     }
     return _labelled(tree, left_out)
+
+
+@checked
+def build(
+    data: Any,
+    model: Any = "multinomial",
+    priors: Mapping[str, Any] | None = None,
+    *,
+    options: Mapping[str, Any] | None = None,
+) -> pm.Model:
+    """Return the PyMC model that `bayesperf.fit` samples, to look at, extend or sample yourself.
+
+    Parameters
+    ----------
+    data, model, priors, options
+        As in `bayesperf.fit`.
+
+    Returns
+    -------
+    pymc.Model
+        With labelled dims, the data as `pymc.Data` and, of confusion matrices, the variable ``cells``
+        (…, actual, predicted). What a model integrates out (``cells_group``) is not in it: `bayesperf.fit` draws that
+        afterwards.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `bayesperf.fit` does.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
+    >>> model = bp.models.build(cm, "rates")
+    >>> [variable.name for variable in model.free_RVs]
+    ['prevalence', 'recall', 'specificity']
+    """
+    counts, options = prepared(data, named(model), options)
+    return built_model(named(model), counts, priors, options)
 
 
 def _labelled(groups: Mapping[str, xr.Dataset], left_out: str) -> xr.DataTree:

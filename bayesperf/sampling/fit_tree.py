@@ -19,7 +19,8 @@ from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors.prevalence import UNKNOWN_PREVALENCE
 from bayesperf.posteriors.quantity import SCOPES, Scope, described
-from bayesperf.sampling.priors import priors_in_words
+from bayesperf.sampling.backend import constant_parameters, family_in_words
+from bayesperf.sampling.model_data import name_in_words
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -90,7 +91,7 @@ def describe(
     priors = priors_in_words(built)
     plain = json.dumps(options, default=lambda v: v.values.tolist() if isinstance(v, xr.DataArray) else repr(v))
     return {
-        "model": model if isinstance(model, str) else getattr(model, "__name__", repr(model)),
+        "model": name_in_words(model),
         "positive": -1 if position is None else position,
         "prior": ", ".join(f"{name} ~ {prior}" for name, prior in priors.items()),
         "priors": json.dumps(priors, ensure_ascii=False),
@@ -102,6 +103,20 @@ def describe(
         **(definition.facts(counts, **options) if hasattr(definition, "facts") else {}),
         **{f"{package}_version": version(package) for package in ("bayesperf", "pymc", "arviz")},
     }
+
+
+def priors_in_words(model: pm.Model) -> dict[str, str]:
+    """Return each prior in words."""
+    return {variable.name: _prior_in_words(variable) for variable in model.free_RVs}
+
+
+def _prior_in_words(variable: Any) -> str:
+    parameters = constant_parameters(variable)
+    if parameters is None:
+        return family_in_words(variable, with_parameters=True)
+    distinct = [np.unique(value) if len(np.unique(value)) == 1 else np.ravel(value) for value in parameters]
+    numbers = ", ".join(" ".join(f"{number:g}" for number in value) for value in distinct)
+    return f"{family_in_words(variable, with_parameters=False)}({numbers})"
 
 
 def _scope(estimand: str, options: Mapping[str, Any]) -> dict[str, str]:

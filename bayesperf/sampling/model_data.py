@@ -35,21 +35,46 @@ _first_reading = threading.Lock()
 RESERVED = ("cell", "example", "cells_group", "cells_new")
 
 
+def named(model: Any) -> Any:
+    """Return the name of a built-in model that is given as its module; anything else as it is."""
+    name = model.__name__.rpartition(".")[2] if isinstance(model, ModuleType) else ""
+    return name if name in models.names() and getattr(models, name) is model else model
+
+
 def resolve_model(model: Any) -> ModuleType | Callable[..., Any]:
-    """Return the module of a built-in model, or the caller's own function as it is."""
+    """Return the module of a built-in model; the caller's own function or module as it is."""
     if callable(model):
         function: Callable[..., Any] = model
         return function
+    if isinstance(model, ModuleType):
+        _check_compilation_folder()
+        return _own_module(model)
     if not isinstance(model, str) or model not in models.names():
         near = difflib.get_close_matches(str(model), models.names(), 1)
         raise InputError(
             "model",
-            f"must be one of {', '.join(models.names())}, or a function (data, priors) -> "
-            f"pymc.Model; it is {model!r}.{f' Did you mean {near[0]!r}?' if near else ''}",
+            f"must be one of {', '.join(models.names())}, a function (data, priors) -> pymc.Model, or an edited copy "
+            f"of a model's file, imported; it is {model!r}.{f' Did you mean {near[0]!r}?' if near else ''}",
         )
     _check_compilation_folder()
     module: ModuleType = getattr(models, model)
     return module
+
+
+def _own_module(module: ModuleType) -> ModuleType:
+    """Return a module of the caller's own; refuse one that is no model."""
+    if absent := [name for name in ("DATA", "PRIORS", "build") if not hasattr(module, name)]:
+        raise InputTypeError(
+            "model",
+            f"is the module {module.__name__!r}, which has no {absent[0]}.",
+            "Import an edited copy of one of the files of bayesperf.models.",
+        )
+    return module
+
+
+def name_in_words(model: Any) -> str:
+    """Return the name of a model: built-in, a function or a module."""
+    return model if isinstance(model, str) else getattr(model, "__name__", repr(model))
 
 
 def _check_compilation_folder() -> None:
@@ -71,7 +96,8 @@ def prepared(data: Any, model: Any, options: Mapping[str, Any] | None) -> tuple[
     definition = resolve_model(model)
     options = mapping("options", options, "{'groups': 'clusters'}")
     if isinstance(definition, ModuleType):
-        kind = checks.one_of(f"DATA of the model {model!r}", getattr(definition, "DATA", None), tuple(READERS))
+        model = name_in_words(model)
+        kind = checks.one_of(f"DATA of the model {model!r}", definition.DATA, tuple(READERS))
         values = READERS[kind](data, model, options)
         if "repeats" in getattr(definition, "OPTIONS", {}) and repeated_dim(values) == REPEAT and FOLD in values.dims:
             repeats = options.get("repeats")

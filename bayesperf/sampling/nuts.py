@@ -5,10 +5,8 @@ from __future__ import annotations
 import inspect
 import logging
 import sys
-import threading
-import timeit
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -17,18 +15,15 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputTypeError
 from bayesperf.core.warnings import PACKAGE, ConvergenceWarning
-from bayesperf.sampling.compiled import CompiledModel, compiled, is_kept
+from bayesperf.sampling import backend
 from bayesperf.sampling.interrupts import load
 
 if TYPE_CHECKING:
     import pymc as pm
 
 SAMPLERS = ("nutpie", "pymc", "numpyro", "blackjax")
-# Densities that take less than this are called by one chain after the other.
-LEAST_SECONDS = 1e-4
 # Settings of the samplers that a fit makes itself, with what the caller says instead or why there is no choice.
 SETTINGS_OF_FIT = {
     "seed": "say random_seed",
@@ -62,11 +57,7 @@ def check(settings: Mapping[str, Any]) -> None:
         functions = [pm.sample, *(kind.__init__ for kind in pm.NUTS.__mro__)]
         parameters = {"nuts", *(name for function in functions for name in inspect.signature(function).parameters)}
         if unknown := [name for name in settings if name not in parameters]:
-            raise InputTypeError("", _unknown(unknown[0], sampler))
-
-
-def _unknown(setting: str, sampler: str) -> str:
-    return f"{setting!r} is no argument of bayesperf.fit, nor a setting of its sampler, {sampler}."
+            raise InputTypeError("", backend.unknown_setting(unknown[0], sampler))
 
 
 def sample(
@@ -84,20 +75,44 @@ def sample(
     sampler = settings.pop("nuts_sampler", SAMPLERS[0])
     settings = {**sizes, **settings}
     shown = progressbar and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+    missing = ready = None
     if sampler == "nutpie":
-        with announced("Compiling (once on this machine)", shown and not is_kept(key)):
-            ready = compiled(model, key)
-        groups = sample_compiled(ready, settings, seed, shown)
+        with announced("Compiling (once on this machine)", shown and not backend.is_kept(key)):
+            missing = backend.unmet()
+            ready = None if missing else backend.compiled(model, key)
+    if missing:
+        _warn_of_missing(missing)
+    if ready is None:
+        groups = _sample_by_pymc(model, sampler, settings, seed, shown)
     else:
-        import pymc as pm
-
-        settings |= {"random_seed": seed, "progressbar": shown, "nuts_sampler": sampler, "quiet": not shown}
-        tree = pm.sample(model=model, **settings)
-        groups = {name: tree[name].to_dataset() for name in ("posterior", "sample_stats")}
+        groups = backend.sample_compiled(ready, settings, seed, shown)
     labels = {dim: list(values) for dim, values in model.coords.items() if dim in groups["posterior"].dims and values}
     groups["posterior"] = groups["posterior"].assign_coords(labels)
     groups["sample_stats"] = groups["sample_stats"].drop_vars("divergence_message", errors="ignore")
     return {"sampler": sampler, "sampler_version": version(sampler)}, groups
+
+
+def _sample_by_pymc(
+    model: pm.Model, sampler: str, settings: Mapping[str, Any], seed: int, shown: bool
+) -> dict[str, xr.Dataset]:
+    """Return the groups posterior and sample_stats of `pymc.sample`."""
+    import pymc as pm
+
+    own = inspect.signature(pm.sample).parameters
+    if sampler == "nutpie":  # Settings of its own are given apart.
+        of_nutpie = {name: value for name, value in settings.items() if name not in own}
+        settings = {name: value for name, value in settings.items() if name in own} | {"nuts": of_nutpie}
+    given = {**settings, "random_seed": seed, "progressbar": shown, "nuts_sampler": sampler, "quiet": not shown}
+    tree = pm.sample(model=model, **given)
+    return {name: tree[name].to_dataset() for name in ("posterior", "sample_stats")}
+
+
+def _warn_of_missing(row: str) -> None:
+    warnings.warn(
+        "This fit is sampled by pymc.sample(nuts_sampler='nutpie'), which compiles every time and is slower; its "
+        f"figures are the same within Monte Carlo error. {backend.missing_in_words(row)}",
+        skip_file_prefixes=(PACKAGE,),
+    )
 
 
 @contextmanager
@@ -110,63 +125,6 @@ def announced(work: str, shown: bool) -> Iterator[None]:
 
     with Console(stderr=True).status(work):
         yield
-
-
-def sample_compiled(
-    model: CompiledModel, settings: Mapping[str, Any], seed: int, progressbar: bool = False
-) -> dict[str, xr.Dataset]:
-    """Sample a compiled model by nutpie; return the groups posterior, without labels, and sample_stats."""
-    load("nutpie")
-    import nutpie
-    from nutpie.compiled_pyfunc import from_pyfunc
-
-    data, stopped = tuple(model.data.values()), threading.Event()
-
-    def density(point: Array) -> tuple[float, Array]:
-        if stopped.is_set():
-            return np.nan, point
-        value, slope = model.density(point, *data)
-        return float(value), slope
-
-    settings = {"cores": _cores(density, model.start), **settings}
-    of_nutpie = from_pyfunc(
-        len(model.start),
-        make_logp_fn=lambda: density,
-        make_expand_fn=lambda *_: lambda point: {"point": point},
-        expanded_dtypes=[np.dtype(float)],
-        expanded_shapes=[model.start.shape],
-        expanded_names=["point"],
-        # As PyMC starts: next to the middle of the prior.
-        make_initial_point_fn=lambda seed: model.start + np.random.default_rng(seed).uniform(-1, 1, len(model.start)),
-    )
-    try:
-        running = nutpie.sample(
-            of_nutpie, **settings, seed=seed, progress_bar=progressbar, save_warmup=False, blocking=False
-        )
-    except AttributeError as error:
-        unknown = str(error).removeprefix("Unknown settings attribute: ")
-        if unknown not in settings:
-            raise
-        raise InputTypeError("", _unknown(unknown, "nutpie")) from None
-    try:
-        tree = running.wait()
-    except BaseException:  # What was drawn until then is no sample of the posterior.
-        stopped.set()  # A chain is cancelled when its trajectory has ended: here, at the next point.
-        running.cancel()
-        raise
-    points = tree["posterior"]["point"].values
-    values = model.variables(points.reshape(-1, points.shape[-1]), *data)
-    each = zip(model.dims.items(), values, strict=True)
-    posterior = {
-        name: (("chain", "draw", *dims), value.reshape(*points.shape[:2], *value.shape[1:]))
-        for (name, dims), value in each
-    }
-    return {"posterior": xr.Dataset(posterior), "sample_stats": tree["sample_stats"].to_dataset()}
-
-
-def _cores(density: Callable[[Array], Any], point: Array) -> int | None:
-    """Return 1 where chains would wait for each other, to call a density, for longer than it takes; else None, all."""
-    return 1 if min(timeit.repeat(lambda: density(point), number=1, repeat=5)) < LEAST_SECONDS else None
 
 
 def warn(groups: Mapping[str, xr.Dataset], model: pm.Model) -> None:

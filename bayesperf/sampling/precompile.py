@@ -15,7 +15,7 @@ import xarray as xr
 from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.counts.paired import PairedConfusionMatrix
 from bayesperf.sampling import nuts
-from bayesperf.sampling.compiled import compiled
+from bayesperf.sampling.backend import compiled
 from bayesperf.sampling.fit import built_model
 from bayesperf.sampling.interrupts import interruptible
 from bayesperf.sampling.model_data import prepared, resolve_model

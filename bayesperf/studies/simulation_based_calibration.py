@@ -16,12 +16,10 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.sampling import nuts
-from bayesperf.sampling.compiled import compiled, with_data
+from bayesperf.sampling import backend, nuts
 from bayesperf.sampling.fit import built_model
-from bayesperf.sampling.forward import INTERPRETED
-from bayesperf.sampling.model_data import fingerprint, prepared, resolve_model
-from bayesperf.sampling.priors import priors_in_words
+from bayesperf.sampling.fit_tree import priors_in_words
+from bayesperf.sampling.model_data import fingerprint, name_in_words, prepared, resolve_model
 from bayesperf.studies import rank_uniformity
 from bayesperf.studies.run import run
 
@@ -97,7 +95,7 @@ def simulation_based_calibration(
     seed = checks.seed(random_seed)
     truth, parameters, observed = _simulated(built, simulations, seed)
     settings = {
-        "model": model if isinstance(model, str) else getattr(model, "__name__", repr(model)),
+        "model": name_in_words(model),
         "data_hash": fingerprint(counts),
         "options": repr(checked_options),
         "priors": json.dumps(priors_in_words(built)),
@@ -112,9 +110,9 @@ def simulation_based_calibration(
 
     def simulate(index: int, rng: np.random.Generator) -> dict[str, Any]:
         fitted_model, compiled = _worker(key, lambda: built_model(model, counts, priors, checked_options))
-        fitted = with_data(compiled, {name: value[index] for name, value in observed.items()})
+        fitted = backend.with_data(compiled, {name: value[index] for name, value in observed.items()})
         with nuts.quiet():
-            sampled = nuts.sample_compiled(fitted, sampling, int(rng.integers(2**31)))
+            sampled = backend.sample_compiled(fitted, sampling, int(rng.integers(2**31)))
         ranked = sampled["posterior"].isel(draw=slice(None, None, thin))
         below = _flat(ranked.stack(sample=("chain", "draw")), fitted_model)[0] < truth[index]
         pit = (below.sum(0) + rng.random(below.shape[1])) / (len(below) + 1)
@@ -145,7 +143,7 @@ def _simulated(model: pm.Model, simulations: int, seed: int) -> tuple[Array, lis
     names = _observed(model)
     with nuts.quiet():
         simulated = pm.sample_prior_predictive(
-            draws=simulations, model=model, random_seed=seed, compile_kwargs={"mode": INTERPRETED}
+            draws=simulations, model=model, random_seed=seed, compile_kwargs={"mode": backend.INTERPRETED}
         )
     truth, parameters = _flat(simulated["prior"].to_dataset().isel(chain=0), model)
     return truth, parameters, {data: simulated["prior_predictive"][rv].values[0] for rv, data in names.items()}
@@ -179,22 +177,18 @@ def _worker(key: str, build: Any) -> Any:
     """Return a process's own model and its compiled form, neither of which can be sent to another process."""
     if key not in _workers:
         model = build()
-        _workers[key] = model, compiled(model)
+        _workers[key] = model, backend.compiled(model)
     return _workers[key]
 
 
 def _observed(model: pm.Model) -> dict[str, str]:
     """Return the name of the data of each observed variable."""
-    from pytensor.graph.traversal import ancestors
-
     if model.potentials:
         potentials = ", ".join(repr(potential.name) for potential in model.potentials)
         raise InputError("model", f"it contains pm.Potential {potentials}, which cannot be simulated from.")
-    data = set(model.data_vars)
     names = {}
     for rv in model.observed_RVs:
-        # PyMC may have cast the data, so they are looked for among all that the values are computed from.
-        sources = data.intersection(ancestors([model.rvs_to_values[rv]]))
+        sources = backend.data_of(model, rv)
         if len(sources) != 1:
             raise InputError(
                 "model", f"the observed data of {rv.name!r} must be pymc.Data, so that they can be changed."

@@ -163,6 +163,7 @@ def label_noise_sensitivity(
     grid = _increasing(_RATES if rates is None else rates)
     checks.probability("ci_prob", ci_prob)
     posteriors = [label_noise(cm, float(rate), prior, draws=draws, random_seed=random_seed) for rate in grid]
+    resolved = priors.resolve_dirichlet(prior, len(cm.labels), "labels that may be wrong")
     marginals = [post[metric] for post in posteriors]
     if other := [each for each in marginals[0].dims if each != dim]:
         raise InputError(
@@ -176,7 +177,7 @@ def label_noise_sensitivity(
         "rank": _ranks(sign * means, dim),
     }
     attrs = {"metric": marginals[0].name, "dim": dim, "ci_prob": ci_prob, "ci_kind": ci_kind,
-             "prior": posteriors[0].prior_text.partition(";")[0], "estimand": posteriors[0].estimand}  # fmt: skip
+             "prior": resolved.describe(cm), "estimand": posteriors[0].estimand}  # fmt: skip
     return LabelNoiseSensitivity(xr.Dataset(variables, attrs=attrs))
 
 

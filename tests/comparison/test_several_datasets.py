@@ -157,7 +157,7 @@ def test_it_shows_itself(fitted):
     row = found.summary().iloc[0]
     assert (row["a"], row["b"], row["method"]) == ("new", "old", "draws")
     assert row["above"] == found.prob_rope.sel(rope="above")
-    assert "average difference over data sets" in repr(found.summary())
+    assert "the average metric over data sets: difference of two systems" in repr(found.summary())
     assert found.plot().axes
     assert found.plot_next().axes
 

@@ -1,7 +1,10 @@
 """Counting where the data are: one table of totals from the same data in every engine, or the same error."""
 
+import os
+import signal
 import subprocess
 import sys
+import threading
 from datetime import date
 from decimal import Decimal
 
@@ -296,3 +299,11 @@ def test_spark_reads_back_names_of_fields_and_columns_apart():
     frame = spark_frame(pa.table({"y": [{"z": 1}, {"z": 2}], "y.z": [0, 1], "p": [1, 1]}))
     cm = from_frame(frame, actual="y.z", predicted="p")
     assert cm.counts.values.tolist() == [[0, 1], [0, 1]]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
+def test_an_interrupt_while_duckdb_counts_is_one():
+    numbers = "SELECT a.range % 2 AS y, b.range % 3 % 2 AS p FROM range(100_000) a, range(100_000) b"
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with duckdb.connect() as connection, pytest.raises(KeyboardInterrupt):
+        from_frame(connection.sql(numbers), actual="y", predicted="p")

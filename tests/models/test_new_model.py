@@ -20,8 +20,8 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from ._counts import coords
-from ._priors import conjugate_parameters, prior_variables
+from bayesperf.models._counts import coords
+from bayesperf.models._priors import conjugate_parameters, prior_variables
 
 DATA = "counts"
 OPTIONS = {"dim": "dim of groups", "style": ("plain", "fancy"), "weight": "positive number"}
@@ -93,7 +93,7 @@ for wrong, words in [
 """
 
 SAMPLED = """
-from bayesperf.sampling import compiled, nuts
+from bayesperf.sampling import backend, nuts
 
 accepted = []
 target_accept = nuts.target_accept
@@ -103,7 +103,7 @@ for data, expected in ((cm, 136 / 161), (swapped, 25 / 161)):
     tree = bp.fit(data, "toy", method="mcmc", draws=500, tune=300, random_seed=1, progressbar=False)
     assert abs(tree["posterior"]["accuracy"].mean() - expected) < 0.01
 assert accepted == [0.7, 0.7]
-assert len(compiled._kept) == 1
+assert len(backend._kept) == 1
 """
 
 

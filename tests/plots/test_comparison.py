@@ -15,6 +15,7 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.plots.style import shorten
 from bayesperf.posteriors.densities import curves
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.quantity import Quantity
 
 mpl.use("Agg")
 
@@ -121,7 +122,9 @@ def test_a_point_mass_is_a_spike(value, rope, inside):
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_infinite_draws_end_the_curve_at_a_finite_value(sign):
     values = sign * np.r_[np.linspace(-1, 2, 990), [np.inf] * 10].reshape(1, 1, -1)
-    marginal = Marginal("x", Draws(values, (-np.inf, np.inf)), xr.DataArray(0.0), lambda n, seed: values[0, :, :n], "x")
+    marginal = Marginal(
+        Quantity("x"), Draws(values, (-np.inf, np.inf)), xr.DataArray(0.0), lambda n, seed: values[0, :, :n]
+    )
     x = sign * curves(marginal, 0.9, "hdi").x
     assert -1 <= x.min() < -0.9
     assert 1.9 < x.max() <= 2

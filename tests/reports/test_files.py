@@ -121,7 +121,7 @@ def test_files_are_typed_together(tmp_path):
     assert frame.set_index("id").sort_index().to_dict("list") == {
         "file": ["a", "a", "b", "b"],
         "predicted": ["0", "1", "none", "0"],
-        "actual": [1, 0, 1, 0],
+        "actual": ["1", "0", "1", "0"],
     }
     # A file with types and one without: as if neither had.
     pd.DataFrame({"actual": [1.0, 0.0], "predicted": [0, 1], "id": [5, 6]}).to_parquet(tmp_path / "c.parquet")

@@ -9,8 +9,8 @@ import pytest
 from pytensor.graph.op import HasInnerGraph
 from scipy import stats
 
-from bayesperf.sampling import compiled, nuts
-from bayesperf.sampling.forward import INTERPRETED
+from bayesperf.sampling import backend
+from bayesperf.sampling.backend import INTERPRETED
 from tests.shared.fits import CASES, NORMAL, agrees, built, of_scipy, slow
 from tests.shared.models import DENSITIES, OF_TWO_CLASSES
 
@@ -32,7 +32,7 @@ VARIANTS = {
 def model_and_points(case, n=4):
     """Return a case's model, the shapes of its parameters, and random points on the unconstrained scale."""
     model = built(*ALL[case])
-    start = compiled._start(model)
+    start = backend._start(model)
     size = sum(value.size for value in start)
     # Farther out, PyMC's density loses digits where it is interpreted as it stands.
     return model, [value.shape for value in start], np.random.default_rng(3).standard_normal((n, size))
@@ -84,9 +84,9 @@ def agree(density, model, shapes, points, variables):
 def test_what_is_compiled_is_the_model_of_pymc(case):
     """The graphs of all models, computed by Python."""
     model, shapes, points = model_and_points(case)
-    point, outputs = compiled._log_density(model, shapes)
+    point, outputs = backend._log_density(model, shapes)
     density = pm.compile([point], outputs, mode=INTERPRETED)
-    several, variables = compiled._variables(model, shapes)
+    several, variables = backend._variables(model, shapes)
     compute = pm.compile([several], list(variables.values()), mode=INTERPRETED, on_unused_input="ignore")
     agree(density, model, shapes, points, dict(zip(variables, compute(points), strict=True)))
     # An operation that is a graph in itself, as PyMC's softmax, would be compiled by C even so.
@@ -96,7 +96,7 @@ def test_what_is_compiled_is_the_model_of_pymc(case):
 @pytest.mark.parametrize("case", [case if case in SOON else slow(case) for case in ALL])
 def test_compiled_models(case):
     model, shapes, points = model_and_points(case)
-    found = compiled._compile(model)
+    found = backend._compile(model)
     data = found.data.values()
     variables = dict(zip(found.dims, found.variables(points, *data), strict=True))
     agree(lambda point: found.density(point, *data), model, shapes, points, variables)
@@ -116,17 +116,17 @@ def test_compiled_models(case):
 
 def test_other_data_are_given_to_what_is_compiled():
     model, shapes, points = model_and_points("rates")
-    found = compiled._compile(model)
+    found = backend._compile(model)
     with model:
         pm.set_data({"true_positives_data": np.array([3, 2]), "positives_trials": np.array([60, 60])})
-    other = compiled.with_data(found, {variable.name: variable.get_value() for variable in model.data_vars})
+    other = backend.with_data(found, {variable.name: variable.get_value() for variable in model.data_vars})
     expected, *_ = of_pymc(model, shapes, points)
     values = [other.density(point, *other.data.values())[0] for point in points]
     np.testing.assert_allclose(values, expected, rtol=1e-9)
     unchanged = [found.density(point, *found.data.values())[0] for point in points]
     assert (np.abs(values - np.array(unchanged)) > 0.01).all()
     # What a model does not read is not handed over.
-    assert compiled.with_data(found, {"unknown": np.ones(3)}).data.keys() == found.data.keys()
+    assert backend.with_data(found, {"unknown": np.ones(3)}).data.keys() == found.data.keys()
 
 
 # ── NUTS ──
@@ -134,11 +134,11 @@ def test_other_data_are_given_to_what_is_compiled():
 
 def test_draws_of_a_density_in_python():
     settings = {"draws": 1000, "chains": 4, "tune": 300}
-    groups = nuts.sample_compiled(NORMAL, settings, seed=1)
+    groups = backend.sample_compiled(NORMAL, settings, seed=1)
     posterior = groups["posterior"]
     agrees(posterior["x"], of_scipy(stats.norm([1.0, -2.0], 1), "axis"))
     np.testing.assert_allclose(posterior["total"], posterior["x"].sum("axis"))
     assert posterior["total"].dims == groups["sample_stats"]["diverging"].dims == ("chain", "draw")
-    again, other = (nuts.sample_compiled(NORMAL, settings, seed=seed)["posterior"] for seed in (1, 2))
+    again, other = (backend.sample_compiled(NORMAL, settings, seed=seed)["posterior"] for seed in (1, 2))
     np.testing.assert_array_equal(again["x"], posterior["x"])
     assert not np.isin(other["x"], posterior["x"]).any()

@@ -7,7 +7,7 @@ import xarray as xr
 from scipy import stats
 
 from bayesperf.sampling import forward
-from bayesperf.sampling.forward import INTERPRETED
+from bayesperf.sampling.backend import INTERPRETED
 from bayesperf.sampling.nuts import quiet
 from tests.shared.fits import CASES, ONE_OF_EACH_MODEL, SYSTEMS, built, slow
 from tests.shared.models import OF_TWO_CLASSES

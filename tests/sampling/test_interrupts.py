@@ -34,7 +34,7 @@ import time
 
 import numpy as np
 import bayesperf as bp
-from bayesperf.sampling import compiled, fit, nuts
+from bayesperf.sampling import backend, fit, nuts
 
 phase, cores = sys.argv[1], int(sys.argv[2])
 CM = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
@@ -70,7 +70,7 @@ def counted(*arguments):
             say()
         return density(*point)
 
-    return compiled.replace(model, density=slow)
+    return backend.replace(model, density=slow)
 
 
 def go(**sizes):
@@ -79,19 +79,19 @@ def go(**sizes):
 
 
 undisturbed = go(draws=30, tune=60) if phase not in ("import", "compile") else None
-waiting, begun_after, whole = True, 0, nuts.compiled
+waiting, begun_after, whole = True, 0, backend.compiled
 sizes = {"draws": 30, "tune": 60}
 if phase == "build":
     slowly(fit, "built_model")
 elif phase == "import":
     say()
 elif phase == "compile":
-    run = compiled._compile
-    compiled._compile = lambda *arguments: (say(), run(*arguments))[1]
+    run = backend._compile
+    backend._compile = lambda *arguments: (say(), run(*arguments))[1]
 elif phase == "predict":
     slowly(fit, "predictions")
 else:
-    nuts.compiled, begun_after = counted, {"tune": 60, "draw": 300}[phase]
+    backend.compiled, begun_after = counted, {"tune": 60, "draw": 300}[phase]
     sizes = {"draws": 100_000, "tune": 100_000 if phase == "tune" else 10}
 try:
     go(**sizes)

@@ -102,7 +102,7 @@ def test_groups_in_arviz(groups_fit, tmp_path):
 @pytest.mark.slow
 def test_a_second_fit_of_groups_is_not_compiled_again(groups_fit, monkeypatch):
     compilations = []
-    monkeypatch.setattr("bayesperf.sampling.compiled._compile", compilations.append)
+    monkeypatch.setattr("bayesperf.sampling.backend._compile", compilations.append)
     counts = (FOLDS.counts * 2).assign_coords(model=["x", "y", "z"], fold=np.arange(10) + 100)
     doubled = bp.ConfusionMatrix(counts, "malignant")
     tree = bp.fit(
@@ -156,7 +156,7 @@ def test_rates_in_arviz(rates_fit, tmp_path):
 
 
 def test_a_second_fit_is_not_compiled_again(rates_fit, monkeypatch):
-    monkeypatch.setattr("bayesperf.sampling.compiled._compile", None)
+    monkeypatch.setattr("bayesperf.sampling.backend._compile", None)
     other = bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=30, tn=60)
     tree = bp.fit(other, "rates", PRECISE, method="mcmc", random_seed=2, progressbar=False)
     agrees(tree["posterior"]["recall"], of_scipy(stats.beta(8.5, 2.5)))

@@ -10,8 +10,8 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.sampling.forward import INTERPRETED
-from bayesperf.sampling.priors import priors_in_words
+from bayesperf.sampling.backend import INTERPRETED
+from bayesperf.sampling.fit_tree import priors_in_words
 from tests.shared.fits import (
     BINARY,
     SCORES,

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 import bayesperf as bp
 from bayesperf import models
 from bayesperf.counts.count_arrays import CELL_DIMS
-from bayesperf.sampling import nuts
+from bayesperf.sampling import backend, nuts
 from tests.shared.fits import (
     BINARY,
     NORMAL,
@@ -54,9 +54,10 @@ def covariates(values, *dims, **coords):
 
 OF_SITES = "options['covariates']"
 ERRORS = [
-    (ValueError, BINARY, "multinomal", {}, f"model must be one of {', '.join(bp.models.names())}, or a "
-     "function (data, priors) -> pymc.Model; it is 'multinomal'. Did you mean 'multinomial'?"),
-    (ValueError, BINARY, 3, {}, "-> pymc.Model; it is 3."),
+    (ValueError, BINARY, "multinomal", {}, f"model must be one of {', '.join(bp.models.names())}, a "
+     "function (data, priors) -> pymc.Model, or an edited copy of a model's file, imported; it is 'multinomal'. Did "
+     "you mean 'multinomial'?"),
+    (ValueError, BINARY, 3, {}, "imported; it is 3."),
     (ValueError, BINARY, "rates", {"method": "vi"}, "method must be one of 'auto', 'mcmc', 'exact'; it is 'vi'."),
     (ValueError, BINARY, "rates", {"draws": 0}, "draws must be a whole number of at least 1; it is 0."),
     (ValueError, BINARY, "rates", {"chains": 1.5}, "chains must be a whole number of at least 1; it is 1.5."),
@@ -217,12 +218,12 @@ def test_a_file_that_declares_what_fit_does_not_know(declared, words, monkeypatc
 
 def test_settings_that_the_sampler_has_not():
     with pytest.raises(TypeError) as raised:
-        nuts.sample_compiled(NORMAL, {"target_acept": 0.9}, seed=1)
+        backend.sample_compiled(NORMAL, {"target_acept": 0.9}, seed=1)
     assert str(raised.value) == (
         "'target_acept' is no argument of bayesperf.fit, nor a setting of its sampler, nutpie."
     )
     with pytest.raises(OverflowError):  # what else is wrong is said as it is
-        nuts.sample_compiled(NORMAL, {"tune": -1}, seed=1)
+        backend.sample_compiled(NORMAL, {"tune": -1}, seed=1)
     nuts.check({"nuts_sampler": "pymc", "target_accept": 0.9, "max_treedepth": 8, "cores": 1, "nuts": {}})
 
 

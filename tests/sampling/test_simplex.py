@@ -8,8 +8,7 @@ from pymc.distributions.transforms import SimplexTransform
 from scipy import special
 
 from bayesperf.core.complex_step import complex_step
-from bayesperf.sampling.forward import INTERPRETED
-from bayesperf.sampling.simplex import Simplex, shares, slope
+from bayesperf.sampling.backend import INTERPRETED, shares, simplex, slope
 
 SHAPES = [(1,), (2,), (9,), (4, 1), (3, 2), (2, 3, 9), (0, 2)]
 SCALES = [0.0, 1.0, 30.0, 800.0]
@@ -99,14 +98,14 @@ def outputs(transform, x):
 @pytest.mark.parametrize("shape", [(2,), (3, 1), (2, 3, 9)])
 def test_it_is_the_transform_of_pymc(shape):
     x = pt.tensor(dtype="float64", shape=shape)
-    both = [*outputs(Simplex(), x), *outputs(SimplexTransform(), x)]
+    both = [*outputs(simplex(), x), *outputs(SimplexTransform(), x)]
     with pytensor.config.change_flags(cxx=""):  # what is within PyMC's would be compiled all the same
         values = pytensor.function([x], both, mode=INTERPRETED)(coordinates(shape, 3.0))
     for ours, theirs in zip(values[:5], values[5:], strict=True):
         assert ours.shape == theirs.shape
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
     share = values[0]
-    forward = Simplex().forward(pt.as_tensor(share)).eval(mode=INTERPRETED)
+    forward = simplex().forward(pt.as_tensor(share)).eval(mode=INTERPRETED)
     np.testing.assert_allclose(forward, coordinates(shape, 3.0), atol=1e-9)
 
 
@@ -114,7 +113,7 @@ def test_it_is_the_transform_of_pymc(shape):
 def test_numba_and_python_compute_the_same():
     """Of points whose number is known only when they are there."""
     x = pt.tensor(dtype="float64", shape=(None, 3, 2))
-    share, determinant, *_, slope_of_both = outputs(Simplex(), x)
+    share, determinant, *_, slope_of_both = outputs(simplex(), x)
     graph = [share, determinant, slope_of_both]
     value = coordinates((4, 3, 2), 3.0)
     interpreted, by_numba = (pytensor.function([x], graph, mode=mode)(value) for mode in (INTERPRETED, "NUMBA"))
@@ -124,7 +123,7 @@ def test_numba_and_python_compute_the_same():
 
 def test_shapes_are_known_without_the_values():
     x = pt.tensor(dtype="float64", shape=(None, None))
-    shapes = [value.shape for value in outputs(Simplex(), x) if value.ndim]
+    shapes = [value.shape for value in outputs(simplex(), x) if value.ndim]
     function = pytensor.function([x], shapes, mode="FAST_RUN")
     operations = {type(node.op).__name__ for node in function.maker.fgraph.apply_nodes}
     assert not operations & {"_Shares", "_Slope"}
@@ -133,6 +132,6 @@ def test_shapes_are_known_without_the_values():
 
 
 def test_the_lengths_of_the_outputs_are_part_of_their_types():
-    share, determinant = Simplex().backward(pt.zeros((4, 2))), Simplex().log_jac_det(pt.zeros((4, 2)))
+    share, determinant = simplex().backward(pt.zeros((4, 2))), simplex().log_jac_det(pt.zeros((4, 2)))
     assert share.type.shape == (4, 3)
     assert determinant.type.shape == (4,)

@@ -11,7 +11,7 @@ import xarray as xr
 from arviz_stats.base import array_stats
 
 import bayesperf as bp
-from bayesperf.sampling.compiled import CompiledModel, compilation_key
+from bayesperf.sampling.backend import CompiledModel, compilation_key
 from bayesperf.sampling.fit import built_model
 from bayesperf.sampling.forward import prior_draws
 from bayesperf.sampling.model_data import prepared
@@ -154,9 +154,9 @@ class Compiled(CompiledModel):
 
 def without_nuts(monkeypatch, sample, compile_model=Compiled.of):
     """Let functions take the place of NUTS, (compiled, settings, seed, progressbar) -> groups, and of the compiler."""
-    monkeypatch.setattr("bayesperf.sampling.compiled._compile", compile_model)
-    monkeypatch.setattr("bayesperf.sampling.nuts.sample_compiled", sample)
-    monkeypatch.setattr("bayesperf.sampling.compiled._kept", OrderedDict())
+    monkeypatch.setattr("bayesperf.sampling.backend._compile", compile_model)
+    monkeypatch.setattr("bayesperf.sampling.backend.sample_compiled", sample)
+    monkeypatch.setattr("bayesperf.sampling.backend._kept", OrderedDict())
 
 
 def groups_of_prior(model, chains, draws, seed):

@@ -13,7 +13,7 @@ import xarray as xr
 
 import bayesperf as bp
 from bayesperf import models, plots, studies
-from bayesperf.sampling.priors import priors_in_words
+from bayesperf.sampling.fit_tree import priors_in_words
 from bayesperf.studies import rank_uniformity
 from benchmarks.simulation_based_calibration import CASES
 from tests.shared.fits import Compiled, without_nuts

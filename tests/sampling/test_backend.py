@@ -11,8 +11,8 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf.models import names
-from bayesperf.sampling import compiled, nuts
-from bayesperf.sampling.compiled import compilation_key
+from bayesperf.sampling import backend, nuts
+from bayesperf.sampling.backend import compilation_key
 from bayesperf.sampling.model_data import prepared
 from tests.shared.fits import (
     CASES,
@@ -199,8 +199,8 @@ def compilations(monkeypatch):
 
 @pytest.mark.slow
 def test_compilations_are_kept_and_given_the_data(compilations):
-    first = compiled.compiled(*built_with_key("rates", SYSTEMS))
-    second = compiled.compiled(*built_with_key(*other_data("rates")))
+    first = backend.compiled(*built_with_key("rates", SYSTEMS))
+    second = backend.compiled(*built_with_key(*other_data("rates")))
     assert len(compilations) == 1
     assert first.data["true_positives_data"].tolist() == [20, 7]
     assert second.data["true_positives_data"].tolist() == [20, 11]
@@ -209,21 +209,21 @@ def test_compilations_are_kept_and_given_the_data(compilations):
         return built_with_key("multinomial", table([[[count, 1], [2, 3]]] * n, model=list(range(n))))
 
     for n in range(2, 40):
-        compiled.compiled(*of_systems(n, n))
+        backend.compiled(*of_systems(n, n))
     assert len(compilations) == 39
-    assert len(compiled._kept) == compiled.MOST_KEPT
-    compiled.compiled(*of_systems(39, 1))
+    assert len(backend._kept) == backend.MOST_KEPT
+    backend.compiled(*of_systems(39, 1))
     assert len(compilations) == 39
-    compiled.compiled(*built_with_key("rates", SYSTEMS))
+    backend.compiled(*built_with_key("rates", SYSTEMS))
     assert len(compilations) == 40
 
 
 def test_a_model_without_a_key_is_compiled_each_time(compilations):
     for _ in range(2):
-        found = compiled.compiled(*built_with_key(shared_recall, SYSTEMS))
+        found = backend.compiled(*built_with_key(shared_recall, SYSTEMS))
         assert found.data["n"].tolist() == [24, 7]
     assert len(compilations) == 2
-    assert not compiled._kept
+    assert not backend._kept
 
 
 @pytest.mark.parametrize("case", ["groups", slow("groups_logit"), slow("markov, varying"), slow("datasets")])
@@ -235,7 +235,7 @@ def test_labels_are_of_the_data_not_of_the_compilation(case, sampler):
         data = other_data(case)[1] if model != "datasets" else data.assign_coords(dataset=list("efgh"))
     fitted(case, draws=20)
     tree = bp.fit(data, model, options=options, method="mcmc", draws=20, random_seed=1)
-    assert len(compiled._kept) == 1
+    assert len(backend._kept) == 1
     name = {"groups": "cells_group", "groups_logit": "deviation", "datasets": "difference"}.get(model, "cells_group")
     dim = {"datasets": "dataset", "markov": "video"}.get(model, "site")
     labels = {
@@ -256,7 +256,7 @@ def test_systems_of_a_second_fit_are_not_taken_for_those_of_the_first(systems, s
     second = bp.ConfusionMatrix(counts.isel(model=[1, 0]).assign_coords(model=systems), "yes")
     for cm in (first, second):
         tree = bp.fit(cm, "groups", options={"dim": "site"}, method="mcmc", draws=20, random_seed=1)
-    assert len(compiled._kept) == 1
+    assert len(backend._kept) == 1
     units, posterior = tree["log_likelihood"]["counts"], tree["posterior"]
     assert units["model"].values.tolist() == posterior["model"].values.tolist() == systems
     kappa = 1 / posterior["dispersion"] - 1
@@ -278,13 +278,13 @@ def test_draws_of_a_kept_model_are_those_of_one_compiled_for_the_data(case, monk
             return nuts.sample(model, sizes, seed=1, key=key)[1]["posterior"]
 
     # The first compilation on a machine may round differently.
-    monkeypatch.setattr(compiled, "_kept", OrderedDict())
+    monkeypatch.setattr(backend, "_kept", OrderedDict())
     draws(ALL_CASES[case])
-    monkeypatch.setattr(compiled, "_kept", OrderedDict())
+    monkeypatch.setattr(backend, "_kept", OrderedDict())
     of_other_data = draws(other_data(case))
     kept = draws(ALL_CASES[case])
-    assert len(compiled._kept) == 1
-    monkeypatch.setattr(compiled, "_kept", OrderedDict())
+    assert len(backend._kept) == 1
+    monkeypatch.setattr(backend, "_kept", OrderedDict())
     fresh = draws(ALL_CASES[case])
     for name, values in fresh.data_vars.items():
         np.testing.assert_allclose(kept[name], values, rtol=1e-6, err_msg=name)

@@ -1,0 +1,761 @@
+"""What touches private or unstable parts of PyMC, PyTensor, nutpie and Numba; no other file does.
+
+Compiled models, of which the built-in ones are kept: compiling takes seconds, and sampling less than one. Draws that
+PyMC would make one after the other, made together. Where one of these parts is missing (`unmet`), `pymc.sample` and
+PyMC's other public functions take their place: slower, with the same figures but for Monte Carlo error.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+import threading
+import timeit
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, reduce
+from importlib.metadata import version
+from itertools import accumulate
+from math import prod
+from numbers import Number
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.sampling.interrupts import load, postponed
+from bayesperf.sampling.model_data import resolve_model
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+# PyTensor's mode that compiles nothing.
+INTERPRETED = "FAST_COMPILE"
+# What is relied on, by what for; only a sampled fit loads the modules of "sampling". Each row is "module:attribute",
+# with the names of the parameters that are given.
+RELIES_ON: dict[str, dict[str, str]] = {
+    "priors": {
+        "pymc.printing:str_for_dist": "dist include_params",
+        "pymc.pytensorf:constant_fold": "xs raise_not_constant",
+        "pytensor.tensor.random.op:RandomVariable.dist_params": "node",
+    },
+    "draws together": {
+        "pymc.distributions.distribution:SymbolicRandomVariable": "",
+        "pymc.model.transform.conditioning:remove_value_transforms": "model",
+        "pytensor.graph.replace:vectorize_graph": "outputs replace",
+        "pytensor.graph.traversal:ancestors": "graphs blockers",
+        "pytensor.tensor.random.op:RandomVariable": "",
+        "pytensor.tensor.random.op:RandomVariable.make_node": "rng size dist_params",
+        "pytensor.tensor.random.op:RandomVariable.rng_param": "node",
+    },
+    "sampling": {
+        "nutpie.compiled_pyfunc:from_pyfunc": (
+            "ndim make_logp_fn make_expand_fn expanded_dtypes expanded_shapes expanded_names make_initial_point_fn"
+        ),
+        "pymc.distributions.transforms:SimplexTransform": "",
+        "pymc.initial_point:make_initial_point_expression": (
+            "free_rvs rvs_to_transforms initval_strategies return_transformed"
+        ),
+        "pymc.logprob.basic:transformed_conditional_logp": "rvs rvs_to_values rvs_to_transforms",
+        "pymc.logprob.utils:replace_rvs_by_values": "graphs rvs_to_values rvs_to_transforms",
+        "pymc.pytensorf:rewrite_pregrad": "graph",
+        "pytensor.compile.mode:Mode": "linker optimizer",
+        "pytensor.compile.mode:NUMBA.provided_optimizer": "",
+        "pytensor.compile.sharedvalue:SharedVariable": "",
+        "pytensor.gradient:DisconnectedType": "",
+        "pytensor.graph.basic:Apply": "op inputs outputs",
+        "pytensor.graph.basic:Constant.signature": "",
+        "pytensor.graph.op:Op.pullback": "inputs outputs cotangents",
+        "pytensor.graph.replace:clone_replace": "output replace",
+        "pytensor.link.numba.dispatch.basic:numba_njit": "final_function",
+        "pytensor.link.numba.dispatch.basic:register_funcify_default_op_cache_key": "op_type",
+        "pytensor.link.numba.linker:NumbaLinker.jit_compile": "fn_and_cache",
+    },
+}
+MOST_KEPT = 16
+_kept: OrderedDict[Hashable, CompiledModel] = OrderedDict()
+# Threads compile one after the other: what one has compiled, the next one finds.
+_lock = threading.Lock()
+# Densities that take less than this are called by one chain after the other.
+LEAST_SECONDS = 1e-4
+
+
+# ── The contract ──
+
+
+@cache
+def unmet(use: str = "sampling") -> str | None:
+    """Return the first row of `RELIES_ON` that the installed packages do not meet; None if they meet all of a use.
+
+    Sampling relies on all rows.
+    """
+    uses = RELIES_ON if use == "sampling" else (use,)
+    rows = {row: parameters for name in uses for row, parameters in RELIES_ON[name].items()}
+    return next((row for row, parameters in rows.items() if not _is_met(row, parameters.split())), None)
+
+
+def _is_met(row: str, parameters: Sequence[str]) -> bool:
+    """Return whether a module has an attribute, which takes parameters of these names."""
+    module, _, path = row.partition(":")
+    try:
+        load(module)
+        attribute: Any = reduce(getattr, path.split("."), sys.modules[module])
+        return not parameters or inspect.signature(attribute).parameters.keys() >= set(parameters)
+    except (ImportError, AttributeError, TypeError, ValueError):
+        return False
+
+
+def missing_in_words(row: str) -> str:
+    """Return what is missing and what to do, for a row that `unmet` has returned."""
+    package = row.partition(".")[0]
+    return (
+        f"bayesperf relies on {row.replace(':', '.')}, which {package} {version(package)} does not have in the form "
+        "that it knows. Install versions that it was run with: pip install 'pymc>=6,<6.5' 'nutpie>=0.16.9,<0.17'."
+    )
+
+
+# ── Compiled models ──
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledModel:
+    """The log density of a model's parameters on the unconstrained scale, and the model's variables there.
+
+    Attributes
+    ----------
+    density : callable
+        Maps a point (n,) and the data to the log density and its gradient (n,). Threads may call it at once.
+    variables : callable
+        Maps points (draws, n) and the data to the values of the model's variables, each (draws, …).
+    dims : dict
+        The dims of each of these variables, without that of the draws.
+    start : array (n,)
+        Where sampling starts, up to a jitter.
+    data : dict
+        Arrays by the name of their `pymc.Data`; other shared values by number.
+    """
+
+    density: Callable[..., tuple[Array, Array]]
+    variables: Callable[..., list[Array]]
+    dims: dict[str, list[str]]
+    start: Array
+    data: dict[Any, Array]
+
+
+def compiled(model: pm.Model, key: Hashable | None = None) -> CompiledModel:
+    """Return the compiled form of a model, with the model's data.
+
+    It is kept under the key, if there is one, and given the data of later models of that key.
+
+    Raises
+    ------
+    RuntimeError
+        If the installed packages lack what this relies on.
+    """
+    if row := unmet():
+        raise RuntimeError(missing_in_words(row))
+    if key is None:
+        with _lock:
+            return _compile(model)
+    with _lock:
+        if not is_kept(key):
+            _kept[key] = _compile(model)
+        _kept.move_to_end(key)
+        while len(_kept) > MOST_KEPT:
+            _kept.popitem(last=False)
+        kept = _kept[key]
+    kept = replace(kept, start=_flat(_start(model)))
+    return with_data(kept, {variable.name: variable.get_value() for variable in model.data_vars})
+
+
+def is_kept(key: Hashable | None) -> bool:
+    """Return whether the compiled form of a model is kept under its key."""
+    return key is not None and key in _kept
+
+
+def with_data(compiled_model: CompiledModel, data: Mapping[str, Any]) -> CompiledModel:
+    """Return a compiled model with other data, without those that it does not read."""
+    own = compiled_model.data
+    used = {name: _contiguous(value, own[name].dtype) for name, value in data.items() if name in own}
+    return replace(compiled_model, data=own | used)
+
+
+def _compile(model: pm.Model) -> CompiledModel:
+    """Compile the density, of which sampling takes thousands, by Numba; Python computes the variables, all at once."""
+    _check_continuous(model)
+    _load_compiler()
+    start = _start(model)
+    shapes = [value.shape for value in start]
+    point, of_point = _log_density(model, shapes)
+    points, variables = _variables(model, shapes)
+    shared = _shared(model, [*of_point, *variables.values()])
+    data = {name: _contiguous(variable.get_value(), variable.dtype) for name, variable in shared.items()}
+    with model:
+        mode, compiled_by_numba = _parallel()
+        density = _function(point, of_point, shared, mode)
+        computed = _function(points, list(variables.values()), shared, INTERPRETED)
+    flat = _flat(start)
+    density(flat, *data.values())  # Numba compiles what is called for the first time.
+    dims = {name: dims_of(model, name, variable.ndim - 1) for name, variable in variables.items()}
+    return CompiledModel(compiled_by_numba[-1], _one_at_a_time(computed), dims, flat, data)
+
+
+@cache
+def _load_compiler() -> None:
+    """Import what compiles, and what Numba imports when it first does."""
+    load("pytensor.link.numba.dispatch")
+    with postponed():
+        import numba
+
+        def nothing() -> None:
+            """Stand for the function that is compiled first."""
+
+        numba.njit(nothing)()  # type: ignore[call-arg]
+
+
+def _one_at_a_time(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of PyTensor's for several threads: it keeps what it computes from in places of its own."""
+    lock = threading.Lock()
+
+    def locked(*arguments: Any) -> Any:
+        with lock:
+            return function(*arguments)
+
+    return locked
+
+
+def _function(points: Any, outputs: Sequence[Any], shared: Mapping[Any, Any], mode: str) -> Any:
+    """Return a function of points and of what the model has in shared variables, which threads then do not share.
+
+    Of their lengths only 1 is known, as it says what is repeated: for other lengths nothing is compiled again.
+    """
+    import pymc as pm
+    from pytensor.graph.replace import clone_replace
+    from pytensor.tensor import tensor
+
+    inputs = {
+        variable: tensor(dtype=variable.dtype, shape=_open(variable.get_value().shape)) for variable in shared.values()
+    }
+    outputs = clone_replace(list(outputs), inputs, rebuild_strict=False)
+    return pm.compile([points, *inputs.values()], outputs, mode=mode, on_unused_input="ignore", trust_input=True)
+
+
+def _open(shape: tuple[int, ...]) -> list[int | None]:
+    return [length if length == 1 else None for length in shape]
+
+
+def _parallel() -> tuple[Any, list[Any]]:
+    """Return PyTensor's mode of Numba, but for functions that several threads run at once, and a list for these."""
+    from pytensor.compile.mode import NUMBA, Mode
+    from pytensor.link.numba.dispatch.basic import numba_njit
+    from pytensor.link.numba.linker import NumbaLinker
+
+    compiled_by_numba: list[Any] = []
+
+    class Parallel(NumbaLinker):  # type: ignore[misc]
+        def jit_compile(self, fn_and_cache: Any) -> Any:
+            function, key = fn_and_cache
+            parallel = numba_njit(function.py_func, final_function=True, cache=key is not None, nogil=True)
+            compiled_by_numba.append(parallel)
+            return parallel
+
+    return Mode(Parallel(), NUMBA.provided_optimizer), compiled_by_numba
+
+
+def _log_density(model: pm.Model, shapes: Sequence[tuple[int, ...]]) -> tuple[Any, list[Any]]:
+    """Return a point (n,) and, of it, the log density and its gradient."""
+    import pytensor.tensor as pt
+    from pymc.logprob.basic import transformed_conditional_logp
+    from pymc.logprob.utils import replace_rvs_by_values
+    from pymc.pytensorf import rewrite_pregrad
+    from pytensor import grad
+    from pytensor.graph.replace import clone_replace
+
+    variables: Any = {"rvs_to_values": model.rvs_to_values, "rvs_to_transforms": _transforms(model)}
+    terms = [
+        *transformed_conditional_logp(model.basic_RVs, **variables),
+        *replace_rvs_by_values(model.potentials, **variables),
+    ]
+    values = [pt.tensor(dtype="float64", shape=shape) for shape in shapes]
+    own = dict(zip(model.value_vars, values, strict=True))
+    log_density = clone_replace(sum(term.sum() for term in terms), own, rebuild_strict=False)
+    # The gradient of a simplified density has half as many operations to compile.
+    log_density = rewrite_pregrad(log_density)
+    gradient = pt.concatenate([slope.ravel() for slope in grad(log_density, values)])
+    point = pt.tensor(dtype="float64", shape=(sum(map(prod, shapes)),))
+    parts = dict(zip(values, _split(point, shapes), strict=True))
+    return point, clone_replace([log_density, gradient], parts, rebuild_strict=False)
+
+
+def _transforms(model: pm.Model) -> dict[Any, Any]:
+    """Return the model's transforms, with a simplex that takes less to compile in the place of PyMC's."""
+    return {**model.rvs_to_transforms, **dict.fromkeys(_simplexes(model), simplex())}
+
+
+def _simplexes(model: pm.Model) -> list[Any]:
+    """Return the variables that PyMC's simplex transforms."""
+    from pymc.distributions.transforms import SimplexTransform
+
+    return [rv for rv, transform in model.rvs_to_transforms.items() if type(transform) is SimplexTransform]
+
+
+def _variables(model: pm.Model, shapes: Sequence[tuple[int, ...]]) -> tuple[Any, dict[str, Any]]:
+    """Return points (draws, n) and, of them, the free variables and those computed from them, (draws, …), by name."""
+    import pytensor.tensor as pt
+    from pymc.logprob.utils import replace_rvs_by_values
+    from pytensor.graph.replace import vectorize_graph
+
+    wanted = [*model.free_RVs, *model.deterministics]
+    points = pt.tensor(dtype="float64", shape=(None, sum(map(prod, shapes))))
+    parts = dict(zip(model.value_vars, _split(points, shapes), strict=True))
+    # PyMC's softmax would be compiled by C, which takes ten seconds on a new machine; ours is of all points at once.
+    shares = {rv: rv.type() for rv in _simplexes(model)}
+    parts |= {share: simplex().backward(parts.pop(model.rvs_to_values[rv])) for rv, share in shares.items()}
+    untransformed = model.rvs_to_transforms | dict.fromkeys(shares)
+    of_values = replace_rvs_by_values(
+        wanted, rvs_to_values=model.rvs_to_values | shares, rvs_to_transforms=untransformed
+    )
+    computed = vectorize_graph(of_values, parts)
+    return points, {variable.name: values for variable, values in zip(wanted, computed, strict=True)}
+
+
+def _split(points: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+    """Return the values of each parameter, (…, *shape), of points (…, n)."""
+    stops = list(accumulate(map(prod, shapes)))
+    parts = [points[..., stop - prod(shape) : stop] for stop, shape in zip(stops, shapes, strict=True)]
+    leading = [points.shape[axis] for axis in range(points.ndim - 1)]
+    return [part.reshape((*leading, *shape)) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def _start(model: pm.Model) -> list[Array]:
+    """Return the values of the parameters at which sampling starts, on the unconstrained scale."""
+    import pymc as pm
+    from pymc.initial_point import make_initial_point_expression
+
+    values = make_initial_point_expression(
+        free_rvs=model.free_RVs,
+        rvs_to_transforms=model.rvs_to_transforms,
+        initval_strategies=model.rvs_to_initial_values,
+        return_transformed=True,
+    )
+    return [np.asarray(value, float) for value in pm.compile([], values, random_seed=0, mode=INTERPRETED)()]
+
+
+def _flat(values: Sequence[Array]) -> Array:
+    return np.concatenate([np.ravel(value) for value in values])
+
+
+def _shared(model: pm.Model, outputs: Sequence[Any]) -> dict[Any, Any]:
+    """Return the shared arrays that outputs are computed from: data by name, others by number."""
+    from pytensor.compile.sharedvalue import SharedVariable
+    from pytensor.graph.traversal import ancestors
+
+    found = [v for v in ancestors(outputs) if isinstance(v, SharedVariable) and hasattr(v.type, "shape")]
+    data = set(model.data_vars)
+    return {variable.name if variable in data else i: variable for i, variable in enumerate(found)}
+
+
+def _contiguous(value: Any, dtype: Any) -> Array:
+    """Return an array as Numba has compiled for: its elements in the order of C."""
+    return np.array(value, dtype, order="C")
+
+
+def _check_continuous(model: pm.Model) -> None:
+    if discrete := [variable.name for variable in model.free_RVs if np.dtype(variable.dtype).kind != "f"]:
+        raise InputError(
+            "model",
+            f"{discrete[0]!r} is discrete, and NUTS samples what is continuous.",
+            "Sum it out of the model, or say nuts_sampler='pymc', which samples it by steps of its own.",
+        )
+
+
+# ── Sampling by nutpie ──
+
+
+def sample_compiled(
+    model: CompiledModel, settings: Mapping[str, Any], seed: int, progressbar: bool = False
+) -> dict[str, xr.Dataset]:
+    """Sample a compiled model by nutpie; return the groups posterior, without labels, and sample_stats."""
+    load("nutpie")
+    import nutpie
+    from nutpie.compiled_pyfunc import from_pyfunc
+
+    data, stopped = tuple(model.data.values()), threading.Event()
+
+    def density(point: Array) -> tuple[float, Array]:
+        if stopped.is_set():
+            return np.nan, point
+        value, slope = model.density(point, *data)
+        return float(value), slope
+
+    settings = {"cores": _cores(density, model.start), **settings}
+    of_nutpie = from_pyfunc(
+        len(model.start),
+        make_logp_fn=lambda: density,
+        make_expand_fn=lambda *_: lambda point: {"point": point},
+        expanded_dtypes=[np.dtype(float)],
+        expanded_shapes=[model.start.shape],
+        expanded_names=["point"],
+        # As PyMC starts: next to the middle of the prior.
+        make_initial_point_fn=lambda seed: model.start + np.random.default_rng(seed).uniform(-1, 1, len(model.start)),
+    )
+    try:
+        running = nutpie.sample(
+            of_nutpie, **settings, seed=seed, progress_bar=progressbar, save_warmup=False, blocking=False
+        )
+    except AttributeError as error:
+        unknown = str(error).removeprefix("Unknown settings attribute: ")
+        if unknown not in settings:
+            raise
+        raise InputTypeError("", unknown_setting(unknown, "nutpie")) from None
+    try:
+        tree = running.wait()
+    except BaseException:  # What was drawn until then is no sample of the posterior.
+        stopped.set()  # A chain is cancelled when its trajectory has ended: here, at the next point.
+        running.cancel()
+        raise
+    points = tree["posterior"]["point"].values
+    values = model.variables(points.reshape(-1, points.shape[-1]), *data)
+    each = zip(model.dims.items(), values, strict=True)
+    posterior = {
+        name: (("chain", "draw", *dims), value.reshape(*points.shape[:2], *value.shape[1:]))
+        for (name, dims), value in each
+    }
+    return {"posterior": xr.Dataset(posterior), "sample_stats": tree["sample_stats"].to_dataset()}
+
+
+def _cores(density: Callable[[Array], Any], point: Array) -> int | None:
+    """Return 1 where chains would wait for each other, to call a density, for longer than it takes; else None, all."""
+    return 1 if min(timeit.repeat(lambda: density(point), number=1, repeat=5)) < LEAST_SECONDS else None
+
+
+def unknown_setting(setting: str, sampler: str) -> str:
+    """Return why a setting is refused."""
+    return f"{setting!r} is no argument of bayesperf.fit, nor a setting of its sampler, {sampler}."
+
+
+# ── PyMC's simplex transform as one operation, which Numba compiles in a second rather than in twenty ──
+
+
+@cache
+def simplex() -> Any:
+    """Return PyMC's transform, with the same coordinates: logarithms of shares less their mean, but the last."""
+    from pymc.distributions.transforms import SimplexTransform
+
+    class Simplex(SimplexTransform):  # type: ignore[misc]
+        def backward(self, value: Any, *inputs: Any) -> Any:
+            """Return the shares."""
+            return _shares_operation()(value)[0]
+
+        def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+            """Return the log determinant of the Jacobian of `backward`."""
+            return _shares_operation()(value)[1]
+
+    return Simplex()
+
+
+@cache
+def _shares_operation() -> Any:
+    """Return the operation from coordinates (…, K − 1) to shares (…, K) and the log determinant of their Jacobian (…).
+
+    The shares p are a softmax of the coordinates and of minus their sum; the log determinant is log K + Σ log p.
+    Operations are classes of PyTensor's, whose methods it names and calls.
+    """
+    import pytensor.tensor as pt
+    from pytensor.gradient import DisconnectedType
+    from pytensor.graph.basic import Apply
+    from pytensor.graph.op import Op
+
+    class _Shares(Op):  # type: ignore[misc]
+        __props__ = ()
+
+        def make_node(self, coordinates: Any) -> Apply:
+            coordinates = pt.as_tensor(coordinates, dtype="float64")
+            *leading, size = coordinates.type.shape
+            shares = pt.tensor(dtype="float64", shape=(*leading, None if size is None else size + 1))
+            return Apply(self, [coordinates], [shares, pt.tensor(dtype="float64", shape=tuple(leading))])
+
+        def perform(self, node: Apply, inputs: list[Array], outputs: Any) -> None:
+            outputs[0][0], outputs[1][0] = shares(inputs[0])
+
+        # Of the arguments the shapes are the last: PyTensor 3.0 gives the graph before the node.
+        def infer_shape(self, *arguments: Any) -> Any:
+            ((*leading, size),) = arguments[-1]
+            return [(*leading, size + 1), tuple(leading)]
+
+        def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
+            given = [
+                pt.zeros_like(output) if isinstance(cotangent.type, DisconnectedType) else cotangent
+                for output, cotangent in zip(outputs, cotangents, strict=True)
+            ]
+            return [_slope_operation()(outputs[0], *given)]
+
+    return _in_numba(_Shares, shares)
+
+
+@cache
+def _slope_operation() -> Any:
+    """Return the operation from shares (…, K), and gradients by them and by the log determinant (…), to (…, K − 1)."""
+    import pytensor.tensor as pt
+    from pytensor.graph.basic import Apply
+    from pytensor.graph.op import Op
+
+    class _Slope(Op):  # type: ignore[misc]
+        __props__ = ()
+
+        def make_node(self, shares: Any, of_shares: Any, of_determinant: Any) -> Apply:
+            *leading, size = shares.type.shape
+            slope = pt.tensor(dtype="float64", shape=(*leading, None if size is None else size - 1))
+            return Apply(self, [shares, of_shares, of_determinant], [slope])
+
+        def perform(self, node: Apply, inputs: list[Array], outputs: Any) -> None:
+            outputs[0][0] = slope(*inputs)
+
+        def infer_shape(self, *arguments: Any) -> Any:
+            *leading, size = arguments[-1][0]
+            return [(*leading, size - 1)]
+
+    return _in_numba(_Slope, slope)
+
+
+def _in_numba(operation: Any, function: Callable[..., Any]) -> Any:
+    """Return an operation of a class, for which Numba compiles a function."""
+    from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_default_op_cache_key
+
+    @register_funcify_default_op_cache_key(operation)  # type: ignore[untyped-decorator]
+    def in_numba(*_: Any, **__: Any) -> Any:
+        return numba_njit(function)
+
+    return operation()
+
+
+def shares(coordinates: Array) -> tuple[Array, Array]:
+    """Return shares (…, K) and the log determinant of their Jacobian (…) at coordinates (…, K − 1)."""
+    leading, size = coordinates.shape[:-1], coordinates.shape[-1] + 1
+    rows = np.ascontiguousarray(coordinates).reshape(-1, size - 1)
+    share, determinant = np.empty((len(rows), size)), np.empty(len(rows))
+    for i in range(len(rows)):
+        last = 0.0
+        for k in range(size - 1):
+            last -= rows[i, k]
+        greatest = last
+        for k in range(size - 1):
+            greatest = max(greatest, rows[i, k])
+        total = 0.0
+        for k in range(size):
+            share[i, k] = math.exp((rows[i, k] if k < size - 1 else last) - greatest)
+            total += share[i, k]
+        for k in range(size):
+            share[i, k] /= total
+        determinant[i] = math.log(size) - size * (greatest + math.log(total))
+    return share.reshape((*leading, size)), determinant.reshape(leading)
+
+
+def slope(shares: Array, of_shares: Array, of_determinant: Array) -> Array:
+    """Return the gradient (…, K − 1) by the coordinates from those by the shares and by the log determinant."""
+    leading, size = shares.shape[:-1], shares.shape[-1]
+    share = np.ascontiguousarray(shares).reshape(-1, size)
+    by_share = np.ascontiguousarray(of_shares).reshape(-1, size)
+    by_determinant = np.ascontiguousarray(of_determinant).reshape(-1)
+    gradient = np.empty((len(share), size - 1))
+    for i in range(len(share)):
+        mean = size * by_determinant[i]
+        for k in range(size):
+            mean += share[i, k] * by_share[i, k]
+        last = share[i, size - 1] * (by_share[i, size - 1] - mean)
+        for k in range(size - 1):
+            gradient[i, k] = share[i, k] * (by_share[i, k] - mean) - last
+    return gradient.reshape((*leading, size - 1))
+
+
+# ── Draws and densities of a model, for all draws of others together ──
+
+
+def drawn_together(model: pm.Model, given: xr.Dataset) -> dict[str, Any] | None:
+    """Return the variables of a model as arrays (chain, draw, …), one draw of them for each of those given.
+
+    PyMC would draw them one after the other, which takes a millisecond each. A model with variables of unknown shape,
+    or whose parameters are random in themselves, is left to it: then None is returned.
+    """
+    if unmet("draws together"):
+        return None
+    from pytensor.graph.replace import vectorize_graph
+    from pytensor.tensor.random.op import RandomVariable
+
+    drawn: dict[Any, Any] = {model[str(name)]: _constant(draws, model[str(name)]) for name, draws in given.items()}
+    for variable in [variable for variable in model.basic_RVs if variable not in drawn]:
+        operation = variable.owner.op
+        dims = model.named_vars_to_dims.get(variable.name, ())
+        if not isinstance(operation, RandomVariable) or len(dims) != variable.ndim or not _known(model, dims):
+            return None
+        own = operation.dist_params(variable.owner)
+        if _has_other_draws(own, drawn):
+            return None
+        batch = [len(model.coords[dim]) for dim in dims[: variable.ndim - operation.ndim_supp]]
+        repeated = vectorize_graph(own, drawn) if drawn else own
+        parameters = [
+            _aligned(before, after, len(batch) - (before.ndim - core))
+            for before, after, core in zip(own, repeated, operation.ndims_params, strict=True)
+        ]
+        node = operation.make_node(
+            operation.rng_param(variable.owner), [given.sizes["chain"], given.sizes["draw"], *batch], *parameters
+        )
+        drawn[variable] = node.outputs[1]
+    computed = vectorize_graph(model.deterministics, drawn) if model.deterministics else []
+    new = {variable.name: values for variable, values in drawn.items() if variable.name not in given}
+    return new | {variable.name: values for variable, values in zip(model.deterministics, computed, strict=True)}
+
+
+def _has_other_draws(parameters: Sequence[Any], drawn: Mapping[Any, Any]) -> bool:
+    """Return whether parameters depend on random variables other than those drawn."""
+    from pymc.distributions.distribution import SymbolicRandomVariable
+    from pytensor.graph.traversal import ancestors
+    from pytensor.tensor.random.op import RandomVariable
+
+    others = (variable for variable in ancestors(parameters, blockers=drawn) if variable not in drawn)
+    return any(v.owner and isinstance(v.owner.op, RandomVariable | SymbolicRandomVariable) for v in others)
+
+
+def _known(model: pm.Model, dims: Sequence[Any]) -> bool:
+    """Return whether dims have labels, and so lengths."""
+    return all(model.coords.get(dim) is not None for dim in dims)
+
+
+def _aligned(before: Any, after: Any, missing: int) -> Any:
+    """Return a repeated parameter (chain, draw, …) with as many dims as the others have; one not repeated as it is."""
+    from pytensor.tensor import expand_dims
+
+    return after if after.ndim == before.ndim else expand_dims(after, tuple(range(2, 2 + missing)))
+
+
+def _constant(draws: xr.DataArray, variable: Any) -> Any:
+    from pytensor.tensor import constant
+
+    return constant(draws.values.astype(variable.dtype))
+
+
+def densities(model: pm.Model, names: Sequence[str], posterior: xr.Dataset) -> dict[str, Any] | None:
+    """Return the log densities of variables at each draw of the posterior, as arrays (chain, draw, …).
+
+    None is returned where PyMC must compute them.
+    """
+    if unmet("draws together"):
+        return None
+    from pymc.model.transform.conditioning import remove_value_transforms
+    from pytensor.graph.replace import vectorize_graph
+
+    untransformed = remove_value_transforms(model)
+    terms = untransformed.logp(vars=[untransformed[name] for name in names], sum=False)
+    given = posterior.transpose("chain", "draw", ...)
+    at = {untransformed.rvs_to_values[rv]: _constant(given[rv.name], rv) for rv in untransformed.free_RVs}
+    return dict(zip(names, vectorize_graph(terms, at), strict=True))
+
+
+def dims_of(model: pm.Model, name: str, ndim: int) -> list[str]:
+    """Return the first dims of a variable of a model; those without a name are called as ArviZ would."""
+    dims = model.named_vars_to_dims.get(name) or [None] * ndim
+    return [dim or f"{name}_dim_{axis}" for axis, dim in enumerate(dims[:ndim])]
+
+
+# ── Priors and data of a built model ──
+
+
+def constant_parameters(variable: Any) -> list[Array] | None:
+    """Return the parameters of a random variable; None if some are not constant, or PyMC does not tell them."""
+    if unmet("priors"):
+        return None
+    from pymc.pytensorf import constant_fold
+
+    family: Any = variable.owner.op
+    # Truncated and other derived distributions may have no signature.
+    if not hasattr(family, "dist_params") or getattr(family, "extended_signature", "") is None:
+        return None
+    folded = constant_fold(family.dist_params(variable.owner), raise_not_constant=False)
+    constant = all(isinstance(value, np.ndarray | np.number) for value in folded)
+    return [np.asarray(value) for value in folded] if constant else None
+
+
+def family_in_words(variable: Any, with_parameters: bool) -> str:
+    """Return the family of a random variable as PyMC prints it, with its parameters or without."""
+    if unmet("priors"):
+        return str(variable.owner.op)
+    from pymc.printing import str_for_dist
+
+    return str(str_for_dist(variable, include_params=with_parameters)).partition(" ~ ")[2]
+
+
+def data_of(model: pm.Model, variable: Any) -> set[Any]:
+    """Return the `pymc.Data` from which the values of an observed variable are computed; PyMC may have cast them."""
+    from pytensor.graph.traversal import ancestors
+
+    return set(model.data_vars).intersection(ancestors([model.rvs_to_values[variable]]))
+
+
+# ── Keys of compiled models ──
+
+
+def compilation_key(
+    name: Any,
+    model: pm.Model,
+    counts: xr.DataArray,
+    options: Mapping[str, Any],
+    priors: Mapping[str, Any] | None,
+) -> Hashable | None:
+    """Return what the compiled form of a built-in model depends on; None if that cannot be told.
+
+    That is its name, the shapes of its data, its options, and the family and parameters of each prior. Data in
+    `pymc.Data` may change; whatever else of the data is in the model is among its constants. A model of the caller's
+    own has no key: nothing says that two functions of one name build the same model. Neither has a model with a prior
+    that makes its own variables, whose parameters are not constant, or whose family was made for it alone.
+    """
+    if not isinstance(name, str) or any(hasattr(prior, "create_variable") for prior in (priors or {}).values()):
+        return None
+    if not all(isinstance(value, str | Number | tuple | None | xr.DataArray) for value in options.values()):
+        return None
+    families = _families(model, resolve_model(name).PRIORS)  # type: ignore[union-attr]
+    # Values of arrays are data or constants.
+    settings = {key: value.sizes if isinstance(value, xr.DataArray) else value for key, value in options.items()}
+    data = [(variable.name, variable.dtype, variable.get_value(borrow=True).shape) for variable in model.data_vars]
+    sizes = [(dim, len(labels or ())) for dim, labels in model.coords.items()]
+    shapes = (tuple(counts.sizes.items()), tuple(sizes), tuple(data))
+    return None if families is None else (name, repr(settings), shapes, families, _constants(model))
+
+
+def _families(model: pm.Model, names: Mapping[str, Any]) -> Hashable | None:
+    """Return the family and the parameters of each prior; None if one has no name or no constant parameters."""
+    families = []
+    for variable in (variable for variable in model.free_RVs if variable.name in names):
+        parameters = constant_parameters(variable)
+        if parameters is None or not _has_named_family(variable):
+            return None
+        numbers = tuple((value.shape, value.dtype.str, value.tobytes()) for value in parameters)
+        families.append((variable.name, variable.owner.op, numbers))
+    return tuple(families)
+
+
+def _constants(model: pm.Model) -> Hashable:
+    """Return the constants of a model, and the shared values that are no data of it."""
+    from pytensor.compile.sharedvalue import SharedVariable
+    from pytensor.graph.basic import Constant
+    from pytensor.graph.traversal import ancestors
+
+    variables = [*model.basic_RVs, *model.deterministics, *model.potentials, *model.rvs_to_values.values()]
+    data, constants = set(model.data_vars), list[Hashable]()
+    for variable in ancestors(variables):
+        if isinstance(variable, Constant):
+            constants.append(variable.signature())
+        elif isinstance(variable, SharedVariable) and variable not in data:
+            value = variable.get_value(borrow=True)
+            if isinstance(value, np.ndarray):
+                constants.append((variable.name, value.shape, value.tobytes()))
+    return tuple(constants)
+
+
+def _has_named_family(variable: Any) -> bool:
+    """Return whether the family of a random variable is a class of its module, not one made for a single variable."""
+    family = type(variable.owner.op)
+    return getattr(sys.modules.get(family.__module__), family.__name__, None) is family
