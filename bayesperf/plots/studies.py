@@ -347,9 +347,7 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None, ax: Panels 
         Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
     """
     if not isinstance(study, xr.Dataset) or "coverage_mcse" not in study or study["coverage"].ndim < 2:
-        raise InputError(
-            "study", "must be a study and hold coverage and coverage_mcse, over two dims or more."
-        )
+        raise InputError("study", "must be a study and hold coverage and coverage_mcse, over two dims or more.")
     series, *between, along = map(str, study["coverage"].dims)
     stacked = study[["coverage", "coverage_mcse"]].transpose(*between, series, along)
     places = place_names(stacked["coverage"].isel({series: 0, along: 0}, drop=True))
