@@ -95,5 +95,5 @@ STUDY = Study(
         "prob": 0.95,
     },
 )
-CASES = [({}, 300, {"n": 100, "separation": (1.0, 2.0, 3.0)}), ({}, 200, {"n": 200, "separation": (2.0, 3.0)})]
+CASES = [({}, 300, {"n": (100,), "separation": (1.0, 2.0, 3.0)}), ({}, 200, {"n": (200,), "separation": (2.0, 3.0)})]
 TABLES = {"class_areas": lambda jobs: table(STUDY, CASES, jobs, name="class_areas")}
