@@ -16,13 +16,13 @@ def studies() -> dict[str, ModuleType]:
     return {name: module for name, module in modules.items() if hasattr(module, "TABLES")}
 
 
-def main(study: str = "all", jobs: int = 1) -> None:
+def main(study: str = "all", jobs: int | str = 1) -> None:
     """Write the tables of a study, or of all."""
     for module in studies().values() if study == "all" else [import_module(f"validation.{study}")]:
         for table, made in module.TABLES.items():
-            made(jobs).to_csv(HERE / "tables" / f"{table}.csv", index=False)
+            made(int(jobs)).to_csv(HERE / "tables" / f"{table}.csv", index=False)
             print(f"validation/tables/{table}.csv", flush=True)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2], *map(int, sys.argv[2:3]))
+    main(*sys.argv[1:])

@@ -68,7 +68,7 @@ def test_quantiles_of_a_new_group_are_those_of_draws():
 @pytest.mark.slow
 def test_agreement_of_the_sampler_with_quadrature():
     study = run(agreement.STUDY, 3, n_groups=5, draws=1000, random_seed=2)
-    assert study["nuts"].dims == ("simulation", "target", "figure")
+    assert set(study["nuts"].dims) == {"simulation", "target", "figure"}
     assert study["target"].values.tolist() == ["mean", "new_group", "dispersion"]
     assert (abs(study["nuts"] - study["pool"]) < 5 * study["mcse"]).all()
     width = study["pool"].sel(figure="q97.5") - study["pool"].sel(figure="q2.5")
