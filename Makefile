@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info[:2] < (3, 12))
 
-.PHONY: demo test test-slow test-lowest lint bench bench-peers sbc notebooks docs package datasets clean
+.PHONY: demo test test-slow test-lowest lint bench bench-peers sbc validate notebooks docs package datasets clean
 
 demo: $(VENV)/installed
 	@$(BIN)/bayesperf demo
@@ -45,6 +45,12 @@ bench-peers: $(VENV)/installed
 sbc: $(VENV)/installed-test
 	@$(BIN)/python benchmarks/simulation_based_calibration.py
 
+# The tables of docs/coverage.md, by simulations where the truth is known: hours for all of them, and those of one file by
+# make validate STUDY=slices. JOBS=2 runs two simulations at a time. What is done is kept in .venv/validation.
+JOBS ?= 1
+validate: $(VENV)/installed-test
+	@$(BIN)/python -m validation $(or $(STUDY),all) $(JOBS)
+
 # Executes every notebook into a scratch folder, two at a time: a cell that raises fails the target.
 notebooks: $(VENV)/installed-test
 	@printf '%s\0' notebooks/*.ipynb notebooks/replications/*.ipynb | xargs -0 -n 1 -P 2 $(BIN)/jupyter nbconvert --to notebook --execute --output-dir $(VENV)/notebooks
@@ -53,7 +59,7 @@ notebooks: $(VENV)/installed-test
 docs: notebooks $(VENV)/installed-docs
 	@rm -rf $(VENV)/site-source && cp -r docs $(VENV)/site-source && cp -r $(VENV)/notebooks $(VENV)/site-source/notebooks
 	@mkdir $(VENV)/site-source/repository
-	@cp CHANGELOG.md benchmarks/RESULTS.md benchmarks/*.csv $(VENV)/site-source/repository
+	@cp CHANGELOG.md benchmarks/RESULTS.md validation/tables/*.csv $(VENV)/site-source/repository
 	@$(BIN)/python -m sphinx -W --keep-going -q -d $(VENV)/site-doctrees $(VENV)/site-source $(VENV)/site
 	@echo "The site is $(VENV)/site/index.html"
 

@@ -23,7 +23,7 @@ classes are equally large, every s_i is 0, and β stays at its prior.
 the default for more than two classes). Use this model with other priors, or as a start for your own.
 
 Source: the row-wise form of Mosimann (1962), Biometrika 49, with classes in the place of groups. The priors were chosen
-for the coverage of the intervals, over 3 to 40 classes of 5 to 100 examples (`bayesperf.studies.many_classes`).
+for the coverage of the intervals, over 3 to 40 classes of 5 to 100 examples (``validation/many_classes.py``).
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 import ast
 import io
+import re
 import tokenize
 from graphlib import TopologicalSorter
 
@@ -91,6 +92,11 @@ def test_every_room_uses_only_those_before_it():
         or (room_of(name) in rank and room_of(module) in rank and rank[room_of(module)] > rank[room_of(name)])
     ]
     assert climbing == []
+
+
+def test_the_package_does_without_what_is_not_in_the_wheel():
+    outside = re.compile(r"^\s*(from|import) (validation|tests)\b", re.MULTILINE)
+    assert [name for name, path in modules().items() if outside.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_every_module_is_in_a_room():

@@ -140,7 +140,7 @@ def compare(
     by Gibbs sampling, in many short chains; Monte Carlo errors take the draws for independent, which they nearly are.
     The errors of systems judged on the same examples, or in the same clusters, are correlated, any two as much as
     others, or as others of the same families. Two systems that nearly always say the same are told apart better by
-    themselves. `bayesperf.studies.best_of_many` has how often the interval of the best covers.
+    themselves. ``validation/best_of_many.py`` has how often the interval of the best covers.
 
     Examples
     --------

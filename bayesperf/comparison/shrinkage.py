@@ -35,7 +35,7 @@ is greater for some systems than for others; V⁻¹ takes it for what made them 
 are; Σ would say so of their errors, τ²I would not of their values, and what differs between learners passes for error.
 And they are estimates: of 50 systems and 200 examples V⁻¹ believes eigenvalues of a quarter of the true ones.
 
-`bayesperf.studies.best_of_many` says how often intervals cover, of populations that are no mixture of normals, too.
+``validation/best_of_many.py`` says how often intervals cover, of populations that are no mixture of normals, too.
 
 References
 ----------

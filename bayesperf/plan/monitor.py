@@ -141,7 +141,7 @@ def monitor(
     (`bayesperf.intervals.confidence_sequence`, at `ci_prob`, uniform weights): with that confidence the true value is
     between ``anytime_lower`` and ``anytime_upper`` at *all* steps, whatever the prior and whenever one stops. Of the
     systems above it is wrongly said of less than 1 % that they meet the requirement, and of as many that they miss it
-    (`bayesperf.studies.repeated_looks`). The limits are those of all steps so far together, because the sequence holds
+    (``validation/repeated_looks.py``). The limits are those of all steps so far together, because the sequence holds
     at all of them: they only move towards each other. That they pass each other has at most a probability of
     1 − `ci_prob` unless the batches differ. Each system, and each class, has a sequence of its own.
 

@@ -339,17 +339,15 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None, ax: Panels 
     Parameters
     ----------
     study : xarray.Dataset
-        Of `bayesperf.studies.areas`, `bands`, `clusters`, `dependence`, `expected_performance`, `pairing` or
-        `sites`; each coordinate of the dims between the first and the last has a panel.
+        Of `bayesperf.studies.dependence`, or any with coverage over two dims or more, as those of the repository's
+        folder ``validation`` are; each coordinate of the dims between the first and the last has a panel.
     lowest : float, optional
         Where the axis of coverage begins; by default at the least coverage.
     ax
         Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
     """
     if not isinstance(study, xr.Dataset) or "coverage_mcse" not in study or study["coverage"].ndim < 2:
-        raise InputError(
-            "study", "must be of bayesperf.studies and hold coverage and coverage_mcse, over two dims or more."
-        )
+        raise InputError("study", "must be a study and hold coverage and coverage_mcse, over two dims or more.")
     series, *between, along = map(str, study["coverage"].dims)
     stacked = study[["coverage", "coverage_mcse"]].transpose(*between, series, along)
     places = place_names(stacked["coverage"].isel({series: 0, along: 0}, drop=True))

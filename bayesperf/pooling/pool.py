@@ -201,7 +201,7 @@ class Pooled(Saved):
         Notes
         -----
         Questions differ more than sites do: many are nearly always solved, or hardly ever. Their dispersion is Beta(1,
-        1) here, whatever it is of the metrics, unless `pool` was given another. `bayesperf.studies.attempts` has how
+        1) here, whatever it is of the metrics, unless `pool` was given another. ``validation/attempts.py`` has how
         often the intervals cover, of questions of other kinds too.
 
         A new question passes with probability 1 − E[(1 − x)^k], x ~ Beta(κp, κ(1 − p)), which has a closed form given p
@@ -524,7 +524,7 @@ def pool(
     G* = 1/Σ h_g² the number of clusters of one size that would say as much; the mean stays. Metrics are of examples: a
     cluster weighs by its size. Clusters of one example each have nearly the posterior of independent examples.
     Systems judged in the same clusters have the same weights, so that their comparison is paired. In simulations of 400
-    data sets of two and five classes (`bayesperf.studies.resampled_clusters`: 20 to 500 clusters of very unequal sizes,
+    data sets of two and five classes (``validation/resampled_clusters.py``: 20 to 500 clusters of very unequal sizes,
     ρ of .01 and .1) 95 % intervals of F1 and of a difference of F1 cover in 92 to 98 %, where those of independent
     examples cover in 73 to 98 %; with a ρ of .3 it is 88 to 96 %, and 53 to 77 %.
 

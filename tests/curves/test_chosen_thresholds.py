@@ -12,6 +12,8 @@ from bayesperf.curves.chosen_thresholds.optimism import drawn_shares, placed
 from bayesperf.curves.chosen_thresholds.requirements import requirements_of
 from bayesperf.curves.chosen_thresholds.rules import best_threshold
 from tests.shared.curves import DATA
+from validation import thresholds
+from validation.study import run
 
 Y, SCORE = DATA["continuous"]
 RNG = np.random.default_rng(0)
@@ -230,7 +232,7 @@ def test_places_are_counted():
 @pytest.mark.slow
 def test_optimism_is_taken_off():
     """Bias and coverage of the metric that was made best, of 300 data sets of 100 examples."""
-    study = bp.studies.thresholds([100], ("f1", "recall"), 300, draws=200, random_seed=2, progressbar=False)
+    study = run(thresholds.STUDY, 300, n=100, metrics=("f1", "recall"), draws=200, random_seed=2)
     of_f1 = study.sel(metric="f1", n=100)
     apparent, corrected = (of_f1["bias"].sel(judged=judged).item() for judged in ("apparent", "corrected"))
     assert apparent > 0.03

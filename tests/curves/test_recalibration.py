@@ -12,7 +12,6 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 import bayesperf as bp
-from bayesperf import studies
 from bayesperf.curves.reliability.isotonic_posterior import draws_of_isotonic_line, interpolated
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 from bayesperf.distributions import logistic_line
@@ -20,6 +19,8 @@ from bayesperf.distributions.logistic_line import LineData, NormalPriors
 from bayesperf.models import recalibration as model
 from bayesperf.sampling.model_data import prepared
 from tests.curves.test_reliability import breast_cancer, digits, simulated
+from validation import recalibration
+from validation.study import run
 
 DATA = {
     "naive Bayes": breast_cancer("naive_bayes"),
@@ -337,7 +338,7 @@ def test_isotonic_lines_come_to_the_truth():
 
 @pytest.mark.slow
 def test_intervals_cover():
-    study = studies.recalibration(n=[500], simulations=100, draws=400)
+    study = run(recalibration.STUDY, 100, n=500, draws=400)
     error = 2 * np.sqrt(0.95 * 0.05 / 100)
     isotonic = study["coverage"].sel(interval="isotonic", drop=True)
     assert (isotonic.mean("quantile") > 0.95 - error).all()

@@ -8,10 +8,10 @@ import pytest
 from scipy import special, stats
 
 import bayesperf as bp
-from bayesperf import studies
 from bayesperf.intervals import confidence_sequence
 from bayesperf.plan.looks import MOST, Looks
 from bayesperf.plan.sample_sizes import UnreachableError, sample_size
+from validation.repeated_looks import repeated_looks
 
 mpl.use("Agg")
 
@@ -69,7 +69,7 @@ def test_simulated_runs():
 
 
 def test_of_a_known_rate_as_the_study_of_repeated_looks():
-    study = studies.repeated_looks(0.7, 50, rate=[0.7, 0.8]).sel(rule="confidence_sequence")
+    study = repeated_looks(0.7, 50, rates=[0.7, 0.8]).sel(rule="confidence_sequence")
     for rate in (0.7, 0.8):
         model = Looks(1e8 * rate, 1e8 * (1 - rate), 0.7, 0.95, 10)
         looks = 10 * np.arange(1, 51)

@@ -11,6 +11,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import bayesperf as bp
 from bayesperf import plots, studies
+from validation import areas
+from validation.study import run
 
 mpl.use("Agg")
 
@@ -142,7 +144,7 @@ def test_bad_arguments():
 
 
 def test_coverage_of_any_study_over_its_last_dim():
-    study = studies.areas([0.7, 0.8], [20, 50], ["delong", "pairs"], simulations=20, prob=0.9)
+    study = run(areas.STUDY, 20, auc=[0.7, 0.8], n=[20, 50], methods=["delong", "pairs"], prob=0.9)
     figure = plots.coverage_over(study, lowest=0.1)
     assert [axes.get_title() for axes in figure.axes] == ["0.7", "0.8"]
     assert figure.get_suptitle() == "Coverage of 90 % intervals, by auc"
@@ -165,7 +167,8 @@ def test_coverage_of_any_study_over_its_last_dim():
 def test_coverage_of_a_study_with_two_dims_is_one_panel():
     (axes,) = plots.coverage_over(studies.dependence([0.5, 0.9], n=100, simulations=10)).axes
     assert axes.get_title() == ""
-    assert len(axes.lines) == 3
+    # The level, and three models.
+    assert len(axes.lines) == 4
 
 
 def test_coverage_over_wants_a_study():

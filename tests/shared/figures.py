@@ -11,6 +11,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import bayesperf as bp
 from bayesperf import plots, studies
+from validation import areas
+from validation.study import run
 
 LONG = [f"a system with a long name, of the {n} kind" for n in ("first", "second", "third")]
 BREEDS = [f"{a} {b}" for a in ("Irish", "Old English", "Bernese", "Nova Scotia") for b in
@@ -213,5 +215,5 @@ FIGURES = {
         studies.sequential([1, 4, 10], [0.5, 0.9], estimator=DecisionTreeClassifier(), simulations=3, draws=50)),
     "coverage": lambda: plots.coverage(covered()),
     "coverage_over": lambda: plots.coverage_over(
-        studies.areas([0.7, 0.8, 0.9], [20, 50], ["delong", "pairs"], simulations=10)),
+        run(areas.STUDY, 10, auc=[0.7, 0.8, 0.9], n=[20, 50], methods=["delong", "pairs"])),
 }  # fmt: skip

@@ -34,45 +34,20 @@ class Case:
 
 
 SIMULATED = {
-    "agreement": Case({"n_groups": 4, "group_size": 40, "draws": 10, "chains": 2}, {"draws": 11}, ("sampler",)),
-    "areas": Case({"auc": [0.7], "n": [8], "draws": 20}, {"n": [9]}),
-    "attempts": Case({"k": [1, 2], "n_questions": [6], "n_attempts": 2, "draws": 20}, {"n_attempts": 3}),
-    "bands": Case({"auc": [0.8], "n": [6], "draws": 10}, {"draws": 11}),
-    "best_of_many": Case({"systems": 3, "spread": [0.1, 0.2], "examples": 20, "draws": 20}, {"accuracy": 0.7}),
-    "class_areas": Case({"n": [20, 30], "separation": [1.0, 2.0], "classes": 3, "population": 60, "draws": 20},
-                        {"population": 61}),
-    "clustered_areas": Case({"n_groups": [6, 8], "correlation": [0.2], "draws": 20}, {"auc": (0.8, 0.7)}),
-    "clusters": Case({"dispersion": [0.1], "prevalence_dispersion": [0.1, 0.4], "n_groups": 4, "draws": 20},
-                     {"prevalence": 0.4}),
     "coverage": Case({"cells": [[0.4, 0.1], [0.2, 0.3]], "metric": "mcc", "n": [9, 12], "n_resamples": 20,
                       "methods": ["flat_eti", "delta", "bootstrap_bca"]}, {"metric": "f1"}),
-    "cross_validation": Case({"n": [20], "folds": 2, "repeats": 2, "draws": 20}, {"separation": 1.0}),
-    "decision_bands": Case({"prevalence": [0.3], "n": [20], "draws": 20, "thresholds": [0.2, 0.5]}, {"slope": 2.0}),
     "dependence": Case({"persistence": [0.5, 0.8], "n": 20}, {"n": 21}),
-    "epc_comparison": Case({"n": 8, "alphas": [0.5], "draws": 10}, {"separations": (1, 2)}),
-    "expected_performance": Case({"n": 8, "alphas": [0.5], "draws": 10}, {"prob": 0.9}),
-    "many_classes": Case({"classes": 3, "examples": [4, 9], "prior": ["perks", "shared"], "draws": 20},
-                         {"popular": False}),
-    "pairing": Case({"correlation": [0.5], "n": 20}, {"accuracy": (0.8, 0.8)}),
-    "recalibration": Case({"systems": ["skewed"], "n": [20], "methods": ["logistic"], "draws": 20}, {"prob": 0.9}),
-    "reliability_bands": Case({"systems": ["skewed"], "n": [20], "methods": ["bins"], "bins": 4}, {"prob": 0.9}),
     "repeated_splits": Case({"estimator": GaussianNB(), "X": FEATURES, "y": np.repeat([0, 1], 15), "draws": 20},
                             {"X": FEATURES + 1}),
-    "resampled_clusters": Case({"n_groups": [4, 5], "dispersion": [0.1], "draws": 20}, {"classes": 3}),
     "sequential": Case({"steps": [1, 2], "batch": 10, "estimator": GaussianNB(), "draws": 20}, {"batch": 11}),
     "simulation_based_calibration": Case({"model": "rates", "data": CM, "draws": 10, "tune": 10, "thin": 2},
                                          {"thin": 3}, ("sampler",)),
-    "slices": Case({"analyses": ["alone", "one_dim"], "sites": 3, "devices": 2}, {"recall": 0.7}),
-    "sites": Case({"n_groups": [2, 3], "group_size": 5}, {"base_rate": 0.7}),
-    "thresholds": Case({"n": [20, 30], "metrics": ("recall",), "draws": 20}, {"distance": 2.0}),
-    "verification": Case({"verified": [20, 30], "examples": 200, "draws": 20}, {"judge": 0.8}),
 }  # fmt: skip
 # Its simulations are one for each scale.
 SPREAD = Case({"cm": CM, "scale": [1, 2, 3, 4], "draws": 20}, {"draws": 21})
 EXACT = {
     "f1_coverage": Case({"n": 5, "methods": ["wilson"], "precision": [0.5], "recall": [0.5, 0.9]}, {}),
     "rate_coverage": Case({"n": [3, 5], "methods": ["wald", "wilson"], "p": [0.2, 0.5]}, {}),
-    "repeated_looks": Case({"looks": 3, "rate": [0.2, 0.7]}, {}),
 }
 
 

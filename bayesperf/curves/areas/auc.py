@@ -148,7 +148,7 @@ def roc_auc(
     -----
     Of normal scores, 50 of either class, and areas of .7 and .8, 95 % intervals by all methods but "pairs" cover in 93
     to 96 % of data sets. Near 1 few examples make a difference: an area of .95 is covered, with 30 of either class, in
-    89 % ("bayesian_bootstrap"), 87 % ("delong"), 94 % (its logit) and 95 % ("binormal"). `bayesperf.studies.areas`
+    89 % ("bayesian_bootstrap"), 87 % ("delong"), 94 % (its logit) and 95 % ("binormal"). ``validation/areas.py``
     simulates this; `Marginal.in_words` says where an interval is too narrow for this reason.
 
     Of scores that separate the classes the smoothed bootstrap has areas of about 1 − 1/(2n + 2) − 1/(2m + 2), n and m
@@ -165,11 +165,11 @@ def roc_auc(
     is therefore a little nearer to ½ than the observed area, and scores that separate the classes have an interval of
     some width. The areas of an average share one such half.
 
-    Pairs of a positive and a negative come from the same cluster or from two. `bayesperf.studies.clustered_areas`
+    Pairs of a positive and a negative come from the same cluster or from two. ``validation/clustered_areas.py``
     simulates clusters of very unequal sizes; docs/coverage.md has its table.
 
     With several classes one set of weights is of all examples, and areas of classes belong together.
-    `bayesperf.studies.class_areas` simulates them; docs/coverage.md has its table. If there are more than 10,000
+    ``validation/class_areas.py`` simulates them; docs/coverage.md has its table. If there are more than 10,000
     examples, those of a class are put together at random in 2,000 groups.
 
     Of several systems one that orders the examples in its own way ranks half a cluster or example that was not seen in

@@ -267,7 +267,7 @@ def choose_threshold(
     **The judgement** without a test set is the posterior of the cells at the threshold under Jeffreys' prior, less the
     optimism of having chosen it on the same examples: how much better data sets drawn from these examples find the
     thresholds that they choose than the examples themselves do (the bootstrap's optimism: Efron 1983; Harrell, Lee &
-    Mark 1996). `bayesperf.studies.thresholds` simulates it, and `docs/coverage.md` has the figures. Where a test set
+    Mark 1996). ``validation/thresholds.py`` simulates it, and `docs/coverage.md` has the figures. Where a test set
     can be had it is the better judge: it assumes nothing of how alike optimism is there and here.
 
     Examples are taken to be independent.

@@ -161,7 +161,7 @@ class DecisionCurve(Saved):
 
         Notes
         -----
-        Bands are widened, where need be, to hold the observed curve. `bayesperf.studies.decision_bands` simulates what
+        Bands are widened, where need be, to hold the observed curve. ``validation/decision_bands.py`` simulates what
         they cover: of 100, 1,000 and 10,000 examples, prevalences of .02 to .5, calibrated and overconfident systems,
         95 % simultaneous bands over thresholds from .01 to .99 held the whole curve in 92.0 to 98.8 % (94.3 % on
         average) of 400 data sets each, whose Monte Carlo error is 1.3 %; pointwise ones held the points of a curve in

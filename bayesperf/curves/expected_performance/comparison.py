@@ -91,7 +91,7 @@ class ExpectedPerformanceComparison(Comparison):
         "models": whether these two models differ, whatever development sets of this size may choose. Of models that are
         alike, at each α at most 1 − `ci_prob` of comparisons do so, and with ``kind="simultaneous"`` at any α at all.
         "thresholds": whether these two thresholds differ, which is all but certain with enough test examples: of models
-        that are alike a difference is the luck of their development sets. `bayesperf.studies.epc_comparison` counts
+        that are alike a difference is the luck of their development sets. ``validation/epc_comparison.py`` counts
         both.
 
         Parameters
@@ -294,7 +294,7 @@ def epc_compare(
     Of two systems that are alike (scores of positives N(1.5, 1), of negatives N(0, 1), 21 values of α), tested on the
     same examples, models were found to differ at single α in 0 to 5.7 % of 300 simulations with 100 examples of each
     class in either set, in 0 to 4 % of 200 with 500; at any α under ``kind="simultaneous"`` in 1.3 and 0 %. Thresholds
-    were in 7 to 48 and 4 to 65 %, and at any α in 88 and 99.5 %. `bayesperf.studies.epc_comparison` repeats this.
+    were in 7 to 48 and 4 to 65 %, and at any α in 88 and 99.5 %. ``validation/epc_comparison.py`` repeats this.
 
     Examples
     --------

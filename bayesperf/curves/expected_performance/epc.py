@@ -120,7 +120,7 @@ def epc(
     In 1,000 simulations of normal scores two deviations apart, pointwise 95 % bands under a flat prior of the system in
     use covered its true half total error rate in 93 to 95 % with 50 examples of each class in either set, in 94 to 97 %
     with 500.
-    `bayesperf.studies.expected_performance` repeats this, and has the coverage of ``resample="both"``.
+    ``validation/expected_performance.py`` repeats this, and has the coverage of ``resample="both"``.
 
     References
     ----------

@@ -133,7 +133,7 @@ class ReliabilityCurve(Saved):
         By "logistic" it lies between quantiles of the drawn lines, or between the ranks that hold a share `ci_prob` of
         them wholly; it is as good as the assumption that the line is straight in log-odds.
 
-        `bayesperf.studies.reliability_bands` simulates what they cover. A Bayesian bootstrap of the isotonic line is no
+        ``validation/reliability_bands.py`` simulates what they cover. A Bayesian bootstrap of the isotonic line is no
         band: of 100 examples from a calibrated system, any probability alike, its 95 % intervals held the whole curve
         in none of 400 data sets, and single points in 71 %.
 

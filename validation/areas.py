@@ -1,0 +1,51 @@
+"""How often intervals for the area under the ROC curve cover, of normal scores.
+
+Scores of negatives are Normal(0, 1), those of positives have the standard deviation `spread` and the mean that makes
+the area `auc`. Where the scores of a data set separate the classes the log-odds of the area are infinite, and
+"delong_logit" is as "delong": an interval of no width. The table of these is a part of that of `validation.coverage`.
+"""
+
+import numpy as np
+from scipy import special
+
+from bayesperf.core.arrays import Array
+from bayesperf.counts.classifier_scores import Scores
+from bayesperf.curves.areas.auc import AREAS
+from validation.study import Study, outcomes, table
+
+
+def simulate(
+    rng: np.random.Generator, *, auc: float, n: int, methods: list[str], spread: float, prob: float, draws: int
+) -> dict[str, Array]:
+    """Return the outcomes of equal-tailed intervals by each method, of n examples of either class."""
+    mean = np.hypot(1, spread) * special.ndtri(auc)
+    scores = Scores(np.sort(rng.normal(mean, spread, n)), np.sort(rng.normal(0, 1, n)))
+    intervals = np.array([_interval(scores, name, prob, draws, rng) for name in methods])
+    return outcomes(*intervals.T, auc)
+
+
+def _interval(scores: Scores, method: str, prob: float, draws: int, rng: np.random.Generator) -> Array:
+    of_scores = AREAS["delong" if method == "delong_logit" and scores.separated else method]
+    levels = np.array([[(1 - prob) / 2, (1 + prob) / 2]])
+    return of_scores(scores, draws=draws, rng=rng, progressbar=False).ppf(levels)[0]
+
+
+STUDY = Study(
+    grid={"auc": (0.7, 0.8, 0.95), "n": (30, 100)},
+    simulate=simulate,
+    rows={"interval": "methods"},
+    settings={
+        "methods": ("bayesian_bootstrap", "delong", "delong_logit", "pairs"),
+        "spread": 1.0,
+        "prob": 0.95,
+        "draws": 2000,
+    },
+)
+# What notebooks 06 and the replication of credibility's user guide show.
+METHODS = ("bayesian_bootstrap", "delong", "delong_logit", "binormal", "pairs")
+_CASES = [({}, 300, {"auc": (0.8, 0.95), "methods": METHODS, "draws": 500})]
+_OF_PAIRS = [({}, 500, {"auc": 0.8, "n": (30, 100, 300), "methods": ("pairs", "delong_logit", "bayesian_bootstrap")})]
+TABLES = {
+    "areas": lambda jobs: table(STUDY, _CASES, jobs, name="areas"),
+    "areas_of_pairs": lambda jobs: table(STUDY, _OF_PAIRS, jobs, name="areas_of_pairs"),
+}
