@@ -23,7 +23,7 @@ and, where they apply,
 ``DIMS``
     Dims that the model adds; no dim of the data may have one of these names.
 ``ESTIMAND``
-    What the cells are of: a key of `bayesperf.posteriors.quantity.SCOPES`, such as ``"mean"``, or a description in
+    What the cells are of: a key of `bayesperf.posteriors.quantity.SCOPES`, such as ``mean``, or a description in
     words of your own, in which ``{dim}`` stands for the option of that name.
 ``REFUSAL``
     Why the cells cannot predict new examples.

@@ -15,6 +15,7 @@ from scipy import integrate, special, stats
 
 import bayesperf as bp
 from bayesperf import models
+from bayesperf.posteriors.quantity import SCOPES
 from bayesperf.sampling.fit import built_model
 from bayesperf.sampling.model_data import READERS, prepared
 from bayesperf.sampling.model_options import CHECKS
@@ -94,12 +95,12 @@ def test_a_model_says_what_it_is(name):
     assert set(declared) == {option.name for option in parameters[2:]}, "an option is not checked"
     for kind in declared.values():
         assert isinstance(kind, tuple) or kind in CHECKS
-    assert getattr(module, "ESTIMAND", "").format_map(dict.fromkeys(declared, "site"))[:12] in ("", "Posterior of")
+    assert getattr(module, "ESTIMAND", "system") in SCOPES
 
 
 def test_the_chain_of_a_fit_and_of_sequences_say_the_same():
     posterior = bp.sequences.posterior([0, 0, 1, 1, 1, 0], [0, 1, 1, 1, 0, 0])
-    assert posterior["recall"].estimand == models.markov.ESTIMAND
+    assert posterior.scope.kind == models.markov.ESTIMAND
     assert posterior.refusal == models.markov.REFUSAL
 
 

@@ -210,7 +210,7 @@ FUNCTIONS = [
     [
         ([0, 1, 2], [0, 1, 2], {}, "y_true and y_pred hold 3 labels, 0, 1, 2: sequences are for two"),
         (["a", "b"], ["b", "c"], {}, "hold 3 labels, 'a', 'b', 'c'"),
-        ([1, 1], [1, 1], {}, r"only one label occurs \(1\): name all of them, as labels"),
+        ([1, 1], [1, 1], {}, r"only one label occurs \(1\)\. Name all of them, in `labels`"),
         ([1], [0], {}, "y_true has one sample only, and a chain is about what follows what. Drop it"),
         ([0, 1, 1], [0, 1, 1], {"by": ["a", "a", "b"]}, "by: the sequence b has one sample only"),
         ([0, 1, 1], [0, 1, 1], {"by": {"video": [7, 7, 9]}}, "by: the video 9 has one sample only"),
@@ -245,7 +245,7 @@ def test_bad_data(function, y_true, y_pred, options, words):
             "draws must be a whole number of at least 2",
         ),
         (lambda: sequences.posterior(TWENTY, TWENTY, random_seed=-1), ValueError, "random_seed must be"),
-        (lambda: sequences.posterior(TWENTY, TWENTY, pos_label=2), ValueError, "pos_label=2 is not among the labels"),
+        (lambda: sequences.posterior(TWENTY, TWENTY, pos_label=2), ValueError, "pos_label: 2 is not among the labels"),
         (lambda: sequences.posterior(TWENTY, TWENTY).predict(0), ValueError, "n must be a whole number of at least 1"),
         (lambda: sequences.design_effect(TWENTY, TWENTY, "recal"), ValueError, "did you mean 'recall'"),
         (

@@ -109,7 +109,7 @@ REFUSED = [
     (ValueError, "only one label occurs", lambda: bp.Ratings.from_table([[1, 1]])),
     (ValueError, "table holds no answers", lambda: bp.Ratings.from_table([[None, None]])),
     (TypeError, "table is int: give an array", lambda: bp.Ratings.from_table(3)),
-    (ValueError, "pos_label='z' is not among", lambda: bp.Ratings.from_table(TABLE[["a", "b"]], pos_label="z")),
+    (ValueError, "pos_label: 'z' is not among", lambda: bp.Ratings.from_table(TABLE[["a", "b"]], pos_label="z")),
     (ValueError, "not among the labels", lambda: bp.Ratings.from_table(TABLE[["a", "b"]], labels=["x", "z"])),
 ]  # fmt: skip
 
