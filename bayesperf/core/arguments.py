@@ -73,6 +73,11 @@ def _has_several(value: Any) -> bool:
     return is_collection and not is_single
 
 
+def _length(value: Any) -> int:
+    """Return the length of a list or an array; of anything else −1."""
+    return len(value) if isinstance(value, list) or (isinstance(value, np.ndarray) and value.ndim) else -1
+
+
 def _refuse(name: str, value: Any) -> None:
     """Refuse a value that cannot be read, or a collection whose first value cannot be."""
     if value is pd.NA:
@@ -82,7 +87,7 @@ def _refuse(name: str, value: Any) -> None:
     if isinstance(value, pd.DataFrame) and not value.columns.is_unique and name not in _OWN_WORDS:
         twice = value.columns[value.columns.duplicated()].tolist()[0]
         raise InputError(name, f"has two columns called {twice!r}.", "Rename one.")
-    if isinstance(value, list) and len({len(each) if isinstance(each, list) else -1 for each in value}) > 1:
+    if isinstance(value, list) and len(set(map(_length, value))) > 1:
         raise InputError(name, "is ragged: it holds lists of unequal length.", "Give each the same length.")
     if isinstance(value, Mapping | list | tuple):
         for each in list(value.values() if isinstance(value, Mapping) else value[:1]):

@@ -221,7 +221,7 @@ class Pooled(Saved):
         >>> at_3.observed.sel(of="these questions").round(3).item()
         0.67
         >>> at_3.hdi().sel(of="a new question").round(2).values
-        array([0.53, 0.81])
+        array([0.54, 0.79])
         """
         k = checks.count("k", k)
         if self.cm.pos_label is None:

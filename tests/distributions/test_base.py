@@ -9,11 +9,12 @@ from bayesperf.distributions.area_by_score import AreaByScore
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.differences import IndependentContrast, difference, discordant, ratio
-from bayesperf.distributions.draws import Draws, DrawsOfPairs, Sampled
-from bayesperf.distributions.normal import LogitNormal, Normal
+from bayesperf.distributions.draws import Draws, DrawsBesidePairs, DrawsOfPairs, Sampled
+from bayesperf.distributions.normal import JointNormal, LogitNormal, Normal
 from bayesperf.distributions.normal_scores import RoughlyKnown
 from bayesperf.distributions.student_t import StudentT
 from bayesperf.distributions.tabulated import Tabulated
+from bayesperf.posteriors.joint_systems import DrawsOfOutcomes
 
 A, B = np.array([[2.0], [5.0], [0.7]]), np.array([[3.0], [1.5], [4.0]])
 FIRST, SECOND = Beta(A, B), Beta(B, A)
@@ -97,6 +98,8 @@ def test_every_kind_is_here():
         return {base, *(kind for sub in base.__subclasses__() for kind in kinds(sub))}
 
     concrete = {kind for kind in kinds(Distribution) if kind.__module__.startswith("bayesperf")}
+    # Draws of systems that know their contrasts, and areas that are jointly normal, are told with comparisons.
+    concrete -= {DrawsBesidePairs, DrawsOfOutcomes, JointNormal}
     # Differences and ratios are contrasts; a contrast alone is neither. Rough knowledge and draws are of several kinds.
     assert concrete - {Distribution, IndependentContrast, RoughlyKnown, Sampled} == {
         type(distribution) for distribution in KINDS.values()

@@ -315,7 +315,7 @@ def test_a_function_without_gradient_is_refused(function):
 def test_a_transform_must_fit():
     with pytest.raises(ValueError, match=r"transform must be one of None, 'logit', 'log'; it is 'probit'"):
         delta(BINARY, "f1", transform="probit")
-    with pytest.raises(ValueError, match=r"transform='logit' is for two finite bounds; metric 'positive_likelihood"):
+    with pytest.raises(ValueError, match=r"transform 'logit' is for two finite bounds; metric 'positive_likelihood"):
         delta(BINARY, "lr+", transform="logit")
     with pytest.raises(ValueError, match=r"transform='log' is for values from 0; metric 'matthews_corrcoef'"):
         delta(BINARY, "mcc", transform="log")
