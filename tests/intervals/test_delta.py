@@ -317,7 +317,7 @@ def test_a_transform_must_fit():
         delta(BINARY, "f1", transform="probit")
     with pytest.raises(ValueError, match=r"transform 'logit' is for two finite bounds; metric 'positive_likelihood"):
         delta(BINARY, "lr+", transform="logit")
-    with pytest.raises(ValueError, match=r"transform='log' is for values from 0; metric 'matthews_corrcoef'"):
+    with pytest.raises(ValueError, match=r"transform 'log' is for values from 0; metric 'matthews_corrcoef'"):
         delta(BINARY, "mcc", transform="log")
     with pytest.raises(ValueError, match=r"metric 'f1', a difference, has bounds \(-1.0, 1.0\)"):
         delta(pair(JOINT), "f1", transform="log")

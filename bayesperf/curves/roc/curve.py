@@ -442,8 +442,9 @@ class Curve(Saved):
         >>> import bayesperf as bp
         >>> curve = bp.roc_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
         >>> print(curve.in_words())
-        ROC AUC is 0.747 (95 % HDI 0.448–0.996; observed 0.750). The interval is too narrow for an area so near its end \
-        by so few examples: it holds the truth less often than it says. So often a positive scores above a negative; by chance it would be 0.5.
+        ROC AUC is 0.747 (95 % HDI 0.448–0.996; observed 0.750). The interval is too narrow for an area so near its \
+        end by so few examples: it holds the truth less often than it says. So often a positive scores above a \
+        negative; by chance it would be 0.5.
         """
         curve = replace(self, curve_kind=ROC) if self.name == "det" else self
         negatives, positives = self.scores.class_totals
