@@ -390,8 +390,8 @@ def partly_verified() -> Verdict:
     names = ("judge", "a", "b", "c", "d", "e")
     said = {name: np.where(rng.random(truth.size) < 0.1, rng.integers(10, size=truth.size), truth) for name in names}
     judge, known = said.pop("judge"), rng.random(truth.size) < 0.001
-    sample = bp.verification.VerifiedSample.from_predictions(np.where(known, truth, np.nan), said, judge=judge)
-    (time,) = in_turns(lambda: bp.verification.posterior(sample)["f1_macro"].hdi(), repeats=3, clock=process_time)
+    sample = bp.labels.VerifiedSample.from_predictions(np.where(known, truth, np.nan), said, judge=judge)
+    (time,) = in_turns(lambda: bp.labels.posterior(sample)["f1_macro"].hdi(), repeats=3, clock=process_time)
     return f"{time:.2f} s", time <= 2
 
 

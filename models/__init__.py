@@ -94,7 +94,7 @@ def table() -> pd.DataFrame:
 def __getattr__(name: str) -> Any:
     """Import a model on first use, because importing it imports PyMC; `build`, which knows of data, is lent."""
     if name == "build":
-        return import_module("bayesperf.sampling.fit").build
+        return import_module("bayesperf.sampling.fitting").build
     if name in names():
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -30,8 +30,8 @@ def share_of(file, parts):
 @pytest.fixture
 def alone(monkeypatch):
     """Let a fit be of the posterior, with nothing simulated beside it."""
-    monkeypatch.setattr("bayesperf.sampling.fit._prior", lambda *_: {})
-    monkeypatch.setattr("bayesperf.sampling.fit._around", lambda *_: ({}, ""))
+    monkeypatch.setattr("bayesperf.sampling.fitting._prior", lambda *_: {})
+    monkeypatch.setattr("bayesperf.sampling.fitting._around", lambda *_: ({}, ""))
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "y_score": np.random.default_rng(0).normal(5 * many),
     }
     special["judge="] = {"y_true": partly * truth, "y_pred": np.arange(200) // 4 % 2, "judge": truth}
-    special["next_labels"] = {"post": bp.verification.posterior(**special["judge="])}
+    special["next_labels"] = {"post": bp.labels.posterior(**special["judge="])}
     replaced = {
         "actual=…, predicted=…": "actual='actual', predicted='predicted'",
         "tn: …": "tn: tp - fp",

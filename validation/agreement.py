@@ -13,12 +13,12 @@ import xarray as xr
 from arviz_stats.base import array_stats
 from scipy import special
 
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.groups.pooling import pool
 from bayesperf.models import groups as model
-from bayesperf.pooling.pool import pool
 from bayesperf.sampling import nuts
 from bayesperf.sampling.backend import compilation_key
-from bayesperf.sampling.fit import built_model
+from bayesperf.sampling.fitting import built_model
 from validation.study import Study, run
 
 FIGURES = ("mean", "q2.5", "median", "q97.5")

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array
-from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.areas.auc import AREAS
+from bayesperf.data.classifier_scores import Scores
 from validation.study import Study, outcomes, table
 
 

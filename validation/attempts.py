@@ -13,8 +13,8 @@ import numpy as np
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.warnings import DependenceWarning, PriorWarning
-from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.pooling.pool import DISPERSION, pool
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.groups.pooling import DISPERSION, pool
 from validation.study import Study, outcomes, table
 
 # Kinds of questions: probabilities that an attempt passes, as equal shares of the questions; a pair (a, b) is a Beta.

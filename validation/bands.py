@@ -18,11 +18,11 @@ from scipy.special import ndtr, ndtri
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.bands import KINDS
-from bayesperf.curves.roc.curve import Curve
 from bayesperf.curves.roc.curve_kinds import EVEN, ROC
+from bayesperf.curves.roc.threshold_curve import Curve
 from bayesperf.curves.roc.threshold_intervals import CONFIDENCE_INTERVALS, edges
+from bayesperf.data.classifier_scores import Scores
 from validation.study import Study, outcomes, table
 
 # Of those that take each threshold by itself there are no simultaneous bands.

@@ -19,11 +19,11 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
-from bayesperf.comparison.compare import compare
+from bayesperf.comparison.comparing import compare
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.warnings import DependenceWarning, PriorWarning
-from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.pooling.pool import pool
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.groups.pooling import pool
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.ranks import joint_draws

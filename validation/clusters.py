@@ -18,13 +18,13 @@ import xarray as xr
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.warnings import PriorWarning
-from bayesperf.counts.count_arrays import CELL_DIMS
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.groups.pooling import pool
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import single_valued
-from bayesperf.pooling.pool import pool
-from bayesperf.studies.coverage import binary_cells
+from bayesperf.studies.covering import binary_cells
 from bayesperf.studies.interval_statistics import OUTCOMES
 from validation.study import Study, outcomes, table
 

@@ -18,10 +18,10 @@ from sklearn.naive_bayes import GaussianNB
 
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.warnings import PriorWarning
-from bayesperf.counts.cross_validation import REPEAT, folds_of_all_repeats, held_out_predictions, mark_repeats
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.cross_validation import REPEAT, folds_of_all_repeats, held_out_predictions, mark_repeats
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.groups.pooling import pool
 from bayesperf.metrics.registry import single_valued
-from bayesperf.pooling.pool import pool
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.studies.random_states import with_random_state
 from validation.study import Study, outcomes, table

@@ -31,8 +31,8 @@ from scipy.special import expit, logit, ndtr
 
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.curves.bands import KINDS
-from bayesperf.curves.decisions.curve import decision_curve
-from bayesperf.curves.decisions.decision_data import EVEN
+from bayesperf.curves.decisions.benefit_curve import decision_curve
+from bayesperf.curves.decisions.decision_counts import EVEN
 from validation.study import Study, means, outcomes, table
 
 # Points at which the distribution of risks is integrated, in standard deviations.

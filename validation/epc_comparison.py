@@ -14,8 +14,8 @@ import numpy as np
 
 from bayesperf.core.arrays import Array
 from bayesperf.curves.bands import KINDS
-from bayesperf.curves.expected_performance.comparison import QUESTIONS, epc_compare
-from bayesperf.curves.expected_performance.epc import epc
+from bayesperf.curves.expected_performance.contrast_of_curves import QUESTIONS, epc_compare
+from bayesperf.curves.expected_performance.estimating import epc
 from validation.expected_performance import true_metric
 from validation.study import Study, means, outcomes, table
 

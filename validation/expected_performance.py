@@ -15,8 +15,8 @@ from scipy.special import ndtr
 
 from bayesperf.core.arrays import Array
 from bayesperf.curves.bands import KINDS, band_of_marginal
-from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
-from bayesperf.curves.expected_performance.epc import epc
+from bayesperf.curves.expected_performance.estimating import epc
+from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
 from validation.study import Study, means, outcomes, table
 
 # How the bands are drawn: the arguments of `bayesperf.epc`.

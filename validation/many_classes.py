@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bayesperf.core.arrays import Array
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.dirichlet import posterior

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesperf.comparison.compare import compare
+from bayesperf.comparison.comparing import compare
 from bayesperf.core.errors import InputError
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.posteriors.dirichlet import posterior
 from validation.study import Study, outcomes, table
 

@@ -20,7 +20,7 @@ from scipy.special import betaincc
 from scipy.stats import binom
 
 from bayesperf.core.arrays import Array, Booleans, Counts
-from bayesperf.intervals.confidence_sequence import confidence_sequence
+from bayesperf.intervals.confidence_sequences import confidence_sequence
 from bayesperf.plan.smallest_number import fewest_successes
 
 # From successes and trials so far, the requirement and the confidence to whether it is said to be met.

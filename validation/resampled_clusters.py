@@ -23,11 +23,11 @@ import numpy as np
 
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.warnings import DependenceWarning, PriorWarning
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.groups.pooling import pool
 from bayesperf.intervals.resampling import Units
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
-from bayesperf.pooling.pool import pool
 from bayesperf.posteriors.joint_systems import joint_posterior
 from bayesperf.posteriors.posterior import Posterior
 from validation.study import Study, outcomes, table

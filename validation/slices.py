@@ -25,9 +25,9 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.core.arrays import Array
-from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.pooling import slices as pooling
-from bayesperf.sampling.fit import fit
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.groups import slicing as pooling
+from bayesperf.sampling.fitting import fit
 from validation.study import FOLDER, Study, means, outcomes, run, table
 
 TARGETS = ("slice", "worst_slice", "gap", "largest_gap")

@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core.errors import InputError
-from bayesperf.studies import run as running
+from bayesperf.studies import running
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
 
 Arrays = Mapping[str, Any]

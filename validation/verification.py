@@ -1,6 +1,6 @@
 """How often intervals cover if only some examples are verified and a judge says something of all.
 
-The intervals are "judge", `bayesperf.verification.posterior`; "verified_only", `bayesperf.posterior` of as many
+The intervals are "judge", `bayesperf.labels.posterior`; "verified_only", `bayesperf.posterior` of as many
 examples verified by chance; and "prediction_powered", of the same ones: normal by the delta method, with the weight of
 the judge that leaves the least variance (Angelopoulos, Duchi & Zrnic 2023, PPI++, arXiv:2311.01453).
 
@@ -14,7 +14,7 @@ prediction of two classes is a threshold (two normal distributions), or that is 
 where it errs (by 1.5 standard deviations), if there are more. "differ": whether a second system, with the same
 probabilities, says something else. By `allocation` the verified examples are chosen by "chance"; as many of each of
 the strata, or without these of each stratum of judge and system ("equal"); or a third by chance and the rest as
-`bayesperf.verification.next_labels` advises for F1 ("advised").
+`bayesperf.labels.next_labels` advises for F1 ("advised").
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ import xarray as xr
 from scipy import stats
 
 from bayesperf.core.arrays import Array, Counts, Numbers
-from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.intervals.delta import gradient_of
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.intervals.delta_method import gradient_of
+from bayesperf.labels.sample import VerifiedSample
+from bayesperf.labels.verifying import VerifiedPosterior
+from bayesperf.labels.worth_of_labels import LabelValue, label_value
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.posterior import SampledPosterior
 from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes
-from bayesperf.verification.label_value import LabelValue, label_value
-from bayesperf.verification.posterior import VerifiedPosterior
-from bayesperf.verification.sample import VerifiedSample
 from validation.study import Study, table
 
 INTERVALS = ("judge", "verified_only", "prediction_powered")

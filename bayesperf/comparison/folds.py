@@ -40,10 +40,10 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning, PriorWarning
-from bayesperf.counts.count_arrays import CELL_DIMS
-from bayesperf.counts.cross_validation import repeated_dim
-from bayesperf.counts.joint_outcomes import same_examples
-from bayesperf.counts.label_indicators import LABEL
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.cross_validation import repeated_dim
+from bayesperf.data.joint_outcomes import same_examples
+from bayesperf.data.label_indicators import LABEL
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
 from bayesperf.metrics.metric import Metric

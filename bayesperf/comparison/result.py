@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesperf.comparison.in_words import comparison_in_words
+from bayesperf.comparison.comparison_in_words import comparison_in_words
 from bayesperf.comparison.system_pair import SystemPair
 from bayesperf.comparison.systems import Systems
 from bayesperf.core import checks
@@ -23,7 +23,7 @@ from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.draws import Sampled
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.ranks import joint_draws, largest_mcse, rank_probabilities
-from bayesperf.posteriors.summary import Summary, summary_rows
+from bayesperf.posteriors.summary_table import Summary, summary_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

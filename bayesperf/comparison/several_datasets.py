@@ -28,7 +28,7 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
-from bayesperf.sampling.fit import fit
+from bayesperf.sampling.fitting import fit
 
 AVERAGE = "average over data sets"
 

@@ -9,7 +9,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.curves.curve_marginals import draws_along
-from bayesperf.distributions.rank_envelope import rank_envelope
+from bayesperf.distributions.rank_envelopes import rank_envelope
 from bayesperf.posteriors.marginal import Marginal
 
 

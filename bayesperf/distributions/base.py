@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bayesperf.core.arrays import Array, Booleans, Codes
-from bayesperf.distributions.highest_density import highest_density
+from bayesperf.distributions.highest_density_intervals import highest_density
 from bayesperf.distributions.mode import greatest_density
 from bayesperf.distributions.quadrature import tanh_sinh
 

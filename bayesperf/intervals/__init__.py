@@ -6,11 +6,11 @@ and of F1 there are better ones: `proportion`, `proportion_difference`, `wilson_
 `confidence_sequence` has intervals of a rate that hold however often one looks.
 """
 
-from bayesperf.intervals.bootstrap import bootstrap
-from bayesperf.intervals.confidence_sequence import confidence_sequence
-from bayesperf.intervals.delta import delta, wilson_f1
-from bayesperf.intervals.proportion import proportion
-from bayesperf.intervals.proportion_difference import proportion_difference
+from bayesperf.intervals.bootstrap_intervals import bootstrap
+from bayesperf.intervals.confidence_sequences import confidence_sequence
+from bayesperf.intervals.delta_method import delta, wilson_f1
+from bayesperf.intervals.proportion_differences import proportion_difference
+from bayesperf.intervals.proportions import proportion
 
 __all__ = [
     "bootstrap",

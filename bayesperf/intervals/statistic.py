@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.paired import PairedConfusionMatrix
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import applicable
 

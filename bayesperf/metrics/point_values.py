@@ -7,8 +7,8 @@ import xarray as xr
 
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputTypeError
-from bayesperf.counts.count_arrays import CELL_DIMS
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import applicable
 

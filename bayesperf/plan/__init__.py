@@ -8,8 +8,8 @@ A plan is for one look, at its end. Whoever looks as examples come in goes by th
 `bayesperf.monitor`, which holds however often one looks; ``sample_size(look_every=…)`` says how many more that takes.
 """
 
-from bayesperf.plan.decision import DecisionPlan, decision
-from bayesperf.plan.labels import LabelsPlan, labels
+from bayesperf.plan.deciding import DecisionPlan, decision
+from bayesperf.plan.numbers_of_labels import LabelsPlan, labels
 from bayesperf.plan.sample_sizes import Plan, UnreachableError, comparison, precision, sample_size
 
 __all__ = [

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.words import enumerated, format_value, metric_title, percentage, places_in_words
-from bayesperf.intervals.confidence_sequence import confidence_sequence
+from bayesperf.intervals.confidence_sequences import confidence_sequence
 
 # More places than these are counted in a sentence and not listed.
 _MOST_PLACES = 4

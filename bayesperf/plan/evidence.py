@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from bayesperf import metrics
-from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.counts.joint_outcomes import JointOutcomes
-from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.paired import PairedConfusionMatrix
+from bayesperf.data.joint_outcomes import JointOutcomes
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.differences import ExactDistribution
 from bayesperf.metrics.exact_forms import Proportion, TwoProportions
 from bayesperf.metrics.metric import ARGUMENTS, Metric
+from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.dirichlet import DirichletPosterior, posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Booleans, Counts
-from bayesperf.intervals.confidence_sequence import confidence_sequence
+from bayesperf.intervals.confidence_sequences import confidence_sequence
 from bayesperf.plan.smallest_number import fewest_successes, smallest_of_all
 
 # The greatest number of trials that is looked for; runs are followed from each to the next.

@@ -17,15 +17,14 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, percentage
-from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.paired import PairedConfusionMatrix
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.evidence import Evidence, MetricEvidence, joint_outcomes, metric_evidence, requirement_of
@@ -35,6 +34,7 @@ from bayesperf.plan.looks import Looks
 from bayesperf.plan.one_count import OneCount
 from bayesperf.plan.simulated_outcomes import ProbabilityMet, SimulatedOutcomes
 from bayesperf.plan.two_counts import IndependentCounts, PairedCounts
+from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.joint_systems import discordant_weights
 from bayesperf.posteriors.posterior import Posterior
 

@@ -12,7 +12,7 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.smallest_number import smallest_by_bisection
 from bayesperf.posteriors.dirichlet import DirichletPosterior

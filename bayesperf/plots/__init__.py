@@ -4,23 +4,23 @@ No statistics in here: what is drawn is computed elsewhere. Every function retur
 ``ax``: axes in hand, of the only panel or a sequence of as many as there are panels.
 """
 
-from bayesperf.plots.comparison import comparison, difference, prob_matrix, ranks, simplex
-from bayesperf.plots.confusion_matrix import confusion_matrix
+from bayesperf.plots.comparisons import comparison, difference, prob_matrix, ranks, simplex
+from bayesperf.plots.confusion_matrices import confusion_matrix
 from bayesperf.plots.decisions import decision_curve
 from bayesperf.plots.expected_performance import epc
-from bayesperf.plots.joint import joint
-from bayesperf.plots.label_noise import label_noise
+from bayesperf.plots.joint_distributions import joint
 from bayesperf.plots.marginals import density, forest, panel
+from bayesperf.plots.noise_of_labels import label_noise
 from bayesperf.plots.planning import decision_plan, monitor, plan
 from bayesperf.plots.pooling import shrinkage
-from bayesperf.plots.prior_sensitivity import prior_sensitivity
-from bayesperf.plots.reliability import calibration, recalibration, reliability
+from bayesperf.plots.rank_histograms import simulation_based_calibration
+from bayesperf.plots.ranked_systems import standings
+from bayesperf.plots.regions_of_scores import score_regions
+from bayesperf.plots.reliability_diagrams import calibration, recalibration, reliability
 from bayesperf.plots.roc import curve
-from bayesperf.plots.score_regions import score_regions
+from bayesperf.plots.sensitivities import prior_sensitivity
 from bayesperf.plots.sequences import autocorrelation
-from bayesperf.plots.simulation_based_calibration import simulation_based_calibration
-from bayesperf.plots.slices import slices
-from bayesperf.plots.standings import standings
+from bayesperf.plots.slice_intervals import slices
 from bayesperf.plots.studies import (
     coverage,
     coverage_over,

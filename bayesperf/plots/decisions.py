@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesperf.curves.decisions.curve import DecisionCurve
+    from bayesperf.curves.decisions.benefit_curve import DecisionCurve
     from bayesperf.plots.style import Panels
 
 # The dim of systems, how far below 0 an axis goes, and how far apart bars of useful thresholds are, in parts of it.

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison
-    from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
+    from bayesperf.curves.expected_performance.contrast_of_curves import ExpectedPerformanceComparison
+    from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
     from bayesperf.plots.style import Panels
 
 

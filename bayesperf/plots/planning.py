@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesperf.plan.decision import DecisionPlan
-    from bayesperf.plan.monitor import Monitor
+    from bayesperf.plan.deciding import DecisionPlan
+    from bayesperf.plan.monitoring import Monitor
     from bayesperf.plan.sample_sizes import Plan
 
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bayesperf.groups.pooling import Pooled
     from bayesperf.plots.style import Panels
-    from bayesperf.pooling.pool import Pooled
 
 
 @closed

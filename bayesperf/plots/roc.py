@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesperf.curves.roc.curve import Curve
     from bayesperf.curves.roc.operating_point import OperatingPoint
+    from bayesperf.curves.roc.threshold_curve import Curve
     from bayesperf.plots.style import Panels
 
     type Thresholds = float | OperatingPoint | Iterable[float | OperatingPoint]

@@ -10,8 +10,8 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.counts.count_arrays import CELL_DIMS
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.posteriors.prevalence import Prevalence

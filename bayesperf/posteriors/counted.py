@@ -14,8 +14,8 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import streams
-from bayesperf.counts.count_arrays import CELL_DIMS
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric, evaluated
 from bayesperf.posteriors.posterior import DRAWS, PREDICTED, Posterior, SampledPosterior
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence

@@ -11,16 +11,15 @@ from typing import Any, overload
 import numpy as np
 import xarray as xr
 
-from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
-from bayesperf.counts.given_tables import matrix_of
-from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.paired import PairedConfusionMatrix
+from bayesperf.data.given_tables import matrix_of
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.draws import Draws
@@ -30,6 +29,7 @@ from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.distributions.predicted_proportion import MOST_EXAMPLES, MOST_TRIALS
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, ProportionPair, TwoProportions
 from bayesperf.metrics.metric import ARGUMENTS, Metric, OneVsRest
+from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.counted import CountedPosterior
 from bayesperf.posteriors.marginal import Marginal, Sampler
 from bayesperf.posteriors.posterior import DRAWS, Posterior

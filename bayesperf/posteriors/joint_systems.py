@@ -20,20 +20,20 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from bayesperf import prior as priors
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
-from bayesperf.counts.count_arrays import CELL_DIMS
-from bayesperf.counts.joint_outcomes import JointOutcomes
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.joint_outcomes import JointOutcomes
+from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.differences import Discordant, discordant
 from bayesperf.distributions.draws import Draws, Sampled
 from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.metric import Metric, cells_of
 from bayesperf.metrics.registry import applicable
+from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.dirichlet import DirichletPosterior, posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, SampledPosterior

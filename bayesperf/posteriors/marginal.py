@@ -20,8 +20,8 @@ from bayesperf.core.saving import Saved
 from bayesperf.core.words import place_names
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.predicted_proportion import PredictedProportion
-from bayesperf.posteriors.in_words import marginal_in_words
-from bayesperf.posteriors.marginal_html import MOST_PLACES, marginal_html
+from bayesperf.posteriors.marginal_page import MOST_PLACES, marginal_html
+from bayesperf.posteriors.posterior_in_words import marginal_in_words
 from bayesperf.posteriors.quantity import Quantity
 
 if TYPE_CHECKING:

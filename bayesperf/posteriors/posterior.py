@@ -22,8 +22,8 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
-from bayesperf.counts.count_arrays import CELL_DIMS
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.formulas import headline
@@ -31,12 +31,12 @@ from bayesperf.metrics.metric import Metric, evaluated
 from bayesperf.metrics.point_values import evaluate, point_value
 from bayesperf.metrics.registry import applicable, get
 from bayesperf.posteriors.arviz_trees import read_tree, to_tree
-from bayesperf.posteriors.in_words import default_metrics_in_words, posterior_in_words
 from bayesperf.posteriors.marginal import Kind, Marginal, Sampler
+from bayesperf.posteriors.posterior_in_words import default_metrics_in_words, posterior_in_words
 from bayesperf.posteriors.prevalence import UNKNOWN_PREVALENCE, Prevalence, parse_prevalence
 from bayesperf.posteriors.quantity import SYSTEM, Quantity, Scope, described
 from bayesperf.posteriors.ranks import joint_draws, rank_probabilities
-from bayesperf.posteriors.summary import Summary, summary_rows
+from bayesperf.posteriors.summary_table import Summary, summary_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,7 @@ import numpy as np
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.counts.label_encoding import missing_positive_label
+from bayesperf.data.label_encoding import missing_positive_label
 
 # Why a metric is not available, after its name.
 UNKNOWN_PREVALENCE = (

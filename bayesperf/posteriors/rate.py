@@ -16,13 +16,13 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
-from bayesperf.counts.count_arrays import labelled_arrays
+from bayesperf.data.count_arrays import labelled_arrays
 from bayesperf.distributions.beta import Beta
-from bayesperf.intervals.proportion import check_counts
+from bayesperf.intervals.proportions import check_counts
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.prior import Prior
 from bayesperf.posteriors.quantity import Quantity
-from bayesperf.prior import Prior
 
 __all__ = ["posterior_of_rate"]
 

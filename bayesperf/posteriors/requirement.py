@@ -10,11 +10,11 @@ from typing import Any
 
 import xarray as xr
 
-from bayesperf import prior as priors
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.registry import get
+from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 

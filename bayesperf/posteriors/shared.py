@@ -13,7 +13,7 @@ from scipy import special
 from bayesperf.core.arrays import Array
 from bayesperf.core.recipes import remembered
 from bayesperf.core.words import format_value, metric_title
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric, evaluated
 from bayesperf.posteriors.counted import CountedPosterior

@@ -12,33 +12,34 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesperf import metrics, verification
+from bayesperf import labels as verification
+from bayesperf import metrics
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.warnings import LabelWarning
 from bayesperf.core.words import listed
-from bayesperf.counts.frames import tabulate
-from bayesperf.counts.joint_outcomes import same_examples
-from bayesperf.counts.label_indicators import LABEL
-from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.pooling.pool import pool
-from bayesperf.pooling.pooled_clusters import PooledClusters
+from bayesperf.data.frames import tabulate
+from bayesperf.data.joint_outcomes import same_examples
+from bayesperf.data.label_indicators import LABEL
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.files.data_quality import about_labels
+from bayesperf.files.settings import FOLD, ROW, Settings
+from bayesperf.groups.pooled_clusters import PooledClusters
+from bayesperf.groups.pooling import pool
+from bayesperf.labels.verifying import VerifiedPosterior
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
-from bayesperf.posteriors.prior_sensitivity import posteriors_under
 from bayesperf.posteriors.requirement import Requirement
+from bayesperf.posteriors.sensitivity_to_prior import posteriors_under
 from bayesperf.reports.clustered import about_clusters, clustered_counts
 from bayesperf.reports.comparison_tables import MetricComparison, compare_systems
-from bayesperf.reports.data_quality import about_labels
 from bayesperf.reports.many_systems import best_systems, refuse_many
 from bayesperf.reports.scores import ScoredSystems
-from bayesperf.reports.settings import FOLD, ROW, Settings
 from bayesperf.reports.sliced import SlicedSystem, find_slices, refuse_unsliceable
 from bayesperf.reports.split_column import scored_systems, split_rows, with_calls
 from bayesperf.reports.verified import about_gaps, about_verified, judged_sample, verified_rows
 from bayesperf.reports.ways_in import SHELL, WayIn
-from bayesperf.verification.posterior import VerifiedPosterior
 
 _OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_class", "F1": "f1_per_class"}
 # So many systems at most are shown class by class, and of up to so many classes other priors are tried.

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
-from bayesperf.reports.settings import FOLD, Settings
+from bayesperf.files.settings import FOLD, Settings
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bayesperf.core.arrays import Counts
-    from bayesperf.counts.matrix import ConfusionMatrix
-    from bayesperf.pooling.pooled_clusters import PooledClusters
+    from bayesperf.data.matrix import ConfusionMatrix
+    from bayesperf.groups.pooled_clusters import PooledClusters
 
 
 def refuse_beside_clusters(*, score: Any, judge: str | None, by: list[str] | None, **others: Any) -> None:
@@ -37,8 +37,8 @@ def clustered_counts(
     frame: pd.DataFrame, settings: Settings, rows: Counts, labels: list[Any] | None
 ) -> ConfusionMatrix:
     """Count the rows of a frame, each of which stands for several examples, with the clusters that these come in."""
-    from bayesperf.counts.frames import clusters_of_totals, tabulate
-    from bayesperf.counts.matrix import ConfusionMatrix
+    from bayesperf.data.frames import clusters_of_totals, tabulate
+    from bayesperf.data.matrix import ConfusionMatrix
 
     columns = {str(name): frame[name] for name in frame}
     named = columns, rows, settings.actual, settings.predicted, settings.by, labels

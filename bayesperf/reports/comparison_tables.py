@@ -16,13 +16,13 @@ from rich.console import Console
 from rich.progress import track
 
 from bayesperf import metrics
-from bayesperf.comparison.compare import compare
+from bayesperf.comparison.comparing import compare
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.words import BEST_OF_MANY, signed_value
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.files.settings import ROW
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior import DRAWS, Posterior
-from bayesperf.reports.settings import ROW
 
 if TYPE_CHECKING:
     from bayesperf.reports.analysis import Analysis

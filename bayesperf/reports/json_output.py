@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.in_words import comparisons_in_words, in_short, what_was_read
+from bayesperf.reports.answers_in_words import comparisons_in_words, in_short, what_was_read
 from bayesperf.reports.scores import ScoredSystems
 from bayesperf.reports.sliced import SlicedSystem
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from bayesperf import metrics
 from bayesperf.core.errors import InputError
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.files.settings import FOLD, Settings
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.reports.settings import FOLD, Settings
 
 # More than these are announced.
 _MANY_SYSTEMS = 100

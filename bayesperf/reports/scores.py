@@ -10,26 +10,26 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from bayesperf.comparison.compare import compare
+from bayesperf.comparison.comparing import compare
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.counts.binned_scores import BinnedScores
-from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.score_functions import ENOUGH_POSITIVES
-from bayesperf.curves.decisions.curve import DecisionCurve, decision_curve
-from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison, epc_compare
-from bayesperf.curves.expected_performance.curve import ExpectedPerformanceCurve
-from bayesperf.curves.expected_performance.epc import epc
-from bayesperf.curves.reliability.calibration import Calibration, calibration
-from bayesperf.curves.reliability.curve import ReliabilityCurve, reliability_curve
+from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_curve
+from bayesperf.curves.expected_performance.contrast_of_curves import ExpectedPerformanceComparison, epc_compare
+from bayesperf.curves.expected_performance.estimating import epc
+from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
+from bayesperf.curves.reliability.calibrating import Calibration, calibration
+from bayesperf.curves.reliability.frequency_curve import ReliabilityCurve, reliability_curve
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
-from bayesperf.curves.roc.curve import Curve, precision_recall_curve, roc_curve
+from bayesperf.curves.roc.threshold_curve import Curve, precision_recall_curve, roc_curve
+from bayesperf.data.binned_scores import BinnedScores
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.files.settings import Settings
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.posteriors.in_words import area_caveat
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
-from bayesperf.reports.settings import Settings
+from bayesperf.posteriors.posterior_in_words import area_caveat
 
 # Readers look at whole curves, so bands are to contain a whole curve.
 BAND = "simultaneous"

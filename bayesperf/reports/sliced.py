@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bayesperf import metrics
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import printable
-from bayesperf.reports.settings import FOLD, Settings
+from bayesperf.files.settings import FOLD, Settings
 
 if TYPE_CHECKING:
-    from bayesperf.counts.matrix import ConfusionMatrix
-    from bayesperf.pooling.slices import Slices
+    from bayesperf.data.matrix import ConfusionMatrix
+    from bayesperf.groups.slicing import Slices
 
 # Of two classes these are shown, unless others are asked for.
 _USUAL = ("recall", "specificity", "precision")
@@ -86,7 +86,7 @@ def find_slices(
     Pairs of dims interact: without that, intervals of slices are too narrow where a device fails at one site only, and
     with it they are little wider where none does.
     """
-    from bayesperf.pooling.slices import slices
+    from bayesperf.groups.slicing import slices
 
     counts, rates = sliced.sel(**place), sliced.pos_label is not None
     with warnings.catch_warnings(record=True) as caught:
@@ -94,7 +94,7 @@ def find_slices(
         if not is_sampled(counts, settings):
             found = slices(counts, random_seed=settings.seed)
         else:
-            from bayesperf.sampling.fit import fit
+            from bayesperf.sampling.fitting import fit
 
             pairs = list(combinations(settings.slices, 2))
             options = {"dims": settings.slices, "interactions": pairs, "outcome": "rates" if rates else "accuracy"}

@@ -12,11 +12,11 @@ import pandas as pd
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
-from bayesperf.counts.binned_scores import BinnedScores
-from bayesperf.counts.label_encoding import positive_label
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.binned_scores import BinnedScores
+from bayesperf.data.label_encoding import positive_label
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.files.settings import Settings
 from bayesperf.reports.scores import LabelledScores, ScoredSystem, ScoredSystems, Split
-from bayesperf.reports.settings import Settings
 
 # Of more scores than this curves are drawn from counts in bins, each of at most one in so many of either class.
 _MANY, _BINS = 10_000, 2_048

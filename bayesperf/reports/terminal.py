@@ -12,9 +12,11 @@ from rich.text import Text
 
 from bayesperf import metrics
 from bayesperf.core.words import format_value, printable, probability_value, short_interval_name
-from bayesperf.counts.count_arrays import SUMMARY_COLUMNS
-from bayesperf.posteriors.summary import caption
+from bayesperf.data.count_arrays import SUMMARY_COLUMNS
+from bayesperf.files.settings import Settings
+from bayesperf.posteriors.summary_table import caption
 from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.answers_in_words import comparisons_in_words, in_short, what_was_read
 from bayesperf.reports.comparison_tables import (
     ABOUT_STANDING,
     STANDING,
@@ -25,7 +27,6 @@ from bayesperf.reports.comparison_tables import (
     of_best,
     signed_values,
 )
-from bayesperf.reports.in_words import comparisons_in_words, in_short, what_was_read
 from bayesperf.reports.scores import (
     ABOUT_EXPECTED,
     AREAS,
@@ -35,7 +36,6 @@ from bayesperf.reports.scores import (
     about_split,
     threshold_text,
 )
-from bayesperf.reports.settings import Settings
 from bayesperf.reports.sliced import SlicedSystem
 
 # So many slices are printed.

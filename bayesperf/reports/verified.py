@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesperf.core.errors import InputError
-from bayesperf.reports.settings import FOLD, SYSTEM, Settings
+from bayesperf.files.settings import FOLD, SYSTEM, Settings
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bayesperf.core.arrays import Counts
-    from bayesperf.verification.sample import VerifiedSample
+    from bayesperf.labels.sample import VerifiedSample
 
 
 def refuse_beside_judge(*, score: Any, by: list[str] | None, **others: Any) -> None:
@@ -50,7 +50,7 @@ def judged_sample(
     frame: pd.DataFrame, settings: Settings, rows: Counts | None, labels: list[Any] | None
 ) -> VerifiedSample:
     """Count the rows of a frame; systems on the same examples are told apart by the id, a row an example."""
-    from bayesperf.verification.sample import VerifiedSample
+    from bayesperf.labels.sample import VerifiedSample
 
     if settings.id is None and SYSTEM in settings.by:
         raise InputError(

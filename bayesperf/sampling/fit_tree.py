@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.counts.count_arrays import CELL_DIMS
-from bayesperf.counts.joint_outcomes import same_examples
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.joint_outcomes import same_examples
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate

@@ -17,17 +17,17 @@ from scipy.special import logit
 from bayesperf import models
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.counts.classifier_scores import Scores, by_class, labelled_scores
-from bayesperf.counts.count_arrays import CELL_DIMS
-from bayesperf.counts.cross_validation import FOLD, REPEAT, folds_of_all_repeats, repeated_dim
-from bayesperf.counts.label_encoding import encode
-from bayesperf.counts.matrix import ConfusionMatrix
-from bayesperf.counts.paired import PairedConfusionMatrix
+from bayesperf.data.classifier_scores import Scores, by_class, labelled_scores
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.cross_validation import FOLD, REPEAT, folds_of_all_repeats, repeated_dim
+from bayesperf.data.label_encoding import encode
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.paired import PairedConfusionMatrix
+from bayesperf.data.ratings import Ratings
+from bayesperf.data.ratings import model_data as counts_of_patterns
 from bayesperf.distributions.logistic_line import MANY, grouped
 from bayesperf.sampling.model_options import Options, check_options, mapping
 from bayesperf.sequences.chain import label_sequences, transitions_by_sequence
-from bayesperf.verification.ratings import Ratings
-from bayesperf.verification.ratings import model_data as counts_of_patterns
 
 # Settings of PyTensor's have no value until they are read, and two threads may not do that at once.
 _first_reading = threading.Lock()

@@ -12,7 +12,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.counts.cross_validation import check_repeats, refuse_sum
+from bayesperf.data.cross_validation import check_repeats, refuse_sum
 
 Options = dict[str, Any]
 

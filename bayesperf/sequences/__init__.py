@@ -20,11 +20,11 @@ Three questions, never to be mixed up:
 - the rate **in this very sequence**: it is known, without an interval; `bayesperf.score`.
 """
 
-from bayesperf.sequences.block_bootstrap import block_bootstrap
-from bayesperf.sequences.dependence import autocorrelation, bayes_factor, design_effect
+from bayesperf.sequences.autocorrelation import autocorrelation, bayes_factor, design_effect
+from bayesperf.sequences.block_resampling import block_bootstrap
 from bayesperf.sequences.independence_check import check_independence
-from bayesperf.sequences.posterior import MarkovPosterior, posterior
-from bayesperf.sequences.simulate import simulate
+from bayesperf.sequences.markov_posterior import MarkovPosterior, posterior
+from bayesperf.sequences.simulation import simulate
 
 __all__ = [
     "MarkovPosterior",

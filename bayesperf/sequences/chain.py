@@ -15,8 +15,8 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
-from bayesperf.counts.cross_tabulation import cross_tabulate, encode_predictions
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.cross_tabulation import cross_tabulate, encode_predictions
+from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.models._stationary import stationary
 
 # What a prediction depends on beside the actual label: the previous prediction, and the previous actual label. Only

@@ -20,14 +20,14 @@ On Ray it is ``ray.util.joblib.register_ray()`` and ``backend="ray"``; results t
 Each simulation has random numbers of its own, so the results are the same wherever it runs.
 """
 
-from bayesperf.studies.coverage import binary_cells, coverage
-from bayesperf.studies.dependence import dependence
-from bayesperf.studies.f1_coverage import f1_coverage
-from bayesperf.studies.predictive_spread import predictive_spread
-from bayesperf.studies.rate_coverage import rate_coverage
-from bayesperf.studies.repeated_splits import repeated_splits
-from bayesperf.studies.sequential import sequential
-from bayesperf.studies.simulation_based_calibration import simulation_based_calibration
+from bayesperf.studies.calibrating_samplers import simulation_based_calibration
+from bayesperf.studies.covering import binary_cells, coverage
+from bayesperf.studies.covering_f1 import f1_coverage
+from bayesperf.studies.covering_rates import rate_coverage
+from bayesperf.studies.dependent_samples import dependence
+from bayesperf.studies.sequences_of_looks import sequential
+from bayesperf.studies.splitting import repeated_splits
+from bayesperf.studies.spread_of_scores import predictive_spread
 
 __all__ = [
     "binary_cells",

@@ -17,9 +17,9 @@ from bayesperf import intervals
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.counts.matrix import ConfusionMatrix
+from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
-from bayesperf.intervals.proportion import METHODS as FREQUENTIST_OF_PROPORTIONS
+from bayesperf.intervals.proportions import METHODS as FREQUENTIST_OF_PROPORTIONS
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion
 from bayesperf.metrics.metric import ARGUMENTS, Metric
 from bayesperf.posteriors.dirichlet import posterior

@@ -15,11 +15,11 @@ from sklearn import metrics as sklearn_metrics
 from sklearn.linear_model import LogisticRegression
 
 import bayesperf as bp
-from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.areas import bayesian_bootstrap
 from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.areas.smoothed_areas import smoothed_area_draws
 from bayesperf.curves.roc.curve_draws import Bootstrapped
+from bayesperf.data.classifier_scores import Scores
 from bayesperf.distributions.normal import LogitNormal, Normal
 from tests.shared.golden import golden
 from tests.shared.systems import areas_compared

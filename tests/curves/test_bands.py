@@ -11,13 +11,13 @@ from sklearn import metrics as sklearn_metrics
 from statsmodels.stats.proportion import proportion_confint
 
 import bayesperf as bp
-from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.areas import bayesian_bootstrap
 from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.bands import simultaneous
 from bayesperf.curves.roc.called_positive import PositiveRates, steps_at_scores, steps_between_scores
 from bayesperf.curves.roc.curve_draws import Bootstrapped, Observed
 from bayesperf.curves.roc.curve_kinds import PRECISION_RECALL
+from bayesperf.data.classifier_scores import Scores
 from tests.shared.curves import CURVES, DATA, every_data, normal_scores
 
 

@@ -9,9 +9,9 @@ from scipy.stats import ks_2samp
 from sklearn import metrics as sklearn_metrics
 
 import bayesperf as bp
-from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.areas.bayesian_bootstrap import area_draws_of_counts
 from bayesperf.curves.roc.curve_draws import Bootstrapped
+from bayesperf.data.classifier_scores import Scores
 from tests.shared.curves import CURVES, DATA, normal_scores
 
 # Of few examples a bin, whose weights are drawn one by one, and of many, whose weights are drawn as sums.

@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 import bayesperf as bp
-from bayesperf.distributions.highest_density import highest_density
+from bayesperf.distributions.highest_density_intervals import highest_density
 from bayesperf.distributions.normal_scores import NormalScores
 
 RNG = np.random.default_rng(5)

@@ -16,7 +16,7 @@ from scipy import integrate, special, stats
 import bayesperf as bp
 from bayesperf import models
 from bayesperf.posteriors.quantity import SCOPES
-from bayesperf.sampling.fit import built_model
+from bayesperf.sampling.fitting import built_model
 from bayesperf.sampling.model_data import READERS, prepared
 from bayesperf.sampling.model_options import CHECKS
 from tests.shared.models import (

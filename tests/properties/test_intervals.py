@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayesperf as bp
-from bayesperf.intervals.proportion import METHODS
-from bayesperf.intervals.proportion_difference import METHODS as OF_DIFFERENCES
+from bayesperf.intervals.proportion_differences import METHODS as OF_DIFFERENCES
+from bayesperf.intervals.proportions import METHODS
 from tests.properties._cases import COUNTS, SEEDS, matrices, metrics, or_refused, ordered, properties, unchanged
 
 CONFIDENCE = st.sampled_from([0.01, 0.5, 0.95, 1 - 1e-9])

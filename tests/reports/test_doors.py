@@ -9,10 +9,10 @@ import sys
 import pytest
 import typer
 
-from bayesperf.reports import cli
+from bayesperf.cli import commands as cli
 
 GOOD = "actual,predicted\n" + "1,1\n0,0\n1,0\n0,1\n" * 5
-PROGRAM = [sys.executable, "-m", "bayesperf.reports.cli"]
+PROGRAM = [sys.executable, "-m", "bayesperf.cli.commands"]
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ import pytest
 import xarray as xr
 
 import bayesperf as bp
-from bayesperf.pooling.slices import Slices
+from bayesperf.files.settings import Settings
+from bayesperf.groups.slicing import Slices
 from bayesperf.reports.analysis import analyse
 from bayesperf.reports.html import SECTIONS, render
 from bayesperf.reports.page import enough_data, head, methods, summary, trust, where_it_fails
-from bayesperf.reports.settings import Settings
 from bayesperf.reports.sliced import SlicedSystem
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import bayesperf as bp
+from bayesperf.files.settings import Settings
 from bayesperf.reports.analysis import analyse
 from bayesperf.reports.html import render
-from bayesperf.reports.settings import Settings
 
 CANCER = bp.datasets.load("breast_cancer")
 CM = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)

@@ -11,10 +11,10 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 
 import bayesperf as bp
 from bayesperf.core.words import probability_value
+from bayesperf.files.settings import Settings
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import analyse
 from bayesperf.reports.html import render
-from bayesperf.reports.settings import Settings
 from tests.shared.systems import areas_compared
 
 # The axes of a square picture, in pixels: where 0 and 1 are.

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import bayesperf as bp
-from bayesperf.reports import cli
+from bayesperf.cli import commands as cli
+from bayesperf.files.settings import Settings
 from bayesperf.reports.analysis import analyse
-from bayesperf.reports.settings import Settings
 from tests.shared.fits import groups_of_prior, without_nuts
 
 RNG = np.random.default_rng(5)

@@ -34,7 +34,8 @@ import time
 
 import numpy as np
 import bayesperf as bp
-from bayesperf.sampling import backend, fit, nuts
+from bayesperf.sampling import backend, nuts
+from bayesperf.sampling import fitting as fit
 
 phase, cores = sys.argv[1], int(sys.argv[2])
 CM = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)

@@ -10,7 +10,7 @@ from scipy import integrate, stats
 
 import bayesperf as bp
 from bayesperf import models
-from bayesperf.counts.count_arrays import CELL_DIMS
+from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.sampling import backend, nuts
 from tests.shared.fits import (
     BINARY,

@@ -8,9 +8,9 @@ import pytest
 
 from bayesperf import metrics, sequences
 from bayesperf.models._stationary import stationary
+from bayesperf.sequences.autocorrelation import variance_ratio
 from bayesperf.sequences.chain import MarkovChain
-from bayesperf.sequences.dependence import variance_ratio
-from bayesperf.sequences.simulate import chain_with_rates
+from bayesperf.sequences.simulation import chain_with_rates
 from tests.shared.sequences import GOLDEN, dense, eigen_cells
 
 STATED = GOLDEN["ref_markov_stationary_3"]

@@ -12,7 +12,7 @@ from arviz_stats.base import array_stats
 
 import bayesperf as bp
 from bayesperf.sampling.backend import CompiledModel, compilation_key
-from bayesperf.sampling.fit import built_model
+from bayesperf.sampling.fitting import built_model
 from bayesperf.sampling.forward import prior_draws
 from bayesperf.sampling.model_data import prepared
 

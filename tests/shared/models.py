@@ -11,7 +11,7 @@ from pymc.model.transform.conditioning import remove_value_transforms
 from scipy import special, stats
 
 import bayesperf as bp
-from bayesperf.sampling.fit import built_model
+from bayesperf.sampling.fitting import built_model
 from bayesperf.sampling.model_data import prepared
 from tests.shared.fits import SYSTEMS, THREE_SITES, table
 

@@ -18,7 +18,7 @@ from bayesperf import studies
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
 
 # The package has a function of that name too.
-running = import_module("bayesperf.studies.run")
+running = import_module("bayesperf.studies.running")
 
 CM = bp.ConfusionMatrix.from_counts(tp=9, fn=2, fp=3, tn=8)
 FEATURES = np.random.default_rng(0).normal(size=(30, 1)) + np.repeat([0, 2], 15)[:, None]

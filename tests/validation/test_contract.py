@@ -11,7 +11,7 @@ import xarray as xr
 from validation import __main__ as command
 from validation.study import FOLDER, Study, means, outcomes, run, table
 
-running = import_module("bayesperf.studies.run")
+running = import_module("bayesperf.studies.running")
 FILES = command.studies()
 SMALLEST = {
     "agreement": {"n_groups": 4, "draws": 10, "chains": 2},

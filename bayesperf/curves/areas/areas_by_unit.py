@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.curves.areas.bayesian_bootstrap import ScoreBins, blocks_of_draws
-from bayesperf.distributions.cluster_weights import at_random, cluster_weights, mean_weight
+from bayesperf.distributions.weights_of_clusters import at_random, cluster_weights, mean_weight
 
 # Of more examples scores are put together in bins next to each other, as in `area_draws`; of more of a class, or more
 # clusters, those that have a weight of their own are put together at random.

@@ -12,7 +12,6 @@ import numpy as np
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.counts.class_probabilities import ClassProbabilities
 from bayesperf.curves.areas.areas_by_unit import (
     class_pair,
     drawn_figures,
@@ -23,6 +22,7 @@ from bayesperf.curves.areas.areas_by_unit import (
 from bayesperf.curves.areas.bayesian_bootstrap import twice_below
 from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.clustered_scores import bootstrap_of, check_several, clusters_of_examples
+from bayesperf.data.class_probabilities import ClassProbabilities
 from bayesperf.posteriors.quantity import Quantity
 
 _KINDS = {"ovr": "each class against the rest", "ovo": "pairs of classes"}

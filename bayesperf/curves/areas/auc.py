@@ -16,9 +16,6 @@ from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
-from bayesperf.counts.binned_scores import BinnedScores, scores_of
-from bayesperf.counts.class_probabilities import has_columns
-from bayesperf.counts.classifier_scores import Scores, by_class
 from bayesperf.curves.areas.area_marginals import (
     INFERENCES,
     NAME,
@@ -30,13 +27,16 @@ from bayesperf.curves.areas.area_marginals import (
     own_seed,
 )
 from bayesperf.curves.areas.areas_of_classes import ClassAreas, refuse_for_classes, refuse_options_of_classes
-from bayesperf.curves.areas.areas_of_systems import areas_of_systems
 from bayesperf.curves.areas.bayesian_bootstrap import area_draws_of_counts, twice_below, twice_below_each
 from bayesperf.curves.areas.delong import Placements, mean_and_sd_of_counts
+from bayesperf.curves.areas.joint_areas import areas_of_systems
 from bayesperf.curves.areas.partial_areas import PARTIAL_NAME, PartOfCurve, part_of_curve
 from bayesperf.curves.clustered_scores import bootstrap_of, clusters_by_score
 from bayesperf.curves.curve_marginals import DIM, examples_of, marginal_of_draws, systems_of
 from bayesperf.curves.roc.curve_draws import Observed, partial_areas
+from bayesperf.data.binned_scores import BinnedScores, scores_of
+from bayesperf.data.class_probabilities import has_columns
+from bayesperf.data.classifier_scores import Scores, by_class
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.normal import LogitNormal, Normal

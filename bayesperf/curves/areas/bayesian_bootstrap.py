@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.distributions.cluster_weights import cluster_weights, mean_weight
+from bayesperf.distributions.weights_of_clusters import cluster_weights, mean_weight
 
 # How many weights are drawn at once, and how many take so long that a progress bar is shown.
 _AT_ONCE, _LONG = 2**18, 2**27

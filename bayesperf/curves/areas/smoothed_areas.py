@@ -9,9 +9,9 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.areas.bayesian_bootstrap import example_weights
 from bayesperf.curves.roc.called_positive import PositiveRates, Steps, steps_at_scores, steps_between_scores
+from bayesperf.data.classifier_scores import Scores
 
 
 def separated(positive: Array, negative: Array) -> list[bool]:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core.arrays import Array, Counts, Numbers
 from bayesperf.core.errors import InputError
-from bayesperf.counts.binned_scores import BinnedScores, scores_of
+from bayesperf.data.binned_scores import BinnedScores, scores_of
 
 # Of more scores so many are candidates, spread evenly over either class.
 MOST_CANDIDATES = 1_000

@@ -19,21 +19,21 @@ from bayesperf.core.random_streams import stream
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, enumerated, format_value, metric_title, sentence
-from bayesperf.counts.classifier_scores import Scores
-from bayesperf.counts.count_arrays import CELL_DIMS
-from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.chosen_thresholds.candidates import Candidates, candidates_of
 from bayesperf.curves.chosen_thresholds.optimism import drawn_shares
 from bayesperf.curves.chosen_thresholds.requirements import prob_met, refusal, requirements_of
 from bayesperf.curves.chosen_thresholds.rules import best_threshold
+from bayesperf.data.classifier_scores import Scores
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.posteriors.in_words import estimate_in_words
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior, SampledPosterior
+from bayesperf.posteriors.posterior_in_words import estimate_in_words
 from bayesperf.posteriors.quantity import Scope
-from bayesperf.posteriors.summary import Summary
+from bayesperf.posteriors.summary_table import Summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
-from bayesperf.distributions.cluster_weights import at_random, mean_weight, weight_shapes
+from bayesperf.distributions.weights_of_clusters import at_random, mean_weight, weight_shapes
 
 # The most units that have weights of their own. More are put together at random.
 MOST_UNITS = 2_000

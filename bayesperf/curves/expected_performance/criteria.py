@@ -17,7 +17,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
-from bayesperf.counts.classifier_scores import Scores
+from bayesperf.data.classifier_scores import Scores
 from bayesperf.metrics.registry import single_valued
 
 # What breaks ties is added to a criterion times this: greater than the rounding errors that would hide a tie, and less

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.counts.classifier_scores import Scores, clusters_of, labelled_scores
+from bayesperf.data.classifier_scores import Scores, clusters_of, labelled_scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
-from bayesperf.counts.classifier_scores import Scores
-from bayesperf.counts.label_encoding import encode
 from bayesperf.curves.expected_performance.criteria import (
     Criterion,
     candidates,
@@ -23,6 +21,8 @@ from bayesperf.curves.expected_performance.criteria import (
     thinned,
 )
 from bayesperf.curves.expected_performance.interval_counts import Examples, IntervalCounts, cells_at_cuts
+from bayesperf.data.classifier_scores import Scores
+from bayesperf.data.label_encoding import encode
 
 
 class ThresholdRule(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bayesperf.core.arrays import Array
 from bayesperf.curves.bands import widened
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
-from bayesperf.intervals.proportion import proportion
+from bayesperf.intervals.proportions import proportion
 
 
 def binned_band(bins: ProbabilityCounts, prob: float, kind: str) -> Array:

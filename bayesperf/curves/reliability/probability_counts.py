@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.counts.binned_scores import BinnedScores
-from bayesperf.counts.classifier_scores import labelled_scores
+from bayesperf.data.binned_scores import BinnedScores
+from bayesperf.data.classifier_scores import labelled_scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,14 +21,14 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, estimate, sentence
-from bayesperf.counts.binned_scores import BinnedScores
 from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.curves.reliability.isotonic_posterior import PRIOR_IN_WORDS, draws_of_isotonic_line, interpolated
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 from bayesperf.curves.reliability.recalibration_line import PRIORS_IN_WORDS, draws_of_line
+from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
-from bayesperf.posteriors.summary import Summary, summary_rows
+from bayesperf.posteriors.summary_table import Summary, summary_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -376,7 +376,7 @@ def _of_groups(
     counts: ProbabilityCounts, data: Any, options: Mapping[str, Any], draws: int, seed: int, progressbar: bool
 ) -> Recalibration:
     """Return the sampled lines of groups."""
-    from bayesperf.sampling.fit import fit
+    from bayesperf.sampling.fitting import fit
 
     tree = fit(
         data, "recalibration", options=options, draws=-(-draws // _CHAINS), chains=_CHAINS, random_seed=seed,

@@ -10,8 +10,6 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.counts.binned_scores import BinnedScores
-from bayesperf.counts.classifier_scores import Scores, by_class
 from bayesperf.curves.areas.bayesian_bootstrap import example_weights, weight_blocks
 from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.roc.called_positive import (
@@ -21,6 +19,8 @@ from bayesperf.curves.roc.called_positive import (
     steps_at_scores,
     steps_between_scores,
 )
+from bayesperf.data.binned_scores import BinnedScores
+from bayesperf.data.classifier_scores import Scores, by_class
 
 # Random streams of one seed: of the curve, and of the prevalence.
 _CURVE, _PREVALENCE = 0, 1

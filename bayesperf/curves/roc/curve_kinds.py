@@ -11,9 +11,9 @@ from scipy.special import ndtr, ndtri
 
 from bayesperf import metrics
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.counts.binned_scores import BinnedScores
-from bayesperf.counts.classifier_scores import Scores
 from bayesperf.curves.roc.curve_draws import RocDraws
+from bayesperf.data.binned_scores import BinnedScores
+from bayesperf.data.classifier_scores import Scores
 
 # Values of x at which the bands of ROC curves are drawn.
 EVEN = np.linspace(0, 1, 201)

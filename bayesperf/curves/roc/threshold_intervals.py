@@ -8,12 +8,12 @@ import numpy as np
 import xarray as xr
 
 from bayesperf import intervals
-from bayesperf import prior as priors
 from bayesperf.core.arrays import Array
-from bayesperf.counts.matrix import ConfusionMatrix
 from bayesperf.curves.bands import widened
 from bayesperf.curves.roc.curve_kinds import CurveKind
+from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.exact_forms import Proportion
+from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.dirichlet import posterior
 
 # Confidence intervals of a rate that have a width at the ends of a curve, too.

@@ -8,7 +8,7 @@ from typing import Any
 from bayesperf.core.words import chance, metric_title, printable, sentence
 from bayesperf.distributions.beta import Beta
 from bayesperf.plan.anytime import anytime_in_words
-from bayesperf.plan.monitor import monitor
+from bayesperf.plan.monitoring import monitor
 from bayesperf.plan.one_count import OneCount
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.requirement import Requirement

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayesperf import metrics
-from bayesperf.comparison.compare import compare
+from bayesperf.comparison.comparing import compare
 from bayesperf.core.words import likelihood, probability_value
 from bayesperf.posteriors.densities import curves, intervals
 from bayesperf.posteriors.requirement import Requirement

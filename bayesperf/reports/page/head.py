@@ -9,10 +9,10 @@ from datetime import date
 import numpy as np
 
 from bayesperf.core.words import enumerated, printable
-from bayesperf.counts.joint_outcomes import JointOutcomes
+from bayesperf.data.joint_outcomes import JointOutcomes
+from bayesperf.files.settings import FOLD
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.in_words import rows_read
-from bayesperf.reports.settings import FOLD
+from bayesperf.reports.answers_in_words import rows_read
 
 # Of more systems or files than these only the number is said.
 _MOST_NAMED = 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bayesperf.posteriors.densities import without_density
-from bayesperf.posteriors.summary import caption
+from bayesperf.posteriors.summary_table import caption
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.page.blocks import metric_block

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.words import CHOSEN_ON_THE_SAME, percentage
-from bayesperf.curves.expected_performance.comparison import ExpectedPerformanceComparison
+from bayesperf.curves.expected_performance.contrast_of_curves import ExpectedPerformanceComparison
 from bayesperf.plots.expected_performance import significant_spans, step_edges
 from bayesperf.plots.style import SERIES
 from bayesperf.posteriors.densities import without_density

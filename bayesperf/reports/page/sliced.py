@@ -8,8 +8,8 @@ import numpy as np
 
 from bayesperf import metrics
 from bayesperf.core.words import enumerated, probability_value, sentence
-from bayesperf.pooling.slice_rows import rows_of_slices
-from bayesperf.pooling.slices import Slices
+from bayesperf.groups.slice_rows import rows_of_slices
+from bayesperf.groups.slicing import Slices
 from bayesperf.posteriors.densities import without_density
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis

@@ -9,7 +9,7 @@ from bayesperf.core.words import sentence
 from bayesperf.posteriors.densities import curves
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.in_words import in_short, what_was_read
+from bayesperf.reports.answers_in_words import in_short, what_was_read
 from bayesperf.reports.page import enough_data, sliced, trust, where_it_fails
 
 FEWEST_SENTENCES, MOST_SENTENCES = 3, 6

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from bayesperf import metrics
 from bayesperf.core.arrays import Counts
 from bayesperf.core.words import chance, estimate, printable, sentence
-from bayesperf.counts.display import table_html
+from bayesperf.data.display import table_html
 from bayesperf.posteriors.densities import intervals
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.reports import svg

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.words import LOOKS_BETTER, metric_title, probability_value
+from bayesperf.files.settings import Settings
 from bayesperf.posteriors.densities import reach, without_density
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
@@ -21,7 +22,6 @@ from bayesperf.reports.comparison_tables import (
     signed_values,
 )
 from bayesperf.reports.page.blocks import about
-from bayesperf.reports.settings import Settings
 
 # Of more systems than these only the first few metrics are pictured pair by pair.
 _MOST_PICTURED, _FIRST_METRICS = 50, 2

@@ -1,0 +1,308 @@
+"""The command line: ``bayesperf demo``, ``summary``, ``compare`` and ``report`` of files, ``plan`` and ``compile``."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bayesperf.cli.options import (
+    Actual,
+    All,
+    By,
+    CiProb,
+    Cluster,
+    Command,
+    DropMissing,
+    Files,
+    Id,
+    Json,
+    Judge,
+    Labels,
+    Metric,
+    Metrics,
+    Models,
+    Output,
+    Parts,
+    PosLabel,
+    Predicted,
+    Prior,
+    Require,
+    Rope,
+    Score,
+    Seed,
+    Slice,
+    Split,
+    Threshold,
+    Title,
+    Top,
+    VerifiedOnly,
+    settings_of,
+)
+from bayesperf.cli.planning import plan
+from bayesperf.cli.running_commands import OPTIONS, analysed, prepare_streams, say, say_warnings, warnings_said
+from bayesperf.core.errors import InputError
+
+# May stand anywhere on the line: it is asked for when a command has failed.
+_DEBUG = "--debug"
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Posterior distributions of the performance metrics of classifiers.",
+)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        print(f"bayesperf {version('bayesperf')}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", is_eager=True, callback=_say_version, help="Print the version, and stop.")
+]
+
+
+Debug = Annotated[bool, typer.Option(_DEBUG, help="Print the traceback of a fault of bayesperf's own.")]
+
+
+@app.callback()
+def _options(shown: Version = False, debug: Debug = False) -> None:
+    pass
+
+
+@app.command(cls=Command)
+def summary(
+    files: Files,
+    parts: Parts = False,
+    actual: Actual = "actual",
+    predicted: Predicted = None,
+    score: Score = None,
+    threshold: Threshold = None,
+    split: Split = None,
+    by: By = None,
+    labels: Labels = None,
+    pos_label: PosLabel = None,
+    drop_missing: DropMissing = False,
+    judge: Judge = None,
+    verified_only: VerifiedOnly = False,
+    cluster: Cluster = None,
+    slice_: Slice = None,
+    prior: Prior = None,
+    ci_prob: CiProb = 0.95,
+    metrics: Metrics = None,
+    require: Require = None,
+    top: Top = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Print each metric's posterior mean and highest-density interval; of scores, areas under curves."""
+    settings = settings_of(
+        files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold, split=split,
+        labels=labels, pos_label=pos_label, drop_missing=drop_missing, judge=judge, verified_only=verified_only,
+        cluster=cluster, slices=slice_, prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, top=top,
+        seed=seed,
+    )  # fmt: skip
+    analysis = analysed(files, settings)
+    say_warnings(analysis)
+    from rich.console import Console
+
+    from bayesperf.reports.json_output import report_as_json
+    from bayesperf.reports.terminal import print_tables
+
+    if json:
+        print(report_as_json(analysis))
+    else:
+        print_tables(analysis, Console())
+
+
+@app.command(cls=Command)
+def compare(
+    files: Files,
+    parts: Parts = False,
+    actual: Actual = "actual",
+    predicted: Predicted = None,
+    score: Score = None,
+    threshold: Threshold = None,
+    by: By = None,
+    id_: Id = None,
+    rope: Rope = 0.0,
+    labels: Labels = None,
+    pos_label: PosLabel = None,
+    drop_missing: DropMissing = False,
+    judge: Judge = None,
+    verified_only: VerifiedOnly = False,
+    cluster: Cluster = None,
+    prior: Prior = None,
+    ci_prob: CiProb = 0.95,
+    metric: Metric = None,
+    top: Top = None,
+    all_: All = False,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Print which system is better, and by how much: those of the first --by column, pair by pair."""
+    from rich.console import Console
+
+    from bayesperf.reports.analysis import check_systems
+    from bayesperf.reports.json_output import comparison_as_json
+    from bayesperf.reports.terminal import print_comparison
+
+    if score and threshold is None:
+        raise InputError("--score", "say from which score on a system calls an example positive, as --threshold 0.5.")
+    settings = settings_of(
+        files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold,
+        id=id_, rope=rope, labels=labels, pos_label=pos_label, drop_missing=drop_missing, judge=judge,
+        verified_only=verified_only, cluster=cluster, prior=prior, ci_prob=ci_prob, metrics=metric, top=top,
+        all=all_, seed=seed,
+    )  # fmt: skip
+    analysis = analysed(files, settings, compared=True)
+    check_systems(analysis.counts, settings)
+    say_warnings(analysis)
+    if json:
+        print(comparison_as_json(analysis))
+    else:
+        print_comparison(analysis, Console())
+
+
+@app.command(cls=Command)
+def report(
+    files: Files,
+    output: Output = Path("report.html"),
+    title: Title = None,
+    parts: Parts = False,
+    actual: Actual = "actual",
+    predicted: Predicted = None,
+    score: Score = None,
+    threshold: Threshold = None,
+    split: Split = None,
+    by: By = None,
+    labels: Labels = None,
+    pos_label: PosLabel = None,
+    drop_missing: DropMissing = False,
+    judge: Judge = None,
+    verified_only: VerifiedOnly = False,
+    cluster: Cluster = None,
+    slice_: Slice = None,
+    prior: Prior = None,
+    ci_prob: CiProb = 0.95,
+    metrics: Metrics = None,
+    require: Require = None,
+    id_: Id = None,
+    rope: Rope = 0.0,
+    top: Top = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Write a self-contained HTML page with densities, intervals, comparisons and folds."""
+    from bayesperf.cli.result_files import refuse_input, refuse_unwritable
+    from bayesperf.core.writing import write_whole
+    from bayesperf.reports.html import render
+    from bayesperf.reports.json_output import report_as_json
+
+    refuse_input(output, files)
+    refuse_unwritable(output)
+    settings = settings_of(
+        files, by, parts, actual=actual, predicted=predicted, score=score,
+        threshold=threshold, split=split, labels=labels, pos_label=pos_label, drop_missing=drop_missing,
+        judge=judge, verified_only=verified_only, cluster=cluster, slices=slice_, prior=prior, ci_prob=ci_prob,
+        metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
+    )  # fmt: skip
+    analysis = analysed(files, settings, compared=True)
+    say_warnings(analysis)
+    write_whole(
+        output,
+        render(analysis, shlex.join(["bayesperf", *sys.argv[1:]]), title=title, sources=[*map(str, files)]),
+    )
+    print(report_as_json(analysis, with_comparison=True) if json else f"The report is in {output}")
+
+
+app.command(cls=Command)(plan)
+
+
+@app.command("compile", cls=Command)
+def compile_(models: Models = None) -> None:
+    """Compile models once on this machine, so that their first fit takes seconds."""
+    from bayesperf.models import names
+
+    for model in models or ():
+        if model not in names():
+            raise InputError("", f"there is no model {model}; the models are {', '.join(names())}.")
+    from bayesperf.sampling.nuts import announced
+    from bayesperf.sampling.precompiling import folder, precompile
+
+    for model in models or names():
+        start = time.monotonic()
+        with announced(f"Compiling {model}", sys.stderr.isatty()):
+            precompile(model)
+        print(f"{model}: {time.monotonic() - start:.0f} s", flush=True)
+    print(f"What was compiled is in {folder()}")
+
+
+@app.command(cls=Command)
+def demo(output: Output = Path("bayesperf-demo.html")) -> None:
+    """Show what it does, on shipped predictions of three classifiers of breast cancer."""
+    from rich.console import Console
+
+    from bayesperf import datasets
+    from bayesperf.cli.result_files import refuse_unwritable
+    from bayesperf.core.writing import write_whole
+    from bayesperf.files.settings import Settings
+    from bayesperf.reports.analysis import analyse
+    from bayesperf.reports.html import render
+    from bayesperf.reports.terminal import print_comparison, print_tables
+
+    refuse_unwritable(output)
+    settings = Settings(
+        by=("model",), pos_label="malignant", require=("recall>=0.9", "precision>=0.9"), id="example", rope=0.01
+    )
+    predictions, console = datasets.load("breast_cancer"), Console()
+    print_tables(analyse(predictions, settings), console)
+    console.print()
+    print_comparison(analyse(predictions, replace(settings, metrics=("f1",), require=())), console)
+    folds = analyse(predictions, replace(settings, by=("model", "fold"), score="score"))
+    write_whole(output, render(folds, "bayesperf demo", title="Three classifiers of breast cancer"))
+    print(f"The report, with densities and folds, is in {output.resolve()}")
+
+
+def main() -> None:
+    """Run the command line.
+
+    Bad input ends with code 2 and one line; a fault of bayesperf's own with code 70 and one line, or its traceback;
+    Ctrl-C with 130.
+    """
+    arguments = sys.argv[1:]
+    prepare_streams()
+    try:
+        with warnings_said():
+            app([argument for argument in arguments if argument != _DEBUG])
+    except MemoryError as error:
+        say(f"memory is not enough. {error}")
+        sys.exit(2)
+    except InputError as error:
+        say(error.phrased(OPTIONS))
+        sys.exit(2)
+    except OSError as error:
+        say(str(error))
+        sys.exit(2)
+    except Exception as error:
+        if _DEBUG in arguments:
+            raise
+        say(
+            f"this is a fault of bayesperf, not of your data: {type(error).__name__}: {error}. Please report it to its "
+            f"maintainers, with the traceback that {_DEBUG} prints."
+        )
+        sys.exit(70)
+
+
+if __name__ == "__main__":
+    main()

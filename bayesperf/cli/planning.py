@@ -1,0 +1,287 @@
+"""The command ``bayesperf plan``: how many examples are needed to show that a requirement is met."""
+
+from __future__ import annotations
+
+import json as json_
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from bayesperf.cli.options import (
+    Actual,
+    By,
+    DropMissing,
+    Json,
+    Labels,
+    Parts,
+    PosLabel,
+    Predicted,
+    Prior,
+    Score,
+    Threshold,
+    existing,
+    settings_of,
+)  # fmt: skip
+from bayesperf.cli.running_commands import analysed, say_warnings
+from bayesperf.core.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from bayesperf.data.matrix import ConfusionMatrix
+    from bayesperf.plan.sample_sizes import Plan
+    from bayesperf.posteriors.requirement import Requirement
+    from bayesperf.reports.analysis import Analysis
+
+# Numbers of examples in the table of assurances, as multiples of the answer.
+_MULTIPLES = (0.125, 0.25, 0.5, 1, 2, 4)
+
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Files of predictions so far, as for summary.", callback=existing),
+]
+Require = Annotated[str | None, typer.Option(help="What is required, as 'recall>=0.7'.")]
+Metric = Annotated[str | None, typer.Option(help="The metric, which --require names already.")]
+Evidence = Annotated[str | None, typer.Option(help="Successes and trials of the metric so far, as 4/5. [0/0]")]
+Confidence = Annotated[float, typer.Option(help="Probability that shows the requirement met.")]
+Assurance = Annotated[float, typer.Option(help="Probability that the new examples will show it.")]
+Question = Annotated[str, typer.Option(help="meet: show that it is met; settle: that it is or is not.")]
+LookEvery = Annotated[
+    int | None, typer.Option(help="Plan for looks after every so many trials, by the confidence sequence.")
+]
+Prevalence = Annotated[float | None, typer.Option(help="Share of positives among the examples to come.")]
+
+
+class Goal(NamedTuple):
+    """What is to be shown: with which probability, how surely, whether either answer will do, and after which looks."""
+
+    requirement: Requirement
+    confidence: float
+    assurance: float
+    question: str
+    look_every: int | None
+
+
+class Answer(NamedTuple):
+    """A plan, if there is one; else what would settle the question."""
+
+    seen: str
+    prob_met: float
+    plan: Plan | None
+    settling: Plan | None
+
+
+def plan(
+    files: Files = None,
+    require: Require = None,
+    metric: Metric = None,
+    evidence: Evidence = None,
+    confidence: Confidence = 0.95,
+    assurance: Assurance = 0.8,
+    question: Question = "meet",
+    prevalence: Prevalence = None,
+    look_every: LookEvery = None,
+    parts: Parts = False,
+    actual: Actual = "actual",
+    predicted: Predicted = None,
+    score: Score = None,
+    threshold: Threshold = None,
+    by: By = None,
+    labels: Labels = None,
+    pos_label: PosLabel = None,
+    drop_missing: DropMissing = False,
+    prior: Prior = None,
+    json: Json = False,
+) -> None:
+    """Print how many new examples will show that a requirement is met, or settle whether it is.
+
+    What is known so far are two counts, or the predictions of a file, of each system by itself. That no number of
+    examples is enough is an answer, and ends with code 0 like any other.
+    """
+    from bayesperf import metrics
+    from bayesperf.posteriors.requirement import Requirement
+
+    if require is None:
+        raise InputError("--require", "say what is required, as --require 'recall>=0.7'.")
+    requirement = Requirement.parse(require)
+    if metric is not None and metrics.get(metric).name != requirement.metric:
+        raise InputError(f"--metric {metric}", f"--require is of {requirement.metric}.", "Leave --metric out.")
+    goal = Goal(requirement, confidence, assurance, question, look_every)
+    if not files:
+        counts = _parse_evidence(evidence or "0/0")
+        answer = _answer(goal, counts, f"{counts[0]} of {counts[1]}", prior, prevalence)
+        if json:
+            print(json_.dumps(_document(goal, answer, counts), indent=2, allow_nan=False))
+        else:
+            _print(goal, answer)
+        return
+    if evidence is not None:
+        raise InputError("--evidence", "the files are the evidence.", "Leave one of both out.")
+    settings = settings_of(
+        files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold, labels=labels,
+        pos_label=pos_label, drop_missing=drop_missing, prior=prior, ci_prob=0.95, metrics=[requirement.metric],
+    )  # fmt: skip
+    analysis = analysed(files, settings)
+    say_warnings(analysis)
+    _say_of_each(goal, analysis, prevalence, json)
+
+
+def _say_of_each(goal: Goal, analysis: Analysis, prevalence: float | None, json: bool) -> None:
+    """Print what was read, and the answer for each system."""
+    from bayesperf.reports.answers_in_words import what_was_read
+
+    pooled, documents = analysis.pooled_counts, []
+    if not json:
+        print(what_was_read(analysis))
+    for place, names in analysis.systems:
+        matrix = pooled.isel(**dict(zip(map(str, pooled.dims), place, strict=True)))
+        answer = _answer(goal, matrix, _seen(matrix, goal.requirement), analysis.settings.prior, prevalence)
+        if json:
+            documents.append({"system": names, **_document(goal, answer, matrix.counts.values.tolist())})
+        else:
+            _print(goal, answer, ", ".join(names))
+    if json:
+        document = {"read": what_was_read(analysis), "warnings": list(analysis.warnings), "systems": documents}
+        print(json_.dumps(document, indent=2, allow_nan=False))
+
+
+def _seen(matrix: ConfusionMatrix, requirement: Requirement) -> str:
+    """Return the evidence of a matrix in words: the observed score, as a share of its trials if it is one."""
+    from bayesperf.posteriors.dirichlet import posterior
+
+    observed = posterior(matrix)[requirement.metric].observed
+    if "trials" in observed.coords:
+        trials = int(observed["trials"])
+        return f"{round(float(observed) * trials) if trials else 0:,} of {trials:,}"
+    return f"{float(observed):.3f} in {int(matrix.total):,} rows"
+
+
+def _answer(
+    goal: Goal, evidence: ConfusionMatrix | tuple[int, int], seen: str, prior: str | None, prevalence: float | None
+) -> Answer:
+    """Return the plan from some evidence, and the probability by it that the requirement is met."""
+    from bayesperf.plan.evidence import metric_evidence
+    from bayesperf.plan.sample_sizes import UnreachableError, sample_size
+
+    requirement = goal.requirement
+    posterior = metric_evidence(evidence, prior, requirement.metric).post
+    prob_met = requirement.met(posterior[requirement.metric]).item()
+    options: dict[str, Any] = {
+        "prior": prior, "evidence": evidence, "prevalence": prevalence, "question": goal.question,
+        "look_every": goal.look_every,
+    }  # fmt: skip
+    try:
+        found = sample_size(requirement.bound, goal.confidence, goal.assurance, requirement.metric, **options)
+    except UnreachableError as error:
+        return Answer(seen, prob_met, None, error.settles)
+    return Answer(seen, prob_met, found, found)
+
+
+def _document(goal: Goal, answer: Answer, evidence: Any) -> dict[str, Any]:
+    """Return an answer as JSON values."""
+    requirement = goal.requirement
+    return {
+        "requirement": str(requirement), "metric": requirement.metric, "bound": requirement.bound, "evidence": evidence,
+        "confidence": goal.confidence, "assurance": goal.assurance, "question": goal.question,
+        "look_every": goal.look_every, "probability_met": answer.prob_met, **_json_values(answer.plan),
+        "settles": None if answer.plan else _json_values(answer.settling),
+    }  # fmt: skip
+
+
+def _print(goal: Goal, answer: Answer, system: str = "") -> None:
+    """Print an answer, and what fewer and more examples do."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from bayesperf.core.words import printable
+
+    print_ = Console().print
+    if system:
+        print_(Text(f"\n{printable(system)}", style="bold"))
+    for line in _sentences(goal, answer):
+        print_(Text(line))
+    if (settling := answer.settling) is not None and settling.n:
+        print_()
+        print_(_table(settling))
+        about = f"Probability, from {settling.basis}, that so many show {settling.claim}."
+        print_(Text(f"{about} Counts are whole, so it rises unevenly."))
+
+
+def _parse_evidence(text: str) -> tuple[int, int]:
+    """Return the successes and trials written as ``4/5``."""
+    match = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", text)
+    if not match:
+        raise InputError(f"--evidence {text}", "give successes and trials of the metric, as 4/5.")
+    return int(match[1]), int(match[2])
+
+
+def _json_values(plan: Plan | None) -> dict[str, Any]:
+    """Return the answer of a plan, and its curve, as JSON values; nulls if there is no plan."""
+    if plan is None:
+        return {"n": None, "counts": None, "examples": None, "reached": None, "looks": None, "curve": None}
+    curve = plan.curve()
+    return {
+        "n": plan.n,
+        "counts": plan.counts,
+        "examples": None if plan.share is None else plan.examples,
+        "reached": plan.reached,
+        "looks": None if plan.looks is None else plan.looks._asdict(),
+        "curve": {"n": curve["n"].values.tolist(), "assurance": curve.values.tolist()},
+    }
+
+
+def _sentences(goal: Goal, answer: Answer) -> list[str]:
+    """Return the answer in words; if the requirement cannot be shown to be met, also what would settle it."""
+    from bayesperf.core.words import percentage, probability_value
+
+    requirement, confidence, assurance, question, look_every = goal
+    meets, settles = f"P ≥ {confidence:g}", f"P ≥ {confidence:g} or ≤ {1 - confidence:g}"
+    if look_every is not None:
+        meets = settles = f"with {percentage(confidence)} confidence however often one looks"
+    goals = {"meet": f"show that it is met ({meets})", "settle": f"settle whether it is met ({settles})"}
+
+    prob_met = probability_value(answer.prob_met)
+    now = f"Required: {requirement}. So far {answer.seen}: it is met with probability {prob_met}."
+    if answer.plan is not None:
+        asked = f"To {goals[question]} with assurance {assurance:g}: {_number(answer.plan)}."
+        fewer = "To settle it either way takes at most as many, and often fewer: --question settle."
+        return [now, asked, *([fewer] if question == "meet" and answer.plan.n else []), *_cost(answer.plan)]
+    return [
+        now,
+        f"To {goals['meet']} with assurance {assurance:g}: no number of examples is enough. With ever more, the "
+        f"assurance tends to {prob_met}, for they may as well show that it is not met.",
+        f"To {goals['settle']} with the same assurance: {_number(answer.settling, look_every)}.",
+        *_cost(answer.settling),
+    ]
+
+
+def _cost(plan: Plan | None) -> list[str]:
+    """Return what looking again and again costs, if it was asked."""
+    return [] if plan is None or plan.looks is None else [plan.looks.in_words()]
+
+
+def _number(plan: Plan | None, look_every: int | None = None) -> str:
+    """Write the number of new examples that a plan needs."""
+    if plan is None:
+        from bayesperf.plan.looks import MOST
+
+        return "more than a million" if look_every is None else f"more than {MOST:,}"
+    if not plan.n:
+        return "none are needed, it is so already"
+    examples = f", in about {plan.examples} examples" if plan.share not in (None, 1.0) else ""
+    return f"{plan.n} more {plan.counts}{examples}"
+
+
+def _table(plan: Plan) -> Table:
+    """Return a table of the assurance of fewer and of more examples than the answer."""
+    from rich.table import Table
+
+    numbers = sorted({max(1, round(multiple * plan.n)) for multiple in _MULTIPLES})
+    table = Table(title="What do fewer or more do?", title_justify="left")
+    table.add_column(f"new {plan.counts}", justify="right")
+    table.add_column("assurance", justify="right")
+    for n, value in zip(numbers, plan.curve(numbers).values, strict=True):
+        table.add_row(str(n), f"{value:.3f}")
+    return table

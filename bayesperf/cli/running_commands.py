@@ -1,0 +1,107 @@
+"""Running a command: reading with a status shown, and what is said beside the answer, in the words of the shell."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayesperf.files.settings import Settings
+    from bayesperf.reports.analysis import Analysis
+
+# Files of more bytes are announced.
+_LARGE, _HUGE = 3 * 10**8, 3 * 10**9
+# What arguments of Python are called where they are typed in a shell.
+OPTIONS = {
+    "by": "--by",
+    "dims": "--by",
+    "from_scores": "--score and --threshold",
+    "labels": "--labels",
+    "pos_label": "--pos-label",
+    "prior": "--prior",
+}
+
+
+def analysed(files: list[Path], settings: Settings, compared: bool = False) -> Analysis:
+    """Read files and analyse them; say first if there is much to read or to print, and refuse too much."""
+    from bayesperf.files.formats import bytes_of
+    from bayesperf.files.reading import read
+    from bayesperf.reports.analysis import analyse
+    from bayesperf.reports.many_systems import announcement, refuse_many
+    from bayesperf.reports.sliced import is_sampled
+
+    if (size := sum(map(bytes_of, files))) > _LARGE:
+        say(f"reading {size / 1e9:.1f} GB, which may take {'a minute' if size < _HUGE else 'minutes'} or more.")
+    with shown_while("Reading"):
+        predictions = read(files, settings)
+    analysis = analyse(predictions.frame, settings, *predictions[1:])
+    if compared:
+        refuse_many(analysis.counts, settings)
+    if analysis.sliced is not None:
+        if is_sampled(analysis.sliced, settings):
+            say("slices are sampled, which takes about half a minute, and more the first time on a machine.")
+        with shown_while("Sampling the slices"):
+            _ = analysis.slices
+    if much := announcement(analysis.counts, settings):
+        say(much)
+        with shown_while("Summarising"):
+            _ = analysis.summary
+    return analysis
+
+
+def say_warnings(analysis: Analysis) -> None:
+    """Say what is probably a mistake in the data."""
+    for text in analysis.warnings:
+        say(f"warning: {text}")
+
+
+def shown_while(work: str) -> AbstractContextManager[Any]:
+    """Show what is being done for as long as it takes, on a terminal."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(work)
+
+
+def prepare_streams() -> None:
+    """Have something to write to and a width, whatever a shell gives: closed streams, other encodings, no columns."""
+    for name in ("stdout", "stderr"):
+        if (stream := getattr(sys, name)) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            # Characters that it has not are written as escapes.
+            stream.reconfigure(errors="backslashreplace")
+    if os.environ.get("COLUMNS", "").strip() == "0":
+        del os.environ["COLUMNS"]
+
+
+def say(text: str) -> None:
+    """Print a line to standard error, in which nothing that a user wrote steers the terminal."""
+    from bayesperf.core.words import printable
+
+    print(f"bayesperf: {printable(' '.join(text.split()))}", file=sys.stderr)
+
+
+@contextmanager
+def warnings_said() -> Iterator[None]:
+    """Print each warning once, as a line."""
+    from bayesperf.core.warnings import LabelWarning
+
+    said = set()
+
+    def say_once(message: Warning | str, *_: Any, **__: Any) -> None:
+        if (text := str(message)) not in said:
+            said.add(text)
+            say(f"warning: {text}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LabelWarning)
+        warnings.showwarning = say_once
+        yield

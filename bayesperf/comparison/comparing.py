@@ -1,0 +1,439 @@
+"""Comparison of systems: whether one is better than another, by how much, and whether the difference matters."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.comparison.contrast import Asked, contrasted, of_systems
+from bayesperf.comparison.result import Comparison
+from bayesperf.comparison.separate_marginals import compare_marginals, of_two
+from bayesperf.comparison.several_datasets import compare_scores
+from bayesperf.comparison.system_pair import against_rule, check_same_leading, pairs_along, system_name
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.recipes import remembered
+from bayesperf.core.warnings import PACKAGE, DependenceWarning
+from bayesperf.data.joint_outcomes import same_examples
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.paired import PairedConfusionMatrix
+from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, marginal_of_systems
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
+
+__all__ = ["Comparison", "compare"]
+
+# Names of dims in the results of a comparison, and of columns in its summary.
+_RESERVED = ("pair", "rope", "rank", "a", "b")
+
+
+@remembered("compare")
+def compare(
+    a: Any,
+    b: Any = None,
+    metric: str | Metric | None = None,
+    *,
+    dim: str = "model",
+    rope: float = 0.0,
+    prior: str | priors.Prior | None = None,
+    draws: int | None = None,
+    random_seed: Any = 0,
+    independent: bool = False,
+    contrast: str = "difference",
+    shrink: bool = False,
+    families: Mapping[Any, Any] | None = None,
+    **options: Any,
+) -> Comparison:
+    """Compare systems by the difference of a metric, a − b, or its ratio, and the probabilities derived from it.
+
+    Parameters
+    ----------
+    a : Posterior, DataTree, Marginal, PairedConfusionMatrix, ConfusionMatrix or DataArray
+        The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems evaluated on
+        the same examples: a PairedConfusionMatrix, or ``ConfusionMatrix.from_predictions(..., example=ids)``; if only
+        some are verified, the posterior of all systems together (`bayesperf.labels.posterior`). Pass other
+        posteriors for systems evaluated on different examples, or marginals of what is no metric of counts: areas
+        (`roc_auc`, `auc_from_summary`, ``Curve.area``), scores (`weighted_score`), averages (`average_folds`), rates
+        (`posterior_of_rate`); of several systems that are known together one alone (`roc_auc` and `weighted_score` of a
+        mapping of systems, `PooledClusters.pass_at_k`). A DataArray holds cross-validated scores (dataset, model,
+        fold), for ``dim="dataset"``.
+    b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
+        The second system: a posterior (or marginal) over the same leading dims, or a baseline rule that ignores the
+        input. "chance" predicts each class at random, as often as it occurs; "majority" always predicts the most
+        frequent class. Predictions, as ``compare(a.predict(n), b.predict(n), metric)``, are compared by the metric that
+        the systems will have on new test sets, each on one of its own: two may tie, and which will be higher is less
+        certain than which is better. Draws in which the metric is undefined (no positives drawn) are left out, and
+        their share is reported.
+    metric : str or Metric
+        The metric to compare. Omit it for scores and marginals, which are of one already.
+    dim : str
+        The dim of the systems, if `b` is omitted.
+    rope : float
+        Half-width of the region of practical equivalence, on the metric's scale. For a ratio 0.1 is the region from 0.9
+        to 1/0.9, in which neither system has less than 0.9 of what the other has.
+    prior : str or Prior, optional
+        Prior of each system's confusion matrix, if counts are given. The default is that of `bayesperf.posterior`; for
+        more than two classes, whose shared prior has no joint form, it is Perks'.
+    draws : int, optional
+        Number of draws from exact posteriors where the difference has no closed form; 10,000 by default. For scores,
+        the number of draws per chain; 1,000 by default. (Marginals that are known by draws keep theirs.)
+    random_seed : int or numpy.random.Generator
+        Seed of the draws made for the comparison.
+    independent : bool
+        Whether posteriors or marginals are known to be of systems evaluated on different examples, so that nothing is
+        made of class totals that are the same by design.
+    contrast : {"difference", "ratio"}
+        What is summarised, drawn and set against `rope`: a − b, or a / b. The other one is always at hand, as
+        ``comparison.ratio`` or ``comparison.difference``, so that P(a / b > 0.8) is ``ratio.prob_above(0.8)``.
+    shrink : bool
+        Whether systems along `dim` share a population, in which each is drawn towards those like it. Of many systems
+        the one that looks best was lucky, too; shrunk, it is about as good as is said of it.
+    families : mapping, optional
+        The family of each system, by name: versions of a model, settings of a learner. With `shrink`, systems of a
+        family are taken to be more alike than others, but for those that stand out.
+    **options
+        Options of the comparison over several data sets; see `bayesperf.compare_scores`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    TypeError
+        If `a` or `b` is of another type, or a marginal is given with something else.
+    ValueError
+        If `a` and `b` differ in labels or leading coordinates, or marginals in what they are of; if `dim` does not
+        exist or has only one system along it, if the metric cannot be computed, or if `families` leave out a system.
+
+    Warns
+    -----
+    DependenceWarning
+        If the posteriors or marginals compared are of systems evaluated on the same examples, or seem to be: they have
+        the same number of examples in every class, and `independent` is not set. Comparing the systems example by
+        example is more informative: by their joint counts, or by `roc_auc` or `weighted_score` of all of them.
+
+    Notes
+    -----
+    Systems evaluated on the same examples tend to make errors on the same ones, so their difference is known more
+    precisely than two separate posteriors suggest. Their joint cells (actual, predicted by a, predicted by b) have a
+    Dirichlet posterior whose margins are the posteriors of the two systems. The difference of two proportions of the
+    same examples (accuracy, recall, specificity and their complements) depends only on the examples that one system
+    gets right and the other wrong, and is exact; for other metrics it is computed from draws.
+
+    The difference of two independent proportions, or of increasing functions of proportions (F1), is integrated
+    numerically to about 1e-8, an accuracy that is the same for a million examples as for three. That of two normals
+    (areas by DeLong) is normal. Other differences are computed from draws.
+
+    Shrunk systems come from a mixture of normals, so that a few that are broken, or better, do not spread the others
+    (Efron & Morris 1975; Gelman, Hill & Yajima 2012; Ishwaran & James 2001). It is on a scale on which the standard
+    error of the metric hardly depends on its value (for a share of examples, twice the arcsine of its root), and drawn
+    by Gibbs sampling, in many short chains; Monte Carlo errors take the draws for independent, which they nearly are.
+    The errors of systems judged on the same examples, or in the same clusters, are correlated, any two as much as
+    others, or as others of the same families. Two systems that nearly always say the same are told apart better by
+    themselves. ``validation/best_of_many.py`` has how often the interval of the best covers.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> old = bp.posterior(bp.ConfusionMatrix.from_counts(tp=10, fn=5, fp=0, tn=0))
+    >>> new = bp.posterior(bp.ConfusionMatrix.from_counts(tp=3, fn=3, fp=0, tn=0))
+    >>> round(bp.compare(new, old, "recall").prob_greater.item(), 10)
+    0.2371815636
+
+    Three systems evaluated on the same examples:
+
+    >>> frame = bp.datasets.load("breast_cancer")
+    >>> cm = bp.ConfusionMatrix.from_predictions(frame["actual"], frame["predicted"], pos_label="malignant",
+    ...                                          by={"model": frame["model"]}, example=frame["example"])
+    >>> bp.compare(cm, metric="accuracy", rope=0.01).prob_rope.sel(
+    ...     model="logistic_regression", model_other="naive_bayes").round(3).values
+    array([0.   , 0.002, 0.998])
+
+    The same on new test sets of 50 examples:
+
+    >>> old = bp.posterior(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45))
+    >>> new = bp.posterior(bp.ConfusionMatrix.from_counts(tp=44, fn=6, fp=5, tn=45))
+    >>> bp.compare(new, old, "accuracy", independent=True).prob_greater.round(2).item()
+    0.8
+    >>> bp.compare(new.predict(50), old.predict(50), "accuracy", independent=True).prob_greater.round(1).item()
+    0.7
+
+    Areas of two test sets, one of them as a paper reports it:
+
+    >>> ours = bp.roc_auc([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7], method="delong")
+    >>> theirs = bp.auc_from_summary(0.9, n_pos=40, n_neg=60, method="hanley_mcneil")
+    >>> bp.compare(ours, theirs).prob_greater.round(3).item()
+    0.234
+
+    The best of many, less its luck:
+
+    >>> right = [171, 165, 164, 160, 158, 157, 155, 154, 152, 149]
+    >>> many = bp.ConfusionMatrix.from_counts(tp=right, fn=[200 - each for each in right], fp=0, tn=0, dims=["model"])
+    >>> shrunk = bp.compare(bp.posterior(many), metric="recall", shrink=True, independent=True)
+    >>> shrunk.standings()[["model", "observed", "mean", "prob_best", "expected_loss"]].head(2).round(2)
+       model  observed  mean  prob_best  expected_loss
+    0      0      0.86  0.82       0.47           0.01
+    1      1      0.82  0.80       0.15           0.02
+    """
+    rope = _checked_rope(rope, contrast)
+    counts = isinstance(a, PairedConfusionMatrix | ConfusionMatrix)
+    if prior is not None and not counts:
+        raise InputTypeError("prior", "it is of counts; posteriors have theirs already.", "Leave it out.")
+    if independent and (counts or isinstance(a, xr.DataArray)):
+        raise InputTypeError("independent", "it is of posteriors; counts and scores say how systems belong together.")
+    if shrink and (b is not None or isinstance(a, xr.DataArray | PairedConfusionMatrix)):
+        raise InputTypeError(
+            "shrink", f"it is of systems along a dim ({dim!r}), by their posterior or their counts.", "Leave it out."
+        )
+    if families is not None and not shrink:
+        raise InputTypeError("families", "they are what systems are drawn to.", "Ask for it: shrink=True.")
+    if isinstance(a, xr.DataArray):
+        if b is not None or metric is not None or contrast != "difference":
+            raise InputTypeError(
+                "scores", "hold both systems, and a metric already: leave out b and metric, and a contrast."
+            )
+        options |= {} if draws is None else {"draws": draws}
+        return _of_scores(a, dim=dim, rope=rope, random_seed=random_seed, **options)
+    if options:
+        raise InputTypeError("", f"compare takes no argument {next(iter(options))!r} here.")
+    seed, draws = checks.seed(random_seed), DRAWS if draws is None else checks.count("draws", draws, least=2)
+    asked = Asked(dim, rope, contrast, draws, seed, independent)
+    if isinstance(a, Marginal) or isinstance(b, Marginal):
+        if metric is not None:
+            raise InputTypeError("metric", "a Marginal is of one metric already.", "Leave it out.")
+        found = _of_marginals(a, b, asked)
+    elif counts:
+        if b is not None:
+            raise InputTypeError("b", "counts of systems judged on the same examples hold them all; leave it out.")
+        found = _of_counts(a, _named(metric), prior, asked)
+    else:
+        found = _of_posteriors(a, b, _named(metric), asked)
+    return _shrunk(found, asked, families) if shrink else found
+
+
+def _checked_rope(rope: Any, contrast: str) -> float:
+    """Return the half-width of the region of practical equivalence, checked for the contrast."""
+    checks.one_of("contrast", contrast, ("difference", "ratio"))
+    width = checks.rope(rope)
+    if contrast == "ratio" and width >= 1:
+        raise InputError("rope", f"of a ratio must be below 1, as 0.1 for 0.9 to 1/0.9; it is {rope}.")
+    return width
+
+
+def _of_scores(scores: xr.DataArray, **options: Any) -> Comparison:
+    """Compare two systems by their scores, by `compare_scores`."""
+    if "test_fraction" not in options:
+        raise InputTypeError(
+            "test_fraction",
+            "say which fraction of a data set each fold tests: 1/k of k folds, repeated or not; "
+            "of random splits their own.",
+        )
+    return compare_scores(scores, **options)
+
+
+def _of_posteriors(a: Any, b: Any, metric: str | Metric, asked: Asked) -> Comparison:
+    """Compare two posteriors, one with a baseline rule, or all systems along a dim of one."""
+    first = _posterior("a", a)
+    if b is None:
+        return _along(first, metric, asked)
+    if isinstance(b, str):
+        pair = against_rule(first, b, metric, asked.dim, asked.draws)
+        names = (system_name(first.leading, asked.dim, "a"), b)
+        return contrasted(pair, asked, names, f"{first.prior_text}; the rule at the same prevalence")
+    return _apart(first, _posterior("b", b), metric, asked)
+
+
+def _named(metric: str | Metric | None) -> str | Metric:
+    if metric is None:
+        raise InputTypeError("metric", "name what is compared, as metric='recall'.")
+    return metric
+
+
+def _posterior(name: str, side: Any) -> Posterior:
+    if isinstance(side, xr.DataTree):
+        side = Posterior.from_datatree(side)
+    if isinstance(side, Posterior):
+        _check_dims(name, side)
+        return side
+    hint = " Take bp.posterior(cm)." if isinstance(side, ConfusionMatrix) else ""
+    raise InputTypeError(name, f"must be a Posterior, a DataTree or paired counts; it is {type(side).__name__}.{hint}")
+
+
+def _check_dims(name: str, post: Posterior | ConfusionMatrix) -> None:
+    if taken := [dim for dim in post.dims if dim in _RESERVED]:
+        raise InputError(name, f"a leading dim is called {taken[0]!r}, as figures of the comparison are.", "Rename it.")
+
+
+def _along(post: Posterior, metric: str | Metric, asked: Asked) -> Comparison:
+    """Compare all systems along a dim of one posterior, or of predictions."""
+    _check_systems(post, asked.dim)
+    marginal, prior_text = post.of_systems(metric, asked.dim, asked.draws, asked.random_seed)
+    if not (post.joint or marginal.joint):
+        _warn_of_same_examples(post, asked.dim, asked.independent)
+    # A sampler draws all systems jointly; closed-form posteriors of several systems are independent.
+    separate = not isinstance(post, SampledPosterior)
+    related = "independent systems" if separate else "joint draws of all systems"
+    if marginal.joint:
+        related = "systems on the same examples"
+    elif post.scope.of_new_test_set:
+        related = "each on a new test set of its own"
+    return of_systems(marginal, asked, separate, f"{prior_text}; {related}", post.units)
+
+
+def _of_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
+    """Compare two marginals, or all systems along a dim of one, whose draws are joint."""
+    if b is not None:
+        return compare_marginals(a, b, asked)
+    if not a.joint:
+        raise InputTypeError(
+            "b",
+            f"must be a Marginal, of another system: draws of this {a.name} are not joint over its leading dims.",
+            "Give one system on each side, as compare(marginal.sel(model='a'), marginal.sel(model='b')).",
+        )
+    _check_systems(a, asked.dim)
+    return of_systems(a, asked, False, f"{a.estimand}; joint draws of all systems")
+
+
+def _shrunk(comparison: Comparison, asked: Asked, families: Mapping[Any, Any] | None) -> Comparison:
+    """Return the comparison of systems each of which is drawn towards those like it."""
+    if comparison.systems is None:
+        raise InputError("shrink", "a prediction of a new test set is no estimate of a system.", "Leave it out.")
+    codes = None if families is None else _family_codes(comparison.names, families)
+    systems = replace(comparison.systems, families=codes)
+    over_pairs = comparison.contrast.leading
+    pairs = pairs_along(systems.shrunk, asked.dim, False, True, systems.n_draws, over_pairs=over_pairs)
+    to = "those like it" if codes is None else "those like it, first of all in its family"
+    found = contrasted(pairs, asked, comparison.names, f"{comparison.basis}; each drawn towards {to}", systems)
+    return replace(found, shrunk=systems.shrunk)
+
+
+def _family_codes(names: tuple[Any, ...], families: Mapping[Any, Any]) -> Codes:
+    """Return the family of each system, as a number."""
+    if not isinstance(families, Mapping):
+        raise InputTypeError("families", f"must map each system to its family; it is {type(families).__name__}.")
+    if missing := [name for name in names if name not in families]:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise InputError("families", f"of system {missing[0]!r}{more} the family is not given.", "Name one for each.")
+    if unknown := [name for name in families if name not in names]:
+        raise InputError("families", f"{unknown[0]!r} is no system; they are {', '.join(map(repr, names[:5]))}, ….")
+    of_each = [families[name] for name in names]
+    known = list(dict.fromkeys(of_each))
+    if len(known) < 2:
+        raise InputError("families", f"all systems are of {known[0]!r}.", "Leave it out.")
+    return np.array([known.index(family) for family in of_each])
+
+
+def _check_systems(post: Posterior | Marginal, dim: str) -> None:
+    if dim not in post.dims:
+        raise InputError("dim", f"{dim!r} is not a leading dim; they are {list(post.dims)}.", "Name one, or give b.")
+    if post.leading.sizes[dim] < 2:
+        raise InputError("dim", f"there is one system along {dim!r}, and nothing to compare it with.")
+
+
+def _apart(first: Posterior, second: Posterior, metric: str | Metric, asked: Asked) -> Comparison:
+    """Compare two posteriors, or two predictions, element by element along their leading dims."""
+    if first.labels != second.labels or first.pos_label != second.pos_label:
+        raise InputError(
+            "a and b",
+            f"differ in their labels: {first.labels} (positive {first.pos_label!r}) and "
+            f"{second.labels} (positive {second.pos_label!r}).",
+        )
+    totals = _class_totals(first), _class_totals(second)
+    a, b = first[metric], second[metric]
+    check_same_leading(a, b)
+    if a.quantity != b.quantity:
+        raise InputError("a and b", f"are of different things: {first.estimand!r} and {second.estimand!r}.")
+    alike = totals[0].shape == totals[1].shape and _share_totals(np.concatenate(totals))
+    if alike and not asked.independent:
+        _warn_of_same_totals("a and b", first.counted_together)
+    basis = first.prior_text if first.prior_text == second.prior_text else f"{first.prior_text}; {second.prior_text}"
+    return of_two(a, b, asked, f"{basis}; independent systems")
+
+
+# ── Systems that may have been evaluated on the same examples ──
+
+
+def _class_totals(post: Posterior, dim: str | None = None) -> Array:
+    """Return the number of examples of every class, with an axis of systems in front; zeros if it is not known.
+
+    Where only some are verified it is the number of all, whatever their class.
+    """
+    counts = post.examples
+    if counts is None or (dim is not None and dim not in counts.dims):
+        return np.zeros((1, 1))
+    totals = counts.sum([each for each in counts.dims if each == "predicted"])
+    return np.asarray(totals.expand_dims("system") if dim is None else totals.transpose(dim, ...))
+
+
+def _share_totals(totals: Array) -> bool:
+    """Whether any two systems have the same numbers of examples (system, …), and have any."""
+    rows = totals.reshape(len(totals), -1)
+    rows = rows[rows.any(1)]
+    return len(np.unique(rows, axis=0)) < len(rows)
+
+
+def _warn_of_same_examples(post: Posterior, dim: str, independent: bool) -> None:
+    """Warn if the systems along a dim were, or seem to have been, evaluated on the same examples."""
+    counts = post.examples
+    if counts is not None and same_examples(counts) == dim:
+        warnings.warn(
+            f"the systems along {dim!r} were judged on the same examples, and these posteriors take them for "
+            f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",
+            DependenceWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
+    elif not independent and _share_totals(_class_totals(post, dim)):
+        _warn_of_same_totals(
+            f"systems along {dim!r}",
+            f"ConfusionMatrix.from_predictions(y_true, y_pred, by={{{dim!r}: names}}, example=ids)",
+        )
+
+
+def _warn_of_same_totals(systems: str, joint: str) -> None:
+    warnings.warn(
+        f"{systems} have the same number of examples in every class, as systems evaluated on the same examples have. "
+        f"If they were, compare the joint counts, which say more: compare({joint}, metric=...). If their examples "
+        "differ, say so: compare(..., independent=True).",
+        DependenceWarning,
+        skip_file_prefixes=(PACKAGE,),
+    )
+
+
+# ── Systems evaluated on the same examples ──
+
+
+def _of_counts(
+    counts: PairedConfusionMatrix | ConfusionMatrix,
+    metric: str | Metric,
+    prior: str | priors.Prior | None,
+    asked: Asked,
+) -> Comparison:
+    cm = counts.margins() if isinstance(counts, PairedConfusionMatrix) else counts
+    outcomes = cm.outcomes
+    if outcomes is None:
+        raise InputTypeError(
+            "a",
+            "these counts do not say whether the systems were judged on the same examples.",
+            "If so, name them: ConfusionMatrix.from_predictions(..., example=ids). If not, "
+            "compare(bp.posterior(cm), ...).",
+        )
+    if outcomes.dim != asked.dim:
+        raise InputError(
+            "dim", f"the systems judged on the same examples are along {outcomes.dim!r}, not {asked.dim!r}."
+        )
+    prior = priors.resolve_dirichlet(prior, len(cm.labels), SAME_EXAMPLES)
+    _check_dims("a", cm)
+    marginal = marginal_of_systems(outcomes, metric, prior, asked.draws, asked.random_seed)
+    basis = f"{posterior(cm, prior).prior_text}; {SAME_EXAMPLES}"
+    examples = int(outcomes.counts.sum("outcome").min())
+    return of_systems(marginal, asked, False, basis, examples, many=cm is counts)

@@ -1,0 +1,157 @@
+"""Scores of two classes, in order: the data of every curve, area and thresholded confusion matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Booleans, Codes, Counts
+from bayesperf.core.errors import InputError
+from bayesperf.core.words import listed
+from bayesperf.data.clusters import cluster_column
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.label_encoding import encode, missing_positive_label, positive_label
+
+
+class BinaryLabels(NamedTuple):
+    """Which examples are positive (n,), the two labels in order, and which of them is the positive one."""
+
+    is_positive: Booleans
+    labels: tuple[Any, Any]
+    pos_label: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of the examples of either class, ascending; an example is called positive from a threshold upwards.
+
+    Attributes
+    ----------
+    positive, negative : ndarray (n,)
+        Scores, infinite ones included. Neither is empty.
+    labels : tuple of two
+        The classes, in order.
+    pos_label : label
+        The positive one of them.
+    """
+
+    positive: Array
+    negative: Array
+    labels: tuple[Any, Any] = (0, 1)
+    pos_label: Any = 1
+
+    @classmethod
+    def of(cls, y_true: Any, y_score: ArrayLike, pos_label: Any = None, name: str = "y_score") -> Scores:
+        """Return the scores of labels (n,) and scores (n,), checked.
+
+        Raises
+        ------
+        ValueError
+            If there are not two classes, or it is unclear which is positive; if scores are missing or too few.
+        """
+        actual = binary_labels(y_true, pos_label)
+        score = _one_each(actual.is_positive, y_score, name)
+        return cls(np.sort(score[actual.is_positive]), np.sort(score[~actual.is_positive]), *actual[1:])
+
+    @cached_property
+    def thresholds(self) -> Array:
+        """The distinct scores in descending order: the thresholds at which what is called positive changes."""
+        return np.unique(np.concatenate([self.positive, self.negative]))[::-1]
+
+    @property
+    def class_totals(self) -> tuple[int, int]:
+        """How many negatives, and how many positives, there are."""
+        return len(self.negative), len(self.positive)
+
+    @property
+    def separated(self) -> bool:
+        """Whether all scores of one class are above all of the other."""
+        return bool(self.positive[0] > self.negative[-1] or self.positive[-1] < self.negative[0])
+
+    def called(self, thresholds: ArrayLike) -> tuple[Counts, Counts]:
+        """Return how many of the positives, and how many of the negatives, are called positive at each threshold."""
+        cuts = np.asarray(thresholds, dtype=float)
+        true, false = (len(s) - np.searchsorted(s, cuts, side="left") for s in (self.positive, self.negative))
+        return true, false
+
+    def counts(self, thresholds: ArrayLike) -> xr.DataArray:
+        """Return the confusion matrices (threshold, actual, predicted) at different thresholds, in the order given."""
+        cuts = checks.vector("thresholds", thresholds)
+        if len(np.unique(cuts)) != len(cuts):
+            raise InputError("thresholds", "must all be different.")
+        true, false = self.called(cuts)
+        cells = np.array([[len(self.negative) - false, false], [len(self.positive) - true, true]])
+        if self.labels[0] == self.pos_label:
+            cells = cells[::-1, ::-1]
+        coords = {"threshold": cuts.tolist()} | {dim: list(self.labels) for dim in CELL_DIMS}
+        return xr.DataArray(np.moveaxis(cells, -1, 0), coords, ("threshold", *CELL_DIMS))
+
+
+def binary_labels(y_true: Any, pos_label: Any = None) -> BinaryLabels:
+    """Return labels (n,) of two classes, checked; the positive class is the named one, or 1 of {0, 1} and {-1, 1}."""
+    column = encode(y_true, "y_true")
+    labels = column.labels.tolist()
+    if len(labels) != 2:
+        raise InputError("y_true", f"must hold two classes; it holds {listed(labels)}.")
+    positive = positive_label(labels, pos_label)
+    if positive is None:
+        raise missing_positive_label(labels)
+    return BinaryLabels(np.asarray(column.codes == labels.index(positive)), tuple(labels), positive)
+
+
+def positives(y_true: Any, pos_label: Any = None) -> Booleans:
+    """Return which labels (n,) are the positive one of two."""
+    return binary_labels(y_true, pos_label).is_positive
+
+
+def labelled_scores(
+    y_true: Any, y_score: ArrayLike, pos_label: Any = None, name: str = "y_score"
+) -> tuple[Booleans, Array]:
+    """Return which examples (n,) are positive, and the scores (n,) of all, checked."""
+    is_positive = positives(y_true, pos_label)
+    return is_positive, _one_each(is_positive, y_score, name)
+
+
+def _one_each(is_positive: Booleans, y_score: ArrayLike, name: str) -> Array:
+    """Return scores, one for each label (n,), checked."""
+    score = checks.vector(name, y_score)
+    checks.equal_lengths({"y_true": len(is_positive), name: len(score)})
+    return score
+
+
+def clusters_of(cluster: Any, examples: int, name: str) -> Codes:
+    """Return the cluster of each example, numbered from 0; errors name what the examples are.
+
+    Clusters are ids, or a mapping of names to ids, of which the first are the clusters that others are within.
+    """
+    codes = cluster_column(cluster).codes
+    checks.equal_lengths({name: examples, "cluster": len(codes)})
+    if codes.max() == 0:
+        raise InputError(
+            "cluster", "there is only one, and nothing to resample.", "Leave it out, or give the ids of more."
+        )
+    return codes
+
+
+def by_class(scores: Scores) -> xr.DataArray:
+    """Return scores along a dim ``positive``, labelled by whether the example is of the positive class.
+
+    Raises
+    ------
+    ValueError
+        If a score is infinite, a class has a single score, or the scores do not vary within either class.
+    """
+    values = np.concatenate([scores.negative, scores.positive])
+    if np.isinf(values).any():
+        raise InputError("y_score", "has infinite values, and a normal distribution has none: clip them.")
+    if min(len(scores.positive), len(scores.negative)) < 2:
+        raise InputError("y_score", "one score says nothing of the spread of its class; give two of either, or more.")
+    if np.ptp(scores.positive) == np.ptp(scores.negative) == 0:
+        raise InputError("y_score", "does not vary within either class, so there is no distribution to fit.")
+    return xr.DataArray(values, {"positive": np.arange(len(values)) >= len(scores.negative)}, ["positive"])

@@ -1,0 +1,165 @@
+"""Clusters of examples (patients, images, documents) in the counts of a matrix, kept by the cells that occur."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Codes, Counts
+from bayesperf.core.errors import InputError
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.cross_tabulation import EncodedColumns
+from bayesperf.data.label_encoding import encode_ids
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Which cells the examples of each cluster are in: as many entries as combinations that occur.
+
+    Attributes
+    ----------
+    name : str
+        What a cluster is, as "patient".
+    size : int
+        How many clusters there are.
+    cells : int
+        How many cells the matrices have, all leading dims together.
+    cluster, cell : numpy.ndarray (entry,)
+        A cluster, and a cell as a position in the flattened counts.
+    counts : numpy.ndarray (entry,)
+        How many examples of the cluster are in the cell.
+    """
+
+    name: str
+    size: int
+    cells: int
+    cluster: Codes
+    cell: Codes
+    counts: Counts
+
+    def __post_init__(self) -> None:
+        for array in (self.cluster, self.cell, self.counts):
+            array.setflags(write=False)
+
+    @property
+    def table(self) -> csr_array:
+        """The counts, (cluster, cell)."""
+        return csr_array((self.counts, (self.cluster, self.cell)), shape=(self.size, self.cells))
+
+    def taken(self, cells: Codes) -> Clusters:
+        """Return the clusters of other matrices, whose cells are these of the ones before."""
+        return of_table(self.name, self.table[:, cells])
+
+    def summed(self, into: Codes, cells: int) -> Clusters:
+        """Return the clusters of other matrices, into whose cells those before are summed."""
+        return of_table(self.name, self.table @ _sums(np.arange(self.cells), into, (self.cells, cells)))
+
+    def one_vs_rest(self, classes: int) -> Clusters:
+        """Return the clusters of a binary matrix for each class, after the leading dims: tn, fp, fn and tp."""
+        place, actual, predicted = np.unravel_index(np.arange(self.cells), (self.cells // classes**2, classes, classes))
+        label = np.arange(classes)[:, None]
+        into = (place * classes + label) * 4 + 2 * (actual == label) + (predicted == label)
+        before = np.broadcast_to(np.arange(self.cells), into.shape)
+        shape = self.cells, self.cells // classes * 4
+        return of_table(self.name, self.table @ _sums(before.ravel(), into.ravel(), shape))
+
+
+def _sums(before: Codes, into: Codes, shape: tuple[int, int]) -> csr_array:
+    """Return the matrix that sums cells into others."""
+    return csr_array((np.ones(len(before), np.int64), (before, into)), shape=shape)
+
+
+def of_table(name: str, table: csr_array) -> Clusters:
+    """Return clusters of a sparse table (cluster, cell)."""
+    entries = table.tocoo()
+    row, column = entries.coords
+    return Clusters(name, *table.shape, row.astype(np.intp), column.astype(np.intp), entries.data)
+
+
+def of_dim(counts: xr.DataArray, dim: str) -> Clusters:
+    """Return a leading dim of counts as clusters of the matrices without it."""
+    tables = counts.transpose(dim, ..., *CELL_DIMS).values
+    return of_table(dim, csr_array(tables.reshape(len(tables), -1)))
+
+
+class ClusterColumn(NamedTuple):
+    """What a cluster is, the cluster of each row, and how many there are."""
+
+    name: str
+    codes: Codes
+    size: int
+
+
+def cluster_column(cluster: Any) -> ClusterColumn:
+    """Encode a column of clusters.
+
+    Parameters
+    ----------
+    cluster : array-like (n,) or mapping of str to array-like
+        Ids of any hashable kind. A mapping names them, as ``{"patient": ids}``; of clusters within clusters, as
+        ``{"hospital": …, "patient": …}``, the first are those that are independent of each other.
+    """
+    columns = cluster if isinstance(cluster, Mapping) else {"cluster": cluster}
+    if not columns:
+        raise InputError("cluster", "name a column of ids, as {'patient': ids}.")
+    encoded = {str(name): encode_ids(ids, f"cluster[{name!r}]") for name, ids in columns.items()}
+    checks.equal_lengths({f"cluster[{name!r}]": len(column.codes) for name, column in encoded.items()})
+    name, column = next(iter(encoded.items()))
+    return ClusterColumn(name, _places(column.labels)[column.codes], len(column.labels))
+
+
+def _places(ids: NDArray[Any]) -> Codes:
+    """Return the place of each id among the sorted: engines count rows in any order, and draws follow the clusters'."""
+    try:
+        order = np.argsort(ids, kind="stable")
+    except TypeError:  # Ids of several kinds.
+        return np.arange(len(ids))
+    places = np.empty_like(order)
+    places[order] = np.arange(len(ids))
+    return places
+
+
+def clusters_of_rows(cluster: ClusterColumn, columns: EncodedColumns, weights: Counts | None = None) -> Clusters:
+    """Count the examples of each cluster in each cell.
+
+    Parameters
+    ----------
+    cluster : ClusterColumn
+        The cluster of each row.
+    columns : EncodedColumns
+        The leading columns, and those of labels: the actual class, then the prediction of each system.
+    weights : numpy.ndarray, optional
+        How many examples each row stands for.
+    """
+    actual, *predicted = columns.cells.values()
+    checks.equal_lengths({"y_true": len(actual), "cluster": len(cluster.codes)})
+    shape = (*(len(column.labels) for column in columns.leading.values()), len(predicted), *[len(columns.classes)] * 2)
+    leading = [column.codes for column in columns.leading.values()]
+    rows = np.ones(len(actual), np.int64) if weights is None else weights
+    cells = [
+        np.ravel_multi_index([*leading, np.full(len(actual), system), actual, of_one], shape)
+        for system, of_one in enumerate(predicted)
+    ]
+    # What falls on one place is summed.
+    entries = np.tile(rows, len(cells)), (np.tile(cluster.codes, len(cells)), np.concatenate(cells))
+    return of_table(cluster.name, csr_array(entries, shape=(cluster.size, math.prod(shape))))
+
+
+def check_within(cluster: Codes, example: Any) -> None:
+    """Refuse an example that is of different clusters for different systems."""
+    ids = encode_ids(example, "example")
+    checks.equal_lengths({"example": len(ids.codes), "cluster": len(cluster)})
+    pairs = pd.DataFrame({"example": ids.codes, "cluster": cluster}).drop_duplicates()
+    twice = pairs["example"].duplicated()
+    if twice.any():
+        name = ids.labels[pairs["example"][twice].iloc[0]]
+        raise InputError("cluster", f"example {name!r} is of two clusters.", "Rows of one example must have the same.")

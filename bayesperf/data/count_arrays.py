@@ -1,0 +1,247 @@
+"""Arrays of counts: labelled tables with dims (…, actual, predicted), and the checks that they are such."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesperf.core import checks
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.data.axis_names import axis_role, is_transposed
+from bayesperf.data.label_encoding import check_labels
+
+CELL_DIMS = ("actual", "predicted")
+# Columns of a posterior summary, apart from those of leading dims.
+SUMMARY_COLUMNS = (
+    "metric", "observed", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "mcse_interval", "undefined"
+)  # fmt: skip
+# Names that results use for their own dims and columns; no leading dim of counts can have them.
+_RESERVED_DIMS = {"chain", "draw", "x", "q", "ci_bound", *SUMMARY_COLUMNS}
+# What pandas calls the row and the column of totals.
+_MARGIN = "All"
+# Cells of a table: 2 GiB of counts.
+_LARGEST_TABLE = 2**28
+
+
+def check_size(name: str, shape: Sequence[int], classes: int = 0) -> None:
+    """Refuse a table too large for memory; many `classes` are said to be the likely cause."""
+    if math.prod(shape) <= _LARGEST_TABLE:
+        return
+    cause = f" {classes:,} different labels may be ids or scores: give columns of labels." if classes > 1_000 else ""
+    raise InputError(
+        name,
+        f"the table would have {' × '.join(map(str, shape))} cells, more than memory holds.{cause} "
+        "Count over fewer groups, or fewer classes.",
+    )
+
+
+def check_dims(names: Sequence[Hashable], cell_dims: Sequence[str] = CELL_DIMS) -> None:
+    """Refuse names of leading dims that are reserved, repeated, or not strings."""
+    for name in names:
+        if not isinstance(name, str):
+            raise InputTypeError("dims", f"must be named by strings; {name!r} is {type(name).__name__}.")
+        if name in _RESERVED_DIMS | set(cell_dims) | set(CELL_DIMS):
+            raise InputError("dims", f"{name!r} is a name that results use; rename that dim.")
+        if list(names).count(name) > 1:
+            raise InputError("dims", f"{name!r} comes twice.")
+
+
+def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataArray:
+    """Return counts as a read-only int64 array, cell dims last, every dim with coordinates.
+
+    Raises
+    ------
+    ValueError
+        If the array is not square in `cell_dims`, does not hold numbers of examples, or has bad or repeated labels.
+    """
+    if not isinstance(counts, xr.DataArray) or not set(cell_dims) <= set(counts.dims):
+        raise InputError("counts", f"must be a DataArray with dims {', '.join(cell_dims)}.")
+    counts = counts.transpose(..., *cell_dims)
+    check_dims(counts.dims[: -len(cell_dims)], cell_dims)
+    sizes = {counts.sizes[dim] for dim in cell_dims}
+    if len(sizes) > 1 or min(sizes) < 2:
+        raise InputError("table", f"must be square with at least two classes; its shape is {counts.shape}.")
+    values = checks.whole_numbers("counts", counts.values).astype(np.int64)
+    if (most := values.sum(tuple(range(-len(cell_dims), 0)), dtype=float).max(initial=0)) > checks.MOST_EXAMPLES:
+        raise InputError(
+            "",
+            f"counts of a matrix add up to {most:.4g}, and figures of more than "
+            f"{checks.MOST_EXAMPLES:.0e} examples lose their digits.",
+            "Divide all by one number, as counts // 1000: intervals are then too wide, not too narrow.",
+        )
+    values.setflags(write=False)
+    missing = {dim: np.arange(size) for dim, size in counts.sizes.items() if dim not in counts.coords}
+    counts = counts.copy(deep=False, data=values).assign_coords(missing)
+    for dim in counts.dims[: -len(cell_dims)]:
+        if not counts.sizes[dim] or counts.indexes[dim].has_duplicates:
+            raise InputError("dims", f"{dim!r} must have coordinates, each of them once.")
+    labels = check_labels(counts[cell_dims[0]].values)
+    for dim in cell_dims[1:]:
+        if counts[dim].values.tolist() != labels.tolist():
+            raise InputError("", f"the labels of {dim} differ from those of {cell_dims[0]}, or are in another order.")
+    other_kind = {dim: labels for dim in cell_dims if counts[dim].dtype != labels.dtype}
+    return counts.assign_coords(other_kind).rename("counts")
+
+
+def table_to_counts(
+    table: Any, dims: Sequence[str] | Mapping[str, Sequence[Any]] | None, argument: str = "table"
+) -> xr.DataArray:
+    """Return a DataArray, DataFrame or array (…, K, K) as a DataArray.
+
+    `dims` names the leading axes of an array, and `argument` the table in errors.
+    """
+    if isinstance(table, xr.DataArray):
+        return _with_cell_dims(table, argument)
+    if isinstance(table, pd.DataFrame):
+        return _frame_to_counts(table, argument)
+    if np.ma.is_masked(table):
+        raise InputError(argument, "has missing (masked) cells: a count is a number of examples.", "Fill them in.")
+    try:
+        values = np.asarray(table)
+    except ValueError:
+        raise InputError(argument, "must have shape (..., K, K); its rows are of unequal length.") from None
+    if values.ndim < 2:
+        raise InputError(argument, f"must have shape (..., K, K), rows actual; its shape is {values.shape}.")
+    leading = [f"dim_{axis}" for axis in range(values.ndim - 2)] if dims is None else dims
+    coords = named_axes(leading, values.shape[:-2], f"leading axes of a table {values.shape}")
+    return xr.DataArray(values, coords, (*leading, *CELL_DIMS))
+
+
+def named_axes(
+    dims: Sequence[str] | Mapping[str, Sequence[Any]], shape: Sequence[int], axes: str
+) -> dict[str, list[Any]]:
+    """Return the coordinates that `dims` gives to axes of some shape, after checking that they fit.
+
+    `axes` says in errors what is named.
+    """
+    if isinstance(dims, str):
+        raise InputTypeError("dims", f"must be a sequence or a mapping of names, as dims=[{dims!r}]; it is {dims!r}.")
+    if len(dims) != len(shape):
+        raise InputError("dims", f"{len(dims)} names for {len(shape)} {axes}.")
+    check_dims(list(dims))
+    coords = {name: list(labels) for name, labels in dims.items()} if isinstance(dims, Mapping) else {}
+    for name, size in zip(dims, shape, strict=True):
+        if name in coords and len(coords[name]) != size:
+            raise InputError("dims", f"{len(coords[name])} coordinates of {name!r} for an axis of {size}.")
+    return coords
+
+
+def labelled_arrays(
+    arrays: Mapping[str, Any], dims: Sequence[str] | Mapping[str, Sequence[Any]] | None
+) -> list[xr.DataArray]:
+    """Return arrays, given by name, as DataArrays over the same dims.
+
+    Plain arrays broadcast by their shapes, as in NumPy, and `dims` names the axes that they then have; without it these
+    are ``dim_0``, …. A DataArray has its own dims.
+
+    Raises
+    ------
+    ValueError
+        If they do not broadcast, or `dims` does not fit them.
+    """
+    *first, last = arrays
+    names = f"{', '.join(first)} and {last}"
+    # A column of a frame is labelled by its index, unless its axis is named.
+    labelled_types = (xr.DataArray, pd.Series) if dims is None else (xr.DataArray,)
+    labelled = {name: xr.DataArray(value) for name, value in arrays.items() if isinstance(value, labelled_types)}
+    for array in labelled.values():
+        check_dims(array.dims)
+    # By way of a DataArray masked values become missing ones.
+    plain = {name: xr.DataArray(value).values for name, value in arrays.items() if name not in labelled}
+    try:
+        shape = np.broadcast_shapes(*(value.shape for value in plain.values()))
+    except ValueError as error:
+        raise InputError(names, f"do not broadcast: {error}") from None
+    leading = [f"dim_{axis}" for axis in range(len(shape))] if dims is None else dims
+    coords = named_axes(leading, shape, f"axes of {names}, whose shape is {shape}")
+    for name, value in plain.items():
+        spread = (np.broadcast_to(value, shape), coords, list(leading)) if value.ndim else (value,)
+        labelled[name] = xr.DataArray(*spread)
+    try:
+        return list(xr.broadcast(*xr.align(*drop_conflicting_coords([labelled[n] for n in arrays]), join="exact")))
+    except ValueError as error:
+        raise InputError(names, f"do not broadcast: {error}") from None
+
+
+def _with_cell_dims(table: xr.DataArray, argument: str) -> xr.DataArray:
+    """Return a DataArray with its dims of actual and predicted labels called so."""
+    if set(CELL_DIMS) <= set(table.dims):
+        return table
+    roles = [axis_role(name) for name in table.dims]
+    if any(roles.count(dim) != 1 for dim in CELL_DIMS):
+        raise InputError(
+            argument,
+            f"which of its dims {', '.join(map(repr, table.dims))} is of the actual labels, and "
+            "which of the predicted ones?",
+            f"Name them, as {argument}.rename({{'dim_0': 'actual', 'dim_1': 'predicted'}}).",
+        )
+    return table.rename({name: role for name, role in zip(table.dims, roles, strict=True) if role})
+
+
+def _frame_to_counts(table: pd.DataFrame, argument: str) -> xr.DataArray:
+    if is_transposed(table.index.names, table.columns.names):
+        table = table.T
+    same = set(table.index) == set(table.columns) and table.shape[0] == table.shape[1]
+    if not same or table.index.has_duplicates:
+        raise InputError(argument, "the index (actual labels) and the columns (predicted labels) must be the same.")
+    labels = check_labels(table.index)
+    cells = table.reindex(columns=table.index)
+    if not all(getattr(dtype, "kind", "O") in "iuf" for dtype in cells.dtypes):
+        raise InputTypeError("counts", "must hold whole numbers; some column of the table does not.")
+    return xr.DataArray(cells.to_numpy(float, na_value=np.nan), dict.fromkeys(CELL_DIMS, labels), CELL_DIMS)
+
+
+def refuse_margins(counts: xr.DataArray) -> None:
+    """Refuse a table whose last row and column hold the totals of the others.
+
+    Raises
+    ------
+    ValueError
+        If the last class is called "All", as pandas calls margins, or its counts are the sums of the others'.
+    """
+    last = counts["actual"].values[-1].item()
+    cells = counts.values
+    inner = cells[..., :-1, :-1]
+    sums = (
+        cells.shape[-1] > 2
+        and inner.any()
+        and np.array_equal(cells[..., -1, :], cells[..., :-1, :].sum(-2))
+        and np.array_equal(cells[..., :, -1], cells[..., :, :-1].sum(-1))
+    )
+    if sums or last == _MARGIN:
+        raise InputError(
+            "table",
+            f"the last row and column, {last!r}, {'hold the sums of the others' if sums else 'are margins'}.",
+            "Leave margins out, as table.iloc[:-1, :-1]; if it is a class, name all of them, as labels=[...].",
+        )
+
+
+def with_labels(counts: xr.DataArray, labels: Iterable[Any]) -> xr.DataArray:
+    """Label the rows and columns of a table; reorder one that carries its labels already."""
+    wanted = check_labels(labels)
+    labelled = set(CELL_DIMS) <= set(counts.coords)
+    if labelled:
+        counts = checked_counts(counts, CELL_DIMS)
+    if len(wanted) != counts.sizes["actual"]:
+        raise InputError("labels", f"{len(wanted)} given for a table of {counts.sizes['actual']} classes.")
+    if labelled:
+        own = counts["actual"].values.tolist()
+        if set(own) != set(wanted.tolist()):
+            raise InputError("labels", f"the table carries others, {own}.")
+        order = [own.index(label) for label in wanted.tolist()]
+        counts = counts.isel(actual=order, predicted=order)
+    return counts.assign_coords(actual=wanted, predicted=wanted)
+
+
+def drop_conflicting_coords(arrays: Sequence[xr.DataArray]) -> list[xr.DataArray]:
+    """Drop coordinates without a dim of their own that not all arrays share: they describe a cell, not the matrix."""
+
+    def shared(name: Hashable) -> bool:
+        return all(name in a.coords and a.coords[name].equals(arrays[0].coords[name]) for a in arrays)
+
+    return [a.drop_vars([name for name in a.coords if name not in a.dims and not shared(name)]) for a in arrays]

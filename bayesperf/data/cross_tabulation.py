@@ -1,0 +1,98 @@
+"""Cross-tabulation: from columns of labels to how often each combination of them occurs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Codes, Counts
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.words import listed
+from bayesperf.data.count_arrays import CELL_DIMS, check_dims, check_size
+from bayesperf.data.label_encoding import (
+    Column,
+    check_labels,
+    codes_for_labels,
+    encode,
+    merge_labels,
+    warn_of_lookalikes,
+)
+
+
+class EncodedColumns(NamedTuple):
+    """Columns of one length as codes.
+
+    `leading` are those that become leading dims, by name; `cells` the columns of class labels, by cell dim, as
+    positions in `classes`. `named` is what their caller calls those of class labels.
+    """
+
+    leading: dict[str, Column]
+    cells: dict[str, Codes]
+    classes: NDArray[Any]
+    named: str
+
+
+def encode_columns(
+    columns: Mapping[str, Column],
+    by: Mapping[str, Any],
+    labels: Iterable[Any] | None,
+    dims: tuple[str, ...] = CELL_DIMS,
+) -> EncodedColumns:
+    """Encode columns of class labels by one common list of classes, and the columns of leading dims beside them.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column
+        Columns of class labels, by the names to use in errors; one for each of `dims`.
+    by : mapping of str to array-like (n,)
+        Columns that become leading dims.
+    labels : sequence, optional
+        All classes, in order; by default those that occur or that the columns declare.
+    dims : tuple of str
+        Cell dims that the columns become.
+    """
+    if not isinstance(by, Mapping):
+        raise InputTypeError(
+            "by", f"must be a mapping of names to columns, as {{'fold': ids}}; it is {type(by).__name__}."
+        )
+    check_dims(list(by), dims)
+    leading = {name: encode(values, f"by[{name!r}]", fractions=True) for name, values in by.items()}
+    checks.equal_lengths({name: len(column.codes) for name, column in {**columns, **leading}.items()})
+    classes = merge_labels(list(columns.values()), list(columns)) if labels is None else check_labels(labels)
+    if len(classes) < 2:
+        raise InputError(
+            "labels", f"only one label occurs ({listed(classes.tolist())}).", "Name all of them, in `labels`."
+        )
+    warn_of_lookalikes(classes, " and ".join(columns))
+    for name, column in leading.items():
+        warn_of_lookalikes(column.labels, f"by[{name!r}]")
+    codes = [codes_for_labels(column, classes, name) for name, column in columns.items()]
+    return EncodedColumns(leading, dict(zip(dims, codes, strict=True)), classes, ", ".join(columns))
+
+
+def encode_predictions(y_true: Any, y_pred: Any, by: Mapping[str, Any], labels: Iterable[Any] | None) -> EncodedColumns:
+    """Encode actual and predicted labels by one common list of classes, and the columns of leading dims."""
+    columns = {"y_true": encode(y_true, "y_true"), "y_pred": encode(y_pred, "y_pred")}
+    return encode_columns(columns, by, labels)
+
+
+def cross_tabulate(columns: EncodedColumns, weights: Counts | None = None) -> xr.DataArray:
+    """Count the combinations of all columns, leading dims first; `weights` are rows that each entry stands for."""
+    leading, cells, classes, named = columns
+    coords = {name: column.labels for name, column in leading.items()} | dict.fromkeys(cells, classes)
+    shape = tuple(len(labels) for labels in coords.values())
+    check_size("by" if leading else named, shape, len(classes))
+    codes = [*[column.codes for column in leading.values()], *cells.values()]
+    return xr.DataArray(count_combinations(codes, shape, weights), coords, list(coords))
+
+
+def count_combinations(codes: Sequence[Codes], shape: tuple[int, ...], weights: Counts | None = None) -> Counts:
+    """Return how often each combination of codes occurs, as an array of the given shape."""
+    flat = np.ravel_multi_index(codes, shape)
+    return np.bincount(flat, weights, minlength=math.prod(shape)).astype(np.int64).reshape(shape)

@@ -1,0 +1,205 @@
+"""Cross-validation: predictions of a classifier for the folds that it was not fitted on, and which folds these are.
+
+Repeated cross-validation judges each example once in each repeat. Its counts have a dim ``repeat`` beside ``fold``, and
+a mark that says so; counts of random splits, which share examples as chance has it, have the mark at ``fold``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Codes
+from bayesperf.core.errors import InputError
+from bayesperf.data.count_arrays import CELL_DIMS
+
+FOLD, REPEAT = "fold", "repeat"
+# The attribute of counts that names the dim along which examples are counted again.
+_MARK = "repeats"
+
+
+class HeldOutPredictions(NamedTuple):
+    """Actual and predicted labels of the held-out examples, fold after fold.
+
+    Attributes
+    ----------
+    y_true, y_pred : array-like (n,)
+        Labels.
+    by : mapping
+        The fold of each, and the repeat if there are several.
+    again : str or None
+        Along which of these dims examples are held out again.
+    """
+
+    y_true: Any
+    y_pred: NDArray[Any]
+    by: Mapping[str, Codes]
+    again: str | None
+
+
+def held_out_predictions(
+    estimator: Any,
+    X: Any,  # noqa: N803
+    y: Any,
+    cv: Any,
+    groups: Any,
+    n_jobs: int | None,
+) -> HeldOutPredictions:
+    """Fit a scikit-learn classifier on every fold's training part and predict the held-out part."""
+    try:
+        from sklearn.base import clone, is_classifier
+        from sklearn.model_selection import check_cv
+    except ImportError:
+        raise ImportError("from_cross_validation needs scikit-learn: pip install scikit-learn") from None
+    from joblib import Parallel, delayed
+
+    def predict(train: Codes, test: Codes) -> Any:
+        return clone(estimator).fit(take(X, train), take(y, train)).predict(take(X, test))
+
+    splits = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
+    predictions = Parallel(n_jobs=n_jobs)(delayed(predict)(train, test) for train, test in splits)
+    tests = [np.asarray(test) for _, test in splits]
+    by, again = _dims_of_folds(tests)
+    return HeldOutPredictions(take(y, np.concatenate(tests)), np.concatenate(predictions), by, again)
+
+
+def _dims_of_folds(tests: Sequence[Codes]) -> tuple[dict[str, Codes], str | None]:
+    """Return the fold of each held-out example, the repeat if there are several, and along which they come again.
+
+    There are r repeats if as many runs of folds hold out each example once.
+    """
+    fold = np.repeat(np.arange(len(tests)), [len(test) for test in tests])
+    examples, times = np.unique(np.concatenate(tests), return_counts=True)
+    repeats = int(times.max())
+    if repeats == 1:
+        return {FOLD: fold}, None
+    size, rest = divmod(len(tests), repeats)
+    runs = [np.unique(np.concatenate(tests[i : i + size])) for i in range(0, len(tests), size)]
+    if rest or times.min() < repeats or any(len(run) < len(examples) for run in runs):
+        return {FOLD: fold}, FOLD
+    return {REPEAT: fold // size, FOLD: fold % size}, REPEAT
+
+
+def fold_of_each(y: Any, cv: Any, groups: Any) -> Codes:
+    """Return in which fold each example is tested, by what ``cross_val_predict`` was given.
+
+    Raises
+    ------
+    ValueError
+        If folds are drawn anew each time, or do not test each example once.
+    """
+    try:
+        from sklearn.model_selection import check_cv
+    except ImportError:
+        raise ImportError("from_cross_val_predict needs scikit-learn: pip install scikit-learn") from None
+    count = len(y) if not hasattr(y, "shape") else y.shape[0]
+    splitter = check_cv(cv, y, classifier=True)
+    folds, again = ([test for _, test in splitter.split(np.zeros((count, 1)), y, groups)] for _ in range(2))
+    if not all(map(np.array_equal, folds, again)):
+        raise InputError(
+            "", "cv draws other folds each time, which are not those of y_pred.", "Give it a random_state."
+        )
+    tested = np.concatenate(folds)
+    if not np.array_equal(np.sort(tested), np.arange(count)):
+        raise InputError("cv", f"must test each of the {count} examples once; it tests {len(tested)}, or other ones.")
+    fold = np.empty(count, dtype=np.intp)
+    fold[tested] = np.repeat(np.arange(len(folds)), [len(test) for test in folds])
+    return fold
+
+
+# ── Counts of examples that were judged several times ─────────────────────────────────────────────────────────────────
+
+
+def mark_repeats(counts: xr.DataArray, dim: str) -> xr.DataArray:
+    """Mark counts by the dim along which examples are counted again."""
+    return counts.assign_attrs({_MARK: dim})
+
+
+def repeated_dim(counts: xr.DataArray) -> Hashable | None:
+    """Return the dim along which examples are counted again, if counts are marked by it."""
+    dim: Hashable = counts.attrs.get(_MARK)
+    return dim if dim in counts.dims and counts.sizes[dim] > 1 else None
+
+
+def refuse_sum(counts: xr.DataArray, dims: Sequence[Hashable], name: str = "dim") -> None:
+    """Refuse a sum over a dim along which examples are counted again."""
+    again = repeated_dim(counts)
+    if again is None or again not in dims:
+        return
+    size = counts.sizes[again]
+    if again == REPEAT:
+        raise InputError(
+            name,
+            f"each of {size} repeats is of the same examples, and together they count each example {size} times.",
+            "Take bp.pool(cm), or of more than two classes bp.fit(cm, model='groups'), in which "
+            f"it weighs 1/{size}; or one of them, cm.isel({REPEAT}=0).",
+        )
+    raise InputError(
+        name,
+        f"the {size} {again}s share examples, as random splits do, and together they count an "
+        "example as often as it was tested.",
+        "Take bp.pool(cm, repeats=…), with their number times the fraction that each tests.",
+    )
+
+
+def folds_of_all_repeats(
+    counts: xr.DataArray, dim: str, repeats: int | None, name: str = "repeats"
+) -> tuple[xr.DataArray, int]:
+    """Return counts with the folds of all repeats along one dim, and how many repeats these are.
+
+    Raises
+    ------
+    ValueError
+        If the number of repeats is another than that of the counts, or does not divide that of the folds; or if it is
+        not given, and the folds share examples.
+    """
+    again = repeated_dim(counts)
+    if again == REPEAT and dim == FOLD:
+        size = counts.sizes[REPEAT]
+        if repeats is not None and repeats != size:
+            raise InputError(
+                name, f"the counts have {size} repeats along {REPEAT!r}; it is {repeats!r}.", "Leave it out."
+            )
+        together = counts.drop_vars([REPEAT, FOLD]).stack(all=(REPEAT, FOLD), create_index=False).rename(all=FOLD)
+        return together.assign_coords({FOLD: np.arange(together.sizes[FOLD])}).transpose(..., *CELL_DIMS), size
+    if again == dim and (repeats is None or dim == REPEAT):
+        refuse_sum(counts, [dim])
+    repeats = checks.count(name, 1 if repeats is None else repeats)
+    check_repeats(name, repeats, counts.sizes[dim], dim)
+    return counts, repeats
+
+
+def check_repeats(name: str, repeats: int, folds: int, dim: str) -> None:
+    """Refuse a number of repeats that does not divide that of the folds."""
+    if folds % repeats:
+        raise InputError(
+            name,
+            f"{repeats} repeats have as many folds each, and dim {dim!r} has {folds}.",
+            "Leave out an unfinished repeat.",
+        )
+
+
+def mean_of_repeats(counts: xr.DataArray) -> xr.DataArray:
+    """Return the mean of counts over repeats, all folds together, as whole examples of each class.
+
+    The examples of a class that are left over by rounding down go to the cells that lost most.
+    """
+    mean = counts.sum([REPEAT, FOLD]).transpose(..., *CELL_DIMS) / counts.sizes[REPEAT]
+    whole = np.floor(mean.values)
+    left = np.rint(mean.values.sum(-1) - whole.sum(-1))
+    rank = np.argsort(np.argsort(-(mean.values - whole), -1, kind="stable"), -1)
+    return mean.copy(data=(whole + (rank < left[..., None])).astype(np.int64))
+
+
+def take(values: Any, rows: Codes) -> Any:
+    """Return some rows, by position, of an array, a data frame or series, or a list, as the same kind."""
+    frame = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame | nw.Series):
+        return frame[rows].to_native()
+    return values[rows] if hasattr(values, "shape") else [values[row] for row in rows]

@@ -1,0 +1,247 @@
+"""Counting inside the user's own data engine, through Narwhals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesperf.core.arrays import Counts, decoded
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.words import listed
+from bayesperf.data.clusters import Clusters, cluster_column, clusters_of_rows
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.cross_tabulation import EncodedColumns, cross_tabulate, encode_columns
+from bayesperf.data.joint_outcomes import JointOutcomes, of_columns
+from bayesperf.data.label_encoding import encode
+
+# How an engine is asked for the totals, where that is not as Narwhals asks by itself. The in-memory engine of Polars
+# would hold all rows at once. Totals of DuckDB as pandas need no PyArrow, and an ENUM keeps its labels.
+_COLLECTING: dict[nw.Implementation, dict[str, Any]] = {
+    nw.Implementation.POLARS: {"engine": "streaming"},
+    nw.Implementation.DUCKDB: {"backend": "pandas"},
+}
+# Types of columns that no label or group has. What is in a column of Python objects shows when it is encoded.
+_NO_LABELS = (nw.Decimal, nw.Binary, nw.Date, nw.Datetime, nw.Duration, nw.Time, nw.List, nw.Array, nw.Struct)
+
+
+def count_rows(
+    frame: Any, columns: list[str], numbered: Mapping[str, Callable[[nw.Expr], nw.Expr]] | None = None
+) -> tuple[dict[str, Any], Counts]:
+    """Count the rows of every combination of values of some columns, in the frame's own engine.
+
+    Parameters
+    ----------
+    frame : native frame
+        pandas, Polars (eager or lazy), PyArrow, DuckDB relation, Dask, Ibis, PySpark; anything else that
+        `narwhals.from_native` takes. Lazy ones are grouped where they are, and only the totals are collected.
+    columns : list of str
+        Columns to group by.
+    numbered : mapping, optional
+        Columns of numbers that are grouped by what a function makes of them.
+
+    Returns
+    -------
+    values : dict of str to column
+        The columns, with one entry for each combination.
+    rows : numpy.ndarray
+        How many rows each combination has.
+
+    Raises
+    ------
+    TypeError
+        If the frame is of a kind that is not supported, a column of a type that labels cannot have, or a column to be
+        numbered does not hold numbers.
+    ValueError
+        If a column is absent or named twice, or the engine fails.
+    """
+    numbered = numbered or {}
+    lazy = lazy_frame(frame, columns)
+    schema = lazy.collect_schema()
+    for name in columns:
+        if name in numbered and not schema[name].is_numeric():
+            raise InputTypeError("column", f"{name!r} must hold numbers; it holds {schema[name]}.")
+        if name not in numbered:
+            _refuse_type(name, schema[name], lazy.implementation)
+    roles = {f"key_{position}": name for position, name in enumerate(columns)}
+    made = {role: numbered[name] for role, name in roles.items() if name in numbered}
+    with engine_errors():
+        counted = collect(select(lazy, roles, made).group_by(*roles).agg(nw.len().alias("rows")))
+    return {name: counted[role].to_native() for role, name in roles.items()}, counted["rows"].to_numpy()
+
+
+def lazy_frame(frame: Any, columns: list[str]) -> nw.LazyFrame[Any]:
+    """Return a frame of any engine as a lazy one of Narwhals that has the columns named, each for one role."""
+    try:
+        lazy: nw.LazyFrame[Any] = nw.from_native(decoded(nw.to_native(frame, pass_through=True))).lazy()
+    except TypeError:
+        raise InputTypeError(
+            "frame",
+            f"is {type(frame).__name__}: give a pandas, Polars or PyArrow frame, a DuckDB "
+            "relation, or a frame of Dask, Ibis, PySpark or another engine that Narwhals "
+            "supports.",
+        ) from None
+    with engine_errors():
+        names = lazy.collect_schema().names()
+    absent = [name for name in columns if name not in names]
+    if absent:
+        raise InputError("", f"no column {absent[0]!r} in the frame; its columns are {listed(names, 12)}.")
+    check_roles(columns)
+    return lazy
+
+
+def _refuse_type(name: str, dtype: Any, engine: nw.Implementation) -> None:
+    """Refuse a column of a type that labels cannot have."""
+    if isinstance(dtype, _NO_LABELS):
+        raise InputTypeError("column", f"{name!r} holds {dtype}: labels must be strings, whole numbers or booleans.")
+    if engine.is_polars() and isinstance(dtype, nw.Int128 | nw.UInt128):
+        raise InputTypeError("column", f"{name!r} holds {dtype}, which NumPy cannot: cast it to Int64.")
+
+
+@contextmanager
+def interrupts_raised() -> Iterator[None]:
+    """Raise KeyboardInterrupt where DuckDB was interrupted by one: what it raises then is an error like others."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
+
+
+@contextmanager
+def engine_errors() -> Iterator[None]:
+    """Raise what an engine raises while it counts, in its own words, as an error of one kind and one line."""
+    try:
+        with interrupts_raised():
+            yield
+    except (ImportError, MemoryError):
+        raise
+    except Exception as error:
+        # A TypeError is of objects that cannot be grouped.
+        said = f"frame: its engine could not count the rows: {str(error).split('\n')[0]}"
+        if isinstance(error, TypeError):
+            raise InputTypeError("", f"{said}.", "Labels must be strings, whole numbers or booleans.") from error
+        raise InputError("", said) from error
+
+
+def collect(totals: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """Have the engine compute a table of totals, and return it."""
+    return totals.collect(**_COLLECTING.get(totals.implementation, {}))
+
+
+def select(
+    lazy: nw.LazyFrame[Any], roles: Mapping[str, str], made: Mapping[str, Callable[[nw.Expr], nw.Expr]] | None = None
+) -> nw.LazyFrame[Any]:
+    """Return columns, or what is made of them, under names of our own, so that the caller's names cannot clash."""
+    if lazy.implementation.is_spark_like():
+        # Spark would take "a.b" for a field of a struct, and names that differ by case for one: it sees their places.
+        places = {name: f"column_{place}" for place, name in enumerate(lazy.collect_schema().names())}
+        lazy = nw.from_native(lazy.to_native().toDF(*places.values()))
+        roles = {role: places[name] for role, name in roles.items()}
+    made = made or {}
+    kept = {role: made.get(role, _as_it_is)(nw.col(name)) for role, name in roles.items()}
+    return lazy.select(*[expression.alias(role) for role, expression in kept.items()])
+
+
+def _as_it_is(column: nw.Expr) -> nw.Expr:
+    return column
+
+
+def check_roles(columns: list[str]) -> None:
+    """Refuse a column that is named for two roles."""
+    if len(set(columns)) < len(columns):
+        raise InputError(
+            "",
+            f"columns {columns}: every role (actual, predicted, judge, by, score, cluster) needs a column of its own.",
+        )
+
+
+def tabulate(
+    values: Mapping[str, Any],
+    rows: Counts,
+    actual: str,
+    predicted: str,
+    by: Sequence[str],
+    labels: Iterable[Any] | None = None,
+) -> xr.DataArray:
+    """Return the counts of rows that stand for several examples each, as dims (…, actual, predicted).
+
+    Parameters
+    ----------
+    values : mapping of str to column
+        The columns, with one entry for each combination, as `count_rows` returns them.
+    rows : numpy.ndarray
+        How many examples each combination stands for.
+    actual, predicted, by, labels
+        As in `ConfusionMatrix.from_frame`.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows, or values are missing.
+    """
+    return cross_tabulate(encode_totals(values, rows, [actual, predicted], by, labels), rows)
+
+
+def tabulate_systems(
+    values: Mapping[str, Any],
+    rows: Counts,
+    actual: str,
+    predicted: Sequence[str],
+    by: Sequence[str],
+    labels: Iterable[Any] | None = None,
+    pos_label: Any = None,
+) -> JointOutcomes:
+    """Return the joint outcomes of systems whose predictions are columns of one frame; arguments as of `tabulate`."""
+    encoded = encode_totals(values, rows, [actual, *predicted], by, labels, (actual, *predicted))
+    return of_columns(encoded, "model", predicted, pos_label, rows)
+
+
+def clusters_of_totals(
+    values: Mapping[str, Any],
+    rows: Counts,
+    actual: str,
+    predicted: str | Sequence[str],
+    by: Sequence[str],
+    labels: Iterable[Any] | None,
+    cluster: str,
+) -> Clusters:
+    """Return the clusters of counts; `predicted` is a column, or one a system, and the others as of `tabulate`."""
+    systems = [predicted] if isinstance(predicted, str) else list(predicted)
+    columns = encode_totals(values, rows, [actual, *systems], by, labels, (actual, *systems))
+    refuse_missing_rows(cluster, values[cluster], rows)
+    return clusters_of_rows(cluster_column({cluster: values[cluster]}), columns, rows)
+
+
+def encode_totals(
+    values: Mapping[str, Any],
+    rows: Counts,
+    columns: Sequence[str],
+    by: Sequence[str],
+    labels: Iterable[Any] | None = None,
+    dims: tuple[str, ...] = CELL_DIMS,
+) -> EncodedColumns:
+    """Encode the columns of a table of totals: class labels, as cell dims, and those of leading dims."""
+    if not len(rows):
+        raise InputError("frame", "has no rows: there is nothing to count.")
+    for name in (*columns, *by):
+        refuse_missing_rows(name, values[name], rows)
+    of_labels = {f"column {name!r}": encode(values[name], f"column {name!r}") for name in columns}
+    return encode_columns(of_labels, {name: values[name] for name in by}, labels, dims)
+
+
+def refuse_missing_rows(name: str, values: Any, rows: Counts) -> None:
+    """Refuse a column of labels with missing values, each of which stands for several rows."""
+    missing = rows[np.asarray(pd.isna(np.asarray(values)))].sum()
+    if missing:
+        raise InputError(
+            "column",
+            f"{name!r} has {missing} missing value{'s' * bool(missing > 1)}.",
+            "Drop those rows, or name the missing ones with a label of their own.",
+        )

@@ -1,0 +1,310 @@
+"""Joint outcomes of several systems on the same examples: each distinct outcome, and how often it occurred.
+
+An outcome is the actual class of an example together with the class that every system predicted for it. Of the
+K^(M + 1) possible outcomes of M systems, only those that occurred are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Codes, Counts
+from bayesperf.core.errors import InputError
+from bayesperf.data.count_arrays import CELL_DIMS, check_dims, check_size
+from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations
+from bayesperf.data.label_encoding import Column, encode_ids, positive_label
+
+# The attribute of an array of counts that names the dim of systems judged on the same examples.
+_MARK = "same_examples"
+
+
+@dataclass(frozen=True, eq=False)
+class JointOutcomes:
+    """The outcomes that occurred, and how often.
+
+    Attributes
+    ----------
+    counts : xarray.DataArray
+        Numbers of examples, with dims (…, outcome): the leading dims except that of the systems.
+    actual : numpy.ndarray (outcome,)
+        The actual class of each outcome, as a position in `labels`.
+    predicted : numpy.ndarray (outcome, M)
+        The class that each system predicted, as a position in `labels`.
+    names : tuple
+        Names of the systems: their coordinates along `dim`.
+    dim : str
+        Name of the systems' leading dim in a confusion matrix.
+    labels : list
+        The K class labels.
+    pos_label : label or None
+        The positive class.
+    """
+
+    counts: xr.DataArray
+    actual: Codes
+    predicted: Codes
+    names: tuple[Any, ...]
+    dim: str
+    labels: list[Any]
+    pos_label: Any = None
+
+    def __post_init__(self) -> None:
+        for array in (self.counts.values, self.actual, self.predicted):
+            array.setflags(write=False)
+
+    def margins(self) -> xr.DataArray:
+        """Return each system's own counts, (…, system, actual, predicted)."""
+        classes = len(self.labels)
+        cells = self._count(self.actual * classes + self.predicted.T, classes**2)
+        coords = {**self.counts.coords, self.dim: list(self.names)} | dict.fromkeys(CELL_DIMS, self.labels)
+        dims = (*self.counts.dims[:-1], self.dim, *CELL_DIMS)
+        return xr.DataArray(cells.reshape(*cells.shape[:-1], classes, classes), coords, dims)
+
+    def sum(self, dims: Sequence[str]) -> JointOutcomes | None:
+        """Pool over leading dims; None if that of the systems is among them."""
+        return None if self.dim in dims else replace(self, counts=self.counts.sum(dims))
+
+    def select(self, how: str, indexers: Mapping[str, Any]) -> JointOutcomes | None:
+        """Select as xarray's ``sel`` or ``isel``; None if the systems then no longer lie along a dim of their own."""
+        systems = xr.DataArray(np.arange(len(self.names)), {self.dim: list(self.names)}, [self.dim])
+        selected = getattr(systems, how)({dim: index for dim, index in indexers.items() if dim == self.dim})
+        counts = getattr(self.counts, how)({dim: index for dim, index in indexers.items() if dim != self.dim})
+        if selected.dims != (self.dim,) or self.dim in counts.dims:
+            return None
+        predicted = self.predicted[:, selected.values]
+        first, outcome = distinct_outcomes(self.actual, predicted, len(self.labels))
+        selection = replace(self, counts=counts)
+        return replace(
+            self,
+            counts=counts.isel(outcome=first).copy(data=selection._count(outcome[None], len(first))[..., 0, :]),
+            actual=self.actual[first],
+            predicted=predicted[first],
+            names=tuple(selected[self.dim].values.tolist()),
+        )
+
+    def one_vs_rest(self) -> JointOutcomes:
+        """Return the outcomes of each class (1) against the rest (0), with last leading dim ``label``."""
+        classes = np.arange(len(self.labels))
+        actual = (self.actual == classes[:, None]).astype(np.intp).ravel()
+        predicted = (self.predicted == classes[:, None, None]).astype(np.intp).reshape(-1, len(self.names))
+        first, outcome = distinct_outcomes(actual, predicted, 2)
+        counts = self._count(outcome.reshape(len(classes), -1), len(first))
+        coords = {**self.counts.coords, "label": self.labels}
+        dims = (*self.counts.dims[:-1], "label", "outcome")
+        return replace(
+            self,
+            counts=xr.DataArray(counts, coords, dims),
+            actual=actual[first],
+            predicted=predicted[first],
+            labels=[0, 1],
+            pos_label=1,
+        )
+
+    def _count(self, groups: Codes, size: int) -> Counts:
+        """Return numbers of examples (…, row, group), where each row of `groups` (row, outcome) groups the outcomes."""
+        values = self.counts.values[..., None, :]
+        counts = np.zeros((*values.shape[:-2], len(groups), size), dtype=np.int64)
+        place: Any = (..., np.arange(len(groups))[:, None], groups)
+        np.add.at(counts, place, values)
+        return counts
+
+
+def distinct_outcomes(actual: Codes, predicted: Codes, classes: int) -> tuple[Codes, Codes]:
+    """Return the first row of each distinct outcome, sorted in the order of the labels, and each row's outcome."""
+    code = actual
+    for column in predicted.T:
+        code = pd.factorize(code * classes + column, sort=True)[0]
+    return np.unique(code, return_index=True)[1], code
+
+
+# ── The mark that counts carry ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def mark_same_examples(counts: xr.DataArray, outcomes: JointOutcomes | None) -> xr.DataArray:
+    """Mark counts by the dim of the systems judged on the same examples: that of the outcomes, if they are known.
+
+    Counts whose outcomes are not known, such as those read back from a file, keep their mark as long as its dim.
+    """
+    dim = same_examples(counts) if outcomes is None else outcomes.dim
+    counts = unmark_same_examples(counts)
+    return counts if dim is None else counts.assign_attrs({_MARK: dim})
+
+
+def unmark_same_examples(counts: xr.DataArray) -> xr.DataArray:
+    """Return counts without the mark."""
+    unmarked = counts.copy(deep=False)
+    unmarked.attrs.pop(_MARK, None)
+    return unmarked
+
+
+def same_examples(counts: xr.DataArray) -> Hashable | None:
+    """Return the dim of the systems that were judged on the same examples, if counts are marked by it."""
+    dim: Hashable = counts.attrs.get(_MARK)
+    return dim if dim in counts.dims[:-2] else None
+
+
+# ── From tables and columns ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def of_pair(counts: xr.DataArray, names: Sequence[str], pos_label: Any) -> JointOutcomes:
+    """Return the outcomes of two systems, from a table with dims (actual, predicted_a, predicted_b)."""
+    actual, *predicted = np.nonzero(counts.values)
+    return JointOutcomes(
+        counts=xr.DataArray(counts.values[actual, *predicted], dims="outcome"),
+        actual=actual,
+        predicted=np.stack(predicted, -1),
+        names=tuple(names),
+        dim="model",
+        labels=counts["actual"].values.tolist(),
+        pos_label=pos_label,
+    )
+
+
+def of_examples(columns: EncodedColumns, example: Any, pos_label: Any) -> JointOutcomes:
+    """Match the rows that are the same example, and count the outcomes; rows that do not match are refused.
+
+    Parameters
+    ----------
+    columns : EncodedColumns
+        Leading columns, one of them that of the systems, and the label columns ``actual`` and ``predicted``.
+    example : array-like (n,)
+        Ids of the examples, of any hashable kind.
+    pos_label : label, optional
+        The positive class.
+    """
+    dim = dim_of_systems(list(columns.leading))
+    check_dims(list(columns.leading), ("outcome",))
+    ids = encode_ids(example, "example")
+    actual, predicted = columns.cells["actual"], columns.cells["predicted"]
+    checks.equal_lengths({"y_true": len(actual), "example": len(ids.codes)})
+    rows = _rows_of_examples(ids, dim, columns.leading[dim])
+    labels, names = columns.classes.tolist(), columns.leading[dim].labels.tolist()
+    others = {name: column for name, column in columns.leading.items() if name != dim}
+    facts = {"y_true": (actual, labels)}
+    facts |= {f"by[{name!r}]": (column.codes, column.labels.tolist()) for name, column in others.items()}
+    for name, (codes, values) in facts.items():
+        _check_same(name, codes[rows], values, ids.labels, dim, names)
+    by_example = {name: column._replace(codes=column.codes[rows[:, 0]]) for name, column in others.items()}
+    cells = {"actual": actual[rows[:, 0]]} | {f"predicted_{i}": of_one for i, of_one in enumerate(predicted[rows].T)}
+    return of_columns(columns._replace(leading=by_example, cells=cells), dim, names, pos_label)
+
+
+def of_columns(
+    columns: EncodedColumns, dim: str, names: Sequence[Any], pos_label: Any, weights: Counts | None = None
+) -> JointOutcomes:
+    """Count the outcomes of rows that hold the actual class and the prediction of every system.
+
+    Parameters
+    ----------
+    columns : EncodedColumns
+        Leading columns but that of the systems; the label columns are the actual class, then each system's prediction.
+    dim : str
+        Name of the systems' leading dim.
+    names : sequence (M,)
+        Names of the systems, in the order of their columns.
+    pos_label : label, optional
+        The positive class.
+    weights : numpy.ndarray, optional
+        How many examples each row stands for.
+    """
+    actual, *predicted = columns.cells.values()
+    by_system, labels = np.stack(predicted, -1), columns.classes.tolist()
+    first, outcome = distinct_outcomes(actual, by_system, len(labels))
+    coords = {name: column.labels for name, column in columns.leading.items()}
+    shape = (*(len(values) for values in coords.values()), len(first))
+    check_dims([*coords, dim], ("outcome",))
+    check_size("by", shape)
+    counts = count_combinations([*(column.codes for column in columns.leading.values()), outcome], shape, weights)
+    return JointOutcomes(
+        counts=xr.DataArray(counts, coords, (*coords, "outcome")),
+        actual=actual[first],
+        predicted=by_system[first],
+        names=tuple(names),
+        dim=dim,
+        labels=labels,
+        pos_label=positive_label(labels, pos_label),
+    )
+
+
+def dim_of_systems(dims: Sequence[str]) -> str:
+    """Return the dim of the systems that were judged on the examples: ``model``, or the only one."""
+    if not dims:
+        raise InputError("example", "name the systems that judged the examples, as by={'model': names}.")
+    if "model" not in dims and len(dims) > 1:
+        raise InputError(
+            "example",
+            f"which of the dims {', '.join(map(repr, dims))} holds the systems that judged the same examples?",
+            "Call it 'model' in by.",
+        )
+    return "model" if "model" in dims else dims[0]
+
+
+def _rows_of_examples(ids: Column, dim: str, systems: Column) -> Codes:
+    """Return the one row of each example and system, (N, M)."""
+    place = ids.codes * len(systems.labels) + systems.codes
+    rows = np.argsort(place, kind="stable")
+    again = rows[1:][np.diff(place[rows]) == 0]
+    if len(again):
+        row = again.min()
+        example, system = _name(ids.labels[ids.codes[row]]), _at(dim, systems.labels[systems.codes[row]])
+        raise InputError(
+            "example",
+            f"{example} occurs twice for {system}{_more(len(again) - 1, 'more such row')}.",
+            "A system judges an example once. If it was judged again, in repeats or attempts, "
+            "leave out example and count with cluster=ids, for bp.pool.",
+        )
+    missing = len(ids.labels) * len(systems.labels) - len(rows)
+    if missing:
+        raise InputError(
+            "example",
+            "systems must be judged on the same examples; missing are "
+            f"{', '.join(islice(_missing(ids, dim, systems), 3))}{_more(missing - 3, 'more judgement')}.",
+            "Drop those examples for all systems, or leave out `example`: the systems then count "
+            "as judged on different ones.",
+        )
+    return rows.reshape(len(ids.labels), len(systems.labels))
+
+
+def _missing(ids: Column, dim: str, systems: Column) -> Iterator[str]:
+    """Yield each example that a system was not judged on, in words."""
+    for code in np.flatnonzero(np.bincount(systems.codes, minlength=len(systems.labels)) < len(ids.labels)):
+        for example in np.setdiff1d(np.arange(len(ids.labels)), ids.codes[systems.codes == code]):
+            yield f"{_name(ids.labels[example])} for {_at(dim, systems.labels[code])}"
+
+
+def _check_same(
+    name: str, codes: Codes, values: Sequence[Any], ids: NDArray[Any], dim: str, systems: Sequence[Any]
+) -> None:
+    """Refuse an example whose rows differ between systems in a column that they must agree in; codes are (N, M)."""
+    differs = codes != codes[:, :1]
+    examples = np.flatnonzero(differs.any(1))
+    if len(examples):
+        at, other = examples[0], int(differs[examples[0]].argmax())
+        raise InputError(
+            name,
+            f"example {_name(ids[at])} is {values[codes[at, 0]]!r} for {_at(dim, systems[0])} and "
+            f"{values[codes[at, other]]!r} for {_at(dim, systems[other])}"
+            f"{_more(len(examples) - 1, 'more such example')}.",
+            "Rows of one example must agree in all but the system and its prediction.",
+        )
+
+
+def _name(value: Any) -> str:
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _at(dim: str, system: Any) -> str:
+    return f"{dim} {_name(system)}"
+
+
+def _more(count: int, what: str) -> str:
+    return f" (and {count} {what}{'s' * (count > 1)})" if count > 0 else ""

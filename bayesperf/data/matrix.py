@@ -1,0 +1,721 @@
+"""Confusion matrices, and the constructors that make them from predictions, scores, tables and data frames.
+
+Everything is one labelled array of counts with last dims ``("actual", "predicted")``, whatever the leading dims are:
+folds, models, thresholds, data sets. ``ConfusionMatrix`` holds it and refuses what is not a table of counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bayesperf.core import checks
+from bayesperf.core.arguments import checked, refuse_unreadable
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.saving import Saved
+from bayesperf.data.classifier_scores import Scores
+from bayesperf.data.clusters import ClusterColumn, Clusters, check_within, cluster_column, clusters_of_rows
+from bayesperf.data.count_arrays import (
+    CELL_DIMS,
+    checked_counts,
+    labelled_arrays,
+    refuse_margins,
+    table_to_counts,
+    with_labels,
+)
+from bayesperf.data.cross_tabulation import cross_tabulate, encode_columns, encode_predictions
+from bayesperf.data.cross_validation import fold_of_each, held_out_predictions, mark_repeats, refuse_sum
+from bayesperf.data.display import matrix_html, matrix_text
+from bayesperf.data.frames import clusters_of_totals, count_rows, lazy_frame, tabulate, tabulate_systems
+from bayesperf.data.joint_outcomes import (
+    JointOutcomes,
+    mark_same_examples,
+    of_columns,
+    of_examples,
+    unmark_same_examples,
+)
+from bayesperf.data.label_encoding import encode, merge_labels, positive_label
+from bayesperf.data.label_indicators import LABEL, Indicators, are_indicators
+from bayesperf.data.matched_rows import match_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bayesperf.plots.style import Panels
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConfusionMatrix(Saved):
+    """Counts of (actual, predicted) label pairs, with any leading dims.
+
+    Immutable. Make one with a constructor below: `from_predictions`, `from_counts`, `from_table`, `from_scores`,
+    `from_frame`, `from_estimator`, `from_cross_validation`, `from_cross_val_predict`.
+
+    Parameters
+    ----------
+    counts : xarray.DataArray
+        Non-negative whole numbers with dims ``(..., actual, predicted)``; both have the labels as coordinates.
+    pos_label : label, optional
+        The positive class of a binary matrix. Inferred for labels {0, 1}, {-1, 1} and {False, True}.
+    outcomes : JointOutcomes, optional
+        What several systems predicted for the same examples, of which `counts` are the margins. Constructors that know
+        it supply it. ``counts.attrs["same_examples"]`` then names the systems' dim.
+    clusters : Clusters, optional
+        Which cells the examples of each cluster are in, if they were counted with clusters (``cluster=``).
+
+    Raises
+    ------
+    ValueError
+        If the counts are negative, fractional or missing, the table is not square, or `pos_label` is not a label.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_predictions(["cat", "dog", "dog"], ["cat", "dog", "cat"], pos_label="dog")
+    >>> cm
+    <bayesperf.ConfusionMatrix: 3 examples, positive 'dog'>
+    predicted  cat  dog
+    actual
+    cat          1    0
+    dog          1    1
+    """
+
+    counts: xr.DataArray
+    pos_label: Any = None
+    outcomes: JointOutcomes | None = None
+    clusters: Clusters | None = None
+
+    def __post_init__(self) -> None:
+        refuse_unreadable({"counts": self.counts, "pos_label": self.pos_label})
+        counts = mark_same_examples(checked_counts(self.counts, CELL_DIMS), self.outcomes)
+        object.__setattr__(self, "counts", counts)
+        object.__setattr__(self, "pos_label", positive_label(counts["actual"].values.tolist(), self.pos_label))
+
+    @classmethod
+    @checked
+    def from_counts(
+        cls,
+        *,
+        tp: ArrayLike,
+        fn: ArrayLike,
+        fp: ArrayLike,
+        tn: ArrayLike,
+        dims: Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
+    ) -> ConfusionMatrix:
+        """Make binary matrices from their four cells.
+
+        Parameters
+        ----------
+        tp, fn, fp, tn : int or array-like or xarray.DataArray
+            True positives, false negatives, false positives, true negatives. They broadcast against each other; dims of
+            a DataArray become leading dims.
+        dims : sequence of str or mapping, optional
+            Names of the axes of arrays, or a mapping of names to their coordinates.
+
+        Returns
+        -------
+        ConfusionMatrix
+            With labels 0 and 1, of which 1 is positive.
+
+        Raises
+        ------
+        ValueError
+            If a cell is no number of examples, the cells do not broadcast, or `dims` does not fit them.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45).total.item()
+        100
+        >>> cm = bp.ConfusionMatrix.from_counts(tp=[40, 42], fn=[10, 8], fp=5, tn=45, dims={"model": ["old", "new"]})
+        >>> cm.sel(model="new").counts.values
+        array([[45,  5], [ 8, 42]])
+        """
+        cells = {"tp": tp, "fn": fn, "fp": fp, "tn": tn}
+        for name, value in cells.items():
+            checks.whole_numbers(name, xr.DataArray(value).values)
+        tp_, fn_, fp_, tn_ = labelled_arrays(cells, dims)
+        rows = [xr.concat(row, "predicted", coords="minimal") for row in ((tn_, fp_), (fn_, tp_))]
+        counts = xr.concat(rows, "actual").transpose(..., *CELL_DIMS)
+        return cls(counts.assign_coords(actual=[0, 1], predicted=[0, 1]))
+
+    @classmethod
+    @checked
+    def from_table(
+        cls,
+        table: ArrayLike | xr.DataArray | pd.DataFrame,
+        *,
+        labels: Iterable[Any] | None = None,
+        pos_label: Any = None,
+        dims: Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
+    ) -> ConfusionMatrix:
+        """Make matrices from tables of counts, rows actual and columns predicted.
+
+        Parameters
+        ----------
+        table : array-like (..., K, K), xarray.DataArray or pandas.DataFrame
+            A DataArray has dims ``actual`` and ``predicted``, or names such as ``y_true`` and ``y_pred``; a DataFrame
+            has the actual labels as its index and the same labels, in any order, as its columns, or the other way round
+            if the names of its axes say so.
+        labels : sequence, optional
+            The K labels, in the order of the rows (0..K-1 if not given). Of a table that carries its labels, the order
+            wanted.
+        pos_label : label, optional
+            The positive class.
+        dims : sequence of str or mapping, optional
+            Names of the leading axes of an array, or a mapping of names to their coordinates.
+
+        Raises
+        ------
+        ValueError
+            If the names of a table's axes do not tell which is which, or the last row and column are margins: called
+            "All", or the sums of the others (unless `labels` names it as a class).
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 9]], [[7, 3], [2, 8]]], dims={"fold": [1, 2]})
+        >>> cm.dims, cm.total.values.tolist()
+        (('fold',), [20, 20])
+
+        A cross-tabulation carries the names of its columns, so that either order is understood:
+
+        >>> import pandas as pd
+        >>> y_true = pd.Series(["cat", "cat", "dog"], name="y_true")
+        >>> y_pred = pd.Series(["cat", "dog", "dog"], name="y_pred")
+        >>> bp.ConfusionMatrix.from_table(pd.crosstab(y_pred, y_true)).counts.values
+        array([[1, 1], [0, 1]])
+        """
+        counts = table_to_counts(table, dims)
+        cm = cls(counts if labels is None else with_labels(counts, labels), pos_label)
+        if labels is None:
+            refuse_margins(cm.counts)
+        return cm
+
+    @classmethod
+    @checked
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_pred: Any,
+        *,
+        labels: Iterable[Any] | None = None,
+        pos_label: Any = None,
+        by: Mapping[str, Any] | None = None,
+        example: Any = None,
+        cluster: Any = None,
+        sample_weight: None = None,
+    ) -> ConfusionMatrix:
+        """Count label pairs.
+
+        Parameters
+        ----------
+        y_true, y_pred : array-like of shape (n,)
+            Labels: strings, whole numbers or booleans. Missing values are refused. A categorical fixes the labels and
+            their order; else they are those of both columns, sorted. Or, if examples have several labels or none,
+            arrays or frames of shape (n, L) of 0 and 1, a column a label: a binary matrix a label, along the last
+            leading dim ``label``. For several systems judged on the same examples `y_pred` is a mapping of their names
+            to their columns: they become the dim ``model``.
+        labels : sequence, optional
+            All labels, in the order wanted. Labels met in the data but not named here are an error. Of several labels
+            an example, the names of the columns.
+        pos_label : label, optional
+            The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
+        by : mapping of str to array-like of shape (n,), optional
+            Columns that become leading dims, as ``{"model": names, "fold": ids}``. A combination that never occurs has
+            a matrix of zeros.
+        example : array-like of shape (n,), optional
+            Which rows are the same example, by ids of any hashable kind. It says that the systems of the dim ``model``
+            (or of the only one in `by`) were judged on the same examples: every system on every example, once. They can
+            then be compared example by example.
+        cluster : array-like of shape (n,) or mapping of str to array-like, optional
+            Which patient, image or document each row is of, if there are several rows of one: examples of a cluster are
+            alike, and say less than as many independent ones. `bayesperf.pool` takes notice of it. A mapping says what
+            they are, ``{"patient": ids}``. Of clusters within clusters, ``{"hospital": …, "patient": …}``, the first
+            are drawn, whole with all that is within; an id that occurs in two of them is two patients. They are no dim:
+            a million of them take no more memory than the rows.
+        sample_weight : None
+            Refused: a weighted count is not a number of examples, and its posterior would be too narrow or too wide.
+
+        Raises
+        ------
+        TypeError
+            If labels are of several kinds, or of a kind that cannot be a label.
+        ValueError
+            If columns are empty, of unequal length, or have missing values; if only one label occurs and `labels` does
+            not name the other; if by `example` some system has an example twice or not at all, or the rows of an
+            example differ in more than the system and its prediction, as in their cluster.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_predictions([1, 0, 1, 0], [1, 0, 0, 0], by={"fold": ["a", "a", "b", "b"]})
+        >>> cm.sel(fold="b").counts.values
+        array([[1, 0], [1, 0]])
+
+        Two systems, three examples, by a column a system or by a row for each:
+
+        >>> cm = bp.ConfusionMatrix.from_predictions([1, 1, 0], {"old": [1, 0, 0], "new": [1, 1, 1]})
+        >>> cm.sel(model="old").counts.values
+        array([[1, 0], [1, 1]])
+        >>> cm = bp.ConfusionMatrix.from_predictions([1, 1, 0, 1, 1, 0], [1, 0, 0, 1, 1, 1],
+        ...                                          by={"model": ["old"] * 3 + ["new"] * 3}, example=[1, 2, 3] * 2)
+        >>> cm.counts.attrs
+        {'same_examples': 'model'}
+
+        Several examples of a patient:
+
+        >>> cm = bp.ConfusionMatrix.from_predictions([1, 1, 0, 0, 1, 0], [1, 1, 0, 0, 0, 1],
+        ...                                          cluster={"patient": ["a", "a", "b", "b", "c", "c"]})
+        >>> cm.clusters.size
+        3
+
+        Several labels an example:
+
+        >>> cm = bp.ConfusionMatrix.from_predictions(np.array([[1, 0], [1, 1], [0, 0]]),
+        ...                                          np.array([[1, 0], [0, 1], [0, 1]]), labels=["red", "round"])
+        >>> cm.sel(label="round").counts.values
+        array([[1, 1], [0, 1]])
+        """
+        if sample_weight is not None:
+            raise InputError(
+                "sample_weight",
+                "is not supported: counts are numbers of examples, and a posterior from weighted "
+                "counts would claim another amount of evidence than there is.",
+            )
+        of_clusters = None if cluster is None else cluster_column(cluster)
+        if are_indicators(y_true, y_pred):
+            given = {"example": example, "pos_label": pos_label, "cluster": cluster}
+            if refused := [name for name, value in given.items() if value is not None]:
+                raise InputError(
+                    f"{refused[0]}",
+                    f"is for one label an example: y_true has {y_true.shape[1]} columns, each of a label "
+                    "that is there (1, the positive class) or not (0).",
+                )
+            counts = cross_tabulate(Indicators.of(y_true, y_pred, labels).columns({} if by is None else by))
+            return cls(counts.assign_attrs(same_examples=LABEL))
+        if isinstance(y_pred, Mapping):
+            if len(y_pred) < 2 or example is not None:
+                raise InputError(
+                    "y_pred", "name two systems or more, with a column each, and then no example: a row is one."
+                )
+            return cls._from_systems(y_true, y_pred, {} if by is None else by, labels, pos_label, of_clusters)
+        columns = encode_predictions(y_true, y_pred, {} if by is None else by, labels)
+        outcomes = None if example is None else of_examples(columns, example, pos_label)
+        if example is not None and of_clusters is not None:
+            check_within(of_clusters.codes, example)
+        clusters = None if of_clusters is None else clusters_of_rows(of_clusters, columns)
+        return cls(cross_tabulate(columns), pos_label, outcomes, clusters)
+
+    @classmethod
+    def _from_systems(
+        cls,
+        y_true: Any,
+        y_pred: Mapping[Any, Any],
+        by: Mapping[str, Any],
+        labels: Any,
+        pos_label: Any,
+        of_clusters: ClusterColumn | None,
+    ) -> ConfusionMatrix:
+        """Count the predictions of several systems for the same examples, a column a system."""
+        named = {"y_true": y_true} | {f"y_pred[{name!r}]": values for name, values in y_pred.items()}
+        encoded = {name: encode(values, name) for name, values in named.items()}
+        columns = encode_columns(encoded, by, labels, tuple(named))
+        outcomes = of_columns(columns, "model", list(y_pred), pos_label)
+        clusters = None if of_clusters is None else clusters_of_rows(of_clusters, columns)
+        return cls(outcomes.margins(), pos_label, outcomes, clusters)
+
+    @classmethod
+    @checked
+    def from_scores(
+        cls, y_true: Any, y_score: ArrayLike, *, thresholds: ArrayLike, pos_label: Any = None
+    ) -> ConfusionMatrix:
+        """Count what thresholding a score would predict: positive where the score is at least the threshold.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Labels of two classes.
+        y_score : array-like of shape (n,)
+            Scores, greater for the positive class; infinite ones are allowed, missing ones are not.
+        thresholds : float or array-like
+            Different thresholds, in the order wanted.
+        pos_label : label, optional
+            The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
+
+        Returns
+        -------
+        ConfusionMatrix
+            With leading dim ``threshold``.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_scores([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], thresholds=[0.3, 0.5])
+        >>> cm.sel(threshold=0.5).counts.values
+        array([[1, 1], [1, 1]])
+        """
+        return cls(Scores.of(y_true, y_score, pos_label).counts(thresholds), pos_label)
+
+    @classmethod
+    @checked
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        actual: str,
+        predicted: str | Sequence[str],
+        by: str | Sequence[str] = (),
+        example: str | None = None,
+        cluster: str | Sequence[str] | None = None,
+        labels: Iterable[Any] | None = None,
+        pos_label: Any = None,
+    ) -> ConfusionMatrix:
+        """Count in a data frame; the group-by runs in the frame's own engine and only counts come back.
+
+        Rows that do not fit in memory are counted where they are: a DuckDB relation or a lazy Polars frame over files
+        in batches, a Dask or PySpark frame by its workers, an Ibis table in its database.
+
+        Parameters
+        ----------
+        frame : native frame
+            One row an example: pandas, Polars (`DataFrame` or `LazyFrame`), PyArrow table, DuckDB relation, Dask, Ibis
+            or PySpark; each gives the same counts. Other frames that Narwhals supports are taken and are not tested.
+        actual : str
+            Column of the actual labels.
+        predicted : str or sequence of str
+            Column of the predicted labels. Several are of systems judged on the same examples, a row an example: they
+            become the dim ``model``, named by their columns, and are compared example by example.
+        by : str or sequence of str
+            Columns that become leading dims.
+        example : str, optional
+            Column of ids where each system has a row of its own for every example, as `example` of `from_predictions`.
+            The rows are matched by the engine, which reads the frame once more for each system.
+        cluster : str or sequence of str, optional
+            Column of what each row is of, as ``"patient"``, if there are several rows of one; see `from_predictions`.
+            Of clusters within clusters, ``["hospital", "patient"]``, the engine counts by the first alone.
+        labels, pos_label
+            As in `from_predictions`. A type that lists its values fixes the labels and their order: a categorical of
+            pandas or Dask, an Enum of Polars, an ENUM of DuckDB.
+
+        Raises
+        ------
+        TypeError
+            If the frame is of a kind that is not supported, a column is of a type that labels cannot have (dates,
+            decimals, lists), or one column holds strings and the other numbers.
+        ValueError
+            If a column is absent, named twice or has missing values, the frame has no rows, or its engine fails; if by
+            `example` some system has an example twice or not at all, or the rows of an example disagree.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> frame = bp.datasets.load("breast_cancer")
+        >>> bp.ConfusionMatrix.from_frame(frame, actual="actual", predicted="predicted", by="model",
+        ...                               pos_label="malignant").dims
+        ('model',)
+
+        Out of core, as from files of Parquet by ``duckdb.read_parquet("predictions/*.parquet")``:
+
+        >>> import duckdb
+        >>> relation = duckdb.sql("SELECT i % 2 AS actual, i % 3 % 2 AS predicted FROM range(1_000_000) AS rows(i)")
+        >>> bp.ConfusionMatrix.from_frame(relation, actual="actual", predicted="predicted").counts.values
+        array([[333334, 166666], [333333, 166667]])
+
+        A column a system:
+
+        >>> relation = duckdb.sql("SELECT i % 2 AS actual, i % 3 % 2 AS old, i % 2 AS new FROM range(6) AS rows(i)")
+        >>> cm = bp.ConfusionMatrix.from_frame(relation, actual="actual", predicted=["old", "new"])
+        >>> cm.sel(model="new").counts.values
+        array([[3, 0], [0, 3]])
+        """
+        keys = [by] if isinstance(by, str) else list(by)
+        systems = [predicted] if isinstance(predicted, str) else list(predicted)
+        if not systems or (example is not None and len(systems) > 1):
+            raise InputError(
+                "predicted", "name a column; or one for each system, and then no `example`: a row is an example."
+            )
+        within = [cluster] if isinstance(cluster, str) else list(() if cluster is None else cluster)
+        lazy_frame(frame, [actual, *systems, *keys, *within])
+        values, rows = count_rows(frame, [actual, *systems, *keys, *within[:1]])
+        clusters = clusters_of_totals(values, rows, actual, systems, keys, labels, within[0]) if within else None
+        if len(systems) > 1:
+            outcomes = tabulate_systems(values, rows, actual, systems, keys, labels, pos_label)
+            return cls(outcomes.margins(), pos_label, outcomes, clusters)
+        counts = tabulate(values, rows, actual, systems[0], keys, labels)
+        if example is None:
+            return cls(counts, pos_label, None, clusters)
+        outcomes = match_rows(frame, actual, systems[0], keys, example, counts, pos_label, *within[:1])
+        return cls(counts, pos_label, outcomes, clusters)
+
+    @classmethod
+    @checked
+    def from_cross_validation(
+        cls,
+        estimator: Any,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        cv: Any = 10,
+        groups: Any = None,
+        n_jobs: int | None = None,
+        pos_label: Any = None,
+    ) -> ConfusionMatrix:
+        """Fit a scikit-learn classifier on every fold's training part and count its predictions on the held-out part.
+
+        Parameters
+        ----------
+        estimator : scikit-learn classifier
+            Cloned for every fold.
+        X, y : array-like
+            Features and labels of one data set.
+        cv : int, splitter or iterable of (train, test) indices
+            As in scikit-learn; an integer means stratified folds.
+        groups : array-like, optional
+            Passed to the splitter.
+        n_jobs : int, optional
+            Folds fitted at once (joblib).
+        pos_label : label, optional
+            The positive class of a binary problem; inferred for {0, 1}, {-1, 1} and {False, True}.
+
+        Returns
+        -------
+        ConfusionMatrix
+            With leading dim ``fold`` (0, 1, …); of repeated cross-validation with ``repeat`` and ``fold``, each repeat
+            being of the same examples. Sums over repeats, or over random splits that share examples, are refused.
+
+        Raises
+        ------
+        ImportError
+            If scikit-learn is not installed.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.model_selection import RepeatedStratifiedKFold
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> splits = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
+        >>> cm = bp.ConfusionMatrix.from_cross_validation(GaussianNB(), X, y, cv=splits)
+        >>> cm.dims
+        ('repeat', 'fold')
+        >>> bp.pool(cm)
+        <bayesperf.Pooled: 6 folds of 2 repeats, one prevalence, ρ ~ Beta(1, 24)>
+        """
+        classes = _classes(y)
+        held = held_out_predictions(estimator, X, y, cv, groups, n_jobs)
+        cm = cls.from_predictions(held.y_true, held.y_pred, labels=classes, pos_label=pos_label, by=held.by)
+        return cm if held.again is None else replace(cm, counts=mark_repeats(cm.counts, held.again))
+
+    @classmethod
+    @checked
+    def from_cross_val_predict(
+        cls, y: Any, y_pred: Any, *, cv: Any = None, groups: Any = None, pos_label: Any = None
+    ) -> ConfusionMatrix:
+        """Count what scikit-learn's ``cross_val_predict`` returned, fold by fold.
+
+        Parameters
+        ----------
+        y : array-like (n,)
+            The labels that were predicted.
+        y_pred : array-like (n,)
+            What ``cross_val_predict(estimator, X, y, cv=cv, groups=groups)`` returned.
+        cv, groups
+            As they were given to it: they say in which fold each example was tested.
+        pos_label : label, optional
+            The positive class of a binary problem; inferred for {0, 1}, {-1, 1} and {False, True}.
+
+        Returns
+        -------
+        ConfusionMatrix
+            With leading dim ``fold`` (0, 1, …).
+
+        Raises
+        ------
+        ImportError
+            If scikit-learn is not installed.
+        ValueError
+            If `cv` draws other folds each time, or does not test each example once.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.model_selection import cross_val_predict
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> cm = bp.ConfusionMatrix.from_cross_val_predict(y, cross_val_predict(GaussianNB(), X, y, cv=3), cv=3)
+        >>> cm.total.values
+        array([190, 190, 189])
+        """
+        by = {"fold": fold_of_each(y, cv, groups)}
+        return cls.from_predictions(y, y_pred, labels=_classes(y), pos_label=pos_label, by=by)
+
+    @classmethod
+    @checked
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        labels: Iterable[Any] | None = None,
+        pos_label: Any = None,
+        by: Mapping[str, Any] | None = None,
+    ) -> ConfusionMatrix:
+        """Count what a fitted classifier of scikit-learn, or a pipeline that ends in one, predicts for a test set.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            Anything with a method ``predict``.
+        X, y : array-like
+            Features and labels of the test set, which was not used to fit or to choose the classifier.
+        labels, pos_label, by
+            As in `from_predictions`; without `labels` the classes that the estimator knows are among them, even if
+            none of them is in the test set.
+
+        Raises
+        ------
+        TypeError
+            If the estimator cannot predict.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> X, y = load_iris(return_X_y=True)
+        >>> fitted = GaussianNB().fit(X[::2], y[::2])
+        >>> bp.ConfusionMatrix.from_estimator(fitted, X[1::2], y[1::2])
+        <bayesperf.ConfusionMatrix: 75 examples>
+        predicted   0   1   2
+        actual
+        0          25   0   0
+        1           0  24   1
+        2           0   2  23
+        """
+        if not callable(getattr(estimator, "predict", None)):
+            raise InputTypeError(
+                "estimator", f"must be a fitted classifier, with predict; it is {type(estimator).__name__}."
+            )
+        y_pred = estimator.predict(X)
+        if labels is None and not are_indicators(y, y_pred) and hasattr(estimator, "classes_"):
+            labels = merge_labels(
+                [encode(v, n) for v, n in ((estimator.classes_, "classes_"), (y, "y"))], ["classes_", "y"]
+            )
+        return cls.from_predictions(y, y_pred, labels=labels, pos_label=pos_label, by=by)
+
+    @property
+    def labels(self) -> list[Any]:
+        """The K class labels, in the order of rows and columns."""
+        labels: list[Any] = self.counts["actual"].values.tolist()
+        return labels
+
+    @property
+    def dims(self) -> tuple[Hashable, ...]:
+        """Names of the leading dims."""
+        return self.counts.dims[:-2]
+
+    @property
+    def total(self) -> xr.DataArray:
+        """Number of examples, over the leading dims."""
+        return self.counts.sum(CELL_DIMS, keep_attrs=False)
+
+    def sum(self, dim: str | Sequence[str]) -> ConfusionMatrix:
+        """Pool the counts over leading dims; refused of repeats of cross-validation, which are of the same examples."""
+        dims = self._named_dims(dim)
+        refuse_sum(self.counts, dims)
+        outcomes = None if self.outcomes is None else self.outcomes.sum(dims)
+        summed = self.counts.sum(dims, keep_attrs=True)
+        if self.clusters is None:
+            return self._derived(summed, outcomes)
+        into = (0 * self.counts + _positions(summed)).transpose(*self.counts.dims)
+        return self._derived(summed, outcomes, self.clusters.summed(into.values.ravel(), summed.size))
+
+    def sel(self, **indexers: Any) -> ConfusionMatrix:
+        """Select leading coordinates by label, as xarray's ``sel``."""
+        return self._select("sel", indexers)
+
+    def isel(self, **indexers: Any) -> ConfusionMatrix:
+        """Select leading coordinates by position, as xarray's ``isel``."""
+        return self._select("isel", indexers)
+
+    def _select(self, how: str, indexers: Mapping[str, Any]) -> ConfusionMatrix:
+        self._named_dims(list(indexers))
+        counts = getattr(self.counts, how)(indexers)
+        outcomes = None if self.outcomes is None else self.outcomes.select(how, indexers)
+        if self.clusters is None:
+            return self._derived(counts, outcomes)
+        # Selected as the counts are, which are then put into the order of their dims.
+        cells = getattr(_positions(self.counts), how)(indexers).transpose(..., *CELL_DIMS)
+        return self._derived(counts, outcomes, self.clusters.taken(cells.values.ravel()))
+
+    def _derived(
+        self, counts: xr.DataArray, outcomes: JointOutcomes | None, clusters: Clusters | None = None
+    ) -> ConfusionMatrix:
+        """Return a matrix of selected or summed counts; they are of the same examples if their outcomes are."""
+        if self.outcomes is not None:
+            counts = unmark_same_examples(counts)
+        return ConfusionMatrix(counts, self.pos_label, outcomes, clusters)
+
+    def one_vs_rest(self) -> ConfusionMatrix:
+        """Return a binary matrix for each class (1 is that class, 0 any other), along a last leading dim ``label``.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_table([[5, 1, 0], [2, 4, 1], [0, 0, 7]])
+        >>> cm.one_vs_rest().sel(label=1).counts.values.tolist()
+        [[12, 1], [3, 4]]
+        """
+        if "label" in self.dims:
+            raise InputError("", "one_vs_rest adds a dim label, and there is one already.", "Rename it.")
+        counts = self.counts.values
+        tp = np.einsum("...ii->...i", counts)
+        fn, fp = counts.sum(-1) - tp, counts.sum(-2) - tp
+        tn = counts.sum((-2, -1))[..., None] - tp - fn - fp
+        coords = {dim: self.counts[dim] for dim in self.dims} | {"label": self.labels}
+        cells = {name: xr.DataArray(value, coords, (*self.dims, "label"))
+                 for name, value in {"tp": tp, "fn": fn, "fp": fp, "tn": tn}.items()}  # fmt: skip
+        rest = ConfusionMatrix.from_counts(**cells, dims=None)
+        outcomes = None if self.outcomes is None else self.outcomes.one_vs_rest()
+        clusters = None if self.clusters is None else self.clusters.one_vs_rest(len(self.labels))
+        return ConfusionMatrix(rest.counts.assign_attrs(self.counts.attrs), rest.pos_label, outcomes, clusters)
+
+    def _named_dims(self, dim: str | Sequence[str]) -> list[str]:
+        dims = [dim] if isinstance(dim, str) else list(dim)
+        unknown = [name for name in dims if name not in self.dims]
+        if unknown:
+            raise InputError("dim", f"{unknown[0]!r} is not a leading dim; they are {list(self.dims)}.")
+        return dims
+
+    def plot(self, *, ax: Panels | None = None) -> Figure:
+        """Draw the counts as a heat map, rows actual; see `bayesperf.plots.confusion_matrix`."""
+        from bayesperf import plots
+
+        return plots.confusion_matrix(self, ax=ax)
+
+    def __repr__(self) -> str:
+        return matrix_text(self.counts, self.pos_label)
+
+    def _repr_html_(self) -> str:
+        return matrix_html(self.counts, self.pos_label)
+
+
+def _classes(y: Any) -> Any:
+    """Return the labels of a column, which a fold need not have all; None of several labels an example."""
+    return None if are_indicators(y, y) else encode(y, "y").labels
+
+
+def _positions(counts: xr.DataArray) -> xr.DataArray:
+    """Return the position of each cell in flattened counts."""
+    return counts.copy(data=np.arange(counts.size).reshape(counts.shape))

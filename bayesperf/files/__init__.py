@@ -1,0 +1,1 @@
+"""Files of predictions as people have them: read, checked and counted."""

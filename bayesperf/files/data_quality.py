@@ -1,0 +1,224 @@
+"""What is remarkable in files of predictions: rows left out, columns not used, and what is probably a mistake."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bayesperf.core.errors import InputError
+from bayesperf.core.words import enumerated, listed
+from bayesperf.files.formats import Source
+from bayesperf.files.settings import FOLD, ROW, SYSTEM, Settings
+from bayesperf.files.sources import faults_of
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+# What columns are called that say which example a row is of, which system, and which part of the data.
+_EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
+_SYSTEM_COLUMNS = (
+    "algorithm", "annotator", "classifier", "estimator", "method", "model", "model_id", "model_name", "network",
+    "rater", "run", "seed", "system", "variant",
+)  # fmt: skip
+_PART_COLUMNS = ("part", "partition", "set", "split", "subset")
+_CLUSTER_COLUMNS = (
+    "case_id", "document", "document_id", "hospital", "image", "image_id", "participant", "patient", "patient_id",
+    "session", "subject", "subject_id", "user", "user_id", "video",
+)  # fmt: skip
+# More different values than this are not systems.
+_MOST_SYSTEMS = 50
+# Labels that mean the same in different codings, and those by which programs write that a label is missing.
+_SAME = {"yes": "1 yes y true t positive pos", "no": "0 -1 no n false f negative neg"}
+_MISSING = {"na", "nan", "n/a", "null", "none", "nil", "?", "-", "#n/a", "<na>", "missing"}
+
+
+def without_missing(
+    connection: DuckDBPyConnection, rows: str, columns: Sequence[str], settings: Settings, counted: bool
+) -> tuple[str, str]:
+    """Return the SQL of the rows without missing values, and a sentence on those left out.
+
+    If a column says which example a row is of, an example is left out of every system.
+
+    Raises
+    ------
+    ValueError
+        If no row is left.
+    """
+    keys = {f"k{place}": name for place, name in enumerate(columns)}
+    if settings.threshold is not None:
+        # It is missing where the score is.
+        keys = {key: name for key, name in keys.items() if name != settings.predicted}
+    n = "rows" if counted else "1"
+    empty = " OR ".join(f"{key} IS NULL" for key in keys)
+    incomplete = f"({empty})"
+    if settings.id is not None:
+        example = next(key for key, name in keys.items() if name == settings.id)
+        incomplete = f"({empty} OR {example} IN (SELECT {example} FROM ({rows}) WHERE {empty}))"
+    figures = [f"coalesce(sum({n}) FILTER ({test}), 0)::BIGINT" for test in ("true", incomplete, empty)]
+    figures += [f"coalesce(sum({n}) FILTER ({key} IS NULL), 0)::BIGINT" for key in keys]
+    total, dropped, missing, *by_column = connection.execute(f"SELECT {', '.join(figures)} FROM ({rows})").fetchall()[0]
+    if total and dropped == total:
+        raise InputError("--drop-missing", "in every row, or of every example, a value is missing; none is left.")
+    if not dropped:
+        return rows, ""
+    where = enumerated(
+        [f"{name!r} ({lacking:,})" for name, lacking in zip(keys.values(), by_column, strict=True) if lacking]
+    )
+    said = f"Left out are {dropped:,} of {total:,} rows, for values missing in {where}"
+    others = ", and the rows of the same examples" if dropped > missing else ""
+    return f"SELECT * FROM ({rows}) WHERE NOT {incomplete}", f"{said}{others}."
+
+
+def about_unused(sources: Sequence[Source], asked: Mapping[str, str]) -> str:
+    """Return a sentence on the columns of files that are not asked for; empty if there are none."""
+    unused = _unused(sources, asked)
+    return f"Not used: {'column' if len(unused) == 1 else 'columns'} {listed(unused, 8)}." if unused else ""
+
+
+def _unused(sources: Sequence[Source], asked: Mapping[str, str]) -> list[str]:
+    return [name for name in dict.fromkeys(name for source in sources for name in source.columns) if name not in asked]
+
+
+def about_unnamed(
+    connection: DuckDBPyConnection, sources: Sequence[Source], asked: Mapping[str, str], settings: Settings
+) -> tuple[str, ...]:
+    """Return warnings of columns that are not asked for, and by their names tell systems or parts of the data apart."""
+    said = []
+    for name in _unused(sources, asked):
+        is_system = name.lower() in _SYSTEM_COLUMNS and not settings.systems
+        is_part = name.lower() in _PART_COLUMNS and settings.split is None
+        if not (is_system or is_part):
+            continue
+        values = _values(connection, sources, name)
+        if not 1 < len(values) <= _MOST_SYSTEMS:
+            continue
+        if is_system:
+            said.append(
+                f"Column {name!r} holds {len(values)} values ({listed(values)}) and is not used: if they are systems, "
+                f"their rows count here as one system's. To tell them apart: --by {shlex.quote(name)}."
+            )
+        elif "test" in {value.strip().lower() for value in values}:
+            said.append(
+                f"Column {name!r} holds {listed(values)} and is not used: all rows are counted alike. To tell them "
+                f"apart: --by {shlex.quote(name)}."
+            )
+    return tuple(said)
+
+
+def _values(connection: DuckDBPyConnection, sources: Sequence[Source], name: str) -> list[str]:
+    """Return the different values of a column, a few more than can be systems at most."""
+    values: set[str] = set()
+    for source in sources:
+        if name in source.columns:
+            with faults_of(source.named):
+                query = (
+                    f"SELECT DISTINCT {source.columns[name]}::VARCHAR AS v FROM {source.scan} LIMIT {_MOST_SYSTEMS + 1}"
+                )
+                values |= {row[0] for row in connection.execute(query).fetchall() if row[0] is not None}
+    return sorted(values)
+
+
+def about_repeats(
+    connection: DuckDBPyConnection, sources: Sequence[Source], settings: Settings, frame: pd.DataFrame | None
+) -> str:
+    """Return a sentence on rows of one system that repeat an example; empty if no column shows that they do.
+
+    Examples are told apart by the column of ids, which is in the frame, or else by what is called as ids are.
+    """
+    systems = _system_columns(settings)
+    if frame is not None and settings.id != ROW:
+        ids = settings.id
+        again = frame.duplicated([ids, *(name for name in settings.by if name != FOLD)])
+        return _repeated(str(ids), int(again.sum()), len(frame))
+    for column in _shared(sources, _EXAMPLE_COLUMNS):
+        if column not in systems:
+            repeated, total = _rows_again(connection, sources, column, systems)
+            if repeated:
+                return _repeated(column, repeated, total)
+    return ""
+
+
+def about_clusters(
+    connection: DuckDBPyConnection, sources: Sequence[Source], asked: Mapping[str, str], settings: Settings
+) -> tuple[str, ...]:
+    """Return warnings of columns not asked for that by their names tell clusters apart, of several rows a system."""
+    if settings.cluster is not None:
+        return ()
+    systems = _system_columns(settings)
+    return tuple(
+        f"Column {name!r} repeats and is not used: rows count as independent examples. If those of one are alike, "
+        f"intervals are too narrow: --cluster {shlex.quote(name)}."
+        for name in _shared(sources, _CLUSTER_COLUMNS)
+        if name not in asked and _rows_again(connection, sources, name, systems)[0]
+    )
+
+
+def _system_columns(settings: Settings) -> list[str]:
+    """Return the columns of a file that tell systems apart."""
+    return [name for name in settings.by if name != FOLD and not (name == SYSTEM and settings.systems)]
+
+
+def _shared(sources: Sequence[Source], names: Sequence[str]) -> list[str]:
+    """Return the columns of all files that are called as one of these."""
+    return [
+        name
+        for name in sources[0].columns
+        if name.lower() in names and all(name in source.columns for source in sources)
+    ]
+
+
+def _rows_again(
+    connection: DuckDBPyConnection, sources: Sequence[Source], column: str, systems: Sequence[str]
+) -> tuple[int, int]:
+    """Return how many rows of one system have a value that another of its rows has, and how many rows there are."""
+    selected = [
+        "SELECT {} FROM {}".format(
+            ", ".join(f"{source.columns[name]} AS k{i}" for i, name in enumerate((column, *systems))), source.scan
+        )
+        for source in sources
+    ]
+    with faults_of(sources[0].named):
+        keys = ", ".join(f"k{i}" for i in range(1 + len(systems)))
+        groups = f"SELECT count(*) AS n FROM ({' UNION ALL '.join(selected)}) GROUP BY {keys}"
+        again, total = connection.execute(f"SELECT sum(n - 1), sum(n) FROM ({groups})").fetchall()[0]
+    return int(again or 0), int(total or 0)
+
+
+def _repeated(column: str, again: int, total: int) -> str:
+    if not again:
+        return ""
+    return (
+        f"Column {column!r} repeats: {again:,} of {total:,} rows are of an example that another row is of, and "
+        "count here as if they were of others, so intervals are too narrow. If several systems judged them, "
+        "name the column that tells these apart: --by COLUMN."
+    )
+
+
+def about_labels(labels: Iterable[Any]) -> list[str]:
+    """Return warnings of labels that are probably one, by capitals or several codings, or mean a missing value."""
+    texts = [label for label in labels if isinstance(label, str)]
+    said = []
+    by_case: dict[str, list[str]] = {}
+    for text in texts:
+        by_case.setdefault(text.casefold(), []).append(text)
+    if twins := [of_one for of_one in by_case.values() if len(of_one) > 1]:
+        more = f" (and {len(twins) - 1} more)" if len(twins) > 1 else ""
+        said.append(f"Labels {_quoted(twins[0])} differ by capitals only, and count as {len(twins[0])}{more}.")
+    for words in _SAME.values():
+        same = [of_one[0] for key, of_one in by_case.items() if key.strip() in words.split()]
+        if len(same) > 1:
+            said.append(f"Labels {_quoted(same)} may mean the same, and count as {len(same)}.")
+    if gaps := [text for text in texts if text.strip().lower() in _MISSING]:
+        said.append(
+            f"{'Label' if len(gaps) == 1 else 'Labels'} {_quoted(gaps)} may stand for a missing value, and "
+            f"{'counts as a class' if len(gaps) == 1 else 'count as classes'}. If so, leave the field empty, and "
+            "such rows out by --drop-missing."
+        )
+    return said
+
+
+def _quoted(texts: Sequence[str]) -> str:
+    return enumerated([repr(text) for text in texts])

@@ -1,0 +1,224 @@
+"""Files of predictions, and folders of them: which they are, whether they fit, and what is wrong with them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from bayesperf.core.errors import FileFaultError, InputError
+from bayesperf.core.words import listed
+from bayesperf.data.axis_names import axis_role
+from bayesperf.files.formats import (
+    NOT_UTF8,
+    PARQUET,
+    TEXT,
+    Source,
+    is_number,
+    open_file,
+    sql_text,
+)
+from bayesperf.files.settings import FILE
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+# A folder whose name says a value that all rows in it have: model=old.
+_PARTITION = re.compile(r"([^=]+)=(.*)")
+# What a type of a Parquet file holds: files whose columns hold the same can be read as one.
+_HELD = {
+    "strings": r"VARCHAR|ENUM.*",
+    "numbers": r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*",
+    "booleans": "BOOLEAN",
+}
+# What columns hold that an option names, by the words of their names; and what no column of labels is called.
+_ROLES = {"--actual": "actual", "--predicted": "predicted"}
+_SYSTEM = re.compile(r"(model|system|classifier|clf|method|rater|annotator)[ _.-]?\w+$", re.IGNORECASE)
+_PROBABILITY = re.compile("prob|score|conf|logit", re.IGNORECASE)
+# Among more columns none is looked for that is meant.
+_MANY = 1_000
+# What DuckDB says of a file, and what is said of it here.
+_FAULTS = {
+    r"Expected Number of Columns: (\d+) Found: (\d+)": "it has {1} fields, and the header has {0}",
+    "unterminated quote": "a quote is opened there and not closed, or text follows a closed one",
+    "not utf-8": NOT_UTF8,
+    "invalid UTF-8 encoding": NOT_UTF8,
+    r"Malformed JSON .*: (.*?)\.? *$": "it is no JSON there, {0}",
+    "(field .* holds lists or objects)": "{0}",
+    "invalid state": r"its lines end in different ways (\n and \r\n), or it is no CSV file",
+    "Maximum line size": "the line is longer than 2 MB",
+}
+
+
+def open_sources(
+    connection: DuckDBPyConnection, paths: Sequence[Path], scratch: Path, asked: Mapping[str, str], apart: bool
+) -> list[Source]:
+    """Return the files, those of folders included.
+
+    Parameters
+    ----------
+    connection : DuckDBPyConnection
+        What reads them.
+    paths : sequence of Path
+        Files and folders that the user named.
+    scratch : Path
+        A folder for copies of pipes.
+    asked : mapping of str to str
+        The columns that are asked for, and the option that names each.
+    apart : bool
+        Whether a column ``file`` tells the paths apart.
+
+    Raises
+    ------
+    ValueError
+        If a file cannot be read or lacks a column, a column holds different kinds of values in different files, or two
+        paths have the same name.
+    """
+    sources: list[Source] = []
+    names: set[str] = set()
+    for path in paths:
+        with faults_of(path):
+            if apart and path.stem in names:
+                raise FileFaultError(
+                    f"two files are called {path.stem!r}; their names become the dim 'file'. Rename one, or pool them "
+                    "by --parts."
+                )
+            files = files_of(path) if path.is_dir() else {path: {}}
+        names.add(path.stem)
+        for file, constants in files.items():
+            with faults_of(file):
+                source = _open(connection, file, scratch / str(len(sources)), list(asked))
+                if apart and FILE in source.columns:
+                    raise FileFaultError(f"has a column {FILE!r}, the name by which several files are told apart.")
+                _refuse_absent(source, asked, [*constants, *([FILE] if apart else [])])
+                more = constants | ({FILE: sql_text(path.stem)} if apart else {})
+                sources.append(Source(source.named, source.path, source.scan, {**source.columns, **more}, source.types))
+    if all(source.has_types for source in sources):
+        _refuse_other_kinds(sources, list(asked))
+    return sources
+
+
+def files_of(folder: Path) -> dict[Path, dict[str, str]]:
+    """Return the Parquet files, or those of text, of a folder, in order, and columns that folders in it say.
+
+    What begins with "." or "_" is not read: engines that write a folder of parts put notes of their own beside them.
+    """
+    files = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not any(part[0] in "._" for part in path.relative_to(folder).parts)
+    )
+    parquet = [path for path in files if path.suffix.lower() in PARQUET]
+    text = [path for path in files if path.name.lower().removesuffix(".gz").endswith(TEXT)]
+    if not parquet and not text:
+        raise FileFaultError("the folder holds no Parquet, CSV or JSON files.")
+    if parquet and text:
+        raise FileFaultError(
+            f"the folder holds Parquet files and others, as {parquet[0].name} and {text[0].name}. Name those that "
+            "are to be read."
+        )
+    return {path: _constants(path.relative_to(folder).parts[:-1]) for path in parquet or text}
+
+
+def _constants(folders: Sequence[str]) -> dict[str, str]:
+    """Return the SQL of the columns that names of folders say."""
+    said = [match.groups() for match in map(_PARTITION.fullmatch, folders) if match]
+    return {name: _constant(value) for name, value in said}
+
+
+def _constant(value: str) -> str:
+    """Write in SQL what the name of a folder says: a whole number, text, or that the value is missing."""
+    if value == "__HIVE_DEFAULT_PARTITION__":
+        return "NULL"
+    return value if re.fullmatch("0|-?[1-9][0-9]{0,17}", value) else sql_text(unquote(value))
+
+
+def _open(connection: DuckDBPyConnection, path: Path, copy: Path, asked: Sequence[str]) -> Source:
+    """Return a file: a copy of it if it is a pipe, which can be read only once, or a link if its name is no text."""
+    whole = path
+    if any("\udc80" <= char <= "\udcff" for char in str(path.absolute())):
+        copy.symlink_to(path.absolute())
+        return open_file(connection, path, copy, copy.with_suffix(".txt"), asked)
+    if path.exists() and not path.is_file():
+        whole = copy
+        with path.open("rb") as pipe, copy.open("wb") as file:
+            shutil.copyfileobj(pipe, file)
+    return open_file(connection, path, whole, copy.with_suffix(".txt"), asked)
+
+
+def _refuse_absent(source: Source, asked: Mapping[str, str], more: Sequence[str]) -> None:
+    for name, option in asked.items():
+        if name not in source.columns and name not in more:
+            there = [*source.columns, *more]
+            raise FileFaultError(
+                f"no column {name!r}, for {option}; its columns are {listed(there, 12)}.{_offer(name, there, asked)}"
+            )
+
+
+def _offer(absent: str, there: Sequence[str], asked: Mapping[str, str]) -> str:
+    """Return a sentence with the options to type, if columns are there that look like those asked for."""
+    if all(map(is_number, there)):
+        return " The first line must name the columns."
+    if len(there) > _MANY:
+        return ""
+    free = [name for name in there if name not in asked]
+    offered: dict[str, list[str]] = {}
+    for name, option in asked.items():
+        if name in there or (option not in _ROLES and name != absent):
+            continue
+        looking = [other for other in free if _ROLES.get(option) == axis_role(other) and not _PROBABILITY.search(other)]
+        if option == "--predicted":
+            looking = looking or [other for other in free if _SYSTEM.match(other)]
+        alike = get_close_matches(name, free, 1, 0.8 if option in _ROLES else 0.6)
+        offered[option] = alike or (looking if option == "--predicted" else looking[:1])
+    typed = [f"{option} {shlex.quote(name)}" for option, names in sorted(offered.items()) for name in names]
+    return f" Perhaps it is {' '.join(typed)}." if typed else ""
+
+
+def _refuse_other_kinds(sources: Sequence[Source], asked: Sequence[str]) -> None:
+    """Refuse Parquet files of which one column holds strings and another numbers."""
+    for name in asked:
+        first, *others = [source for source in sources if name in source.types] or [sources[0]]
+        for other in others:
+            held, instead = (held_by(source.types[name]) for source in (first, other))
+            if held != instead:
+                raise InputError(
+                    f"{other.named}",
+                    f"column {name!r} holds {instead}, and {held} in {first.named}.",
+                    "Write it the same way in all files.",
+                )
+
+
+def held_by(type_: str) -> str:
+    """Return what a type holds, in words."""
+    return next((words for words, pattern in _HELD.items() if re.fullmatch(pattern, type_)), type_.lower())
+
+
+@contextmanager
+def faults_of(path: Path) -> Iterator[None]:
+    """Say in one line what is wrong with a file, and where."""
+    import duckdb
+
+    try:
+        yield
+    except FileFaultError as fault:
+        raise InputError(str(path), f"{fault}") from None
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read: {error.strerror or error}.") from None
+    except (EOFError, zlib.error):
+        raise InputError(str(path), "cannot be read: the file is damaged.") from None
+    except duckdb.Error as error:
+        said = str(error)
+        line = re.search(r"CSV Error on Line: (\d+)", said)
+        where = f"{path}: line {line[1]}" if line else f"{path}"
+        for pattern, words in _FAULTS.items():
+            if match := re.search(pattern, said):
+                raise InputError(where, f"cannot be read: {words.format(*match.groups())}.") from None
+        raise InputError(where, f"cannot be read: {said.splitlines()[0].rstrip('.')}.") from None

@@ -1,0 +1,153 @@
+"""The average of a metric over the labels of examples that have several: a joint posterior of all labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array, blocks
+from bayesperf.core.errors import InputError
+from bayesperf.core.random_streams import streams
+from bayesperf.core.recipes import remembered
+from bayesperf.data.cross_tabulation import cross_tabulate
+from bayesperf.data.label_indicators import LABEL, Indicators
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.gamma import LEAST_MASS
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.point_values import score
+from bayesperf.metrics.registry import applicable
+from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.joint_systems import process_masses
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior import DRAWS
+from bayesperf.posteriors.quantity import Quantity, Scope
+
+# Maximum size of temporary arrays.
+_BLOCK = 2**21
+
+
+@remembered("average_labels")
+def average_labels(
+    y_true: Any,
+    y_pred: Any,
+    metric: str | Metric,
+    prior: str | priors.Prior | None = None,
+    *,
+    labels: Iterable[Any] | None = None,
+    draws: int = DRAWS,
+    random_seed: Any = 0,
+) -> Marginal:
+    """Return the posterior of the mean of a metric over labels, of examples that have several labels or none.
+
+    It is what scikit-learn calls the macro average of multilabel predictions. Labels that are found, or missed, in the
+    same examples say the same thing more than once: the average is less certain than that of as many labels by
+    themselves, and this takes it into account.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like (n, L)
+        Arrays or frames of 0 and 1, a column a label.
+    metric : str or Metric
+        A metric of two classes, as "f1".
+    prior : str or Prior, optional
+        Prior of each label's cells, as in `bayesperf.posterior`.
+    labels : sequence, optional
+        Names of the labels, which errors name.
+    draws : int
+        Number of joint draws of all labels.
+    random_seed : int or numpy.random.Generator
+        Seed of the draws.
+
+    Returns
+    -------
+    Marginal
+        Computed from draws; `Marginal.mcse` gives their Monte Carlo error. Each label by itself, exactly, is
+        ``posterior(y_true, y_pred)[metric]``.
+
+    Raises
+    ------
+    ValueError
+        If the arrays are not of 0 and 1 and of the same shape, the metric is not of two classes, or the prior has no
+        pseudo-counts, or not the same number for all labels.
+
+    Notes
+    -----
+    The joint outcomes of all labels, (in or not, predicted or not) of each, have a Dirichlet process as their prior
+    whose margins are the Dirichlet priors of the labels: see `bayesperf.posteriors.joint_systems.joint_posterior`. The
+    posterior of each label is therefore the same as if it was judged alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bayesperf as bp
+    >>> rng = np.random.default_rng(0)
+    >>> y_true = rng.random((200, 3)) < 0.4
+    >>> y_pred = y_true ^ (rng.random((200, 3)) < 0.1)
+    >>> average = bp.average_labels(y_true, y_pred, "f1")
+    >>> average.mean().round(2).item(), average.hdi().round(2).values
+    (0.87, array([0.84, 0.9 ]))
+    """
+    known = Indicators.of(y_true, y_pred, labels)
+    cm = ConfusionMatrix(cross_tabulate(known.columns({})))
+    wanted = applicable(metric, cm.labels, 1, (LABEL,))
+    resolved = priors.resolve_dirichlet(prior, 2, "an average over labels")
+    posterior(cm, resolved)[wanted]  # refuses an improper posterior of any label
+    alpha = _pseudo_counts(cm, resolved)
+    outcomes, counts = np.unique(2 * known.y_true + known.y_pred, axis=0, return_counts=True)
+    sampler = partial(_sample, wanted, alpha, counts, outcomes, checks.seed(random_seed))
+    values = sampler(checks.count("draws", draws, least=2), None)
+    name = f"{wanted.name}_macro"
+    return Marginal(
+        replace(Quantity.of(wanted, Scope("labels", n=len(known.labels))), metric=name),
+        Draws.of(name, values[:, None], wanted.bounds, True),
+        xr.DataArray(0.0),
+        sampler,
+        examples=cm.counts.sum(LABEL),
+        observe=partial(_observe, cm, wanted),
+    )
+
+
+def _observe(cm: ConfusionMatrix, metric: Metric) -> xr.DataArray:
+    return score(cm, metric).mean(LABEL)
+
+
+def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
+    """Return the prior weights of the cells of each label, (L, 4)."""
+    if prior.rates:
+        raise InputError("prior", "a rate prior is none of the whole matrix.", "Use a Dirichlet prior, as 'flat'.")
+    alpha = np.asarray(
+        prior.concentration(cm).broadcast_like(cm.counts).transpose(*cm.counts.dims).values.reshape(-1, 4)
+    )
+    if not np.allclose(alpha.sum(1), alpha[0].sum(), rtol=1e-9, atol=0):
+        raise InputError("prior", "its pseudo-counts must sum to the same for all labels, which share the examples.")
+    return alpha
+
+
+def _sample(
+    metric: Metric,
+    alpha: Array,
+    counts: NDArray[np.int64],
+    outcomes: NDArray[np.intp],
+    own_seed: int,
+    n: int,
+    random_seed: int | None,
+) -> Array:
+    """Return draws (1, n) of the mean of the metric over labels."""
+    seed = own_seed if random_seed is None else random_seed
+    (rng,) = streams(seed, "average_labels", xr.DataArray(0.0), [np.column_stack([counts, outcomes])])
+    averages = np.empty((1, n))
+    for block in blocks(n, max(len(counts), 8 * len(alpha)), _BLOCK):
+        cells = process_masses(rng, block.stop - block.start, alpha, counts, outcomes)
+        np.maximum(cells, np.where(alpha > 0, LEAST_MASS, 0)[:, None], out=cells)
+        cells /= cells.sum(-1, keepdims=True)
+        averages[0, block] = metric.evaluate(cells.reshape(*cells.shape[:-1], 2, 2), 1).mean(0)
+    return averages

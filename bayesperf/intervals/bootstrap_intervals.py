@@ -1,0 +1,283 @@
+"""The bootstrap: of any metric, by resampling counts.
+
+Resampling n examples with replacement is drawing counts from a multinomial with the observed shares, so no label is
+touched, and 10⁸ examples take as long as a hundred.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+import xarray as xr
+from scipy.special import ndtr, ndtri
+
+from bayesperf.core import checks
+from bayesperf.core.arguments import checked
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
+from bayesperf.core.random_streams import streams
+from bayesperf.core.warnings import PACKAGE
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.paired import PairedConfusionMatrix
+from bayesperf.intervals.limits import ADVICE, labelled, warn_of_no_width
+from bayesperf.intervals.resampling import Acceleration, Units
+from bayesperf.intervals.statistic import Statistic, strata
+from bayesperf.metrics.metric import Metric
+
+# To draw more cells than this takes so long that a progress bar is shown.
+_LONG = 2**27
+# Values of a metric that differ by less are the same, summed in another order.
+_ROUNDING = 1e-12
+
+
+@overload
+def bootstrap(
+    cm: ConfusionMatrix | PairedConfusionMatrix,
+    metric: str | Metric,
+    confidence: float = ...,
+    method: str = ...,
+    n_resamples: int = ...,
+    random_seed: Any = ...,
+    *,
+    design: str = ...,
+    cluster: str | None = ...,
+    progressbar: bool = ...,
+    return_samples: Literal[False] = ...,
+) -> xr.DataArray: ...
+
+
+@overload
+def bootstrap(
+    cm: ConfusionMatrix | PairedConfusionMatrix,
+    metric: str | Metric,
+    confidence: float = ...,
+    method: str = ...,
+    n_resamples: int = ...,
+    random_seed: Any = ...,
+    *,
+    design: str = ...,
+    cluster: str | None = ...,
+    progressbar: bool = ...,
+    return_samples: Literal[True],
+) -> tuple[xr.DataArray, xr.DataArray]: ...
+
+
+@checked
+def bootstrap(
+    cm: ConfusionMatrix | PairedConfusionMatrix,
+    metric: str | Metric,
+    confidence: float = 0.95,
+    method: str = "percentile",
+    n_resamples: int = 9999,
+    random_seed: Any = None,
+    *,
+    design: str = "joint",
+    cluster: str | None = None,
+    progressbar: bool = True,
+    return_samples: bool = False,
+) -> xr.DataArray | tuple[xr.DataArray, xr.DataArray]:
+    """Return bootstrap confidence intervals of any metric.
+
+    Parameters
+    ----------
+    cm : ConfusionMatrix or PairedConfusionMatrix
+        Counts, with any leading dims. Of two systems on the same examples the interval is of the difference a − b.
+    metric : str or Metric
+        Any of the table, with an average or without, or registered.
+    confidence : float
+        Nominal coverage, between 0 and 1.
+    method : {"percentile", "basic", "bca"}
+        "percentile": quantiles of the resamples. "basic": those quantiles reflected at the observed value, clipped to
+        the metric's bounds. "bca": bias-corrected and accelerated.
+    n_resamples : int
+        Resamples of each matrix.
+    random_seed : int or numpy.random.Generator, optional
+        The same seed gives the same figures; by default a new one. Each matrix has a stream of its own.
+    design : {"joint", "by_actual"}
+        What a resample keeps: the number of examples, or that of each actual class (the stratified bootstrap), for test
+        sets of so many examples of each class.
+    cluster : str, optional
+        A leading dim of groups whose examples belong together: patients, speakers, blocks of time. Whole groups are
+        resampled, and the metric is that of their sum; the dim is gone from the result. Ten groups are few.
+    progressbar : bool
+        Shown on a terminal only, and if it takes long.
+    return_samples : bool
+        Whether to return the resampled values beside the limits.
+
+    Returns
+    -------
+    limits : xarray.DataArray
+        Over the leading dims (and ``label`` for ``_per_class``), with last dim ``ci_bound`` = lower, upper. The
+        coordinate ``standard_error`` is the standard deviation of the resampled values. The ``attrs`` have the seed,
+        and in ``undefined`` the greatest share of resamples left out.
+    samples : xarray.DataArray
+        With `return_samples`: the values of all resamples, with last dim ``resample``; NaN where they are undefined.
+
+    Raises
+    ------
+    ValueError
+        If the metric is undefined (0/0) in the counts themselves; if `cluster` has a single group, or comes with
+        "by_actual".
+
+    Warns
+    -----
+    UserWarning
+        If the metric is undefined in some resamples (without positives, say): they are left out. If an interval has no
+        width, because all resamples have the same value. Of "bca", if the metric is undefined without some one example:
+        the acceleration is then that of the others.
+
+    Notes
+    -----
+    Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 13–14. Of "bca" the bias z₀ is the normal quantile
+    of the share of resamples below the observed value, ties counted half (as SciPy does), kept half a resample away
+    from 0 and 1. The acceleration is that of the jackknife, which has one value a cell: to leave out any of its
+    examples is the same. With strata it is Σ_s Σ U³/n_s³ / 6(Σ_s Σ U²/n_s²)^(3/2), U the centred values of a stratum
+    times n_s − 1, each with the other strata whole.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=70, fn=30, fp=20, tn=80)
+    >>> bp.intervals.bootstrap(cm, "f1", method="bca", random_seed=1).values.round(2)
+    array([0.66, 0.8 ])
+    >>> limits, samples = bp.intervals.bootstrap(cm, "f1", n_resamples=999, random_seed=1, return_samples=True)
+    >>> bool(limits.coords["standard_error"] == samples.std("resample", ddof=1))
+    True
+    """
+    from rich.progress import track
+
+    tail = (1 - checks.probability("confidence", confidence)) / 2
+    checks.one_of("method", method, ("percentile", "basic", "bca"))
+    n_resamples = checks.count("n_resamples", n_resamples, least=2)
+    seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
+    statistic, matrices = _resampled_units(Statistic.of(cm, metric), design, cluster)
+    observed = statistic.defined()
+    rngs = streams(seed, "bootstrap", statistic.of_matrices, [units.content for units in matrices])
+    work = list(zip(matrices, observed.reshape(len(matrices), -1), rngs, strict=True))
+    shown = progressbar and len(matrices) * n_resamples * matrices[0].number.size > _LONG and sys.stderr.isatty()
+    intervals, samples = [], []
+    for units, observed_values, rng in track(work, "Resampling", transient=True, disable=not shown):
+        values = units.resample(statistic, n_resamples, rng)
+        acceleration = units.acceleration(statistic) if method == "bca" else None
+        intervals.append(limits_of(statistic.metric.name, observed_values, values, method, tail, acceleration))
+        samples += [values] if return_samples else []
+    limits = np.clip(np.stack([each.limits for each in intervals]), *statistic.bounds).reshape(*observed.shape, 2)
+    warn_of_resamples(statistic.metric.name, intervals, limits)
+    facts = {"confidence": confidence, "method": method, "n_resamples": n_resamples, "design": design,
+             "random_seed": seed, "undefined": max(each.undefined for each in intervals)}  # fmt: skip
+    errors = np.stack([each.standard_error for each in intervals]).reshape(observed.shape)
+    labelled_limits = labelled(limits, statistic.leading, statistic.metric.name, errors, **facts)
+    return (labelled_limits, _labelled_samples(samples, statistic)) if return_samples else labelled_limits
+
+
+def _labelled_samples(samples: list[Array], statistic: Statistic) -> xr.DataArray:
+    """Return the values of each matrix, (n,) or (n, K), over the leading dims and ``resample``."""
+    leading, n = statistic.leading, len(samples[0])
+    values = np.moveaxis(np.stack(samples), 1, -1).reshape(*leading.shape, n)
+    coords = {**leading.coords, "resample": np.arange(n)}
+    return xr.DataArray(values, coords, (*leading.dims, "resample"), name=statistic.metric.name)
+
+
+def _resampled_units(statistic: Statistic, design: str, cluster: str | None) -> tuple[Statistic, list[Units]]:
+    """Return the statistic (of sums over groups if groups are resampled), and the resampled units of each matrix."""
+    counts, axes = statistic.counts, len(statistic.cell_dims)
+    shape = counts.shape[-axes:]
+    if cluster is None:
+        cells = strata(design, counts.values, axes)
+        return statistic, [Units(number, shape) for number in cells.reshape(-1, *cells.shape[-2:])]
+    if cluster not in counts.dims[:-axes]:
+        raise InputError("cluster", f"{cluster!r} is not a leading dim; they are {list(counts.dims[:-axes])}.")
+    if design != "joint":
+        raise InputError("cluster", "whole groups are resampled, so the classes' totals cannot be fixed by design too.")
+    if counts.sizes[cluster] < 2:
+        raise InputError("cluster", f"{cluster!r} has one group, and there is nothing to resample.")
+    groups = counts.transpose(..., cluster, *statistic.cell_dims).values
+    groups = groups.reshape(-1, counts.sizes[cluster], int(np.prod(shape)))
+    number = np.ones((1, counts.sizes[cluster]), np.int64)
+    pooled = replace(statistic, counts=counts.sum(cluster))
+    return pooled, [Units(number, shape, of_matrix) for of_matrix in groups]
+
+
+class MatrixLimits(NamedTuple):
+    """Limits (values, 2) and standard errors (values,) of one matrix.
+
+    With them come the share of resamples left out, and whether the jackknife is complete.
+    """
+
+    limits: Array
+    standard_error: Array
+    undefined: float
+    complete: bool = True
+
+
+def limits_of(
+    name: str, observed: Array, values: Array, method: str, tail: float, acceleration: Acceleration | None = None
+) -> MatrixLimits:
+    """Return the limits of the value of one matrix, or of its values of each class, from resampled values (n, …)."""
+    values = values.reshape(len(values), -1)
+    missing = np.isnan(values)
+    if missing.all(0).any():
+        raise InputError(
+            "metric",
+            f"{name!r} is undefined (0/0) in all {len(values)} resamples: too few examples for a bootstrap.",
+            "Ask the posterior: bayesperf.posterior(cm).",
+        )
+    limits, errors = [], []
+    for i, value in enumerate(observed):
+        resampled = values[~missing[:, i], i]
+        levels = np.array([tail, 1 - tail])
+        if acceleration is not None:
+            levels = bca_levels(resampled, value, acceleration.value[i], tail)
+        quantiles = np.quantile(resampled, levels, method="linear" if np.isfinite(resampled).all() else "nearest")
+        limits.append(2 * value - quantiles[::-1] if method == "basic" else quantiles)
+        errors.append(_spread(resampled))
+    complete = acceleration is None or acceleration.complete
+    return MatrixLimits(np.array(limits), np.array(errors), float(missing.mean(0).max()), complete)
+
+
+def _spread(resampled: Array) -> float:
+    """Return the standard deviation of resampled values: inf if some are infinite, 0 if there is one alone."""
+    if not np.isfinite(resampled).all():
+        return np.inf
+    return float(resampled.std(ddof=1)) if len(resampled) > 1 else 0.0
+
+
+def bca_levels(resampled: Array, value: float, a: float, tail: float) -> Array:
+    """Return the levels of the quantiles that are the limits."""
+    # Values that differ in the last digits only are ties, summed in another order.
+    near = _ROUNDING * max(1, abs(value))
+    below = ((resampled < value - near).mean() + (resampled <= value + near).mean()) / 2
+    least = 0.5 / len(resampled)
+    bias = ndtri(np.clip(below, least, 1 - least))
+    z = bias + ndtri(np.array([tail, 1 - tail]))
+    with np.errstate(divide="ignore"):
+        return np.asarray(ndtr(bias + z / np.maximum(1 - a * z, 0)))
+
+
+def warn_of_resamples(name: str, intervals: list[MatrixLimits], limits: Array) -> None:
+    """Warn of resamples that make intervals less reliable than they seem."""
+    undefined = np.array([each.undefined for each in intervals])
+    if undefined.any():
+        several = f" at worst, and in some of {(undefined > 0).sum()} matrices" if len(intervals) > 1 else ""
+        warnings.warn(
+            f"metric {name!r} is undefined (0/0) in {100 * undefined.max():.2f} % of the resamples{several}. They are "
+            "left out: the interval is of test sets in which it is defined.",
+            skip_file_prefixes=(PACKAGE,),
+        )
+    if not all(each.complete for each in intervals):
+        warnings.warn(
+            f"method='bca': metric {name!r} is undefined or infinite without some one example, and the acceleration is "
+            "that of the others. Take method='percentile', or bayesperf.posterior(cm).",
+            skip_file_prefixes=(PACKAGE,),
+        )
+    if np.isinf(limits).any():
+        warnings.warn(
+            f"metric {name!r} is infinite in so many resamples that the limit is. Take bayesperf.intervals.delta("
+            "..., transform='log'), or bayesperf.posterior(cm).",
+            skip_file_prefixes=(PACKAGE,),
+        )
+    warn_of_no_width(limits, f"metric {name!r}: all resamples are alike", ADVICE)

@@ -1,0 +1,160 @@
+"""Which examples to verify next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesperf.core import checks
+from bayesperf.core.arguments import checked
+from bayesperf.core.arrays import Counts
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.words import format_value, metric_title
+from bayesperf.labels.sample import VerifiedSample
+from bayesperf.labels.verifying import VerifiedPosterior
+from bayesperf.labels.worth_of_labels import LabelValue, label_value
+from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors.posterior import Posterior
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NextLabels:
+    """How many examples of each stratum to verify next. Made by `bayesperf.labels.next_labels`.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        The strata as `VerifiedSample.table` has them, and in the column ``advised`` how many to verify.
+    rows : numpy.ndarray or None
+        The positions of the examples to verify, chosen by chance in each stratum; if they were given one by one.
+    metric : str
+        What is to become more certain.
+    sd, sd_advised, sd_by_chance : float
+        Standard deviation of the posterior of the metric, and what it is expected to be after the labels advised, or
+        after as many by chance.
+    """
+
+    table: pd.DataFrame
+    rows: NDArray[np.intp] | None
+    metric: str
+    sd: float
+    sd_advised: float
+    sd_by_chance: float
+
+    def in_words(self) -> str:
+        """Return a sentence on what the labels are expected to bring."""
+        n = int(self.table["advised"].sum())
+        return (
+            f"The standard deviation of {metric_title(self.metric)} is {format_value(self.sd)}. After {n:,} more "
+            f"labels as advised it will be about {format_value(self.sd_advised)}; by chance, about "
+            f"{format_value(self.sd_by_chance)}."
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.table.to_string(index=False)}\n{self.in_words()}"
+
+    def _repr_html_(self) -> str:
+        return f"{self.table.to_html(index=False)}<p>{self.in_words()}</p>"
+
+
+@checked
+def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_seed: int = 0) -> NextLabels:
+    """Return how many of the next n labels to spend on each stratum, so that a metric becomes most certain.
+
+    Parameters
+    ----------
+    posterior : VerifiedPosterior
+        Of one system, as `bayesperf.labels.posterior` returns it; or of two, and the labels are then for their
+        difference.
+    n : int
+        Number of labels to spend.
+    metric : str or Metric
+        A metric with a single value.
+    random_seed : int
+        Seed of the choice of examples within strata.
+
+    Returns
+    -------
+    NextLabels
+
+    Raises
+    ------
+    TypeError
+        If the posterior is of another kind.
+    ValueError
+        If there are fewer examples without a label, more than two systems, or leading dims.
+
+    Notes
+    -----
+    Labels go where p_c s_c is large for the number of labels there already: p_c is the share of the examples in a
+    stratum and s_c the standard deviation of what one of its labels tells the metric (Neyman's allocation, for a metric
+    linearised at the posterior mean). Verified again after every batch, the advice follows what was found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesperf import verification
+    >>> rng = np.random.default_rng(0)
+    >>> truth = (rng.random(2000) < 0.1).astype(int)
+    >>> judge, predicted = (np.where(rng.random(2000) < error, 1 - truth, truth) for error in (0.1, 0.1))
+    >>> verified = np.where(np.arange(2000) < 100, truth, np.nan)
+    >>> post = verification.posterior(verified, predicted, judge=judge)
+    >>> advice = verification.next_labels(post, 100, metric="f1")
+    >>> advice.table
+       judge  predicted  examples  verified  truth 0  truth 1  advised
+    0      0          0      1434        69       69        0        0
+    1      0          1       203        10        8        2       67
+    2      1          0       188        14       13        1       11
+    3      1          1       175         7        0        7       22
+    >>> round(advice.sd, 2), round(advice.sd_advised, 2), round(advice.sd_by_chance, 2)
+    (0.06, 0.03, 0.05)
+    """
+    value, metric = value_of(posterior, metric)
+    assert isinstance(posterior, VerifiedPosterior)
+    n, left = checks.count("n", n), int(value.available.sum())
+    if n > left:
+        raise InputError("n", f"{n} labels asked for, and {left} examples are without one.")
+    advised = value.allocation(n)
+    sd, chosen, chance = (
+        float(np.sqrt(value.variance(labels))) for labels in (0 * advised, advised, value.by_chance(n))
+    )
+    rows = _rows(posterior.sample, advised, checks.seed(random_seed))
+    return NextLabels(posterior.sample.table().assign(advised=advised), rows, metric.name, sd, chosen, chance)
+
+
+def value_of(posterior: Posterior, metric: str | Metric) -> tuple[LabelValue, Metric]:
+    """Return what labels are worth to the posterior of a partly verified sample, and the metric by itself."""
+    if not isinstance(posterior, VerifiedPosterior):
+        raise InputTypeError(
+            "",
+            "posterior must be one of a partly verified sample, of verification.posterior; it is "
+            f"{type(posterior).__name__}.",
+        )
+    sample = posterior.sample
+    if sample.counts.ndim > 1 or len(sample.positions) > 2:
+        raise InputError(
+            "posterior",
+            "it must be of one system, or of two whose difference is asked for, without `by`; "
+            f"its leading dims are {posterior.dims}.",
+            "Take the posterior of one part.",
+        )
+    posterior.refuse_other_prevalence("posterior")
+    metric = posterior.applicable(metric)
+    if metric.average == "per_class":
+        raise InputError("metric", f"{metric.name} has a value for each class, and not a single one.")
+    return label_value(posterior, metric), metric
+
+
+def _rows(sample: VerifiedSample, advised: Counts, random_seed: int) -> NDArray[np.intp] | None:
+    """Return positions of examples chosen by chance, as many of each stratum as advised."""
+    if sample.rows is None:
+        return None
+    rng = np.random.default_rng(random_seed)
+    mixed = rng.permutation(len(sample.rows))
+    mixed = mixed[np.argsort(sample.rows[mixed], kind="stable")]
+    stratum = sample.rows[mixed]
+    place = np.arange(len(mixed)) - np.searchsorted(stratum, stratum)
+    return np.sort(mixed[(stratum >= 0) & (place < advised[np.maximum(stratum, 0)])])

@@ -1,0 +1,208 @@
+"""How a metric, and the order of systems by it, depend on the share of labels that are taken to be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
+from bayesperf.core.recipes import remembered
+from bayesperf.core.saving import Saved
+from bayesperf.core.words import enumerated, estimate, metric_title, printable, sentence
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.paired import PairedConfusionMatrix
+from bayesperf.labels.noisy_labels import label_noise
+from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.marginal import Kind
+from bayesperf.posteriors.posterior import DRAWS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bayesperf.plots.style import Panels
+
+_RATES = np.linspace(0, 0.1, 11).round(2)
+# Of more systems than these only the best is named.
+_MOST_NAMES = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelNoiseSensitivity(Saved):
+    """A metric at several rates of wrong labels. Made by `label_noise_sensitivity`.
+
+    Attributes
+    ----------
+    dataset : xarray.Dataset
+        Over the dim ``rate`` and, of several systems, theirs: ``mean`` of the metric's posterior, its ``interval`` (dim
+        ``ci_bound``), and the ``rank`` of each system by that mean, 1 being the best. The settings are in ``attrs``.
+    """
+
+    dataset: xr.Dataset
+
+    @property
+    def order_holds(self) -> xr.DataArray:
+        """Whether the order of the systems is that of the first rate, at each rate and all before it."""
+        ranks = self.dataset["rank"].transpose("rate", ...)
+        same = (ranks == ranks.isel(rate=0)).values.reshape(len(ranks), -1).all(1)
+        return ranks["rate"].copy(data=np.logical_and.accumulate(same)).rename("order_holds")
+
+    def in_words(self) -> str:
+        """Return sentences: up to which rate the order of the systems holds, or what the metric is at the ends.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_counts(tp=88, fn=12, fp=10, tn=90)
+        >>> print(bp.label_noise_sensitivity(cm, "accuracy").in_words())
+        Accuracy is 0.886 (95 % HDI 0.843–0.928) if no label is wrong, and 0.974 (95 % HDI 0.937–1.000) if 10 % are.
+        """
+        facts = self.dataset.attrs
+        title, rates = metric_title(facts["metric"]), [_percentage(rate) for rate in self.dataset["rate"].values]
+        if facts["dim"] not in self.dataset.dims:
+            first, last = self._figures(0), self._figures(-1)
+            return sentence(f"{title} is {first} if {_of_labels(rates[0])}, and {last} if {rates[-1]} are")
+        holds, names = self.order_holds.values, self._names()
+        order = enumerated(names) if len(names) <= _MOST_NAMES else f"{names[0]} the best"
+        subject = f"the order of {len(names)} systems on {title} ({order})"
+        if holds.all():
+            return sentence(f"{subject} holds up to {rates[-1]} wrong labels, the most that was tried")
+        changed = int(np.argmin(holds))
+        leader = self._names(changed)[0]
+        best = f"{leader} stays the best" if leader == names[0] else f"{leader} is the best"
+        last = rates[changed - 1]
+        up_to = "holds if no label is wrong" if last == "0 %" else f"holds up to {last} wrong labels"
+        return sentence(f"{subject} {up_to}: at {rates[changed]} it is another, and {best}")
+
+    def plot(self, *, ax: Panels | None = None) -> Figure:
+        """Draw the metric with its interval against the rate of wrong labels; see `bayesperf.plots.label_noise`."""
+        from bayesperf import plots
+
+        return plots.label_noise(self, ax=ax)
+
+    def _figures(self, position: int) -> str:
+        at, facts = self.dataset.isel(rate=position), self.dataset.attrs
+        lower, upper = at["interval"].values
+        return estimate(at["mean"].item(), lower, upper, facts["ci_prob"], facts["ci_kind"])
+
+    def _names(self, position: int = 0) -> list[str]:
+        """Return the names of the systems in their order at a rate, best first."""
+        ranks = self.dataset["rank"].isel(rate=position)
+        return [printable(str(name)) for name in ranks[ranks.dims[0]].values[np.argsort(ranks.values)]]
+
+    def __repr__(self) -> str:
+        return f"<bayesperf.LabelNoiseSensitivity>\n{self.dataset!r}\n{self.in_words()}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.in_words())}</p>{self.dataset._repr_html_()}"
+
+
+@remembered("label_noise_sensitivity")
+def label_noise_sensitivity(
+    cm: ConfusionMatrix | PairedConfusionMatrix,
+    metric: str | Metric,
+    rates: Sequence[float] | ArrayLike | None = None,
+    *,
+    dim: str = "model",
+    prior: str | priors.Prior | None = None,
+    ci_prob: float = 0.95,
+    ci_kind: Kind = "hdi",
+    draws: int = DRAWS,
+    random_seed: Any = 0,
+) -> LabelNoiseSensitivity:
+    """Return a metric at several rates of wrong labels, and whether systems keep their order by it.
+
+    Parameters
+    ----------
+    cm : ConfusionMatrix or PairedConfusionMatrix
+        Counts of one system, or of several along `dim`.
+    metric : str or Metric
+        A metric with one value a system.
+    rates : sequence of float, optional
+        Rates of wrong labels, in increasing order; by default 0, 1 %, … 10 %.
+    dim : str
+        The dim of the systems.
+    prior, draws, random_seed
+        As in `label_noise`.
+    ci_prob, ci_kind
+        The interval.
+
+    Returns
+    -------
+    LabelNoiseSensitivity
+
+    Raises
+    ------
+    ValueError
+        If rates are not increasing or beyond chance, or there are leading dims besides `dim`.
+
+    Notes
+    -----
+    The order is that of the posterior means, which are means of draws: two systems that hardly differ may change places
+    by chance.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=[64, 50], fn=[6, 20], fp=[30, 22], tn=[500, 508],
+    ...                                     dims={"model": ["eager", "careful"]})
+    >>> print(bp.label_noise_sensitivity(cm, "f1").in_words())
+    The order of 2 systems on F1 (eager and careful) holds up to 4 % wrong labels: at 5 % it is another, and careful \
+    is the best.
+    """
+    if isinstance(cm, PairedConfusionMatrix):
+        cm = cm.margins()
+    grid = _increasing(_RATES if rates is None else rates)
+    checks.probability("ci_prob", ci_prob)
+    posteriors = [label_noise(cm, float(rate), prior, draws=draws, random_seed=random_seed) for rate in grid]
+    resolved = priors.resolve_dirichlet(prior, len(cm.labels), "labels that may be wrong")
+    marginals = [post[metric] for post in posteriors]
+    if other := [each for each in marginals[0].dims if each != dim]:
+        raise InputError(
+            "cm", f"besides that of the systems, {dim!r}, there is the dim {other[0]!r}.", "Select along it."
+        )
+    sign = 1 if marginals[0].greater_is_better is False else -1
+    means = _along_rate([marginal.mean() for marginal in marginals], grid)
+    variables = {
+        "mean": means,
+        "interval": _along_rate([marginal.interval(ci_prob, ci_kind).drop_attrs() for marginal in marginals], grid),
+        "rank": _ranks(sign * means, dim),
+    }
+    attrs = {"metric": marginals[0].name, "dim": dim, "ci_prob": ci_prob, "ci_kind": ci_kind,
+             "prior": resolved.describe(cm), "estimand": posteriors[0].estimand}  # fmt: skip
+    return LabelNoiseSensitivity(xr.Dataset(variables, attrs=attrs))
+
+
+def _increasing(rates: Any) -> Array:
+    grid = checks.vector("rates", rates)
+    if len(grid) < 2 or (np.diff(grid) <= 0).any():
+        raise InputError("rates", f"must be two or more, in increasing order; they are {grid.tolist()}.")
+    return grid
+
+
+def _along_rate(values: Sequence[xr.DataArray], grid: Array) -> xr.DataArray:
+    return xr.concat(values, xr.DataArray(grid, dims="rate", name="rate")).rename(None)
+
+
+def _ranks(values: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return ranks along a dim, 1 of the least value; 1 if there is no such dim."""
+    if dim not in values.dims:
+        return xr.ones_like(values, dtype=int)
+    at = values.get_axis_num(dim)
+    return values.copy(data=np.argsort(np.argsort(values.values, axis=at, kind="stable"), axis=at) + 1)
+
+
+def _percentage(rate: float) -> str:
+    return f"{100 * rate:.3g} %"
+
+
+def _of_labels(rate: str) -> str:
+    return "no label is wrong" if rate == "0 %" else f"{rate} of the labels are wrong"

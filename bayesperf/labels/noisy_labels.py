@@ -1,0 +1,405 @@
+"""The posterior of true cells if the labels of the examples are themselves wrong at a known or partly known rate."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy import special
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Codes, blocks
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.random_streams import streams
+from bayesperf.core.recipes import remembered
+from bayesperf.core.warnings import PACKAGE, PriorWarning
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.paired import PairedConfusionMatrix
+from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.gamma import gamma_masses
+from bayesperf.distributions.tabulated import Axis, Tabulated
+from bayesperf.labels import mislabelled_chain
+from bayesperf.labels.replaced_labels import RecordedCounts, Replacement
+from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.joint_systems import pseudo_counts
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior import DRAWS, SampledPosterior
+from bayesperf.posteriors.quantity import Quantity, Scope
+
+# Nodes at which the likelihood of the error rate is computed, and rates that draws are given.
+_NODES, _RATES = 65, 200
+# How far below its greatest value a log density counts as nothing.
+_NOTHING = 45.0
+# Distance from singular at which labels say next to nothing of the truth.
+_SINGULAR = 1e-3
+# Most combinations of predictions of systems judged on the same examples.
+_MOST_COLUMNS = 4096
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NoisyLabelPosterior(SampledPosterior):
+    """The posterior of true cells given labels that may be wrong. Made by `bayesperf.label_noise`.
+
+    Attributes
+    ----------
+    error_rates : numpy.ndarray (draw,), optional
+        The rate of wrong labels in each draw; None where the errors are fixed.
+    joint : bool
+        Whether the draws of systems judged on the same examples are joint, example by example.
+    """
+
+    error_rates: Array | None = field(default=None, kw_only=True)
+    joint: bool = field(default=False, kw_only=True)
+
+    @property
+    @remembered("NoisyLabelPosterior.label_error")
+    def label_error(self) -> Marginal:
+        """Posterior of the rate of wrong labels: its prior, and what the counts add to it.
+
+        Where labels and predictions agree too often for many labels to be wrong, it is below the prior.
+        """
+        if self.error_rates is None:
+            raise InputError("label_error", "the errors were given, not a distribution of their rate.")
+        drawn = Draws(self.error_rates[None, None, :], (0.0, 1.0))
+        return Marginal(
+            Quantity("label_error_rate", Scope("itself"), words="rate of wrong labels", bounds=drawn.bounds),
+            drawn,
+            xr.DataArray(0.0),
+        )
+
+
+@remembered("label_noise")
+def label_noise(
+    cm: ConfusionMatrix | PairedConfusionMatrix,
+    error: float | tuple[float, float] | ArrayLike,
+    prior: str | priors.Prior | None = None,
+    *,
+    draws: int = DRAWS,
+    random_seed: Any = 0,
+) -> NoisyLabelPosterior:
+    """Return the posterior of the true cells if the labels that are recorded in `cm` may be wrong.
+
+    Parameters
+    ----------
+    cm : ConfusionMatrix or PairedConfusionMatrix
+        Counts by *recorded* label and prediction. Matrices along leading dims have labels of one source, wrong at one
+        rate; systems judged on the same examples have the same labels, and their draws are joint.
+    error : float, (a, b) or array-like (K, K)
+        The rate ε at which labels are wrong: a number, or a Beta(a, b) of it, as (5, 95) if 5 of 100 labels that were
+        checked were wrong. The recorded label is the true one with probability 1 − ε, and else one of the K − 1 others,
+        each as probable. Or P(recorded | true), with a row for each true label, in the order of the labels.
+    prior : str or Prior, optional
+        Prior of the true cells: by default Jeffreys' for two classes and Perks' for more. The prior that classes share
+        is not available.
+    draws : int
+        Number of draws.
+    random_seed : int or numpy.random.Generator
+        Seed of the draws.
+
+    Returns
+    -------
+    NoisyLabelPosterior
+        A `Posterior` of the true cells, beside the recorded counts as what was observed. Its draws are independent,
+        but for more than two classes with a matrix of errors that depend on the truth, for which they are a sampler's.
+
+    Raises
+    ------
+    ValueError
+        If labels would be worse than chance (ε above (K − 1)/K), the errors are no probabilities, the prior is not a
+        Dirichlet prior of every cell, or the predictions of systems judged on the same examples have too many
+        combinations.
+
+    Warns
+    -----
+    PriorWarning
+        If the labels say next to nothing of the truth, so that the posterior is the prior.
+
+    Notes
+    -----
+    Errors of labels are taken to be independent of the prediction, given the truth. Labels that were made after a look
+    at the predictions, or by a system that errs on the same examples, are wrong where the predictions are, and the
+    system is then worse than this says.
+
+    With E[t, r] = P(recorded r | true t), the recorded counts are multinomial with p(r, z) = Σ_t E[t, r] θ_tz. Under a
+    Dirichlet prior the columns z are separate problems given E: of the examples predicted z, a proportion is truly t.
+    Where a wrong label does not depend on the truth they are drawn exactly (`bayesperf.labels.replaced_labels`),
+    and the likelihood of ε is a sum; its posterior is then a quadrature. A Beta is cut off at (K − 1)/K, where labels
+    are chance.
+
+    How wrong labels are can hardly be learned from the counts, except that it cannot be more than the counts show: a
+    system that agrees with 98 % of the labels shows that not many more than 2 % are wrong. Of many classes the prior
+    expects a system to confuse few pairs, so that errors spread evenly over all classes pass for wrong labels, and
+    move a Beta up a little.
+
+    References
+    ----------
+    Hui & Walter (1980), Estimating the error rates of diagnostic tests, Biometrics 36. Here the errors of one of the
+    two tests, the labels, are known.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=88, fn=12, fp=10, tn=90)
+    >>> for error in 0, 0.05, (5, 95):
+    ...     print(bp.label_noise(cm, error)["accuracy"].mean().round(2).item())
+    0.89
+    0.93
+    0.94
+    """
+    if isinstance(cm, PairedConfusionMatrix):
+        cm = cm.margins()
+    if not isinstance(cm, ConfusionMatrix):
+        raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
+    noise = _parsed(error, len(cm.labels))
+    n = checks.count("draws", draws, least=2)
+    resolved = priors.resolve_dirichlet(prior, len(cm.labels), "labels that may be wrong")
+    columns = _columns(cm, resolved)
+    recorded = columns.recorded
+    _refuse_impossible(recorded, noise, cm.labels)
+    content = np.append(recorded.counts, recorded.weights)
+    rng = streams(checks.seed(random_seed), "label noise", xr.DataArray(0.0), [content])[0]
+    chains, rates = 1, None
+    shares: Iterator[Array]
+    if isinstance(noise, Rate):
+        rates = noise.draws(recorded, n)
+        runs = zip(*np.unique(rates, return_counts=True), strict=True)
+        shares = (recorded.draw_shares(noise.at(rate), size, rng) for rate, size in runs)
+    elif isinstance(noise, Replacement):
+        parts = blocks(n, recorded.counts.size)
+        shares = (recorded.draw_shares(noise, part.stop - part.start, rng) for part in parts)
+    else:
+        chains = mislabelled_chain.CHAINS
+        drawn = mislabelled_chain.draw_shares(recorded.counts, recorded.weights, noise, -(-n // chains), rng)
+        shares = iter(drawn)
+    cells = np.concatenate([columns.cells(part, rng) for part in shares], axis=2)
+    if rates is not None:
+        order = rng.permutation(n)
+        cells, rates = cells[:, :, order], rates[order]
+    return NoisyLabelPosterior(
+        cells=columns.labelled(cells, chains),
+        pos_label=cm.pos_label,
+        prior_text=f"{resolved.describe(cm)}; {_in_words(noise)}",
+        independent=chains == 1,
+        observed=cm.counts,
+        error_rates=rates,
+        joint=cm.outcomes is not None,
+    )
+
+
+# ── The errors of labels ──
+
+
+class Rate(NamedTuple):
+    """A Beta(a, b) of the rate at which labels of K classes are wrong, cut off where they are chance."""
+
+    a: float
+    b: float
+    classes: int
+
+    @property
+    def most(self) -> float:
+        """The rate at which labels are chance."""
+        return 1 - 1 / self.classes
+
+    def at(self, rate: float) -> Replacement:
+        """Return the noise at a rate: a label drawn from all classes is right in 1 of K."""
+        others = rate / (self.classes - 1)
+        return Replacement(1 - self.classes * others, np.full(self.classes, others))
+
+    def draws(self, recorded: RecordedCounts, n: int) -> Array:
+        """Return n values of the rate, in increasing order, of which the first few hundred quantiles are repeated."""
+        known = self.posterior(recorded)
+        groups = np.array_split(np.arange(n), min(n, _RATES))
+        levels = [(group[0] + group[-1] + 1) / (2 * n) for group in groups]
+        quantiles = self.most * known.ppf(np.array([levels]))[0]
+        return np.repeat(quantiles, [len(group) for group in groups])
+
+    def posterior(self, recorded: RecordedCounts) -> Tabulated:
+        """Return the posterior of the rate as a fraction of `most`."""
+        centre = special.logit(min(self.a / (self.a + self.b) / self.most, 0.9))
+        axis = _axis(centre - _NOTHING / self.a, _NOTHING, centre, 0.5)
+        for _ in range(2):
+            logits, log_length = axis.nodes(_NODES)
+            log_density = self._log_density(logits[0], recorded)[None]
+            weight = special.softmax(log_density + log_length)
+            middle = float((weight * logits).sum())
+            spread = float(np.sqrt((weight * (logits - middle) ** 2).sum()))
+            inside = np.flatnonzero(log_density[0] > log_density.max() - _NOTHING)
+            first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, _NODES - 1)
+            table = Tabulated.of(axis, log_density)
+            axis = _axis(logits[0, first], logits[0, last], middle, max(spread, 1e-3))
+        return table
+
+    def _log_density(self, logits: Array, recorded: RecordedCounts) -> Array:
+        """Return the log density of the logit of rate/most, up to a constant."""
+        rate = self.most * special.expit(logits)
+        log_prior = self.a * special.log_expit(logits) + special.log_expit(-logits) + (self.b - 1) * np.log1p(-rate)
+        return log_prior + [recorded.log_likelihood(self.at(each)) for each in rate]
+
+
+def _axis(low: float, high: float, centre: float, scale: float) -> Axis:
+    low_, high_, centre_, scale_ = (np.array([[value]]) for value in (low, high, centre, scale))
+    return Axis.between(low_, high_, centre_, scale_, _NODES)
+
+
+def _parsed(error: Any, classes: int) -> Rate | Replacement | Array:
+    """Return the errors of labels that a caller gives, or raise."""
+    try:
+        values = np.asarray(error, dtype=float)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
+    if values.shape not in ((), (2,), (classes, classes)) or not np.isfinite(values).all():
+        raise InputError(
+            "error", f"must be a rate, the (a, b) of a Beta, or a matrix {classes} × {classes}; it is {error!r}."
+        )
+    most = 1 - 1 / classes
+    if values.shape == (2,):
+        a, b = values.tolist()
+        if min(a, b) <= 0:
+            raise InputError("error", f"the a and b of a Beta are above 0; they are {a:g} and {b:g}.")
+        if a / (a + b) >= most:
+            raise InputError(
+                "error",
+                f"Beta({a:g}, {b:g}) expects more than {most:.3g} of the labels to be wrong, which is "
+                "worse than chance.",
+                f"Its mean is the rate of wrong labels: is it ({b:g}, {a:g})?",
+            )
+        return Rate(a, b, classes)
+    if values.shape == ():
+        rate = float(values)
+        if not 0 <= rate <= most:
+            raise InputError("error", f"a rate of wrong labels is between 0 and chance, {most:.3g}; it is {rate:g}.")
+        _warn_if_singular(1 - rate / most)
+        return Rate(1, 1, classes).at(rate)
+    return _parsed_matrix(values)
+
+
+def _parsed_matrix(matrix: Array) -> Replacement | Array:
+    """Return a matrix P(recorded | true), or what it comes to if the wrong labels do not depend on the truth."""
+    if (matrix < 0).any() or not np.allclose(matrix.sum(1), 1, rtol=0, atol=1e-9):
+        raise InputError(
+            "error",
+            "each row of the matrix must be probabilities that sum to 1, of the labels recorded "
+            f"for one true label; the rows sum to {matrix.sum(1).round(6).tolist()}.",
+        )
+    wrong = ~np.eye(len(matrix), dtype=bool)
+    replaced = np.array([column[others].mean() for column, others in zip(matrix.T, wrong, strict=True)])
+    kept = 1 - replaced.sum()
+    if kept < -1e-9 and len(matrix) == 2:
+        raise InputError("error", "labels would be wrong more often than chance.", "Has the matrix its rows exchanged?")
+    _warn_if_singular(np.linalg.svd(matrix)[1].min())
+    if np.allclose(matrix, replaced + kept * ~wrong, rtol=0, atol=1e-9):
+        return Replacement(max(kept, 0.0), replaced)
+    return matrix
+
+
+def _warn_if_singular(distance: float) -> None:
+    if distance < _SINGULAR:
+        warnings.warn(
+            "labels with such errors say next to nothing of which class is the true one: the posterior is the prior.",
+            PriorWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
+
+
+def _refuse_impossible(recorded: RecordedCounts, noise: Rate | Replacement | Array, labels: list[Any]) -> None:
+    """Raise if the posterior is improper, or a label has been recorded that cannot be."""
+    if (recorded.weights <= 0).any():
+        raise InputError("prior", "labels that may be wrong need weight in every cell.", "Take another, as 'jeffreys'.")
+    if isinstance(noise, Rate):
+        return
+    if isinstance(noise, Replacement):
+        noise = noise.replaced + noise.kept * np.eye(len(labels))
+    for label, never, seen in zip(labels, (noise == 0).all(0), recorded.counts.sum(1), strict=True):
+        if never and seen:
+            raise InputError("error", f"by this matrix no label is ever recorded as {label!r}, and {seen:g} are.")
+
+
+def _in_words(noise: Rate | Replacement | Array) -> str:
+    if isinstance(noise, Rate):
+        return f"recorded labels wrong at a rate ~ Beta({noise.a:g}, {noise.b:g})"
+    if isinstance(noise, Replacement) and np.ptp(noise.replaced) == 0:
+        return f"recorded labels wrong at a rate of {noise.replaced[1:].sum():g}"
+    return "recorded labels wrong as a matrix has it"
+
+
+# ── Columns: one of each prediction, or of each combination of predictions ──
+
+
+class Columns(NamedTuple):
+    """Recorded counts of p matrices, or of systems on p sets of examples.
+
+    Attributes
+    ----------
+    counts, weights : array (p, K, Z)
+        Examples, and Dirichlet weights, by label and column.
+    predicted : array (Z, M)
+        What each of M systems predicted for the examples of a column.
+    template : xarray.DataArray
+        An array with the dims of the counts of all matrices.
+    """
+
+    counts: Array
+    weights: Array
+    predicted: Codes
+    template: xr.DataArray
+
+    @property
+    def recorded(self) -> RecordedCounts:
+        """All columns in a row."""
+        counts, weights = (np.moveaxis(part, 1, 0).reshape(part.shape[1], -1) for part in (self.counts, self.weights))
+        return RecordedCounts(counts, weights)
+
+    def cells(self, shares: Array, rng: np.random.Generator) -> Array:
+        """Return draws of the cells of every system (p, M, n, K, K), from those of the shares (n, K, p·Z)."""
+        places, classes, columns = self.counts.shape
+        sizes = gamma_masses(rng, (self.counts + self.weights).sum(1), (len(shares), places, columns))
+        sizes /= sizes.sum(-1, keepdims=True)
+        cells = np.moveaxis(shares.reshape(len(shares), classes, places, columns) * sizes[:, None], 2, 0)
+        if self.predicted.shape[1] == 1:
+            return cells[:, None]
+        chosen = (self.predicted.T[..., None] == np.arange(classes)).astype(float)
+        return np.stack([cells @ of_system for of_system in chosen], axis=1)
+
+    def labelled(self, cells: Array, chains: int) -> xr.DataArray:
+        """Return cells as a DataArray with dims (…, chain, draw, actual, predicted)."""
+        template = self.template
+        draws = cells.shape[2] // chains
+        shape = (*template.shape[:-2], chains, draws, *template.shape[-2:])
+        coords = dict(template.coords) | {"chain": np.arange(chains), "draw": np.arange(draws)}
+        dims = (*template.dims[:-2], "chain", "draw", *CELL_DIMS)
+        return xr.DataArray(cells.reshape(shape), coords, dims)
+
+
+def _columns(cm: ConfusionMatrix, prior: priors.Prior) -> Columns:
+    """Return the columns of matrices: of each by itself, or of systems judged on the same examples together."""
+    classes, outcomes = len(cm.labels), cm.outcomes
+    if outcomes is None:
+        weights = (prior.concentration(cm) + 0 * cm.counts).transpose(*cm.counts.dims).values
+        counts = cm.counts.values.reshape(-1, classes, classes).astype(float)
+        return Columns(counts, weights.reshape(counts.shape), np.arange(classes)[:, None], cm.counts)
+    systems = len(outcomes.names)
+    if classes**systems > _MOST_COLUMNS:
+        raise InputError(
+            "cm",
+            f"{systems} systems of {classes} classes on the same examples have "
+            f"{classes**systems:,} combinations of predictions, more than {_MOST_COLUMNS:,}.",
+            f"Select fewer systems: cm.sel({outcomes.dim}=[...]).",
+        )
+    margins = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
+    alpha = pseudo_counts(margins, prior)
+    predicted = np.indices((classes,) * systems).reshape(systems, -1).T
+    of_class = alpha[:, 0].sum(-1)
+    # (Z, M, p, K)
+    each = alpha[:, np.arange(systems), :, predicted] / of_class
+    weights = np.moveaxis(each.prod(1), 0, -1) * of_class[..., None]
+    counts = np.zeros(weights.shape)
+    at = np.ravel_multi_index(tuple(outcomes.predicted.T), (classes,) * systems)
+    counts[:, outcomes.actual, at] = outcomes.counts.values.reshape(len(counts), -1)
+    return Columns(counts, weights, predicted, margins.counts)

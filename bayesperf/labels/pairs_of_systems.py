@@ -1,0 +1,114 @@
+"""Systems of which the same predictions were verified, together: each pair by the strata of both and of the judge."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+from scipy import stats
+
+from bayesperf.core.arrays import Array
+from bayesperf.distributions.draws import DrawsBesidePairs
+from bayesperf.labels.cells import joint_cells, labelled_cells, resolved
+from bayesperf.labels.sample import MODEL
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.point_values import evaluate
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.quantity import Quantity
+from bayesperf.posteriors.ranks import rounded
+
+if TYPE_CHECKING:
+    from bayesperf.labels.verifying import VerifiedPosterior
+
+
+def marginal_of_systems(post: VerifiedPosterior, metric: Metric, draws: int, random_seed: int) -> Marginal:
+    """Return a metric of all systems of a partly verified sample together.
+
+    Parameters
+    ----------
+    post : VerifiedPosterior
+        With the dim ``model``.
+    metric : Metric
+        The metric.
+    draws : int
+        Number of draws of each pair.
+    random_seed : int
+        Seed of these draws.
+
+    Notes
+    -----
+    Strata are what the two systems of a pair and the judge say together: for the difference of two systems it matters
+    which of the two is right where they differ. The default priors are in the notes of
+    `bayesperf.labels.posterior`.
+    """
+    sides = _pairs(post, metric, draws, random_seed)
+    joint = _joint_draws(post, metric, sides, random_seed).transpose(..., MODEL, "draw")
+    first, second = (rounded(side.values.reshape(-1, *side.shape[-2:]), metric.bounds) for side in sides)
+    distribution = DrawsBesidePairs(
+        joint.values.reshape(-1, 1, joint.sizes["draw"]),
+        metric.bounds,
+        pairs=(first, second),
+        independent_pairs=post.independent,
+    )
+    leading = xr.zeros_like(joint.isel(draw=0, drop=True))
+    return Marginal(Quantity.of(metric, post.scope), distribution, leading, joint=True)
+
+
+def _pairs(post: VerifiedPosterior, metric: Metric, draws: int, random_seed: int) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return draws of the metric of the first and of the second system of each pair, (…, pair, chain, draw)."""
+    sample, prior = post.sample, resolved(post.prior, post.sample, systems=2)
+    pairs = list(combinations(range(len(sample.systems)), 2))
+    sides: tuple[list[xr.DataArray], list[xr.DataArray]] = ([], [])
+    for places in pairs:
+        systems = [sample.positions[place] for place in places]
+        cells = _at_prevalence(joint_cells(sample, prior, systems, draws, random_seed)[:, -2:], post)
+        for side, values in enumerate(np.moveaxis(cells, 1, 0)):
+            sides[side].append(evaluate(metric, labelled_cells(sample, values[:, None], ()), post.positive))
+    names = xr.Variable("pair", [f"{sample.systems[i]} − {sample.systems[j]}" for i, j in pairs])
+    first, second = (xr.concat(side, names).transpose(..., "pair", "chain", "draw") for side in sides)
+    return first, second
+
+
+def _at_prevalence(cells: Array, post: VerifiedPosterior) -> Array:
+    """Return joint draws (m, 2, n, K, K) at the prevalence of a posterior, the same in a draw of both systems."""
+    if not isinstance(post.prevalence, Prevalence):
+        return cells
+    shares = post.prevalence.draw(np.random.default_rng([post.random_seed, 2]), cells.shape[2])
+    return np.asarray(cells / cells.sum(-1, keepdims=True) * shares[..., None])
+
+
+def _joint_draws(
+    post: VerifiedPosterior, metric: Metric, sides: tuple[xr.DataArray, xr.DataArray], random_seed: int
+) -> xr.DataArray:
+    """Return joint draws of the metric of all systems, (…, draw, model).
+
+    Of two systems they are those of the pair. Of more, the draws of each system are put into an order in which their
+    ranks are those of normal variables with the correlations of the pairs (Iman & Conover 1982, Communications in
+    Statistics B 11, 311–334).
+    """
+    first, second = (side.isel(chain=0, drop=True) for side in sides)
+    if first.sizes["pair"] == 1:
+        pair = xr.concat([first, second], xr.Variable(MODEL, list(post.sample.systems))).isel(pair=0, drop=True)
+        return pair.transpose(..., "draw", MODEL)
+    alone = evaluate(metric, post.cells, post.positive).isel(chain=0, drop=True).transpose(..., "draw", MODEL)
+    correlations = xr.corr(first, second, "draw").transpose(..., "pair").fillna(0).values
+    values = alone.values.reshape(-1, *alone.shape[-2:])
+    each = zip(values, correlations.reshape(len(values), -1), strict=True)
+    rng = np.random.default_rng([random_seed, len(post.sample.systems)])
+    return alone.copy(data=np.stack([_coupled(of_one, pairs, rng) for of_one, pairs in each]).reshape(alone.shape))
+
+
+def _coupled(values: Array, correlations: Array, rng: np.random.Generator) -> Array:
+    """Return draws (n, M) with the columns reordered to have given correlations of pairs."""
+    n, systems = values.shape
+    matrix = np.eye(systems)
+    matrix[np.triu_indices(systems, 1)] = correlations
+    matrix = np.triu(matrix, 1).T + matrix
+    # Correlations of pairs need not be those of any joint distribution: what is negative there is left out.
+    sizes, directions = np.linalg.eigh(matrix)
+    scores = rng.standard_normal((n, systems)) @ (directions * np.sqrt(np.maximum(sizes, 0))).T
+    ranks = stats.rankdata(scores, axis=0).astype(int) - 1
+    return np.take_along_axis(np.sort(values, axis=0), ranks, axis=0)

@@ -1,0 +1,92 @@
+"""What a fit of raters says of each item: the probabilities of its actual classes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from bayesperf.core.arguments import checked
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.data.ratings import Ratings, model_data
+
+
+@checked
+def truth(tree: xr.DataTree, ratings: Ratings) -> pd.DataFrame:
+    """Return the posterior probability of each actual class, a row an item.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        A fit of the model ``raters``.
+    ratings : Ratings
+        The ratings that it was fitted to, or others by the same raters of the same classes.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A column a class; ``idxmax(axis=1)`` is the most probable one. The index has the ids of the items or, where
+        patterns were counted, the patterns, and their populations.
+
+    Raises
+    ------
+    TypeError
+        If `tree` is no fit of raters, or `ratings` are none.
+    ValueError
+        If raters, classes or populations are not those of the fit.
+
+    Notes
+    -----
+    By Bayes' theorem in every draw, and averaged over the draws (Dawid & Skene 1979, eq. 2.5). It is computed once for
+    all items of a pattern.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> ratings = bp.Ratings.from_table([[1, 1, 1], [0, 0, 1], [0, 0, 0], [1, None, 1]])
+    >>> tree = bp.fit(ratings, "raters", random_seed=1)  # doctest: +SKIP
+    >>> bp.labels.truth(tree, ratings)  # doctest: +SKIP
+    """
+    from bayesperf.models import raters
+
+    if not isinstance(ratings, Ratings):
+        raise InputTypeError("ratings", f"must be bayesperf.Ratings; it is {type(ratings).__name__}.")
+    posterior, options = _fit_of_raters(tree)
+    _check_same(posterior, ratings, options)
+    data = model_data(ratings)
+    total: Any = 0
+    for part in raters.chunks(posterior, data):
+        total = total + raters.truth(raters.log_joint(part, data, **options)).sum(["chain", "draw"])
+    number = posterior.sizes["chain"] * posterior.sizes["draw"]
+    probabilities = (total / number).transpose(*data.dims, "actual").values
+    columns = pd.Index(ratings.labels, name="actual")
+    if ratings.items is None:
+        index = pd.MultiIndex.from_product([data[dim].values for dim in data.dims], names=data.dims)
+        return pd.DataFrame(probabilities.reshape(-1, len(columns)), index, columns)
+    places = tuple(ratings.items[str(dim)].values for dim in data.dims)
+    return pd.DataFrame(probabilities[places], pd.Index(ratings.items["item"].values, name="item"), columns)
+
+
+def _fit_of_raters(tree: Any) -> tuple[xr.Dataset, dict[str, Any]]:
+    """Return the draws of a fit of raters, and its options."""
+    if not isinstance(tree, xr.DataTree) or "posterior" not in tree or tree["posterior"].attrs.get("model") != "raters":
+        raise InputTypeError("tree", "must be a fit of the model 'raters', as bayesperf.fit(ratings, 'raters').")
+    return tree["posterior"].to_dataset(), json.loads(tree["posterior"].attrs["options"])
+
+
+def _check_same(posterior: xr.Dataset, ratings: Ratings, options: dict[str, Any]) -> None:
+    """Refuse ratings by other raters, of other classes or of other populations than those of the fit."""
+    raters = [rater for rater in ratings.raters if not (options.get("cut") and rater == options.get("system"))]
+    same = {
+        "raters": (raters, posterior["rater"].values.tolist()),
+        "classes": (ratings.labels, posterior["actual"].values.tolist()),
+        "populations": tuple(
+            each["population"].values.tolist() if "population" in each.dims else []
+            for each in (ratings.counts, posterior["prevalence"])
+        ),
+    }
+    for name, (given, fitted) in same.items():
+        if given != fitted:
+            raise InputError("ratings", f"its {name} are {given}, and those of the fit are {fitted}.")

@@ -1,0 +1,316 @@
+"""The posterior of a system's cells if the true labels of some examples only are known."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesperf.core import checks
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.recipes import remembered
+from bayesperf.core.warnings import PACKAGE, PriorWarning
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.distributions.gamma import gamma_masses
+from bayesperf.labels.cells import described, joint_cells, labelled_cells, resolved
+from bayesperf.labels.pairs_of_systems import marginal_of_systems
+from bayesperf.labels.sample import MODEL, VerifiedSample
+from bayesperf.labels.selection import warn_of_selection
+from bayesperf.labels.truth import Strata, agreement
+from bayesperf.labels.verified_in_words import unknown_in_words, verified_in_words, worth_in_words
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.point_values import evaluate
+from bayesperf.posteriors import dirichlet
+from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
+from bayesperf.posteriors.posterior_in_words import default_metrics_in_words
+
+# The default number of draws falls with the square of the number of classes, as strata become many, down to the least.
+_DRAWN_CELLS, _LEAST_DRAWS = 250_000, 1000
+
+
+@remembered("verification.posterior")
+def posterior(
+    y_true: Any,
+    y_pred: Any = None,
+    *,
+    judge: Any = None,
+    strata: Any = None,
+    prior: str | priors.Prior | None = None,
+    labels: Iterable[Any] | None = None,
+    pos_label: Any = None,
+    by: Mapping[str, Any] | None = None,
+    draws: int | None = None,
+    random_seed: Any = 0,
+) -> Posterior:
+    """Return the posterior of systems of which only some predictions were verified, with or without a judge of all.
+
+    It is right whatever the judge is worth and however it errs, if the verified examples were chosen at random among
+    those that the judge, the system and `strata` do not tell apart: by chance from all, by quotas, or only where judge
+    and system disagree. A good judge makes it more precise than the verified examples are; a bad one costs little.
+
+    Parameters
+    ----------
+    y_true : array-like (n,) or VerifiedSample
+        True labels; None, NaN or NA where nobody looked. Or the counts, as of `VerifiedSample.from_frame`.
+    y_pred : array-like (n,) or mapping
+        Predicted labels; a mapping of the names of systems to their columns becomes the dim ``model``.
+    judge : array-like (n,), optional
+        What somebody or something cheaper than the truth says of every example.
+    strata : array-like (n,), optional
+        A property of the examples by which those to be verified were chosen, or that tells how often systems err: a
+        bin of the score, a source.
+    prior : str or Prior, optional
+        Of the cells of each system. By default Jeffreys' for two classes, if there are no `strata`, spread evenly over
+        what the judge says; else the strata share a prior (see Notes). With a prior that is named, figures follow it.
+    labels, pos_label, by
+        As in `ConfusionMatrix.from_predictions`.
+    draws : int, optional
+        Number of draws. By default 10,000 of up to five classes, and fewer of more: 2,500 of ten, at least 1,000.
+    random_seed : int or numpy.random.Generator
+        Seed of the draws.
+
+    Returns
+    -------
+    Posterior
+        A `VerifiedPosterior`, of independent draws; or that of `bayesperf.posterior` if nothing is missing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If no example is verified, or the prior is improper, or a rate prior.
+
+    Warns
+    -----
+    SelectionWarning
+        If examples on which systems differ were verified more often than others.
+    PriorWarning
+        If nobody looked at a level, or at a class that the judge or a system gives, or at any like 1 % of the examples:
+        what decides there is the prior.
+    ConvergenceWarning
+        If the draws of the model that strata share are worth fewer than 100 independent ones.
+
+    Notes
+    -----
+    Examples of stratum c have the same labels from the judge and the system. Of all examples p(c) are in it, and of
+    these p(t | c) are of class t, so that the cells of the system are sums of p(c) p(t | c). If the verified examples
+    were chosen at random given c, the likelihood separates over p and all p(· | c), without any assumption on how judge
+    and system depend on each other (Begg & Greenes 1983, Biometrics 39, 207–215, there called verification bias).
+
+    Under a Dirichlet prior α of the cells, spread over the answers of the judge and the levels of `strata`, p and
+    p(· | c) are independent Dirichlet variables. With everything verified this is Dirichlet(α + counts).
+
+    With more than two classes, or with `strata`, most strata have no verified example, and independent strata would be
+    told by the prior. The strata then share a model: p(· | c) ~ Dirichlet(κ m_c). log m_c(t) is the sum of how popular
+    class t is and, for the judge and the system if they say t, of how good that vote is, which may differ by class and
+    by level of `strata`; less what two votes say together less than apart. Errors fall on popular classes more than on
+    rare ones, by a slope that is learned. How popular classes are is first guessed from the examples on which judge and
+    system agree. 1/(1 + κ) ~ Beta(1, 9), so that a stratum with many verified examples goes its own way. Draws are by
+    importance sampling; those of the same parameters follow each other, and Monte Carlo errors take it into account.
+
+    How often intervals cover, and where they do so less often than they say, is on the page on coverage. Several
+    systems have each the figures that it has alone; `bayesperf.compare` takes them together, by the model that strata
+    share.
+
+    Examples
+    --------
+    Two hundred examples, of which every fifth is verified, and a judge who errs in one of ten:
+
+    >>> import numpy as np
+    >>> from bayesperf import verification
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 2, 200)
+    >>> judge, predicted = (np.where(rng.random(200) < error, 1 - truth, truth) for error in (0.1, 0.2))
+    >>> verified = np.where(np.arange(200) % 5 == 0, truth, np.nan)
+    >>> post = verification.posterior(verified, predicted, judge=judge)
+    >>> post["accuracy"].hdi().values.round(2)
+    array([0.67, 0.85])
+    >>> verification.posterior(verified, predicted)["accuracy"].hdi().values.round(2)
+    array([0.66, 0.91])
+    """
+    if isinstance(y_true, VerifiedSample):
+        given = {"y_pred": y_pred, "judge": judge, "strata": strata, "labels": labels, "pos_label": pos_label, "by": by}
+        if unused := [name for name, value in given.items() if value is not None]:
+            raise InputTypeError(f"{unused[0]}", "the VerifiedSample has its own; leave it out.")
+        sample = y_true
+    elif y_pred is None:
+        raise InputTypeError("y_pred", "give the predicted labels, or a VerifiedSample alone.")
+    else:
+        sample = VerifiedSample.from_predictions(
+            y_true, y_pred, judge=judge, strata=strata, labels=labels, pos_label=pos_label, by=by
+        )
+    seed = checks.seed(random_seed)
+    if sample.is_complete:
+        return dirichlet.posterior(sample.verified_only(), prior, random_seed=seed, draws=draws)
+    draws = _default_draws(len(sample.labels)) if draws is None else checks.count("draws", draws, least=2)
+    named = None if prior is None else priors.resolve(prior, len(sample.labels))
+    made = VerifiedPosterior.of(sample, named, draws, seed)
+    _warn_of_unknown(made)
+    warn_of_selection(sample)
+    return made
+
+
+def _default_draws(classes: int) -> int:
+    return max(min(DRAWS, _DRAWN_CELLS // classes**2), _LEAST_DRAWS)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VerifiedPosterior(SampledPosterior):
+    """The posterior of systems of which some predictions were verified: draws of the cells.
+
+    Made by `bayesperf.labels.posterior`.
+
+    Attributes
+    ----------
+    sample : VerifiedSample
+        What is known of the examples.
+    prior : Prior or None
+        The prior of each system that was named; None for the default.
+    random_seed : int
+        Seed of the draws.
+    """
+
+    sample: VerifiedSample = field(kw_only=True)
+    prior: priors.Prior | None = field(kw_only=True)
+    random_seed: int = field(kw_only=True)
+    counted_together = "verification.posterior(y_true, {'a': y_pred_a, 'b': y_pred_b}, judge=...)"
+
+    @classmethod
+    def of(cls, sample: VerifiedSample, prior: priors.Prior | None, draws: int, random_seed: int) -> VerifiedPosterior:
+        """Return the posterior of each system of a sample."""
+        used = resolved(prior, sample)
+        each = [joint_cells(sample, used, [system], draws, random_seed)[:, -1] for system in sample.positions]
+        return cls(
+            cells=labelled_cells(sample, np.stack(each, 1), sample.systems),
+            pos_label=sample.pos_label,
+            prior_text=described(used, sample),
+            independent=not used.shared_by_classes,
+            sample=sample,
+            prior=prior,
+            random_seed=random_seed,
+        )
+
+    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
+        """Return the posterior predictive distribution, as `Posterior.predict`; n must be named."""
+        drawn = SampledPosterior(
+            self.cells, self.pos_label, self.prior_text, independent=self.independent, prevalence=self.prevalence
+        )
+        return drawn.predict(n, draws, random_seed)
+
+    def of_systems(self, metric: str | Metric, dim: str, draws: int, random_seed: int) -> tuple[Marginal, str]:
+        """Return a metric of the systems along a dim, as `Posterior.of_systems`: of ``model``, pair by pair."""
+        if dim != MODEL:
+            return super().of_systems(metric, dim, draws, random_seed)
+        prior_text = described(resolved(self.prior, self.sample, systems=2), self.sample)
+        return marginal_of_systems(self, self.applicable(metric), draws, random_seed), prior_text
+
+    @property
+    def examples(self) -> xr.DataArray | None:
+        """Numbers of all examples of the judge's and the systems' strata, whatever their class."""
+        return self.sample.counts.sum("stratum")
+
+    # ── What the figures rest on ──
+
+    @property
+    def judge(self) -> SampledPosterior:
+        """The posterior of the judge's own confusion matrix, by the strata of the judge and the (first) system."""
+        if not self.sample.has_judge:
+            raise InputError("judge", "there is none.", "Give its labels to verification.posterior.")
+        first, prior = self.sample.positions[:1], resolved(self.prior, self.sample)
+        cells = joint_cells(self.sample, prior, first, self.cells.sizes["draw"], self.random_seed)
+        return SampledPosterior(
+            labelled_cells(self.sample, cells[:, :1], ()),
+            self.pos_label,
+            self.prior_text,
+            independent=self.independent,
+        )
+
+    @cached_property
+    def unknown(self) -> xr.DataArray:
+        """Share of the examples of which none that is like them was verified, over the leading dims.
+
+        Under a prior of each stratum these are the examples of strata without a verified one. If strata share a prior,
+        they are the examples of a level, or of a class that the judge or the system gives, without a verified one, and
+        those on which judge and system agree, or differ, if none such is.
+        """
+        judge, prior = range(self.sample.has_judge), resolved(self.prior, self.sample)
+        shares = [[_unknown(each, prior.shared_by_classes) for each in self.sample.strata_of([*judge, system])]
+                  for system in self.sample.positions]  # fmt: skip
+        return self.leading.copy(data=np.transpose(shares).reshape(self.leading.shape)).rename("unknown")
+
+    def effective_number(self, metric: str | Metric) -> xr.DataArray:
+        """Return how many examples verified by chance, with nothing known of the others, say as much of a metric.
+
+        It is the number of verified examples times the ratio of two posterior variances: without what is known of the
+        others, and with it. Below the number of verified examples if these were chosen badly for this metric.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            A metric with a single value.
+
+        Returns
+        -------
+        xarray.DataArray
+            Over the leading dims.
+        """
+        metric = self.applicable(metric)
+        self.refuse_other_prevalence("effective_number")
+        verified = self.sample.verified.sum(("stratum", "actual"))
+        shares, n = self.cells.mean(("chain", "draw")), self.cells.sizes["draw"]
+        cm = self.sample.verified_only()
+        alpha = priors.resolve_dirichlet(None, len(self.labels), "verified examples alone").concentration(cm)
+        weights = (shares * verified + alpha).transpose(*self.dims, *CELL_DIMS)
+        rng = np.random.default_rng([self.random_seed, 1])
+        alone = gamma_masses(rng, weights.values[..., None, :, :], (*weights.shape[:-2], n, *weights.shape[-2:]))
+        alone /= alone.sum((-2, -1), keepdims=True)
+        without = np.nanvar(metric.evaluate(alone, self.positive), axis=-1)
+        known = evaluate(metric, self.cells, self.positive).var(("chain", "draw"))
+        return (verified * without / known).transpose(*self.dims).rename("effective_number")
+
+    def refuse_other_prevalence(self, what: str) -> None:
+        """Raise if the cells are of another prevalence than that of the sample."""
+        if self.prevalence != "observed":
+            raise InputError(what, "the posterior is of another prevalence.", "Take it before at_prevalence.")
+
+    def strata(self) -> pd.DataFrame:
+        """Return the strata: what they are called, numbers of examples, and of verified ones by their true class."""
+        return self.sample.table()
+
+    # ── In words ──
+
+    def in_words(
+        self,
+        metrics: str | Metric | Sequence[str | Metric] | None = None,
+        *,
+        ci_prob: float = 0.95,
+        ci_kind: Kind = "hdi",
+    ) -> str:
+        """Return sentences as `Posterior.in_words`, on how many examples are verified and on what the others add."""
+        said = super().in_words(metrics, ci_prob=ci_prob, ci_kind=ci_kind)
+        first = self._wanted(metrics or default_metrics_in_words(self))[0]
+        return " ".join([verified_in_words(self.sample), said, *worth_in_words(self, first)])
+
+
+def _unknown(strata: Strata, shared: bool) -> float:
+    """Return the share of the examples of which none that is like them was verified."""
+    alike = [agreement(strata.votes), strata.levels, *strata.votes.T] if shared else [np.arange(len(strata.votes))]
+    seen = strata.verified.sum(1)
+    known = np.all([np.bincount(codes, seen)[codes] > 0 for codes in alike], 0)
+    return float(strata.counts[~known].sum() / max(int(strata.counts.sum()), 1))
+
+
+def _warn_of_unknown(post: VerifiedPosterior) -> None:
+    if said := unknown_in_words(post):
+        warnings.warn(
+            f"{said} Verify some of them; `strata()` of the posterior lists them.",
+            PriorWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )

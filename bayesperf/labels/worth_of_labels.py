@@ -1,0 +1,120 @@
+"""What further verified examples of each stratum are worth for a metric: the variance that they are expected to leave.
+
+To first order a metric is m(θ) ≈ m(θ̄) + Σ_tz ∂m/∂θ_tz (θ_tz − θ̄_tz), and θ is a sum over strata c of p_c p(t | c).
+An example of stratum c tells p_c times the slope at its true class, which varies with the standard deviation s_c. After
+n_c of them the variance is about Σ_c p_c² s_c²/(n_c + κ_c) + v, where κ_c are the labels that the prior is worth (from
+the posterior as it is) and v what labels cannot help: how common the strata are. It is least for n_c + κ_c proportional
+to p_c s_c (Neyman 1934, Journal of the Royal Statistical Society 97, 558–625). What strata share makes them err
+together, and the sum is scaled to the variance that there is now.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayesperf.core.arrays import Array, Counts
+from bayesperf.intervals.delta_method import gradient_of
+from bayesperf.labels.cells import joint_cells, resolved, spread_over_strata
+from bayesperf.labels.sample import VerifiedSample
+from bayesperf.labels.truth import Strata, shared_truth
+from bayesperf.labels.verifying import VerifiedPosterior
+from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors import prior as priors
+
+_DRAWS = 2000
+# Halvings by which an allocation is found, and the fewest labels that a prior is taken to be worth.
+_HALVINGS, _LEAST_WORTH = 200, 0.1
+_LEAST = 1e-300
+
+
+@dataclass(frozen=True)
+class LabelValue:
+    """The variance of a metric, by strata.
+
+    Attributes
+    ----------
+    available : Counts (S,)
+        Examples that are not verified.
+    scale : Array (S,)
+        p_c s_c, in proportion.
+    worth : Array (S,)
+        Labels that prior and verified examples are worth, n_c + κ_c.
+    fixed : float
+        The variance that labels cannot help.
+    """
+
+    available: Counts
+    scale: Array
+    worth: Array
+    fixed: float
+
+    def variance(self, labels: Array | Counts) -> float:
+        """Return the variance after so many further labels in each stratum."""
+        return float((self.scale**2 / (self.worth + labels)).sum() + self.fixed)
+
+    def by_chance(self, n: int) -> Array:
+        """Return how many of n labels by chance are expected in each stratum."""
+        return np.asarray(self.available * (n / max(int(self.available.sum()), 1)))
+
+    def allocation(self, n: int) -> Counts:
+        """Return the allocation of n labels that leaves the least variance, in whole numbers."""
+        least = float(self.scale[self.scale > 0].min(initial=np.inf))
+        low, high = 0.0, float((self.worth + n).max()) / max(least, 1e-12)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            labels = np.clip(middle * self.scale - self.worth, 0, self.available)
+            low, high = (middle, high) if labels.sum() < n else (low, middle)
+        return _whole(np.clip(high * self.scale - self.worth, 0, self.available), n, self.available)
+
+
+def _whole(labels: Array, n: int, available: Counts) -> Counts:
+    """Return whole numbers near some labels, n in all; what is left over goes to the largest remainders."""
+    labels = labels * min(1.0, n / max(labels.sum(), 1e-12))
+    whole = np.floor(labels + 1e-9).astype(int)
+    for place in np.argsort(whole - labels, kind="stable"):
+        if whole.sum() >= n:
+            break
+        whole[place] += whole[place] < available[place]
+    # Strata that are worth nothing are taken if there is nothing else.
+    for place in np.argsort(-available, kind="stable"):
+        whole[place] += min(n - int(whole.sum()), int(available[place] - whole[place]))
+    return whole
+
+
+def label_value(post: VerifiedPosterior, metric: Metric) -> LabelValue:
+    """Return what labels are worth for the metric of a system, or for its difference if there are two."""
+    sample = post.sample
+    systems = list(sample.positions)
+    prior = resolved(post.prior, sample, len(systems))
+    (strata,) = sample.strata_of([*range(sample.has_judge), *systems])
+    truth = _truth(sample, prior, strata, systems, post.random_seed)
+    cells = joint_cells(sample, prior, systems, _DRAWS, post.random_seed)[0, -len(systems) :]
+    slopes = np.zeros(strata.verified.shape)
+    values = np.zeros(_DRAWS)
+    for sign, of_system, predicted in zip((1, -1), cells, strata.votes[:, -len(systems) :].T, strict=False):
+        gradient = gradient_of(metric, post.positive, of_system.mean(0))
+        slopes += sign * gradient[:, predicted].T
+        values += sign * metric.evaluate(of_system, post.positive)
+    shares, mean = strata.counts / strata.counts.sum(), truth.mean(0)
+    of_stratum = (mean * slopes).sum(-1)
+    spread = np.maximum((mean * slopes**2).sum(-1) - of_stratum**2, 0)
+    known = (truth * slopes).sum(-1).var(0)
+    worth = np.maximum(spread / np.maximum(known, _LEAST), strata.verified.sum(1) + _LEAST_WORTH)
+    scale = shares * np.sqrt(spread)
+    fixed = float(shares @ of_stratum**2 - (shares @ of_stratum) ** 2) / int(strata.counts.sum())
+    now, apart = float(np.nanvar(values)) - fixed, float((scale**2 / worth).sum())
+    scale *= np.sqrt(max(now, 0.0) / max(apart, _LEAST))
+    return LabelValue(strata.counts - strata.verified.sum(1), scale, worth, fixed)
+
+
+def _truth(sample: VerifiedSample, prior: priors.Prior, strata: Strata, systems: list[int], random_seed: int) -> Array:
+    """Return draws of the probabilities of the true classes in each stratum, (n, S, K)."""
+    rng = np.random.default_rng([random_seed, len(strata.counts)])
+    if prior.shared_by_classes:
+        return shared_truth(strata, _DRAWS, rng)
+    ((whole, alpha),) = spread_over_strata(sample, prior, systems)
+    seen = whole.counts > 0
+    masses = rng.standard_gamma(alpha[seen] + whole.verified[seen], (_DRAWS, *alpha[seen].shape))
+    return np.asarray(masses / masses.sum(-1, keepdims=True))

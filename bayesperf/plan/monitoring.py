@@ -1,0 +1,188 @@
+"""A system evaluated batch by batch: what is known of it after each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core import checks
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.recipes import remembered
+from bayesperf.core.saving import Saved
+from bayesperf.core.words import REPEATED_LOOKS, metric_title
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.metrics.metric import Metric
+from bayesperf.plan.anytime import anytime_in_words, anytime_intervals
+from bayesperf.plan.evidence import requirement_of
+from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.marginal import Kind
+from bayesperf.posteriors.posterior import Posterior
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Monitor(Saved):
+    """A metric as evidence comes in. Made by `monitor`.
+
+    Attributes
+    ----------
+    dataset : xarray.Dataset
+        Over the steps, and other leading dims: ``mean`` of the metric's posterior after that step, its ``interval``
+        (dim ``ci_bound`` = lower, upper), the probability ``prob_met`` that the metric meets the requirement, and the
+        number of ``examples`` so far. Of a metric that is a share of examples also a confidence sequence:
+        ``anytime_lower`` and ``anytime_upper``, what the intervals of all steps so far have in common, and
+        ``anytime_verdict``, whether they show that the requirement is "met" or "missed", leave it "open", or have
+        nothing in common and so are "contradicted" (limits are then NaN). The settings are in ``attrs``.
+    posterior : Posterior
+        Of the cells, after each step.
+    """
+
+    dataset: xr.Dataset
+    posterior: Posterior
+
+    def plot(self, *, ax: Sequence[Axes] | None = None) -> Figure:
+        """Draw the metric with its intervals, and the probability that the requirement is met, over the examples.
+
+        The axes to draw in, if any are given, are two: see `bayesperf.plots.monitor`.
+        """
+        from bayesperf import plots
+
+        return plots.monitor(self, ax=ax)
+
+    def in_words(self) -> str:
+        """Return sentences on the last step: the metric, how probably it meets the requirement, and what is shown.
+
+        What is shown is what the confidence sequence shows, however often one looked.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 4]], [[9, 1], [1, 4]], [[7, 3], [0, 5]]], dims=["step"])
+        >>> print(bp.monitor(cm, 0.7, "recall").in_words().partition(" A probability")[0])
+        After 3 steps: recall is 0.844 (95 % HDI 0.672–0.987; observed 13 of 15). With probability 93 % it is at \
+        least 0.7. However often one looks, with 95 % confidence recall is between 0.499 and 0.990, which leaves open \
+        whether it is at least 0.7.
+        """
+        facts = self.dataset.attrs
+        last = self.posterior[facts["metric"]].isel(**{facts["dim"]: -1})
+        bound = {"at_least" if facts["greater_is_better"] else "at_most": facts["requirement"]}
+        text = last.in_words(**bound, ci_prob=facts["ci_prob"], ci_kind=facts["ci_kind"])
+        title = metric_title(facts["metric"])
+        steps = f"{self.dataset.sizes[facts['dim']]} {facts['dim']}s"
+        return f"After {steps}: {title}{text[len(title) :]} {anytime_in_words(self.dataset)} {REPEATED_LOOKS}"
+
+    def __repr__(self) -> str:
+        return f"<bayesperf.Monitor>\n{self.dataset!r}\n{REPEATED_LOOKS}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.in_words())}</p>{self.dataset._repr_html_()}"
+
+
+@remembered("monitor")
+def monitor(
+    cm: ConfusionMatrix,
+    requirement: float,
+    metric: str | Metric = "recall",
+    *,
+    dim: str = "step",
+    prior: str | priors.Prior | None = None,
+    ci_prob: float = 0.95,
+    ci_kind: Kind = "hdi",
+) -> Monitor:
+    """Return what is known of a metric after each batch of examples.
+
+    Parameters
+    ----------
+    cm : ConfusionMatrix
+        Counts of the batches, in their order along `dim`; other leading dims (models) are followed side by side.
+    requirement : float
+        What the metric is to be above; below, if less of it is better.
+    metric : str or Metric
+        What is followed.
+    dim : str
+        The dim of the batches.
+    prior : str or Prior, optional
+        Of the cells before the first batch, as in `bayesperf.posterior`.
+    ci_prob, ci_kind
+        The interval; the confidence sequence has the same probability.
+
+    Returns
+    -------
+    Monitor
+
+    Raises
+    ------
+    ValueError
+        If there is no such dim, the metric cannot be had or has no better direction, or the requirement is outside its
+        bounds.
+
+    Notes
+    -----
+    Each batch's posterior is the prior of the next: after any number of batches it is that of their sum, whatever the
+    order, and however often one looked. A probability of .95 therefore means the same whether one looks once or stops
+    as soon as it is reached: of systems that the prior describes, stopped at .95 or more, at least 95 % meet the
+    requirement.
+
+    What stopping early changes is the frequency of errors for *one* system whose metric is fixed. Of systems with
+    recall exactly 0.7, seen in 20 batches of 10 positives, 5 % have P(recall > 0.7) ≥ .95 at the end; but after one
+    batch or another 19 % have it, and 41 % after one of 1,000 (flat prior; 21 and 43 % with Jeffreys'). The result and
+    its figure say so.
+
+    Where such errors must be bounded, go by ``anytime_verdict``. It is that of a confidence sequence
+    (`bayesperf.intervals.confidence_sequence`, at `ci_prob`, uniform weights): with that confidence the true value is
+    between ``anytime_lower`` and ``anytime_upper`` at *all* steps, whatever the prior and whenever one stops. Of the
+    systems above it is wrongly said of less than 1 % that they meet the requirement, and of as many that they miss it
+    (``validation/repeated_looks.py``). The limits are those of all steps so far together, because the sequence holds
+    at all of them: they only move towards each other. That they pass each other has at most a probability of
+    1 − `ci_prob` unless the batches differ. Each system, and each class, has a sequence of its own.
+
+    Only shares of independent examples have one (recall, precision, accuracy, …; not F1 or Matthews correlation).
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 4]], [[9, 1], [1, 4]], [[7, 3], [0, 5]]], dims=["step"])
+    >>> bp.monitor(cm, 0.7, "recall").dataset["prob_met"].round(3).values
+    array([0.663, 0.745, 0.929])
+
+    Looked at every week, 123 of 150 positives found are enough to show a recall above 0.7:
+
+    >>> found = [8, 9, 8, 7, 9] * 6
+    >>> weeks = bp.ConfusionMatrix.from_table([[[9, 1], [10 - tp, tp]] for tp in found], dims=["week"])
+    >>> data = bp.monitor(weeks, 0.7, "recall", dim="week").dataset
+    >>> data["anytime_verdict"].values.tolist().index("met")
+    14
+    >>> data[["anytime_lower", "anytime_upper"]].isel(week=14).round(3).to_array().values
+    array([0.701, 0.906])
+    """
+    if not isinstance(cm, ConfusionMatrix):
+        raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
+    if dim not in cm.dims:
+        raise InputError("dim", f"{dim!r} is not a leading dim; they are {list(cm.dims)}.", "Name that of the batches.")
+    wanted = requirement_of(metric, requirement)
+    checks.probability("ci_prob", ci_prob)
+    so_far = cm.counts.copy(data=np.cumsum(cm.counts.values, axis=cm.counts.get_axis_num(dim)))
+    counts = ConfusionMatrix(so_far, cm.pos_label)
+    post = posterior(counts, prior)
+    marginal = post[wanted]
+    met = marginal.prob_above(requirement) if wanted.greater_is_better else marginal.prob_below(requirement)
+    variables = {
+        "mean": marginal.mean(),
+        "interval": marginal.interval(ci_prob, ci_kind).drop_attrs(),
+        "prob_met": met,
+        "examples": counts.total,
+        **anytime_intervals(marginal.observed, float(requirement), bool(wanted.greater_is_better), dim, ci_prob),
+    }
+    attrs = {"metric": wanted.name, "requirement": float(requirement), "greater_is_better": wanted.greater_is_better,
+             "dim": dim, "ci_prob": ci_prob, "ci_kind": ci_kind, "prior": post.prior_text,
+             "estimand": post.estimand}  # fmt: skip
+    return Monitor(xr.Dataset(variables, attrs=attrs), post)

@@ -1,0 +1,252 @@
+"""The report in a notebook: the page of the command line, from matrices, posteriors or labels at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bayesperf import metrics as table
+from bayesperf.core import checks
+from bayesperf.core.arguments import checked
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.words import enumerated
+from bayesperf.core.writing import write_whole
+from bayesperf.data.cross_validation import REPEAT, mean_of_repeats, repeated_dim
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.paired import PairedConfusionMatrix
+from bayesperf.files.settings import FOLD, Settings
+from bayesperf.labels.verifying import VerifiedPosterior
+from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.requirement import Requirement
+from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.html import render
+from bayesperf.reports.sliced import refuse_unsliceable
+from bayesperf.reports.ways_in import PYTHON
+
+__all__ = ["Report", "report"]
+
+# The height of the page in a notebook, in pixels.
+_HEIGHT = 720
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page that displays in a notebook and is saved as one file. Made by `report`.
+
+    Attributes
+    ----------
+    html : str
+        The page.
+    """
+
+    html: str
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the page to a file, which needs nothing beside it."""
+        write_whole(Path(path), self.html)
+
+    def _repr_html_(self) -> str:
+        # In a frame, the notebook's styles and the page's leave each other alone. Without the base, links of the
+        # contents would lead to places of the notebook.
+        page = self.html.replace("<head>", '<head><base href="about:srcdoc">', 1)
+        return (
+            f'<iframe title="bayesperf report" srcdoc="{escape(page)}" style="width:100%;height:{_HEIGHT}px;'
+            'border:1px solid #ccc"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<bayesperf.Report: a page of {len(self.html) / 1e3:,.0f} kB; .save('report.html') writes it>"
+
+
+@checked
+def report(
+    data: ConfusionMatrix | PairedConfusionMatrix | Posterior | Any,
+    y_pred: Any = None,
+    *,
+    requirements: Sequence[str] | Mapping[str, float] = (),
+    metrics: Sequence[str] = (),
+    title: str | None = None,
+    prior: str | priors.Prior | None = None,
+    ci_prob: float = 0.95,
+    rope: float = 0.0,
+    labels: Iterable[Any] | None = None,
+    pos_label: Any = None,
+    by: Mapping[str, Any] | None = None,
+    slices: Sequence[str] = (),
+    random_seed: int = 0,
+) -> Report:
+    """Return a report to hand to a colleague, as the command ``bayesperf report`` writes it.
+
+    Parameters
+    ----------
+    data : ConfusionMatrix, PairedConfusionMatrix, Posterior or array-like (n,)
+        Counts; a posterior of them; or the actual labels, in which case the next argument must be the predicted ones.
+        A leading dim ``fold`` is pooled and shown fold by fold; along the first other dim systems are compared, example
+        by example if the matrix was made with ``example=ids``. Of repeated cross-validation (a leading dim ``repeat``,
+        by `ConfusionMatrix.from_cross_validation`) the counts are means over the repeats, rounded to whole examples.
+    y_pred : array-like (n,), optional
+        Predicted labels.
+    requirements : sequence of str, or mapping of str to float
+        Bounds that metrics are to meet: ``["recall>=0.8"]``, or ``{"recall": 0.8}`` by the metric's own direction.
+    metrics : sequence of str
+        Metrics to show, the first in the summary; by default the usual ones.
+    title : str, optional
+        The heading of the page.
+    prior, labels, pos_label, by, random_seed
+        As in `bayesperf.posterior`; not beside a posterior.
+    slices : sequence of str
+        Leading dims by which the page says where it fails, as a site and a device; other figures are of all their
+        examples together. Slices by several dims are sampled (model ``slices``, in which pairs of dims interact).
+    ci_prob : float
+        Probability of the intervals.
+    rope : float
+        Differences up to this, on the metric's scale, are taken not to matter.
+
+    Returns
+    -------
+    Report
+        It displays in a notebook, and is saved by ``save(path)``.
+
+    Raises
+    ------
+    ValueError
+        If a requirement or another argument is not of its kind, or a posterior knows of no counts.
+    TypeError
+        If the data are of another kind, or come with arguments that are not for them.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
+    >>> page = bp.report(cm, requirements={"recall": 0.8}, title="Spam filter, June")
+    >>> page.html.partition("<h1>")[2].partition("</h1>")[0]
+    'Spam filter, June'
+    """
+    counts, pooled = _counts_and_posterior(data, y_pred, prior, random_seed, labels=labels, pos_label=pos_label, by=by)
+    counts, notes = _each_example_once(counts)
+    counts, sliced = _without_slices(counts, pooled, slices)
+    paired = counts if counts.outcomes is not None else None
+    folds = None
+    if FOLD in counts.dims:
+        if pooled is not None:
+            raise InputError("data", f"a posterior with a dim {FOLD!r} cannot be pooled.", "Give the matrix itself.")
+        folds = posterior(counts, prior, random_seed=random_seed)
+        paired = None if paired is None else paired.sum(FOLD)
+    whole = counts.sum(FOLD) if folds is not None else counts
+    settings = Settings(
+        by=tuple(map(str, counts.dims)),
+        prior=prior,  # type: ignore[arg-type]  # the shell has names alone; either is resolved where it is used
+        ci_prob=checks.probability("ci_prob", ci_prob),
+        metrics=tuple(metrics),
+        rope=checks.rope(rope),
+        seed=random_seed,
+        slices=tuple(slices),
+    )
+    analysis = Analysis(
+        counts,
+        settings,
+        posterior(whole, prior, random_seed=random_seed) if pooled is None else pooled,
+        folds,
+        tuple(Requirement.parse(text) for text in _as_texts(requirements)),
+        paired=paired,
+        notes=notes,
+        way_in=PYTHON,
+        handed_in=pooled is not None,
+        sliced=sliced,
+    )
+    return Report(render(analysis, "", title=title))
+
+
+def _each_example_once(counts: ConfusionMatrix) -> tuple[ConfusionMatrix, tuple[str, ...]]:
+    """Return the counts, of repeated cross-validation their means over the repeats, and a sentence that says so."""
+    again = repeated_dim(counts.counts)
+    if again != REPEAT or FOLD not in counts.dims:
+        return counts, ()
+    repeats, once = counts.counts.sizes[REPEAT], ConfusionMatrix(mean_of_repeats(counts.counts), counts.pos_label)
+    examples = enumerated([f"{n:,}" for n in np.unique(once.total)])
+    return once, (
+        f"{examples} rows, each judged once in each of {repeats} repeats of {counts.counts.sizes[FOLD]} folds: counts "
+        "are means over the repeats, rounded to whole rows.",
+    )
+
+
+def _without_slices(
+    counts: ConfusionMatrix, pooled: Posterior | None, slices: Sequence[str]
+) -> tuple[ConfusionMatrix, ConfusionMatrix | None]:
+    """Return the counts of whole systems, and those by the dims of slices, folds pooled."""
+    if isinstance(slices, str):
+        raise InputTypeError(
+            "slices", f"must be a sequence of names of dims; it is {slices!r}.", f"Write [{slices!r}]."
+        )
+    if not slices:
+        return counts, None
+    if pooled is not None:
+        raise InputTypeError("slices", "they are of counts, and data is a posterior.", "Give the matrix itself.")
+    for dim in slices:
+        if dim not in counts.dims or dim == FOLD:
+            there = ", ".join(str(each) for each in counts.dims if each != FOLD) or "none"
+            raise InputError("slices", f"there is no {dim!r} among the leading dims, {there}.")
+    refuse_unsliceable({dim: counts.counts.sizes[dim] for dim in slices}, "slices: ")
+    of_slices = ConfusionMatrix(counts.counts, counts.pos_label)
+    return counts.sum(list(slices)), of_slices.sum(FOLD) if FOLD in counts.dims else of_slices
+
+
+def _as_texts(requirements: Sequence[str] | Mapping[str, float]) -> Sequence[str]:
+    """Return requirements as texts, each in the better direction of its metric."""
+    if isinstance(requirements, str):
+        raise InputTypeError(
+            "requirements", f"must be a sequence or a mapping; it is {requirements!r}.", f"Write [{requirements!r}]."
+        )
+    if not isinstance(requirements, Mapping):
+        return requirements
+    return [
+        f"{name}{'<=' if table.get(name).greater_is_better is False else '>='}{b}" for name, b in requirements.items()
+    ]
+
+
+def _counts_and_posterior(
+    data: Any, y_pred: Any, prior: Any, random_seed: int, **of_labels: Any
+) -> tuple[ConfusionMatrix, Posterior | None]:
+    """Return the counts, and the posterior if one was handed in."""
+    is_counted = isinstance(data, ConfusionMatrix | PairedConfusionMatrix | Posterior)
+    given = [name for name, value in {"y_pred": y_pred, **of_labels}.items() if value is not None]
+    if is_counted and given:
+        raise InputTypeError(
+            "",
+            f"{given[0]} goes with labels; data is a {type(data).__name__}, which has been counted.",
+            "Leave it out.",
+        )
+    if isinstance(data, PairedConfusionMatrix):
+        return data.margins(), None
+    if isinstance(data, ConfusionMatrix):
+        return data, None
+    if isinstance(data, Posterior):
+        if prior is not None:
+            raise InputTypeError("prior", "data is a posterior, which has one already.", "Leave it out.")
+        if isinstance(data, VerifiedPosterior):
+            return data.sample.verified_only(), data
+        if data.observed is None:
+            raise InputError(
+                "data", "this posterior knows of no counts, as a prediction does not.", "Give the matrix itself."
+            )
+        if (data.observed % 1 > 0).any():
+            raise InputError(
+                "data",
+                "in this posterior an example weighs less than one, as those of repeated "
+                "cross-validation do, so that its counts are no numbers of rows.",
+                "Give the matrix itself.",
+            )
+        return ConfusionMatrix(data.observed.astype("int64"), data.pos_label), data
+    if y_pred is None:
+        raise InputTypeError(
+            "data", f"must be a matrix, a posterior, or actual labels beside y_pred; it is {type(data).__name__}."
+        )
+    return ConfusionMatrix.from_predictions(data, y_pred, **of_labels), None

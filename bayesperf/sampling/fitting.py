@@ -1,0 +1,338 @@
+"""`fit`: a PyMC model of confusion matrices, sampled into an ArviZ tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib.metadata import version
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core import checks
+from bayesperf.core.arguments import checked
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.labels.identifying import warn as warn_of_what_is_not_settled
+from bayesperf.metrics.metric import Metric
+from bayesperf.sampling import nuts
+from bayesperf.sampling.backend import compilation_key
+from bayesperf.sampling.exact import exact_draws
+from bayesperf.sampling.fit_tree import check_metrics, describe, finished, knows_prevalence, observe
+from bayesperf.sampling.forward import given_data, log_densities, predictions, prior_draws
+from bayesperf.sampling.interrupts import interruptible
+from bayesperf.sampling.model_data import fingerprint, named, prepared, resolve_model
+from bayesperf.sampling.model_options import mapping
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+__all__ = ["build", "fit"]
+
+TUNE = 1000
+
+
+@checked
+def fit(
+    data: Any,
+    model: Any = "multinomial",
+    priors: Mapping[str, Any] | None = None,
+    *,
+    options: Mapping[str, Any] | None = None,
+    method: Literal["auto", "mcmc", "exact"] = "auto",
+    draws: int = 1000,
+    tune: int = TUNE,
+    chains: int = 4,
+    random_seed: Any = None,
+    progressbar: bool = True,
+    metrics: Sequence[str | Metric] | None = None,
+    **sample_kwargs: Any,
+) -> xr.DataTree:
+    """Draw from the posterior of a PyMC model of confusion matrices: exactly where that is possible, else by NUTS.
+
+    Parameters
+    ----------
+    data : ConfusionMatrix, or what the model takes
+        `bayesperf.models.table` tells which data a model takes. Paired counts are a `PairedConfusionMatrix`;
+        transitions a pair ``(y_true, y_pred)`` in the order of time, with sequence ids in ``options["by"]``; fold
+        scores a DataArray (dataset, model, fold); scores of two classes a pair ``(y_true, y_score)``, with the positive
+        class in ``options["pos_label"]`` where the labels do not tell it; probabilities a pair ``(y_true, y_prob)``, of
+        groups with their ids in ``options["by"]``; answers of several raters are `Ratings`.
+    model : str, callable or module
+        One of `bayesperf.models.names`, or a function ``(data, priors) -> pymc.Model`` that receives the counts as a
+        DataArray (attribute ``pos_label``) and has a variable ``cells`` (…, actual, predicted), or an edited copy of a
+        file of `bayesperf.models`, imported. A built-in model is compiled once a process for its shapes, options and
+        priors, and once on a machine for what else it needs, which takes longest; a model of your own is compiled in
+        every fit.
+    priors : mapping, optional
+        By name of the model's ``PRIORS``: unnamed PyMC distributions (``pm.Beta.dist(9, 1)``), PreliZ distributions, or
+        objects with ``create_variable(name)``.
+    options : mapping, optional
+        Options of the model, which its ``build`` takes, as ``{"groups": "clusters", "dim": "site"}``. The dim of
+        groups is by default the only leading dim, else ``fold``. Under ``{"design": "by_actual"}`` the data say nothing
+        of prevalence: without a prior of one's own for it, metrics that depend on it are left out, and refused by name,
+        until `Posterior.at_prevalence` of `Posterior.from_datatree`.
+    method : {"auto", "mcmc", "exact"}
+        "exact" draws independently of each other, from the closed form of the posterior or, for ``groups`` of two
+        classes, by quadrature; it compiles nothing. "auto" is "exact" where the model has such a form under these
+        priors and options, and "mcmc" where it has none, where a setting of the sampler is given, `tune` included, and
+        for a copy of a model's file, in which the closed form may not have been edited with the model.
+        The attribute ``method`` of the group ``posterior`` says which it was.
+    draws, tune, chains : int
+        As in `pymc.sample`.
+    random_seed : int or numpy.random.Generator, optional
+        The same seed gives the same figures under the same sampler and version; both are recorded. Only the first fit
+        of a model on a machine, which compiles it, may round differently from later ones, so that its chains part
+        from theirs. By default a new seed. Exact draws of a system's posterior depend on its own counts only, not on
+        the other systems.
+    progressbar : bool
+        Shown on terminals and in notebooks.
+    metrics : sequence of str, optional
+        Metrics to add as variables; by default those of a summary that are available. A metric that is a variable of
+        the model already (``recall`` of ``rates``) is left as it is; where another variable has its name, the metric is
+        refused.
+    **sample_kwargs
+        Settings of the sampler. ``nuts_sampler`` is "nutpie" (default), or another of `pymc.sample`: "pymc", "numpyro".
+        ``target_accept`` is by default what the model's file declares, else 0.95.
+
+    Returns
+    -------
+    xarray.DataTree
+        Groups ``posterior`` (with ``cells`` and a variable a metric; ``recall_group``, ``recall_new`` where a model
+        has ``cells_group``, ``cells_new``), ``prior``, ``posterior_predictive``, ``prior_predictive``,
+        ``observed_data``, ``log_likelihood``, ``log_prior`` and ``sample_stats``. Versions, sampler, seed, priors and
+        a hash of the data are in the attributes of ``posterior``. `Posterior.from_datatree` takes it.
+
+    Raises
+    ------
+    TypeError
+        If the data are not what the model takes, `priors` or `options` no mappings, a function returns no model, a
+        module is none of a model, or the sampler has no such setting.
+    ValueError
+        If there is no such model, option or prior, a prior has the wrong support or shape, the options have no use for
+        it, a metric cannot be computed, or the posterior has no exact form and `method` asks for it.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If transitions diverged, R̂ > 1.01 or the effective sample size is below 400; it names the variable.
+    UserWarning
+        If an installed package has changed, so that `pymc.sample` is called instead, which takes longer.
+    IdentifiabilityWarning
+        If raters are too few for what is asked of them, or the prior decides (`verification.identifiability`).
+
+    Notes
+    -----
+    The unit of ``log_likelihood``, which `arviz.loo` leaves out, is a group for the models of groups, and
+    an example (a step of a sequence) for the others: a whole matrix is too much to leave out. With more than 10⁷
+    values (draws × examples) the group is left out; take fewer draws to have it. With ``repeats`` > 1 the likelihood is
+    a power, so there are no predictions and no log-likelihood. A model of your own that contains a `pymc.Potential`
+    has none either, and its group ``prior`` is drawn without the potential. The attribute ``left_out`` of the tree says
+    what is missing.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
+    >>> tree = bp.fit(cm, random_seed=1, draws=500)
+    >>> tree["posterior"]["recall"].mean().round(2).item(), tree["posterior"].attrs["method"]
+    (0.8, 'exact')
+    """
+    asked = _checked_method(method, tune, sample_kwargs)
+    sizes = {name: checks.count(name, value) for name, value in (("draws", draws), ("tune", tune), ("chains", chains))}
+    seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
+    with interruptible(), nuts.quiet():
+        definition, model = resolve_model(model), named(model)
+        asked = "mcmc" if asked == "auto" and isinstance(model, ModuleType) else asked
+        counts, options = prepared(data, model, options)
+        built = built_model(model, counts, priors, options)
+        check_metrics(built, definition, metrics)
+        # Fits of other data under the same seed are independent.
+        data_hash = fingerprint(counts)
+        seeds = np.random.SeedSequence([seed, int(data_hash, 16)]).generate_state(5).tolist()
+        known = knows_prevalence(definition, priors, options)
+        finish = partial(finished, model=built, counts=counts, metrics=metrics, prevalence_known=known)
+        exact = _exact(asked, definition, built, counts, priors, options, (chains, draws), seed)
+        # Metrics that cannot be computed are refused with the draws of the prior, before the sampling.
+        prior = _prior(built, definition, counts, options, draws, seeds[3:])
+        tree = {name: finish(group) for name, group in prior.items()}
+        if exact is None:
+            settings = {"target_accept": nuts.target_accept(definition), **sample_kwargs}
+            key = compilation_key(model, built, counts, options, priors)
+            sampler, groups = nuts.sample(built, sizes, seeds[0], progressbar, key, **settings)
+            nuts.warn(groups, built)
+        else:
+            sampler, groups = {"sampler": "exact", "sampler_version": version("bayesperf")}, {"posterior": exact}
+        around, left_out = _around(groups["posterior"], built, definition, counts, options, seeds[1:3])
+    tree |= {name: finish(group) for name, group in {**groups, **around}.items()}
+    observe(tree, counts)
+    tree["posterior"].attrs = {
+        **describe(model, definition, built, counts, priors, options),
+        **_origin(exact is not None, sizes),
+        **sampler,
+        "random_seed": seed,
+        "data_hash": data_hash,
+    }
+    return _labelled(tree, left_out)
+
+
+@checked
+def build(
+    data: Any,
+    model: Any = "multinomial",
+    priors: Mapping[str, Any] | None = None,
+    *,
+    options: Mapping[str, Any] | None = None,
+) -> pm.Model:
+    """Return the PyMC model that `bayesperf.fit` samples, to look at, extend or sample yourself.
+
+    Parameters
+    ----------
+    data, model, priors, options
+        As in `bayesperf.fit`.
+
+    Returns
+    -------
+    pymc.Model
+        With labelled dims, the data as `pymc.Data` and, of confusion matrices, the variable ``cells``
+        (…, actual, predicted). What a model integrates out (``cells_group``) is not in it: `bayesperf.fit` draws that
+        afterwards.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `bayesperf.fit` does.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
+    >>> model = bp.models.build(cm, "rates")
+    >>> [variable.name for variable in model.free_RVs]
+    ['prevalence', 'recall', 'specificity']
+    """
+    counts, options = prepared(data, named(model), options)
+    return built_model(named(model), counts, priors, options)
+
+
+def _labelled(groups: Mapping[str, xr.Dataset], left_out: str) -> xr.DataTree:
+    """Return the tree, with the reason for what is missing; warn if the data do not settle the parameters."""
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs = {"left_out": left_out} if left_out else {}
+    if "degrees_of_freedom" in tree["posterior"].attrs:
+        warn_of_what_is_not_settled(tree)
+    return tree
+
+
+def _origin(exact: bool, sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Return attributes that say how draws were made; exact ones have no tuning."""
+    made = {name: size for name, size in sizes.items() if not (exact and name == "tune")}
+    return {"method": "exact" if exact else "mcmc", "independent_draws": int(exact), **made}
+
+
+def _checked_method(method: str, tune: int, settings: Mapping[str, Any]) -> str:
+    """Return the method, which settings of the sampler make "mcmc"; refuse settings that the method does not take."""
+    checks.one_of("method", method, ("auto", "mcmc", "exact"))
+    if method == "exact" and settings:
+        raise InputTypeError("", f"method='exact' samples nothing, so it takes no {', '.join(settings)}.")
+    if method != "exact":
+        nuts.check(settings)
+    return "mcmc" if method == "auto" and (settings or tune != TUNE) else method
+
+
+def _exact(method: str, *arguments: Any) -> xr.Dataset | None:
+    """Return exact draws; None where there are none to be had, and the method does not ask for them."""
+    if method == "mcmc":
+        return None
+    try:
+        return exact_draws(*arguments)
+    except NotImplementedError as reason:
+        if method == "exact":
+            raise InputError("", str(reason)) from None
+        return None
+
+
+def built_model(
+    model: Any, counts: xr.DataArray, priors: Mapping[str, Any] | None, options: Mapping[str, Any]
+) -> pm.Model:
+    """Return the PyMC model of prepared data."""
+    import pymc as pm
+
+    definition = resolve_model(model)
+    build = definition if callable(definition) else definition.build
+    priors = mapping("priors", priors, "{'recall': pymc.Beta.dist(9, 1)}")
+    try:
+        built = build(counts, priors, **options)
+    except ValueError as error:
+        if taken := [dim for dim in counts.dims if f"name '{dim}' conflicts with an existing dimension" in str(error)]:
+            raise InputError("data", f"{taken[0]!r} is a variable of the model; rename that dim.") from None
+        raise
+    if not isinstance(built, pm.Model):
+        raise InputTypeError("model", f"the function must return a pymc.Model; it returned {type(built).__name__}.")
+    return built
+
+
+# ── Other groups of the tree ──
+
+
+def _prior(
+    model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any], draws: int, seeds: Sequence[int]
+) -> dict[str, xr.Dataset]:
+    """Return the groups prior and prior_predictive; a model with a potential has no prior_predictive."""
+    groups = {name: group for name, group in prior_draws(model, draws, seeds[0]).items() if group.data_vars}
+    groups["prior"] = _recovered(groups["prior"], definition, xr.zeros_like(counts), options, seeds[1])
+    if model.potentials:
+        groups.pop("prior_predictive", None)
+    return groups
+
+
+def _recovered(
+    group: xr.Dataset, definition: Any, counts: xr.DataArray, options: Mapping[str, Any], seed: int
+) -> xr.Dataset:
+    """Add draws of what was integrated out of the model."""
+    if not hasattr(definition, "recover"):
+        return group
+    return group.assign(definition.recover(group, counts, np.random.default_rng(seed), **options))
+
+
+def _around(
+    posterior: xr.Dataset,
+    model: pm.Model,
+    definition: Any,
+    counts: xr.DataArray,
+    options: Mapping[str, Any],
+    seeds: Sequence[int],
+) -> tuple[dict[str, xr.Dataset], str]:
+    """Return the complete posterior, predictions, log-likelihood and log-prior, and the reason for what is left out."""
+    groups, left_out = given_data(model), ""
+    if model.potentials:
+        reason = getattr(definition, "POTENTIAL", None) or _of_potentials(model)
+        left_out = f"posterior_predictive, log_likelihood: {reason}"
+    else:
+        groups["posterior_predictive"] = predictions(model, posterior, seeds[0])
+        groups["log_likelihood"], left_out = _log_likelihood(posterior, model, definition, counts, options)
+    groups["log_prior"] = log_densities(model, model.free_RVs, posterior)
+    groups["posterior"] = _recovered(posterior, definition, counts, options, seeds[1])
+    return {name: group for name, group in groups.items() if group.data_vars}, left_out
+
+
+def _of_potentials(model: pm.Model) -> str:
+    """Return why a model of the caller's own that contains potentials has no predictions and no log-likelihood."""
+    names = ", ".join(repr(potential.name) for potential in model.potentials)
+    return (
+        f"the model contains pm.Potential {names}, a term of the log density that cannot be simulated from and belongs "
+        "to no example; the group prior is drawn without it"
+    )
+
+
+def _log_likelihood(
+    posterior: xr.Dataset, model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any]
+) -> tuple[xr.Dataset, str]:
+    """Return the group log_likelihood, empty if it is left out, and the reason why."""
+    if not hasattr(definition, "log_likelihood"):
+        return log_densities(model, model.observed_RVs, posterior), ""
+    of_units = definition.log_likelihood(posterior, counts, **options)
+    if of_units is None:
+        return xr.Dataset(), "log_likelihood: draws × examples are more than 10⁷ values; sample fewer draws"
+    return of_units.to_dataset(name="counts"), ""

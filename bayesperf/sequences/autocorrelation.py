@@ -1,0 +1,297 @@
+"""How much samples in the order of time depend on each other: design effects, Bayes factors, autocorrelations."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.special import betaln, ndtr
+
+from bayesperf.core import checks
+from bayesperf.core.arguments import checked
+from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
+from bayesperf.core.complex_step import complex_step
+from bayesperf.core.errors import InputError
+from bayesperf.core.warnings import PACKAGE, DependenceWarning
+from bayesperf.distributions.rank_envelopes import rank_envelope
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.registry import single_valued
+from bayesperf.sequences.chain import (
+    LabelSequences,
+    MarkovChain,
+    TransitionPosterior,
+    count_transitions,
+    label_sequences,
+)
+
+# Probability of the band of autocorrelations.
+_BAND = 0.95
+# Lags of autocorrelations, as far as sequences are long enough for them.
+_LAGS = (1, 2, 5, 10, 25)
+
+
+@checked
+def design_effect(
+    y_true: Any,
+    y_pred: Any,
+    metric: str | Metric = "recall",
+    by: Any = None,
+    prior: float = 0.5,
+    *,
+    chain: str = "z_prev,g_prev",
+    pos_label: Any = None,
+    labels: Iterable[Any] | None = None,
+) -> xr.DataArray:
+    """Return how many of these samples are worth one independent sample, for a metric.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        Any metric of a matrix of two classes.
+    y_true, y_pred, by, prior, chain, pos_label, labels
+        As in `posterior`; the effect is that of the chain of mean parameters.
+
+    Returns
+    -------
+    xarray.DataArray
+        0-d: D, the variance of the metric in a long sequence over that in as many independent samples. Its ``attrs``:
+        ``effective_size``, n/D (recall has only the positives for trials: of them, positives/D are effective), and
+        ``independent_coverage``, how often the 95 % interval of order 0 then covers the long-run metric, about
+        2Φ(1.96/√D) − 1.
+
+    Notes
+    -----
+    D = ∇hᵀ S ∇h / ∇hᵀ (W − wwᵀ) ∇h with S = WZ + ZᵀW − W − wwᵀ and Z = (I − T + 1w)⁻¹, the fundamental matrix of Kemeny
+    & Snell (1960), Finite Markov Chains; w the long-run cells, W = diag(w), T the transition matrix, h the metric. A
+    two-state chain with λ = a_0 + a_1 − 1 has D = (1 + λ)/(1 − λ).
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> frames = bp.sequences.simulate(500, persistence=0.9, random_seed=1)
+    >>> effect = bp.sequences.design_effect(frames["actual"], frames["predicted"])
+    >>> effect.round(1).item(), round(effect.attrs["effective_size"]), round(effect.attrs["independent_coverage"], 2)
+    (5.7, 87, 0.59)
+    """
+    checks.beta_weight("prior", prior)
+    sequences = label_sequences(y_true, y_pred, by, labels, pos_label)
+    cm = sequences.cm
+    positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
+    measure = single_valued(metric, cm.labels, positive)
+    mean = TransitionPosterior.of(count_transitions(sequences, chain), prior).mean()
+    value = float(variance_ratio(mean, partial(measure.evaluate, positive=positive)))
+    facts = {
+        "metric": measure.name,
+        "effective_size": len(sequences.states) / value,
+        "independent_coverage": float(2 * ndtr(1.96 / np.sqrt(value)) - 1),
+    }
+    return xr.DataArray(value, name="design_effect", attrs=facts)
+
+
+def variance_ratio(chain: MarkovChain, metric: Callable[[Any], Any]) -> Array:
+    """Return by what factor a metric of a long chain varies more than that of independent samples, for each draw.
+
+    The letters are those of `design_effect`.
+    """
+    w = np.moveaxis(chain.stationary_cells().reshape(4, *chain.stay.shape[1:]), 0, -1)
+    t = np.moveaxis(chain.transition_matrix(), (0, 1), (-2, -1))
+    diagonal, outer = w[..., None] * np.eye(4), w[..., :, None] * w[..., None, :]
+    wz = w[..., None] * np.linalg.inv(np.eye(4) - t + w[..., None, :])
+    s = wz + np.swapaxes(wz, -1, -2) - diagonal - outer
+
+    def value(cells: Numbers) -> Any:
+        return metric(cells.reshape(*w.shape, 2, 2))
+
+    gradient = complex_step(value, w[..., None, :], np.eye(4), step=1e-20)
+    dependent, independent = (np.einsum("...i,...ij,...j", gradient, m, gradient) for m in (s, diagonal - outer))
+    # A variance is not negative; rounding makes it so of chains that hardly ever leave a state.
+    return np.asarray(np.maximum(dependent / independent, 0))
+
+
+@checked
+def bayes_factor(
+    y_true: Any,
+    y_pred: Any,
+    by: Any = None,
+    prior: float = 0.5,
+    *,
+    chain: str = "z_prev,g_prev",
+    labels: Iterable[Any] | None = None,
+) -> xr.DataArray:
+    """Return the log Bayes factors of dependence over independence.
+
+    Parameters
+    ----------
+    y_true, y_pred, by, prior, chain, labels
+        As in `posterior`.
+
+    Returns
+    -------
+    xarray.DataArray
+        ``log_bayes_factor``, natural logarithms, over dim ``of``: "actual", whether the actual label depends on the
+        previous one; "predicted", whether a prediction, given the actual label, depends on what went before. Above 0
+        the samples speak for dependence, below for independence; 3 is odds of twenty to one.
+
+    Notes
+    -----
+    With b(u, v) = log B(u + c, v + c) − log B(c, c), c the prior: of actual labels
+    b(n_01, n_00) + b(n_11, n_10) − b(sums); of predictions Σ_g [Σ_hj b(m_ghj1, m_ghj0) − b(sums)].
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> frames = bp.sequences.simulate(500, persistence=0.8, error_persistence=0.5, random_seed=1)
+    >>> bp.sequences.bayes_factor(frames["actual"], frames["predicted"]).values.round(1)
+    array([92.9, -9.1])
+    """
+    checks.beta_weight("prior", prior)
+    counts = count_transitions(label_sequences(y_true, y_pred, by, labels), chain)
+    tables = {"actual": counts.actual, "predicted": counts.predicted.reshape(2, -1, 2)}
+    values = [log_evidence_ratio(table, prior) for table in tables.values()]
+    return xr.DataArray(values, {"of": list(tables)}, "of", name="log_bayes_factor")
+
+
+def log_evidence_ratio(counts: Counts, prior: float) -> float:
+    """Return the log Bayes factor of a rate for each condition over one rate for all, of counts (…, conditions, 2)."""
+
+    def log_evidence(outcomes: Counts) -> Any:
+        return betaln(*np.moveaxis(outcomes + prior, -1, 0)) - betaln(prior, prior)
+
+    return float(log_evidence(counts).sum() - log_evidence(counts.sum(-2)).sum())
+
+
+@checked
+def autocorrelation(
+    y_true: Any,
+    y_pred: Any,
+    by: Any = None,
+    lags: Sequence[int] | None = None,
+    prior: float = 0.5,
+    *,
+    chain: str = "z_prev,g_prev",
+    labels: Iterable[Any] | None = None,
+    draws: int = 2_000,
+    random_seed: Any = 0,
+) -> xr.Dataset:
+    """Check the chain: compare the autocorrelation of correctness with what the chain predicts.
+
+    A chain forgets. Where errors persist through a scene that it does not see, correctness stays correlated at long
+    lags, and the chain's intervals are too narrow as well.
+
+    Parameters
+    ----------
+    lags : sequence of int, optional
+        How many samples apart; each shorter than the longest sequence. By default 1, 2, 5, 10 and 25, without those
+        that are too long for the sequences: at least half of the samples have a sample this much later in their
+        sequence. Sequences of ten samples keep 1, 2 and 5.
+    y_true, y_pred, by, prior, chain, labels
+        As in `posterior`.
+    draws : int
+        Simulations behind the band.
+    random_seed : int or numpy.random.Generator
+        Their seed.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over dim ``lag``: ``observed``, the autocorrelation of being right, within sequences; ``lower`` and ``upper``,
+        the 95 % band of the chain's own posterior predictive, of sequences as many and as long; ``outside``. The band
+        is simultaneous: at least 95 % of the simulations are inside it at all lags at once. Its ``attrs`` say which of
+        the default lags were too long, ``lags_left_out``.
+
+    Warns
+    -----
+    DependenceWarning
+        If some lag is outside.
+
+    Raises
+    ------
+    ValueError
+        If a lag is not shorter than the longest sequence, or every prediction is right, or wrong.
+
+    Notes
+    -----
+    The band is a rank envelope: at every lag it leaves out the same number of simulations at either end. Simulations
+    whose predictions are all right or all wrong have no autocorrelation; ``attrs["undefined"]`` is their share.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> frames = bp.sequences.simulate(500, persistence=0.9, random_seed=1)
+    >>> check = bp.sequences.autocorrelation(frames["actual"], frames["predicted"])
+    >>> check["outside"].values
+    array([False, False, False, False, False])
+    """
+    checks.beta_weight("prior", prior)
+    draws, seed = checks.count("draws", draws, least=100), checks.seed(random_seed)
+    sequences = label_sequences(y_true, y_pred, by, labels)
+    transitions = TransitionPosterior.of(count_transitions(sequences, chain), prior)
+    used = usual_lags(sequences) if lags is None else _checked_lags(lags, sequences)
+    observed = autocorrelations(_correct(sequences.states)[:, None], sequences.sequence, used)[:, 0]
+    if np.isnan(observed).any():
+        raise InputError("y_pred", "its predictions are all right or all wrong, which leaves nothing to correlate.")
+    rng = np.random.default_rng(seed)
+    drawn = transitions.draw(draws, rng)
+    simulated = np.stack([_correct(states) for states in drawn.simulate(sequences.starts, rng)])
+    values = autocorrelations(simulated, sequences.sequence, used)
+    defined = np.isfinite(values).all(0)
+    lower, upper = autocorrelation_band(values[:, defined])
+    outside = (observed < lower) | (observed > upper)
+    if outside.any():
+        where = ", ".join(str(lag) for lag, out in zip(used, outside, strict=True) if out)
+        warnings.warn(
+            f"the autocorrelation of correctness at lag {where} is not what the chain predicts: errors persist in a "
+            "way it does not see, and its intervals are not to be trusted. Count by scene, video or subject and pool "
+            "those: bayesperf.pool(cm, dim='scene', groups='clusters').",
+            DependenceWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
+    variables = {"observed": observed, "lower": lower, "upper": upper, "outside": outside}
+    facts = {"ci_prob": _BAND, "ci_kind": "simultaneous", "draws": draws, "undefined": float(1 - defined.mean()),
+             "lags_left_out": [lag for lag in _LAGS if lags is None and lag not in used]}  # fmt: skip
+    return xr.Dataset({name: ("lag", value) for name, value in variables.items()}, {"lag": used}, facts)
+
+
+def usual_lags(sequences: LabelSequences) -> list[int]:
+    """Return the default lags at which at least half of the samples have a later sample of their sequence."""
+    lengths = np.bincount(sequences.sequence)
+    return [lag for lag in _LAGS if 2 * np.maximum(lengths - lag, 0).sum() >= lengths.sum()]
+
+
+def _checked_lags(lags: Sequence[int], sequences: LabelSequences) -> list[int]:
+    lags = [checks.count("lags: each", lag) for lag in lags]
+    longest = int(np.bincount(sequences.sequence).max())
+    if not lags or max(lags) >= longest:
+        raise InputError("", f"lags {lags}: name some, each shorter than the longest sequence, of {longest} samples.")
+    return lags
+
+
+def _correct(states: Codes) -> Booleans:
+    """Return whether the prediction is right in each state."""
+    return np.isin(states, (0, 3))
+
+
+def autocorrelations(correct: Booleans, sequence: Codes, lags: Sequence[int]) -> Array:
+    """Return the autocorrelations (lags, m) within sequences of m series (n, m); NaN where a series is constant.
+
+    At each lag the mean over the pairs that far apart of one sequence, of deviations from the mean of all samples.
+    """
+    mean = correct.mean(0)
+    values = []
+    for lag in lags:
+        pairs = sequence[lag:] == sequence[:-lag]
+        past, present = correct[:-lag][pairs], correct[lag:][pairs]
+        values.append((past & present).mean(0) - mean * (past.mean(0) + present.mean(0)) + mean**2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.stack(values) / (mean * (1 - mean))
+
+
+def autocorrelation_band(values: Array) -> tuple[Array, Array]:
+    """Return the bounds (lags,) that hold at least 95 % of the simulated autocorrelations (lags, m) at all lags."""
+    outside = int(np.floor((1 - _BAND) * (values.shape[1] - 1)))
+    lower, upper = rank_envelope(values.T, outside, ties="ordered").T
+    return lower, upper

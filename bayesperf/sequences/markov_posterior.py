@@ -1,0 +1,224 @@
+"""The posterior of the long-run cells of a Markov chain of labels, and what it predicts of the next samples."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core import checks
+from bayesperf.core.arguments import checked
+from bayesperf.core.arrays import Array, Booleans
+from bayesperf.core.errors import InputError
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.dirichlet import posterior as independent_posterior
+from bayesperf.posteriors.posterior import DRAWS, PREDICTED, Posterior, SampledPosterior
+from bayesperf.posteriors.quantity import Scope
+from bayesperf.sequences.chain import (
+    CHAIN_KINDS,
+    MarkovChain,
+    TransitionPosterior,
+    count_transitions,
+    label_sequences,
+)
+
+LONG_RUN = Scope("long_run")
+# The refusal of what needs the chain, by draws that came without it.
+DEPENDENT = "samples of a sequence depend on each other. Ask the posterior of bayesperf.sequences, which has the chain."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MarkovPosterior(SampledPosterior):
+    """Independent draws of a chain's long-run cells, with the chain's own parameters. Made by `posterior`.
+
+    Attributes
+    ----------
+    chain : MarkovChain
+        Draws of the transition probabilities as arrays; `parameters` has them labelled.
+    starts : array (n,)
+        Which of the samples observed, sequence after sequence, are the first of their sequence.
+    entropy : tuple of int
+        The seed, and a key that makes this posterior's random numbers differ from those of others.
+    """
+
+    chain: MarkovChain = field(kw_only=True)
+    starts: Booleans = field(kw_only=True)
+    entropy: tuple[int, ...] = field(kw_only=True)
+
+    @property
+    def parameters(self) -> xr.Dataset:
+        """Draws of the transition probabilities.
+
+        ``stay`` (draw, actual) is P(g_t = g | g_{t−1} = g); ``theta`` (draw, actual, [actual_previous,]
+        predicted_previous) the probability that the second of the labels is predicted.
+        """
+        dims = ("actual", "actual_previous", "predicted_previous", "draw")
+        theta = xr.DataArray(self.chain.theta, dims=dims)
+        if theta.sizes["actual_previous"] == 1:
+            theta = theta.isel(actual_previous=0)
+        stay = xr.DataArray(self.chain.stay, dims=("actual", "draw"))
+        coords = dict.fromkeys(theta.dims[:-1], self.labels)
+        return xr.Dataset({"stay": stay, "theta": theta}).assign_coords(coords).transpose("draw", ...)
+
+    def _generator(self, random_seed: Any, purpose: int) -> np.random.Generator:
+        """Return a generator of this posterior's own for each purpose."""
+        seed, *content = self.entropy
+        return np.random.default_rng([seed if random_seed is None else checks.seed(random_seed), purpose, *content])
+
+    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
+        """Return the posterior predictive distribution of the cells of the next samples, in proportions.
+
+        Each draw simulates a new sequence, which starts from the chain's stationary distribution and not where the
+        observed one ended. As neighbours are alike, it is wider than a prediction of independent samples.
+
+        Parameters
+        ----------
+        n : int, optional
+            Samples of one new sequence; by default sequences as many and as long as observed.
+        draws : int
+            Simulations.
+        random_seed : int or Generator, optional
+            By default the posterior's own.
+
+        Returns
+        -------
+        Posterior
+            `Marginal.undefined` gives the share of simulations in which a metric is undefined (no positives).
+        """
+        starts = self.starts if n is None else np.arange(checks.count("n", n)) == 0
+        draws = checks.count("draws", draws, least=2)
+        with_replacement = draws > self._available
+        selected = self._generator(random_seed, 0).choice(self._available, draws, replace=with_replacement)
+        each = np.arange(draws)
+        counts = np.zeros((draws, 4))
+        for states in self.chain.take(selected).simulate(starts, self._generator(random_seed, 1)):
+            counts[each, states] += 1
+        cells = _labelled(counts.reshape(draws, 2, 2) / len(starts), self.template)
+        return SampledPosterior(
+            cells, self.pos_label, self.prior_text, Scope("test_set", n=n), independent=True, refusal=PREDICTED
+        )
+
+    def at_prevalence(self, p: Any) -> Posterior:
+        """Raise: a chain's recall and specificity change with its prevalence."""
+        raise InputError(
+            "at_prevalence",
+            "in a chain recall and specificity depend on how long a label stays, as prevalence "
+            "does, so prevalence alone does not say what they are elsewhere.",
+            "Fit the chain to samples from there.",
+        )
+
+
+def _labelled(cells: Array, table: xr.DataArray) -> xr.DataArray:
+    """Return draws (n, 2, 2) of cells with the labels of a table."""
+    coords = {"chain": [0], "draw": np.arange(len(cells)), **{dim: table[dim] for dim in CELL_DIMS}}
+    return xr.DataArray(cells[None], coords, ("chain", "draw", *CELL_DIMS), name="cells")
+
+
+@checked
+def posterior(
+    y_true: Any,
+    y_pred: Any,
+    by: Any = None,
+    prior: float = 0.5,
+    order: int = 1,
+    *,
+    chain: str = "z_prev,g_prev",
+    pos_label: Any = None,
+    labels: Iterable[Any] | None = None,
+    draws: int = DRAWS,
+    random_seed: Any = 0,
+) -> Posterior:
+    """Return the posterior of the system's long-run cells, from samples in the order of time.
+
+    The estimand is the long-run rate: in the stationary distribution of the chain. What the next m samples will show is
+    ``posterior(…).predict(m)``; what this sequence shows is known.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like (n,)
+        Labels of two classes; those of one sequence in the order of time.
+    by : mapping of one name to array-like (n,), or array-like (n,), optional
+        Which sequence each sample is of, as ``{"video": ids}``; ids may be interleaved. All sequences are taken to be
+        of one chain: rates that differ by sequence make them groups, for ``bayesperf.pool``.
+    prior : float
+        Beta(prior, prior) on every transition probability; with ``order=0`` the Dirichlet weight of every cell.
+    order : {1, 0}
+        1: the chain. 0: samples are independent, and `by` and the order of time make no difference.
+    chain : {"z_prev,g_prev", "z_prev"}
+        What a prediction depends on beside the actual label: the previous prediction and the previous actual label, or
+        the previous prediction alone. The second has fewer parameters but cannot express that errors come in runs
+        while labels change; its intervals are then too narrow (see the coverage page).
+    pos_label : label, optional
+        The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
+    labels : sequence of two, optional
+        Both labels, if only one occurs.
+    draws : int
+        Draws of the chain's parameters.
+    random_seed : int or numpy.random.Generator
+        Their seed.
+
+    Returns
+    -------
+    Posterior
+        Carried by independent draws; of independent samples, exact.
+
+    Raises
+    ------
+    ValueError
+        If there are more than two labels, a sequence of one sample, or a prior that is not above 0.
+
+    Notes
+    -----
+    With n_ij transitions of the actual label, m_ghjv of the prediction and c the prior, a_0 ~ Beta(c + n_00, c + n_01),
+    a_1 ~ Beta(c + n_11, c + n_10) and θ_ghj ~ Beta(c + m_ghj1, c + m_ghj0), independently. The first sample of a
+    sequence is left out. The long-run cells are a closed form of them (`bayesperf.models._stationary`).
+
+    The coverage page shows how often the intervals cover, for this chain and for sequences that are not one. Intervals
+    of accuracy are somewhat too wide if labels and errors persist for long, the prevalence π is ½ and recall equals
+    specificity. Accuracy is balanced accuracy, whose intervals are right, plus (π − ½)(recall − specificity), which
+    does not change to first order there. At the estimates, which are off that point, it does. This vanishes with more
+    samples.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> frames = bp.sequences.simulate(500, persistence=0.9, random_seed=1)
+    >>> for order in 0, 1:
+    ...     post = bp.sequences.posterior(frames["actual"], frames["predicted"], order=order)
+    ...     print(post["recall"].eti().values.round(2))
+    [0.6  0.72]
+    [0.59 0.83]
+    """
+    checks.beta_weight("prior", prior)
+    if order not in (0, 1):
+        raise InputError("order", f"must be 1 (the chain) or 0 (independent samples); it is {order!r}.")
+    checks.one_of("chain", chain, CHAIN_KINDS)
+    sequences = label_sequences(y_true, y_pred, by, labels, pos_label, single_samples=order == 0)
+    cm = sequences.cm
+    if order == 0:
+        symmetric = replace(priors.dirichlet(prior), name="symmetric")
+        return independent_posterior(cm, symmetric, random_seed=random_seed, draws=draws)
+    counts = count_transitions(sequences, chain)
+    # The stream is keyed by the counts, so that two systems never share random numbers.
+    key = hashlib.blake2b(counts.actual.tobytes() + counts.predicted.tobytes(), digest_size=16).digest()
+    entropy = (checks.seed(random_seed), *np.frombuffer(key, np.uint32).tolist())
+    transitions = TransitionPosterior.of(counts, prior)
+    drawn = transitions.draw(checks.count("draws", draws, least=2), np.random.default_rng(entropy))
+    parameters = 2 + transitions.theta[..., 0].size
+    return MarkovPosterior(
+        _labelled(np.moveaxis(drawn.stationary_cells(), -1, 0), cm.counts),
+        cm.pos_label,
+        prior_text=f"Beta({prior:g}, {prior:g}) on each of {parameters} transition probabilities",
+        scope=LONG_RUN,
+        refusal=DEPENDENT,
+        independent=True,
+        observed=cm.counts,
+        chain=drawn,
+        starts=sequences.starts,
+        entropy=entropy,
+    )

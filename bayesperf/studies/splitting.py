@@ -1,0 +1,238 @@
+"""How often an interval from one test set holds what the same classifier scores on another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
+from bayesperf.core.words import INTERVAL_KINDS
+from bayesperf.data.cross_validation import held_out_predictions
+from bayesperf.data.label_encoding import encode, positive_label
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.distributions.draws import Draws
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.registry import single_valued
+from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.marginal import Kind
+from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
+from bayesperf.studies.random_states import with_random_state
+from bayesperf.studies.running import run
+from bayesperf.studies.true_cells import DISTRIBUTIONS, cell_draws
+
+# Pseudo-counts that are none in effect, but leave no distribution improper.
+_NEARLY_NONE = 1e-9
+
+
+def repeated_splits(
+    estimator: Any,
+    X: Any,  # noqa: N803
+    y: Any,
+    metrics: Sequence[str | Metric] = ("accuracy", "fowlkes_mallows", "f1"),
+    prob: ArrayLike = (0.9, 0.95, 0.99),
+    *,
+    prior: str | priors.Prior | None = None,
+    ci_kind: Kind = "hdi",
+    pos_label: Any = None,
+    draws: int = 1000,
+    keep_draws: int = 0,
+    simulations: int = 200,
+    random_seed: Any = 0,
+    n_jobs: int | None = None,
+    progressbar: bool = True,
+    folder: str | Path | None = None,
+) -> xr.Dataset:
+    """Return how often intervals from one test set hold the score on a second one (Caelen 2017, Alg. 3).
+
+    Each simulation splits the examples into three equal parts, stratified by class: a classifier is trained on the
+    first, intervals are computed from its confusion matrix on the second, and it is scored on the third.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier
+        Cloned for every split.
+    X, y : array-like
+        Features and labels of one data set.
+    metrics : sequence of str or Metric
+        Metrics with a single value.
+    prob : array-like (p,)
+        Probabilities of the intervals.
+    prior : str or Prior, optional
+        Prior of the posterior, as in `bayesperf.posterior`. With none ("haldane", as the source has it) a cell without
+        examples stays empty in all draws.
+    ci_kind : {"hdi", "eti"}
+        Kind of the intervals: highest-density or equal-tailed.
+    pos_label : label, optional
+        The positive class of a binary problem; inferred for {0, 1}, {-1, 1} and {False, True}.
+    draws : int
+        Number of draws behind each interval.
+    keep_draws : int
+        How many of them are returned for each split. Pooled over splits they have the distribution that
+        `bayesperf.plots.split_scores` draws beside that of the scores (Caelen 2017, Fig. 4).
+    simulations : int
+        Number of splits.
+    random_seed, n_jobs, progressbar, folder
+        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
+        be interrupted, resumed and extended.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``coverage`` of the score on the third part by the intervals, how often the score lies below and above them
+        (``lower_miss``, ``upper_miss``), and their mean ``width``, over (distribution, metric, prob); the mean
+        ``score`` and the proportion of ``undefined`` scores (which the others leave out) over metric. Each has its
+        Monte Carlo standard error (``coverage_mcse``, …) over splits of these data. And what they are of:
+        ``intervals`` (simulation, distribution, metric, prob, ci_bound), ``scores`` (simulation, metric) on the third
+        part, and the confusion matrices of both parts, ``counts`` (simulation, part, actual, predicted); with
+        `keep_draws` ``draws`` (simulation, distribution, metric, draw). The settings are in ``attrs``.
+
+    Raises
+    ------
+    ImportError
+        If scikit-learn is not installed.
+    ValueError
+        If a class has fewer than three examples, a metric has several values, more draws are kept than there are, or
+        the prior is of rates, not of the whole matrix.
+
+    Notes
+    -----
+    Three distributions answer two questions. "predictive" is that of the score on a new test set of the same size: its
+    intervals should hold the second score with frequency `prob`. "posterior" is that of the classifier's own metric and
+    "bootstrap" that of the score on resampled examples: neither allows for the luck of the second test set, which
+    doubles the variance, so that a 90 % interval holds about 2Φ(1.645/√2) − 1 = 76 % of the second scores. That is no
+    fault of theirs: they answer another question.
+
+    Near the bounds of a metric few scores are possible, and none of this is exact. Intervals are closed: a score that
+    equals a limit is inside. If both tests have as many examples, their scores are among the same few values, and so
+    are the limits of "predictive" and "bootstrap"; then such ties are common.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from bayesperf import studies
+    >>> X, y = load_iris(return_X_y=True)
+    >>> study = studies.repeated_splits(GaussianNB(), X, y == 1, ["accuracy"], 0.9, simulations=20)
+    >>> width = study["width"].sel(metric="accuracy", prob=0.9)
+    >>> bool(width.sel(distribution="predictive") > 1.2 * width.sel(distribution="posterior"))
+    True
+    """
+    import joblib
+
+    classes = _classes_of_three_parts(y)
+    pos_label = positive_label(classes.tolist(), pos_label)
+    position = None if pos_label is None else classes.tolist().index(pos_label)
+    resolved_metrics = [single_valued(metric, classes.tolist(), position) for metric in metrics]
+    if checks.count("keep_draws", keep_draws, least=0) > draws:
+        raise InputError("keep_draws", f"must not exceed draws; they are {keep_draws} and {draws}.")
+    levels = [checks.probability("prob", level) for level in checks.vector("prob", prob).tolist()]
+    resolved_prior = _prior_of_cells(prior, len(classes))
+    empty = ConfusionMatrix.from_table(np.zeros((len(classes), len(classes))), labels=classes, pos_label=pos_label)
+    settings = {"estimator": repr(estimator), "n": len(np.asarray(y)), "data_hash": joblib.hash([X, y]),
+                "metrics": [metric.name for metric in resolved_metrics], "prob": levels,
+                "prior": resolved_prior.describe(empty), "pos_label": str(pos_label),
+                "draws": checks.count("draws", draws, least=2),
+                "keep_draws": keep_draws,
+                "simulations": checks.count("simulations", simulations),
+                "random_seed": checks.seed(random_seed),
+                "ci_kind": checks.one_of("ci_kind", ci_kind, tuple(INTERVAL_KINDS))}  # fmt: skip
+
+    def simulate(_: int, rng: np.random.Generator) -> Mapping[str, Any]:
+        first, second = _two_tests(estimator, X, y, {"labels": classes, "pos_label": pos_label}, rng)
+        cells = cell_draws(first, _limit(resolved_prior, first), draws, rng)
+        values = [metric.evaluate(cells, position) for metric in resolved_metrics]
+        intervals = [
+            _intervals(*of_metric, levels, ci_kind) for of_metric in zip(resolved_metrics, values, strict=True)
+        ]
+        kept = {"draws": np.stack(values, 1)[..., :keep_draws]} if keep_draws else {}
+        return {"scores": [metric.evaluate(second.counts.values, position) for metric in resolved_metrics],
+                "intervals": np.moveaxis(np.array(intervals), 2, 0),
+                "counts": np.stack([first.counts.values, second.counts.values]), **kept}  # fmt: skip
+
+    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
+    return _summary(results, classes.tolist(), settings)
+
+
+def _classes_of_three_parts(y: Any) -> NDArray[Any]:
+    """Return the labels of the classes, each of which must have an example for every part."""
+    classes = encode(y, "y").labels
+    smallest = min((np.asarray(y) == label).sum() for label in classes)
+    if smallest < 3:
+        raise InputError("y", f"a class has {smallest} examples, and each of three parts needs one.")
+    return classes
+
+
+def _prior_of_cells(prior: str | priors.Prior | None, classes: int) -> priors.Prior:
+    resolved = priors.resolve(prior, classes)
+    if resolved.rates is not None:
+        raise InputError("prior", "a study of whole matrices needs a prior of them, and a rate prior is none.")
+    return resolved
+
+
+def _limit(prior: priors.Prior, cm: ConfusionMatrix) -> priors.Prior:
+    """Return a prior by which cells with neither examples nor pseudo-counts stay empty in all draws."""
+    if prior.shared_by_classes:
+        return prior
+    alpha = prior.concentration(cm)
+    return priors.dirichlet(alpha.clip(_NEARLY_NONE)) if (cm.counts + alpha == 0).any() else prior
+
+
+def _summary(results: Mapping[str, Array], labels: list[Any], settings: Mapping[str, Any]) -> xr.Dataset:
+    """Return how often the scores are inside the intervals, and both of them with the counts of every split."""
+    scores = results["scores"]
+    lower, upper = np.moveaxis(results["intervals"], -1, 0)
+    of_metric = scores[:, None, :, None]
+    outcomes = interval_outcomes(lower, upper, of_metric)
+    means = {
+        **monte_carlo_means(outcomes, np.isfinite(of_metric) & np.isfinite(upper)),
+        **monte_carlo_means({"score": scores}, np.isfinite(scores)),
+        **monte_carlo_means({"undefined": np.isnan(scores)}),
+    }
+    coords = {"distribution": list(DISTRIBUTIONS), "metric": settings["metrics"], "prob": settings["prob"]}
+    variables = {name: (tuple(coords) if values.ndim == 3 else ("metric",), values) for name, values in means.items()}
+    variables |= {
+        "scores": (("simulation", "metric"), scores),
+        "intervals": (("simulation", *coords, "ci_bound"), results["intervals"]),
+        "counts": (("simulation", "part", "actual", "predicted"), results["counts"]),
+    }
+    coords |= {"simulation": np.arange(len(scores)), "ci_bound": ["lower", "upper"], "part": ["second", "third"],
+               "actual": labels, "predicted": labels}  # fmt: skip
+    if "draws" in results:
+        variables["draws"] = (("simulation", "distribution", "metric", "draw"), results["draws"])
+    return xr.Dataset(variables, coords, dict(settings))
+
+
+def _two_tests(
+    estimator: Any,
+    X: Any,  # noqa: N803
+    y: Any,
+    labels: Mapping[str, Any],
+    rng: np.random.Generator,
+) -> tuple[ConfusionMatrix, ConfusionMatrix]:
+    """Train a classifier on a third of the examples; return its confusion matrices on each of the other two."""
+    from sklearn.base import clone
+    from sklearn.model_selection import StratifiedKFold
+
+    splitter = StratifiedKFold(3, shuffle=True, random_state=int(rng.integers(2**31)))
+    train, *tests = (part for _, part in splitter.split(np.zeros(len(y)), y))
+    held = held_out_predictions(
+        with_random_state(clone(estimator), rng), X, y, [(train, np.concatenate(tests))], None, None
+    )
+    cuts = slice(None, len(tests[0])), slice(len(tests[0]), None)
+    first, second = (ConfusionMatrix.from_predictions(held.y_true[cut], held.y_pred[cut], **labels) for cut in cuts)
+    return first, second
+
+
+def _intervals(metric: Metric, values: Array, levels: Sequence[float], kind: Kind) -> list[Array]:
+    """Return the intervals (level, distribution, 2) of draws (distribution, draw)."""
+    defined = np.isfinite(values).any(-1, keepdims=True)
+    draws = Draws(np.where(defined, values, 0)[:, None], metric.bounds)
+    interval = {"hdi": draws.hdi, "eti": draws.eti}[kind]
+    return [np.where(defined, interval(level), np.nan) for level in levels]

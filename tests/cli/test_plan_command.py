@@ -1,0 +1,133 @@
+"""The command ``bayesperf plan``, run as a user runs it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from bayesperf.cli import commands as cli
+from bayesperf.plan.sample_sizes import sample_size
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["bayesperf", "plan", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "100")
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        printed = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, stopped.value.code, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def short_search(monkeypatch):
+    """Look for no answer beyond 4,096 examples: the search up to a million is tried with the plans themselves."""
+    monkeypatch.setattr("bayesperf.plan.smallest_number.MOST", 2**12)
+
+
+GUIDE = ["--metric", "recall", "--require", "recall>=0.7", "--evidence", "4/5", "--prior", "flat"]
+
+
+def test_one_command_answers_the_guides_story():
+    done = subprocess.run(
+        [sys.executable, "-m", "bayesperf.cli.commands", "plan", *GUIDE], check=False,
+        capture_output=True, text=True, env={"PATH": "", "COLUMNS": "100", "PYTHONUTF8": "1"},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    text = " ".join(done.stdout.split())
+    for words in (
+        "Required: recall ≥ 0.7. So far 4 of 5: it is met with probability 0.580.",
+        "To show that it is met (P ≥ 0.95) with assurance 0.8: no number of examples is enough.",
+        "the assurance tends to 0.580, for they may as well show that it is not met.",
+        "To settle whether it is met (P ≥ 0.95 or ≤ 0.05) with the same assurance: 264 more positives.",
+        "│ 264 │ 0.807 │",
+        "from 4 of 5; prior: flat Dirichlet",
+    ):
+        assert words in text
+
+
+def test_what_can_be_shown_is_planned_in_examples(call):
+    done = call("--require", "specificity >= 0.7", "--evidence", "40/50", "--prevalence", "0.1")
+    plan = sample_size(0.7, metric="specificity", evidence=(40, 50), prevalence=0.1)
+    expected = f"with assurance 0.8: {plan.n} more negatives, in about {plan.examples} examples."
+    assert f"{expected} To settle it either way takes at most as many, and often fewer: --question settle." in " ".join(
+        done.stdout.split()
+    )
+    shown = call("--require", "recall>=0.5", "--evidence", "99/100")
+    assert "none are needed, it is so already" in " ".join(shown.stdout.split())
+
+
+def test_json_holds_the_librarys_figures(call):
+    options = "--confidence 0.9 --assurance 0.6 --prior jeffreys --prevalence 0.25 --json"
+    document = json.loads(call("--require", "fnr<=0.3", "--evidence", "2/10", *options.split()).stdout)
+    plan = sample_size(0.3, 0.9, 0.6, "fnr", "jeffreys", (2, 10), prevalence=0.25)
+    assert (document["n"], document["examples"], document["counts"]) == (plan.n, plan.examples, "positives")
+    assert document["reached"] == pytest.approx(plan.reached)
+    assert document["probability_met"] == pytest.approx(plan.limit)
+    assert document["curve"]["assurance"] == pytest.approx(plan.curve().values)
+    assert document["settles"] is None
+    assert (document["requirement"], document["evidence"], document["question"]) == ("FNR ≤ 0.3", [2, 10], "meet")
+
+
+def test_out_of_reach_in_json(call):
+    document = json.loads(call(*GUIDE, "--json").stdout)
+    assert document["n"] is document["examples"] is document["curve"] is None
+    assert document["probability_met"] == pytest.approx(1 - 0.420175)
+    assert document["settles"]["n"] == 264
+    settled = json.loads(call(*GUIDE, "--question", "settle", "--json").stdout)
+    assert (settled["n"], settled["settles"]) == (264, None)
+
+
+def test_out_of_reach_and_not_to_be_settled_either(call, short_search):
+    text = " ".join(call(*GUIDE, "--assurance", "0.9995").stdout.split())
+    assert "with the same assurance: more than a million." in text
+
+
+def test_looks_again_and_again(call):
+    options = ["--require", "recall>=0.7", "--evidence", "40/50", "--look-every", "10"]
+    text = " ".join(call(*options).stdout.split())
+    plan = sample_size(0.7, metric="recall", evidence=(40, 50), look_every=10)
+    asked = "To show that it is met (with 95 % confidence however often one looks) with assurance 0.8:"
+    assert f"{asked} {plan.n} more positives." in text
+    assert plan.looks.in_words() in text
+    document = json.loads(call(*options, "--json").stdout)
+    assert document["looks"] == plan.looks._asdict()
+    assert (document["look_every"], document["n"]) == (10, plan.n)
+    settled = " ".join(call(*GUIDE, "--look-every", "10").stdout.split())
+    assert "To settle whether it is met (with 95 % confidence however often one looks) with the same" in settled
+    assert "Who looks after every 10" in settled
+
+
+BAD = {
+    "looks": (["--require", "f1>=0.7", "--look-every", "5"], "look_every: f1 is no share of independent examples"),
+    "no requirement": ([], "--require: say what is required, as --require 'recall>=0.7'."),
+    "requirement": (["--require", "recall=0.7"], "requirement 'recall=0.7' is not of the form recall>=0.8."),
+    "direction": (["--require", "fpr>=0.7"], "of fpr, smaller is better: use <="),
+    "bound": (["--require", "recall>=1"], "requirement must be between 0 and 1, both excluded"),
+    "metric": (["--require", "recall>=0.7", "--metric", "f1"], "--metric f1: --require is of recall. Leave"),
+    "evidence": (["--require", "recall>=0.7", "--evidence", "0.8"], "--evidence 0.8: give successes and trials"),
+    "more than all": (["--require", "recall>=0.7", "--evidence", "6/5"], "evidence: 6 successes of 5 trials"),
+    "confidence": (["--require", "recall>=0.7", "--confidence", "1"], "confidence must be a number between 0 and 1"),
+    "question": (["--require", "recall>=0.7", "--question", "win"], "question must be one of 'meet', 'settle'"),
+    "prior": (["--require", "recall>=0.7", "--prior", "uniform"], "prior must be one of flat, jeffreys"),
+    "improper": (["--require", "recall>=0.7", "--prior", "haldane"], "improper"),
+    "prevalence": (["--require", "recall>=0.7", "--prevalence", "2"], "prevalence must be a number between 0 and 1"),
+    "no share": (["--require", "mcc>=0.7", "--evidence", "4/5"], "two counts say enough of a single share"),
+    "too many": (
+        ["--require", "recall>=0.7", "--question", "settle", "--assurance", "0.9999"], "more than a million positives"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD.values(), ids=BAD)
+def test_bad_input_ends_with_code_2_and_one_line(call, short_search, arguments, words):
+    done = call(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("bayesperf: ")
+    assert done.stderr.count("\n") == 1
+    assert words in done.stderr
