@@ -51,7 +51,6 @@ from .curves import roc_curve as roc_curve
 from .curves import weighted_score as weighted_score
 from .data.binned_scores import BinnedScores as BinnedScores
 from .data.matrix import ConfusionMatrix as ConfusionMatrix
-from .data.paired import PairedConfusionMatrix as PairedConfusionMatrix
 from .data.ratings import Ratings as Ratings
 from .groups.averaging_labels import average_labels as average_labels
 from .groups.pooled_clusters import PooledClusters as PooledClusters

@@ -14,6 +14,7 @@ from bayesperf.models import names
 from bayesperf.sampling import backend, nuts
 from bayesperf.sampling.backend import compilation_key
 from bayesperf.sampling.model_data import prepared
+from tests.shared.counts import pair_of
 from tests.shared.fits import (
     CASES,
     SCORES,
@@ -61,8 +62,8 @@ def other_data(case):
             answers=data.patterns["answers"].copy(data=data.patterns["answers"].values[::-1]),
         )
         return model, bp.Ratings(patterns.assign_coords(rating=[3, 5])), options
-    if isinstance(data, bp.PairedConfusionMatrix):
-        return model, bp.PairedConfusionMatrix.from_predictions([0, 1, 1], [1, 1, 0], [0, 1, 1]), options
+    if model == "paired":
+        return model, pair_of([0, 1, 1], [1, 1, 0], [0, 1, 1]), options
     if model == "binormal_roc":
         return model, (data[0], 3 * data[1] ** 2), options
     if model == "recalibration":
