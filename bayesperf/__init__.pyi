@@ -1,5 +1,6 @@
 from . import datasets as datasets
 from . import intervals as intervals
+from . import labels as labels
 from . import metrics as metrics
 from . import models as models
 from . import plan as plan

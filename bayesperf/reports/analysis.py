@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesperf import labels as verification
 from bayesperf import metrics
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError
@@ -336,7 +335,7 @@ def _judged(
         sample = judged_sample(frame, settings, rows, labels)
         if settings.pos_label is not None:
             sample = replace(sample, pos_label=_label(sample.labels, settings.pos_label))
-        pooled = verification.posterior(sample, prior=settings.prior, random_seed=settings.seed)
+        pooled = labels.posterior(sample, prior=settings.prior, random_seed=settings.seed)
     warned += (*dict.fromkeys(str(each.message) for each in caught), *about_labels(sample.labels))
     notes = (about_verified(sample, settings), *notes)
     return Analysis(

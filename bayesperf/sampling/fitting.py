@@ -121,7 +121,7 @@ def fit(
     UserWarning
         If an installed package has changed, so that `pymc.sample` is called instead, which takes longer.
     IdentifiabilityWarning
-        If raters are too few for what is asked of them, or the prior decides (`verification.identifiability`).
+        If raters are too few for what is asked of them, or the prior decides (`labels.identifiability`).
 
     Notes
     -----

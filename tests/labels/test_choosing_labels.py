@@ -4,12 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.labels.test_verifying import simulated
 
 import bayesperf as bp
 from bayesperf import labels as verification
 from bayesperf import plan
 from bayesperf.labels.worth_of_labels import LabelValue
+from tests.labels.test_verifying import simulated
 
 
 def test_the_allocation_is_the_best_of_all():
