@@ -20,7 +20,8 @@ N_DRAWS = 60_000
 
 def enumerated(pair, weight, rng, n=N_DRAWS):
     """Draw both systems' cells from the Dirichlet over all K³ joint cells."""
-    joint = rng.dirichlet((pair.counts.values + weight).ravel(), n).reshape(-1, *pair.counts.shape)
+    table = pair.outcomes.table().values
+    joint = rng.dirichlet((table + weight).ravel(), n).reshape(-1, *table.shape)
     return joint.sum(3), joint.sum(2)
 
 
