@@ -58,7 +58,7 @@ def data(case, rng):
         return (frame["actual"], frame["predicted"]), {"by": frame["sequence"].to_numpy()} | options
     if model == "paired":
         wrong = rng.random((2, 200)) < [[0.2], [0.3]]
-        return bp.PairedConfusionMatrix.from_predictions(labels, labels ^ wrong[0], labels ^ wrong[1]), options
+        return bp.ConfusionMatrix.from_predictions(labels, {"a": labels ^ wrong[0], "b": labels ^ wrong[1]}), options
     if model == "raters":
         return ratings(rng, 3 if case == "raters, 3 classes" else 2), options
     if case == "classes":

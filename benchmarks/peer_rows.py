@@ -332,7 +332,7 @@ def paired() -> Contest:
     rng = np.random.default_rng(0)
     return Contest(
         lambda: bp.compare(
-            bp.PairedConfusionMatrix.from_predictions(y_true, a, b), metric="accuracy"
+            bp.ConfusionMatrix.from_predictions(y_true, {"a": a, "b": b}), metric="accuracy"
         ).prob_greater.values,
         {
             "credible": lambda: credible_utils.compare_systems(

@@ -43,7 +43,7 @@ BINARY = groups([(8, 12), (10, 10), (15, 5), (6, 14), (12, 12), (9, 20), (14, 8)
 THREE = groups([(6, 8, 10), (9, 7, 5), (10, 4, 8), (8, 8, 8), (5, 9, 6)], ["a", "b", "c"])
 UNEQUAL = bp.ConfusionMatrix.from_table([[28, 9, 3], [2, 8, 4], [1, 1, 2]], labels=["a", "b", "c"])
 TWO_SYSTEMS = bp.ConfusionMatrix.from_counts(tp=[30, 5], fn=[3, 1], fp=[4, 0], tn=[20, 7])
-PAIRED = bp.PairedConfusionMatrix.from_predictions([1, 1, 0, 0] * 10, [1, 0, 0, 1] * 10, [1, 1, 0, 0] * 10)
+PAIRED = bp.ConfusionMatrix.from_predictions([1, 1, 0, 0] * 10, {"a": [1, 0, 0, 1] * 10, "b": [1, 1, 0, 0] * 10})
 SCORES = xr.DataArray(
     np.random.default_rng(0).normal(0.8, 0.02, (6, 2, 10)),
     {"dataset": list("abcdef"), "model": ["one", "other"]},

@@ -13,6 +13,7 @@ from scipy.special import expit, ndtr
 
 import bayesperf as bp
 from bayesperf.metrics.metric import Metric
+from tests.shared.counts import pair_of
 from tests.shared.curves import DATA
 from tests.shared.epc import DEV, TEST
 from tests.shared.sequences import FRAMES, of_frames
@@ -21,7 +22,7 @@ CM = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
 SYSTEMS = bp.ConfusionMatrix.from_table([[[15, 3], [2, 8]], [[14, 4], [1, 9]]], dims={"model": ["a", "b"]})
 BATCHES = bp.ConfusionMatrix.from_table([[[8, 2], [1, 4]], [[9, 1], [1, 4]]], dims=["step"])
 FOLDS = bp.ConfusionMatrix.from_table([[[18, 2], [3, 17]], [[19, 1], [5, 15]], [[16, 4], [2, 18]]], dims=["fold"])
-PAIR = bp.PairedConfusionMatrix.from_predictions(
+PAIR = pair_of(
     [1] * 40, [1] * 26 + [0] * 2 + [1] * 6 + [0] * 6, [1] * 28 + [0] * 12, names=("new", "old"), labels=[0, 1]
 )
 SCORES = DATA["continuous"]
@@ -76,8 +77,7 @@ def of_comparison(comparison):
 # How one of each kind is made, and figures of it.
 KINDS = {
     "counts": (lambda: SYSTEMS, lambda cm: cm.counts),
-    "paired counts": (lambda: PAIR, lambda pair: pair.counts),
-    "systems on the same examples": (lambda: PAIR.margins(), lambda cm: (cm.counts, cm.outcomes.counts)),
+    "systems on the same examples": (lambda: PAIR, lambda cm: (cm.counts, cm.outcomes.counts)),
     "exact posterior": (posterior, lambda post: draws(post["f1"])),
     "rate posterior": (lambda: bp.posterior(CM, bp.prior.rate(1, 1)), lambda post: draws(post["balanced_accuracy"])),
     "posterior of classes that share a prior": (
@@ -113,9 +113,6 @@ KINDS = {
     ),
     "comparison on the same examples": (lambda: bp.compare(PAIR, metric="accuracy"), of_comparison),
     "comparison by joint draws": (lambda: bp.compare(PAIR, metric="f1", draws=100), of_comparison),
-    "comparison of many on the same examples": (
-        lambda: bp.compare(PAIR.margins(), metric="recall", draws=100), of_comparison,
-    ),
     "comparison with a rule": (lambda: bp.compare(bp.posterior(CM), "majority", "accuracy"), of_comparison),
     "comparison of predictions": (
         lambda: bp.compare(posterior().predict(20, 100), metric="recall", independent=True), of_comparison,

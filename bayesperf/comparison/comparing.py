@@ -21,7 +21,6 @@ from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError, InputT
 from bayesperf.core.recipes import remembered
 from bayesperf.data.joint_outcomes import same_examples
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.dirichlet import posterior
@@ -56,9 +55,9 @@ def compare(
 
     Parameters
     ----------
-    a : Posterior, DataTree, Marginal, PairedConfusionMatrix, ConfusionMatrix or DataArray
+    a : Posterior, DataTree, Marginal, ConfusionMatrix or DataArray
         The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems evaluated on
-        the same examples: a PairedConfusionMatrix, or ``ConfusionMatrix.from_predictions(..., example=ids)``; if only
+        the same examples, as of ``ConfusionMatrix.from_predictions(y_true, {"new": …, "old": …})``; if only
         some are verified, the posterior of all systems together (`bayesperf.labels.verify`). Pass other
         posteriors for systems evaluated on different examples, or marginals of what is no metric of counts: areas
         (`roc_auc`, `auc_from_summary`, ``Curve.area``), scores (`weighted_score`), averages
@@ -185,12 +184,12 @@ def compare(
     1      1      0.82  0.80       0.15           0.02
     """
     rope = _checked_rope(rope, contrast)
-    counts = isinstance(a, PairedConfusionMatrix | ConfusionMatrix)
+    counts = isinstance(a, ConfusionMatrix)
     if prior is not None and not counts:
         raise InputTypeError("prior", "it is of counts; posteriors have theirs already.", "Leave it out.")
     if independent and (counts or isinstance(a, xr.DataArray)):
         raise InputTypeError("independent", "it is of posteriors; counts and scores say how systems belong together.")
-    if shrink and (b is not None or isinstance(a, xr.DataArray | PairedConfusionMatrix)):
+    if shrink and (b is not None or isinstance(a, xr.DataArray)):
         raise InputTypeError(
             "shrink", f"it is of systems along a dim ({dim!r}), by their posterior or their counts.", "Leave it out."
         )
@@ -310,7 +309,7 @@ def _shrunk(comparison: Comparison, asked: Asked, families: Mapping[Any, Any] | 
     codes = None if families is None else _family_codes(comparison.names, families)
     systems = replace(comparison.systems, families=codes)
     over_pairs = comparison.contrast.leading
-    pairs = pairs_along(systems.shrunk, asked.dim, False, True, systems.n_draws, over_pairs=over_pairs)
+    pairs = pairs_along(systems.shrunk, asked.dim, False, systems.n_draws, over_pairs=over_pairs)
     to = "those like it" if codes is None else "those like it, first of all in its family"
     found = contrasted(pairs, asked, comparison.names, f"{comparison.basis}; each drawn towards {to}", systems)
     return replace(found, shrunk=systems.shrunk)
@@ -411,13 +410,7 @@ def _warn_of_same_totals(systems: str, joint: str) -> None:
 # ── Systems evaluated on the same examples ──
 
 
-def _of_counts(
-    counts: PairedConfusionMatrix | ConfusionMatrix,
-    metric: str | Metric,
-    prior: str | priors.Prior | None,
-    asked: Asked,
-) -> Comparison:
-    cm = counts.margins() if isinstance(counts, PairedConfusionMatrix) else counts
+def _of_counts(cm: ConfusionMatrix, metric: str | Metric, prior: str | priors.Prior | None, asked: Asked) -> Comparison:
     outcomes = cm.outcomes
     if outcomes is None:
         raise InputTypeError(
@@ -435,4 +428,4 @@ def _of_counts(
     marginal = marginal_of_systems(outcomes, metric, prior, asked.draws, asked.random_seed)
     basis = f"{posterior(cm, prior).prior_text}; {SAME_EXAMPLES}"
     examples = int(outcomes.counts.sum("outcome").min())
-    return of_systems(marginal, asked, False, basis, examples, many=cm is counts)
+    return of_systems(marginal, asked, False, basis, examples)

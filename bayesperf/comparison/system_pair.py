@@ -179,25 +179,21 @@ def pairs_along(
     marginal: Marginal,
     dim: str,
     independent: bool,
-    many: bool,
     draws: int = DRAWS,
     random_seed: int = 0,
     over_pairs: xr.DataArray | None = None,
 ) -> SystemPair:
     """Return all pairs of systems along a dim, which is replaced by a last dim ``pair`` labelled "x − y".
 
-    Without `many` there must be one pair, and there is no dim ``pair``. An array over the same pairs spares the labels,
-    of which a thousand systems have half a million.
+    An array over the same pairs spares the labels, of which a thousand systems have half a million.
     """
     names = marginal.leading[dim].values.tolist()
     places = np.triu_indices(len(names), 1)
     leading = marginal.leading
     order = leading.copy(deep=False, data=np.arange(leading.size).reshape(leading.shape)).transpose(..., dim)
     if over_pairs is None:
-        over_pairs = order.isel({dim: 0}, drop=True) * 0.0
-        if many:
-            labels = [f"{a} − {b}" for a, b in combinations(names, 2)]
-            over_pairs = over_pairs.expand_dims(pair=labels, axis=-1)
+        labels = [f"{a} − {b}" for a, b in combinations(names, 2)]
+        over_pairs = (order.isel({dim: 0}, drop=True) * 0.0).expand_dims(pair=labels, axis=-1)
     first, second = (order.values[..., side].ravel() for side in places)
     return SystemPair(
         marginal,

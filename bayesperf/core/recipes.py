@@ -28,7 +28,6 @@ from bayesperf.core.errors import InputError
 # its arguments. Names are kept for good, wherever the code moves.
 MAKERS = {
     "ConfusionMatrix": "bayesperf.data.matrix:ConfusionMatrix",
-    "PairedConfusionMatrix": "bayesperf.data.paired:PairedConfusionMatrix",
     "JointOutcomes": "bayesperf.data.joint_outcomes:JointOutcomes",
     "Ratings": "bayesperf.data.ratings:Ratings",
     "Clusters": "bayesperf.data.clusters:Clusters",

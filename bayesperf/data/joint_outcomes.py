@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
-from bayesperf.core.errors import InputError
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.count_arrays import CELL_DIMS, check_dims, check_size
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations
 from bayesperf.data.label_encoding import Column, encode_ids, positive_label
 
+# The dims of the table of two systems.
+TABLE_DIMS = ("actual", "predicted_a", "predicted_b")
 # The attribute of an array of counts that names the dim of systems judged on the same examples.
 _MARK = "same_examples"
 
@@ -68,6 +70,16 @@ class JointOutcomes:
         coords = {**self.counts.coords, self.dim: list(self.names)} | dict.fromkeys(CELL_DIMS, self.labels)
         dims = (*self.counts.dims[:-1], self.dim, *CELL_DIMS)
         return xr.DataArray(cells.reshape(*cells.shape[:-1], classes, classes), coords, dims)
+
+    def table(self) -> xr.DataArray:
+        """Return the counts of two systems with dims (…, actual, predicted_a, predicted_b)."""
+        classes = len(self.labels)
+        shape = (*self.counts.shape[:-1], *[classes] * len(TABLE_DIMS))
+        check_size("cm", shape, classes)
+        cell = np.ravel_multi_index((self.actual, *self.predicted.T), shape[-len(TABLE_DIMS) :])
+        coords = {**self.counts.coords} | dict.fromkeys(TABLE_DIMS, self.labels)
+        cells = self._count(cell[None], classes ** len(TABLE_DIMS))
+        return xr.DataArray(cells.reshape(shape), coords, (*self.counts.dims[:-1], *TABLE_DIMS))
 
     def sum(self, dims: Sequence[str]) -> JointOutcomes | None:
         """Pool over leading dims; None if that of the systems is among them."""
@@ -155,16 +167,16 @@ def same_examples(counts: xr.DataArray) -> Hashable | None:
 # ── From tables and columns ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def of_pair(counts: xr.DataArray, names: Sequence[str], pos_label: Any) -> JointOutcomes:
-    """Return the outcomes of two systems, from a table with dims (actual, predicted_a, predicted_b)."""
-    actual, *predicted = np.nonzero(counts.values)
+def of_table(table: xr.DataArray, names: Sequence[Any], pos_label: Any) -> JointOutcomes:
+    """Return the outcomes of systems from a table of counts, the actual class first, then each system's prediction."""
+    actual, *predicted = np.nonzero(table.values)
     return JointOutcomes(
-        counts=xr.DataArray(counts.values[actual, *predicted], dims="outcome"),
+        counts=xr.DataArray(table.values[actual, *predicted], dims="outcome"),
         actual=actual,
         predicted=np.stack(predicted, -1),
         names=tuple(names),
         dim="model",
-        labels=counts["actual"].values.tolist(),
+        labels=table[table.dims[0]].values.tolist(),
         pos_label=pos_label,
     )
 
@@ -233,6 +245,42 @@ def of_columns(
         labels=labels,
         pos_label=positive_label(labels, pos_label),
     )
+
+
+def of_two_systems(cm: Any, argument: str, with_dims: bool = False) -> JointOutcomes:
+    """Return the outcomes of a matrix of two systems judged on the same examples, and refuse any other.
+
+    Parameters
+    ----------
+    cm : ConfusionMatrix
+        Anything else is refused, too.
+    argument : str
+        What it is called in errors.
+    with_dims : bool
+        Whether it may have leading dims besides that of the systems.
+    """
+    outcomes = getattr(cm, "outcomes", None)
+    if not isinstance(outcomes, JointOutcomes):
+        raise InputTypeError(
+            argument,
+            f"must be a ConfusionMatrix of two systems judged on the same examples; it is {_what_it_is(cm)}.",
+            "Make one with ConfusionMatrix.from_predictions(y_true, {'new': y_new, 'old': y_old}).",
+        )
+    others = list(outcomes.counts.dims[:-1])
+    if len(outcomes.names) != 2 or (others and not with_dims):
+        raise InputError(
+            argument,
+            f"must be of two systems{'' if with_dims else ' and no other leading dims'}; it has "
+            f"{len(outcomes.names)} along {outcomes.dim!r}{f' and {others}' if others else ''}.",
+            "Select them.",
+        )
+    return outcomes
+
+
+def _what_it_is(cm: Any) -> str:
+    """Return what was given in place of systems judged on the same examples."""
+    name = type(cm).__name__
+    return f"a {name} without their joint outcomes" if hasattr(cm, "outcomes") else name
 
 
 def dim_of_systems(dims: Sequence[str]) -> str:

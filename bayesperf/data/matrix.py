@@ -38,9 +38,10 @@ from bayesperf.data.joint_outcomes import (
     mark_same_examples,
     of_columns,
     of_examples,
+    of_table,
     unmark_same_examples,
 )
-from bayesperf.data.label_encoding import encode, merge_labels, positive_label
+from bayesperf.data.label_encoding import check_labels, encode, merge_labels, positive_label
 from bayesperf.data.label_indicators import LABEL, Indicators, are_indicators
 from bayesperf.data.matched_rows import match_rows
 
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
 class ConfusionMatrix(Saved):
     """Counts of (actual, predicted) label pairs, with any leading dims.
 
-    Immutable. Make one with a constructor below: `from_predictions`, `from_counts`, `from_table`, `from_scores`,
-    `from_frame`, `from_estimator`, `from_cross_validation`, `from_cross_val_predict`.
+    Immutable. Make one with a constructor below: `from_predictions`, `from_counts`, `from_table`, `from_joint_counts`,
+    `from_scores`, `from_frame`, `from_estimator`, `from_cross_validation`, `from_cross_val_predict`.
 
     Parameters
     ----------
@@ -197,6 +198,53 @@ class ConfusionMatrix(Saved):
         if labels is None:
             refuse_margins(cm.counts)
         return cm
+
+    @classmethod
+    @checked
+    def from_joint_counts(
+        cls, counts: ArrayLike, *, names: Sequence[Any], labels: Iterable[Any] | None = None, pos_label: Any = None
+    ) -> ConfusionMatrix:
+        """Make the matrix of systems judged on the same examples from a table of their joint outcomes.
+
+        Parameters
+        ----------
+        counts : array-like (K, K, …, K)
+            How often each outcome occurred: the actual class, then the class that each system predicted.
+        names : sequence
+            What the systems are called, in the order of the axes after the first.
+        labels : sequence, optional
+            The K labels, in the order of each axis (0..K-1 if not given).
+        pos_label : label, optional
+            The positive class.
+
+        Returns
+        -------
+        ConfusionMatrix
+            With leading dim ``model``.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> table = [[[50, 5], [3, 12]], [[4, 2], [9, 45]]]  # table[actual][old][new]
+        >>> cm = bp.ConfusionMatrix.from_joint_counts(table, names=["old", "new"])
+        >>> cm.sel(model="new").counts.values
+        array([[53, 17], [13, 47]])
+        """
+        systems, values = list(names), np.asarray(counts)
+        if isinstance(names, str) or len(set(systems)) < max(2, len(systems)) or values.ndim != 1 + len(systems):
+            raise InputError(
+                "names",
+                "must be different names of two systems or more, one for each axis of the counts after the first, "
+                f"of {values.ndim - 1}; they are {names!r}.",
+            )
+        dims = ["actual", *(f"predicted_{i}" for i in range(len(systems)))]
+        table = checked_counts(xr.DataArray(values, dims=dims), tuple(dims))
+        if labels is not None:
+            known = check_labels(labels)
+            checks.equal_lengths({"labels": len(known), "counts": len(values)})
+            table = table.assign_coords(dict.fromkeys(dims, known))
+        outcomes = of_table(table, systems, positive_label(table["actual"].values.tolist(), pos_label))
+        return cls(outcomes.margins(), outcomes.pos_label, outcomes)
 
     @classmethod
     @checked

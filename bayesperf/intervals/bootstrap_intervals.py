@@ -21,7 +21,6 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.errors import PACKAGE, InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.intervals.limits import ADVICE, labelled, warn_of_no_width
 from bayesperf.intervals.resampling import Acceleration, Units
 from bayesperf.intervals.statistic import Statistic, strata
@@ -35,13 +34,14 @@ _ROUNDING = 1e-12
 
 @overload
 def bootstrap(
-    cm: ConfusionMatrix | PairedConfusionMatrix,
+    cm: ConfusionMatrix,
     metric: str | Metric,
     confidence: float = ...,
     method: str = ...,
     n_resamples: int = ...,
     random_seed: Any = ...,
     *,
+    contrast: str | None = ...,
     design: str = ...,
     cluster: str | None = ...,
     progressbar: bool = ...,
@@ -51,13 +51,14 @@ def bootstrap(
 
 @overload
 def bootstrap(
-    cm: ConfusionMatrix | PairedConfusionMatrix,
+    cm: ConfusionMatrix,
     metric: str | Metric,
     confidence: float = ...,
     method: str = ...,
     n_resamples: int = ...,
     random_seed: Any = ...,
     *,
+    contrast: str | None = ...,
     design: str = ...,
     cluster: str | None = ...,
     progressbar: bool = ...,
@@ -67,13 +68,14 @@ def bootstrap(
 
 @checked
 def bootstrap(
-    cm: ConfusionMatrix | PairedConfusionMatrix,
+    cm: ConfusionMatrix,
     metric: str | Metric,
     confidence: float = 0.95,
     method: str = "percentile",
     n_resamples: int = 9999,
     random_seed: Any = None,
     *,
+    contrast: str | None = None,
     design: str = "joint",
     cluster: str | None = None,
     progressbar: bool = True,
@@ -83,8 +85,8 @@ def bootstrap(
 
     Parameters
     ----------
-    cm : ConfusionMatrix or PairedConfusionMatrix
-        Counts, with any leading dims. Of two systems on the same examples the interval is of the difference a − b.
+    cm : ConfusionMatrix
+        Counts, with any leading dims.
     metric : str or Metric
         Any of the table, with an average or without, or registered.
     confidence : float
@@ -96,6 +98,9 @@ def bootstrap(
         Resamples of each matrix.
     random_seed : int or numpy.random.Generator, optional
         The same seed gives the same figures; by default a new one. Each matrix has a stream of its own.
+    contrast : {None, "difference"}
+        What the interval is of: the metric of each matrix; or the first system's less the second's, of two judged on
+        the same examples.
     design : {"joint", "by_actual"}
         What a resample keeps: the number of examples, or that of each actual class (the stratified bootstrap), for test
         sets of so many examples of each class.
@@ -153,7 +158,7 @@ def bootstrap(
     checks.one_of("method", method, ("percentile", "basic", "bca"))
     n_resamples = checks.count("n_resamples", n_resamples, least=2)
     seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
-    statistic, matrices = _resampled_units(Statistic.of(cm, metric), design, cluster)
+    statistic, matrices = _resampled_units(Statistic.of(cm, metric, contrast), design, cluster)
     observed = statistic.defined()
     rngs = streams(seed, "bootstrap", statistic.of_matrices, [units.content for units in matrices])
     work = list(zip(matrices, observed.reshape(len(matrices), -1), rngs, strict=True))

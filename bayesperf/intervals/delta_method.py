@@ -15,7 +15,6 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.complex_step import complex_step
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.intervals.limits import ADVICE, labelled, normal_quantile, warn_of_no_width
 from bayesperf.intervals.proportions import wilson
 from bayesperf.intervals.statistic import Statistic, place, strata
@@ -65,19 +64,20 @@ TRANSFORMATIONS = {
 
 @checked
 def delta(
-    cm: ConfusionMatrix | PairedConfusionMatrix,
+    cm: ConfusionMatrix,
     metric: str | Metric,
     confidence: float = 0.95,
     transform: str | None = None,
     *,
+    contrast: str | None = None,
     design: str = "joint",
 ) -> xr.DataArray:
     """Return confidence intervals of any metric by the delta method.
 
     Parameters
     ----------
-    cm : ConfusionMatrix or PairedConfusionMatrix
-        Counts, with any leading dims. Of two systems on the same examples the interval is of the difference a − b.
+    cm : ConfusionMatrix
+        Counts, with any leading dims.
     metric : str or Metric
         Any of the table, with an average or without, or registered. A function of one's own must take complex numbers:
         without ``abs`` and comparisons.
@@ -87,6 +87,9 @@ def delta(
         The scale on which the metric is taken for normal. None is its own, and limits are clipped to the metric's
         bounds. "logit" is for metrics bounded on both sides, [−1, 1] brought to [0, 1], and "log" for ratios bounded by
         0; their limits are inside the bounds.
+    contrast : {None, "difference"}
+        What the interval is of: the metric of each matrix; or the first system's less the second's, of two judged on
+        the same examples.
     design : {"joint", "by_actual"}
         How the test set came about: so many examples as they come, or so many of each class. The metric of "by_actual"
         is that of a population with the test set's shares of classes. (Metrics that do not depend on these, as recall,
@@ -130,7 +133,7 @@ def delta(
     0.1135
     """
     z = normal_quantile(confidence)
-    statistic = Statistic.of(cm, metric)
+    statistic = Statistic.of(cm, metric, contrast)
     transformation = _transformation(statistic, transform)
     values = statistic.defined()
     error = standard_error(statistic, values, design)

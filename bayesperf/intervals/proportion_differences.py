@@ -33,8 +33,8 @@ def proportion_difference(
 ) -> Any:
     """Return confidence intervals of rate a − rate b, of independent trials.
 
-    Of two systems on the same examples trials are paired: `bayesperf.intervals.delta` or `bootstrap` of a
-    `bayesperf.PairedConfusionMatrix` has their interval.
+    Of two systems on the same examples trials are paired: `bayesperf.intervals.delta` or `bootstrap`,
+    with ``contrast="difference"``, has their interval.
 
     Parameters
     ----------

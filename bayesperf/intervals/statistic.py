@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.data.joint_outcomes import TABLE_DIMS, of_two_systems
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import applicable
 
@@ -40,15 +40,15 @@ class Statistic:
     counts: xr.DataArray
 
     @classmethod
-    def of(cls, cm: Any, metric: str | Metric) -> Statistic:
-        """Return the statistic of a confusion matrix, or of a paired one."""
-        if not isinstance(cm, ConfusionMatrix | PairedConfusionMatrix):
-            raise InputTypeError(
-                "cm", f"must be a ConfusionMatrix or a PairedConfusionMatrix; it is {type(cm).__name__}."
-            )
+    def of(cls, cm: Any, metric: str | Metric, contrast: str | None = None) -> Statistic:
+        """Return the statistic of each matrix, or its difference between two systems judged on the same examples."""
+        if not isinstance(cm, ConfusionMatrix):
+            raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
+        checks.one_of("contrast", contrast, (None, "difference"))
         positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
-        dims = cm.dims if isinstance(cm, ConfusionMatrix) else ()
-        return cls(applicable(metric, cm.labels, positive, dims), positive, cm.counts)
+        counts = cm.counts if contrast is None else of_two_systems(cm, "cm", with_dims=True).table()
+        axes = 2 if contrast is None else len(TABLE_DIMS)
+        return cls(applicable(metric, cm.labels, positive, counts.dims[:-axes]), positive, counts)
 
     @property
     def paired(self) -> bool:

@@ -19,7 +19,6 @@ from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.distributions.tabulated import Axis, Tabulated
@@ -75,7 +74,7 @@ class NoisyLabelPosterior(SampledPosterior):
 
 @remembered("label_noise")
 def noise(
-    cm: ConfusionMatrix | PairedConfusionMatrix,
+    cm: ConfusionMatrix,
     error: float | tuple[float, float] | ArrayLike,
     prior: str | priors.Prior | None = None,
     *,
@@ -86,7 +85,7 @@ def noise(
 
     Parameters
     ----------
-    cm : ConfusionMatrix or PairedConfusionMatrix
+    cm : ConfusionMatrix
         Counts by *recorded* label and prediction. Matrices along leading dims have labels of one source, wrong at one
         rate; systems judged on the same examples have the same labels, and their draws are joint.
     error : float, (a, b) or array-like (K, K)
@@ -151,8 +150,6 @@ def noise(
     0.93
     0.94
     """
-    if isinstance(cm, PairedConfusionMatrix):
-        cm = cm.margins()
     if not isinstance(cm, ConfusionMatrix):
         raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
     noise = _parsed(error, len(cm.labels))

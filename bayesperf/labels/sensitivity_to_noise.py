@@ -18,7 +18,6 @@ from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, estimate, metric_title, printable, sentence
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.labels.noisy_labels import noise
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
@@ -107,7 +106,7 @@ class LabelNoiseSensitivity(Saved):
 
 @remembered("label_noise_sensitivity")
 def noise_sensitivity(
-    cm: ConfusionMatrix | PairedConfusionMatrix,
+    cm: ConfusionMatrix,
     metric: str | Metric,
     rates: Sequence[float] | ArrayLike | None = None,
     *,
@@ -122,7 +121,7 @@ def noise_sensitivity(
 
     Parameters
     ----------
-    cm : ConfusionMatrix or PairedConfusionMatrix
+    cm : ConfusionMatrix
         Counts of one system, or of several along `dim`.
     metric : str or Metric
         A metric with one value a system.
@@ -158,8 +157,6 @@ def noise_sensitivity(
     The order of 2 systems on F1 (eager and careful) holds up to 4 % wrong labels: at 5 % it is another, and careful \
     is the best.
     """
-    if isinstance(cm, PairedConfusionMatrix):
-        cm = cm.margins()
     grid = _increasing(_RATES if rates is None else rates)
     checks.probability("ci_prob", ci_prob)
     posteriors = [noise(cm, float(rate), prior, draws=draws, random_seed=random_seed) for rate in grid]

@@ -11,9 +11,7 @@ from bayesperf import metrics
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.data.joint_outcomes import JointOutcomes
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.differences import ExactDistribution
 from bayesperf.metrics.exact_forms import Proportion, TwoProportions
@@ -270,23 +268,3 @@ def _matrix_of_counts(evidence: Any, metric: Metric, name: str) -> tuple[Confusi
     success, failure = (_CELLS.get(names[0], names[0]) for names in (proportion.success, proportion.failure))
     cells = dict.fromkeys(("tp", "fn", "fp", "tn"), 0) | {success: successes, failure: trials - successes}
     return ConfusionMatrix.from_counts(**cells, dims=None), f"{successes} of {trials}"
-
-
-def joint_outcomes(counts: Any) -> JointOutcomes:
-    """Return the joint outcomes of two systems judged on the same examples."""
-    cm = counts.margins() if isinstance(counts, PairedConfusionMatrix) else counts
-    outcomes = cm.outcomes if isinstance(cm, ConfusionMatrix) else None
-    if outcomes is None:
-        raise InputTypeError(
-            "a",
-            "without b it must be of systems judged on the same examples: a "
-            "PairedConfusionMatrix, or ConfusionMatrix.from_predictions(..., example=ids).",
-        )
-    if len(outcomes.names) != 2 or outcomes.counts.ndim > 1:
-        raise InputError(
-            "a",
-            f"must be of two systems and no other leading dims; it has {len(outcomes.names)} "
-            f"along {outcomes.dim!r}{f' and {list(outcomes.counts.dims[:-1])}' if outcomes.counts.ndim > 1 else ''}.",
-            "Select them.",
-        )
-    return outcomes

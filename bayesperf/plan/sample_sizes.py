@@ -23,11 +23,11 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, percentage
+from bayesperf.data.joint_outcomes import of_two_systems
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.metrics.metric import Metric
-from bayesperf.plan.evidence import Evidence, MetricEvidence, joint_outcomes, metric_evidence, requirement_of
+from bayesperf.plan.evidence import Evidence, MetricEvidence, metric_evidence, requirement_of
 from bayesperf.plan.interval_width import IntervalWidth
 from bayesperf.plan.looks import MOST as MOST_LOOKED
 from bayesperf.plan.looks import Looks
@@ -353,7 +353,7 @@ def sample_size(
 
 @remembered("plan.comparison")
 def comparison(
-    a: Posterior | ConfusionMatrix | PairedConfusionMatrix | tuple[int, int],
+    a: Posterior | ConfusionMatrix | tuple[int, int],
     b: Posterior | ConfusionMatrix | tuple[int, int] | None = None,
     metric: str | Metric = "accuracy",
     *,
@@ -368,9 +368,9 @@ def comparison(
 
     Parameters
     ----------
-    a : PairedConfusionMatrix, ConfusionMatrix, Posterior, Marginal or (successes, trials)
-        Evidence of the first system; or, with `b` left out, of two judged on the same examples: a paired matrix, or one
-        made with ``example=ids``. The new examples are then the same for both, too.
+    a : ConfusionMatrix, Posterior, Marginal or (successes, trials)
+        Evidence of the first system; or, with `b` left out, the matrix of two judged on the same examples. The new
+        examples are then the same for both, too.
     b : ConfusionMatrix, Posterior, Marginal or (successes, trials), optional
         Evidence of the second, judged on other examples. Each system then gets new examples of its own.
     metric : str or Metric
@@ -408,7 +408,7 @@ def comparison(
     --------
     >>> import bayesperf as bp
     >>> y_true, old, new = [1] * 40, [1] * 28 + [0] * 12, [1] * 26 + [0] * 2 + [1] * 6 + [0] * 6
-    >>> pair = bp.PairedConfusionMatrix.from_predictions(y_true, new, old, names=("new", "old"), labels=[0, 1])
+    >>> pair = bp.ConfusionMatrix.from_predictions(y_true, {"new": new, "old": old}, labels=[0, 1])
     >>> plan = bp.plan.comparison(pair, metric="recall")
     >>> plan.n, plan.counts, plan.claim
     (152, 'positives', 'P(recall of new better than of old) ≥ 0.95 or ≤ 0.05')
@@ -537,7 +537,7 @@ def _same_examples(
     confidence: float,
 ) -> tuple[AssuranceModel, PlanText]:
     """Return the model of two systems judged on the same examples, and what its plan is of."""
-    outcomes = joint_outcomes(counts)
+    outcomes = of_two_systems(counts, "a")
     a, b = map(str, outcomes.names)
     matrix_of_a = ConfusionMatrix(outcomes.margins(), outcomes.pos_label).isel(**{outcomes.dim: 0})
     so_far = metric_evidence(matrix_of_a, prior, metric)

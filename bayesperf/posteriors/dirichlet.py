@@ -18,7 +18,6 @@ from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError, InputT
 from bayesperf.core.recipes import remembered
 from bayesperf.data.given_tables import matrix_of
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.draws import Draws
@@ -151,8 +150,6 @@ def posterior(
     0     recall       0.8  0.75  0.164     0.436     0.998  exact
     1  precision       0.8  0.75  0.164     0.436     0.998  exact
     """
-    if isinstance(cm, PairedConfusionMatrix):
-        raise InputTypeError("", "a PairedConfusionMatrix holds two systems: take posterior(paired.margins()).")
     if isinstance(cm, ConfusionMatrix):
         if unused := [name for name, value in {"labels": labels, "pos_label": pos_label, "by": by}.items()
                       if value is not None]:  # fmt: skip

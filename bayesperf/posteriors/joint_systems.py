@@ -118,8 +118,8 @@ def joint_posterior(
     --------
     >>> import bayesperf as bp
     >>> from bayesperf.posteriors.joint_systems import joint_posterior
-    >>> pair = bp.PairedConfusionMatrix.from_predictions([1, 1, 0, 0], [1, 1, 0, 1], [1, 0, 0, 1], names=("a", "b"))
-    >>> accuracy = joint_posterior(pair.outcomes())["accuracy"].draws(1000)
+    >>> pair = bp.ConfusionMatrix.from_predictions([1, 1, 0, 0], {"a": [1, 1, 0, 1], "b": [1, 0, 0, 1]})
+    >>> accuracy = joint_posterior(pair.outcomes)["accuracy"].draws(1000)
     >>> bool((accuracy.sel(model="a") > accuracy.sel(model="b")).mean() > 0.5)
     True
     """
@@ -388,9 +388,9 @@ def discordant_weights(
     --------
     >>> import bayesperf as bp
     >>> from bayesperf.posteriors.joint_systems import discordant_weights
-    >>> pair = bp.PairedConfusionMatrix.from_predictions([1] * 12, [1] * 9 + [0] * 3, [1] * 6 + [0] * 3 + [1, 0, 0],
-    ...                                                  labels=[0, 1])
-    >>> discordant_weights(pair.outcomes(), "accuracy")
+    >>> systems = {"a": [1] * 9 + [0] * 3, "b": [1] * 6 + [0] * 3 + [1, 0, 0]}
+    >>> pair = bp.ConfusionMatrix.from_predictions([1] * 12, systems, labels=[0, 1])
+    >>> discordant_weights(pair.outcomes, "accuracy")
     (array([3.5]), array([1.5]), array([9.]))
     """
     positive = None if outcomes.pos_label is None else outcomes.labels.index(outcomes.pos_label)

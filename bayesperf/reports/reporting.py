@@ -19,7 +19,6 @@ from bayesperf.core.words import enumerated
 from bayesperf.core.writing import write_whole
 from bayesperf.data.cross_validation import REPEAT, mean_of_repeats, repeated_dim
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.files.settings import FOLD, Settings
 from bayesperf.labels.verifying import VerifiedPosterior
 from bayesperf.posteriors import prior as priors
@@ -68,7 +67,7 @@ class Report:
 
 @checked
 def report(
-    data: ConfusionMatrix | PairedConfusionMatrix | Posterior | Any,
+    data: ConfusionMatrix | Posterior | Any,
     y_pred: Any = None,
     *,
     requirements: Sequence[str] | Mapping[str, float] = (),
@@ -87,7 +86,7 @@ def report(
 
     Parameters
     ----------
-    data : ConfusionMatrix, PairedConfusionMatrix, Posterior or array-like (n,)
+    data : ConfusionMatrix, Posterior or array-like (n,)
         Counts; a posterior of them; or the actual labels, in which case the next argument must be the predicted ones.
         A leading dim ``fold`` is pooled and shown fold by fold; along the first other dim systems are compared, example
         by example if the matrix was made with ``example=ids``. Of repeated cross-validation (a leading dim ``repeat``,
@@ -216,7 +215,7 @@ def _counts_and_posterior(
     data: Any, y_pred: Any, prior: Any, random_seed: int, **of_labels: Any
 ) -> tuple[ConfusionMatrix, Posterior | None]:
     """Return the counts, and the posterior if one was handed in."""
-    is_counted = isinstance(data, ConfusionMatrix | PairedConfusionMatrix | Posterior)
+    is_counted = isinstance(data, ConfusionMatrix | Posterior)
     given = [name for name, value in {"y_pred": y_pred, **of_labels}.items() if value is not None]
     if is_counted and given:
         raise InputTypeError(
@@ -224,8 +223,6 @@ def _counts_and_posterior(
             f"{given[0]} goes with labels; data is a {type(data).__name__}, which has been counted.",
             "Leave it out.",
         )
-    if isinstance(data, PairedConfusionMatrix):
-        return data.margins(), None
     if isinstance(data, ConfusionMatrix):
         return data, None
     if isinstance(data, Posterior):

@@ -54,11 +54,12 @@ def fit(
     Parameters
     ----------
     data : ConfusionMatrix, or what the model takes
-        `bayesperf.models.table` tells which data a model takes. Paired counts are a `PairedConfusionMatrix`;
-        transitions a pair ``(y_true, y_pred)`` in the order of time, with sequence ids in ``options["by"]``; fold
-        scores a DataArray (dataset, model, fold); scores of two classes a pair ``(y_true, y_score)``, with the positive
-        class in ``options["pos_label"]`` where the labels do not tell it; probabilities a pair ``(y_true, y_prob)``, of
-        groups with their ids in ``options["by"]``; answers of several raters are `Ratings`.
+        `bayesperf.models.table` tells which data a model takes. Paired counts are a `ConfusionMatrix` of two systems
+        judged on the same examples; transitions a pair ``(y_true, y_pred)`` in the order of time, with sequence ids in
+        ``options["by"]``; fold scores a DataArray (dataset, model, fold); scores of two classes a pair ``(y_true,
+        y_score)``, with the positive class in ``options["pos_label"]`` where the labels do not tell it; probabilities a
+        pair ``(y_true, y_prob)``, of groups with their ids in ``options["by"]``; answers of several raters are
+        `Ratings`.
     model : str, callable or module
         One of `bayesperf.models.names`, or a function ``(data, priors) -> pymc.Model`` that receives the counts as a
         DataArray (attribute ``pos_label``) and has a variable ``cells`` (…, actual, predicted), or an edited copy of a

@@ -20,9 +20,9 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.classifier_scores import Scores, by_class, labelled_scores
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_validation import FOLD, REPEAT, folds_of_all_repeats, repeated_dim
+from bayesperf.data.joint_outcomes import of_two_systems
 from bayesperf.data.label_encoding import encode
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.data.ratings import Ratings
 from bayesperf.data.ratings import model_data as counts_of_patterns
 from bayesperf.distributions.logistic_line import MANY, grouped
@@ -138,13 +138,8 @@ def _counts(data: Any, model: Any, options: Options) -> xr.DataArray:
 
 def _paired_counts(data: Any, model: Any, options: Options) -> xr.DataArray:
     """Return joint counts (actual, predicted_a, predicted_b)."""
-    if not isinstance(data, PairedConfusionMatrix):
-        raise InputTypeError(
-            "",
-            f"data of the model {model!r} must be a PairedConfusionMatrix; it is {type(data).__name__}.",
-            "Make one with PairedConfusionMatrix.from_predictions(y_true, y_pred_a, y_pred_b).",
-        )
-    return data.counts.assign_attrs(_positive(data.pos_label), names=list(data.names))
+    outcomes = of_two_systems(data, "data")
+    return outcomes.table().assign_attrs(_positive(outcomes.pos_label), names=list(outcomes.names))
 
 
 def _transitions(data: Any, model: Any, options: Options) -> xr.DataArray:

@@ -13,7 +13,6 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.data.ratings import Ratings
 from bayesperf.sampling import nuts
 from bayesperf.sampling.backend import compiled
@@ -78,8 +77,8 @@ def _counts(groups: list[str]) -> list[ConfusionMatrix]:
     ]
 
 
-def _paired_counts(_: Any) -> list[PairedConfusionMatrix]:
-    return [PairedConfusionMatrix.from_predictions(*[np.arange(6) % k] * 3) for k in (2, 3)]
+def _paired_counts(_: Any) -> list[ConfusionMatrix]:
+    return [ConfusionMatrix.from_predictions(y, {"a": y, "b": y}) for y in (np.arange(6) % k for k in (2, 3))]
 
 
 def _transitions(_: Any) -> list[tuple[Any, Any]]:

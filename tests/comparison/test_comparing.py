@@ -9,7 +9,8 @@ from scipy.integrate import quad
 
 import bayesperf as bp
 from bayesperf.core.words import BEST_OF_MANY
-from tests.shared.systems import CM, SYSTEMS, A, B, N, compared, counts, paired, three
+from tests.shared.counts import pair_of
+from tests.shared.systems import CM, SYSTEMS, A, B, N, compared, counts, three
 
 # ── Two systems against draws of our own ──
 
@@ -409,7 +410,7 @@ def test_seeds():
     found = compared(A, B, "mcc")
     np.testing.assert_array_equal(found.difference.draws(20, 5), found.difference.draws(20, 5))
     assert not np.array_equal(found.difference.draws(20, 5), found.difference.draws(20, 6))
-    pair = paired([1, 0] * 20, [1, 0] * 15 + [0, 1] * 5, [1, 1] * 20)
+    pair = pair_of([1, 0] * 20, [1, 0] * 15 + [0, 1] * 5, [1, 1] * 20)
     one, same, other = (
         bp.compare(pair, metric="mcc", draws=1000, random_seed=s).difference.mean().item() for s in (1, 1, 2)
     )

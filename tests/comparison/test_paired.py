@@ -6,7 +6,8 @@ import pytest
 import xarray as xr
 
 import bayesperf as bp
-from tests.shared.systems import CM, SYSTEMS, A, N, counts, paired, three
+from tests.shared.counts import pair_of
+from tests.shared.systems import CM, SYSTEMS, A, N, alone, counts, three
 
 # ── Systems judged on the same examples ──
 
@@ -46,7 +47,8 @@ def test_paired_figures_against_the_joint_dirichlet(metric):
     actual, said = hard_and_easy(80, 2, 1)
     first, second = joint_draws(actual, said["x"], said["y"], 2)
     d = bp.metrics.get(metric).evaluate(first, 1) - bp.metrics.get(metric).evaluate(second, 1)
-    found = bp.compare(paired(actual, said["x"], said["y"], names=("x", "y")), metric=metric, rope=0.05, draws=50_000)
+    pair = pair_of(actual, said["x"], said["y"], names=("x", "y"))
+    found = alone(bp.compare(pair, metric=metric, rope=0.05, draws=50_000))
     exact = metric in ("accuracy", "error_rate", "recall", "specificity", "fpr")
     assert found.difference.method == ("quadrature" if exact else "draws")
     share = (4 if exact else 10) * 0.5 / np.sqrt(N)
@@ -138,7 +140,7 @@ def test_what_counts_say_is_not_said_again():
 def test_paired_many_and_two_agree():
     actual, said = hard_and_easy(120, 2, 3)
     many = bp.compare(judged(actual, **said), metric="recall", rope=0.02)
-    two = bp.compare(paired(actual, said["x"], said["z"]), metric="recall", rope=0.02)
+    two = alone(bp.compare(pair_of(actual, said["x"], said["z"]), metric="recall", rope=0.02))
     place = {"model": "x", "model_other": "z"}
     assert many.prob_greater.sel(place).item() == pytest.approx(two.prob_greater.item(), abs=1e-10)
     np.testing.assert_allclose(many.prob_rope.sel(place), two.prob_rope, atol=1e-9)
@@ -175,7 +177,7 @@ def test_paired_copies_tie():
 # ── What is refused ──
 
 POST = bp.posterior(A)
-PAIR = paired([1, 0, 1], [1, 0, 0], [1, 1, 1])
+PAIR = pair_of([1, 0, 1], [1, 0, 0], [1, 1, 1])
 MARKED = judged(np.array([1, 0, 1, 1]), x=[1, 0, 0, 1], y=[1, 1, 0, 0])
 TEXT = CM.from_predictions(["yes", "no"], ["yes", "no"], pos_label="yes")
 OTHER_POSITIVE = CM.from_predictions(["yes", "no"], ["yes", "no"], pos_label="no")

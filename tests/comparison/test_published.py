@@ -6,8 +6,9 @@ import pytest
 
 import bayesperf as bp
 from bayesperf.distributions.differences import discordant
+from tests.shared.counts import pair_of
 from tests.shared.golden import golden
-from tests.shared.systems import CM, A, B, N, compared, counts, paired
+from tests.shared.systems import CM, A, B, N, alone, compared, counts
 
 GOLDEN = golden("compared")["cases"]
 
@@ -92,15 +93,16 @@ def test_f1_of_peers(case):
 def test_shares_of_the_same_examples_of_peers(case):
     (one, other, both), weights = case["inputs"]["n"], case["inputs"]["lambda_"]
     # Each of the eight joint cells has half the pseudo-count of a system's: two of them are right for one system only.
-    pair = paired([1] * (one + other + both), [1] * one + [0] * other + [1] * both, [0] * one + [1] * (other + both))
-    found = bp.compare(pair, metric="accuracy", prior=bp.prior.dirichlet(weights[0]))
+    actual, first = [1] * (one + other + both), [1] * one + [0] * other + [1] * both
+    pair = pair_of(actual, first, [0] * one + [1] * (other + both), labels=[0, 1])
+    found = alone(bp.compare(pair, metric="accuracy", prior=bp.prior.dirichlet(weights[0])))
     assert found.prob_greater.item() == pytest.approx(case["prob_greater"], rel=1e-9)
     check_peer(case, {"prob_greater": found.prob_greater.item()})
     if "mean" in case:
         assert found.difference.mean().item() == pytest.approx(case["mean"], rel=1e-12)
     # The rest of their weights differs from ours, and does not matter for which is greater.
-    alone = discordant(*(np.array([n + w]) for n, w in zip((one, other, both), weights, strict=True)))
-    assert alone.sf(np.zeros((1, 1)))[0, 0] == pytest.approx(case["prob_greater"], rel=1e-9)
+    apart = discordant(*(np.array([n + w]) for n, w in zip((one, other, both), weights, strict=True)))
+    assert apart.sf(np.zeros((1, 1)))[0, 0] == pytest.approx(case["prob_greater"], rel=1e-9)
 
 
 @of_kind("matrices")

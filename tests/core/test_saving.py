@@ -61,7 +61,7 @@ def test_tables_are_the_same(name, tmp_path):
 def test_all_kinds_are_tried():
     classes = {type(make()).__name__ for make, _ in SAVED.values()}
     assert classes >= {
-        "ConfusionMatrix", "PairedConfusionMatrix", "BinnedScores", "DirichletPosterior", "SharedPosterior",
+        "ConfusionMatrix", "BinnedScores", "DirichletPosterior", "SharedPosterior",
         "SampledPosterior", "PredictedPosterior", "MarkovPosterior", "Marginal", "Comparison", "DatasetTest", "Pooled",
         "Curve", "OperatingPoint", "DecisionCurve", "ChosenThreshold", "Abstention", "DecisionPlan",
         "ExpectedPerformanceCurve", "ExpectedPerformanceComparison",
@@ -279,7 +279,7 @@ def test_a_file_says_what_it_is(tmp_path):
     assert pd.Timestamp(facts["date"]).tzinfo
     bp.compare(PAIR, metric="f1", draws=50, prior=bp.prior.flat(), random_seed=2).save(tmp_path / "file.nc")
     facts = xr.open_datatree(tmp_path / "file.nc", engine="h5netcdf").attrs
-    assert facts["call"].startswith("compare(a=<PairedConfusionMatrix>, b=None, metric='f1'")
+    assert facts["call"].startswith("compare(a=<ConfusionMatrix>, b=None, metric='f1'")
     assert (facts["random_seed"], "flat" in facts["prior"]) == (2, True)
 
 

@@ -12,7 +12,9 @@ from bayesperf.curves import epc, epc_a_posteriori, epc_compare, equal_error_thr
 from bayesperf.curves.expected_performance.criteria import CRITERIA
 from bayesperf.curves.expected_performance.operating_range import OperatingRange
 from bayesperf.curves.expected_performance.system import System, system_of
+from tests.shared.counts import pair_of
 from tests.shared.epc import ALPHAS, DEV, HTER, TEST, fractions, normal, tied
+from tests.shared.systems import alone
 
 mpl.use("Agg")
 
@@ -203,10 +205,8 @@ def test_the_comparison_at_an_alpha_is_that_of_the_joint_outcomes(metric):
     found = epc_compare(a, b, question="thresholds", draws=n)
     drawn, y = found.difference.draws(800), FIRST[1][0]
     for alpha in (0.3, 0.7):
-        pair = bp.PairedConfusionMatrix.from_predictions(
-            y, predicted(a, alpha, FIRST[1]), predicted(b, alpha, SECOND[1])
-        )
-        exact = bp.compare(pair, metric=metric)
+        pair = pair_of(y, predicted(a, alpha, FIRST[1]), predicted(b, alpha, SECOND[1]))
+        exact = alone(bp.compare(pair, metric=metric))
         p = exact.prob_greater.item()
         assert found.prob_greater.sel(alpha=alpha).item() == pytest.approx(p, abs=4.5 * np.sqrt(0.25 / n))
         cdf = exact.difference.cdf(np.sort(drawn.sel(alpha=alpha)))

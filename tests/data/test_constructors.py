@@ -23,7 +23,7 @@ from sklearn.model_selection import (
 from sklearn.naive_bayes import GaussianNB
 
 import bayesperf as bp
-from tests.shared.counts import CM, PairedCM, table
+from tests.shared.counts import CM, pair_of, table
 
 
 def brute_force(*columns):
@@ -410,50 +410,6 @@ def test_from_cross_validation_clones_the_estimator_for_every_fold(blobs):
     assert cm.counts.sum(["fold", "actual"]).values.tolist() == [90, 0, 0]
 
 
-# ── Pairs ────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_pairs_by_hand():
-    pair = PairedCM.from_predictions([1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 0, 1], names=("old", "new"))
-    assert pair.counts.dims == ("actual", "predicted_a", "predicted_b")
-    assert pair.counts.values.tolist() == [[[0, 1], [0, 0]], [[1, 1], [0, 1]]]
-    assert (pair.labels, pair.pos_label, pair.names) == ([0, 1], 1, ("old", "new"))
-    margins = pair.margins()
-    assert margins.dims == ("model",)
-    assert margins.pos_label == 1
-    assert table(margins.sel(model="old")) == [[1, 0], [2, 1]]
-    assert table(margins.sel(model="new")) == [[0, 1], [1, 2]]
-
-
-def test_margins_of_pairs_are_the_unpaired_matrices():
-    rng = np.random.default_rng(3)
-    y_true, y_a, y_b = rng.choice(list("abcd"), (3, 200))
-    by_model = CM.from_predictions(
-        np.tile(y_true, 2), np.concatenate([y_a, y_b]), by={"model": np.repeat(["x", "y"], 200)}
-    )
-    margins = PairedCM.from_predictions(y_true, y_a, y_b, names=("x", "y")).margins()
-    np.testing.assert_array_equal(margins.counts.values, by_model.counts.values)
-    assert margins.counts["model"].values.tolist() == ["x", "y"]
-    assert margins.labels == by_model.labels
-
-
-def test_margins_of_pairs_answer_like_the_unpaired_matrices():
-    # A metric without a closed form asks most of the coordinates: draws are keyed by them.
-    y_true, y_a, y_b = [0, 1, 1, 0, 1], [0, 1, 0, 0, 1], [1, 1, 1, 0, 1]
-    by_model = CM.from_predictions(y_true * 2, y_a + y_b, by={"model": ["x"] * 5 + ["y"] * 5})
-    margins = PairedCM.from_predictions(y_true, y_a, y_b, names=("x", "y")).margins()
-    mean, expected = (bp.posterior(cm)["mcc"].mean().values for cm in (margins, by_model))
-    np.testing.assert_allclose(mean, expected, atol=0.02)
-
-
-def test_labels_of_pairs_are_those_of_all_three_columns_or_named():
-    assert PairedCM.from_predictions(["a"], ["b"], ["c"]).labels == ["a", "b", "c"]
-    named = PairedCM.from_predictions(["a"], ["b"], ["b"], labels=["b", "a"], pos_label="a")
-    assert (named.labels, named.pos_label) == (["b", "a"], "a")
-    assert (named.margins().labels, named.margins().pos_label) == (["b", "a"], "a")
-    assert named.counts.values.tolist() == [[[0, 0], [0, 0]], [[1, 0], [0, 0]]]
-
-
 # ── Against scikit-learn, and properties ─────────────────────────────────────────────────────
 
 
@@ -507,10 +463,10 @@ def test_cells_and_margins_are_counted_one_by_one(examples):
     assert cm.counts.sum("predicted").values.tolist() == brute_force((y_true, LABELS))
     assert cm.counts.sum("actual").values.tolist() == brute_force((y_pred, LABELS))
     assert cm.total.item() == len(examples)
-    pair = PairedCM.from_predictions(y_true, y_pred, y_other, labels=LABELS)
+    pair = pair_of(y_true, y_pred, y_other, labels=LABELS)
     expected = brute_force((y_true, LABELS), (y_pred, LABELS), (y_other, LABELS))
-    assert pair.counts.values.tolist() == expected
-    assert table(pair.margins().sel(model="a")) == table(cm)
+    assert pair.outcomes.table().values.tolist() == expected
+    assert table(pair.sel(model="a")) == table(cm)
 
 
 @quick

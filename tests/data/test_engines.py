@@ -175,12 +175,6 @@ def test_a_column_a_system_and_a_row_a_system_give_the_same_outcomes(engine):
     assert wide.counts.sel(model=["new", "old"]).equals(long.counts)
 
 
-def test_pairs_are_counted_in_every_engine(engine):
-    pair = bp.PairedConfusionMatrix.from_frame(engine(pa.table(WIDE)), actual="y", predicted_a="old", predicted_b="new")
-    assert pair.names == ("old", "new")
-    assert pair.counts.values.tolist() == [[[1, 0], [0, 1]], [[0, 1], [1, 1]]]
-
-
 # What is done to the rows of LONG, and the words it is refused in.
 UNMATCHED = {
     "an example twice": (

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayesperf as bp
+from tests.shared.counts import pair_of
 from tests.shared.joint import (
     ACTUAL,
     CM,
@@ -133,18 +134,51 @@ def test_margins_of_outcomes_are_the_counts_in_any_order_of_the_rows(rows, seed)
     np.testing.assert_array_equal(shuffled.predicted, cm.outcomes.predicted)
 
 
-def test_two_systems_are_a_case_of_many():
+def test_two_systems_have_a_table_of_their_outcomes():
     rng = np.random.default_rng(0)
     actual, predicted = systems_like(rng, 60, 3, 2)
-    pair = bp.PairedConfusionMatrix.from_predictions(actual, *predicted.values(), names=("s0", "s1"))
-    of_pair, of_many = pair.outcomes(), judged(actual, predicted).outcomes
-    xr.testing.assert_identical(of_pair.counts, of_many.counts)
-    np.testing.assert_array_equal(of_pair.actual, of_many.actual)
-    np.testing.assert_array_equal(of_pair.predicted, of_many.predicted)
-    assert (of_pair.names, of_pair.dim, of_pair.labels) == (of_many.names, of_many.dim, of_many.labels)
-    margins = pair.margins()
-    assert margins.counts.attrs == {"same_examples": "model"}
-    xr.testing.assert_equal(margins.outcomes.margins(), margins.counts)
+    expected = np.zeros((3, 3, 3), int)
+    np.add.at(expected, (actual, *predicted.values()), 1)
+    cm = judged(actual, predicted)
+    found = cm.outcomes.table()
+    assert found.dims == ("actual", "predicted_a", "predicted_b")
+    np.testing.assert_array_equal(found, expected)
+    again = bp.ConfusionMatrix.from_joint_counts(expected, names=["s0", "s1"])
+    xr.testing.assert_identical(again.counts, cm.counts)
+    xr.testing.assert_identical(again.outcomes.counts, cm.outcomes.counts)
+    np.testing.assert_array_equal(again.outcomes.predicted, cm.outcomes.predicted)
+
+
+def test_a_table_has_the_leading_dims():
+    folds = FOLDS.sel(model=["s2", "s0"])
+    whole = folds.outcomes.table()
+    for fold in folds.counts["fold"].values:
+        np.testing.assert_array_equal(whole.sel(fold=fold), folds.sel(fold=fold).outcomes.table())
+
+
+def test_joint_counts_of_three_systems_with_labels():
+    table = np.random.default_rng(5).integers(0, 5, (2, 2, 2, 2))
+    cm = bp.ConfusionMatrix.from_joint_counts(table, names=list("xyz"), labels=["no", "yes"], pos_label="yes")
+    np.testing.assert_array_equal(cm.sel(model="y").counts, table.sum((1, 3)))
+    assert (cm.pos_label, cm.outcomes.pos_label, cm.labels) == ("yes", "yes", ["no", "yes"])
+    assert cm.counts.attrs == {"same_examples": "model"}
+
+
+@pytest.mark.parametrize(
+    ("counts", "options", "words"),
+    [
+        (np.ones((2, 2, 2)), {"names": ["a"]}, "names must be different names of two systems or more"),
+        (np.ones((2, 2, 2)), {"names": ["a", "a"]}, "names must be different names"),
+        (np.ones((2, 2, 2)), {"names": "ab"}, "names must be different names"),
+        (np.ones((2, 2, 3)), {"names": ["a", "b"]}, "must be square"),
+        (np.full((2, 2, 2), 0.5), {"names": ["a", "b"]}, "counts"),
+        (np.ones((2, 2, 2)), {"names": ["a", "b"], "labels": [0, 1, 2]}, "labels 3, counts 2"),
+        (np.ones((2, 2, 2)), {"names": ["a", "b"], "pos_label": 7}, "pos_label"),
+    ],
+)
+def test_joint_counts_that_are_none_are_refused(counts, options, words):
+    with pytest.raises(ValueError, match=words):
+        bp.ConfusionMatrix.from_joint_counts(counts, **options)
 
 
 def test_memory_grows_with_what_occurred():
@@ -186,19 +220,19 @@ def test_outcomes_of_some_systems_are_those_of_these_alone():
     rng = np.random.default_rng(3)
     actual, predicted = systems_like(rng, 50, 2, 4)
     some = judged(actual, predicted).sel(model=["s2", "s0"]).outcomes
-    alone = bp.PairedConfusionMatrix.from_predictions(actual, predicted["s2"], predicted["s0"], names=("s2", "s0"))
-    xr.testing.assert_equal(some.counts, alone.outcomes().counts)
-    np.testing.assert_array_equal(some.predicted, alone.outcomes().predicted)
+    alone = pair_of(actual, predicted["s2"], predicted["s0"], names=("s2", "s0")).outcomes
+    xr.testing.assert_equal(some.counts, alone.counts)
+    np.testing.assert_array_equal(some.predicted, alone.predicted)
 
 
 def test_a_class_against_the_rest_is_counted_as_such():
     rng = np.random.default_rng(4)
     actual, predicted = systems_like(rng, 60, 3, 2)
     rest = judged(actual, predicted).one_vs_rest().sel(label=2).outcomes
-    pair = bp.PairedConfusionMatrix.from_predictions(actual == 2, *(called == 2 for called in predicted.values()))
+    pair = pair_of(actual == 2, *(called == 2 for called in predicted.values()))
     seen = rest.counts.values > 0
-    np.testing.assert_array_equal(rest.counts.values[seen], pair.outcomes().counts.values)
-    np.testing.assert_array_equal(rest.predicted[seen], pair.outcomes().predicted)
+    np.testing.assert_array_equal(rest.counts.values[seen], pair.outcomes.counts.values)
+    np.testing.assert_array_equal(rest.predicted[seen], pair.outcomes.predicted)
 
 
 @pytest.mark.parametrize(

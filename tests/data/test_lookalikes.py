@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import bayesperf as bp
-from tests.shared.counts import CM, PairedCM
+from tests.shared.counts import CM, pair_of
 
 ALIKE = {
     "a blank behind": ("cat", "cat "),
@@ -39,8 +39,8 @@ def test_labels_that_differ_visibly_are_not(labels):
 def test_systems_and_pairs_and_frames_are_looked_at_too():
     with pytest.warns(bp.errors.LabelWarning, match=r"^by\['model'\]: 'a' and 'a ' differ"):
         CM.from_predictions([0, 1], [0, 1], by={"model": ["a", "a "]})
-    with pytest.warns(bp.errors.LabelWarning, match="^y_true and y_pred_a and y_pred_b: "):
-        PairedCM.from_predictions(["a", "a "], ["a", "a"], ["a", "a"])
+    with pytest.warns(bp.errors.LabelWarning, match=r"^y_true and y_pred\['a'\] and y_pred\['b'\]: "):
+        pair_of(["a", "a "], ["a", "a"], ["a", "a"])
     frame = pd.DataFrame({"actual": ["a", "a ", "b"], "predicted": ["a", "b ", "b"]})
     with pytest.warns(
         bp.errors.LabelWarning, match=r"'a' and 'a ' differ by blanks only, and count as two \(and 1 more\)"

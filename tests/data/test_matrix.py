@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 import xarray as xr
 
-from tests.shared.counts import CM, PairedCM, table
+from tests.shared.counts import CM, pair_of, table
 
 # ── Kinds of columns ─────────────────────────────────────────────────────────────────────────
 
@@ -281,7 +281,7 @@ def test_selection_of_no_coordinate_is_xarrays_own_error(folds):
 
 @pytest.mark.parametrize(
     "made",
-    [CM.from_counts(tp=1, fn=2, fp=3, tn=4), PairedCM.from_predictions([0, 1], [0, 1], [1, 1])],
+    [CM.from_counts(tp=1, fn=2, fp=3, tn=4), pair_of([0, 1], [0, 1], [1, 1])],
 )
 def test_a_matrix_cannot_be_changed(made):
     for change in ({"counts": made.counts}, {"pos_label": 0}, {"new": 1}):

@@ -12,7 +12,7 @@ import xarray as xr
 from sklearn.naive_bayes import GaussianNB
 
 import bayesperf as bp
-from tests.shared.counts import CM, PairedCM
+from tests.shared.counts import CM, pair_of
 
 DAY = datetime.date(2020, 1, 1)
 GOOD = {"tp": 1, "fn": 2, "fp": 3, "tn": 4}
@@ -42,7 +42,7 @@ def scores(y_true, y_score, thresholds=0.5, **options):
 
 
 def pairs(y_pred_a, y_pred_b, **options):
-    return lambda: PairedCM.from_predictions([0, 1], y_pred_a, y_pred_b, **options)
+    return lambda: pair_of([0, 1], y_pred_a, y_pred_b, **options)
 
 
 def validation(y):
@@ -66,12 +66,6 @@ def labelled(actual, predicted, **options):
 # A mistake: the call that makes it, and what its message says of the argument and the way out.
 ONE = r"has 1 missing value \(first at position 1\)\. Drop those examples, or name"
 VALUE_ERRORS = {
-    "pairs of two folds": (
-        lambda: PairedCM(
-            xr.DataArray(np.ones((2, 2, 2, 2), int), dims=["fold", "actual", "predicted_a", "predicted_b"])
-        ),
-        r"counts must have no dims but actual, predicted_a, predicted_b; it has 'fold'. .* by=, example=\)",
-    ),
     # Missing labels
     "missing, list": (predictions([0, None]), f"y_true {ONE}"),
     "missing, float": (predictions([0, 1], [1, np.nan]), f"y_pred {ONE}"),

@@ -13,6 +13,7 @@ from bayesperf.intervals import resampling
 from bayesperf.intervals.bootstrap_intervals import bca_levels
 from bayesperf.intervals.resampling import Units
 from bayesperf.intervals.statistic import Statistic
+from tests.shared.counts import pair_of
 from tests.shared.golden import golden
 
 GOLDEN = golden("intervals")
@@ -280,7 +281,7 @@ def test_stratified_resamples_keep_the_classes():
 
 def pair(counts):
     """Return joint counts of labels 0 and 1 from {(actual, a, b): examples}."""
-    return bp.PairedConfusionMatrix.from_predictions(*np.repeat(list(counts), list(counts.values()), axis=0).T)
+    return pair_of(*np.repeat(list(counts), list(counts.values()), axis=0).T)
 
 
 JOINT = {(1, 1, 1): 20, (1, 1, 0): 7, (1, 0, 1): 2, (1, 0, 0): 5,
@@ -293,7 +294,11 @@ def test_pairs_against_scipy(method):
     signs = np.repeat([1, -1, 0], [11, 5, 56])
     ours, theirs = [], []
     for seed in range(8):
-        ours.append(bootstrap(pair(JOINT), "accuracy", method=method, n_resamples=4000, random_seed=seed).values)
+        ours.append(
+            bootstrap(
+                pair(JOINT), "accuracy", contrast="difference", method=method, n_resamples=4000, random_seed=seed
+            ).values
+        )
         result = stats.bootstrap((signs,), np.mean, n_resamples=4000, method=SCIPYS[method],
                                  rng=np.random.default_rng(seed))  # fmt: skip
         theirs.append(result.confidence_interval)
@@ -464,8 +469,10 @@ def test_undefined_samples_are_missing():
 
 
 def test_samples_of_pairs_and_clusters():
-    paired = bp.PairedConfusionMatrix.from_predictions([0, 1, 1, 0, 1, 0], [0, 1, 0, 0, 1, 1], [0, 1, 1, 1, 0, 0])
-    limits, samples = bootstrap(paired, "accuracy", n_resamples=300, random_seed=1, return_samples=True)
+    paired = pair_of([0, 1, 1, 0, 1, 0], [0, 1, 0, 0, 1, 1], [0, 1, 1, 1, 0, 0])
+    limits, samples = bootstrap(
+        paired, "accuracy", contrast="difference", n_resamples=300, random_seed=1, return_samples=True
+    )
     np.testing.assert_allclose(limits, np.quantile(samples, [0.025, 0.975]), atol=1e-12)
     folds = bp.ConfusionMatrix.from_table(
         np.random.default_rng(0).integers(1, 9, (2, 5, 2, 2)), dims={"m": [0, 1], "site": list(range(5))}

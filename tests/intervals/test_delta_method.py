@@ -9,6 +9,7 @@ import pytest
 import bayesperf as bp
 from bayesperf.intervals import delta_method as delta
 from bayesperf.intervals.statistic import Statistic
+from tests.shared.counts import pair_of
 from tests.shared.golden import golden
 
 GOLDEN = golden("intervals")
@@ -193,10 +194,13 @@ def test_what_the_design_fixes_has_no_width():
 # ── Two systems on the same examples ──
 
 
+OF_TWO = {"contrast": "difference"}
+
+
 def pair(counts, pos_label=1):
     """Return joint counts of labels 0 and 1 from {(actual, a, b): examples}."""
     triples = np.repeat(list(counts), list(counts.values()), axis=0)
-    return bp.PairedConfusionMatrix.from_predictions(*triples.T, pos_label=pos_label)
+    return pair_of(*triples.T, pos_label=pos_label)
 
 
 JOINT = {(1, 1, 1): 40, (1, 1, 0): 13, (1, 0, 1): 6, (1, 0, 0): 11,
@@ -206,7 +210,7 @@ JOINT = {(1, 1, 1): 40, (1, 1, 0): 13, (1, 0, 1): 6, (1, 0, 0): 11,
 def test_difference_of_accuracies_is_that_of_the_discordant_cells():
     # a alone right: 13 + 8; b alone right: 6 + 5; of 150. Var = (b + c − (b − c)²/n)/n².
     difference, error = 10 / 150, np.sqrt(32 - 100 / 150) / 150
-    found = delta(pair(JOINT), "accuracy")
+    found = delta(pair(JOINT), "accuracy", **OF_TWO)
     assert found.name == "accuracy"
     assert found.values == pytest.approx([difference - Z * error, difference + Z * error], rel=1e-12)
 
@@ -216,7 +220,7 @@ def test_difference_of_accuracies_is_that_of_the_discordant_cells():
 def test_difference_by_simulation(metric, design):
     # Of 100 times as many examples, whose differences are normal; 20,000 simulations, so an error of 0.5 %.
     paired = pair({cell: 100 * examples for cell, examples in JOINT.items()})
-    counts = paired.counts.values
+    counts = paired.outcomes.table().values
     rng = np.random.default_rng(3)
     if design == "joint":
         drawn = rng.multinomial(counts.sum(), counts.ravel() / counts.sum(), 20_000).reshape(-1, 2, 2, 2)
@@ -224,18 +228,20 @@ def test_difference_by_simulation(metric, design):
         rows = [rng.multinomial(row.sum(), row.ravel() / row.sum(), 20_000).reshape(-1, 2, 2) for row in counts]
         drawn = np.stack(rows, 1)
     values = [bp.metrics.get(metric).evaluate(drawn.sum(axis), 1) for axis in (-1, -2)]
-    assert error_of(paired, metric, design=design) == pytest.approx((values[0] - values[1]).std(), rel=0.025)
+    assert error_of(paired, metric, design=design, **OF_TWO) == pytest.approx((values[0] - values[1]).std(), rel=0.025)
 
 
 def test_difference_of_a_system_from_its_twin_has_no_width():
     with pytest.warns(UserWarning, match="metric 'f1': the interval has no width"):
-        assert delta(pair({(1, 1, 1): 5, (1, 0, 0): 3, (0, 1, 1): 2, (0, 0, 0): 7}), "f1").values.tolist() == [0, 0]
+        assert delta(
+            pair({(1, 1, 1): 5, (1, 0, 0): 3, (0, 1, 1): 2, (0, 0, 0): 7}), "f1", **OF_TWO
+        ).values.tolist() == [0, 0]
 
 
 def test_difference_per_class():
-    found = delta(pair(JOINT), "recall_per_class")
+    found = delta(pair(JOINT), "recall_per_class", **OF_TWO)
     assert found.dims == ("label", "ci_bound")
-    assert found.sel(label=1).values == pytest.approx(delta(pair(JOINT), "recall").values, rel=1e-12)
+    assert found.sel(label=1).values == pytest.approx(delta(pair(JOINT), "recall", **OF_TWO).values, rel=1e-12)
 
 
 # ── Leading dims, bounds, errors ──
@@ -335,7 +341,7 @@ def test_a_value_outside_the_bounds_stated_is_refused():
 @pytest.mark.parametrize(
     ("cm", "metric", "options", "error", "message"),
     [
-        ([[1, 2], [3, 4]], "f1", {}, TypeError, "cm must be a ConfusionMatrix or a PairedConfusionMatrix; it is list"),
+        ([[1, 2], [3, 4]], "f1", {}, TypeError, "cm must be a ConfusionMatrix; it is list"),
         (THREE, "f1", {}, ValueError, "metric 'f1' is binary and there are 3 classes"),
         (BINARY, "f1", {"design": "rows"}, ValueError, "design must be one of 'joint', 'by_actual'; it is 'rows'"),
         (BINARY, "f1", {"confidence": 1}, ValueError, "confidence must be a number between 0 and 1"),

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 import bayesperf as bp
-from bayesperf.intervals import proportion_differences as proportion_difference
-from bayesperf.intervals import proportions as proportion
+from bayesperf.intervals import proportion, proportion_difference
 from bayesperf.intervals.proportions import METHODS
 from tests.shared.golden import golden
 

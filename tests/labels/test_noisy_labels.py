@@ -215,13 +215,6 @@ def test_systems_on_the_same_examples_are_compared_by_joint_draws():
     assert wrong.difference.mean().item() == pytest.approx(paired.difference.mean().item() / 0.94, rel=0.03)
 
 
-def test_a_paired_matrix_is_taken_for_both_systems():
-    pair = bp.PairedConfusionMatrix.from_predictions([1, 1, 1, 0, 0, 0], [1, 1, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0])
-    post = bp.labels.noise(pair, 0.1)
-    assert post["accuracy"].dims == ("model",)
-    assert post.joint
-
-
 # ── What comes with it ──
 
 

@@ -10,6 +10,7 @@ from scipy import stats
 import bayesperf as bp
 from bayesperf.posteriors import joint_systems as _joint
 from bayesperf.posteriors.joint_systems import discordant_weights, joint_posterior
+from tests.shared.counts import pair_of
 from tests.shared.joint import ACTUAL, CM, FOLDS, NEW, OLD, judged, systems_like
 
 # ── The joint posterior ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -19,7 +20,8 @@ N_DRAWS = 60_000
 
 def enumerated(pair, weight, rng, n=N_DRAWS):
     """Draw both systems' cells from the Dirichlet over all K³ joint cells."""
-    joint = rng.dirichlet((pair.counts.values + weight).ravel(), n).reshape(-1, *pair.counts.shape)
+    table = pair.outcomes.table().values
+    joint = rng.dirichlet((table + weight).ravel(), n).reshape(-1, *table.shape)
     return joint.sum(3), joint.sum(2)
 
 
@@ -27,8 +29,8 @@ def enumerated(pair, weight, rng, n=N_DRAWS):
 def test_two_systems_are_a_dirichlet_over_all_joint_cells(classes, prior):
     rng = np.random.default_rng(classes)
     actual, predicted = systems_like(rng, 12, classes, 2)
-    pair = bp.PairedConfusionMatrix.from_predictions(actual, *predicted.values(), labels=range(classes))
-    post = joint_posterior(pair.outcomes(), prior, draws=N_DRAWS, random_seed=3)
+    pair = pair_of(actual, *predicted.values(), labels=range(classes))
+    post = joint_posterior(pair.outcomes, prior, draws=N_DRAWS, random_seed=3)
     found = post.cells.values[:, 0]
     weight = {"flat": 1, "jeffreys": 1 / 2, "perks": 1 / classes**2}[prior] / classes
     expected = enumerated(pair, weight, rng)
@@ -50,8 +52,8 @@ def test_two_systems_are_a_dirichlet_over_all_joint_cells(classes, prior):
 @pytest.mark.parametrize("prior", ["flat", "perks"])
 def test_a_row_never_seen_is_its_prior_and_hangs_together(prior):
     # Without examples of class 1 there is nothing but the prior's process: the same atoms for both systems.
-    pair = bp.PairedConfusionMatrix.from_predictions([0, 0, 0], [0, 0, 1], [0, 0, 0], labels=[0, 1])
-    found = joint_posterior(pair.outcomes(), prior, draws=N_DRAWS, random_seed=5)["recall"].draws(N_DRAWS).values
+    pair = pair_of([0, 0, 0], [0, 0, 1], [0, 0, 0], labels=[0, 1])
+    found = joint_posterior(pair.outcomes, prior, draws=N_DRAWS, random_seed=5)["recall"].draws(N_DRAWS).values
     a = {"flat": 1.0, "perks": 1 / 4}[prior]
     for system in found:
         assert stats.kstest(system, stats.beta(a, a).cdf).pvalue > 1e-3
@@ -120,16 +122,16 @@ def test_weights_that_underflow_leave_no_share_undefined():
 
 
 def test_a_heavy_prior_keeps_margins_and_covariances():
-    pair = bp.PairedConfusionMatrix.from_predictions([0, 1], [0, 1], [1, 1])
+    pair = pair_of([0, 1], [0, 1], [1, 1])
     alpha = np.array([[300.0, 20.0], [5.0, 900.0]])
-    post = joint_posterior(pair.outcomes(), bp.prior.dirichlet(alpha), draws=20_000, random_seed=11)
-    own = bp.posterior(pair.margins(), bp.prior.dirichlet(alpha))
+    post = joint_posterior(pair.outcomes, bp.prior.dirichlet(alpha), draws=20_000, random_seed=11)
+    own = bp.posterior(pair, bp.prior.dirichlet(alpha))
     for metric in ("recall", "specificity", "accuracy"):
         for system in range(2):
             drawn, exact = post[metric].draws(20_000).values[system], own[metric]
             assert stats.kstest(drawn, lambda x, e=exact, s=system: e.cdf(x).values[s]).pvalue > 1e-3
     first, second, rest = (
-        float(w[0]) for w in discordant_weights(pair.outcomes(), "accuracy", bp.prior.dirichlet(alpha))
+        float(w[0]) for w in discordant_weights(pair.outcomes, "accuracy", bp.prior.dirichlet(alpha))
     )
     a, b = post["accuracy"].draws(20_000).values
     total = first + second + rest
@@ -240,8 +242,8 @@ def test_what_is_asked_of_each_system_by_itself(ask):
 def test_accuracy_of_two_systems_is_a_beta_of_the_discordant(both, first, second, neither, greater, mean):
     right_a = np.repeat([1, 1, 0, 0], [both, first, second, neither])
     right_b = np.repeat([1, 0, 1, 0], [both, first, second, neither])
-    pair = bp.PairedConfusionMatrix.from_predictions(np.ones_like(right_a), right_a, right_b, labels=[0, 1])
-    a, b, rest = (weights.item() for weights in discordant_weights(pair.outcomes(), "accuracy", "flat"))
+    pair = pair_of(np.ones_like(right_a), right_a, right_b, labels=[0, 1])
+    a, b, rest = (weights.item() for weights in discordant_weights(pair.outcomes, "accuracy", "flat"))
     assert (a, b, rest) == (first + 1, second + 1, both + neither + 2)
     assert stats.beta(a, b).sf(0.5) == pytest.approx(greater, abs=1e-12)
     assert (a - b) / (a + b + rest) == pytest.approx(mean, abs=1e-12)

@@ -450,9 +450,6 @@ def test_misuse_is_explained():
         post["recal"]
     with pytest.raises(ValueError, match="f1_macro, f1_micro, f1_weighted, f1_per_class"):
         post["f1"]
-    paired = bp.PairedConfusionMatrix.from_predictions([0, 1], [0, 1], [1, 1])
-    with pytest.raises(TypeError, match=r"posterior\(paired.margins\(\)\)"):
-        bp.posterior(paired)
     with pytest.raises(TypeError, match="a ConfusionMatrix, or actual and predicted labels"):
         bp.posterior([0, 1])
     with pytest.raises(TypeError, match="multiple values for argument 'prior'"):

@@ -130,7 +130,7 @@ def unchanged(*inputs):
 
 def same(now, then):
     match now:
-        case bp.ConfusionMatrix() | bp.PairedConfusionMatrix():
+        case bp.ConfusionMatrix():
             return now.counts.identical(then.counts) and now.pos_label == then.pos_label
         case xr.DataArray() | xr.Dataset():
             return now.identical(then)

@@ -19,6 +19,7 @@ from tests.properties._cases import (
     unchanged,
     within,
 )
+from tests.shared.counts import pair_of
 
 
 def check_comparison(comparison, prob=0.95):
@@ -66,9 +67,7 @@ def test_systems_judged_on_the_same_examples(data, seed):
     n = data.draw(st.integers(1, 40))
     rng = np.random.default_rng(seed)
     y, a, b = rng.integers(0, data.draw(st.integers(1, classes)), (3, n))
-    pair = bp.PairedConfusionMatrix.from_predictions(
-        y, a, b, labels=range(classes), pos_label=1 if classes == 2 else None
-    )
+    pair = pair_of(y, a, b, labels=range(classes), pos_label=1 if classes == 2 else None)
     metric = bp.metrics.get(data.draw(metrics(classes)))
     prior = data.draw(priors(classes, dirichlet=True))
     with unchanged(pair, prior):
@@ -77,7 +76,7 @@ def test_systems_judged_on_the_same_examples(data, seed):
                 check_comparison(bp.compare(pair, metric=metric, prior=prior, draws=300))
         with or_refused():
             low, high = metric.bounds
-            ordered(bp.intervals.delta(pair, metric), (low - high, high - low))
+            ordered(bp.intervals.delta(pair, metric, contrast="difference"), (low - high, high - low))
 
 
 @properties(8)

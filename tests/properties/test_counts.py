@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import bayesperf as bp
 from tests.properties._cases import COUNTS, labelled_scores, matrices, metrics, properties, unchanged, within
+from tests.shared.counts import pair_of
 
 THRESHOLDS = st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 0.5, np.inf]), min_size=1, unique=True)
 LABELS = st.sampled_from([[0, 1], ["no", "yes"], [False, True], ["a", "b", "c"], [-1, 1], list(range(5))])
@@ -55,10 +56,10 @@ def test_from_predictions_and_frames(case):
     with unchanged(y_true, y_pred, by, frame):
         cm = bp.ConfusionMatrix.from_predictions(y_true, y_pred, by={"group": by}, **options)
         counted = bp.ConfusionMatrix.from_frame(frame, actual="actual", predicted="predicted", by="group", **options)
-        pair = bp.PairedConfusionMatrix.from_predictions(y_true, y_pred, y_true, **options)
+        pair = pair_of(y_true, y_pred, y_true, **options)
     assert counted.counts.equals(cm.counts)
     assert cm.total.sum() == len(y_true)
-    assert cm.sum("group").counts.equals(pair.margins().sel(model="a").counts.drop_vars("model"))
+    assert cm.sum("group").counts.equals(pair.sel(model="a").counts.drop_vars("model"))
 
 
 @properties(30)

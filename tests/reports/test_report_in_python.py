@@ -81,7 +81,7 @@ def test_paired_matrices_are_compared_example_by_example():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 100)
     a, b = (np.where(rng.random(100) < share, y, 1 - y) for share in (0.9, 0.7))
-    page = bp.report(bp.PairedConfusionMatrix.from_predictions(y, a, b)).html
+    page = bp.report(bp.ConfusionMatrix.from_predictions(y, {"a": a, "b": b})).html
     assert "Paired: the systems are compared on the same examples." in page
 
 

@@ -14,6 +14,7 @@ from bayesperf.models import names
 from bayesperf.sampling import backend, nuts
 from bayesperf.sampling.backend import compilation_key
 from bayesperf.sampling.model_data import prepared
+from tests.shared.counts import pair_of
 from tests.shared.fits import (
     CASES,
     SCORES,
@@ -48,6 +49,8 @@ ALL_CASES = CASES | {
 def other_data(case):
     """Return the model, data and options of a case, the data of the same shape with other values and labels."""
     model, data, options = ALL_CASES[case]
+    if model == "paired":
+        return model, pair_of([0, 1, 1], [1, 1, 0], [0, 1, 1]), options
     if isinstance(data, bp.ConfusionMatrix):
         counts = data.counts + np.arange(data.counts.size).reshape(data.counts.shape)
         labels = {dim: [f"other {label}" for label in counts[dim].values] for dim in data.dims}
@@ -61,8 +64,6 @@ def other_data(case):
             answers=data.patterns["answers"].copy(data=data.patterns["answers"].values[::-1]),
         )
         return model, bp.Ratings(patterns.assign_coords(rating=[3, 5])), options
-    if isinstance(data, bp.PairedConfusionMatrix):
-        return model, bp.PairedConfusionMatrix.from_predictions([0, 1, 1], [1, 1, 0], [0, 1, 1]), options
     if model == "binormal_roc":
         return model, (data[0], 3 * data[1] ** 2), options
     if model == "recalibration":

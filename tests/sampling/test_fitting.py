@@ -137,12 +137,12 @@ def test_exact_draws_of_a_chain(priors, a, b, chain, alone):
 
 def test_exact_draws_of_two_systems_on_the_same_examples(alone):
     tree = exact(PAIRED, "paired", draws=4000)
-    post = bp.posterior(PAIRED.margins())
+    post = bp.posterior(PAIRED)
     assert tree["posterior"]["model"].values.tolist() == ["new", "old"]
     for name in ("accuracy", "recall", "precision"):
         agrees(tree["posterior"][name], of_marginal(post[name]))
     # Whether one is more accurate depends on the discordant cells only.
-    counts = PAIRED.counts.values
+    counts = PAIRED.outcomes.table().values
     new_only = sum(counts[i, i, 1 - i] for i in (0, 1)) + 0.5
     old_only = sum(counts[i, 1 - i, i] for i in (0, 1)) + 0.5
     accuracy = tree["posterior"]["accuracy"]
@@ -165,7 +165,7 @@ def test_exact_draws_under_priors_of_ones_own(alone):
     agrees(shares["recall"], of_marginal(bp.posterior(BINARY, bp.prior.dirichlet(alpha))["recall"]))
     weights = np.arange(1, 9) / 2
     joint = exact(PAIRED, "paired", {"shares": pm.Dirichlet.dist(weights)})["posterior"]["shares"]
-    omega = weights + PAIRED.counts.values.ravel()
+    omega = weights + PAIRED.outcomes.table().values.ravel()
     agrees(joint, of_scipy(stats.beta(omega, omega.sum() - omega), "cell"))
 
 
@@ -257,7 +257,7 @@ def test_tree_of_every_model(case, sampler):
                 assert set(of_cells.dims) == {"chain", "draw", *leading}
     assert set(CELLS[case]) == {name for name in posterior if name.startswith("cells")}
     assert posterior["chain"].values.tolist() == [0, 1, 2, 3]
-    if isinstance(data, bp.ConfusionMatrix):
+    if isinstance(data, bp.ConfusionMatrix) and data.outcomes is None:
         xr.testing.assert_equal(tree["observed_data"]["counts"], data.counts)
     if CELLS[case]:
         summary = bp.Posterior.from_datatree(tree).summary(headline[:1])

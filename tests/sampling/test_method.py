@@ -116,7 +116,7 @@ three = bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]])
 fits = [
     ("multinomial", cm), ("multinomial", three), ("classes", three), ("rates", cm), ("markov", (y, a)),
     ("groups", folds),
-    ("binormal_roc", (y, a + 0.1 * y * b)), ("paired", bp.PairedConfusionMatrix.from_predictions(y, a, b)),
+    ("binormal_roc", (y, a + 0.1 * y * b)), ("paired", bp.ConfusionMatrix.from_predictions(y, {"a": a, "b": b})),
 ]
 for model, data in fits:
     tree = bp.fit(data, model, draws=50, random_seed=1)

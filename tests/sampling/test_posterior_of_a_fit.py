@@ -17,6 +17,7 @@ from arviz_stats.base import array_stats
 from scipy import special, stats
 
 import bayesperf as bp
+from tests.shared.counts import pair_of
 from tests.shared.fits import (
     BINARY,
     CASES,
@@ -230,9 +231,9 @@ def test_mcmc_of_two_systems_on_the_same_examples(n):
     rng = np.random.default_rng(2)
     y = rng.integers(0, 2, n)
     a, b = (np.where(rng.random(n) < share, y, 1 - y) for share in (0.9, 0.8))
-    paired = bp.PairedConfusionMatrix.from_predictions(y, a, b, labels=[0, 1])
+    paired = pair_of(y, a, b, labels=[0, 1])
     tree = sampled(paired, "paired")
-    post = bp.posterior(paired.margins())
+    post = bp.posterior(paired)
     for name in ("accuracy", "recall", "precision"):
         agrees(tree["posterior"][name], of_marginal(post[name]))
     difference = tree["posterior"]["accuracy"].isel(model=0) - tree["posterior"]["accuracy"].isel(model=1)

@@ -15,7 +15,6 @@ from bayesperf.sampling import backend, nuts
 from tests.shared.fits import (
     BINARY,
     NORMAL,
-    PAIRED,
     SCORES,
     SITES,
     SYSTEMS,
@@ -112,9 +111,8 @@ ERRORS = [
     (ValueError, THREE, "rates", {}, "data: this model is of two classes; there are 3. See the model 'groups'."),
     (ValueError, THREE_SITES, "groups_logit", {}, "data: this model is of two classes; there are 3."),
     (TypeError, [[1, 2], [3, 4]], "rates", {}, "data must be a ConfusionMatrix; it is list."),
-    (TypeError, BINARY, "paired", {}, "data of the model 'paired' must be a PairedConfusionMatrix; it is "
-     "ConfusionMatrix. Make one with PairedConfusionMatrix.from_predictions(y_true, y_pred_a, y_pred_b)."),
-    (TypeError, PAIRED, "rates", {}, "data must be a ConfusionMatrix; it is PairedConfusionMatrix."),
+    (TypeError, BINARY, "paired", {}, "data must be a ConfusionMatrix of two systems judged on the same examples; it "
+     "is a ConfusionMatrix without their joint outcomes. Make one with ConfusionMatrix.from_predictions(y_true, {'new': "),
     (TypeError, BINARY, "markov", {}, "data of the model 'markov' must be a pair (y_true, y_pred); sequence ids go "
      "to options['by']."),
     (ValueError, ([0, 1, 2], [0, 1, 2]), "markov", {}, "two"),

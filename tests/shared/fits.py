@@ -15,6 +15,7 @@ from bayesperf.sampling.backend import CompiledModel, compilation_key
 from bayesperf.sampling.fitting import built_model
 from bayesperf.sampling.forward import prior_draws
 from bayesperf.sampling.model_data import prepared
+from tests.shared.counts import pair_of
 
 LEVELS = np.array([0.025, 0.25, 0.5, 0.75, 0.975])
 
@@ -35,9 +36,7 @@ THREE_SITES = table([[[9, 1, 0], [2, 7, 3], [0, 0, 1]], [[2, 2, 1], [0, 4, 0], [
 RNG = np.random.default_rng(0)
 Y_TRUE, Y_PRED = (np.repeat(RNG.integers(0, 2, 30), 3), np.repeat(RNG.integers(0, 2, 45), 2))
 VIDEO = np.repeat(["u", "v", "w"], [40, 30, 20])
-PAIRED = bp.PairedConfusionMatrix.from_predictions(
-    RNG.integers(0, 2, 60), RNG.integers(0, 2, 60), RNG.integers(0, 2, 60), names=("new", "old")
-)
+PAIRED = pair_of(RNG.integers(0, 2, 60), RNG.integers(0, 2, 60), RNG.integers(0, 2, 60), names=("new", "old"))
 SCORES = xr.DataArray(
     RNG.normal(0.8, 0.03, (4, 2, 6)).round(3),
     {"dataset": list("abcd"), "model": ["one", "other"]}, ("dataset", "model", "fold"),

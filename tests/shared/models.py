@@ -13,6 +13,7 @@ from scipy import special, stats
 import bayesperf as bp
 from bayesperf.sampling.fitting import built_model
 from bayesperf.sampling.model_data import prepared
+from tests.shared.counts import pair_of
 from tests.shared.fits import SYSTEMS, THREE_SITES, table
 
 BINARY_RATES = ["prevalence", "recall", "specificity"]
@@ -33,7 +34,7 @@ SLICED = table(
 STEPS_TRUE = np.array([0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1, 0, 0, 0, 1, 1, 0])
 STEPS_PRED = np.array([0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1, 0])
 STEPS_VIDEO = np.repeat(["u", "v", "w"], [9, 6, 5])
-TEN_PAIRS = bp.PairedConfusionMatrix.from_predictions(
+TEN_PAIRS = pair_of(
     [1, 1, 0, 0, 1, 0, 1, 1, 0, 1], [1, 0, 0, 1, 1, 0, 1, 1, 0, 1], [1, 1, 0, 0, 0, 0, 1, 1, 1, 1], names=("new", "old")
 )
 THREE_SCORES = xr.DataArray(

@@ -36,10 +36,6 @@ def compared(a, b, metric, prior="flat", **options):
     return bp.compare(bp.posterior(a, prior), bp.posterior(b, prior), metric, **{"independent": True} | options)
 
 
-def paired(actual, first, second, **options):
-    return bp.PairedConfusionMatrix.from_predictions(actual, first, second, labels=[0, 1], **options)
-
-
 def areas_compared(y_true, first, second=None, *, rope=0.0, **options):
     """Compare areas of a mapping of systems or, of two, the first with the second alone."""
     systems = first if second is None else {"a": first, "b": second}
