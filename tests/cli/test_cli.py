@@ -28,7 +28,7 @@ def run(*arguments, cwd):
 )
 def test_what_reads_no_file_imports_nothing_that_takes_long(line):
     program = (
-        f"import sys\nfrom bayesperf.reports import cli\nsys.argv = ['bayesperf', *{line.split()}]\n"
+        f"import sys\nfrom bayesperf.cli import commands as cli\nsys.argv = ['bayesperf', *{line.split()}]\n"
         "try:\n    cli.main()\nexcept SystemExit:\n    pass\n"
         "print('loaded', sorted({'numpy', 'pandas', 'xarray', 'scipy', 'duckdb', 'rich.console'} & set(sys.modules)))"
     )

@@ -143,7 +143,7 @@ def test_an_interrupt_while_duckdb_reads_ends_with_130(tmp_path):
     # The interrupt comes soon after DuckDB has been asked.
     program = (
         "import os, signal, sys, threading, duckdb\n"
-        "from bayesperf.reports import cli\n"
+        "from bayesperf.cli import commands as cli\n"
         "connect = duckdb.connect\n"
         "def connected(*a, **k):\n"
         "    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
