@@ -73,7 +73,10 @@ def three_rates():
 
 def messages(draws, diverging=0):
     """Return what is said of these draws."""
-    return [str(warning.message) for warning in warned(lambda: nuts.warn(groups_of(draws, diverging), three_rates()))]
+    return [
+        str(warning.message)
+        for warning in warned(lambda: nuts.warn_of_convergence(groups_of(draws, diverging), three_rates()))
+    ]
 
 
 def test_a_fit_warns_where_it_was_called(monkeypatch, alone):
