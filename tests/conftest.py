@@ -47,5 +47,5 @@ def sampler(monkeypatch):
 
     without_nuts(monkeypatch, sample)
     # A few draws of the prior are no cause for a warning.
-    monkeypatch.setattr("bayesperf.sampling.nuts.warn", lambda *_: None)
+    monkeypatch.setattr("bayesperf.sampling.nuts.warn_of_convergence", lambda *_: None)
     return calls

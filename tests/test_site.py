@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 import bayesperf as bp
 from bayesperf import reports
 from tests.shared.markdown import rows
-from tests.shared.sources import ROOT
+from tests.shared.sources import ROOT, modules
 
 DOCS = ROOT / "docs"
 PAGES = {path.relative_to(DOCS).with_suffix("").as_posix(): path.read_text("utf-8") for path in DOCS.rglob("*.md")}
@@ -90,6 +90,34 @@ def test_every_page_and_notebook_is_in_one_toctree():
     notebooks = {f"notebooks/{path.stem}" for path in (ROOT / "notebooks").rglob("*.ipynb")}
     found = [entry for page in PAGES for entry in linked(page)]
     assert sorted(found) == sorted((PAGES.keys() | notebooks) - {"index"})
+
+
+# ── Warnings ──
+
+
+def test_every_code_of_a_warning_has_its_place_and_every_place_its_code():
+    raised = {code for path in modules().values() for code in re.findall(r'"(BP\d{3})"', path.read_text("utf-8"))}
+    page = PAGES["warnings"]
+    places = re.findall(r"^\((bp\d{3})\)=\n### (BP\d{3}): .+\n\n(?:.+\n)+?\*Do:\* ", page, re.MULTILINE)
+    assert [anchor.upper() for anchor, _ in places] == [code for _, code in places]
+    assert sorted(code for _, code in places) == sorted(raised)
+    assert len(re.findall(r"^### ", page, re.MULTILINE)) == len(places)
+
+
+def test_a_code_begins_with_the_number_of_its_class():
+    found = {
+        (category, code[2])
+        for path in modules().values()
+        for category, code in re.findall(r'\b(\w+Warning),\s+"(BP\d{3})"', path.read_text("utf-8"))
+    }
+    sections = re.findall(r"^## .*`(\w+)`\n\n\(bp(\d)", PAGES["warnings"], re.MULTILINE)
+    # What is not identified is a table of texts by their codes.
+    assert found == set(sections) - {("IdentifiabilityWarning", "4")}
+
+
+def test_warnings_are_written_in_one_place():
+    calls = [name for name, path in modules().items() if "warnings.warn(" in path.read_text("utf-8")]
+    assert calls == ["bayesperf.core.errors"]
 
 
 # ── Notebooks ──

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ from bayesperf.comparison.separate_marginals import compare_marginals, of_two
 from bayesperf.comparison.system_pair import against_rule, check_same_leading, pairs_along, system_name
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError, InputTypeError
+from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.core.recipes import remembered
 from bayesperf.data.joint_outcomes import same_examples
 from bayesperf.data.matrix import ConfusionMatrix
@@ -384,11 +383,11 @@ def _warn_of_same_examples(post: Posterior, dim: str, independent: bool) -> None
     """Warn if the systems along a dim were, or seem to have been, evaluated on the same examples."""
     counts = post.examples
     if counts is not None and same_examples(counts) == dim:
-        warnings.warn(
+        warn(
+            DependenceWarning,
+            "BP102",
             f"the systems along {dim!r} were judged on the same examples, and these posteriors take them for "
             f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",
-            DependenceWarning,
-            skip_file_prefixes=(PACKAGE,),
         )
     elif not independent and _share_totals(_class_totals(post, dim)):
         _warn_of_same_totals(
@@ -398,12 +397,12 @@ def _warn_of_same_examples(post: Posterior, dim: str, independent: bool) -> None
 
 
 def _warn_of_same_totals(systems: str, joint: str) -> None:
-    warnings.warn(
+    warn(
+        DependenceWarning,
+        "BP103",
         f"{systems} have the same number of examples in every class, as systems evaluated on the same examples have. "
         f"If they were, compare the joint counts, which say more: compare({joint}, metric=...). If their examples "
         "differ, say so: compare(..., independent=True).",
-        DependenceWarning,
-        skip_file_prefixes=(PACKAGE,),
     )
 
 

@@ -25,7 +25,6 @@ with up to about 100 examples every interval here is somewhat optimistic for it.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -40,7 +39,7 @@ from bayesperf.comparison.several_datasets import DatasetComparison, datasets
 from bayesperf.comparison.sign_and_rank_tests import DatasetTest, sign_test, signed_rank_test
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError, InputTypeError, PriorWarning
+from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, PriorWarning, warn
 from bayesperf.core.recipes import remembered
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_validation import repeated_dim
@@ -207,10 +206,10 @@ def _warn_of_shared_examples(post: Posterior, dim: str) -> None:
         else "Give repeats=, how often each example is tested (of random splits: their number times the fraction "
         "tested); repeats=1 if it is once."
     )
-    warnings.warn(
-        f"{which}, and an average over them that counts an example each time is too certain. {way_out}",
+    warn(
         DependenceWarning,
-        skip_file_prefixes=(PACKAGE,),
+        "BP104",
+        f"{which}, and an average over them that counts an example each time is too certain. {way_out}",
     )
 
 
@@ -262,12 +261,12 @@ def _warn_of_prior(post: DirichletPosterior, folds: Marginal, metric: str | Metr
         return
     at = moved.fillna(0).argmax(...) if moved.dims else {}
     place = "".join(f" at {name}={moved[name].values[i]!s}" for name, i in at.items())
-    warnings.warn(
+    warn(
+        PriorWarning,
+        "BP201",
         f"the prior ({post.prior_text}) is spent once in each {dim} and moves the average {folds.name}{place} from "
         f"{reference.isel(at).item():.3g} to {average.isel(at).item():.3g}, by {moved.isel(at).item():.2g} of its "
         f"standard deviations. Use bp.pool(cm, dim={dim!r}), or the sum of the counts, which spend it once.",
-        PriorWarning,
-        skip_file_prefixes=(PACKAGE,),
     )
 
 

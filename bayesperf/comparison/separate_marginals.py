@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from bayesperf.comparison.contrast import Asked, contrasted
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.system_pair import SystemPair, check_same_leading, system_name, without_own_coordinates
-from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError, InputTypeError
+from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
 
@@ -42,13 +41,13 @@ def compare_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
             )
     _check_same_quantity(a, b)
     if not asked.independent and _may_share_examples(a, b):
-        warnings.warn(
+        warn(
+            DependenceWarning,
+            "BP103",
             "a and b are of as many examples of every class (or of the same draws), as those of one test set are. If "
             "they are, compare the systems on it, which says more: compare(roc_auc(y_true, {'a': y_score_a, 'b': "
             "y_score_b})) and weighted_score of such a mapping, compare(counts of the same examples, metric=...) of "
             "predictions. If their examples differ, say so: compare(..., independent=True).",
-            DependenceWarning,
-            skip_file_prefixes=(PACKAGE,),
         )
     alike = a.inference == b.inference
     # By two methods the difference has the name of neither.

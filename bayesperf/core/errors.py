@@ -1,4 +1,4 @@
-"""Errors that answer a user, and warnings: what is wrong with an argument, and what to take figures with.
+"""Errors that answer a user, and warnings, which end in a code: what it means stands on the site's page of warnings.
 
 InputError (ValueError)          an argument cannot be used
 └── InputTypeError (TypeError)   … because of its type
@@ -7,6 +7,7 @@ InputError (ValueError)          an argument cannot be used
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -26,8 +27,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-# What `warnings.warn(skip_file_prefixes=)` skips, so that a warning points at the caller's line outside of the package.
-PACKAGE = str(Path(__file__).parents[1])
+_PACKAGE = str(Path(__file__).parents[1])
 
 # A file, or an option with its value, after which a problem follows a colon, whatever it is.
 _WITH_VALUE = re.compile(r"^--\S+ |[./\\]")
@@ -103,6 +103,21 @@ def _named(argument: str, names: Mapping[str, str]) -> str:
 
 
 # ── Warnings ──
+
+
+def warn(category: type[UserWarning], code: str, text: str) -> None:
+    """Warn the caller, at the line outside of the package.
+
+    Parameters
+    ----------
+    category : type
+        One of the classes below, or `UserWarning`.
+    code : str
+        What the warning is of, as "BP101": the place on the page of warnings that says what it means and what to do.
+    text : str
+        What was seen in these data and what to do, in sentences.
+    """
+    warnings.warn(f"{text} ({code})", category, skip_file_prefixes=(_PACKAGE,))
 
 
 class DependenceWarning(UserWarning):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf.core.arrays import Booleans, Codes
-from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError
+from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.data.classifier_scores import clusters_of, labelled_scores
 from bayesperf.distributions.weights_of_clusters import ENOUGH, check_enough
 
@@ -39,11 +38,11 @@ def clusters_of_examples(cluster: Any, examples: int, name: str) -> Codes | None
     codes = clusters_of(cluster, examples, name)
     check_enough(number := 1 + int(codes.max()))
     if number < ENOUGH:
-        warnings.warn(
+        warn(
+            DependenceWarning,
+            "BP105",
             f"cluster: {number} are few: how much they differ is hardly known, and intervals of fewer than {ENOUGH} "
             "may be too narrow.",
-            DependenceWarning,
-            skip_file_prefixes=(PACKAGE,),
         )
     return codes
 

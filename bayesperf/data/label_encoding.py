@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-import warnings
 from collections.abc import Iterable, Sequence, Set
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesperf.core.arrays import Codes, decoded
-from bayesperf.core.errors import PACKAGE, InputError, InputTypeError, LabelWarning
+from bayesperf.core.errors import InputError, InputTypeError, LabelWarning, warn
 from bayesperf.core.words import listed
 
 # Integer labels that span less than this are indexed by value; others are hashed.
@@ -123,11 +122,11 @@ def warn_of_lookalikes(labels: NDArray[Any], name: str) -> None:
     pairs = [(first, label) for label in labels.tolist() if (first := seen.setdefault(_visible(label), label)) != label]
     if pairs:
         (first, label), more = pairs[0], f" (and {len(pairs) - 1} more)" if len(pairs) > 1 else ""
-        warnings.warn(
+        warn(
+            LabelWarning,
+            "BP501",
             f"{name}: {first!r} and {label!r} differ by blanks only, and count as two{more}. If they are one, strip "
             "the blanks before counting.",
-            LabelWarning,
-            skip_file_prefixes=(PACKAGE,),
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from html import escape
@@ -15,7 +14,7 @@ from scipy.sparse import csr_array
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError, PriorWarning
+from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
@@ -399,18 +398,18 @@ def pool_clusters(
             f"some matrix has examples in {least} {dim}{'s' * (least != 1)}, which cannot say how much they differ.",
             f"At least {LEAST} are needed, and {ENOUGH} are better.",
         )
-    for category, text in _doubts(pooled):
-        warnings.warn(f"{text}.", category, skip_file_prefixes=(PACKAGE,))
+    for category, code, text in _doubts(pooled):
+        warn(category, code, f"{text}.")
     return pooled
 
 
-def _doubts(pooled: PooledClusters) -> list[tuple[type[UserWarning], str]]:
-    """Return what there is to warn of, and the warnings' classes."""
-    doubts: list[tuple[type[UserWarning], str]] = []
+def _doubts(pooled: PooledClusters) -> list[tuple[type[UserWarning], str, str]]:
+    """Return what there is to warn of: the class, code and text of each warning."""
+    doubts: list[tuple[type[UserWarning], str, str]] = []
     if pooled.few:
-        doubts.append((DependenceWarning, pooled.few))
+        doubts.append((DependenceWarning, "BP105", pooled.few))
     if _is_partly_paired(pooled):
-        doubts.append((DependenceWarning, (
+        doubts.append((DependenceWarning, "BP106", (
             f"some systems were judged in some of the same {pooled.dim}s only, and are taken for independent: their "
             f"differences are known better than that. Leave out the {pooled.dim}s that not all were judged in"
         )))  # fmt: skip
@@ -421,7 +420,7 @@ def _doubts(pooled: PooledClusters) -> list[tuple[type[UserWarning], str]]:
     if empty.any():
         *_, actual, predicted = (places[0] for places in np.nonzero(empty))
         labels = pooled.cm.labels
-        doubts.append((PriorWarning, (
+        doubts.append((PriorWarning, "BP205", (
             f"{empty.sum()} of {empty.size} cells have no example in any {pooled.dim} (as actual {labels[actual]!r}, "
             f"predicted {labels[predicted]!r}): what is said of them is the prior's"
         )))  # fmt: skip

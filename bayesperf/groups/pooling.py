@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -16,7 +15,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import PACKAGE, InputError, InputTypeError, PriorWarning
+from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
@@ -646,10 +645,10 @@ def _warn_of_prior(pooled: Pooled) -> None:
         return
     place = ", ".join(f"{dim}={overlap[dim].values[i]!s}" for dim, i in zip(overlap.dims, where[0], strict=True))
     more = f" and {len(where) - 1} more" if len(where) > 1 else ""
-    warnings.warn(
+    warn(
+        PriorWarning,
+        "BP202",
         f"the data say nothing of the dispersion between {pooled.dim}s (few, small ones) at {place}{more}: the "
         f"interval of a new one is the prior's, ρ ~ {pooled.dispersion_text}. Give more of them, or what is known of "
         "ρ, as dispersion=(a, b).",
-        PriorWarning,
-        skip_file_prefixes=(PACKAGE,),
     )

@@ -7,7 +7,6 @@ touched, and 10⁸ examples take as long as a hundred.
 from __future__ import annotations
 
 import sys
-import warnings
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, overload
 
@@ -18,7 +17,7 @@ from scipy.special import ndtr, ndtri
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import PACKAGE, InputError
+from bayesperf.core.errors import InputError, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.intervals.limits import ADVICE, labelled, warn_of_no_width
@@ -267,21 +266,24 @@ def warn_of_resamples(name: str, intervals: list[MatrixLimits], limits: Array) -
     undefined = np.array([each.undefined for each in intervals])
     if undefined.any():
         several = f" at worst, and in some of {(undefined > 0).sum()} matrices" if len(intervals) > 1 else ""
-        warnings.warn(
+        warn(
+            UserWarning,
+            "BP704",
             f"metric {name!r} is undefined (0/0) in {100 * undefined.max():.2f} % of the resamples{several}. They are "
             "left out: the interval is of test sets in which it is defined.",
-            skip_file_prefixes=(PACKAGE,),
         )
     if not all(each.complete for each in intervals):
-        warnings.warn(
+        warn(
+            UserWarning,
+            "BP705",
             f"method='bca': metric {name!r} is undefined or infinite without some one example, and the acceleration is "
             "that of the others. Take method='percentile', or bayesperf.posterior(cm).",
-            skip_file_prefixes=(PACKAGE,),
         )
     if np.isinf(limits).any():
-        warnings.warn(
+        warn(
+            UserWarning,
+            "BP706",
             f"metric {name!r} is infinite in so many resamples that the limit is. Take bayesperf.intervals.delta("
             "..., transform='log'), or bayesperf.posterior(cm).",
-            skip_file_prefixes=(PACKAGE,),
         )
     warn_of_no_width(limits, f"metric {name!r}: all resamples are alike", ADVICE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import xarray as xr
@@ -11,7 +10,7 @@ from scipy.special import ndtri
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.coordinates import CI_BOUND
-from bayesperf.core.errors import PACKAGE
+from bayesperf.core.errors import warn
 
 # What to do instead, for a metric.
 ADVICE = "take bayesperf.intervals.proportion of a rate, wilson_f1, or bayesperf.posterior(cm)."
@@ -40,4 +39,4 @@ def warn_of_no_width(limits: Array, what: str, advice: str) -> None:
     empty = limits[..., 0] == limits[..., 1]
     if empty.any():
         which = f"{empty.sum()} of {empty.size} intervals have" if empty.size > 1 else "the interval has"
-        warnings.warn(f"{what}: {which} no width. That is no certainty: {advice}", skip_file_prefixes=(PACKAGE,))
+        warn(UserWarning, "BP701", f"{what}: {which} no width. That is no certainty: {advice}")

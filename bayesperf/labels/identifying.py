@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy.signal import find_peaks
 
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import PACKAGE, IdentifiabilityWarning, InputTypeError
+from bayesperf.core.errors import IdentifiabilityWarning, InputTypeError, warn
 from bayesperf.core.words import listed
 
 # Above this share the prior and the posterior are so alike that the data say little (Garrett & Zeger 2000).
@@ -85,32 +84,37 @@ def identifiability(tree: xr.DataTree) -> pd.DataFrame:
     return frame
 
 
-def warn(tree: xr.DataTree) -> None:
+def warn_of_what_is_not_settled(tree: xr.DataTree) -> None:
     """Warn of what the data of a fit do not settle, and note it in the attributes of the tree."""
     frame = identifiability(tree)
     facts = frame.attrs
-    said = []
+    said = {}
     if facts["degrees_of_freedom"] < facts["parameters"]:
-        said.append(
+        said["BP401"] = (
             f"{facts['parameters']} parameters and {facts['degrees_of_freedom']} degrees of freedom: the data cannot "
             "determine the parameters, however many items there are. The priors decide; say where they come from, or "
             "add raters, populations or items of known class"
         )
     if facts["labels_switched"]:
-        said.append(
+        said["BP402"] = (
             "the classes have changed places in some chains: raters are about as often wrong as right. Give priors "
             "that tell the classes apart, or items of known class"
         )
     if (several := frame[frame["modes"] > 1]).shape[0]:
-        said.append(f"the posterior has several modes in {listed(_named(several), 3)}: a mean or one interval hides it")
+        said["BP403"] = (
+            f"the posterior has several modes in {listed(_named(several), 3)}: a mean or one interval hides it"
+        )
     if (weak := frame[frame["overlap"] > MOST_OVERLAP].sort_values("overlap", ascending=False)).shape[0]:
-        said.append(
+        said["BP404"] = (
             f"the posterior is mostly the prior (overlap above {MOST_OVERLAP}) of {listed(_named(weak), 3)}; see "
             "bayesperf.labels.identifiability"
         )
-    for text in said:
-        warnings.warn(f"{text[0].upper()}{text[1:]}.", IdentifiabilityWarning, skip_file_prefixes=(PACKAGE,))
-    tree["posterior"].attrs |= {"labels_switched": int(facts["labels_switched"]), "not_settled": ". ".join(said)}
+    for code, text in said.items():
+        warn(IdentifiabilityWarning, code, f"{text[0].upper()}{text[1:]}.")
+    tree["posterior"].attrs |= {
+        "labels_switched": int(facts["labels_switched"]),
+        "not_settled": ". ".join(said.values()),
+    }
 
 
 def labels_switched(posterior: xr.Dataset) -> bool:

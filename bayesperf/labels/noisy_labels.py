@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
-from bayesperf.core.errors import PACKAGE, InputError, InputTypeError, PriorWarning
+from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.data.count_arrays import CELL_DIMS
@@ -297,10 +296,10 @@ def _parsed_matrix(matrix: Array) -> Replacement | Array:
 
 def _warn_if_singular(distance: float) -> None:
     if distance < _SINGULAR:
-        warnings.warn(
-            "labels with such errors say next to nothing of which class is the true one: the posterior is the prior.",
+        warn(
             PriorWarning,
-            skip_file_prefixes=(PACKAGE,),
+            "BP203",
+            "labels with such errors say next to nothing of which class is the true one: the posterior is the prior.",
         )
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
-from bayesperf.core.errors import PACKAGE, SelectionWarning
+from bayesperf.core.errors import SelectionWarning, warn
 from bayesperf.data.joint_outcomes import distinct_outcomes
 from bayesperf.labels.sample import VerifiedSample
 
@@ -33,11 +31,11 @@ def warn_of_selection(sample: VerifiedSample) -> None:
         variance = share * (1 - share) * apart * (n - apart) / np.maximum(n - 1, 1)
         score = (both - share * apart).sum() / max(np.sqrt(variance.sum()), np.finfo(float).tiny)
         if abs(score) > _CHOSEN:
-            warnings.warn(
+            warn(
+                SelectionWarning,
+                "BP601",
                 f"examples on which the systems differ were verified {'more' if score > 0 else 'less'} often than "
                 "others that the judge and a system call the same, and the figures of each system by itself take no "
                 "notice. Tell them apart: strata= whether the systems differ.",
-                SelectionWarning,
-                skip_file_prefixes=(PACKAGE,),
             )
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.errors import PACKAGE, InputError, InputTypeError, PriorWarning
+from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
 from bayesperf.core.recipes import remembered
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.distributions.gamma import gamma_masses
@@ -308,8 +307,4 @@ def _unknown(strata: Strata, shared: bool) -> float:
 
 def _warn_of_unknown(post: VerifiedPosterior) -> None:
     if said := unknown_in_words(post):
-        warnings.warn(
-            f"{said} Verify some of them; `strata()` of the posterior lists them.",
-            PriorWarning,
-            skip_file_prefixes=(PACKAGE,),
-        )
+        warn(PriorWarning, "BP204", f"{said} Verify some of them; `strata()` of the posterior lists them.")

@@ -19,7 +19,6 @@ together (the balance heuristic of Veach & Guibas 1995, Optimally combining samp
 
 from __future__ import annotations
 
-import warnings
 from itertools import combinations
 from typing import NamedTuple
 
@@ -28,7 +27,7 @@ from scipy import linalg, special
 from scipy.sparse import csr_array, hstack
 
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
-from bayesperf.core.errors import PACKAGE, ConvergenceWarning
+from bayesperf.core.errors import ConvergenceWarning, warn
 
 # Mean and standard deviation of the priors; to the mean of b is added the log of the other classes' number.
 _POPULARITY_SD, _LEVEL_SD = 1.0, 2.0
@@ -161,11 +160,11 @@ def posterior_draws(model: VoteModel, n: int, rng: np.random.Generator) -> Model
     """
     drawn, weight = weighted_draws(model.seen(), rng)
     if (effective := 1 / (weight**2).sum()) < _TOO_FEW:
-        warnings.warn(
+        warn(
+            ConvergenceWarning,
+            "BP304",
             f"the draws of the model that the strata share are worth {effective:.0f} independent ones only, so that "
             "intervals are rough. Compare them with those of another random_seed, or use a prior as 'perks'.",
-            ConvergenceWarning,
-            skip_file_prefixes=(PACKAGE,),
         )
     # Systematic resampling.
     chosen = np.searchsorted(np.cumsum(weight), (np.arange(n) + rng.random()) / n)

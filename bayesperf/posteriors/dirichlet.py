@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -14,7 +13,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, blocks
-from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError, InputTypeError
+from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.core.recipes import remembered
 from bayesperf.data.given_tables import matrix_of
 from bayesperf.data.matrix import ConfusionMatrix
@@ -184,11 +183,11 @@ def posterior(
 
 def _warn_of_clusters(cm: ConfusionMatrix) -> None:
     if cm.clusters is not None:
-        warnings.warn(
+        warn(
+            DependenceWarning,
+            "BP101",
             f"the examples come in {cm.clusters.size:,} {cm.clusters.name}s, and this posterior takes them for "
             "independent: it is too narrow where those of one are alike. Use pool(cm).mean.",
-            DependenceWarning,
-            skip_file_prefixes=(PACKAGE,),
         )
 
 

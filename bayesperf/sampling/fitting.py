@@ -14,7 +14,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.labels.identifying import warn as warn_of_what_is_not_settled
+from bayesperf.labels.identifying import warn_of_what_is_not_settled
 from bayesperf.metrics.metric import Metric
 from bayesperf.sampling import nuts
 from bayesperf.sampling.backend import compilation_key
@@ -162,7 +162,7 @@ def fit(
             settings = {"target_accept": nuts.target_accept(definition), **sample_kwargs}
             key = compilation_key(model, built, counts, options, priors)
             sampler, groups = nuts.sample(built, sizes, seeds[0], progressbar, key, **settings)
-            nuts.warn(groups, built)
+            nuts.warn_of_convergence(groups, built)
         else:
             sampler, groups = {"sampler": "exact", "sampler_version": version("bayesperf")}, {"posterior": exact}
         around, left_out = _around(groups["posterior"], built, definition, counts, options, seeds[1:3])

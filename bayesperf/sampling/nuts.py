@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.errors import PACKAGE, ConvergenceWarning, InputTypeError
+from bayesperf.core.errors import ConvergenceWarning, InputTypeError, warn
 from bayesperf.sampling import backend
 from bayesperf.sampling.interrupts import load
 
@@ -107,10 +107,11 @@ def _sample_by_pymc(
 
 
 def _warn_of_missing(row: str) -> None:
-    warnings.warn(
+    warn(
+        UserWarning,
+        "BP707",
         "This fit is sampled by pymc.sample(nuts_sampler='nutpie'), which compiles every time and is slower; its "
         f"figures are the same within Monte Carlo error. {backend.missing_in_words(row)}",
-        skip_file_prefixes=(PACKAGE,),
     )
 
 
@@ -126,31 +127,39 @@ def announced(work: str, shown: bool) -> Iterator[None]:
         yield
 
 
-def warn(groups: Mapping[str, xr.Dataset], model: pm.Model) -> None:
+def warn_of_convergence(groups: Mapping[str, xr.Dataset], model: pm.Model) -> None:
     """Warn of divergences, chains that disagree and small effective sample sizes, naming the worst variable."""
     import arviz_stats  # noqa: F401  (the accessor)
 
     advice = "Raise tune and target_accept (0.99), or take a more informative prior"
     diverged = int(groups["sample_stats"]["diverging"].sum())
     if diverged:
-        warnings.warn(f"{diverged} transitions diverged: the draws leave out part of the posterior. {advice}.",
-                      ConvergenceWarning, skip_file_prefixes=(PACKAGE,))  # fmt: skip
+        warn(
+            ConvergenceWarning,
+            "BP301",
+            f"{diverged} transitions diverged: the draws leave out part of the posterior. {advice}.",
+        )
     sampled = groups["posterior"][[rv.name for rv in model.free_RVs]]
     rhat = {name: float(value.max()) for name, value in sampled.azstats.rhat().data_vars.items()}
     worst = max(rhat, key=lambda name: np.nan_to_num(rhat[name], nan=np.inf))
     if np.isnan(rhat[worst]):
-        warnings.warn(f"R̂ of {worst} is unknown: it takes two chains, and draws that move.",
-                      ConvergenceWarning, skip_file_prefixes=(PACKAGE,))  # fmt: skip
+        warn(ConvergenceWarning, "BP302", f"R̂ of {worst} is unknown: it takes two chains, and draws that move.")
     elif rhat[worst] > 1.01:
-        warnings.warn(f"R̂ of {worst} is {rhat[worst]:.3f} (more than 1.01): the chains disagree. {advice}.",
-                      ConvergenceWarning, skip_file_prefixes=(PACKAGE,))  # fmt: skip
+        warn(
+            ConvergenceWarning,
+            "BP302",
+            f"R̂ of {worst} is {rhat[worst]:.3f} (more than 1.01): the chains disagree. {advice}.",
+        )
     for kind in ("bulk", "tail"):
         ess = {name: float(value.min()) for name, value in sampled.azstats.ess(method=kind).data_vars.items()}
         worst = min(ess, key=lambda name: np.nan_to_num(ess[name], nan=0))
         if not ess[worst] >= 400:
-            warnings.warn(
+            warn(
+                ConvergenceWarning,
+                "BP303",
                 f"The effective sample size ({kind}) of {worst} is {ess[worst]:.0f} (less than 400): its figures are "
-                "rough. Raise draws.", ConvergenceWarning, skip_file_prefixes=(PACKAGE,))  # fmt: skip
+                "rough. Raise draws.",
+            )
             break
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -15,7 +14,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
 from bayesperf.core.complex_step import complex_step
-from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError
+from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.distributions.rank_envelopes import rank_envelope
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
@@ -242,12 +241,12 @@ def autocorrelation(
     outside = (observed < lower) | (observed > upper)
     if outside.any():
         where = ", ".join(str(lag) for lag, out in zip(used, outside, strict=True) if out)
-        warnings.warn(
+        warn(
+            DependenceWarning,
+            "BP108",
             f"the autocorrelation of correctness at lag {where} is not what the chain predicts: errors persist in a "
             "way it does not see, and its intervals are not to be trusted. Count by scene, video or subject and pool "
             "those: bayesperf.pool(cm, dim='scene', groups='clusters').",
-            DependenceWarning,
-            skip_file_prefixes=(PACKAGE,),
         )
     variables = {"observed": observed, "lower": lower, "upper": upper, "outside": outside}
     facts = {"ci_prob": _BAND, "ci_kind": "simultaneous", "draws": draws, "undefined": float(1 - defined.mean()),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
@@ -13,7 +12,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError
+from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
@@ -105,7 +104,7 @@ def check_independence(
     verdict = "dependent" if too_narrow else "independent" if upper <= factor**2 else "undecided"
     advice = _advice(verdict, effect, (float(lower), float(upper)), len(sequences.states), factor)
     if too_narrow:
-        warnings.warn(advice, DependenceWarning, skip_file_prefixes=(PACKAGE,))
+        warn(DependenceWarning, "BP109", advice)
     variables = {
         "log_bayes_factor": factors,
         "design_effect": effect.drop_attrs(),

@@ -74,7 +74,7 @@ def test_warnings_of_too_few_raters_modes_and_overlap():
     draws = RNG.normal(size=(4, 1000)) + 6 * RNG.integers(0, 2, (4, 1000))
     tree = tree_of(draws[:1], draws, attrs)
     with pytest.warns(bp.errors.IdentifiabilityWarning) as caught:
-        room.warn(tree)
+        room.warn_of_what_is_not_settled(tree)
     said = [str(warning.message) for warning in caught]
     assert said[0].startswith("5 parameters and 3 degrees of freedom: the data cannot determine the parameters")
     assert said[1].startswith("The posterior has several modes in 'x'")
@@ -87,7 +87,7 @@ def test_warnings_of_too_few_raters_modes_and_overlap():
 
 def test_nothing_is_said_of_what_is_settled():
     attrs = {"parameters": 3, "degrees_of_freedom": 3}
-    room.warn(tree_of(RNG.random((1, 4000)), RNG.normal(0.5, 0.01, (4, 1000)), attrs))
+    room.warn_of_what_is_not_settled(tree_of(RNG.random((1, 4000)), RNG.normal(0.5, 0.01, (4, 1000)), attrs))
 
 
 def test_only_fits():

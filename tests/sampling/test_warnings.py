@@ -73,7 +73,10 @@ def three_rates():
 
 def messages(draws, diverging=0):
     """Return what is said of these draws."""
-    return [str(warning.message) for warning in warned(lambda: nuts.warn(groups_of(draws, diverging), three_rates()))]
+    return [
+        str(warning.message)
+        for warning in warned(lambda: nuts.warn_of_convergence(groups_of(draws, diverging), three_rates()))
+    ]
 
 
 def test_a_fit_warns_where_it_was_called(monkeypatch, alone):
@@ -85,7 +88,7 @@ def test_a_fit_warns_where_it_was_called(monkeypatch, alone):
     without_nuts(monkeypatch, lambda *_: groups)
     found = warned(lambda: bp.fit(BINARY, "rates", method="mcmc", random_seed=1))
     assert [str(warning.message) for warning in found] == [
-        f"3 transitions diverged: the draws leave out part of the posterior. {ADVICE}"
+        f"3 transitions diverged: the draws leave out part of the posterior. {ADVICE} (BP301)"
     ]
     assert found[0].filename == __file__
 
@@ -101,7 +104,7 @@ def test_chains_that_disagree(worst):
     draws[worst][2] -= 0.2
     value = array_stats.rhat(draws[worst], chain_axis=0, draw_axis=1)
     assert value > 1.01
-    assert messages(draws)[0] == f"R̂ of {worst} is {value:.3f} (more than 1.01): the chains disagree. {ADVICE}"
+    assert messages(draws)[0] == f"R̂ of {worst} is {value:.3f} (more than 1.01): the chains disagree. {ADVICE} (BP302)"
 
 
 def test_a_single_chain_has_none_to_disagree_with():
@@ -130,7 +133,8 @@ def test_few_effective_draws(worst, kind):
     assert n < 400
     assert kind == "bulk" or other > 400
     assert messages(draws)[-1] == (
-        f"The effective sample size ({kind}) of {worst} is {n:.0f} (less than 400): its figures are rough. Raise draws."
+        f"The effective sample size ({kind}) of {worst} is {n:.0f} (less than 400): its figures are rough. Raise draws. "
+        "(BP303)"
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -13,7 +12,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError
+from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.core.recipes import remembered
 from bayesperf.curves.areas.area_marginals import (
     INFERENCES,
@@ -363,11 +362,11 @@ def _contents(scores: Scores | BinnedScores, clusters: Clusters) -> Array:
 def _warn(auc: Marginal, scores: Scores | BinnedScores, method: str) -> None:
     """Warn of a posterior that is not to be trusted."""
     if method == "pairs":
-        warnings.warn(
+        warn(
+            DependenceWarning,
+            "BP107",
             "method='pairs': pairs that share an example depend on each other, so this posterior is far too narrow: "
             "95 % intervals cover in 40 % of data sets or fewer. Take method='bayesian_bootstrap'.",
-            DependenceWarning,
-            skip_file_prefixes=(PACKAGE,),
         )
     if auc.sd() == 0:
         what, advice = (
@@ -375,20 +374,22 @@ def _warn(auc: Marginal, scores: Scores | BinnedScores, method: str) -> None:
             if auc.mean() == 0.5
             else ("separate the classes", "more of them may overlap, with which method='binormal' reckons")
         )
-        warnings.warn(
+        warn(
+            UserWarning,
+            "BP701",
             f"y_score: the scores {what}, so the interval by method={method!r} has no width. That is no certainty: "
             f"{advice}.",
-            skip_file_prefixes=(PACKAGE,),
         )
     if method == "binormal" and _mean_and_sd(scores)[1] > 0:
         # On the scale of log-odds: near 1 the plain interval is too short to judge by.
         median, (lower, upper) = auc.median().item(), _by_delong_logit(scores).ppf(np.array([[0.025, 0.975]]))[0]
         if not lower <= median <= upper:
-            warnings.warn(
+            warn(
+                UserWarning,
+                "BP702",
                 f"method='binormal': the median, {median:.3f}, is outside DeLong's 95 % interval from {lower:.3f} to "
                 f"{upper:.3f}, so the scores are not normal in both classes. Transform them (probabilities to their "
                 "log-odds), or take method='bayesian_bootstrap'.",
-                skip_file_prefixes=(PACKAGE,),
             )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,7 +11,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans
-from bayesperf.core.errors import PACKAGE
+from bayesperf.core.errors import warn
 from bayesperf.core.words import listed
 from bayesperf.curves.areas.area_marginals import (
     INFERENCES,
@@ -87,8 +86,9 @@ def _observed(positive: Array, negative: Array, part: PartOfCurve | None, leadin
 def _warn_of_separated(systems: Sequence[Any], placements: Placements) -> None:
     """Warn of systems whose areas DeLong's variance takes for certain."""
     if separating := [name for name, area in zip(systems, placements.mean, strict=True) if area in (0, 1)]:
-        warnings.warn(
+        warn(
+            UserWarning,
+            "BP701",
             f"method='delong': scores that separate the classes, of {listed(separating)}, have an area with a variance "
             "of 0. That is no certainty: more examples may overlap. Take method='bayesian_bootstrap'.",
-            skip_file_prefixes=(PACKAGE,),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.errors import PACKAGE, InputError
+from bayesperf.core.errors import InputError, warn
 from bayesperf.metrics.registry import applicable
 
 # From weights of the examples (draws, n) to values of the score (draws,).
@@ -98,11 +97,12 @@ def _average_precision(y: Array, score: Array) -> Weighted:
 def warn_of_few_positives(count: int) -> None:
     """Warn of an average precision by few positives."""
     if count < ENOUGH_POSITIVES:
-        warnings.warn(
+        warn(
+            UserWarning,
+            "BP703",
             f"y_score: there {'is 1 positive' if count == 1 else f'are {count} positives'}, and by fewer than "
             f"{ENOUGH_POSITIVES} the average precision is hardly known: its mean may be far off, and its 95 % "
             "intervals cover in as few as 90 % of data sets.",
-            skip_file_prefixes=(PACKAGE,),
         )
 
 

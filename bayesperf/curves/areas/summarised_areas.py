@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError, InputTypeError
+from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.core.recipes import remembered
 from bayesperf.curves.areas.area_marginals import INFERENCES, area_marginal, own_seed
 from bayesperf.data.count_arrays import labelled_arrays
@@ -121,17 +120,18 @@ def _check(areas: xr.DataArray, positives: xr.DataArray, negatives: xr.DataArray
 
 def _warn(distribution: Distribution, method: str) -> None:
     if method == "pairs":
-        warnings.warn(
+        warn(
+            DependenceWarning,
+            "BP107",
             "method='pairs': pairs that share an example depend on each other, so this posterior is far too narrow: "
             "95 % intervals cover in 40 % of data sets or fewer. Take method='newcombe'.",
-            DependenceWarning,
-            skip_file_prefixes=(PACKAGE,),
         )
     if isinstance(distribution, Normal) and not distribution.scale.all():
-        warnings.warn(
+        warn(
+            UserWarning,
+            "BP701",
             "auc: by method='hanley_mcneil' an area of 0 or 1 has a variance of 0. That is no certainty: more examples "
             "may overlap. Take method='newcombe'.",
-            skip_file_prefixes=(PACKAGE,),
         )
 
 
