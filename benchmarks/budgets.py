@@ -375,7 +375,7 @@ def many_classes_on_the_same_examples() -> Verdict:
 
 def t_test() -> Verdict:
     a, b = np.random.default_rng(0).normal([[0.82], [0.81]], 0.03, (2, 100))
-    work = lambda: bp.correlated_ttest(a, b, test_fraction=0.1, rope=0.01).prob_rope  # noqa: E731
+    work = lambda: bp.folds.correlated_ttest(a, b, test_fraction=0.1, rope=0.01).prob_rope  # noqa: E731
     (time,) = in_turns(work, repeats=300, clock=process_time)
     return f"{1000 * time:.2f} ms", time <= 3e-4
 
@@ -391,7 +391,7 @@ def partly_verified() -> Verdict:
     said = {name: np.where(rng.random(truth.size) < 0.1, rng.integers(10, size=truth.size), truth) for name in names}
     judge, known = said.pop("judge"), rng.random(truth.size) < 0.001
     sample = bp.labels.VerifiedSample.from_predictions(np.where(known, truth, np.nan), said, judge=judge)
-    (time,) = in_turns(lambda: bp.labels.posterior(sample)["f1_macro"].hdi(), repeats=3, clock=process_time)
+    (time,) = in_turns(lambda: bp.labels.verify(sample)["f1_macro"].hdi(), repeats=3, clock=process_time)
     return f"{time:.2f} s", time <= 2
 
 

@@ -40,7 +40,7 @@ def main() -> None:
     timed("delong", start)
     frame = pl.DataFrame({"y": scores[0], "score": scores[1]})
     start = time.perf_counter()
-    binned = bp.BinnedScores.from_frame(frame, actual="y", score="score", bins=1000, limits=(-10, 10))
+    binned = bp.curves.BinnedScores.from_frame(frame, actual="y", score="score", bins=1000, limits=(-10, 10))
     timed("bins_counted", start)
     start = time.perf_counter()
     bp.roc_curve(binned).band()

@@ -117,17 +117,17 @@ def pooled_folds(n: int) -> Callable[[], object]:
 
 def averaged_folds(n: int) -> Callable[[], object]:
     post = bp.posterior(bp.ConfusionMatrix.from_counts(**cells_of_matrices(n), dims=["fold"]), "haldane")
-    return lambda: bp.average_folds(post, "f1", repeats=1).eti()
+    return lambda: bp.folds.average(post, "f1", repeats=1).eti()
 
 
 def splits(n: int) -> Callable[[], object]:
     a, b = np.random.default_rng(0).normal([[0.82], [0.80]], 0.03, (2, n))
-    return lambda: bp.correlated_ttest(a, b, test_fraction=0.1, rope=0.01).prob_rope
+    return lambda: bp.folds.correlated_ttest(a, b, test_fraction=0.1, rope=0.01).prob_rope
 
 
 def data_sets(n: int) -> Callable[[], object]:
     a, b = np.random.default_rng(0).normal([[0.82], [0.80]], 0.03, (2, n))
-    return lambda: bp.signed_rank_test(a, b, rope=0.01)
+    return lambda: bp.folds.signed_rank_test(a, b, rope=0.01)
 
 
 def frames(n: int) -> Callable[[], object]:
@@ -153,7 +153,7 @@ ROWS = [
     Growth("`posterior(draws=).summary` of macro F1", "draws", (10_000, 100_000, 1_000_000), draws),
     Growth("`intervals.bootstrap` of macro F1", "resamples", (1_000, 10_000, 100_000), resamples),
     Growth("`pool(cm).mean`", "folds", (5, 20, 80), pooled_folds),
-    Growth("`average_folds` of F1", "folds", (5, 20, 80), averaged_folds),
+    Growth("`bayesperf.folds.average` of F1", "folds", (5, 20, 80), averaged_folds),
     Growth("`correlated_ttest`", "folds", (10, 100, 1_000), splits),
     Growth("`signed_rank_test`", "data sets", (10, 40, 160), data_sets),
     Growth("`sequences.posterior`", "rows", (1_000, 10_000, 100_000), frames),

@@ -42,8 +42,8 @@ and, where they apply,
     Draws from the posterior, using a separate generator for each matrix. It raises NotImplementedError if the posterior
     has no closed form under these priors and options.
 ``EXACT``
-    In place of `exact`: where bayesperf has such a function, as ``"pooling.exact:draws"``. It receives the parameters
-    of the priors, which must be of the families of the defaults. A copy of the file has no use for it.
+    In place of `exact`: where bayesperf has such a function, as ``"groups.group_integrals:draws"``. It receives the
+    parameters of the priors, which must be of the families of the defaults. A copy of the file has no use for it.
 """
 
 from __future__ import annotations

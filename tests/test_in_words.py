@@ -196,7 +196,7 @@ def test_a_posterior_says_its_main_metrics():
 def test_an_expected_performance_curve_says_its_ends_and_its_mean():
     rng, y = np.random.default_rng(0), np.repeat([0, 1], 100)
     dev, test = ((y, rng.normal(2 * y)) for _ in range(2))
-    curve = bp.epc(dev, test, draws=100)
+    curve = bp.curves.epc(dev, test, draws=100)
     text = curve.in_words(ci_prob=0.9)
     values, bounds = curve.dataset["half_total_error_rate"], curve.band(0.9)["half_total_error_rate"]
     for at in (values.values.argmin(), values.values.argmax()):
@@ -208,9 +208,9 @@ def test_an_expected_performance_curve_says_its_ends_and_its_mean():
     assert f"the mean of FPR and FNR, G, is {estimate(mean, low, high, 0.9, 'eti')}." in text
     assert f"The thresholds minimise {curve.criterion.formula} on the development set." in text
     assert curve.in_words() in curve._repr_html_()
-    one = bp.epc(dev, test, alphas=[0.3], draws=100).in_words()
+    one = bp.curves.epc(dev, test, alphas=[0.3], draws=100).in_words()
     assert "between" not in one
-    assert bp.epc_a_posteriori(test, draws=100).in_words().endswith("let other examples choose.")
+    assert bp.curves.epc_a_posteriori(test, draws=100).in_words().endswith("let other examples choose.")
 
 
 def test_a_marginal_in_a_notebook_shows_the_sentence_and_a_density():
@@ -323,13 +323,13 @@ def test_areas_say_what_was_observed_and_what_chance_is():
     assert bp.roc_auc(y, score).observed.item() == 0.75
     # Three pairs are tied, and 5 of the others right.
     assert bp.roc_auc([0, 0, 0, 1, 1, 1], [1, 2, 3, 1, 2, 5]).observed.item() == (4 + 2 / 2) / 9
-    binned = bp.BinnedScores.from_counts([0, 2, 2], [2, 2, 0], values=[1, 2, 3])
+    binned = bp.curves.BinnedScores.from_counts([0, 2, 2], [2, 2, 0], values=[1, 2, 3])
     # Pairs in one bin count half: (2·2·½ + 2·2 + 2·2 + 2·2)/16.
     assert bp.roc_auc(binned).observed.item() == 14 / 16
     text = bp.roc_curve(y, score).in_words()
     assert "observed 0.750" in text
     assert text.endswith("by chance it would be 0.5.")
-    assert bp.det_curve(y, score).in_words() == text
+    assert bp.curves.det_curve(y, score).in_words() == text
     with pytest.warns(UserWarning, match="average precision"):
         assert (
             bp.precision_recall_curve(y, score)

@@ -12,6 +12,7 @@ import pytest
 import bayesperf
 from tests.shared.sources import ROOT, modules
 
+PUBLIC_MODULES = [name for name in bayesperf.__all__ if inspect.ismodule(getattr(bayesperf, name))]
 HEAVY = {"pymc", "arviz", "matplotlib", "sklearn"}
 
 # The exact route from end to end: closed forms, quadrature (balanced_accuracy, f2), draws (mcc).
@@ -72,6 +73,41 @@ def test_posterior_stays_a_function_whatever_is_imported_first(first):
     run(f"import bayesperf\n{first}\nassert callable(bayesperf.posterior), bayesperf.posterior")
 
 
+def test_the_top_level_is_a_page():
+    first = {
+        "ConfusionMatrix", "Ratings", "posterior", "posterior_of_rate", "pool", "slices", "fit", "compare", "monitor",
+        "report", "score", "load", "roc_curve", "precision_recall_curve", "roc_auc", "reliability_curve",
+        "decision_curve", "choose_threshold", "Posterior", "Marginal", "Comparison", "Curve", "Quantity", "InputError",
+    }  # fmt: skip
+    rooms = {
+        "prior", "metrics", "models", "curves", "labels", "groups", "folds", "sequences", "intervals", "plan",
+        "studies", "plots", "datasets", "errors",
+    }  # fmt: skip
+    assert first | rooms <= set(dir(bayesperf))
+    assert set(PUBLIC_MODULES) == rooms
+    assert len(dir(bayesperf)) <= 45
+
+
+@pytest.mark.parametrize(
+    ("room", "names"),
+    [
+        ("labels", "verify next_labels noise noise_sensitivity truth identifiability"),
+        ("groups", "pool slices average_labels"),
+        ("folds", "average correlated_ttest sign_test signed_rank_test datasets"),
+        ("prior", "sensitivity"),
+        ("metrics", "scorer"),
+        ("errors", "InputError InputTypeError DependenceWarning"),
+        ("curves", "roc_curve det_curve epc epc_a_posteriori weighted_score auc_from_summary calibration recalibrate"),
+        ("curves", "abstention equal_error_threshold break_even_threshold BinnedScores choose_threshold"),
+    ],
+)
+def test_the_rest_is_in_the_submodule_of_its_subject(room, names):
+    assert set(names.split()) <= set(dir(getattr(bayesperf, room)))
+    # Nothing stands at the top under the same name but means another thing.
+    for name in set(names.split()) & set(bayesperf.__all__) - {"datasets"}:
+        assert getattr(bayesperf, name) is getattr(getattr(bayesperf, room), name)
+
+
 # ── What a reader meets ──
 
 
@@ -107,9 +143,6 @@ def test_everything_public_has_a_docstring(name):
 def test_members_are_found():
     assert {"Posterior.summary", "Posterior.dims"} <= dict(members(bayesperf.Posterior)).keys()
     assert {"bayesperf.metrics.get", "Metric.evaluate"} <= dict(members(bayesperf.metrics)).keys()
-
-
-PUBLIC_MODULES = [name for name in bayesperf.__all__ if inspect.ismodule(getattr(bayesperf, name))]
 
 
 @pytest.mark.parametrize("name", PUBLIC_MODULES)

@@ -34,7 +34,7 @@ NS = [10, 100]
 
 
 def epc(**options):
-    return bp.epc(DEV, TEST, alphas=[0.2, 0.5, 0.8], draws=50, **options)
+    return bp.curves.epc(DEV, TEST, alphas=[0.2, 0.5, 0.8], draws=50, **options)
 
 
 def decisions(**options):
@@ -85,16 +85,19 @@ KINDS = {
     ),
     "posterior at a prevalence": (lambda: posterior().at_prevalence(0.1), lambda post: draws(post["precision"])),
     "rate": (lambda: bp.posterior_of_rate([4, 5], 9, dims=["site"]), draws),
-    "area of a report": (lambda: bp.auc_from_summary(0.8, 20, 30), draws),
+    "area of a report": (lambda: bp.curves.auc_from_summary(0.8, 20, 30), draws),
     "comparison of two test sets": (
-        lambda: bp.compare(bp.auc_from_summary(0.8, 20, 30), bp.auc_from_summary(0.9, 30, 30)), of_comparison
+        lambda: bp.compare(bp.curves.auc_from_summary(0.8, 20, 30), bp.curves.auc_from_summary(0.9, 30, 30)),
+        of_comparison,
     ),
     "comparison of weighted scores": (
-        lambda: bp.compare(bp.weighted_score("average_precision", SCORES[0], {"a": SCORES[1], "b": OTHER}, draws=50)),
+        lambda: bp.compare(
+            bp.curves.weighted_score("average_precision", SCORES[0], {"a": SCORES[1], "b": OTHER}, draws=50
+        )),
         of_comparison,
     ),
     "comparison of parts of areas": (
-        lambda: bp.compare(bp.roc_auc(SCORES[0], {"a": SCORES[1], "b": OTHER}, fpr=(0, 0.2), draws=50)), of_comparison
+        lambda: bp.compare(bp.roc_auc(SCORES[0], {"a": SCORES[1], "b": OTHER}, fpr=(0, 0.2), draws=50)), of_comparison,
     ),
     "expected performance": (lambda: epc().expected_performance_marginal(), draws),
     "prediction": (lambda: posterior().predict(50, draws=100), lambda post: draws(post["recall"])),
@@ -102,7 +105,7 @@ KINDS = {
         f"marginal by {name}": (lambda name=name: posterior()[name], draws)
         for name in ("recall", "f1", "f2", "balanced_accuracy", "diagnostic_odds_ratio", "mcc", "recall_per_class")
     },
-    "average over folds": (lambda: bp.average_folds(bp.posterior(FOLDS), "recall", draws=100), draws),
+    "average over folds": (lambda: bp.folds.average(bp.posterior(FOLDS), "recall", draws=100), draws),
     "comparison of many": (lambda: bp.compare(posterior(), metric="recall", independent=True), of_comparison),
     "comparison of two": (
         lambda: bp.compare(bp.posterior(CM), bp.posterior(CM), "f1", independent=True),
@@ -111,21 +114,21 @@ KINDS = {
     "comparison on the same examples": (lambda: bp.compare(PAIR, metric="accuracy"), of_comparison),
     "comparison by joint draws": (lambda: bp.compare(PAIR, metric="f1", draws=100), of_comparison),
     "comparison of many on the same examples": (
-        lambda: bp.compare(PAIR.margins(), metric="recall", draws=100), of_comparison
+        lambda: bp.compare(PAIR.margins(), metric="recall", draws=100), of_comparison,
     ),
     "comparison with a rule": (lambda: bp.compare(bp.posterior(CM), "majority", "accuracy"), of_comparison),
     "comparison of predictions": (
-        lambda: bp.compare(posterior().predict(20, 100), metric="recall", independent=True), of_comparison
+        lambda: bp.compare(posterior().predict(20, 100), metric="recall", independent=True), of_comparison,
     ),
     "correlated t-test": (
-        lambda: bp.correlated_ttest([0.8, 0.7, 0.75], [0.7, 0.72, 0.7], test_fraction=0.1), of_comparison
+        lambda: bp.folds.correlated_ttest([0.8, 0.7, 0.75], [0.7, 0.72, 0.7], test_fraction=0.1), of_comparison,
     ),
     "sign test": (
-        lambda: bp.sign_test([0.8, 0.7, 0.75], [0.7, 0.72, 0.7], draws=50),
+        lambda: bp.folds.sign_test([0.8, 0.7, 0.75], [0.7, 0.72, 0.7], draws=50),
         lambda test: (test.shares, test.prob_largest),
     ),
     "signed-rank test": (
-        lambda: bp.signed_rank_test([0.8, 0.7, 0.75], [0.7, 0.72, 0.7], draws=50),
+        lambda: bp.folds.signed_rank_test([0.8, 0.7, 0.75], [0.7, 0.72, 0.7], draws=50),
         lambda test: (test.shares, test.prob_largest),
     ),
     "plan of one count": (lambda: bp.plan.sample_size(0.7, evidence=(40, 50)), lambda plan: plan.curve(NS)),
@@ -161,7 +164,7 @@ KINDS = {
     "roc curve by thresholds": (curve(bp.roc_curve, method="beta", prior="jeffreys"), of_curve),
     "roc curve by thresholds with a prior": (curve(bp.roc_curve, method="beta", prior=bp.prior.flat()), of_curve),
     "precision-recall curve": (curve(bp.precision_recall_curve), of_curve),
-    "det curve": (curve(bp.det_curve), of_curve),
+    "det curve": (curve(bp.curves.det_curve), of_curve),
     **{
         f"reliability curve by {method}": (
             lambda method=method: bp.reliability_curve(SCORES[0], PROBABILITY, method=method, draws=50),
@@ -174,23 +177,23 @@ KINDS = {
         lambda curves: (curves.dataset, curves.band(0.8, "pointwise")),
     ),
     "calibration": (
-        lambda: bp.calibration(SCORES[0], PROBABILITY, draws=50),
+        lambda: bp.curves.calibration(SCORES[0], PROBABILITY, draws=50),
         lambda calibration: draws(calibration["calibration_slope"]),
     ),
     "calibration of classes": (
-        lambda: bp.calibration(SCORES[0], np.stack([1 - PROBABILITY, PROBABILITY], 1), draws=50),
+        lambda: bp.curves.calibration(SCORES[0], np.stack([1 - PROBABILITY, PROBABILITY], 1), draws=50),
         lambda calibration: draws(calibration["brier"]),
     ),
     **{
         f"recalibration, {method}": (
-            lambda method=method: bp.recalibrate(*MANY, method=method, draws=20),
+            lambda method=method: bp.curves.recalibrate(*MANY, method=method, draws=20),
             lambda recalibration: draws(recalibration.predict([0.3, 0.6])),
         )
         for method in ("logistic", "isotonic")
     },
-    "recalibrated probability": (lambda: bp.recalibrate(*MANY, draws=20).predict(0.3), draws),
-    "parameter of recalibration": (lambda: bp.recalibrate(*MANY, draws=20)["slope"], draws),
-    "measure of calibration": (lambda: bp.calibration(SCORES[0], PROBABILITY, draws=50)["brier"], draws),
+    "recalibrated probability": (lambda: bp.curves.recalibrate(*MANY, draws=20).predict(0.3), draws),
+    "parameter of recalibration": (lambda: bp.curves.recalibrate(*MANY, draws=20)["slope"], draws),
+    "measure of calibration": (lambda: bp.curves.calibration(SCORES[0], PROBABILITY, draws=50)["brier"], draws),
     "operating point": (
         lambda: bp.roc_curve(*SCORES, draws=50).operating_point(cost=(1, 5)),
         lambda point: (point.observed, draws(point.threshold)),
@@ -212,16 +215,16 @@ KINDS = {
         lambda areas: (areas.observed, bp.compare(areas).prob_greater),
     ),
     "weighted scores of clusters compared": (
-        lambda: bp.weighted_score("brier", SCORES[0], {"a": PROBABILITY, "b": 1 - PROBABILITY}, draws=50,
+        lambda: bp.curves.weighted_score("brier", SCORES[0], {"a": PROBABILITY, "b": 1 - PROBABILITY}, draws=50,
                                   cluster=np.arange(len(SCORES[0])) % 20),
         lambda scores: bp.compare(scores).prob_greater,
     ),
     "binned scores": (
-        lambda: bp.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1]),
+        lambda: bp.curves.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1]),
         lambda binned: (of_curve(bp.roc_curve(binned, draws=50)), draws(bp.roc_auc(binned, draws=100))),
     ),
     "area by DeLong": (lambda: bp.roc_auc(*SCORES, method="delong", transform="logit"), draws),
-    "weighted score": (lambda: bp.weighted_score("average_precision", *SCORES, draws=100), draws),
+    "weighted score": (lambda: bp.curves.weighted_score("average_precision", *SCORES, draws=100), draws),
     "areas compared": (
         lambda: bp.compare(bp.roc_auc(SCORES[0], {"a": SCORES[1], "b": OTHER}, draws=100)),
         lambda comparison: (comparison.prob_greater, comparison.prob_best, comparison.difference.eti()),
@@ -239,11 +242,11 @@ KINDS = {
         lambda chosen: draws(chosen["recall"]),
     ),
     "abstention": (
-        lambda: bp.abstention(*SCORES, max_abstention=0.2, draws=50),
+        lambda: bp.curves.abstention(*SCORES, max_abstention=0.2, draws=50),
         lambda two: (two.apparent, draws(two.abstention_rate), draws(two["npv"])),
     ),
     "abstention of a test set": (
-        lambda: bp.abstention(*SCORES, cost=(3, 3, 1), test=(SCORES[0], OTHER)),
+        lambda: bp.curves.abstention(*SCORES, cost=(3, 3, 1), test=(SCORES[0], OTHER)),
         lambda two: draws(two.abstention_rate),
     ),
     "decision plan": (
@@ -264,7 +267,7 @@ KINDS = {
         epc, lambda curve: (curve.dataset, curve.band(), draws(curve.area), curve.expected_performance())
     ),
     "comparison of expected performance": (
-        lambda: bp.epc_compare(epc(), epc(metric="hter"), draws=50),
+        lambda: bp.curves.epc_compare(epc(), epc(metric="hter"), draws=50),
         lambda comparison: (comparison.band(), comparison.percentile_test(50), draws(comparison.difference)),
     ),
     "chain": (
@@ -293,7 +296,7 @@ def flat(figures):
     return [leaf for part in figures for leaf in flat(part)] if isinstance(figures, tuple) else [figures]
 
 
-@pytest.mark.filterwarnings("ignore::bayesperf.PriorWarning")
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.PriorWarning")
 @pytest.mark.parametrize("name", KINDS)
 def test_copies_say_the_same(name):
     make, figures = KINDS[name]

@@ -67,12 +67,12 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
     special["_per_class"] = special["_macro"]
     partly, truth = np.where(np.arange(200) % 4 == 0, 1.0, np.nan), np.arange(200) // 5 % 2
     many = np.arange(400) // 4 % 2
-    special['requirements={"recall"'] = special["bp.abstention("] = {
+    special['requirements={"recall"'] = special["bp.curves.abstention("] = {
         "y_true": many,
         "y_score": np.random.default_rng(0).normal(5 * many),
     }
     special["judge="] = {"y_true": partly * truth, "y_pred": np.arange(200) // 4 % 2, "judge": truth}
-    special["next_labels"] = {"post": bp.labels.posterior(**special["judge="])}
+    special["next_labels"] = {"post": bp.labels.verify(**special["judge="])}
     replaced = {
         "actual=…, predicted=…": "actual='actual', predicted='predicted'",
         "tn: …": "tn: tp - fp",

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 
 import bayesperf as bp
+from bayesperf import reports
 from tests.shared.markdown import rows
 from tests.shared.sources import ROOT
 
@@ -25,10 +26,15 @@ README = (ROOT / "README.md").read_text("utf-8")
 
 
 def public_names():
-    """Return the names of the package and of its public rooms."""
+    """Return the names of the package, and of its public rooms what is not at the top as well."""
     things = {name: getattr(bp, name) for name in bp.__all__}
-    rooms = {name: thing for name, thing in things.items() if inspect.ismodule(thing)}
-    inside = {f"bayesperf.{name}.{public}" for name, room in rooms.items() for public in room.__all__}
+    rooms = {name: thing for name, thing in things.items() if inspect.ismodule(thing)} | {"reports": reports}
+    inside = {
+        f"bayesperf.{name}.{public}"
+        for name, room in rooms.items()
+        for public in room.__all__
+        if getattr(room, public) is not things.get(public)
+    }
     return inside | {f"bayesperf.{name}" for name in things.keys() - rooms.keys()}
 
 
@@ -153,7 +159,7 @@ def scope():
 OURS = [
     ours.strip("`")
     for _, ours, _ in THEIRS_AND_OURS
-    if ours not in ("none", "`bp.compare_scores(scores, test_fraction=1 / 10)`")
+    if ours not in ("none", "`bp.folds.datasets(scores, test_fraction=1 / 10)`")
 ]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayesperf.core.arrays import Array
-from bayesperf.core.warnings import DependenceWarning, PriorWarning
+from bayesperf.core.errors import DependenceWarning, PriorWarning
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.groups.pooling import DISPERSION, pool
 from validation.study import Study, outcomes, table

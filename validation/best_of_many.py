@@ -21,7 +21,7 @@ from scipy import special
 
 from bayesperf.comparison.comparing import compare
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.warnings import DependenceWarning, PriorWarning
+from bayesperf.core.errors import DependenceWarning, PriorWarning
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.groups.pooling import pool
 from bayesperf.posteriors.dirichlet import posterior

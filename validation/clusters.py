@@ -17,7 +17,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arrays import Array
-from bayesperf.core.warnings import PriorWarning
+from bayesperf.core.errors import PriorWarning
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.groups.pooling import pool

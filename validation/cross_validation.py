@@ -17,7 +17,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.core.warnings import PriorWarning
+from bayesperf.core.errors import PriorWarning
 from bayesperf.data.cross_validation import REPEAT, folds_of_all_repeats, held_out_predictions, mark_repeats
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.groups.pooling import pool

@@ -19,7 +19,7 @@ from bayesperf.curves.expected_performance.estimating import epc
 from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
 from validation.study import Study, means, outcomes, table
 
-# How the bands are drawn: the arguments of `bayesperf.epc`.
+# How the bands are drawn: the arguments of `bayesperf.curves.epc`.
 _BANDS: dict[str, dict[str, Any]] = {
     "posterior": {"prior": "flat"},
     "haldane": {"prior": "haldane"},

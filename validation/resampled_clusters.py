@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.core.warnings import DependenceWarning, PriorWarning
+from bayesperf.core.errors import DependenceWarning, PriorWarning
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.groups.pooling import pool
 from bayesperf.intervals.resampling import Units

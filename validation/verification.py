@@ -1,6 +1,6 @@
 """How often intervals cover if only some examples are verified and a judge says something of all.
 
-The intervals are "judge", `bayesperf.labels.posterior`; "verified_only", `bayesperf.posterior` of as many
+The intervals are "judge", `bayesperf.labels.verify`; "verified_only", `bayesperf.posterior` of as many
 examples verified by chance; and "prediction_powered", of the same ones: normal by the delta method, with the weight of
 the judge that leaves the least variance (Angelopoulos, Duchi & Zrnic 2023, PPI++, arXiv:2311.01453).
 

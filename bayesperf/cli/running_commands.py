@@ -92,7 +92,7 @@ def say(text: str) -> None:
 @contextmanager
 def warnings_said() -> Iterator[None]:
     """Print each warning once, as a line."""
-    from bayesperf.core.warnings import LabelWarning
+    from bayesperf.core.errors import LabelWarning
 
     said = set()
 

@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayesperf.comparison import several_datasets
 from bayesperf.comparison.contrast import Asked, contrasted, of_systems
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.separate_marginals import compare_marginals, of_two
-from bayesperf.comparison.several_datasets import compare_scores
 from bayesperf.comparison.system_pair import against_rule, check_same_leading, pairs_along, system_name
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError, InputTypeError
 from bayesperf.core.recipes import remembered
-from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.data.joint_outcomes import same_examples
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.paired import PairedConfusionMatrix
@@ -60,12 +59,12 @@ def compare(
     a : Posterior, DataTree, Marginal, PairedConfusionMatrix, ConfusionMatrix or DataArray
         The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems evaluated on
         the same examples: a PairedConfusionMatrix, or ``ConfusionMatrix.from_predictions(..., example=ids)``; if only
-        some are verified, the posterior of all systems together (`bayesperf.labels.posterior`). Pass other
+        some are verified, the posterior of all systems together (`bayesperf.labels.verify`). Pass other
         posteriors for systems evaluated on different examples, or marginals of what is no metric of counts: areas
-        (`roc_auc`, `auc_from_summary`, ``Curve.area``), scores (`weighted_score`), averages (`average_folds`), rates
-        (`posterior_of_rate`); of several systems that are known together one alone (`roc_auc` and `weighted_score` of a
-        mapping of systems, `PooledClusters.pass_at_k`). A DataArray holds cross-validated scores (dataset, model,
-        fold), for ``dim="dataset"``.
+        (`roc_auc`, `auc_from_summary`, ``Curve.area``), scores (`weighted_score`), averages
+        (`bayesperf.folds.average`), rates (`posterior_of_rate`); of several systems that are known together one alone
+        (`roc_auc` and `weighted_score` of a mapping of systems, `PooledClusters.pass_at_k`). A DataArray holds
+        cross-validated scores (dataset, model, fold), for ``dim="dataset"``.
     b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
         The second system: a posterior (or marginal) over the same leading dims, or a baseline rule that ignores the
         input. "chance" predicts each class at random, as often as it occurs; "majority" always predicts the most
@@ -101,7 +100,7 @@ def compare(
         The family of each system, by name: versions of a model, settings of a learner. With `shrink`, systems of a
         family are taken to be more alike than others, but for those that stand out.
     **options
-        Options of the comparison over several data sets; see `bayesperf.compare_scores`.
+        Options of the comparison over several data sets; see `bayesperf.folds.datasets`.
 
     Returns
     -------
@@ -171,7 +170,7 @@ def compare(
     Areas of two test sets, one of them as a paper reports it:
 
     >>> ours = bp.roc_auc([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7], method="delong")
-    >>> theirs = bp.auc_from_summary(0.9, n_pos=40, n_neg=60, method="hanley_mcneil")
+    >>> theirs = bp.curves.auc_from_summary(0.9, n_pos=40, n_neg=60, method="hanley_mcneil")
     >>> bp.compare(ours, theirs).prob_greater.round(3).item()
     0.234
 
@@ -231,14 +230,14 @@ def _checked_rope(rope: Any, contrast: str) -> float:
 
 
 def _of_scores(scores: xr.DataArray, **options: Any) -> Comparison:
-    """Compare two systems by their scores, by `compare_scores`."""
+    """Compare two systems by their scores, by `bayesperf.folds.datasets`."""
     if "test_fraction" not in options:
         raise InputTypeError(
             "test_fraction",
             "say which fraction of a data set each fold tests: 1/k of k folds, repeated or not; "
             "of random splits their own.",
         )
-    return compare_scores(scores, **options)
+    return several_datasets.datasets(scores, **options)
 
 
 def _of_posteriors(a: Any, b: Any, metric: str | Metric, asked: Asked) -> Comparison:

@@ -4,7 +4,7 @@
 analysis                                 what it estimates
 =======================================  ==============================================================================
 ``posterior(cm.sum("fold"))``            the pooled rate: one rate common to all folds, whose models count as one model
-`average_folds`                          the average over these folds of the rates of their models, each estimated from
+`average`                                the average over these folds of the rates of their models, each estimated from
                                          its own examples alone
 ``pool(cm).groups``                      the rates of these folds one by one, each shrunk towards the others to the
                                          degree that they agree
@@ -14,7 +14,8 @@ analysis                                 what it estimates
                                          for random folds the answer depends mostly on the prior
 `correlated_ttest`                       the population mean of the difference of two systems' scores on one data set;
                                          the overlap of the training sets widens its interval
-`bayesperf.compare_scores`               the difference of two systems on data sets: on average, and on the next one
+`sign_test`, `signed_rank_test`          the same over data sets, from their mean scores
+`datasets`                               the difference of two systems on data sets: on average, and on the next one
 =======================================  ==============================================================================
 
 None of them estimates the performance of the final model, refitted on all data. That model has more examples to learn
@@ -35,11 +36,12 @@ import xarray as xr
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_differences import differences
+from bayesperf.comparison.several_datasets import DatasetComparison, datasets
+from bayesperf.comparison.sign_and_rank_tests import DatasetTest, sign_test, signed_rank_test
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError, InputTypeError, PriorWarning
 from bayesperf.core.recipes import remembered
-from bayesperf.core.warnings import PACKAGE, DependenceWarning, PriorWarning
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_validation import repeated_dim
 from bayesperf.data.joint_outcomes import same_examples
@@ -53,7 +55,20 @@ from bayesperf.posteriors.marginal import Marginal, Sampler
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 from bayesperf.posteriors.quantity import Quantity, Scope
 
-__all__ = ["average_folds", "correlated_ttest"]
+__all__ = [
+    "DatasetComparison",
+    "DatasetTest",
+    "average",
+    "correlated_ttest",
+    "datasets",
+    "sign_test",
+    "signed_rank_test",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 # Number of standard deviations by which a prior may move an average before a warning is given.
 _MOVED = 0.25
@@ -62,7 +77,7 @@ _MANY_FOLDS = 20
 
 
 @remembered("average_folds")
-def average_folds(
+def average(
     post: Posterior,
     metric: str | Metric,
     dim: str = "fold",
@@ -130,7 +145,7 @@ def average_folds(
     which are independent, and within which all folds have the same quantile of their posteriors: the average is as
     uncertain as one of that many folds.
 
-    This estimates the average of the models of these folds; see the module `bayesperf.comparison.folds` for other
+    This estimates the average of the models of these folds; see the module `bayesperf.folds` for other
     quantities.
 
     Examples
@@ -139,7 +154,7 @@ def average_folds(
     >>> frame = bp.datasets.load("breast_cancer")
     >>> cm = bp.ConfusionMatrix.from_frame(frame, actual="actual", predicted="predicted", by=["model", "fold"],
     ...                                    pos_label="malignant")
-    >>> accuracy = bp.average_folds(bp.posterior(cm.sel(model="naive_bayes"), "haldane"), "accuracy")
+    >>> accuracy = bp.folds.average(bp.posterior(cm.sel(model="naive_bayes"), "haldane"), "accuracy")
     >>> accuracy.eti(0.95).values.round(2)
     array([0.92, 0.96])
     """
@@ -317,7 +332,7 @@ def correlated_ttest(
     --------
     >>> import bayesperf as bp
     >>> new, old = [0.81, 0.74, 0.75, 0.69, 0.73], [0.79, 0.70, 0.74, 0.66, 0.70]
-    >>> comparison = bp.correlated_ttest(new, old, test_fraction=1 / 5, rope=0.01, names=("new", "old"))
+    >>> comparison = bp.folds.correlated_ttest(new, old, test_fraction=1 / 5, rope=0.01, names=("new", "old"))
     >>> comparison.prob_rope.round(3).to_series().to_dict()
     {'below': 0.005, 'inside': 0.048, 'above': 0.948}
     """

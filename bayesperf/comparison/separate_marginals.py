@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from bayesperf.comparison.contrast import Asked, contrasted
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.system_pair import SystemPair, check_same_leading, system_name, without_own_coordinates
-from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.warnings import PACKAGE, DependenceWarning
+from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError, InputTypeError
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
 

@@ -35,7 +35,7 @@ AVERAGE = "average over data sets"
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DatasetComparison(Comparison, NextDataset):
-    """The difference of two systems' scores, a − b, over data sets. Made by `bayesperf.compare_scores`.
+    """The difference of two systems' scores, a − b, over data sets. Made by `bayesperf.folds.datasets`.
 
     The result answers three different questions. ``difference`` and all other results of a `Comparison` describe the
     average over the population of data sets. ``prob_rope_next`` describes the next data set, which differs from the
@@ -62,7 +62,7 @@ class DatasetComparison(Comparison, NextDataset):
 
 
 @checked
-def compare_scores(
+def datasets(
     scores: xr.DataArray,
     *,
     dim: str = "dataset",
@@ -130,7 +130,7 @@ def compare_scores(
     Examples
     --------
     >>> import bayesperf as bp
-    >>> comparison = bp.compare_scores(scores, rope=0.01, test_fraction=1 / 10)  # doctest: +SKIP
+    >>> comparison = bp.folds.datasets(scores, rope=0.01, test_fraction=1 / 10)  # doctest: +SKIP
     >>> comparison.regions()  # doctest: +SKIP
     """
     width, fraction = checks.rope(rope), checks.probability("test_fraction", test_fraction)

@@ -56,7 +56,7 @@ class NextDataset(Saved):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DatasetTest(NextDataset):
-    """Result of a test on mean scores. Made by `bayesperf.sign_test` and `bayesperf.signed_rank_test`.
+    """Result of a test on mean scores. Made by `bayesperf.folds.sign_test` and `bayesperf.folds.signed_rank_test`.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class DatasetTest(NextDataset):
     def __repr__(self) -> str:
         first, second = self.names
         shown = ", ".join(f"{region} {value:.3f}" for region, value in zip(REGIONS, self.prob_rope_next, strict=True))
-        return f"<bayesperf.DatasetTest: {self.test}, {first} − {second} on the {NEXT}: {shown}>"
+        return f"<bayesperf.folds.DatasetTest: {self.test}, {first} − {second} on the {NEXT}: {shown}>"
 
 
 @remembered("sign_test")
@@ -146,7 +146,7 @@ def sign_test(
     --------
     >>> import bayesperf as bp
     >>> new, old = [0.91, 0.84, 0.77, 0.88, 0.95, 0.83], [0.88, 0.86, 0.72, 0.87, 0.91, 0.80]
-    >>> bp.sign_test(new, old, rope=0.01).summary().round(3)
+    >>> bp.folds.sign_test(new, old, rope=0.01).summary().round(3)
                                          below  inside  above  mcse
     next data set                        0.143   0.286  0.571   0.0
     most probable for the next data set  0.045   0.176  0.779   0.0
@@ -222,7 +222,7 @@ def signed_rank_test(
     --------
     >>> import bayesperf as bp
     >>> new, old = [0.91, 0.84, 0.77, 0.88, 0.95, 0.83], [0.88, 0.86, 0.72, 0.87, 0.91, 0.80]
-    >>> bp.signed_rank_test(new, old, rope=0.01).prob_rope_next.values.round(3)
+    >>> bp.folds.signed_rank_test(new, old, rope=0.01).prob_rope_next.values.round(3)
     array([0.051, 0.21 , 0.738])
     """
     values, decimals = differences(scores_a, scores_b)

@@ -1,4 +1,4 @@
-"""Errors that answer a user: which argument cannot be used, what is wrong with it, and what to do.
+"""Errors that answer a user, and warnings: what is wrong with an argument, and what to take figures with.
 
 InputError (ValueError)          an argument cannot be used
 └── InputTypeError (TypeError)   … because of its type
@@ -8,6 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
+
+__all__ = [
+    "ConvergenceWarning",
+    "DependenceWarning",
+    "IdentifiabilityWarning",
+    "InputError",
+    "InputTypeError",
+    "LabelWarning",
+    "PriorWarning",
+    "SelectionWarning",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+# What `warnings.warn(skip_file_prefixes=)` skips, so that a warning points at the caller's line outside of the package.
+PACKAGE = str(Path(__file__).parents[1])
 
 # A file, or an option with its value, after which a problem follows a colon, whatever it is.
 _WITH_VALUE = re.compile(r"^--\S+ |[./\\]")
@@ -80,3 +100,30 @@ def _named(argument: str, names: Mapping[str, str]) -> str:
     """Return what an argument is called where it was typed; a column, as ``by['site']``, follows its option."""
     name, _, column = argument.partition("[")
     return f"{names[name]} {column.strip(chr(39) + ']')}" if column and name in names else names.get(argument, argument)
+
+
+# ── Warnings ──
+
+
+class DependenceWarning(UserWarning):
+    """Samples depend on each other in a way that the model ignores."""
+
+
+class ConvergenceWarning(UserWarning):
+    """A sampler may not have converged, so its draws cannot be trusted yet."""
+
+
+class PriorWarning(UserWarning):
+    """The data say little about a quantity, so that its posterior is mostly its prior."""
+
+
+class LabelWarning(UserWarning):
+    """Labels look the same and count as different ones."""
+
+
+class SelectionWarning(UserWarning):
+    """Examples seem to have been chosen in a way that the figures take no notice of."""
+
+
+class IdentifiabilityWarning(UserWarning):
+    """The data do not settle a quantity: its prior decides, several values fit as well, or classes changed places."""

@@ -15,9 +15,11 @@ from bayesperf.curves.reliability.frequency_curve import ReliabilityCurve, Relia
 from bayesperf.curves.reliability.recalibration import Recalibration, recalibrate
 from bayesperf.curves.roc.operating_point import OperatingPoint
 from bayesperf.curves.roc.threshold_curve import Curve, det_curve, precision_recall_curve, roc_curve
+from bayesperf.data.binned_scores import BinnedScores
 
 __all__ = [
     "Abstention",
+    "BinnedScores",
     "Calibration",
     "ChosenThreshold",
     "Curve",

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf.core.arrays import Booleans, Codes
-from bayesperf.core.errors import InputError
-from bayesperf.core.warnings import PACKAGE, DependenceWarning
+from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError
 from bayesperf.core.weights import ENOUGH, check_enough
 from bayesperf.data.classifier_scores import clusters_of, labelled_scores
 

@@ -56,7 +56,7 @@ class BinnedScores(Saved):
     Examples
     --------
     >>> import bayesperf as bp
-    >>> binned = bp.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1])
+    >>> binned = bp.curves.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1])
     >>> bp.roc_curve(binned).dataset["recall"].values
     array([0. , 0.7, 0.9, 1. ])
     >>> auc = bp.roc_auc(binned)
@@ -101,8 +101,8 @@ class BinnedScores(Saved):
         Examples
         --------
         >>> import bayesperf as bp
-        >>> bp.BinnedScores.from_counts([0, 1, 5], [6, 2, 1], values=[1, 2, 3])
-        <bayesperf.BinnedScores: 3 values from 1 to 3, 6 positives, 9 negatives>
+        >>> bp.curves.BinnedScores.from_counts([0, 1, 5], [6, 2, 1], values=[1, 2, 3])
+        <bayesperf.curves.BinnedScores: 3 values from 1 to 3, 6 positives, 9 negatives>
         """
         if (edges is None) == (values is None):
             raise InputTypeError("", "give either edges=, the edges of the bins, or values=, the scores that occur.")
@@ -154,9 +154,10 @@ class BinnedScores(Saved):
         >>> import bayesperf as bp
         >>> frame = bp.datasets.load("breast_cancer")
         >>> frame = frame[frame["model"] == "logistic_regression"]
-        >>> binned = bp.BinnedScores.from_frame(frame, actual="actual", score="score", bins=100, pos_label="malignant")
+        >>> binned = bp.curves.BinnedScores.from_frame(frame, actual="actual", score="score", bins=100,
+        ...                                              pos_label="malignant")
         >>> binned
-        <bayesperf.BinnedScores: 100 bins from 0 to 1, 212 positives, 357 negatives>
+        <bayesperf.curves.BinnedScores: 100 bins from 0 to 1, 212 positives, 357 negatives>
         >>> bp.roc_auc(binned, method="delong").mean().round(3).item(), round(binned.binning_error, 4)
         (0.994, 0.0018)
         """
@@ -207,7 +208,7 @@ class BinnedScores(Saved):
         Examples
         --------
         >>> import bayesperf as bp
-        >>> values = bp.BinnedScores.from_counts([0, 1, 1, 2], [2, 1, 1, 0], values=[1, 2, 3, 4])
+        >>> values = bp.curves.BinnedScores.from_counts([0, 1, 1, 2], [2, 1, 1, 0], values=[1, 2, 3, 4])
         >>> values.coarsened(2).positives
         array([0, 2, 2])
         """
@@ -292,7 +293,7 @@ class BinnedScores(Saved):
         negatives, positives = self.class_totals
         what, ends = ("values", self.values) if self.edges is None else ("bins", self.edges)
         return (
-            f"<bayesperf.BinnedScores: {len(self.values)} {what} from {ends[0]:g} to {ends[-1]:g}, "
+            f"<bayesperf.curves.BinnedScores: {len(self.values)} {what} from {ends[0]:g} to {ends[-1]:g}, "
             f"{positives} positives, {negatives} negatives>"
         )
 

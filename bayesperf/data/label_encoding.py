@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesperf.core.arrays import Codes, decoded
-from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.warnings import PACKAGE, LabelWarning
+from bayesperf.core.errors import PACKAGE, InputError, InputTypeError, LabelWarning
 from bayesperf.core.words import listed
 
 # Integer labels that span less than this are indexed by value; others are hashed.

@@ -508,7 +508,7 @@ class ConfusionMatrix(Saved):
         >>> cm.dims
         ('repeat', 'fold')
         >>> bp.pool(cm)
-        <bayesperf.Pooled: 6 folds of 2 repeats, one prevalence, ρ ~ Beta(1, 24)>
+        <bayesperf.groups.Pooled: 6 folds of 2 repeats, one prevalence, ρ ~ Beta(1, 24)>
         """
         classes = _classes(y)
         held = held_out_predictions(estimator, X, y, cv, groups, n_jobs)

@@ -92,7 +92,7 @@ def average_labels(
     >>> rng = np.random.default_rng(0)
     >>> y_true = rng.random((200, 3)) < 0.4
     >>> y_pred = y_true ^ (rng.random((200, 3)) < 0.1)
-    >>> average = bp.average_labels(y_true, y_pred, "f1")
+    >>> average = bp.groups.average_labels(y_true, y_pred, "f1")
     >>> average.mean().round(2).item(), average.hdi().round(2).values
     (0.87, array([0.84, 0.9 ]))
     """

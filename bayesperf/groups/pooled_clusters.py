@@ -15,11 +15,10 @@ from scipy.sparse import csr_array
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputError
+from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError, PriorWarning
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
-from bayesperf.core.warnings import PACKAGE, DependenceWarning, PriorWarning
 from bayesperf.core.weights import ENOUGH, LEAST
 from bayesperf.core.words import over_places, places_in_words, sentence
 from bayesperf.data.clusters import Clusters, of_dim
@@ -333,7 +332,7 @@ class PooledClusters(Saved):
     def __repr__(self) -> str:
         others = [f"{dim}: {self.summed.counts.sizes[dim]}" for dim in self.summed.dims]
         facts = [f"{self._sizes} {self.dim}s", *others, f"{len(self.cm.labels)} classes", "over examples"]
-        return f"<bayesperf.PooledClusters: {', '.join(facts)}>"
+        return f"<bayesperf.groups.PooledClusters: {', '.join(facts)}>"
 
     def _repr_html_(self) -> str:
         table: str = self.mean.summary()._repr_html_()  # type: ignore[operator]

@@ -16,11 +16,10 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import PACKAGE, InputError, InputTypeError, PriorWarning
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
-from bayesperf.core.warnings import PACKAGE, PriorWarning
 from bayesperf.core.words import enumerated, sentence
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_validation import folds_of_all_repeats, refuse_sum
@@ -342,7 +341,7 @@ class Pooled(Saved):
             self._prevalence_text,
             f"ρ ~ {self.dispersion_text}",
         ]
-        return f"<bayesperf.Pooled: {', '.join(facts)}>"
+        return f"<bayesperf.groups.Pooled: {', '.join(facts)}>"
 
     def _repr_html_(self) -> str:
         tables = [table.summary()._repr_html_() for table in (self.mean, self.new_group)]  # type: ignore[operator]
@@ -539,7 +538,7 @@ def pool(
     ...                                    pos_label="malignant")
     >>> pooled = bp.pool(cm.sel(model="naive_bayes"))
     >>> pooled
-    <bayesperf.Pooled: 10 folds, one prevalence, ρ ~ Beta(1, 24)>
+    <bayesperf.groups.Pooled: 10 folds, one prevalence, ρ ~ Beta(1, 24)>
     >>> pooled.summary("recall")[["answer", "fold", "mean", "ci_lower", "ci_upper"]].head(3).round(2)
           answer fold  mean  ci_lower  ci_upper
     0       mean       0.88      0.83      0.94
@@ -552,7 +551,7 @@ def pool(
     >>> patient, y_true = np.repeat(np.arange(30), 6), np.tile([0, 1, 2], 60)
     >>> y_pred = np.where(patient % 5 == 0, (y_true + 1 + patient % 2) % 3, y_true)
     >>> bp.pool(bp.ConfusionMatrix.from_predictions(y_true, y_pred, cluster={"patient": patient}))
-    <bayesperf.PooledClusters: 30 patients, 3 classes, over examples>
+    <bayesperf.groups.PooledClusters: 30 patients, 3 classes, over examples>
     """
     if not isinstance(cm, ConfusionMatrix):
         raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")

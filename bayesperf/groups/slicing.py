@@ -568,7 +568,7 @@ class Slices(Saved):
 
     def __repr__(self) -> str:
         sizes = " × ".join(f"{self.cm.counts.sizes[dim]} {dim}" for dim in self.dims)
-        return f"<bayesperf.Slices: {sizes}>\n{self.in_words()}"
+        return f"<bayesperf.groups.Slices: {sizes}>\n{self.in_words()}"
 
     def _repr_html_(self) -> str:
         worst = self.table().sort_values("mean").head(10)

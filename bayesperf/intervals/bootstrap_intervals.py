@@ -18,9 +18,8 @@ from scipy.special import ndtr, ndtri
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputError
+from bayesperf.core.errors import PACKAGE, InputError
 from bayesperf.core.random_streams import streams
-from bayesperf.core.warnings import PACKAGE
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.paired import PairedConfusionMatrix
 from bayesperf.intervals.limits import ADVICE, labelled, warn_of_no_width

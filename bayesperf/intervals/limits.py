@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.coordinates import CI_BOUND
-from bayesperf.core.warnings import PACKAGE
+from bayesperf.core.errors import PACKAGE
 
 # What to do instead, for a metric.
 ADVICE = "take bayesperf.intervals.proportion of a rate, wilson_f1, or bayesperf.posterior(cm)."

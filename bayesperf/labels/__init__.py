@@ -1,24 +1,30 @@
 """Labels that are missing or wrong: a verified part with a judge of all, several raters, labels with noise.
 
-`posterior` is of systems of which only some predictions were verified, and `next_labels` says which to verify next.
-`truth` and `identifiability` are of fits of ratings by several raters (`bayesperf.Ratings`). What becomes of figures if
-labels are wrong at a rate known by a prior says `bayesperf.label_noise`.
+`verify` is of systems of which only some predictions were verified, and `next_labels` says which to verify next.
+`noise` is of labels that are wrong at a rate known by a prior, `noise_sensitivity` of several such rates. `truth` and
+`identifiability` are of fits of ratings by several raters (`bayesperf.Ratings`).
 """
 
 from bayesperf.labels.choosing_labels import NextLabels, next_labels
 from bayesperf.labels.identifying import identifiability
+from bayesperf.labels.noisy_labels import NoisyLabelPosterior, noise
 from bayesperf.labels.raters import truth
 from bayesperf.labels.sample import VerifiedSample
-from bayesperf.labels.verifying import VerifiedPosterior, posterior
+from bayesperf.labels.sensitivity_to_noise import LabelNoiseSensitivity, noise_sensitivity
+from bayesperf.labels.verifying import VerifiedPosterior, verify
 
 __all__ = [
+    "LabelNoiseSensitivity",
     "NextLabels",
+    "NoisyLabelPosterior",
     "VerifiedPosterior",
     "VerifiedSample",
     "identifiability",
     "next_labels",
-    "posterior",
+    "noise",
+    "noise_sensitivity",
     "truth",
+    "verify",
 ]
 
 

@@ -67,7 +67,7 @@ def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_se
     Parameters
     ----------
     posterior : VerifiedPosterior
-        Of one system, as `bayesperf.labels.posterior` returns it; or of two, and the labels are then for their
+        Of one system, as `bayesperf.labels.verify` returns it; or of two, and the labels are then for their
         difference.
     n : int
         Number of labels to spend.
@@ -96,13 +96,13 @@ def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_se
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesperf import verification
+    >>> from bayesperf import labels
     >>> rng = np.random.default_rng(0)
     >>> truth = (rng.random(2000) < 0.1).astype(int)
     >>> judge, predicted = (np.where(rng.random(2000) < error, 1 - truth, truth) for error in (0.1, 0.1))
     >>> verified = np.where(np.arange(2000) < 100, truth, np.nan)
-    >>> post = verification.posterior(verified, predicted, judge=judge)
-    >>> advice = verification.next_labels(post, 100, metric="f1")
+    >>> post = labels.verify(verified, predicted, judge=judge)
+    >>> advice = labels.next_labels(post, 100, metric="f1")
     >>> advice.table
        judge  predicted  examples  verified  truth 0  truth 1  advised
     0      0          0      1434        69       69        0        0
@@ -130,8 +130,7 @@ def value_of(posterior: Posterior, metric: str | Metric) -> tuple[LabelValue, Me
     if not isinstance(posterior, VerifiedPosterior):
         raise InputTypeError(
             "",
-            "posterior must be one of a partly verified sample, of verification.posterior; it is "
-            f"{type(posterior).__name__}.",
+            f"posterior must be one of a partly verified sample, of labels.verify; it is {type(posterior).__name__}.",
         )
     sample = posterior.sample
     if sample.counts.ndim > 1 or len(sample.positions) > 2:

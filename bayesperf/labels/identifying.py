@@ -14,8 +14,7 @@ from scipy.signal import find_peaks
 
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputTypeError
-from bayesperf.core.warnings import PACKAGE, IdentifiabilityWarning
+from bayesperf.core.errors import PACKAGE, IdentifiabilityWarning, InputTypeError
 from bayesperf.core.words import listed
 
 # Above this share the prior and the posterior are so alike that the data say little (Garrett & Zeger 2000).

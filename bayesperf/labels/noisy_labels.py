@@ -14,10 +14,9 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import PACKAGE, InputError, InputTypeError, PriorWarning
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
-from bayesperf.core.warnings import PACKAGE, PriorWarning
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.paired import PairedConfusionMatrix
@@ -44,7 +43,7 @@ _MOST_COLUMNS = 4096
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoisyLabelPosterior(SampledPosterior):
-    """The posterior of true cells given labels that may be wrong. Made by `bayesperf.label_noise`.
+    """The posterior of true cells given labels that may be wrong. Made by `bayesperf.labels.noise`.
 
     Attributes
     ----------
@@ -75,7 +74,7 @@ class NoisyLabelPosterior(SampledPosterior):
 
 
 @remembered("label_noise")
-def label_noise(
+def noise(
     cm: ConfusionMatrix | PairedConfusionMatrix,
     error: float | tuple[float, float] | ArrayLike,
     prior: str | priors.Prior | None = None,
@@ -147,7 +146,7 @@ def label_noise(
     >>> import bayesperf as bp
     >>> cm = bp.ConfusionMatrix.from_counts(tp=88, fn=12, fp=10, tn=90)
     >>> for error in 0, 0.05, (5, 95):
-    ...     print(bp.label_noise(cm, error)["accuracy"].mean().round(2).item())
+    ...     print(bp.labels.noise(cm, error)["accuracy"].mean().round(2).item())
     0.89
     0.93
     0.94

@@ -42,7 +42,7 @@ def marginal_of_systems(post: VerifiedPosterior, metric: Metric, draws: int, ran
     -----
     Strata are what the two systems of a pair and the judge say together: for the difference of two systems it matters
     which of the two is right where they differ. The default priors are in the notes of
-    `bayesperf.labels.posterior`.
+    `bayesperf.labels.verify`.
     """
     sides = _pairs(post, metric, draws, random_seed)
     joint = _joint_draws(post, metric, sides, random_seed).transpose(..., MODEL, "draw")

@@ -57,8 +57,8 @@ class VerifiedSample(Saved):
 
     Examples
     --------
-    >>> from bayesperf import verification
-    >>> verification.VerifiedSample.from_predictions([1, None, 0, None], [1, 1, 0, 0], judge=[1, 1, 0, 1])
+    >>> from bayesperf import labels
+    >>> labels.VerifiedSample.from_predictions([1, None, 0, None], [1, 1, 0, 0], judge=[1, 1, 0, 1])
     <bayesperf.VerifiedSample: 4 examples in 3 strata, 2 verified; 2 classes, with a judge>
     """
 
@@ -154,10 +154,10 @@ class VerifiedSample(Saved):
         Examples
         --------
         >>> import duckdb
-        >>> from bayesperf import verification
+        >>> from bayesperf import labels
         >>> relation = duckdb.sql("SELECT CASE WHEN i % 50 = 0 THEN i % 4 // 2 END AS truth, i % 4 // 2 AS judge, "
         ...                       "i % 3 % 2 AS predicted FROM range(60_000) AS rows(i)")
-        >>> verification.VerifiedSample.from_frame(relation, actual="truth", predicted="predicted", judge="judge")
+        >>> labels.VerifiedSample.from_frame(relation, actual="truth", predicted="predicted", judge="judge")
         <bayesperf.VerifiedSample: 60000 examples in 4 strata, 1200 verified; 2 classes, with a judge>
         """
         keys = [by] if isinstance(by, str) else list(by)

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from bayesperf.core.warnings import PACKAGE, SelectionWarning
+from bayesperf.core.errors import PACKAGE, SelectionWarning
 from bayesperf.data.joint_outcomes import distinct_outcomes
 from bayesperf.labels.sample import VerifiedSample
 

@@ -13,9 +13,8 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import PACKAGE, InputError, InputTypeError, PriorWarning
 from bayesperf.core.recipes import remembered
-from bayesperf.core.warnings import PACKAGE, PriorWarning
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.labels.cells import described, joint_cells, labelled_cells, resolved
@@ -37,7 +36,7 @@ _DRAWN_CELLS, _LEAST_DRAWS = 250_000, 1000
 
 
 @remembered("verification.posterior")
-def posterior(
+def verify(
     y_true: Any,
     y_pred: Any = None,
     *,
@@ -124,15 +123,15 @@ def posterior(
     Two hundred examples, of which every fifth is verified, and a judge who errs in one of ten:
 
     >>> import numpy as np
-    >>> from bayesperf import verification
+    >>> from bayesperf import labels
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.integers(0, 2, 200)
     >>> judge, predicted = (np.where(rng.random(200) < error, 1 - truth, truth) for error in (0.1, 0.2))
     >>> verified = np.where(np.arange(200) % 5 == 0, truth, np.nan)
-    >>> post = verification.posterior(verified, predicted, judge=judge)
+    >>> post = labels.verify(verified, predicted, judge=judge)
     >>> post["accuracy"].hdi().values.round(2)
     array([0.67, 0.85])
-    >>> verification.posterior(verified, predicted)["accuracy"].hdi().values.round(2)
+    >>> labels.verify(verified, predicted)["accuracy"].hdi().values.round(2)
     array([0.66, 0.91])
     """
     if isinstance(y_true, VerifiedSample):
@@ -165,7 +164,7 @@ def _default_draws(classes: int) -> int:
 class VerifiedPosterior(SampledPosterior):
     """The posterior of systems of which some predictions were verified: draws of the cells.
 
-    Made by `bayesperf.labels.posterior`.
+    Made by `bayesperf.labels.verify`.
 
     Attributes
     ----------
@@ -180,7 +179,7 @@ class VerifiedPosterior(SampledPosterior):
     sample: VerifiedSample = field(kw_only=True)
     prior: priors.Prior | None = field(kw_only=True)
     random_seed: int = field(kw_only=True)
-    counted_together = "verification.posterior(y_true, {'a': y_pred_a, 'b': y_pred_b}, judge=...)"
+    counted_together = "labels.verify(y_true, {'a': y_pred_a, 'b': y_pred_b}, judge=...)"
 
     @classmethod
     def of(cls, sample: VerifiedSample, prior: priors.Prior | None, draws: int, random_seed: int) -> VerifiedPosterior:
@@ -222,7 +221,7 @@ class VerifiedPosterior(SampledPosterior):
     def judge(self) -> SampledPosterior:
         """The posterior of the judge's own confusion matrix, by the strata of the judge and the (first) system."""
         if not self.sample.has_judge:
-            raise InputError("judge", "there is none.", "Give its labels to verification.posterior.")
+            raise InputError("judge", "there is none.", "Give its labels to labels.verify.")
         first, prior = self.sample.positions[:1], resolved(self.prior, self.sample)
         cells = joint_cells(self.sample, prior, first, self.cells.sizes["draw"], self.random_seed)
         return SampledPosterior(

@@ -28,7 +28,7 @@ from scipy import linalg, special
 from scipy.sparse import csr_array, hstack
 
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
-from bayesperf.core.warnings import PACKAGE, ConvergenceWarning
+from bayesperf.core.errors import PACKAGE, ConvergenceWarning
 
 # Mean and standard deviation of the priors; to the mean of b is added the log of the other classes' number.
 _POPULARITY_SD, _LEVEL_SD = 1.0, 2.0
@@ -93,7 +93,7 @@ class ModelDraws(NamedTuple):
 
 
 def vote_model(votes: Codes, counts: Counts, verified: Counts, levels: Codes) -> VoteModel:
-    """Return the model of strata, of what `verification.truth.Strata` holds."""
+    """Return the model of strata, of what `labels.truth.Strata` holds."""
     (size, voters), classes = votes.shape, verified.shape[1]
     unanimous = (votes == votes[:, :1]).all(1)
     popular = np.log(np.bincount(votes[unanimous, 0], counts[unanimous], classes) + 0.5)

@@ -1,9 +1,16 @@
 """Metrics of a confusion matrix: `names` lists them, `table` describes them, and `register` adds a new one."""
 
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
 from bayesperf.metrics.formulas import cost, fbeta, net_benefit
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
 from bayesperf.metrics.registry import get, names, register, table, unregister
+
+if TYPE_CHECKING:
+    from bayesperf.posteriors.requirement import scorer
 
 __all__ = [
     "Metric",
@@ -14,9 +21,13 @@ __all__ = [
     "net_benefit",
     "register",
     "score",
+    "scorer",
     "table",
     "unregister",
 ]
+
+# Asks a posterior, so it is lent by a room that uses this one.
+__getattr__, *_ = lazy_loader.attach("bayesperf", submod_attrs={"posteriors.requirement": ["scorer"]})
 
 
 def __dir__() -> list[str]:

@@ -9,12 +9,14 @@ A plan is for one look, at its end. Whoever looks as examples come in goes by th
 """
 
 from bayesperf.plan.deciding import DecisionPlan, decision
+from bayesperf.plan.monitoring import Monitor
 from bayesperf.plan.numbers_of_labels import LabelsPlan, labels
 from bayesperf.plan.sample_sizes import Plan, UnreachableError, comparison, precision, sample_size
 
 __all__ = [
     "DecisionPlan",
     "LabelsPlan",
+    "Monitor",
     "Plan",
     "UnreachableError",
     "comparison",

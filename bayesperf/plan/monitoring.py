@@ -81,7 +81,7 @@ class Monitor(Saved):
         return f"After {steps}: {title}{text[len(title) :]} {anytime_in_words(self.dataset)} {REPEATED_LOOKS}"
 
     def __repr__(self) -> str:
-        return f"<bayesperf.Monitor>\n{self.dataset!r}\n{REPEATED_LOOKS}"
+        return f"<bayesperf.plan.Monitor>\n{self.dataset!r}\n{REPEATED_LOOKS}"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(self.in_words())}</p>{self.dataset._repr_html_()}"

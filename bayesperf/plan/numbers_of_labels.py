@@ -68,7 +68,7 @@ def labels(
     Parameters
     ----------
     posterior : VerifiedPosterior
-        Of a partly verified sample (`bayesperf.labels.posterior`): of one system, or of two, and then the
+        Of a partly verified sample (`bayesperf.labels.verify`): of one system, or of two, and then the
         difference of the two is planned for.
     metric : str or Metric
         A metric with a single value.
@@ -105,7 +105,7 @@ def labels(
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.integers(0, 2, 4000)
     >>> judge, predicted = (np.where(rng.random(4000) < error, 1 - truth, truth) for error in (0.1, 0.1))
-    >>> post = bp.labels.posterior(np.where(np.arange(4000) < 100, truth, np.nan), predicted, judge=judge)
+    >>> post = bp.labels.verify(np.where(np.arange(4000) < 100, truth, np.nan), predicted, judge=judge)
     >>> plan = bp.plan.labels(post, metric="accuracy", width=0.04)
     >>> round(plan.advised, -1), round(plan.by_chance, -1), plan.available
     (450, 650, 3900)

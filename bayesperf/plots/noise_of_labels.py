@@ -12,7 +12,7 @@ from bayesperf.plots.style import BLUE, SERIES, closed, shorten, small_multiples
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from bayesperf.labels.noise_sensitivity import LabelNoiseSensitivity
+    from bayesperf.labels.sensitivity_to_noise import LabelNoiseSensitivity
     from bayesperf.plots.style import Panels
 
 
@@ -23,7 +23,7 @@ def label_noise(sensitivity: LabelNoiseSensitivity, *, ax: Panels | None = None)
     Parameters
     ----------
     sensitivity : LabelNoiseSensitivity
-        What `bayesperf.label_noise_sensitivity` returns; of several systems, a line each.
+        What `bayesperf.labels.noise_sensitivity` returns; of several systems, a line each.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 
@@ -31,7 +31,7 @@ def label_noise(sensitivity: LabelNoiseSensitivity, *, ax: Panels | None = None)
     --------
     >>> import bayesperf as bp
     >>> cm = bp.ConfusionMatrix.from_counts(tp=88, fn=12, fp=10, tn=90)
-    >>> figure = bp.label_noise_sensitivity(cm, "f1").plot()
+    >>> figure = bp.labels.noise_sensitivity(cm, "f1").plot()
     >>> figure.axes[0].get_xlabel()
     'labels that are wrong'
     """

@@ -27,7 +27,7 @@ def score_regions(chosen: ChosenThreshold | Abstention, *, ax: Axes | None = Non
     Parameters
     ----------
     chosen : ChosenThreshold or Abstention
-        What `bayesperf.choose_threshold` or `bayesperf.abstention` returns. Drawn are the examples that chose.
+        What `bayesperf.choose_threshold` or `bayesperf.curves.abstention` returns. Drawn are the examples that chose.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 
@@ -35,7 +35,8 @@ def score_regions(chosen: ChosenThreshold | Abstention, *, ax: Axes | None = Non
     --------
     >>> import bayesperf as bp
     >>> frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")
-    >>> two = bp.abstention(frame["actual"], frame["score"], max_abstention=0.05, pos_label="malignant", draws=100)
+    >>> two = bp.curves.abstention(frame["actual"], frame["score"], max_abstention=0.05, pos_label="malignant",
+    ...                            draws=100)
     >>> [text.get_text() for text in bp.plots.score_regions(two).legends[0].get_texts()]
     ['negatives', 'positives', 'left to people']
     """

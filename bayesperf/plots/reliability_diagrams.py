@@ -61,7 +61,7 @@ def reliability(
     ci_prob : float, optional
         Probability of the bands, as in `bayesperf.plots.density`.
     kind : {"simultaneous", "pointwise"}
-        Of the bands, as in `bayesperf.ReliabilityCurve.band`.
+        Of the bands, as in `bayesperf.curves.ReliabilityCurve.band`.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 
@@ -154,7 +154,7 @@ def recalibration(
     Parameters
     ----------
     recalibration : Recalibration
-        Of `bayesperf.recalibrate`.
+        Of `bayesperf.curves.recalibrate`.
     ci_prob, ci_kind
         Of the intervals, as in `bayesperf.plots.density`.
     ax
@@ -163,7 +163,7 @@ def recalibration(
     Examples
     --------
     >>> import bayesperf as bp
-    >>> recalibration = bp.recalibrate([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
+    >>> recalibration = bp.curves.recalibrate([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
     >>> figure = bp.plots.recalibration(recalibration)
     >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     ['calibrated', 'recalibrated', '95 % HDI']
@@ -201,7 +201,7 @@ def calibration(
     Parameters
     ----------
     calibration : Calibration
-        Of `bayesperf.calibration`.
+        Of `bayesperf.curves.calibration`.
     ci_prob, ci_kind
         Of the intervals, and the probability of the range, as in `bayesperf.plots.density`.
     ax
@@ -210,7 +210,7 @@ def calibration(
     Examples
     --------
     >>> import bayesperf as bp
-    >>> calibration = bp.calibration([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9], bins=2, draws=100)
+    >>> calibration = bp.curves.calibration([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9], bins=2, draws=100)
     >>> [axes.get_title() for axes in bp.plots.calibration(calibration).axes][:2]
     ['calibration in the large', 'calibration slope']
     """

@@ -49,7 +49,7 @@ def prior_sensitivity(
     metric : str or Metric
         The metric.
     priors : sequence or mapping of str to str or Prior, optional
-        As in `bayesperf.prior_sensitivity`: by default the preset priors.
+        As in `bayesperf.prior.sensitivity`: by default the preset priors.
     ci_prob, ci_kind, ax
         As in `bayesperf.plots.density`; the interval is shaded.
 

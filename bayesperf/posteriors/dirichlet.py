@@ -14,9 +14,8 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, blocks
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError, InputTypeError
 from bayesperf.core.recipes import remembered
-from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.data.given_tables import matrix_of
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.paired import PairedConfusionMatrix

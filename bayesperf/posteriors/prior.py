@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import lazy_loader
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
@@ -22,7 +23,13 @@ from bayesperf.core.recipes import Remembered, UnsavableError, remembered
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 
-__all__ = ["Prior", "dirichlet", "elicited", "flat", "haldane", "jeffreys", "perks", "rate", "shared"]
+if TYPE_CHECKING:
+    from bayesperf.posteriors.sensitivity_to_prior import sensitivity
+
+__all__ = ["Prior", "dirichlet", "elicited", "flat", "haldane", "jeffreys", "perks", "rate", "sensitivity", "shared"]
+
+# Asks posteriors under several priors, so it is lent by a module that imports this one.
+__getattr__, *_ = lazy_loader.attach("bayesperf", submod_attrs={"posteriors.sensitivity_to_prior": ["sensitivity"]})
 
 
 def __dir__() -> list[str]:

@@ -105,7 +105,7 @@ def scorer(
     >>> from sklearn.model_selection import cross_val_score
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> cross_val_score(GaussianNB(), X, y, cv=3, scoring=bp.scorer("recall >= 0.95")).round(2)
+    >>> cross_val_score(GaussianNB(), X, y, cv=3, scoring=bp.metrics.scorer("recall >= 0.95")).round(2)
     array([0.63, 0.99, 0.47])
     """
     if not isinstance(requirement, str):

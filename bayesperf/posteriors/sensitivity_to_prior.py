@@ -19,14 +19,14 @@ from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.posterior import Posterior
 
-__all__ = ["prior_sensitivity"]
+__all__ = ["sensitivity"]
 
 # Names of preset priors or priors; by a name of one's own in a mapping.
 type Priors = Sequence[str | priors.Prior] | Mapping[str, str | priors.Prior]
 
 
 @checked
-def prior_sensitivity(
+def sensitivity(
     result: xr.DataTree | ConfusionMatrix,
     metrics: Sequence[str | Metric] | None = None,
     priors: Priors | None = None,
@@ -76,13 +76,13 @@ def prior_sensitivity(
     --------
     >>> import bayesperf as bp
     >>> cm = bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=1, tn=9)
-    >>> bp.prior_sensitivity(cm, ["recall"])[["prior", "metric", "mean"]].round(3)
+    >>> bp.prior.sensitivity(cm, ["recall"])[["prior", "metric", "mean"]].round(3)
           prior  metric   mean
     0      flat  recall  0.750
     1  jeffreys  recall  0.773
     2     perks  recall  0.786
     >>> mine = {"none": "haldane", "expert": bp.prior.dirichlet([[9, 1], [2, 8]])}
-    >>> bp.prior_sensitivity(cm, ["recall"], mine)[["prior", "metric", "mean"]].round(3)
+    >>> bp.prior.sensitivity(cm, ["recall"], mine)[["prior", "metric", "mean"]].round(3)
         prior  metric  mean
     0    none  recall   0.8
     1  expert  recall   0.8
@@ -150,6 +150,6 @@ def _power_scaled(tree: xr.DataTree, metrics: Any) -> pd.DataFrame:
         raise InputError(
             "",
             f"the prior of this fit is flat ({prior}): to any power it is what it was.",
-            "Compare the preset priors instead: prior_sensitivity(cm).",
+            "Compare the preset priors instead: bp.prior.sensitivity(cm).",
         ) from None
     return summary

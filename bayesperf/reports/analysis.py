@@ -14,8 +14,7 @@ import xarray as xr
 
 from bayesperf import metrics
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.core.errors import InputError
-from bayesperf.core.warnings import LabelWarning
+from bayesperf.core.errors import InputError, LabelWarning
 from bayesperf.core.words import listed
 from bayesperf.data.frames import tabulate
 from bayesperf.data.joint_outcomes import same_examples
@@ -25,7 +24,7 @@ from bayesperf.files.data_quality import about_labels
 from bayesperf.files.settings import FOLD, ROW, Settings
 from bayesperf.groups.pooled_clusters import PooledClusters
 from bayesperf.groups.pooling import pool
-from bayesperf.labels.verifying import VerifiedPosterior
+from bayesperf.labels.verifying import VerifiedPosterior, verify
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
@@ -335,7 +334,7 @@ def _judged(
         sample = judged_sample(frame, settings, rows, labels)
         if settings.pos_label is not None:
             sample = replace(sample, pos_label=_label(sample.labels, settings.pos_label))
-        pooled = labels.posterior(sample, prior=settings.prior, random_seed=settings.seed)
+        pooled = verify(sample, prior=settings.prior, random_seed=settings.seed)
     warned += (*dict.fromkeys(str(each.message) for each in caught), *about_labels(sample.labels))
     notes = (about_verified(sample, settings), *notes)
     return Analysis(

@@ -63,7 +63,7 @@ class Report:
         )
 
     def __repr__(self) -> str:
-        return f"<bayesperf.Report: a page of {len(self.html) / 1e3:,.0f} kB; .save('report.html') writes it>"
+        return f"<bayesperf.reports.Report: a page of {len(self.html) / 1e3:,.0f} kB; .save('report.html') writes it>"
 
 
 @checked

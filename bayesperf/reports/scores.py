@@ -258,7 +258,7 @@ class ScoredSystems:
 
     @cached_property
     def calibration_rows(self) -> list[dict[str, Any]]:
-        """A row for each system and measure of calibration, as of `bayesperf.Calibration.summary`."""
+        """A row for each system and measure of calibration, as of `bayesperf.curves.Calibration.summary`."""
         return [
             self._where(system) | {str(key): value for key, value in row.items()}
             for system in self.systems

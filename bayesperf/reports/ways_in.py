@@ -39,6 +39,6 @@ SHELL = WayIn(
 PYTHON = WayIn(
     require="requirements=['recall>=0.8']",
     pair="count them by ConfusionMatrix.from_predictions(..., example=ids)",
-    split="by bp.epc(dev=..., test=...)",
+    split="by bp.curves.epc(dev=..., test=...)",
     positive=lambda label: f"pos_label={label!r}",
 )

@@ -15,8 +15,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.errors import InputTypeError
-from bayesperf.core.warnings import PACKAGE, ConvergenceWarning
+from bayesperf.core.errors import PACKAGE, ConvergenceWarning, InputTypeError
 from bayesperf.sampling import backend
 from bayesperf.sampling.interrupts import load
 

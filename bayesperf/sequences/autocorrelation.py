@@ -15,8 +15,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
 from bayesperf.core.complex_step import complex_step
-from bayesperf.core.errors import InputError
-from bayesperf.core.warnings import PACKAGE, DependenceWarning
+from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError
 from bayesperf.distributions.rank_envelopes import rank_envelope
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued

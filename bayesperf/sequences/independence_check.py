@@ -13,9 +13,8 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputError
+from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError
 from bayesperf.core.random_streams import streams
-from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.sequences.autocorrelation import bayes_factor, design_effect, variance_ratio

@@ -66,7 +66,7 @@ def test_every_answer(kind, repeats):
         **{name: xr.DataArray(n, site, "site") for name, n in {"tp": TP, "fn": FN, "fp": FP, "tn": TN}.items()}
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bp.PriorWarning)
+        warnings.simplefilter("ignore", bp.errors.PriorWarning)
         pooled = bp.pool(cm, "site", kind, repeats, draws=OURS)
     error = FAR * np.hypot(1 / np.sqrt(N), 1 / np.sqrt(OURS))
     for name, (r, s, prevalence) in brute_force(kind, repeats, np.random.default_rng(7)).items():

@@ -577,7 +577,7 @@ def test_scores_in_json_are_the_librarys_figures(tmp_path, call, scored, command
         judged, chosen = (part[part["model"] == model] for part in (test, dev))
         pair = judged["actual"], judged["odds"]
         assert areas.loc[("roc_auc", model), "mean"] == pytest.approx(bp.roc_auc(*pair, **kwargs).mean().item())
-        curve = bp.epc((chosen["actual"], chosen["odds"]), pair, **kwargs)
+        curve = bp.curves.epc((chosen["actual"], chosen["odds"]), pair, **kwargs)
         row = expected.loc[("half_total_error_rate", model)]
         assert row[["alpha", "threshold"]].tolist() == [0.5, curve.dataset["threshold"].sel(alpha=0.5).item()]
         assert expected.loc[("G", model), "observed"] == pytest.approx(curve.expected_performance()["G"].item())

@@ -3,7 +3,7 @@
 import warnings
 
 from bayesperf.cli.running_commands import warnings_said
-from bayesperf.core.warnings import LabelWarning
+from bayesperf.core.errors import LabelWarning
 
 
 def test_a_warning_is_said_once_as_a_line(capsys):

@@ -118,7 +118,7 @@ def test_golden_single(case):
     """Their difference is y − x; of all-equal differences, what they state is ours with ties counted half."""
     inputs, outputs = case["inputs"], case["outputs"]
     fraction = inputs["runs"] / len(inputs["x"])
-    found = bp.correlated_ttest(inputs["y"], inputs["x"], test_fraction=fraction, rope=inputs["rope"])
+    found = bp.folds.correlated_ttest(inputs["y"], inputs["x"], test_fraction=fraction, rope=inputs["rope"])
     below, inside, above = found.prob_rope.values
     close = {"rel": 1e-10, "abs": 1e-14}
     if inputs["rope"]:
@@ -138,7 +138,7 @@ def test_golden_single(case):
 @golden("ref_correlated_t")
 def test_golden_random_splits(case):
     inputs, outputs = case["inputs"], case["outputs"]
-    found = bp.correlated_ttest(
+    found = bp.folds.correlated_ttest(
         inputs["y"], inputs["x"], test_fraction=inputs["test_fraction"], rope=inputs["rope"]
     )  # fmt: skip
     assert found.prob_rope.values == pytest.approx(outputs["probs_rope0_01"], rel=1e-10)
@@ -157,14 +157,14 @@ def test_against_the_model_by_integration():
 
     pieces = [(-1, -0.05), (-0.05, d.mean()), (d.mean(), 0.01), (0.01, 0.05), (0.05, 1)]
     masses = [integrate.quad(density, *piece, epsrel=1e-11)[0] for piece in pieces]
-    found = bp.correlated_ttest(A[:6], B[:6], test_fraction=f, rope=0.01)
+    found = bp.folds.correlated_ttest(A[:6], B[:6], test_fraction=f, rope=0.01)
     beyond = found.difference.prob_above(1) + found.difference.prob_below(-1)
     assert beyond < 1e-8
     assert found.prob_rope.sel(rope="above").item() == pytest.approx(sum(masses[3:]) / sum(masses), rel=1e-7)
 
 
 def test_without_correlation_it_is_the_paired_t_test():
-    found = bp.correlated_ttest(A, B, test_fraction=1e-14)
+    found = bp.folds.correlated_ttest(A, B, test_fraction=1e-14)
     other = stats.ttest_rel(A, B, alternative="greater")
     assert 1 - found.prob_greater.item() == pytest.approx(other.pvalue, rel=1e-9)
     interval = stats.ttest_rel(A, B).confidence_interval(0.9)
@@ -172,14 +172,14 @@ def test_without_correlation_it_is_the_paired_t_test():
 
 
 def test_sides_and_units():
-    one, other = (bp.correlated_ttest(*sides, test_fraction=0.1, rope=0.004) for sides in ((A, B), (B, A)))
+    one, other = (bp.folds.correlated_ttest(*sides, test_fraction=0.1, rope=0.004) for sides in ((A, B), (B, A)))
     np.testing.assert_allclose(one.prob_rope.values, other.prob_rope.values[::-1], rtol=1e-12)
-    percent = bp.correlated_ttest(np.array(A) * 100, np.array(B) * 100, test_fraction=0.1, rope=0.4)
+    percent = bp.folds.correlated_ttest(np.array(A) * 100, np.array(B) * 100, test_fraction=0.1, rope=0.4)
     np.testing.assert_allclose(one.prob_rope, percent.prob_rope, rtol=1e-9)
 
 
 def test_two_scores_leave_one_degree_of_freedom():
-    found = bp.correlated_ttest([0.8, 0.9], [0.7, 0.85], test_fraction=0.5)
+    found = bp.folds.correlated_ttest([0.8, 0.9], [0.7, 0.85], test_fraction=0.5)
     assert found.difference.mean() == found.difference.sd() == found.expected_loss == np.inf
     scale = np.sqrt(1.5 * np.var([0.1, 0.05], ddof=1))
     assert found.prob_greater.item() == pytest.approx(0.5 + np.arctan(0.075 / scale) / np.pi, rel=1e-12)
@@ -187,30 +187,32 @@ def test_two_scores_leave_one_degree_of_freedom():
 
 
 def test_expected_loss_is_in_the_direction_of_the_metric():
-    up, down = (bp.correlated_ttest(A, B, test_fraction=0.1, greater_is_better=better) for better in (True, False))
+    up, down = (
+        bp.folds.correlated_ttest(A, B, test_fraction=0.1, greater_is_better=better) for better in (True, False)
+    )
     mean = up.difference.mean().item()
     assert down.expected_loss.item() - up.expected_loss.item() == pytest.approx(mean, rel=1e-9)
     draws = up.difference.draws(400_000, 3).values
     losses = np.maximum(-draws, 0)
     assert up.expected_loss.item() == pytest.approx(losses.mean(), abs=5 * losses.std() / np.sqrt(len(losses)))
     with pytest.raises(ValueError, match="expected_loss: neither more nor less score is better"):
-        _ = bp.correlated_ttest(A, B, test_fraction=0.1, greater_is_better=None).expected_loss
+        _ = bp.folds.correlated_ttest(A, B, test_fraction=0.1, greater_is_better=None).expected_loss
 
 
 def test_equal_differences_are_a_point_mass():
     """0.8 − 0.7 and 0.9 − 0.8 are not the same float, and they are the same difference."""
-    found = bp.correlated_ttest([0.8, 0.9, 1.0], [0.7, 0.8, 0.9], test_fraction=0.1, rope=0.1)
+    found = bp.folds.correlated_ttest([0.8, 0.9, 1.0], [0.7, 0.8, 0.9], test_fraction=0.1, rope=0.1)
     assert found.prob_greater == 1
     np.testing.assert_array_equal(found.prob_rope, [0, 1, 0])
     assert (found.difference.mean(), found.difference.sd()) == (0.1, 0)
-    level = bp.correlated_ttest(A, A, test_fraction=0.1)
+    level = bp.folds.correlated_ttest(A, A, test_fraction=0.1)
     assert level.prob_greater == 0.5
     np.testing.assert_array_equal(level.prob_rope, [0, 1, 0])
-    assert bp.correlated_ttest([1, 2], [3, 4], test_fraction=0.1).prob_greater == 0
+    assert bp.folds.correlated_ttest([1, 2], [3, 4], test_fraction=0.1).prob_greater == 0
 
 
 def test_the_comparison_says_what_it_is():
-    found = bp.correlated_ttest(A, B, test_fraction=0.1, names=("new", "old"), metric="accuracy", rope=0.01)
+    found = bp.folds.correlated_ttest(A, B, test_fraction=0.1, names=("new", "old"), metric="accuracy", rope=0.01)
     assert repr(found) == "<bayesperf.Comparison: accuracy, new − old (student_t)>"
     table = found.summary()
     row = table.iloc[0]
@@ -251,17 +253,17 @@ def test_the_comparison_says_what_it_is():
 def test_bad_scores(error, changed, message):
     arguments = {"scores_a": A, "scores_b": B, "test_fraction": 0.1, **changed}
     with pytest.raises(error, match=message):
-        bp.correlated_ttest(arguments.pop("scores_a"), arguments.pop("scores_b"), **arguments)
+        bp.folds.correlated_ttest(arguments.pop("scores_a"), arguments.pop("scores_b"), **arguments)
 
 
 def test_labels_of_scores_must_agree():
     series = pd.Series(A, index=range(10))
     array = xr.DataArray(A, {"fold": range(10)}, "fold")
     for labelled, shuffled in ((series, series[::-1]), (array, array[::-1]), (series, array[::-1])):
-        bp.correlated_ttest(labelled, labelled, test_fraction=0.1)
-        bp.correlated_ttest(labelled, np.asarray(shuffled), test_fraction=0.1)
+        bp.folds.correlated_ttest(labelled, labelled, test_fraction=0.1)
+        bp.folds.correlated_ttest(labelled, np.asarray(shuffled), test_fraction=0.1)
         with pytest.raises(ValueError, match="scores_b is labelled otherwise than scores_a: put both in the same ord"):
-            bp.correlated_ttest(labelled, shuffled, test_fraction=0.1)
+            bp.folds.correlated_ttest(labelled, shuffled, test_fraction=0.1)
 
 
 @pytest.mark.parametrize("unit", [1, 100, 1e-200, 1e200])
@@ -286,8 +288,8 @@ def folds(successes, failures):
 
 def quietly(*arguments, **options):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bp.PriorWarning)
-        return bp.average_folds(*arguments, **options)
+        warnings.simplefilter("ignore", bp.errors.PriorWarning)
+        return bp.folds.average(*arguments, **options)
 
 
 @golden("dev-average_beta", "average_beta")
@@ -349,7 +351,7 @@ def test_averages_keep_the_other_dims():
     rng = np.random.default_rng(0)
     cm = bp.ConfusionMatrix.from_table(rng.integers(3, 30, (2, 4, 3, 3)), dims={"model": ["u", "v"], "fold": range(4)})
     post = bp.posterior(cm, "haldane")
-    found = bp.average_folds(post, "recall_per_class", draws=20_000)
+    found = bp.folds.average(post, "recall_per_class", draws=20_000)
     assert found.dims == ("model", "label")
     exact = post["recall_per_class"].mean().mean("fold")
     sd = (post["recall_per_class"].sd() ** 2).sum("fold") ** 0.5 / 4
@@ -358,7 +360,7 @@ def test_averages_keep_the_other_dims():
     assert found.draws(5).dims == ("model", "label", "draw")
     # The dim of the folds need not be the last, nor be called so.
     renamed = bp.ConfusionMatrix(cm.counts.rename(fold="site").transpose("site", "model", "actual", "predicted"))
-    other = bp.average_folds(bp.posterior(renamed, "haldane"), "accuracy", "site", draws=20_000)
+    other = bp.folds.average(bp.posterior(renamed, "haldane"), "accuracy", "site", draws=20_000)
     np.testing.assert_allclose(other.mean(), post["accuracy"].mean().mean("fold"), atol=1e-3)
 
 
@@ -384,13 +386,13 @@ def test_sampled_posteriors_are_averaged_draw_by_draw():
         tp=xr.DataArray([40, 45, 41], dims="fold"), fn=xr.DataArray([9, 3, 7], dims="fold"), fp=4, tn=60
     )
     groups = bp.pool(cm).groups
-    found = bp.average_folds(groups, "recall")
+    found = bp.folds.average(groups, "recall")
     draws = groups["recall"].distribution.values.mean(0)
     assert found.mean().item() == pytest.approx(draws.mean(), rel=1e-12)
     # Groups that share a population vary together: more than if they were independent.
     assert found.sd().item() > 1.1 * (groups["recall"].sd() ** 2).sum().item() ** 0.5 / 3
     tree = bp.posterior(cm).to_datatree(draws=300, chains=2)
-    few = bp.average_folds(bp.Posterior.from_datatree(tree), "recall")
+    few = bp.folds.average(bp.Posterior.from_datatree(tree), "recall")
     assert few.mean().item() == pytest.approx(tree["posterior"]["recall"].mean().item(), rel=1e-12)
 
 
@@ -401,17 +403,17 @@ def test_a_prior_spent_once_a_fold_is_said():
     moved = (91 / 102 - 100 / 120) / sd
     message = (f"is spent once in each fold and moves the average recall from 0.892 to 0.833, by {moved:.2g} of its "
                "standard deviations. Use bp.pool")  # fmt: skip
-    with pytest.warns(bp.PriorWarning, match=message):
-        bp.average_folds(post, "recall")
-    with pytest.warns(bp.PriorWarning, match="from 0.892 to 0.833"):
-        bp.average_folds(bp.posterior(folds([9] * 10, [1] * 10), bp.prior.rate(1, 1)), "recall")
+    with pytest.warns(bp.errors.PriorWarning, match=message):
+        bp.folds.average(post, "recall")
+    with pytest.warns(bp.errors.PriorWarning, match="from 0.892 to 0.833"):
+        bp.folds.average(bp.posterior(folds([9] * 10, [1] * 10), bp.prior.rate(1, 1)), "recall")
 
 
 def test_the_warning_names_the_system_it_concerns():
     tp = xr.DataArray([[900, 910], [9, 9]], {"model": ["much", "little"]}, ("model", "fold"))
     post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=tp // 9, fp=0, tn=0), "flat")
-    with pytest.warns(bp.PriorWarning, match="average recall at model=little from"):
-        bp.average_folds(post, "recall")
+    with pytest.warns(bp.errors.PriorWarning, match="average recall at model=little from"):
+        bp.folds.average(post, "recall")
 
 
 @pytest.mark.parametrize(
@@ -426,7 +428,7 @@ def test_the_warning_names_the_system_it_concerns():
     ids=["large folds", "unequal sites", "no prior", "a tenth of a prior"],
 )
 def test_no_warning_where_the_prior_moves_little(post):
-    bp.average_folds(post, "recall")
+    bp.folds.average(post, "recall")
 
 
 def test_the_quarter_is_a_quarter():
@@ -443,13 +445,13 @@ def test_the_quarter_is_a_quarter():
         post = bp.posterior(folds([round(0.9 * n)] * 5, [n - round(0.9 * n)] * 5), "flat")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            bp.average_folds(post, "recall")
+            bp.folds.average(post, "recall")
         assert bool(caught) == warned
 
 
 def test_ratios_with_infinite_means_are_averaged():
     cm = bp.ConfusionMatrix.from_counts(tp=xr.DataArray([8, 9], dims="fold"), fn=1, fp=0, tn=9)
-    found = bp.average_folds(bp.posterior(cm), "positive_likelihood_ratio")
+    found = bp.folds.average(bp.posterior(cm), "positive_likelihood_ratio")
     assert found.median() > 1
 
 
@@ -467,7 +469,7 @@ def test_ratios_with_infinite_means_are_averaged():
 )  # fmt: skip
 def test_bad_averages(error, arguments, message):
     with pytest.raises(error, match=message):
-        bp.average_folds(*arguments)
+        bp.folds.average(*arguments)
 
 
 def test_nothing_heavy_is_loaded():
@@ -475,9 +477,9 @@ def test_nothing_heavy_is_loaded():
 import sys
 import bayesperf as bp
 from tests.shared.golden import golden
-found = bp.correlated_ttest([0.8, 0.9, 0.7], [0.7, 0.75, 0.72], test_fraction=0.1, rope=0.01)
+found = bp.folds.correlated_ttest([0.8, 0.9, 0.7], [0.7, 0.75, 0.72], test_fraction=0.1, rope=0.01)
 found.summary(), found.prob_rope, found.expected_loss
-bp.sign_test([0.8, 0.9], [0.7, 0.8]).summary(), bp.signed_rank_test([0.8, 0.9], [0.7, 0.8]).summary()
+bp.folds.sign_test([0.8, 0.9], [0.7, 0.8]).summary(), bp.folds.signed_rank_test([0.8, 0.9], [0.7, 0.8]).summary()
 assert not {"pymc", "arviz", "matplotlib", "sklearn"} & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -538,16 +540,18 @@ def test_repeats_of_two_folds_by_enumeration_of_their_dependence():
 
 def test_shared_examples_are_warned_of():
     many = posterior_of_splits(np.full(50, 16), 20, "haldane")
-    with pytest.warns(bp.DependenceWarning, match="there are 50 splits of 20 examples: if they are random splits"):
-        bp.average_folds(many, "recall", "split", draws=10)
+    with pytest.warns(
+        bp.errors.DependenceWarning, match="there are 50 splits of 20 examples: if they are random splits"
+    ):
+        bp.folds.average(many, "recall", "split", draws=10)
     labels = {"split": np.repeat([1, 2], 30)}, np.tile(np.arange(30), 2)
     y_true, y_pred = np.tile([0, 1, 1], 20), np.tile([0, 1, 1, 1, 0, 0], 10)
     cm = bp.ConfusionMatrix.from_predictions(y_true, y_pred, by=labels[0], example=labels[1])
-    with pytest.warns(bp.DependenceWarning, match="the splits are of the same examples"):
-        bp.average_folds(bp.posterior(cm), "recall", "split", draws=10)
+    with pytest.warns(bp.errors.DependenceWarning, match="the splits are of the same examples"):
+        bp.folds.average(bp.posterior(cm), "recall", "split", draws=10)
     with warnings.catch_warnings():
-        warnings.simplefilter("error", bp.DependenceWarning)
-        bp.average_folds(many, "recall", "split", draws=10, repeats=10)
+        warnings.simplefilter("error", bp.errors.DependenceWarning)
+        bp.folds.average(many, "recall", "split", draws=10, repeats=10)
         quietly(bp.posterior(cm), "recall", "split", draws=10, repeats=2)
         # Five folds, ten small ones, and single examples left out.
         for right, size in ((np.full(5, 16), 20), (np.full(10, 4), 5), (np.tile([0, 1, 1], 10), 1)):
@@ -568,4 +572,4 @@ def test_shared_examples_are_warned_of():
 )
 def test_bad_repeats(post, repeats, message):
     with pytest.raises(ValueError, match=message):
-        bp.average_folds(post, "recall", repeats=repeats)
+        bp.folds.average(post, "recall", repeats=repeats)

@@ -67,12 +67,14 @@ def test_pairing_is_not_ignored():
     said["z"] = np.where(np.arange(300) % 10 == 0, 1 - said["x"], said["x"])
     cm = judged(actual, x=said["x"], z=said["z"])
     together = bp.compare(cm, metric="accuracy")
-    with pytest.warns(bp.DependenceWarning, match="judged on the same examples.*compare the counts instead") as caught:
+    with pytest.warns(
+        bp.errors.DependenceWarning, match="judged on the same examples.*compare the counts instead"
+    ) as caught:
         apart = bp.compare(bp.posterior(cm), metric="accuracy")
     assert caught[0].filename == __file__
     assert together.difference.sd().item() < 0.8 * apart.difference.sd().item()
     assert together.difference.mean().item() == pytest.approx(apart.difference.mean().item(), abs=1e-3)
-    with pytest.warns(bp.DependenceWarning) as caught:
+    with pytest.warns(bp.errors.DependenceWarning) as caught:
         bp.compare(bp.posterior(cm).predict(), metric="accuracy")
     assert caught[0].filename == __file__
 
@@ -96,7 +98,7 @@ ALIKE = counts(tp=[24, 27], fn=[6, 3], fp=[5, 2], tn=[15, 18], model=["old", "ne
 )  # fmt: skip
 def test_posteriors_with_the_same_class_totals_may_be_of_one_test_set(predicted, sides, pair):
     sides = [side.predict(5) if predicted else side for side in sides]
-    with pytest.warns(bp.DependenceWarning, match=f"{pair}.*independent=True") as caught:
+    with pytest.warns(bp.errors.DependenceWarning, match=f"{pair}.*independent=True") as caught:
         bp.compare(*sides, metric="f1")
     assert caught[0].filename == __file__
     assert len(caught) == 1
@@ -108,7 +110,9 @@ def test_labels_of_two_systems_without_examples_are_warned_of():
     actual, said = hard_and_easy(60, 2, 2)
     cm = CM.from_predictions(np.tile(actual, 2), np.concatenate([said["x"], said["y"]]),
                              by={"model": np.repeat(["x", "y"], 60)})  # fmt: skip
-    with pytest.warns(bp.DependenceWarning, match="along 'model' have the same number of examples in every class"):
+    with pytest.warns(
+        bp.errors.DependenceWarning, match="along 'model' have the same number of examples in every class"
+    ):
         bp.compare(bp.posterior(cm, "flat"), metric="accuracy")
 
 
@@ -127,7 +131,7 @@ def test_what_counts_say_is_not_said_again():
     with pytest.raises(TypeError, match="independent: it is of posteriors; counts and scores say"):
         bp.compare(PAIR, metric="recall", independent=True)
     # That the examples are the same is known.
-    with pytest.warns(bp.DependenceWarning, match="judged on the same examples"):
+    with pytest.warns(bp.errors.DependenceWarning, match="judged on the same examples"):
         bp.compare(bp.posterior(MARKED, "flat"), metric="recall", independent=True)
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 import bayesperf as bp
-from bayesperf.core.warnings import DependenceWarning
+from bayesperf.core.errors import DependenceWarning
 
 RNG = np.random.default_rng(8)
 
@@ -83,7 +83,7 @@ def folds(accuracies, folds=5, n=40):
 
 def test_averages_over_folds_of_two_data_sets():
     a, b = folds([0.9, 0.8, 0.85, 0.9, 0.95]), folds([0.8, 0.7, 0.85, 0.75])
-    of_a, of_b = (bp.average_folds(post, "accuracy") for post in (a, b))
+    of_a, of_b = (bp.folds.average(post, "accuracy") for post in (a, b))
     comparison = bp.compare(of_a, of_b)
     exact = [(post["accuracy"].mean().mean().item(), (post["accuracy"].sd() ** 2).mean() / len(post.observed.fold))
              for post in (a, b)]  # fmt: skip
@@ -95,7 +95,7 @@ def test_averages_over_folds_of_two_data_sets():
 
 def test_scores_of_two_test_sets():
     probability = [(y, 1 / (1 + np.exp(-s))) for y, s in (FIRST, SECOND)]
-    a, b = (bp.weighted_score("brier", *side) for side in probability)
+    a, b = (bp.curves.weighted_score("brier", *side) for side in probability)
     comparison = bp.compare(a, b)
     sd = np.hypot(a.sd(), b.sd()).item()
     assert comparison.difference.sd().item() == pytest.approx(sd, rel=4 / np.sqrt(2 * 1000))
@@ -116,20 +116,20 @@ def test_parts_of_areas_and_precision_recall_areas():
 
 def test_expected_performance_of_two_test_sets():
     (dev, first, second), options = (scored(60, 60, 1.5) for _ in range(3)), {"alphas": [0.2, 0.5], "draws": 400}
-    a, b = bp.epc(dev, first, **options), bp.epc(dev, (second[0][:-1], second[1][:-1]), **options)
+    a, b = bp.curves.epc(dev, first, **options), bp.curves.epc(dev, (second[0][:-1], second[1][:-1]), **options)
     means = [curve.expected_performance_marginal() for curve in (a, b)]
     comparison = bp.compare(*means)
     assert comparison.greater_is_better is False
     sd = np.hypot(*(side.sd() for side in means))
     np.testing.assert_allclose(comparison.difference.sd(), sd, rtol=4 / np.sqrt(2 * 400))
-    apart = bp.epc_compare(a, b, paired=False, question="thresholds", draws=400).expected_performance()
+    apart = bp.curves.epc_compare(a, b, paired=False, question="thresholds", draws=400).expected_performance()
     np.testing.assert_allclose(comparison.difference.sd(), apart.difference.sd(), rtol=4 / np.sqrt(400))
     np.testing.assert_allclose(means[0].eti(), a.expected_performance()["interval"])
     assert bp.compare(a.area, b.area).greater_is_better is False
     with pytest.raises(ValueError, match="a and b are of different things"):
         bp.compare(means[0], b.expected_performance_marginal(0, 0.5))
     with pytest.raises(ValueError, match="a and b are of different things"):
-        bp.compare(a.area, bp.epc(dev, second, alphas=[0.2, 0.8]).area)
+        bp.compare(a.area, bp.curves.epc(dev, second, alphas=[0.2, 0.8]).area)
 
 
 def test_operating_points_of_two_test_sets():
@@ -153,7 +153,7 @@ def test_one_test_set_is_warned_of(method):
 
 
 def test_a_marginal_against_itself_is_a_tie():
-    a = bp.weighted_score("average_precision", *FIRST)
+    a = bp.curves.weighted_score("average_precision", *FIRST)
     with pytest.warns(DependenceWarning):
         comparison = bp.compare(a, a)
     assert comparison.prob_greater.item() == pytest.approx(0.5, abs=0.05)
@@ -191,7 +191,7 @@ def test_bad_comparisons(sides, options, error, words):
 
 def test_ratio_of_what_can_be_negative_is_refused():
     pairs = [(y, 1 / (1 + np.exp(-s))) for y, s in (FIRST, SECOND)]
-    comparison = bp.compare(*(bp.weighted_score("calibration_slope", *side, draws=50) for side in pairs))
+    comparison = bp.compare(*(bp.curves.weighted_score("calibration_slope", *side, draws=50) for side in pairs))
     assert comparison.greater_is_better is None
     with pytest.raises(ValueError, match="can be negative"):
         _ = comparison.ratio

@@ -70,7 +70,7 @@ def fitted(monkeypatch):
 
 @pytest.mark.parametrize("rope", [0, 0.01])
 def test_shares_are_those_of_the_population_of_each_draw(fitted, rope):
-    found = bp.compare_scores(SCORES, test_fraction=1 / 6, rope=rope)
+    found = bp.folds.datasets(SCORES, test_fraction=1 / 6, rope=rope)
     tail = TREE["posterior"]["tail"].values
     population = stats.t(1 + tail.ravel(), AVERAGE.ravel(), SPREAD.ravel())
     below, above = population.cdf(-rope), population.sf(rope)
@@ -85,7 +85,7 @@ def test_shares_are_those_of_the_population_of_each_draw(fitted, rope):
 
 
 def test_errors_allow_for_draws_that_hang_together(fitted):
-    found = bp.compare_scores(SCORES, test_fraction=1 / 6, rope=0.01)
+    found = bp.folds.datasets(SCORES, test_fraction=1 / 6, rope=0.01)
     shares = found.shares.values.reshape(4, 500, 3)
     for values, mcse in (
         (shares, found.prob_rope_next.attrs["mcse"]),
@@ -98,7 +98,7 @@ def test_errors_allow_for_draws_that_hang_together(fitted):
 
 
 def test_the_difference_is_the_average_over_data_sets(fitted):
-    found = bp.compare_scores(SCORES, test_fraction=1 / 6, rope=0.01)
+    found = bp.folds.datasets(SCORES, test_fraction=1 / 6, rope=0.01)
     assert (found.metric, found.names, found.rope) == ("accuracy", ("new", "old"), 0.01)
     assert found.difference.method == "draws"
     assert found.difference.mean().item() == pytest.approx(AVERAGE.mean())
@@ -108,7 +108,7 @@ def test_the_difference_is_the_average_over_data_sets(fitted):
     )
     assert found.prob_greater.item() == pytest.approx((AVERAGE > 0).mean())
     assert found.expected_loss.item() == pytest.approx(np.maximum(-AVERAGE, 0).mean())
-    assert bp.compare_scores(SCORES, test_fraction=1 / 6, greater_is_better=False).prob_better.item() == pytest.approx(
+    assert bp.folds.datasets(SCORES, test_fraction=1 / 6, greater_is_better=False).prob_better.item() == pytest.approx(
         (AVERAGE < 0).mean()
     )
     draws = found.difference.draws(2000)
@@ -120,7 +120,7 @@ def test_three_questions_have_three_answers(monkeypatch):
     """Sure to be better on average, by little: on the next data set it is a matter of chance."""
     tree = tree_of(0.02 + 0.001 * RNG.normal(size=(4, 500)), np.full((4, 500), 0.04), np.full((4, 500), 30.0))
     monkeypatch.setattr(datasets, "fit", lambda *_, **__: tree)
-    table = bp.compare_scores(SCORES, test_fraction=1 / 6, rope=0.01).regions()
+    table = bp.folds.datasets(SCORES, test_fraction=1 / 6, rope=0.01).regions()
     assert list(table.columns) == [*REGIONS, "mcse"]
     assert list(table.index) == ["average over data sets", "next data set", "most probable for the next data set"]
     assert list(table["above"].round(2)) == [1.0, 0.6, 1.0]
@@ -131,7 +131,7 @@ def test_three_questions_have_three_answers(monkeypatch):
 def test_compare_passes_everything_on(fitted):
     options = {"test_fraction": 0.1, "random_seed": 5, "draws": 50, "tune": 70, "priors": {"noise": 1}}
     found = bp.compare(SCORES, dim="dataset", rope=0.02, **options)
-    assert isinstance(found, bp.DatasetComparison)
+    assert isinstance(found, bp.folds.DatasetComparison)
     assert found.tree is TREE
     assert {name: fitted[name] for name in fitted if name != "data"} == {
         "model": "datasets", "options": {"test_fraction": 0.1}, "random_seed": 5, "draws": 50, "tune": 70,
@@ -139,20 +139,20 @@ def test_compare_passes_everything_on(fitted):
     }  # fmt: skip
     xr.testing.assert_identical(fitted["data"], SCORES)
     assert "folds correlated by 0.1" in found.basis
-    assert bp.compare_scores(SCORES, test_fraction=1 / 6).basis == "wide; folds correlated by 0.167"
+    assert bp.folds.datasets(SCORES, test_fraction=1 / 6).basis == "wide; folds correlated by 0.167"
 
 
 def test_dims_may_come_in_any_order_and_under_another_name(fitted):
     scores = SCORES.rename(dataset="site").transpose("fold", "site", "model").rename(None)
-    found = bp.compare_scores(scores, dim="site", test_fraction=1 / 6)
+    found = bp.folds.datasets(scores, dim="site", test_fraction=1 / 6)
     xr.testing.assert_equal(fitted["data"], SCORES)
     assert found.metric == "score"
     plain = xr.DataArray(SCORES.values * 100, dims=SCORES.dims)
-    assert bp.compare_scores(plain.round().astype(int), test_fraction=1 / 6).names == (0, 1)
+    assert bp.folds.datasets(plain.round().astype(int), test_fraction=1 / 6).names == (0, 1)
 
 
 def test_it_shows_itself(fitted):
-    found = bp.compare_scores(SCORES, test_fraction=1 / 6, rope=0.01)
+    found = bp.folds.datasets(SCORES, test_fraction=1 / 6, rope=0.01)
     assert "accuracy, new − old (draws)" in repr(found)
     row = found.summary().iloc[0]
     assert (row["a"], row["b"], row["method"]) == ("new", "old", "draws")
@@ -187,7 +187,7 @@ def without(**selection):
 )
 def test_bad_scores_of_data_sets(error, scores, options, message):
     with pytest.raises(error, match=message):
-        bp.compare_scores(scores, **{"test_fraction": 1 / 6, **options})
+        bp.folds.datasets(scores, **{"test_fraction": 1 / 6, **options})
 
 
 def test_compare_takes_scores_by_their_own_rules():
@@ -202,7 +202,7 @@ def test_which_share_a_fold_tests_must_be_said(fitted):
     with pytest.raises(TypeError, match="test_fraction: say which fraction of a data set each fold tests: 1/k of k"):
         bp.compare(SCORES, dim="dataset")
     with pytest.raises(TypeError, match="test_fraction"):
-        bp.compare_scores(SCORES)
+        bp.folds.datasets(SCORES)
 
 
 # ── Real fits ──
@@ -231,7 +231,7 @@ def source_priors(differences):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::bayesperf.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.ConvergenceWarning")
 @golden("bay_hier")
 def test_golden_data_sets(case):
     """Under the source's priors, so wide that some transitions diverge, as do 33 to 69 of its own.
@@ -248,7 +248,7 @@ def test_golden_data_sets(case):
         noise = rng.uniform(-rope, rope, n // 2)
         x[i], y[i] = 0, np.append(noise, -noise)
     scores = xr.DataArray(np.stack([y, x], 1), dims=("dataset", "model", "fold"))
-    found = bp.compare_scores(
+    found = bp.folds.datasets(
         scores, rope=rope, test_fraction=inputs["runs"] / n, priors=source_priors(y - x), draws=2000, tune=2000,
         random_seed=1, progressbar=False,
     )  # fmt: skip
@@ -300,7 +300,7 @@ def sides(case):
 @golden("bay_sign_12_priorleft2")
 def test_golden_sign_test(case):
     outputs = case["outputs"]
-    found = bp.sign_test(*sides(case), rope=0.01, prior=(2.0001, 0.0001, 0.0001), draws=50_000)
+    found = bp.folds.sign_test(*sides(case), rope=0.01, prior=(2.0001, 0.0001, 0.0001), draws=50_000)
     assert found.prob_largest.values == pytest.approx(outputs["exact_probs_by_quadrature"], rel=1e-8)
     alpha = np.array(outputs["dirichlet_alpha"])
     assert found.prob_rope_next.values == pytest.approx(alpha / alpha.sum(), rel=1e-12)
@@ -318,9 +318,9 @@ def test_golden_sign_test_without_a_rope(case):
     the sides is found: P(Beta > 1/2), within the error of their draws.
     """
     outputs = case["outputs"]
-    three = bp.sign_test(*sides(case), rope=1e-9, prior=(1e-4, 1.0001, 1e-4)).prob_largest.values
+    three = bp.folds.sign_test(*sides(case), rope=1e-9, prior=(1e-4, 1.0001, 1e-4)).prob_largest.values
     assert three[[0, 2]] / three[[0, 2]].sum() == pytest.approx(outputs["exact_probs_by_quadrature"], rel=1e-8)
-    found = bp.sign_test(*sides(case))
+    found = bp.folds.sign_test(*sides(case))
     assert found.prob_largest.values == pytest.approx([stats.binom(11, 0.5).cdf(1), 0, stats.binom(11, 0.5).sf(1)])
     near = np.multiply(5, outputs["probs_sd_between_seeds"])
     assert (abs(found.prob_largest.values[[0, 2]] - outputs["probs_mean"]) < near).all()
@@ -328,18 +328,18 @@ def test_golden_sign_test_without_a_rope(case):
 
 
 def test_sign_test_counts_and_prior():
-    found = bp.sign_test(NEW, OLD, rope=0.01, prior=(0.5, 1, 2))
+    found = bp.folds.sign_test(NEW, OLD, rope=0.01, prior=(0.5, 1, 2))
     assert found.prob_rope_next.values == pytest.approx(np.array([2.5, 3, 5]) / 10.5)
     assert found.prob_rope_next.attrs == found.prob_largest.attrs == {"rope": 0.01, "mcse": 0.0}
     assert found.basis == "Dirichlet(0.5, 1, 2) below, inside and above the rope"
     # By default one, inside.
-    assert bp.sign_test(NEW, OLD, rope=0.01).prob_rope_next.values == pytest.approx([2 / 8, 3 / 8, 3 / 8])
+    assert bp.folds.sign_test(NEW, OLD, rope=0.01).prob_rope_next.values == pytest.approx([2 / 8, 3 / 8, 3 / 8])
 
 
 @pytest.mark.parametrize("prior", [(0, 1, 0), (0.2, 0.3, 0.1), (30, 29, 31), (3, 0, 2.5), (0, 0, 0.5)])
 def test_largest_share_by_integration(prior):
     """P(θ_i is largest) = ∫ f_i(g) Π_j F_j(g) dg of independent gammas."""
-    found = bp.sign_test(NEW, OLD, rope=0.01, prior=prior).prob_largest.values
+    found = bp.folds.sign_test(NEW, OLD, rope=0.01, prior=prior).prob_largest.values
     gammas = [stats.gamma(weight + count) for weight, count in zip(prior, (2, 2, 3), strict=True)]
     for i, value in enumerate(found):
         first, second = (gammas[j] for j in range(3) if j != i)
@@ -352,21 +352,21 @@ def test_largest_share_by_integration(prior):
 
 
 def test_regions_without_weight_have_no_probability():
-    found = bp.sign_test([1, 2, 3], [0, 1, 2], rope=0.5, prior=(0, 0, 0))
+    found = bp.folds.sign_test([1, 2, 3], [0, 1, 2], rope=0.5, prior=(0, 0, 0))
     np.testing.assert_array_equal(found.prob_rope_next, [0, 0, 1])
     np.testing.assert_allclose(found.prob_largest, [0, 0, 1], rtol=1e-14)
     np.testing.assert_array_equal(found.shares, np.tile([0, 0, 1], (10_000, 1)))
 
 
 def test_shares_of_the_sign_test_are_dirichlet():
-    found = bp.sign_test(NEW, OLD, rope=0.01, random_seed=3)
+    found = bp.folds.sign_test(NEW, OLD, rope=0.01, random_seed=3)
     for values, weight in zip(found.shares.values.T, (2, 3, 3), strict=True):
         assert stats.kstest(values, stats.beta(weight, 8 - weight).cdf).pvalue > 1e-3
     largest = np.bincount(found.shares.values.argmax(-1), minlength=3) / 10_000
     np.testing.assert_allclose(found.prob_largest, largest, atol=5 * 0.5 / 100)
 
 
-@pytest.mark.parametrize("test", [bp.sign_test, bp.signed_rank_test])
+@pytest.mark.parametrize("test", [bp.folds.sign_test, bp.folds.signed_rank_test])
 def test_ties_count_half_for_either_side(test):
     """Systems alike on all data sets are as likely ahead as behind."""
     found = test(OLD, OLD)
@@ -378,7 +378,7 @@ def test_ties_count_half_for_either_side(test):
     assert with_ties.shares.sel(rope="inside").max() == 0
 
 
-@pytest.mark.parametrize("test", [bp.sign_test, bp.signed_rank_test])
+@pytest.mark.parametrize("test", [bp.folds.sign_test, bp.folds.signed_rank_test])
 def test_turned_round_the_regions_change_places(test):
     one, other = test(NEW, OLD, rope=0.02), test(OLD, NEW, rope=0.02)
     np.testing.assert_allclose(one.prob_rope_next, other.prob_rope_next.values[::-1], rtol=1e-12)
@@ -405,15 +405,15 @@ def middles(values, rope, weight=Fraction(1, 2)):
 def test_signed_rank_expectation(rope):
     """With decimals, whose sums lie on the rope's edge (0.02 = (0.03 + 0.01)/2) where floats do not."""
     values = ["-0.05", "-0.03", "0.01", "-0.002", "0.1", "0.03", "0.02"]
-    found = bp.signed_rank_test(NEW, OLD, rope=rope)
+    found = bp.folds.signed_rank_test(NEW, OLD, rope=rope)
     assert found.prob_rope_next.values == pytest.approx(middles(values, rope), rel=1e-12)
-    heavier = bp.signed_rank_test(NEW, OLD, rope=rope, prior=3)
+    heavier = bp.folds.signed_rank_test(NEW, OLD, rope=rope, prior=3)
     assert heavier.prob_rope_next.values == pytest.approx(middles(values, rope, Fraction(3)), rel=1e-12)
 
 
 def test_signed_rank_shares_by_simulation():
     """The distribution of the shares, by loops over draws of weights."""
-    found = bp.signed_rank_test(NEW, OLD, rope=0.0173, draws=20_000, random_seed=1)
+    found = bp.folds.signed_rank_test(NEW, OLD, rope=0.0173, draws=20_000, random_seed=1)
     z = np.array([0, *np.subtract(NEW, OLD)])
     weights = np.random.default_rng(2).dirichlet([0.5, *[1] * 7], 4000)
     below = [sum(w[i] * w[j] for i in range(8) for j in range(8) if z[i] + z[j] < -0.0346) for w in weights]
@@ -431,7 +431,7 @@ def test_signed_rank_shares_by_simulation():
 
 def test_signed_rank_in_closed_form():
     """All ahead by far: only the pseudo-difference paired with itself is not, w_0², w_0 ~ Beta(1/2, n)."""
-    found = bp.signed_rank_test([1, 1.5, 2, 3], [0, 0, 0, 0], rope=0.1, draws=50_000)
+    found = bp.folds.signed_rank_test([1, 1.5, 2, 3], [0, 0, 0, 0], rope=0.1, draws=50_000)
     weight = stats.beta(0.5, 4)
     assert found.prob_rope_next.values == pytest.approx([0, 0.5 * 1.5 / (4.5 * 5.5), 1 - 0.75 / (4.5 * 5.5)])
     error = 5 * found.prob_largest.attrs["mcse"]
@@ -442,7 +442,7 @@ def test_signed_rank_in_closed_form():
 # ── Both ──
 
 
-@pytest.mark.parametrize("test", [bp.sign_test, bp.signed_rank_test])
+@pytest.mark.parametrize("test", [bp.folds.sign_test, bp.folds.signed_rank_test])
 def test_tests_show_themselves(test):
     found = test(NEW, OLD, rope=0.02, names=("new", "old"), draws=200)
     table = found.summary()
@@ -459,15 +459,35 @@ def test_tests_show_themselves(test):
 @pytest.mark.parametrize(
     ("test", "options", "message"),
     [
-        (bp.sign_test, {"prior": (1, 1)}, r"prior must be weights of at least 0 below, inside and above the rope; it"),
-        (bp.sign_test, {"prior": (0, -1, 0)}, "prior must be weights of at least 0 below, inside and above the rope"),
-        (bp.sign_test, {"prior": 1.0}, "prior must be weights of at least 0 below, inside and above the rope; it is 1"),
-        (bp.sign_test, {"prior": ("a", 1, 1)}, "prior must be weights of at least 0 below, inside and above the rope"),
-        (bp.sign_test, {"rope": np.nan}, "rope must be the half-width of a region, at least 0; it is nan."),
-        (bp.sign_test, {"draws": 1}, "draws must be a whole number of at least 2; it is 1."),
-        (bp.signed_rank_test, {"prior": -0.5}, "prior must be the weight of a difference of 0, at least 0; it is -0."),
-        (bp.signed_rank_test, {"rope": -1}, "rope must be the half-width of a region, at least 0; it is -1."),
-        (bp.signed_rank_test, {"names": ("a", "b", "c")}, "names must be two, of a and of b; they are"),
+        (
+            bp.folds.sign_test,
+            {"prior": (1, 1)},
+            r"prior must be weights of at least 0 below, inside and above the rope; it",
+        ),
+        (
+            bp.folds.sign_test,
+            {"prior": (0, -1, 0)},
+            "prior must be weights of at least 0 below, inside and above the rope",
+        ),
+        (
+            bp.folds.sign_test,
+            {"prior": 1.0},
+            "prior must be weights of at least 0 below, inside and above the rope; it is 1",
+        ),
+        (
+            bp.folds.sign_test,
+            {"prior": ("a", 1, 1)},
+            "prior must be weights of at least 0 below, inside and above the rope",
+        ),
+        (bp.folds.sign_test, {"rope": np.nan}, "rope must be the half-width of a region, at least 0; it is nan."),
+        (bp.folds.sign_test, {"draws": 1}, "draws must be a whole number of at least 2; it is 1."),
+        (
+            bp.folds.signed_rank_test,
+            {"prior": -0.5},
+            "prior must be the weight of a difference of 0, at least 0; it is -0.",
+        ),
+        (bp.folds.signed_rank_test, {"rope": -1}, "rope must be the half-width of a region, at least 0; it is -1."),
+        (bp.folds.signed_rank_test, {"names": ("a", "b", "c")}, "names must be two, of a and of b; they are"),
     ],
 )
 def test_bad_tests(test, options, message):
@@ -475,7 +495,7 @@ def test_bad_tests(test, options, message):
         test(NEW, OLD, **options)
 
 
-@pytest.mark.parametrize("test", [bp.sign_test, bp.signed_rank_test])
+@pytest.mark.parametrize("test", [bp.folds.sign_test, bp.folds.signed_rank_test])
 def test_bad_mean_scores(test):
     with pytest.raises(ValueError, match="scores_b has 6 scores and scores_a 7"):
         test(NEW, OLD[:6])

@@ -265,7 +265,7 @@ def test_systems_of_which_some_predictions_are_verified():
         name: np.where(rng.random(n) < error, 1 - truth, truth)
         for name, error in zip("abc", (0.1, 0.2, 0.25), strict=True)
     }
-    post = bp.labels.posterior(np.where(np.arange(n) % 3 == 0, truth, np.nan), predicted, draws=1000)
+    post = bp.labels.verify(np.where(np.arange(n) % 3 == 0, truth, np.nan), predicted, draws=1000)
     plain, found = (bp.compare(post, metric="accuracy", shrink=shrink, draws=1000) for shrink in (False, True))
     assert plain.in_words().startswith("On accuracy a is ")
     assert "judged afresh a would be about 0.0" in plain.in_words()

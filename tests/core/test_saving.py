@@ -35,7 +35,9 @@ def again(thing, folder, name="file.nc"):
 # ── Round trips ──
 
 
-@pytest.mark.filterwarnings("ignore::bayesperf.PriorWarning", "ignore::bayesperf.DependenceWarning")
+@pytest.mark.filterwarnings(
+    "ignore::bayesperf.core.errors.PriorWarning", "ignore::bayesperf.core.errors.DependenceWarning"
+)
 @pytest.mark.parametrize("name", SAVED)
 def test_what_is_saved_comes_back_the_same(name, tmp_path):
     make, figures = SAVED[name]
@@ -49,7 +51,7 @@ def test_what_is_saved_comes_back_the_same(name, tmp_path):
     assert repr(again(loaded, tmp_path)) == repr(original)
 
 
-@pytest.mark.filterwarnings("ignore::bayesperf.PriorWarning")
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.PriorWarning")
 @pytest.mark.parametrize("name", [name for name in SAVED if hasattr(SAVED[name][0](), "summary")])
 def test_tables_are_the_same(name, tmp_path):
     original = SAVED[name][0]()
@@ -196,7 +198,7 @@ def folder(tmp_path_factory):
 
 @settings(max_examples=20, deadline=None)
 @given(labels=LABELS, names=st.lists(TEXTS, min_size=2, max_size=2, unique=True), data=st.data())
-@pytest.mark.filterwarnings("ignore::bayesperf.LabelWarning")
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.LabelWarning")
 def test_labels_keep_their_type(labels, names, data, folder):
     classes = len(labels)
     cells = st.lists(st.integers(0, 10**10), min_size=2 * classes**2, max_size=2 * classes**2)

@@ -131,13 +131,15 @@ def test_within_bins_pairs_are_in_order_as_often_as_in_the_sample(monkeypatch):
 
 def test_blocks_do_not_change_the_figures(monkeypatch):
     whole = bp.roc_auc(Y, SCORE, draws=300).draws(300)
-    weighted = bp.weighted_score("brier", Y, PROBABILITY, draws=300).draws(300)
+    weighted = bp.curves.weighted_score("brier", Y, PROBABILITY, draws=300).draws(300)
     monkeypatch.setattr(weights, "_AT_ONCE", 100)
     xr.testing.assert_identical(bp.roc_auc(Y, SCORE, draws=300).draws(300), whole)
-    np.testing.assert_allclose(bp.weighted_score("brier", Y, PROBABILITY, draws=300).draws(300), weighted, rtol=1e-12)
+    np.testing.assert_allclose(
+        bp.curves.weighted_score("brier", Y, PROBABILITY, draws=300).draws(300), weighted, rtol=1e-12
+    )
 
 
-@pytest.mark.parametrize("of", [bp.roc_auc, functools.partial(bp.weighted_score, "brier")])
+@pytest.mark.parametrize("of", [bp.roc_auc, functools.partial(bp.curves.weighted_score, "brier")])
 def test_seeds(of):
     first, again, other = (of(Y, PROBABILITY, draws=100, random_seed=seed) for seed in (1, 1, 2))
     assert first.mean() == again.mean()
@@ -254,7 +256,7 @@ def test_golden_pairs(case):
     below = np.tile([0.3, 0.7], n // 2) if case["inputs"]["roc_auc"] == 0.5 else np.tile([0.7, 0.9], n // 2)
     score = np.r_[np.arange(m), below * m - 0.5]
     y = np.repeat([0, 1], [m, n])
-    with pytest.warns(bp.DependenceWarning, match="pairs that share an example depend on each other"):
+    with pytest.warns(bp.errors.DependenceWarning, match="pairs that share an example depend on each other"):
         area = bp.roc_auc(y, score, method="pairs")
     right, wrong = case["outputs"]["correct"], case["outputs"]["incorrect"]
     np.testing.assert_allclose(area.eti(), stats.beta(1 + right, 1 + wrong).interval(0.95), rtol=1e-9)
@@ -520,7 +522,7 @@ def test_joint_areas_are_those_of_each_system():
 
 def test_two_of_joint_areas_by_themselves_are_warned_of():
     areas = bp.roc_auc(Y, {"a": SCORE, "b": OTHER}, draws=100)
-    with pytest.warns(bp.DependenceWarning, match="compare\\(roc_auc"):
+    with pytest.warns(bp.errors.DependenceWarning, match="compare\\(roc_auc"):
         bp.compare(areas.sel(model="a"), areas.sel(model="b"))
 
 
@@ -636,8 +638,8 @@ FUNCTIONS = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_named_scores_are_those_of_functions_under_the_same_weights(name, probability, per_class):
     options = {"draws": 6, "per_class": per_class, "random_seed": 3}
-    found = bp.weighted_score(name, Y, probability, **options)
-    expected = bp.weighted_score(FUNCTIONS[name], Y, probability, **options)
+    found = bp.curves.weighted_score(name, Y, probability, **options)
+    expected = bp.curves.weighted_score(FUNCTIONS[name], Y, probability, **options)
     assert found.name == name
     np.testing.assert_allclose(found.draws(6), expected.draws(6), rtol=1e-5 if name == "calibration_slope" else 1e-10)
 
@@ -675,8 +677,8 @@ def test_average_precision_is_that_of_examples_passed_in_the_middle(score, per_c
         return 0.0
 
     options = {"draws": 4, "per_class": per_class, "random_seed": 3}
-    bp.weighted_score(function, Y, score, **options)
-    found = bp.weighted_score("average_precision", Y, score, **options).distribution.values.ravel()
+    bp.curves.weighted_score(function, Y, score, **options)
+    found = bp.curves.weighted_score("average_precision", Y, score, **options).distribution.values.ravel()
     expected = [precision_in_the_middle(Y, score, of_draw) for of_draw in weights]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
@@ -687,8 +689,8 @@ def test_average_precision_of_many_examples_is_scikit_learns(rounded):
     y = (rng.random(30_000) < 0.1).astype(int)
     score = rng.normal(1.5 * y) if rounded is None else rng.normal(1.5 * y).round(rounded)
     options = {"draws": 5, "random_seed": 1}
-    found = bp.weighted_score("average_precision", y, score, **options).draws(5).values
-    expected = bp.weighted_score(sklearn_metrics.average_precision_score, y, score, **options).draws(5).values
+    found = bp.curves.weighted_score("average_precision", y, score, **options).draws(5).values
+    expected = bp.curves.weighted_score(sklearn_metrics.average_precision_score, y, score, **options).draws(5).values
     # They differ by half of an example, of 3,000 positives.
     np.testing.assert_allclose(found, expected, atol=1e-3)
 
@@ -697,7 +699,7 @@ def average_precisions(positives, negatives, separation, simulations, seed=1):
     """Draws of the average precision of test sets (simulation, draw), and the population's."""
     rng, y = np.random.default_rng(seed), np.repeat([1, 0], [positives, negatives])
     drawn = [
-        bp.weighted_score("average_precision", y, rng.normal(separation * y), draws=400, random_seed=i)
+        bp.curves.weighted_score("average_precision", y, rng.normal(separation * y), draws=400, random_seed=i)
         for i in range(simulations)
     ]
     share = positives / len(y)
@@ -733,19 +735,21 @@ def test_intervals_of_the_average_precision_cover(positives, negatives, separati
 
 def test_few_positives_are_warned_of():
     with pytest.warns(UserWarning, match="y_score: there are 18 positives, and by fewer than 20 the average") as caught:
-        bp.weighted_score("average_precision", Y, SCORE, draws=10)
+        bp.curves.weighted_score("average_precision", Y, SCORE, draws=10)
     assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match="y_score: there is 1 positive, and by fewer than 20"):
         assert 0 < bp.precision_recall_curve([0, 1, 0], [0.1, 0.2, 0.3], draws=10).area.mean() < 1
-    bp.weighted_score("average_precision", np.repeat([0, 1], 20), np.arange(40.0), draws=10)
+    bp.curves.weighted_score("average_precision", np.repeat([0, 1], 20), np.arange(40.0), draws=10)
 
 
 def test_a_mean_has_the_moments_of_dirichlet_weights():
     errors = (PROBABILITY - Y) ** 2
-    is_within_error(bp.weighted_score("brier", Y, PROBABILITY, draws=20_000), errors.mean(), errors.std() / np.sqrt(44))
+    is_within_error(
+        bp.curves.weighted_score("brier", Y, PROBABILITY, draws=20_000), errors.mean(), errors.std() / np.sqrt(44)
+    )
     of_class = [errors[label == Y] for label in (0, 1)]
     variance = sum((len(e) / 43) ** 2 * e.var() / (len(e) + 1) for e in of_class)
-    by_class = bp.weighted_score("brier", Y, PROBABILITY, per_class=True, draws=20_000)
+    by_class = bp.curves.weighted_score("brier", Y, PROBABILITY, per_class=True, draws=20_000)
     is_within_error(by_class, errors.mean(), np.sqrt(variance))
 
 
@@ -756,22 +760,24 @@ def test_weights_have_a_mean_of_one():
         seen.append([sample_weight.mean(), sample_weight[y == 1].mean()])
         return 0.0
 
-    bp.weighted_score(function, Y, SCORE, draws=50)
+    bp.curves.weighted_score(function, Y, SCORE, draws=50)
     np.testing.assert_allclose(np.array(seen)[:, 0], 1)
     assert np.std(np.array(seen)[:, 1]) > 0.05
     seen.clear()
-    bp.weighted_score(function, Y, SCORE, draws=50, per_class=True)
+    bp.curves.weighted_score(function, Y, SCORE, draws=50, per_class=True)
     np.testing.assert_allclose(seen, 1)
 
 
 def test_area_by_a_function_is_that_of_roc_auc():
-    by_function = bp.weighted_score(sklearn_metrics.roc_auc_score, Y, SCORE, draws=300, per_class=True)
+    by_function = bp.curves.weighted_score(sklearn_metrics.roc_auc_score, Y, SCORE, draws=300, per_class=True)
     mean, sd = moments(by_pairs(Y, SCORE))
     is_within_error(by_function, mean, sd)
 
 
 def test_systems_on_the_same_examples_may_be_subtracted():
-    losses = [bp.weighted_score("log_loss", Y, p, draws=2000).draws(2000) for p in (PROBABILITY, special.expit(OTHER))]
+    losses = [
+        bp.curves.weighted_score("log_loss", Y, p, draws=2000).draws(2000) for p in (PROBABILITY, special.expit(OTHER))
+    ]
     difference = -np.log(np.where(Y, PROBABILITY, 1 - PROBABILITY)) + np.log(special.expit(np.where(Y, OTHER, -OTHER)))
     found = (losses[0] - losses[1]).values
     assert found.mean() == pytest.approx(difference.mean(), abs=4 * found.std() / np.sqrt(2000))
@@ -780,8 +786,8 @@ def test_systems_on_the_same_examples_may_be_subtracted():
 
 def test_any_binary_metric_of_probabilities():
     hard = (PROBABILITY > 0.5).astype(float)
-    found = bp.weighted_score("probabilistic_mcc", Y, hard, draws=10)
-    expected = bp.weighted_score(sklearn_metrics.matthews_corrcoef, Y, hard, draws=10)
+    found = bp.curves.weighted_score("probabilistic_mcc", Y, hard, draws=10)
+    expected = bp.curves.weighted_score(sklearn_metrics.matthews_corrcoef, Y, hard, draws=10)
     np.testing.assert_allclose(found.draws(10), expected.draws(10), rtol=1e-10)
     assert found.bounds == (-1, 1)
 
@@ -789,7 +795,7 @@ def test_any_binary_metric_of_probabilities():
 def test_functions_of_more_than_two_classes():
     rng = np.random.default_rng(0)
     y, score = rng.integers(0, 3, 60), rng.dirichlet(np.ones(3), 60)
-    found = bp.weighted_score(sklearn_metrics.log_loss, y, score, draws=100)
+    found = bp.curves.weighted_score(sklearn_metrics.log_loss, y, score, draws=100)
     assert found.mean().item() == pytest.approx(sklearn_metrics.log_loss(y, score), abs=4 * found.mcse().item())
 
 
@@ -799,14 +805,16 @@ def test_calibration_slope_of_nearly_separate_classes(overlap):
     log_odds = np.r_[np.linspace(-8, -1, 20), overlap, np.linspace(1, 8, 20), -overlap]
     y, score = np.repeat([0, 1], 21), special.expit(log_odds)
     options = {"draws": 20, "random_seed": 1}
-    found = bp.weighted_score("calibration_slope", y, score, **options).draws(20)
-    np.testing.assert_allclose(found, bp.weighted_score(slope, y, score, **options).draws(20), rtol=1e-4)
+    found = bp.curves.weighted_score("calibration_slope", y, score, **options).draws(20)
+    np.testing.assert_allclose(found, bp.curves.weighted_score(slope, y, score, **options).draws(20), rtol=1e-4)
 
 
 def test_calibration_slope_of_real_predictions_settles_in_every_draw():
     frame = bp.datasets.load("breast_cancer").query("model == 'logistic_regression'")
     log_odds = special.logit(frame["score"].clip(1e-4, 1 - 1e-4))
-    found = bp.weighted_score("calibration_slope", frame["actual"], special.expit(log_odds), pos_label="malignant")
+    found = bp.curves.weighted_score(
+        "calibration_slope", frame["actual"], special.expit(log_odds), pos_label="malignant"
+    )
     model = LogisticRegression(C=1e12, tol=1e-10).fit(log_odds.to_numpy()[:, None], frame["actual"] == "malignant")
     assert found.median().item() == pytest.approx(model.coef_.item(), abs=found.sd().item() / 2)
 
@@ -845,11 +853,11 @@ BAD_SCORES = [
 @pytest.mark.parametrize(("error", "function", "score", "options", "words"), BAD_SCORES)
 def test_bad_weighted_scores(error, function, score, options, words):
     with pytest.raises(error, match=words):
-        bp.weighted_score(function, Y, score, **options)
+        bp.curves.weighted_score(function, Y, score, **options)
 
 
 def test_log_loss_of_what_was_certain_and_right():
-    found = bp.weighted_score("log_loss", Y, Y.astype(float), draws=10)
+    found = bp.curves.weighted_score("log_loss", Y, Y.astype(float), draws=10)
     assert found.mean() == 0
 
 

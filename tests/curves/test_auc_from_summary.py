@@ -7,7 +7,7 @@ import xarray as xr
 from scipy import integrate, special, stats
 
 import bayesperf as bp
-from bayesperf.core.warnings import DependenceWarning
+from bayesperf.core.errors import DependenceWarning
 
 CASES = [(0.893, 51, 58), (0.7, 15, 100), (0.5, 2, 3), (0.97, 400, 30), (0.1, 20, 20)]
 
@@ -48,28 +48,28 @@ def newcombe_by_roots(area, positive, negative, z):
 
 @pytest.mark.parametrize("case", CASES)
 def test_hanley_mcneil_in_high_precision(case):
-    area = bp.auc_from_summary(*case, method="hanley_mcneil")
+    area = bp.curves.auc_from_summary(*case, method="hanley_mcneil")
     assert area.mean().item() == case[0]
     assert area.sd().item() == pytest.approx(float(hanley_mcneil(*case)), rel=1e-12)
 
 
 def test_the_example_of_hanley_and_mcneil():
     # 51 abnormal and 58 normal images, an area of .893 with a standard error of .032: Radiology 143, 29–36.
-    assert bp.auc_from_summary(0.893, 51, 58, "hanley_mcneil").sd().item() == pytest.approx(0.032, abs=1e-3)
+    assert bp.curves.auc_from_summary(0.893, 51, 58, "hanley_mcneil").sd().item() == pytest.approx(0.032, abs=1e-3)
 
 
 @pytest.mark.parametrize("prob", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize("case", CASES)
 def test_newcombe_in_high_precision_and_by_the_roots_of_a_polynomial(case, prob):
     z = stats.norm.ppf((1 + prob) / 2)
-    limits = bp.auc_from_summary(*case).eti(prob).values
+    limits = bp.curves.auc_from_summary(*case).eti(prob).values
     np.testing.assert_allclose(limits, [newcombe_limit(*case, sign * z) for sign in (-1, 1)], rtol=1e-10)
     np.testing.assert_allclose(limits, newcombe_by_roots(*case, z), rtol=1e-6)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_distribution_hangs_together(case):
-    area = bp.auc_from_summary(*case)
+    area = bp.curves.auc_from_summary(*case)
     x = np.linspace(0.02, 0.98, 25)
     inside = integrate.quad_vec(lambda t: area.pdf(t).item(), 0, 1, epsabs=1e-10, points=[case[0]], limit=500)[0]
     assert inside == pytest.approx(1, abs=1e-6)
@@ -83,13 +83,13 @@ def test_the_distribution_hangs_together(case):
     assert area.mean().item() == pytest.approx(mean, abs=1e-8)
     assert area.sd().item() == pytest.approx(np.sqrt(square - mean**2), rel=1e-6)
     assert area.median().item() == pytest.approx(case[0], abs=1e-12)
-    mirrored = bp.auc_from_summary(1 - case[0], case[2], case[1])
+    mirrored = bp.curves.auc_from_summary(1 - case[0], case[2], case[1])
     np.testing.assert_allclose(mirrored.eti(), 1 - area.eti().values[::-1], atol=1e-12)
     np.testing.assert_allclose(area.cdf([-0.1, 0, 1, 1.1]), [0, 0, 1, 1])
 
 
 def test_areas_at_the_ends_have_a_width():
-    area = bp.auc_from_summary([1.0, 0.0], 12, 30, dims=["end"])
+    area = bp.curves.auc_from_summary([1.0, 0.0], 12, 30, dims=["end"])
     (lower, one), (zero, upper) = area.eti().values
     assert (one, zero) == (1, 0)
     assert lower == pytest.approx(newcombe_limit(1, 12, 30, -stats.norm.ppf(0.975)), rel=1e-9)
@@ -105,19 +105,19 @@ def test_areas_at_the_ends_have_a_width():
 
 def test_pairs_claim_too_much():
     with pytest.warns(DependenceWarning, match="method='newcombe'"):
-        area = bp.auc_from_summary(0.8, 50, 40, method="pairs")
+        area = bp.curves.auc_from_summary(0.8, 50, 40, method="pairs")
     np.testing.assert_allclose(area.eti(), stats.beta(1 + 1600, 1 + 400).ppf([0.025, 0.975]), rtol=1e-10)
     with pytest.warns(UserWarning, match="variance of 0"):
-        assert bp.auc_from_summary(1, 5, 6, method="hanley_mcneil").sd().item() == 0
+        assert bp.curves.auc_from_summary(1, 5, 6, method="hanley_mcneil").sd().item() == 0
 
 
 def test_reports_with_labels():
     sizes = xr.DataArray([40, 100], {"study": ["A", "B"]}, ["study"])
-    area = bp.auc_from_summary(0.8, sizes, 2 * sizes)
+    area = bp.curves.auc_from_summary(0.8, sizes, 2 * sizes)
     assert area.dims == ("study",)
-    alone = [bp.auc_from_summary(0.8, n, 2 * n).eti().values for n in (40, 100)]
+    alone = [bp.curves.auc_from_summary(0.8, n, 2 * n).eti().values for n in (40, 100)]
     np.testing.assert_allclose(area.eti().values, alone, rtol=1e-12)
-    named = bp.auc_from_summary([0.8, 0.8], [40, 100], [80, 200], dims={"study": ["A", "B"]})
+    named = bp.curves.auc_from_summary([0.8, 0.8], [40, 100], [80, 200], dims={"study": ["A", "B"]})
     xr.testing.assert_equal(named.eti(), area.eti())
     # Reports share no random numbers.
     first, second = named.draws(2000).values
@@ -127,17 +127,17 @@ def test_reports_with_labels():
 def test_compared_with_an_area_of_scores():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], [70, 50])
-    ours, theirs = bp.roc_auc(y, rng.normal(size=120) + 2 * y), bp.auc_from_summary(0.75, 80, 90)
+    ours, theirs = bp.roc_auc(y, rng.normal(size=120) + 2 * y), bp.curves.auc_from_summary(0.75, 80, 90)
     comparison = bp.compare(ours, theirs, rope=0.02)
     assert comparison.prob_better.item() > 0.9
     sd = np.hypot(ours.sd(), theirs.sd()).item()
     assert comparison.difference.sd().item() == pytest.approx(sd, rel=4 / np.sqrt(2 * 10_000))
-    of_reports = [bp.auc_from_summary(a, 80, n, "hanley_mcneil") for a, n in ((0.9, 70), (0.8, 90))]
+    of_reports = [bp.curves.auc_from_summary(a, 80, n, "hanley_mcneil") for a, n in ((0.9, 70), (0.8, 90))]
     difference = bp.compare(*of_reports).difference
     assert difference.method == "normal"
     assert difference.sd().item() == pytest.approx(np.hypot(of_reports[0].sd(), of_reports[1].sd()).item(), rel=1e-12)
     with pytest.warns(DependenceWarning):
-        bp.compare(bp.auc_from_summary(0.9, 50, 70), ours)
+        bp.compare(bp.curves.auc_from_summary(0.9, 50, 70), ours)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_compared_with_an_area_of_scores():
 )
 def test_bad_arguments(arguments, options, error, words):
     with pytest.raises(error, match=words):
-        bp.auc_from_summary(*arguments, **options)
+        bp.curves.auc_from_summary(*arguments, **options)
 
 
 def test_intervals_cover_as_the_documentation_says():
@@ -166,7 +166,7 @@ def test_intervals_cover_as_the_documentation_says():
     areas = (positive[:, :, None] > negative[:, None, :]).mean((1, 2))
     # By the documented simulation of 4,000 data sets: .969 and .792.
     for method, rate in (("newcombe", 0.969), ("hanley_mcneil", 0.792)):
-        limits = bp.auc_from_summary(np.minimum(areas, 1 - 1e-9), n, m, method, dims=["data_set"]).eti().values
+        limits = bp.curves.auc_from_summary(np.minimum(areas, 1 - 1e-9), n, m, method, dims=["data_set"]).eti().values
         covered = ((limits[:, 0] <= true) & (true <= limits[:, 1])).mean()
         error = np.sqrt(rate * (1 - rate) * (1 / simulations + 1 / 4000))
         assert covered == pytest.approx(rate, abs=4 * error)

@@ -139,12 +139,12 @@ def test_grids():
     for make, name in ((bp.roc_curve, "fpr"), (bp.precision_recall_curve, "recall")):
         grid = make(y, score, draws=10).band()[name].values
         np.testing.assert_allclose(grid, np.linspace(0, 1, 201)[-len(grid) :], atol=1e-15)
-    deviates = ndtri(bp.det_curve(y, score, draws=10).band()["fpr"].values)
+    deviates = ndtri(bp.curves.det_curve(y, score, draws=10).band()["fpr"].values)
     np.testing.assert_allclose(deviates, np.linspace(ndtri(0.01), -ndtri(0.01), 201), atol=1e-12)
 
 
 def test_det_is_roc_upside_down():
-    det = bp.det_curve(*DATA["continuous"])
+    det = bp.curves.det_curve(*DATA["continuous"])
     fpr = det.band()["fpr"].values
     expected = np.quantile(1 - Bootstrapped(det.scores, 1000, 0, False).recall(fpr), [0.05, 0.95], axis=0).T
     band = det.band(0.9)["fnr"].values
@@ -274,7 +274,7 @@ def test_area_is_that_of_the_curve():
     assert curve.area.name == "roc_auc"
     average_precision = bp.precision_recall_curve(y, score).area
     assert average_precision.name == "average_precision"
-    expected = bp.weighted_score("average_precision", y, score).mean()
+    expected = bp.curves.weighted_score("average_precision", y, score).mean()
     assert average_precision.mean().item() == pytest.approx(expected.item(), abs=0.01)
 
 
@@ -404,7 +404,7 @@ def test_precision_recall_and_det_bands_cover():
         )
         recall = precision["recall"].values
         true = 0.4 * recall / (0.4 * recall + 0.6 * ndtr(ndtri(recall) - mean))
-        fnr = bp.det_curve(y, score).band(kind="simultaneous")["fnr"].sel(fpr=slice(0.05, 0.95))
+        fnr = bp.curves.det_curve(y, score).band(kind="simultaneous")["fnr"].sel(fpr=slice(0.05, 0.95))
         of_det = ndtr(-mean - ndtri(fnr["fpr"].values))
         return [
             bool(((t >= b[:, 0]) & (t <= b[:, 1])).all()) for t, b in ((true, precision.values), (of_det, fnr.values))

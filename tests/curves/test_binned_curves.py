@@ -26,7 +26,7 @@ every_counts = pytest.mark.parametrize("counts", COUNTS.values(), ids=list(COUNT
 
 
 def binned_values(counts):
-    return bp.BinnedScores.from_counts(*counts, values=np.arange(len(counts[0])) / 10)
+    return bp.curves.BinnedScores.from_counts(*counts, values=np.arange(len(counts[0])) / 10)
 
 
 def examples(counts):
@@ -81,7 +81,7 @@ def test_areas_have_the_distribution_of_those_of_tied_scores(counts, make):
 def test_average_precision_has_the_distribution_of_that_of_tied_scores(per_class):
     for seed, counts in enumerate((COUNTS["many"], ([1, 30, 2], [200, 2, 1]), ([25], [4]))):
         marginals = [
-            bp.weighted_score("average_precision", *data, per_class=per_class, draws=4000, random_seed=seed)
+            bp.curves.weighted_score("average_precision", *data, per_class=per_class, draws=4000, random_seed=seed)
             for data in ((binned_values(counts),), examples(counts))
         ]
         values, tied = (marginal.draws(4000).values for marginal in marginals)
@@ -90,7 +90,7 @@ def test_average_precision_has_the_distribution_of_that_of_tied_scores(per_class
 
 def test_few_positives_are_warned_of_by_their_number():
     with pytest.warns(UserWarning, match="there are 15 positives"):
-        bp.weighted_score("average_precision", binned_values(COUNTS["few"]), draws=10)
+        bp.curves.weighted_score("average_precision", binned_values(COUNTS["few"]), draws=10)
 
 
 @pytest.mark.filterwarnings("ignore:y_score. the scores")
@@ -193,7 +193,7 @@ def orders(positives, negatives):
 
 @pytest.mark.parametrize("counts", [([1, 2, 3], [3, 2, 0]), ([2, 2], [1, 3]), ([0, 3, 1], [2, 1, 1]), ([2], [3])])
 def test_the_area_is_off_by_the_binning_error_at_most(counts):
-    binned = bp.BinnedScores.from_counts(*counts, edges=np.arange(len(counts[0]) + 1))
+    binned = bp.curves.BinnedScores.from_counts(*counts, edges=np.arange(len(counts[0]) + 1))
     observed = binned_area(binned)
     areas = []
     for labels in product(*(list(orders(*of_bin)) for of_bin in zip(*counts, strict=True))):
@@ -214,7 +214,7 @@ def test_points_of_bins_are_points_of_the_scores(bins):
     y, score = normal_scores(200, 300)
     edges = np.linspace(score.min(), score.max(), bins + 1)
     counts = [np.histogram(score[y == label], edges)[0] for label in (1, 0)]
-    binned = bp.BinnedScores.from_counts(*counts, edges=edges)
+    binned = bp.curves.BinnedScores.from_counts(*counts, edges=edges)
     points = bp.roc_curve(binned).dataset
     true, false = Scores.of(y, score).called(points["threshold"])
     np.testing.assert_array_equal(points["recall"], true / 200)
@@ -224,7 +224,7 @@ def test_points_of_bins_are_points_of_the_scores(bins):
 
 @pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong"])
 def test_the_area_says_by_how_much_it_may_be_off(method):
-    binned = bp.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1])
+    binned = bp.curves.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1])
     # ½ (1·8 + 2·3 + 7·1)/(10·12)
     assert binned.binning_error == pytest.approx(21 / 240)
     assert bp.roc_auc(binned, method=method).estimand.endswith("(off by at most 0.087 by bins) of the system's AUC")
@@ -244,7 +244,7 @@ def test_the_curve_of_a_sum_is_that_of_all_examples():
     values = np.unique(score)
     parts = [np.arange(100) % 3 == part for part in range(3)]
     counted = [
-        bp.BinnedScores.from_counts(
+        bp.curves.BinnedScores.from_counts(
             *[(score[part & (y == label)] == values[:, None]).sum(1) for label in (1, 0)], values=values
         )
         for part in parts
@@ -268,14 +268,18 @@ def test_systems_on_different_test_sets_are_compared():
     [
         (lambda b: bp.roc_curve(b, [1, 2]), TypeError, "y_score: BinnedScores know their classes and scores"),
         (lambda b: bp.roc_auc(b, pos_label=1), TypeError, "pos_label: BinnedScores know their classes"),
-        (lambda b: bp.det_curve([0, 1]), TypeError, "y_score: give the scores of the labels, or BinnedScores"),
-        (lambda b: bp.weighted_score("brier", [0, 1]), TypeError, "y_score: give the scores of the labels"),
+        (lambda b: bp.curves.det_curve([0, 1]), TypeError, "y_score: give the scores of the labels, or BinnedScores"),
+        (lambda b: bp.curves.weighted_score("brier", [0, 1]), TypeError, "y_score: give the scores of the labels"),
         (lambda b: bp.roc_curve(b, method="binormal"), ValueError, "method='binormal' needs the scores that bins hide"),
         (lambda b: bp.roc_curve(b, cluster=[1, 2]), ValueError, "cluster: bins do not tell the examples"),
         (lambda b: bp.roc_auc(b, method="pairs"), ValueError, "method, of binned scores, must be one of"),
         (lambda b: bp.roc_auc(b, method="binormal"), ValueError, "method, of binned scores, must be one of"),
-        (lambda b: bp.weighted_score("brier", b), ValueError, "binned scores have 'average_precision' alone"),
-        (lambda b: bp.weighted_score(sklearn_metrics.roc_auc_score, b), ValueError, "have 'average_precision' alone"),
+        (lambda b: bp.curves.weighted_score("brier", b), ValueError, "binned scores have 'average_precision' alone"),
+        (
+            lambda b: bp.curves.weighted_score(sklearn_metrics.roc_auc_score, b),
+            ValueError,
+            "have 'average_precision' alone",
+        ),
     ],
 )
 def test_what_bins_cannot_tell_is_refused(call, error, message):
@@ -285,9 +289,11 @@ def test_what_bins_cannot_tell_is_refused(call, error, message):
 
 @pytest.mark.parametrize("counts", [([0, 0], [1, 2]), ([1, 2], [0, 0])])
 def test_one_class_has_no_curve(counts):
-    binned = bp.BinnedScores.from_counts(*counts, edges=[0, 0.5, 1])
-    for call in (bp.roc_curve, bp.roc_auc, lambda b: bp.weighted_score("average_precision", b)):
-        with pytest.raises(ValueError, match=r"y_true must hold two classes; it is <bayesperf.BinnedScores: 2 bins"):
+    binned = bp.curves.BinnedScores.from_counts(*counts, edges=[0, 0.5, 1])
+    for call in (bp.roc_curve, bp.roc_auc, lambda b: bp.curves.weighted_score("average_precision", b)):
+        with pytest.raises(
+            ValueError, match=r"y_true must hold two classes; it is <bayesperf.curves.BinnedScores: 2 bins"
+        ):
             call(binned)
     with pytest.raises(ValueError, match="binning_error needs both classes"):
         binned.binning_error  # noqa: B018

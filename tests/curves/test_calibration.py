@@ -28,7 +28,7 @@ def observed(calibration):
 def test_scores_are_those_of_scikit_learn_and_their_parts_add_up(data):
     y, p = data
     p = np.clip(p, 1e-4, 1 - 1e-4)
-    found = observed(bp.calibration(y, p, draws=2))
+    found = observed(bp.curves.calibration(y, p, draws=2))
     recalibrated = IsotonicRegression().fit(p, y).predict(p)
     functions = {"brier": sklearn_metrics.brier_score_loss, "log_loss": sklearn_metrics.log_loss}
     for name, function in functions.items():
@@ -70,7 +70,7 @@ def test_of_one_probability_a_bin_it_is_that_of_kumar_and_others():
     rng = np.random.default_rng(0)
     p = np.repeat([0.1, 0.3, 0.6, 0.9], [25, 25, 25, 25])
     y = rng.random(100) < 0.8 * p
-    found = observed(bp.calibration(y, p, bins=4, draws=2))["squared_calibration_error"]
+    found = observed(bp.curves.calibration(y, p, bins=4, draws=2))["squared_calibration_error"]
     assert np.isclose(found, kumar(y, p, np.arange(100).reshape(4, 25)), rtol=1e-12)
 
 
@@ -81,7 +81,9 @@ def test_it_is_the_mean_of_products_of_different_examples():
         d = p[members] - y[members]
         pairs = np.outer(d, d)[~np.eye(10, dtype=bool)]
         total += pairs.mean() / 3
-    assert np.isclose(observed(bp.calibration(y, p, bins=3, draws=2))["squared_calibration_error"], total, rtol=1e-12)
+    assert np.isclose(
+        observed(bp.curves.calibration(y, p, bins=3, draws=2))["squared_calibration_error"], total, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.7])
@@ -105,7 +107,7 @@ def test_it_is_unbiased(shift):
 
 def test_bins_of_single_examples_have_no_pairs():
     y, p = np.array([0, 1, 0, 1]), np.array([0.1, 0.4, 0.6, 0.9])
-    calibration = bp.calibration(y, p, bins=4, draws=10)
+    calibration = bp.curves.calibration(y, p, bins=4, draws=10)
     assert "squared_calibration_error" not in observed(calibration)
     assert "Left out: squared_calibration_error. Every bin holds one example only" in calibration.in_words()
 
@@ -114,9 +116,9 @@ def test_bins_of_single_examples_have_no_pairs():
 
 
 def test_scores_have_the_posterior_of_weighted_scores():
-    calibration = bp.calibration(Y, P, draws=4000)
+    calibration = bp.curves.calibration(Y, P, draws=4000)
     for name in ("calibration_in_the_large", "brier", "log_loss"):
-        found, expected = calibration[name], bp.weighted_score(name, Y, P, draws=4000, random_seed=1)
+        found, expected = calibration[name], bp.curves.weighted_score(name, Y, P, draws=4000, random_seed=1)
         error = 4 * np.sqrt(2 / 4000) * expected.sd().item()
         assert abs(found.mean().item() - expected.mean().item()) < error
         np.testing.assert_allclose(found.eti(), expected.eti(), atol=4 * error)
@@ -125,7 +127,7 @@ def test_scores_have_the_posterior_of_weighted_scores():
 
 def test_the_mean_difference_is_that_of_student():
     """With many examples the Bayesian bootstrap is the textbook's interval of a mean."""
-    found = bp.calibration(Y, P, draws=20_000)["calibration_in_the_large"]
+    found = bp.curves.calibration(Y, P, draws=20_000)["calibration_in_the_large"]
     d = Y - P
     half = stats.t.ppf(0.975, 199) * d.std(ddof=1) / np.sqrt(200)
     np.testing.assert_allclose(found.eti(), [d.mean() - half, d.mean() + half], atol=0.03 * half)
@@ -135,7 +137,7 @@ def test_intercept_and_slope_are_those_of_logistic_regression():
     rng = np.random.default_rng(4)
     log_odds = rng.normal(0, 1.5, 5000)
     y = (rng.random(5000) < special.expit(0.3 + 0.8 * log_odds)).astype(int)
-    calibration = bp.calibration(y, special.expit(log_odds), draws=4000)
+    calibration = bp.curves.calibration(y, special.expit(log_odds), draws=4000)
     fitted = LogisticRegression(C=np.inf).fit(log_odds[:, None], y)
     slope = calibration["calibration_slope"]
     assert abs(slope.mean().item() - fitted.coef_.item()) < 0.1 * slope.sd().item()
@@ -147,19 +149,19 @@ def test_intercept_and_slope_are_those_of_logistic_regression():
     intercept = calibration["calibration_intercept"]
     recalibrated = special.expit(log_odds + intercept.mean().item())
     assert abs(recalibrated.mean() - y.mean()) < 0.1 * intercept.sd().item() * (p * (1 - p)).mean()
-    boot = bp.weighted_score("calibration_slope", y[:500], special.expit(log_odds[:500]), draws=400)
-    few = bp.calibration(y[:500], special.expit(log_odds[:500]), draws=400)["calibration_slope"]
+    boot = bp.curves.weighted_score("calibration_slope", y[:500], special.expit(log_odds[:500]), draws=400)
+    few = bp.curves.calibration(y[:500], special.expit(log_odds[:500]), draws=400)["calibration_slope"]
     assert abs(boot.mean().item() - few.mean().item()) < 0.3 * boot.sd().item()
 
 
 def test_separated_classes_have_a_slope():
-    calibration = bp.calibration([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9], bins=2)
+    calibration = bp.curves.calibration([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9], bins=2)
     assert 1 < calibration["calibration_slope"].median().item() < 6
 
 
 @pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if not measure.has_posterior])
 def test_what_has_no_posterior_says_why(name):
-    calibration = bp.calibration(Y, P, draws=2)
+    calibration = bp.curves.calibration(Y, P, draws=2)
     with pytest.raises(ValueError, match=f"{name} has no posterior here: "):
         calibration[name]
     row = calibration.summary().set_index("metric").loc[name]
@@ -175,7 +177,7 @@ def test_tails_of_calibrated_systems_are_uniform():
     """Labels drawn from the probabilities are in each tail as often as it says."""
     p = np.random.default_rng(0).beta(1, 2, 80)
     tails = [
-        bp.calibration(np.random.default_rng([1, i]).random(80) < p, p, draws=99, random_seed=i).summary()
+        bp.curves.calibration(np.random.default_rng([1, i]).random(80) < p, p, draws=99, random_seed=i).summary()
         for i in range(150)
     ]
     tails = pd.concat(tails).dropna(subset="tail").groupby("metric")["tail"]
@@ -188,7 +190,7 @@ def test_tails_of_calibrated_systems_are_uniform():
 
 
 def test_an_overconfident_system_is_found():
-    calibration = bp.calibration(*simulated(600, 12, seed=6))
+    calibration = bp.curves.calibration(*simulated(600, 12, seed=6))
     table = calibration.summary().set_index("metric")
     assert table.loc["calibration_slope", "ci_upper"] < 1
     for name in ("squared_calibration_error", "brier", "brier_miscalibration", "log_loss"):
@@ -204,7 +206,7 @@ def test_an_overconfident_system_is_found():
 def test_a_calibrated_system_is_not_accused():
     rng = np.random.default_rng(8)
     p = rng.uniform(size=500)
-    words = bp.calibration(rng.random(500) < p, p).in_words()
+    words = bp.curves.calibration(rng.random(500) < p, p).in_words()
     assert words.endswith("None of this speaks against calibrated probabilities, which does not prove them.")
 
 
@@ -221,7 +223,7 @@ def three():
 
 def test_classes_have_a_top_label_and_one_against_the_others(three):
     y, p = three
-    calibration = bp.calibration(y, p, draws=100)
+    calibration = bp.curves.calibration(y, p, draws=100)
     assert calibration.labels == ["top label", "a", "b", "c"]
     table = calibration.summary()
     top = p.argmax(1)
@@ -239,9 +241,9 @@ def test_classes_have_a_top_label_and_one_against_the_others(three):
 
 def test_columns_can_be_named(three):
     y, p = three
-    found = bp.calibration(y, p, draws=10).summary()
+    found = bp.curves.calibration(y, p, draws=10).summary()
     for y_prob, labels in ((p[:, [2, 0, 1]], ["c", "a", "b"]), (pd.DataFrame(p, columns=list("abc")), None)):
-        other = bp.calibration(y, y_prob, labels=labels, draws=10).summary()
+        other = bp.curves.calibration(y, y_prob, labels=labels, draws=10).summary()
         rows = [table.set_index(["metric", "label"])["observed"].sort_index() for table in (found, other)]
         pd.testing.assert_series_equal(*rows)
 
@@ -253,15 +255,15 @@ def test_values_that_tie_are_the_probabilities_themselves():
     y, p = DATA["ties"]
     values = np.unique(p)
     counts = [[(p[y == label] == value).sum() for value in values] for label in (1, 0)]
-    binned = bp.calibration(bp.BinnedScores.from_counts(*counts, values=values), draws=10)
+    binned = bp.curves.calibration(bp.curves.BinnedScores.from_counts(*counts, values=values), draws=10)
     pd.testing.assert_frame_equal(
-        pd.DataFrame(binned.summary()), pd.DataFrame(bp.calibration(y, p, draws=10).summary())
+        pd.DataFrame(binned.summary()), pd.DataFrame(bp.curves.calibration(y, p, draws=10).summary())
     )
 
 
 def test_infinite_measures_are_left_out_and_said_to_be():
     y, p = DATA["naive Bayes"]
-    calibration = bp.calibration(y, p, draws=50)
+    calibration = bp.curves.calibration(y, p, draws=50)
     assert not [name for name in observed(calibration).index if "log_loss" in name or "slope" in name]
     assert np.isfinite(observed(calibration)).all()
     for text in (calibration.in_words(), repr(calibration.summary())):
@@ -272,27 +274,35 @@ def test_infinite_measures_are_left_out_and_said_to_be():
     with pytest.raises(ValueError, match="the log loss is infinite"):
         calibration["log_loss"]
     # Where what was certain happened, the loss is finite.
-    certain = observed(bp.calibration([0, 0, 1, 1, 1], [0.0, 0.3, 0.6, 1.0, 1.0], bins=2, draws=10))
+    certain = observed(bp.curves.calibration([0, 0, 1, 1, 1], [0.0, 0.3, 0.6, 1.0, 1.0], bins=2, draws=10))
     assert np.isclose(certain["log_loss"], -(np.log(0.7) + np.log(0.6)) / 5)
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda y, p: bp.calibration(y, p * 2), ValueError, "y_prob must hold probabilities"),
-        (lambda y, p: bp.calibration(y), TypeError, "y_prob: give the probabilities"),
-        (lambda y, p: bp.calibration(y, p, labels=[0, 1]), TypeError, "labels: they are of y_prob with a column"),
-        (lambda y, p: bp.calibration(y, p, draws=1), ValueError, "draws must be a whole number of at least 2"),
-        (lambda y, p: bp.calibration(y, np.stack([p, p], 1)), ValueError, "must add up to 1; those of example"),
-        (lambda y, p: bp.calibration(y, np.stack([p, 1 - p], 1), pos_label=1), TypeError, "pos_label: probabilities"),
-        (lambda y, p: bp.calibration(y, np.stack([p / 2] * 3, 1)), ValueError, "labels must name the 3 columns"),
+        (lambda y, p: bp.curves.calibration(y, p * 2), ValueError, "y_prob must hold probabilities"),
+        (lambda y, p: bp.curves.calibration(y), TypeError, "y_prob: give the probabilities"),
         (
-            lambda y, p: bp.calibration(y, np.stack([p, 1 - p], 1), labels=["a", "b"]),
+            lambda y, p: bp.curves.calibration(y, p, labels=[0, 1]),
+            TypeError,
+            "labels: they are of y_prob with a column",
+        ),
+        (lambda y, p: bp.curves.calibration(y, p, draws=1), ValueError, "draws must be a whole number of at least 2"),
+        (lambda y, p: bp.curves.calibration(y, np.stack([p, p], 1)), ValueError, "must add up to 1; those of example"),
+        (
+            lambda y, p: bp.curves.calibration(y, np.stack([p, 1 - p], 1), pos_label=1),
+            TypeError,
+            "pos_label: probabilities",
+        ),
+        (lambda y, p: bp.curves.calibration(y, np.stack([p / 2] * 3, 1)), ValueError, "labels must name the 3 columns"),
+        (
+            lambda y, p: bp.curves.calibration(y, np.stack([p, 1 - p], 1), labels=["a", "b"]),
             ValueError,
             "not among the labels",
         ),
-        (lambda y, p: bp.calibration(y, np.stack([p, 1 - p], 1)[1:]), ValueError, "unequal length"),
-        (lambda y, p: bp.calibration(y, p, draws=5)["auc"], ValueError, "measure must be one of"),
+        (lambda y, p: bp.curves.calibration(y, np.stack([p, 1 - p], 1)[1:]), ValueError, "unequal length"),
+        (lambda y, p: bp.curves.calibration(y, p, draws=5)["auc"], ValueError, "measure must be one of"),
     ],
 )
 def test_refusals(call, error, message):

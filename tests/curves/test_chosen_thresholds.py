@@ -88,7 +88,7 @@ def test_labels_of_any_order():
 
 def test_binned_scores_are_as_good_as_scores():
     values, place = np.unique(np.round(BIG_SCORE, 1), return_inverse=True)
-    binned = bp.BinnedScores.from_counts(
+    binned = bp.curves.BinnedScores.from_counts(
         np.bincount(place[BIG == 1], minlength=len(values)), np.bincount(place[BIG == 0], minlength=len(values)),
         values=values,
     )  # fmt: skip
@@ -254,14 +254,14 @@ def pairs(y, score):
 
 
 def test_the_pair_of_least_cost_is_chosen():
-    two = bp.abstention(Y, SCORE, cost=(5, 8, 1), draws=10)
+    two = bp.curves.abstention(Y, SCORE, cost=(5, 8, 1), draws=10)
     costs = {(high, low): 5 * fp + 8 * fn + (100 - tp - fn - fp - tn) for high, low, tp, fn, fp, tn in pairs(Y, SCORE)}
     assert costs[two.high, two.low] == min(costs.values())
 
 
 @pytest.mark.parametrize("most", [0.1, 0.35])
 def test_no_more_is_left_to_people_than_allowed(most):
-    two = bp.abstention(Y, SCORE, max_abstention=most, cost=(1, 2), draws=10)
+    two = bp.curves.abstention(Y, SCORE, max_abstention=most, cost=(1, 2), draws=10)
     costs = {(high, low): fp + 2 * fn for high, low, tp, fn, fp, tn in pairs(Y, SCORE)
              if 100 - tp - fn - fp - tn <= 100 * most}  # fmt: skip
     assert costs[two.high, two.low] == min(costs.values())
@@ -269,7 +269,7 @@ def test_no_more_is_left_to_people_than_allowed(most):
 
 
 def test_required_pairs_keep_what_is_required():
-    two = bp.abstention(BIG, BIG_SCORE, requirements={"precision": 0.7, "npv": 0.9}, test=(BIG, NEW_SCORE))
+    two = bp.curves.abstention(BIG, BIG_SCORE, requirements={"precision": 0.7, "npv": 0.9}, test=(BIG, NEW_SCORE))
     alone = bp.choose_threshold(BIG, BIG_SCORE, best="recall", requirements={"precision": 0.7}, draws=10)
     assert two.high == alone.threshold or two.high == two.low
     tp, _, fp, _ = counted(BIG, NEW_SCORE, two.high)
@@ -282,7 +282,7 @@ def test_required_pairs_keep_what_is_required():
 
 
 def test_one_threshold_is_enough_where_both_sides_have_it():
-    two = bp.abstention(BIG, BIG_SCORE, requirements={"precision": 0.3, "npv": 0.6}, draws=20)
+    two = bp.curves.abstention(BIG, BIG_SCORE, requirements={"precision": 0.3, "npv": 0.6}, draws=20)
     assert two.low == two.high
     assert two.abstention_rate.mean() == 0
     assert "nothing is left to people" in two.in_words()
@@ -302,7 +302,7 @@ def test_one_threshold_is_enough_where_both_sides_have_it():
 )
 def test_what_cannot_be_abstained_is_refused(options, error, words):
     with pytest.raises(error, match=words):
-        bp.abstention(BIG, BIG_SCORE, **options)
+        bp.curves.abstention(BIG, BIG_SCORE, **options)
 
 
 def test_words_say_what_was_asked_and_what_was_found():
@@ -315,6 +315,6 @@ def test_words_say_what_was_asked_and_what_was_found():
         r"each requirement alone is met with probability .* for recall and .* for specificity\.", both.in_words()
     )
     assert "Less the optimism" in text
-    assert repr(chosen).startswith("<bayesperf.ChosenThreshold")
+    assert repr(chosen).startswith("<bayesperf.curves.ChosenThreshold")
     assert chosen.summary()["metric"].tolist() == ["precision", "recall", "specificity"]
     assert "<table" in chosen._repr_html_()

@@ -187,10 +187,10 @@ def test_weighted_scores_by_a_loop(score_function, reference):
         [reference(Y, p, sample_weight=w) for p in (PROBABILITY_A, PROBABILITY_B)] for w in weights(400)
     ])  # fmt: skip
     options = {"cluster": {"patient": CLUSTER}, "draws": 500}
-    is_distributed_as(bp.weighted_score(score_function, Y, PROBABILITY_A, **options), of_both[:, 0])
+    is_distributed_as(bp.curves.weighted_score(score_function, Y, PROBABILITY_A, **options), of_both[:, 0])
     comparison = scores_compared(score_function, Y, PROBABILITY_A, PROBABILITY_B, **options)
     is_distributed_as(comparison.difference, of_both[:, 0] - of_both[:, 1])
-    assert "of clusters" in bp.weighted_score(score_function, Y, PROBABILITY_A, **options).estimand
+    assert "of clusters" in bp.curves.weighted_score(score_function, Y, PROBABILITY_A, **options).estimand
 
 
 def test_classes_keep_their_shares_in_clusters_too():
@@ -198,13 +198,13 @@ def test_classes_keep_their_shares_in_clusters_too():
     for w in weights(400):
         of_class = np.array([w[label == Y].mean() for label in (0, 1)])
         expected.append(sklearn_metrics.brier_score_loss(Y, PROBABILITY_A, sample_weight=w / of_class[Y]))
-    score = bp.weighted_score("brier", Y, PROBABILITY_A, cluster=CLUSTER, per_class=True)
+    score = bp.curves.weighted_score("brier", Y, PROBABILITY_A, cluster=CLUSTER, per_class=True)
     is_distributed_as(score, np.array(expected))
 
 
 def test_average_precision_of_a_curve():
     curve = bp.precision_recall_curve(Y, PROBABILITY_A, cluster=CLUSTER, draws=500)
-    alone = bp.weighted_score("average_precision", Y, PROBABILITY_A, cluster=CLUSTER, draws=500)
+    alone = bp.curves.weighted_score("average_precision", Y, PROBABILITY_A, cluster=CLUSTER, draws=500)
     assert curve.area.sd().item() == pytest.approx(alone.sd().item(), rel=0.2)
     assert "of clusters" in curve.area.estimand
     plain = bp.precision_recall_curve(Y, PROBABILITY_A, draws=500)
@@ -267,7 +267,7 @@ def test_examples_may_be_in_any_order():
     np.testing.assert_allclose(found, bp.roc_auc(Y, A, cluster=CLUSTER).eti(), rtol=1e-5)
 
 
-BINNED = bp.BinnedScores.from_counts([1, 2, 3], [3, 2, 1], values=[0, 1, 2])
+BINNED = bp.curves.BinnedScores.from_counts([1, 2, 3], [3, 2, 1], values=[0, 1, 2])
 ONE_CLUSTER = np.where(Y == 1, 0, 1 + np.arange(120) % 30)
 
 
@@ -283,10 +283,14 @@ ONE_CLUSTER = np.where(Y == 1, 0, 1 + np.arange(120) % 30)
         (lambda: bp.roc_auc(Y, A, cluster=CLUSTER, method="pairs"), ValueError, "method, of clusters, must be one of"),
         (lambda: bp.roc_auc(Y, A, cluster=CLUSTER, method="binormal"), ValueError, "method, of clusters, must be one"),
         (lambda: bp.roc_auc(BINNED, cluster=CLUSTER), ValueError, "cluster: bins do not tell"),
-        (lambda: bp.weighted_score("average_precision", BINNED, cluster=CLUSTER), ValueError, "cluster: bins do not"),
-        (lambda: bp.weighted_score("brier", Y, PROBABILITY_A, cluster=[1]), ValueError, "y_score 120, cluster 1"),
-        (lambda: bp.weighted_score("brier", Y, PROBABILITY_A, cluster=[1, 2, 3]), ValueError, "unequal length"),
-        (lambda: bp.det_curve(Y, A, cluster=CLUSTER, method="beta"), ValueError, "cluster is of method="),
+        (
+            lambda: bp.curves.weighted_score("average_precision", BINNED, cluster=CLUSTER),
+            ValueError, "cluster: bins do not"),
+        (
+            lambda: bp.curves.weighted_score("brier", Y, PROBABILITY_A, cluster=[1]),
+            ValueError, "y_score 120, cluster 1"),
+        (lambda: bp.curves.weighted_score("brier", Y, PROBABILITY_A, cluster=[1, 2, 3]), ValueError, "unequal length"),
+        (lambda: bp.curves.det_curve(Y, A, cluster=CLUSTER, method="beta"), ValueError, "cluster is of method="),
     ],
 )  # fmt: skip
 def test_bad_clusters(call, error, match):
@@ -298,8 +302,8 @@ def test_few_clusters_are_warned_of():
     for call in (
         lambda: bp.roc_auc(Y, A, cluster=CLUSTER // 2),
         lambda: bp.roc_curve(Y, A, cluster=CLUSTER // 2),
-        lambda: bp.weighted_score("brier", Y, {"a": PROBABILITY_A, "b": PROBABILITY_B}, cluster=CLUSTER // 2),
+        lambda: bp.curves.weighted_score("brier", Y, {"a": PROBABILITY_A, "b": PROBABILITY_B}, cluster=CLUSTER // 2),
     ):
-        with pytest.warns(bp.DependenceWarning, match="cluster: 10 are few") as caught:
+        with pytest.warns(bp.errors.DependenceWarning, match="cluster: 10 are few") as caught:
             call()
         assert caught[0].filename == __file__

@@ -17,7 +17,7 @@ Y = RNG.random(300) < 1 / (1 + np.exp(-LOGIT))
 PROB = 1 / (1 + np.exp(-LOGIT - RNG.normal(0, 0.8, 300)))
 OTHER = 1 / (1 + np.exp(-LOGIT - RNG.normal(0, 1.2, 300)))
 CUTS = [0.05, 0.2, 0.5, 0.9]
-BINS = bp.BinnedScores.from_counts([1, 2], [2, 1], edges=[0, 0.5, 1])
+BINS = bp.curves.BinnedScores.from_counts([1, 2], [2, 1], edges=[0, 0.5, 1])
 ODDS = np.array(CUTS) / (1 - np.array(CUTS))
 
 
@@ -269,17 +269,17 @@ def test_information_is_worth_more_the_more_there_is(curve):
 def test_bins_have_the_curve_of_the_scores():
     edges = np.arange(0, 101) / 100
     counts = [np.histogram(PROB[label == Y], edges)[0] for label in (1, 0)]
-    binned = bp.decision_curve(bp.BinnedScores.from_counts(*counts, edges=edges))
+    binned = bp.decision_curve(bp.curves.BinnedScores.from_counts(*counts, edges=edges))
     plain = bp.decision_curve(Y, PROB)
     xr.testing.assert_allclose(binned.dataset, plain.dataset)
     xr.testing.assert_identical(binned.draws, plain.draws.assign_coords(binned.draws.coords))
     frame = pd.DataFrame({"y": Y.astype(int), "p": PROB})
-    of_frame = bp.BinnedScores.from_frame(frame, actual="y", score="p", bins=100)
+    of_frame = bp.curves.BinnedScores.from_frame(frame, actual="y", score="p", bins=100)
     xr.testing.assert_allclose(bp.decision_curve(of_frame, thresholds=CUTS).dataset,
                                bp.decision_curve(Y, PROB, thresholds=CUTS).dataset)  # fmt: skip
-    coarse = bp.BinnedScores.from_frame(frame, actual="y", score="p", bins=4)
+    coarse = bp.curves.BinnedScores.from_frame(frame, actual="y", score="p", bins=4)
     np.testing.assert_array_equal(bp.decision_curve(coarse).dataset["threshold"], [0.25, 0.5, 0.75])
-    ratings = bp.BinnedScores.from_counts([1, 2, 9], [9, 3, 1], values=[0.1, 0.4, 0.8])
+    ratings = bp.curves.BinnedScores.from_counts([1, 2, 9], [9, 3, 1], values=[0.1, 0.4, 0.8])
     found = bp.decision_curve(ratings, thresholds=[0.4]).dataset["net_benefit"].item()
     assert found == pytest.approx((11 - 4 * 0.4 / 0.6) / 25)
 
@@ -295,8 +295,8 @@ def test_words_name_ranges_and_a_threshold(curve, systems):
     assert systems.at_prevalence((1, 9)).in_words().endswith("All of it at prevalence ~ Beta(1, 9).")
     assert "at none" in bp.decision_curve(Y, 1 - PROB, thresholds=[0.2]).in_words()
     assert (
-        repr(curve)
-        == f"<bayesperf.DecisionCurve: 4 thresholds from 0.05 to 0.9, {Y.sum()} positives, {(~Y).sum()} negatives>"
+        repr(curve) == f"<bayesperf.curves.DecisionCurve: 4 thresholds from 0.05 to 0.9, {Y.sum()} positives, "
+        f"{(~Y).sum()} negatives>"
     )
     assert "<p>" in curve._repr_html_()
 
@@ -332,8 +332,12 @@ def test_the_metric_by_hand():
         ((Y, PROB), {"cluster": np.arange(300) % 2}, ValueError, "cluster: 2 say little of others"),
         ((Y, PROB), {"draws": 1}, ValueError, "draws must be a whole number of at least 2"),
         ((np.ones(300), PROB), {}, ValueError, "y_true must hold two classes"),
-        ((bp.BinnedScores.from_counts([1, 2], [2, 1], edges=[0, 1, 2]),), {}, ValueError, "scores of the bins must be"),
-        ((bp.BinnedScores.from_counts([1], [2], edges=[0, 1]),), {}, ValueError, "one bin alone has no threshold"),
+        (
+            (bp.curves.BinnedScores.from_counts([1, 2], [2, 1], edges=[0, 1, 2]),), {},
+            ValueError, "scores of the bins must be"),
+        (
+            (bp.curves.BinnedScores.from_counts([1], [2], edges=[0, 1]),), {},
+            ValueError, "one bin alone has no threshold"),
         ((BINS,), {"thresholds": [0.3]}, ValueError,
          "threshold 0.3 is within a bin"),
         ((BINS,), {"by": {"a": [1]}}, TypeError, "by: Binned"),

@@ -387,7 +387,9 @@ def test_significance_is_that_of_the_band():
     summary = found.summary()
     assert summary.loc[50, ["a", "b"]].tolist() == ["new", "old"]
     assert len(summary) == 101
-    assert repr(found) == "<bayesperf.ExpectedPerformanceComparison: half_total_error_rate, new − old, alpha: 101>"
+    assert (
+        repr(found) == "<bayesperf.curves.ExpectedPerformanceComparison: half_total_error_rate, new − old, alpha: 101>"
+    )
 
 
 def test_the_percentile_test_by_a_loop():

@@ -42,7 +42,7 @@ def of_sites(sites=4, size=60, seed=0):
 @pytest.fixture(scope="module")
 def of_groups():
     y, p, site = of_sites()
-    return bp.recalibrate(y, p, by={"site": site}, draws=2400, progressbar=False)
+    return bp.curves.recalibrate(y, p, by={"site": site}, draws=2400, progressbar=False)
 
 
 # ── One line ──
@@ -76,7 +76,7 @@ def test_exact_draws_are_of_the_posterior(means, sds):
 
 def test_predictions_are_of_the_posterior():
     y, p = simulated(40, 12, seed=1)
-    found = bp.recalibrate(y, p, draws=20_000).predict([0.1, 0.6])
+    found = bp.curves.recalibrate(y, p, draws=20_000).predict([0.1, 0.6])
     intercept, slope, weight = on_a_grid(y, p, (0, 1), (2.5, 2.5))
     for at, mean, (lower, upper) in zip([0.1, 0.6], found.mean().values, found.eti(0.9).values, strict=True):
         value = special.expit(intercept + slope * special.logit(at))
@@ -127,8 +127,8 @@ def test_platts_line_is_that_of_scikit_learn(data):
 
 def test_calibration_and_recalibration_have_one_posterior():
     y, p = DATA["overconfident"]
-    slope = bp.calibration(y, p, draws=4000)["calibration_slope"]
-    ours = bp.recalibrate(y, p)["slope"]
+    slope = bp.curves.calibration(y, p, draws=4000)["calibration_slope"]
+    ours = bp.curves.recalibrate(y, p)["slope"]
     assert abs(ours.mean() - slope.mean()) < 4 * slope.sd() * np.sqrt(2 / 4000)
     assert str(model.PRIORS["intercept"].owner.op) == str(model.PRIORS["slope"].owner.op)
 
@@ -155,7 +155,9 @@ def test_nuts_draws_from_the_same_posterior(separated):
 @pytest.mark.slow
 def test_lines_of_separated_groups_are_sampled():
     p = special.expit(np.linspace(-12, 12, 40))
-    found = bp.recalibrate((p > 0.5).astype(int), p, by={"site": np.arange(40) % 4}, random_seed=1, progressbar=False)
+    found = bp.curves.recalibrate(
+        (p > 0.5).astype(int), p, by={"site": np.arange(40) % 4}, random_seed=1, progressbar=False
+    )
     assert found["slope"].mean() > 2
     assert found.predict(0.9).mean() > 0.9
 
@@ -257,7 +259,7 @@ def test_groups_have_lines_about_that_of_the_population(of_groups):
         f"{name}{suffix}" for name in ("intercept", "slope") for suffix in ("", "_spread", "_group", "_new")
     }
     for label in "abcd":
-        own = bp.recalibrate(y[site == label], p[site == label])["intercept"]
+        own = bp.curves.recalibrate(y[site == label], p[site == label])["intercept"]
         shrunk = of_groups["intercept_group"].sel(site=label)
         population = of_groups["intercept"].mean().item()
         assert abs(shrunk.mean() - population) < abs(own.mean() - population) + 0.15
@@ -275,7 +277,7 @@ def test_groups_in_words(of_groups):
     words = of_groups.in_words()
     assert words.startswith("Recalibrated, for a site that has not been seen, 0.0")
     assert "Over the 4 groups by site, 0.475 is between 0.5" in words
-    assert repr(of_groups) == "<bayesperf.Recalibration: logistic, 240 examples, 4 of site>"
+    assert repr(of_groups) == "<bayesperf.curves.Recalibration: logistic, 240 examples, 4 of site>"
     table = of_groups.summary()
     assert table.loc[table["metric"] == "slope_group", "site"].tolist() == list("abcd")
     assert "intercept_spread ~ HalfNormal" in table.attrs["prior"]
@@ -331,7 +333,7 @@ def test_isotonic_lines_come_to_the_truth():
     p = rng.uniform(size=50_000)
     y = rng.random(50_000) < p**2
     at = np.array([0.2, 0.5, 0.8])
-    found = bp.recalibrate(y, p, method="isotonic", draws=500).predict(at)
+    found = bp.curves.recalibrate(y, p, method="isotonic", draws=500).predict(at)
     assert (abs(found.mean().values - at**2) < 4 * found.sd().values).all()
     assert (found.sd() < 0.015).all()
 
@@ -355,7 +357,7 @@ def test_intervals_cover():
 @pytest.mark.parametrize("method", ["logistic", "isotonic"])
 def test_it_says_what_probabilities_should_be(method, tmp_path):
     y, p = simulated(600, 12)
-    found = bp.recalibrate(y, p, method=method, draws=400)
+    found = bp.curves.recalibrate(y, p, method=method, draws=400)
     at = np.quantile(p, [0.1, 0.5, 0.9], method="inverted_cdf")
     words, means = found.in_words(), found.predict(at).mean().values
     for given, mean in zip(at, means, strict=True):
@@ -367,17 +369,17 @@ def test_it_says_what_probabilities_should_be(method, tmp_path):
 
 
 def test_a_single_probability_has_no_dim():
-    found = bp.recalibrate([0, 1, 1, 0], [0.2, 0.6, 0.9, 0.4])
+    found = bp.curves.recalibrate([0, 1, 1, 0], [0.2, 0.6, 0.9, 0.4])
     assert found.predict(0.3).mean().shape == ()
     assert found.predict([0.3]).mean().dims == ("probability",)
     assert found.predict(pd.Series([0.3, 0.9])).mean()["probability"].values.tolist() == [0.3, 0.9]
 
 
 def test_bins_stand_for_their_middles():
-    binned = bp.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1])
+    binned = bp.curves.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1])
     p = np.repeat([0.15, 0.45, 0.8], [9, 5, 8])
     y = np.concatenate([np.repeat([1, 0], [k, n]) for k, n in ((1, 8), (2, 3), (7, 1))])
-    of_bins, of_examples = (bp.recalibrate(*data).draws["slope"] for data in ((binned,), (y, p)))
+    of_bins, of_examples = (bp.curves.recalibrate(*data).draws["slope"] for data in ((binned,), (y, p)))
     np.testing.assert_allclose(of_bins, of_examples, rtol=1e-12)
 
 
@@ -399,17 +401,17 @@ Y, P = [0, 1, 0, 1], [0.2, 0.6, 0.4, 0.8]
 )
 def test_refused(error, arguments, text):
     with pytest.raises(error, match=text):
-        bp.recalibrate(Y, **{"y_prob": P, **arguments})
+        bp.curves.recalibrate(Y, **{"y_prob": P, **arguments})
 
 
 def test_groups_of_bins_are_refused():
-    binned = bp.BinnedScores.from_counts([1, 2], [8, 3], edges=[0, 0.3, 1])
+    binned = bp.curves.BinnedScores.from_counts([1, 2], [8, 3], edges=[0, 0.3, 1])
     with pytest.raises(TypeError, match="by: BinnedScores do not say of which group an example is"):
-        bp.recalibrate(binned, by=["a", "b"])
+        bp.curves.recalibrate(binned, by=["a", "b"])
 
 
 def test_predictions_that_are_none(of_groups):
-    found = bp.recalibrate(Y, P)
+    found = bp.curves.recalibrate(Y, P)
     with pytest.raises(ValueError, match="new_prob must hold probabilities"):
         found.predict([0.5, -0.1])
     with pytest.raises(ValueError, match="new_prob: 1 probability is 0 or 1"):
@@ -424,4 +426,4 @@ def test_predictions_that_are_none(of_groups):
         found["bias"]
     y, p = simulated(600, 12)
     with pytest.raises(ValueError, match="slope: an isotonic line has no parameters"):
-        bp.recalibrate(y, p, method="isotonic", draws=50)["slope"]
+        bp.curves.recalibrate(y, p, method="isotonic", draws=50)["slope"]

@@ -30,7 +30,7 @@ def test_points_are_those_of_scikit_learn(data):
     ours = {"precision": precision, "recall": recall, "threshold": [*thresholds, np.inf]}
     for name, expected in ours.items():
         np.testing.assert_array_equal(precision_recall[name][::-1], expected)
-    det = bp.det_curve(y, score).dataset
+    det = bp.curves.det_curve(y, score).dataset
     fpr, fnr, thresholds = sklearn_metrics.det_curve(y, score)
     for name, expected in {"fpr": fpr, "fnr": fnr, "threshold": thresholds}.items():
         np.testing.assert_array_equal(det[name][::-1], expected)
@@ -141,7 +141,7 @@ def test_curves_with_areas_of_credible(case):
 
 def credible_curve(case):
     prior = {1.0: "flat", 0.5: "jeffreys"}[case["inputs"]["lambda_"]]
-    make = {"r": bp.roc_curve, "p": bp.precision_recall_curve, "d": bp.det_curve}[case["id"][0]]
+    make = {"r": bp.roc_curve, "p": bp.precision_recall_curve, "d": bp.curves.det_curve}[case["id"][0]]
     return make(*data_of(case), method="beta", prior=prior)
 
 
@@ -305,11 +305,11 @@ def test_questions_of_other_curves():
     with pytest.raises(ValueError, match="kind='simultaneous' is not to be had by method='beta'"):
         bp.roc_curve(*data, method="beta").band(kind="simultaneous")
     with pytest.raises(ValueError, match="a DET curve's area is not in use"):
-        _ = bp.det_curve(*data).area
+        _ = bp.curves.det_curve(*data).area
     with pytest.raises(ValueError, match="partial_area is of ROC curves"):
         bp.precision_recall_curve(*data).partial_area(0, 0.1)
     with pytest.raises(ValueError, match="area_of_band is of ROC"):
-        bp.det_curve(*data, method="beta").area_of_band()
+        bp.curves.det_curve(*data, method="beta").area_of_band()
     with pytest.raises(TypeError, match="one target: fpr, recall or cost; it got none"):
         bp.roc_curve(*data).operating_point()
     with pytest.raises(TypeError, match="it got fpr, recall"):
@@ -323,7 +323,7 @@ def test_questions_of_other_curves():
 
 
 def test_a_curve_draws_itself():
-    figure = bp.det_curve(*DATA["continuous"], draws=50).plot(ci_prob=0.8, kind="simultaneous")
+    figure = bp.curves.det_curve(*DATA["continuous"], draws=50).plot(ci_prob=0.8, kind="simultaneous")
     assert "simultaneous 80 % band" in figure.axes[0].get_title()
 
 

@@ -69,7 +69,8 @@ def test_difference_of_scores_by_a_loop(name, function, a, b, draws):
 def test_draws_are_differences_of_each_system_s_own():
     both = scores_compared("log_loss", Y, PROBABILITY_A, PROBABILITY_B, random_seed=5)
     alone = [
-        bp.weighted_score("log_loss", Y, p, random_seed=5).distribution.values for p in (PROBABILITY_A, PROBABILITY_B)
+        bp.curves.weighted_score("log_loss", Y, p, random_seed=5).distribution.values
+        for p in (PROBABILITY_A, PROBABILITY_B)
     ]
     np.testing.assert_allclose(both.difference.distribution.values, alone[0] - alone[1], atol=1e-12)
     assert both.prob_better.item() == pytest.approx(1 - both.prob_greater.item())
@@ -78,7 +79,7 @@ def test_draws_are_differences_of_each_system_s_own():
 @pytest.mark.parametrize(
     ("alone", "together"),
     [
-        (lambda y, s: bp.weighted_score("average_precision", y, s),
+        (lambda y, s: bp.curves.weighted_score("average_precision", y, s),
          lambda *data: scores_compared("average_precision", *data)),
         (lambda y, s: bp.roc_curve(y, s).partial_area(0, 0.2), lambda *data: areas_compared(*data, fpr=(0, 0.2))),
         (bp.roc_auc, areas_compared),

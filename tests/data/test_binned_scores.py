@@ -11,8 +11,8 @@ import pytest
 
 import bayesperf as bp
 
-from_counts = bp.BinnedScores.from_counts
-from_frame = partial(bp.BinnedScores.from_frame, actual="y", score="s")
+from_counts = bp.curves.BinnedScores.from_counts
+from_frame = partial(bp.curves.BinnedScores.from_frame, actual="y", score="s")
 
 # Engines, from a mapping of names to lists.
 ENGINES = {
@@ -79,7 +79,7 @@ def test_every_engine_counts_bins_of_given_edges_as_comparison_does(engine, edge
 
 @pytest.mark.parametrize("limits", [(-3, 7), (0.1, 0.7), (1e6, 1e6 + 1), (-1e-3, 1e-3)])
 def test_scores_at_edges_are_in_the_bin_above(limits):
-    edges = bp.BinnedScores.from_frame(
+    edges = bp.curves.BinnedScores.from_frame(
         pd.DataFrame({"y": [0, 1], "s": limits}), actual="y", score="s", bins=77, limits=limits
     ).edges
     # Every edge, and the numbers next to it on both sides.

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import bayesperf as bp
-from bayesperf.core.warnings import DependenceWarning
+from bayesperf.core.errors import DependenceWarning
 from tests.shared.engines import ENGINES
 
 

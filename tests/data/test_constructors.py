@@ -349,7 +349,7 @@ def test_repeated_cross_validation_has_a_dim_of_repeats_over_which_no_sum_is_tak
     assert cm.isel(repeat=0).sum("fold").total == cm.isel(repeat=[1]).sum(["repeat", "fold"]).total == 90
 
 
-@pytest.mark.filterwarnings("ignore::bayesperf.PriorWarning")
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.PriorWarning")
 def test_random_splits_share_examples_and_are_not_summed(blobs):
     X, y = blobs
     cm = CM.from_cross_validation(GaussianNB(), X, y, cv=ShuffleSplit(10, test_size=0.2, random_state=0))
@@ -360,8 +360,8 @@ def test_random_splits_share_examples_and_are_not_summed(blobs):
         with pytest.raises(ValueError, match=r"folds share examples.*bp\.pool\(cm, repeats=…\)"):
             call()
     assert bp.pool(ours, repeats=2).repeats == 2
-    with pytest.warns(bp.DependenceWarning, match="the folds are of the same examples"):
-        bp.average_folds(bp.posterior(cm, "flat"), "accuracy")
+    with pytest.warns(bp.errors.DependenceWarning, match="the folds are of the same examples"):
+        bp.folds.average(bp.posterior(cm, "flat"), "accuracy")
     # Parts that do not overlap are folds like any other, even if some examples are never tested.
     apart = CM.from_cross_validation(GaussianNB(), X, y, cv=[(np.arange(60), [60, 61]), (np.arange(60), [62, 63])])
     assert apart.sum("fold").total == 4

@@ -35,7 +35,9 @@ DOORS = {
     "example": lambda: CM.from_predictions(Y + Y, P + Y, by={"model": ["A"] * N + ["B"] * N}, example=coded(IDS + IDS)),
     "scores": lambda: bp.roc_auc(Y, coded(SCORE), pos_label="a"),
     "labels of scores": lambda: bp.roc_auc(coded(Y), SCORE, pos_label="a"),
-    "probabilities of classes": lambda: bp.calibration(Y, {"a": coded(SCORE), "b": (1 - np.array(SCORE)).tolist()}),
+    "probabilities of classes": lambda: bp.curves.calibration(
+        Y, {"a": coded(SCORE), "b": (1 - np.array(SCORE)).tolist()}
+    ),
     "by of a decision curve": lambda: bp.decision_curve(Y, SCORE, by={"site": coded(SITE)}, pos_label="a"),
     "judge": lambda: VERIFIED.from_predictions(Y, P, judge=coded(P)),
     "frame, actual": lambda: CM.from_frame(frame(actual=coded(Y)), actual="actual", predicted="predicted"),
@@ -43,7 +45,7 @@ DOORS = {
     "frame, cluster": lambda: CM.from_frame(
         frame(site=coded(SITE)), actual="actual", predicted="predicted", cluster="site"
     ),
-    "frame, scores": lambda: bp.BinnedScores.from_frame(
+    "frame, scores": lambda: bp.curves.BinnedScores.from_frame(
         frame(score=coded(SCORE)), actual="actual", score="score", bins=5, pos_label="a"
     ),
 }

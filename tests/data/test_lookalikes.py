@@ -22,7 +22,7 @@ ALIKE = {
 def test_labels_that_differ_by_blanks_only_are_said(first, second):
     labels = [first, second, "dog"]
     with pytest.warns(
-        bp.LabelWarning, match="^y_true and y_pred: .* differ by blanks only, and count as two"
+        bp.errors.LabelWarning, match="^y_true and y_pred: .* differ by blanks only, and count as two"
     ) as caught:
         cm = CM.from_predictions(labels, labels)
     assert len(cm.labels) == 3
@@ -37,10 +37,12 @@ def test_labels_that_differ_visibly_are_not(labels):
 
 
 def test_systems_and_pairs_and_frames_are_looked_at_too():
-    with pytest.warns(bp.LabelWarning, match=r"^by\['model'\]: 'a' and 'a ' differ"):
+    with pytest.warns(bp.errors.LabelWarning, match=r"^by\['model'\]: 'a' and 'a ' differ"):
         CM.from_predictions([0, 1], [0, 1], by={"model": ["a", "a "]})
-    with pytest.warns(bp.LabelWarning, match="^y_true and y_pred_a and y_pred_b: "):
+    with pytest.warns(bp.errors.LabelWarning, match="^y_true and y_pred_a and y_pred_b: "):
         PairedCM.from_predictions(["a", "a "], ["a", "a"], ["a", "a"])
     frame = pd.DataFrame({"actual": ["a", "a ", "b"], "predicted": ["a", "b ", "b"]})
-    with pytest.warns(bp.LabelWarning, match=r"'a' and 'a ' differ by blanks only, and count as two \(and 1 more\)"):
+    with pytest.warns(
+        bp.errors.LabelWarning, match=r"'a' and 'a ' differ by blanks only, and count as two \(and 1 more\)"
+    ):
         CM.from_frame(frame, actual="actual", predicted="predicted")

@@ -111,9 +111,11 @@ def test_the_mode_of_draws_is_the_peak_of_their_density():
 
 
 def test_symmetric_distributions():
-    found = bp.correlated_ttest([0.8, 0.7, 0.9, 0.8, 0.6], [0.7, 0.7, 0.8, 0.6, 0.6], test_fraction=0.2).difference
+    found = bp.folds.correlated_ttest(
+        [0.8, 0.7, 0.9, 0.8, 0.6], [0.7, 0.7, 0.8, 0.6, 0.6], test_fraction=0.2
+    ).difference
     assert (found.mode().item(), found.skewness().item()) == (found.median().item(), 0)
-    few = bp.correlated_ttest([0.8, 0.7, 0.9], [0.7, 0.7, 0.8], test_fraction=0.2).difference
+    few = bp.folds.correlated_ttest([0.8, 0.7, 0.9], [0.7, 0.7, 0.8], test_fraction=0.2).difference
     assert np.isnan(few.skewness())
 
 

@@ -466,7 +466,7 @@ def means(done):
 
 
 def test_a_judge_of_all_rows(judged):
-    post = bp.labels.posterior(TRUE, LOOKED["a"], judge=LOOKED["judge"], pos_label="spam")
+    post = bp.labels.verify(TRUE, LOOKED["a"], judge=LOOKED["judge"], pos_label="spam")
     found = means(judged("summary", "looked.csv", *ONE_SYSTEM, "--judge", "judge", "--json"))
     assert found["recall"] == pytest.approx(post["recall"].mean().item(), rel=1e-12)
     said = judged("summary", "looked.csv", *ONE_SYSTEM, "--judge", "judge").stdout
@@ -480,7 +480,7 @@ def test_a_judge_of_all_rows(judged):
     "file", [["looked.csv", "--predicted", "a", "--predicted", "b"], ["long.csv", "--by", "model", "--id", "id"]]
 )
 def test_systems_beside_a_judge_are_compared_on_the_same_rows(judged, file):
-    post = bp.labels.posterior(TRUE, {"a": A, "b": B}, judge=LOOKED["judge"], pos_label="spam")
+    post = bp.labels.verify(TRUE, {"a": A, "b": B}, judge=LOOKED["judge"], pos_label="spam")
     compared = bp.compare(post, metric="recall")
     found = judged("compare", *file, "--judge", "judge", "--pos-label", "spam", "--metric", "recall", "--json")
     assert found.returncode == 0, found.stderr
@@ -505,7 +505,7 @@ def test_a_report_with_a_judge(judged, tmp_path):
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "page.html").read_text()
     assert "every row is an example, on which the systems are compared" in page
-    post = bp.labels.posterior(TRUE, A, judge=LOOKED["judge"], pos_label="spam")
+    post = bp.labels.verify(TRUE, A, judge=LOOKED["judge"], pos_label="spam")
     assert "They are the verified" in page
     assert "verified by chance" in bp.report(post).html
 
@@ -544,7 +544,7 @@ def clustered(call, tmp_path):
 
 def test_rows_of_one_patient_are_drawn_together(clustered):
     cm = CM.from_predictions(ACTUAL, A, pos_label="spam", cluster={"patient": PATIENT})
-    with pytest.warns(bp.PriorWarning, match="no example in any patient"):
+    with pytest.warns(bp.errors.PriorWarning, match="no example in any patient"):
         pooled = bp.pool(cm, random_seed=0)
     done = clustered("summary", "wide.csv", *ONE_SYSTEM, "--cluster", "patient", "--json")
     assert means(done)["f1"] == pytest.approx(pooled.mean["f1"].mean().item(), rel=1e-12)
@@ -557,7 +557,7 @@ def test_rows_of_one_patient_are_drawn_together(clustered):
 @pytest.mark.parametrize("file", [["wide.csv", "--predicted", "a", "--predicted", "b"], ["long.csv", "--by", "model"]])
 def test_systems_judged_in_the_same_clusters_are_compared_in_pairs(clustered, file):
     cm = CM.from_predictions(ACTUAL, {"a": A, "b": B}, pos_label="spam", cluster={"patient": PATIENT})
-    with pytest.warns(bp.PriorWarning, match="no example in any patient"):
+    with pytest.warns(bp.errors.PriorWarning, match="no example in any patient"):
         pooled = bp.pool(cm, random_seed=0)
     expected = bp.compare(pooled.mean, metric="accuracy").difference
     done = clustered("compare", *file, "--pos-label", "spam", "--cluster", "patient", "--metric", "accuracy", "--json")

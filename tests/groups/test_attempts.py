@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 import bayesperf as bp
-from bayesperf.core.warnings import DependenceWarning, PriorWarning
+from bayesperf.core.errors import DependenceWarning, PriorWarning
 
 
 def asked(passed, times, **options):

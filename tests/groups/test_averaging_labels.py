@@ -15,7 +15,7 @@ DRAWS = 20_000
 
 @pytest.mark.parametrize(("metric", "sklearn"), [("f1", f1_score), ("recall", recall_score)])
 def test_the_mean_is_that_of_the_labels_and_the_score_is_the_macro_average(metric, sklearn):
-    average = bp.average_labels(Y, P, metric, draws=DRAWS)
+    average = bp.groups.average_labels(Y, P, metric, draws=DRAWS)
     each = bp.posterior(Y, P)[metric]
     error = 5 * average.sd().item() / DRAWS**0.5
     assert average.mean().item() == pytest.approx(each.mean().mean().item(), abs=error)
@@ -24,7 +24,7 @@ def test_the_mean_is_that_of_the_labels_and_the_score_is_the_macro_average(metri
 
 
 def test_under_no_prior_it_is_the_bayesian_bootstrap_of_the_examples():
-    average = bp.average_labels(Y, P, "recall", "haldane", draws=DRAWS)
+    average = bp.groups.average_labels(Y, P, "recall", "haldane", draws=DRAWS)
     weights = np.random.default_rng(2).dirichlet(np.ones(len(Y)), DRAWS)
     drawn = (weights @ (Y * P) / (weights @ Y)).mean(1)
     error = 5 * drawn.std() / DRAWS**0.5
@@ -36,7 +36,7 @@ def test_under_no_prior_it_is_the_bayesian_bootstrap_of_the_examples():
 
 def test_labels_that_say_the_same_are_no_more_than_one():
     one, predicted = Y[:, :1], P[:, :1]
-    same = bp.average_labels(np.tile(one, 3), np.tile(predicted, 3), "recall", "haldane", draws=DRAWS)
+    same = bp.groups.average_labels(np.tile(one, 3), np.tile(predicted, 3), "recall", "haldane", draws=DRAWS)
     alone = bp.posterior(one[:, 0], predicted[:, 0], prior="haldane")["recall"]
     assert same.sd().item() == pytest.approx(alone.sd().item(), rel=5 / (2 * DRAWS) ** 0.5)
 
@@ -44,7 +44,7 @@ def test_labels_that_say_the_same_are_no_more_than_one():
 def test_independent_labels_are_as_many():
     actual = RNG.random((4000, 5)) < 0.5
     predicted = actual ^ (RNG.random(actual.shape) < 0.2)
-    average = bp.average_labels(actual, predicted, "recall", draws=DRAWS)
+    average = bp.groups.average_labels(actual, predicted, "recall", draws=DRAWS)
     each = bp.posterior(actual, predicted)["recall"]
     independent = ((each.sd() ** 2).sum().item()) ** 0.5 / 5
     # The labels' errors are correlated by chance, by about 1/√2000 a pair.
@@ -52,8 +52,8 @@ def test_independent_labels_are_as_many():
 
 
 def test_draws_and_files(tmp_path):
-    average = bp.average_labels(Y, P, "f1", draws=500, random_seed=3)
-    again = bp.average_labels(Y, P, "f1", draws=500, random_seed=3)
+    average = bp.groups.average_labels(Y, P, "f1", draws=500, random_seed=3)
+    again = bp.groups.average_labels(Y, P, "f1", draws=500, random_seed=3)
     np.testing.assert_array_equal(average.draws(500), again.draws(500))
     assert not np.array_equal(average.draws(50), average.draws(50, 9))
     average.save(tmp_path / "average.nc")
@@ -65,13 +65,15 @@ def test_draws_and_files(tmp_path):
 
 def test_two_systems_share_no_random_numbers():
     other = Y ^ (RNG.random(Y.shape) < 0.15)
-    a, b = (bp.average_labels(Y, predicted, "recall", draws=4000).draws(4000) for predicted in (P, other))
+    a, b = (bp.groups.average_labels(Y, predicted, "recall", draws=4000).draws(4000) for predicted in (P, other))
     assert abs(np.corrcoef(a, b)[0, 1]) < 5 / 4000**0.5
 
 
 def test_an_average_of_labels_as_if_of_folds_is_warned_of():
-    with pytest.warns(bp.DependenceWarning, match=r"the labels are of the same examples.* Take average_labels\("):
-        bp.average_folds(bp.posterior(Y, P, prior="haldane"), "recall", dim="label")
+    with pytest.warns(
+        bp.errors.DependenceWarning, match=r"the labels are of the same examples.* Take average_labels\("
+    ):
+        bp.folds.average(bp.posterior(Y, P, prior="haldane"), "recall", dim="label")
 
 
 def test_each_label_has_the_figures_of_any_matrix():
@@ -96,10 +98,10 @@ def test_each_label_has_the_figures_of_any_matrix():
 )
 def test_bad_arguments(options, message):
     with pytest.raises(ValueError, match=message):
-        bp.average_labels(Y, P, **options)
+        bp.groups.average_labels(Y, P, **options)
 
 
 def test_an_improper_posterior_is_refused_by_label():
     never = np.zeros_like(Y)
     with pytest.raises(ValueError, match="'recall' at label=0: no example has been seen in tp"):
-        bp.average_labels(Y, never, "recall", "haldane")
+        bp.groups.average_labels(Y, never, "recall", "haldane")

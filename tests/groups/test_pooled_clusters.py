@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayesperf as bp
-from bayesperf.core.warnings import DependenceWarning, PriorWarning
+from bayesperf.core.errors import DependenceWarning, PriorWarning
 from bayesperf.core.weights import weight_shapes
 
 

@@ -52,7 +52,7 @@ def matrix(right, trials, other=10, **dims):
 
 def quiet_pool(*args, **options):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bp.PriorWarning)
+        warnings.simplefilter("ignore", bp.errors.PriorWarning)
         return bp.pool(*args, **options)
 
 
@@ -285,7 +285,7 @@ def test_groups_and_a_new_one_have_their_exact_moments():
 
 def test_one_group_and_an_empty_one():
     one = matrix([15], [20])
-    with pytest.warns(bp.PriorWarning, match="the data say nothing of the dispersion between folds"):
+    with pytest.warns(bp.errors.PriorWarning, match="the data say nothing of the dispersion between folds"):
         alone = bp.pool(one)
     with_empty = bp.ConfusionMatrix.from_table(
         np.concatenate([one.counts.values, np.zeros((1, 2, 2), int)]), dims=["fold"]
@@ -325,7 +325,7 @@ def test_repeats_that_the_splitter_knows():
         xr.testing.assert_identical(getattr(found, name)["recall"].eti(), getattr(expected, name)["recall"].eti())
     assert (found.repeats, repr(found)) == (
         3,
-        "<bayesperf.Pooled: 15 folds of 3 repeats, one prevalence, ρ ~ Beta(1, 24)>",
+        "<bayesperf.groups.Pooled: 15 folds of 3 repeats, one prevalence, ρ ~ Beta(1, 24)>",
     )
     total = FOLDS_MATRIX.counts.values.sum() + 4 * 5
     assert found.in_words().endswith(f" {total:,} examples, each judged once in each of 3 repeats.")
@@ -525,7 +525,7 @@ def test_what_chosen_class_totals_leave_to_be_shown():
     assert {"recall", "specificity", "balanced_accuracy"} <= shown
     assert not {"precision", "f1", "accuracy"} & shown
     assert pooled.summary().attrs["prior"] == "mean rates ~ Beta(1, 1), dispersion ~ Beta(1, 9)"
-    assert repr(pooled) == "<bayesperf.Pooled: 4 sites, prevalence not known, ρ ~ Beta(1, 9)>"
+    assert repr(pooled) == "<bayesperf.groups.Pooled: 4 sites, prevalence not known, ρ ~ Beta(1, 9)>"
     assert "<table" in pooled._repr_html_()
     assert pooled.plot("recall").axes
     with pytest.raises(ValueError, match="at_prevalence"):
@@ -538,7 +538,7 @@ def test_the_prior_of_clusters_names_that_of_their_prevalence():
         "mean rates ~ Beta(1, 1), dispersion ~ Beta(1, 50), prevalence ~ Beta(1, 1), dispersion of prevalence ~ "
         "Beta(1, 3)"
     )
-    assert repr(pooled) == "<bayesperf.Pooled: 4 sites, a prevalence each, ρ ~ Beta(1, 50)>"
+    assert repr(pooled) == "<bayesperf.groups.Pooled: 4 sites, a prevalence each, ρ ~ Beta(1, 50)>"
 
 
 # ── Dispersion ──
@@ -586,7 +586,7 @@ def test_dispersion_is_a_marginal_with_its_prior():
 
 def test_few_small_groups_are_warned_of_once():
     cm = matrix([[3, 2], [3, 2]], [[3, 3], [3, 3]], site=["x", "y"], fold=[0, 1])
-    with pytest.warns(bp.PriorWarning) as caught:
+    with pytest.warns(bp.errors.PriorWarning) as caught:
         pooled = bp.pool(cm, groups="clusters")
     assert len(caught) == 1
     words = str(caught[0].message)
@@ -640,9 +640,9 @@ def test_estimands():
 
 
 def test_text_and_html():
-    assert repr(POOLED) == "<bayesperf.Pooled: 5 folds, one prevalence, ρ ~ Beta(1, 24)>"
+    assert repr(POOLED) == "<bayesperf.groups.Pooled: 5 folds, one prevalence, ρ ~ Beta(1, 24)>"
     html = POOLED._repr_html_()
-    assert "&lt;bayesperf.Pooled" in html
+    assert "&lt;bayesperf.groups.Pooled" in html
     assert html.count("<table") == 2
     assert "Prediction of the metric of a new fold" in html
 
@@ -794,7 +794,9 @@ def test_pass_at_k_beside_the_unbiased_estimate():
 
 
 @pytest.mark.parametrize("method", ["model", "bayesian_bootstrap"])
-@pytest.mark.filterwarnings("ignore::bayesperf.PriorWarning", "ignore::bayesperf.DependenceWarning")
+@pytest.mark.filterwarnings(
+    "ignore::bayesperf.core.errors.PriorWarning", "ignore::bayesperf.core.errors.DependenceWarning"
+)
 def test_more_attempts_than_were_made_are_refused(method):
     few = bp.pool(attempts(PASSED, [4] * 7 + [2]), "question", "clusters", method=method)
     few.pass_at_k(2)
@@ -807,7 +809,7 @@ def test_more_attempts_than_were_made_are_refused(method):
         bp.pool(attempts(PASSED, 4), "question", "clusters", method=method).pass_at_k(20)
 
 
-@pytest.mark.filterwarnings("ignore::bayesperf.PriorWarning")
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.PriorWarning")
 @pytest.mark.parametrize("population", [(0.3, 0.3), [0.05, 0.05, 0.05, 0.9, 0.9]], ids=["beta", "easy or hard"])
 def test_pass_at_k_covers_questions_that_are_not_like_sites(population):
     """With the dispersion of sites the intervals are too narrow; see `benchmarks/attempts.csv`."""

@@ -186,7 +186,7 @@ def test_in_words(found):
         f"{100 * most['prior_largest']:.0f} % before the data."
     )
     assert ". Specificity varies most by " in found.in_words("f1")
-    assert repr(found) == f"<bayesperf.Slices: 2 site × 3 age>\n{found.in_words()}"
+    assert repr(found) == f"<bayesperf.groups.Slices: 2 site × 3 age>\n{found.in_words()}"
     assert "<table" in found._repr_html_()
 
 
@@ -277,7 +277,7 @@ def draws_of_prior(compiled, settings, seed, progressbar=False):
     return groups_of_prior(compiled.model, settings["chains"], settings["draws"], seed)
 
 
-@pytest.mark.filterwarnings("ignore::bayesperf.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.ConvergenceWarning")
 def test_fits_are_read(monkeypatch):
     without_nuts(monkeypatch, draws_of_prior)
     options = {"ordered": ["age"], "interactions": [["site", "age"]]}
@@ -303,7 +303,7 @@ def sds_of_levels(rate):
     return sites.std(1, ddof=1).mean(), ages.std(1, ddof=1).mean(), np.mean(both)
 
 
-@pytest.mark.filterwarnings("ignore::bayesperf.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.ConvergenceWarning")
 def test_the_accuracy_of_several_classes(monkeypatch):
     without_nuts(monkeypatch, draws_of_prior)
     tree = bp.fit(THREE_SITES, "slices", options={"outcome": "accuracy"}, draws=50, tune=10, random_seed=1)
@@ -316,7 +316,7 @@ def test_the_accuracy_of_several_classes(monkeypatch):
         found.table("mcc")
 
 
-@pytest.mark.filterwarnings("ignore::bayesperf.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.ConvergenceWarning")
 def test_one_system_of_several_is_selected(monkeypatch):
     without_nuts(monkeypatch, draws_of_prior)
     counts = xr.concat([SITES.counts, SITES.counts], "model").assign_coords(model=["a", "b"])

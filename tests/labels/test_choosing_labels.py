@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import bayesperf as bp
-from bayesperf import labels as verification
-from bayesperf import plan
+from bayesperf import labels, plan
 from bayesperf.labels.worth_of_labels import LabelValue
 from tests.labels.test_verifying import simulated
 
@@ -36,12 +35,12 @@ def test_what_is_promised_comes_about(classes, metric):
     ratios, gains = [], []
     for seed in range(8):
         truth, verified, judge, predicted, _ = simulated(n=2000, classes=classes, known=150, seed=seed)
-        post = verification.posterior(verified, predicted, judge=judge, draws=2000)
-        advice = verification.next_labels(post, 200, metric=metric)
+        post = labels.verify(verified, predicted, judge=judge, draws=2000)
+        advice = labels.next_labels(post, 200, metric=metric)
         assert np.isnan(verified[advice.rows]).all()
         assert len(set(advice.rows.tolist())) == 200
         verified[advice.rows] = truth[advice.rows]
-        after = verification.posterior(verified, predicted, judge=judge, draws=2000)
+        after = labels.verify(verified, predicted, judge=judge, draws=2000)
         found = after.sample.table()["verified"] - post.sample.table()["verified"]
         np.testing.assert_array_equal(found, advice.table["advised"])
         ratios.append(after[metric].sd().item() / advice.sd_advised)
@@ -54,30 +53,30 @@ def test_what_is_promised_comes_about(classes, metric):
 
 def test_two_systems_are_told_apart_where_they_differ():
     _, verified, judge, old, new = simulated(n=3000, known=200)
-    post = verification.posterior(verified, {"old": old, "new": new}, judge=judge)
-    table = verification.next_labels(post, 100, metric="accuracy").table
+    post = labels.verify(verified, {"old": old, "new": new}, judge=judge)
+    table = labels.next_labels(post, 100, metric="accuracy").table
     assert table.loc[table["old"] == table["new"], "advised"].sum() == 0
 
 
 def test_words_and_refusals():
     _, verified, judge, old, new = simulated()
-    post = verification.posterior(verified, old, judge=judge)
-    advice = verification.next_labels(post, 50, metric="f1")
+    post = labels.verify(verified, old, judge=judge)
+    advice = labels.next_labels(post, 50, metric="f1")
     assert "After 50 more labels as advised it will be about" in advice.in_words()
     assert advice.in_words() in repr(advice)
     assert advice.in_words() in advice._repr_html_()
     with pytest.raises(ValueError, match="n: 901 labels asked for, and 900 examples"):
-        verification.next_labels(post, 901, metric="f1")
+        labels.next_labels(post, 901, metric="f1")
     with pytest.raises(ValueError, match="a value for each class"):
-        verification.next_labels(post, 9, metric="recall_per_class")
+        labels.next_labels(post, 9, metric="recall_per_class")
     with pytest.raises(TypeError, match="partly verified sample"):
-        verification.next_labels(bp.posterior([1, 0], [1, 0]), 9, metric="f1")
-    three = verification.posterior(verified, {"a": old, "b": new, "c": judge})
+        labels.next_labels(bp.posterior([1, 0], [1, 0]), 9, metric="f1")
+    three = labels.verify(verified, {"a": old, "b": new, "c": judge})
     with pytest.raises(ValueError, match="of one system, or of two"):
-        verification.next_labels(three, 9, metric="f1")
-    groups = verification.posterior(verified, old, by={"site": np.arange(1000) % 2})
+        labels.next_labels(three, 9, metric="f1")
+    groups = labels.verify(verified, old, by={"site": np.arange(1000) % 2})
     with pytest.raises(ValueError, match="without `by`"):
-        verification.next_labels(groups, 9, metric="f1")
+        labels.next_labels(groups, 9, metric="f1")
 
 
 # ── How many labels ──
@@ -85,12 +84,12 @@ def test_words_and_refusals():
 
 def test_labels_for_a_width():
     truth, verified, judge, predicted, _ = simulated(n=20_000, known=200)
-    post = verification.posterior(verified, predicted, judge=judge)
+    post = labels.verify(verified, predicted, judge=judge)
     needed = plan.labels(post, metric="accuracy", width=0.03)
     assert needed.by_chance > needed.advised > 0
-    rows = verification.next_labels(post, needed.advised, metric="accuracy").rows
+    rows = labels.next_labels(post, needed.advised, metric="accuracy").rows
     verified[rows] = truth[rows]
-    after = verification.posterior(verified, predicted, judge=judge)["accuracy"].eti()
+    after = labels.verify(verified, predicted, judge=judge)["accuracy"].eti()
     # Rates move as labels come in: to a tenth.
     assert np.diff(after).item() == pytest.approx(0.03, rel=0.1)
     assert f"about {needed.advised:,} more labels are needed where they tell most" in needed.in_words()
@@ -98,7 +97,7 @@ def test_labels_for_a_width():
 
 def test_labels_that_settle_a_requirement():
     _, verified, judge, predicted, _ = simulated(n=20_000, known=200)
-    post = verification.posterior(verified, predicted, judge=judge)
+    post = labels.verify(verified, predicted, judge=judge)
     mean = post["accuracy"].mean().item()
     near, far = (plan.labels(post, metric="accuracy", requirement=mean - margin) for margin in (0.015, 0.025))
     assert near.advised > far.advised > 0
@@ -107,7 +106,7 @@ def test_labels_that_settle_a_requirement():
 
 def test_plans_that_need_nothing_or_cannot_be_had():
     _, verified, judge, predicted, _ = simulated()
-    post = verification.posterior(verified, predicted, judge=judge)
+    post = labels.verify(verified, predicted, judge=judge)
     done = plan.labels(post, metric="accuracy", width=0.5)
     assert done.advised == 0
     assert "no more labels are needed" in done.in_words()

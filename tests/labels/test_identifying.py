@@ -73,7 +73,7 @@ def test_warnings_of_too_few_raters_modes_and_overlap():
     attrs = {"parameters": 5, "degrees_of_freedom": 3}
     draws = RNG.normal(size=(4, 1000)) + 6 * RNG.integers(0, 2, (4, 1000))
     tree = tree_of(draws[:1], draws, attrs)
-    with pytest.warns(bp.IdentifiabilityWarning) as caught:
+    with pytest.warns(bp.errors.IdentifiabilityWarning) as caught:
         room.warn(tree)
     said = [str(warning.message) for warning in caught]
     assert said[0].startswith("5 parameters and 3 degrees of freedom: the data cannot determine the parameters")

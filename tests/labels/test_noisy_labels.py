@@ -56,7 +56,7 @@ def assert_mean(marginal, expected):
     ],
 )
 def test_known_errors_of_two_classes_are_integrals(error, matrix):
-    post = bp.label_noise(SMALL, error)
+    post = bp.labels.noise(SMALL, error)
     table = SMALL.counts.values
     share = integrated(table, matrix, power=1) / integrated(table, matrix)
     assert_mean(post["precision"], share[1])
@@ -83,7 +83,7 @@ def test_a_rate_with_a_beta_is_integrated(beta):
     each = np.array([[integrated(table, at_rate(rate), power=power) for power in (0, 1)] for rate in rates])
     weight = each[:, 0].prod(-1) * root ** (2 * beta[0] - 1) * (1 - rates) ** (beta[1] - 1)
     weight /= weight.sum()
-    post = bp.label_noise(SMALL, beta)
+    post = bp.labels.noise(SMALL, beta)
     share = (weight[:, None] * each[:, 1] / each[:, 0]).sum(0)
     assert_mean(post["precision"], share[1])
     assert_mean(post["npv"], 1 - share[0])
@@ -99,7 +99,7 @@ def test_intervals_of_known_errors_are_those_of_the_density():
     q = s * 0.9 + (1 - s) * 0.1
     density = s**0.5 * (1 - s) ** 0.5 * q ** table[1, 1] * (1 - q) ** table[0, 1]
     cumulative = np.cumsum(density) / density.sum()
-    precision = bp.label_noise(SMALL, matrix, draws=40_000)["precision"]
+    precision = bp.labels.noise(SMALL, matrix, draws=40_000)["precision"]
     for level in (0.025, 0.25, 0.5, 0.75, 0.975):
         at = s[np.searchsorted(cumulative, level)]
         # Four standard errors of a proportion of draws.
@@ -111,7 +111,7 @@ def test_intervals_of_known_errors_are_those_of_the_density():
 
 @pytest.mark.parametrize("error", [0, 1e-9, np.eye(2)])
 def test_without_errors_it_is_the_posterior(error):
-    exact, post = bp.posterior(SMALL), bp.label_noise(SMALL, error)
+    exact, post = bp.posterior(SMALL), bp.labels.noise(SMALL, error)
     for metric in ("accuracy", "recall", "precision", "specificity", "f1"):
         assert_mean(post[metric], exact[metric].mean().item())
         assert post[metric].sd().item() == pytest.approx(exact[metric].sd().item(), rel=0.03)
@@ -120,15 +120,15 @@ def test_without_errors_it_is_the_posterior(error):
 
 @pytest.mark.parametrize("error", [0, np.eye(3)])
 def test_without_errors_many_classes_have_the_posterior_under_perks(error):
-    exact, post = bp.posterior(THREE, "perks"), bp.label_noise(THREE, error)
+    exact, post = bp.posterior(THREE, "perks"), bp.labels.noise(THREE, error)
     for metric in ("accuracy", "recall_macro", "mcc"):
         assert_mean(post[metric], exact[metric].mean().item())
 
 
 @pytest.mark.parametrize("cm", [SMALL, THREE])
 def test_labels_that_are_chance_leave_the_prior(cm):
-    with pytest.warns(bp.PriorWarning, match="next to nothing of which class is the true one"):
-        post = bp.label_noise(cm, 1 - 1 / len(cm.labels), "flat")
+    with pytest.warns(bp.errors.PriorWarning, match="next to nothing of which class is the true one"):
+        post = bp.labels.noise(cm, 1 - 1 / len(cm.labels), "flat")
     # The share of one class among the examples of a prediction is what the prior says of it.
     one = post.cells.isel(actual=0, predicted=0) / post.cells.isel(predicted=0).sum("actual")
     expected = stats.beta(1, len(cm.labels) - 1)
@@ -138,8 +138,8 @@ def test_labels_that_are_chance_leave_the_prior(cm):
 
 def test_a_matrix_that_does_not_tell_two_classes_apart_warns():
     blurred = [[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0, 1]]
-    with pytest.warns(bp.PriorWarning):
-        bp.label_noise(THREE, blurred, draws=100)
+    with pytest.warns(bp.errors.PriorWarning):
+        bp.labels.noise(THREE, blurred, draws=100)
 
 
 # ── More classes: against a sampler ──
@@ -169,7 +169,7 @@ def gibbs(table, error, alpha, steps, rng):
 )
 def test_three_classes_agree_with_a_sampler(error, matrix):
     draws = gibbs(THREE.counts.values, matrix, 0.5, 6_000, np.random.default_rng(1))
-    post = bp.label_noise(THREE, error, "jeffreys")
+    post = bp.labels.noise(THREE, error, "jeffreys")
     cells = post.cells.values.reshape(-1, 3, 3)
     # The sampler's effective size is more than a tenth of its steps.
     errors = 4 * draws.std(0) / np.sqrt(len(draws) / 10)
@@ -178,7 +178,7 @@ def test_three_classes_agree_with_a_sampler(error, matrix):
 
 
 def test_draws_of_a_matrix_that_depends_on_the_truth_are_a_samplers():
-    post = bp.label_noise(THREE, [[0.8, 0.2, 0], [0.05, 0.9, 0.05], [0.1, 0.1, 0.8]], draws=1000)
+    post = bp.labels.noise(THREE, [[0.8, 0.2, 0], [0.05, 0.9, 0.05], [0.1, 0.1, 0.8]], draws=1000)
     assert not post.independent
     assert post.cells.sizes["chain"] * post.cells.sizes["draw"] == 1000
 
@@ -193,7 +193,7 @@ def test_matrices_share_the_rate():
         **{name: xr.DataArray(values, {"model": ["a", "b"]}, "model") for name, values in
            {"tp": [40, 500], "fn": [10, 0], "fp": [10, 0], "tn": [40, 500]}.items()}
     )  # fmt: skip
-    post = bp.label_noise(both, (2, 8))
+    post = bp.labels.noise(both, (2, 8))
     assert post.label_error.ppf(0.975).item() < 0.01
     assert_mean(post["accuracy"].sel(model="a"), bp.posterior(alone)["accuracy"].mean().item())
 
@@ -205,19 +205,19 @@ def test_systems_on_the_same_examples_are_compared_by_joint_draws():
     a, b = (np.where(hard & (rng.random(400) < share), 1 - truth, truth) for share in (0.6, 0.5))
     cm = bp.ConfusionMatrix.from_predictions(truth, {"a": a, "b": b})
     paired = bp.compare(cm, metric="accuracy")
-    post = bp.label_noise(cm, 0)
+    post = bp.labels.noise(cm, 0)
     noisy = bp.compare(post, metric="accuracy")
     for name in ("mean", "sd"):
         exact, found = (getattr(c.difference, name)().item() for c in (paired, noisy))
         assert found == pytest.approx(exact, abs=0.05 * paired.difference.sd().item())
     # Half of what differs between them by chance is wrong labels, which are the same ones.
-    wrong = bp.compare(bp.label_noise(cm, 0.03), metric="accuracy")
+    wrong = bp.compare(bp.labels.noise(cm, 0.03), metric="accuracy")
     assert wrong.difference.mean().item() == pytest.approx(paired.difference.mean().item() / 0.94, rel=0.03)
 
 
 def test_a_paired_matrix_is_taken_for_both_systems():
     pair = bp.PairedConfusionMatrix.from_predictions([1, 1, 1, 0, 0, 0], [1, 1, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0])
-    post = bp.label_noise(pair, 0.1)
+    post = bp.labels.noise(pair, 0.1)
     assert post["accuracy"].dims == ("model",)
     assert post.joint
 
@@ -226,7 +226,7 @@ def test_a_paired_matrix_is_taken_for_both_systems():
 
 
 def test_ordinary_verbs_work(tmp_path):
-    post = bp.label_noise(SMALL, (2, 38))
+    post = bp.labels.noise(SMALL, (2, 38))
     assert post.predict(50)["recall"].mean().item() == pytest.approx(post["recall"].mean().item(), abs=0.01)
     assert post.at_prevalence(0.1)["precision"].mean() < post["precision"].mean()
     post.save(tmp_path / "post.nc")
@@ -234,9 +234,9 @@ def test_ordinary_verbs_work(tmp_path):
     np.testing.assert_array_equal(loaded.cells, post.cells)
     np.testing.assert_array_equal(loaded.label_error.mean(), post.label_error.mean())
     assert "recorded labels wrong at a rate ~ Beta(2, 38)" in post.prior_text
-    assert not np.array_equal(bp.label_noise(SMALL, (2, 38), random_seed=1).cells, post.cells)
+    assert not np.array_equal(bp.labels.noise(SMALL, (2, 38), random_seed=1).cells, post.cells)
     with pytest.raises(ValueError, match="label_error: the errors were given"):
-        bp.label_noise(SMALL, 0.1).label_error  # noqa: B018
+        bp.labels.noise(SMALL, 0.1).label_error  # noqa: B018
 
 
 @pytest.mark.parametrize(
@@ -256,24 +256,24 @@ def test_ordinary_verbs_work(tmp_path):
 )
 def test_bad_errors(error, prior, words):
     with pytest.raises(ValueError, match=words):
-        bp.label_noise(SMALL, error, prior)
+        bp.labels.noise(SMALL, error, prior)
 
 
-@pytest.mark.filterwarnings("ignore::bayesperf.PriorWarning")
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.PriorWarning")
 def test_labels_that_cannot_be_recorded_are_refused():
     with pytest.raises(ValueError, match="no label is ever recorded as 1, and 18 are"):
-        bp.label_noise(SMALL, [[1, 0], [1, 0]])
+        bp.labels.noise(SMALL, [[1, 0], [1, 0]])
 
 
 def test_too_many_systems_at_once_are_refused():
     cm = bp.ConfusionMatrix.from_predictions([0, 1], {str(i): [0, 1] for i in range(13)})
     with pytest.raises(ValueError, match=r"13 systems of 2 classes .* 8,192 combinations"):
-        bp.label_noise(cm, 0.1)
+        bp.labels.noise(cm, 0.1)
 
 
 def test_other_things_are_refused():
     with pytest.raises(TypeError, match="cm must be a ConfusionMatrix; it is list"):
-        bp.label_noise([[1, 2], [3, 4]], 0.1)
+        bp.labels.noise([[1, 2], [3, 4]], 0.1)
 
 
 # ── Coverage ──
@@ -294,7 +294,7 @@ def test_intervals_cover_the_truth(n, classes):
         np.fill_diagonal(error, 1 - rate)
         recorded = rng.multinomial(n, (error.T @ cells.reshape(classes, classes)).ravel())
         cm = bp.ConfusionMatrix.from_table(recorded.reshape(classes, classes))
-        post = bp.label_noise(cm, (4, 76), prior, draws=2000)
+        post = bp.labels.noise(cm, (4, 76), prior, draws=2000)
         low, high = post["accuracy"].eti().values
         lowest, highest = post.label_error.eti().values
         right = cells.reshape(classes, classes).trace()

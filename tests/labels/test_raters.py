@@ -23,7 +23,7 @@ from tests.shared.raters import OF_TESTS, STRONGYLOIDES, TUBERCULOSIS, WEIGHTS_O
 def fit(ratings, priors=None, **settings):
     """Fit quietly: what data do not settle is asked of other tests."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bp.IdentifiabilityWarning)
+        warnings.simplefilter("ignore", bp.errors.IdentifiabilityWarning)
         return bp.fit(ratings, "raters", priors, random_seed=1, progressbar=False, **settings)
 
 

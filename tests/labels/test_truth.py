@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayesperf.core.warnings import ConvergenceWarning
+from bayesperf.core.errors import ConvergenceWarning
 from bayesperf.labels import votes as vote_model
 from bayesperf.labels.truth import Strata, agreement, dirichlet_cells, shared_cells, shared_truth
 

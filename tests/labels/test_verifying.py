@@ -5,8 +5,8 @@ import pytest
 import xarray as xr
 
 import bayesperf as bp
-from bayesperf import labels as verification
-from bayesperf.core.warnings import PriorWarning, SelectionWarning
+from bayesperf import labels
+from bayesperf.core.errors import PriorWarning, SelectionWarning
 from bayesperf.labels import votes as vote_model
 from bayesperf.labels.truth import Strata
 from tests.labels.test_truth import weighted_prior_draws
@@ -23,7 +23,7 @@ def simulated(n=1000, classes=2, known=100, seed=0, errors=(0.1, 0.2, 0.25)):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_nothing_missing_is_the_posterior_of_the_matrix(classes):
     truth, _, judge, predicted, _ = simulated(classes=classes)
-    post = verification.posterior(truth, predicted, judge=judge)
+    post = labels.verify(truth, predicted, judge=judge)
     alone = bp.posterior(truth, predicted)
     metric = "accuracy"
     assert post[metric].method == alone[metric].method
@@ -32,11 +32,11 @@ def test_nothing_missing_is_the_posterior_of_the_matrix(classes):
 
 def test_with_nothing_missing_systems_are_of_the_same_examples():
     truth, _, judge, old, new = simulated()
-    post = verification.posterior(truth, {"old": old, "new": new}, judge=judge)
-    with pytest.warns(bp.DependenceWarning, match="on the same examples.*compare the counts instead"):
+    post = labels.verify(truth, {"old": old, "new": new}, judge=judge)
+    with pytest.warns(bp.errors.DependenceWarning, match="on the same examples.*compare the counts instead"):
         bp.compare(post, metric="accuracy")
     # The counts of the sample compare as those of the matrix: the same draws, of labels that are other numbers.
-    sample = verification.VerifiedSample.from_predictions(truth, {"old": old, "new": new}, judge=judge)
+    sample = labels.VerifiedSample.from_predictions(truth, {"old": old, "new": new}, judge=judge)
     matrix = bp.ConfusionMatrix.from_predictions(truth, {"old": old, "new": new})
     ours, expected = (bp.compare(cm, metric="accuracy").difference for cm in (sample.verified_only(), matrix))
     assert ours.mean().item() == pytest.approx(expected.mean().item(), abs=1e-12)
@@ -48,7 +48,7 @@ def test_one_missing_changes_a_mean_by_less_than_a_pseudo_example(classes):
     truth, _, judge, predicted, _ = simulated(classes=classes, n=300)
     one = truth.astype(float)
     one[5] = np.nan
-    mean = verification.posterior(one, predicted, judge=judge, draws=40_000)["accuracy"]
+    mean = labels.verify(one, predicted, judge=judge, draws=40_000)["accuracy"]
     alone = bp.posterior(truth, predicted)["accuracy"].mean().item()
     assert abs(mean.mean().item() - alone) < 1 / 300 + 4 * mean.sd().item() / 200
 
@@ -56,7 +56,7 @@ def test_one_missing_changes_a_mean_by_less_than_a_pseudo_example(classes):
 @pytest.mark.parametrize("classes", [2, 4])
 def test_a_judge_who_is_right_tells_nearly_as_much_as_all_labels(classes):
     truth, verified, _, predicted, _ = simulated(classes=classes, n=2000, known=400)
-    post = verification.posterior(verified, predicted, judge=truth)
+    post = labels.verify(verified, predicted, judge=truth)
     widths = [np.diff(each["accuracy"].eti()).item() for each in (post, bp.posterior(truth, predicted))]
     assert widths[0] < 1.25 * widths[1]
     assert abs(post["accuracy"].mean().item() - np.mean(truth == predicted)) < widths[1] / 2
@@ -66,7 +66,7 @@ def test_a_judge_who_is_right_tells_nearly_as_much_as_all_labels(classes):
 def test_the_limits_are_those_of_a_beta_without_a_judge():
     """Without a judge the strata of accuracy are two: known shares of calls, and a Beta of each."""
     verified, predicted = [1, 1, 0, 1, 0] + [None] * 995, [1, 1, 1, 0, 0] + [0, 1] * 497 + [1]
-    post = verification.posterior(verified, predicted, draws=40_000)
+    post = labels.verify(verified, predicted, draws=40_000)
     share, right = 500 / 1000, (2.5 / 4, 1.5 / 3)
     mean = share * right[0] + (1 - share) * right[1]
     assert abs(post["accuracy"].mean().item() - mean) < 4 * post["accuracy"].sd().item() / 200 + 1e-3
@@ -74,11 +74,11 @@ def test_the_limits_are_those_of_a_beta_without_a_judge():
 
 def test_a_system_has_the_same_figures_with_others_and_alone():
     _, verified, judge, old, new = simulated()
-    both = verification.posterior(verified, {"old": old, "new": new}, judge=judge)
-    alone = verification.posterior(verified, {"new": new}, judge=judge)
+    both = labels.verify(verified, {"old": old, "new": new}, judge=judge)
+    alone = labels.verify(verified, {"new": new}, judge=judge)
     assert both["f1"].mean().sel(model="new").item() == alone["f1"].mean().sel(model="new").item()
     assert both["f1"].mean().sel(model="new").item() != both["f1"].mean().sel(model="old").item()
-    again = verification.posterior(verified, {"old": old, "new": new}, judge=judge, random_seed=1)
+    again = labels.verify(verified, {"old": old, "new": new}, judge=judge, random_seed=1)
     assert again["f1"].mean().sel(model="new").item() != both["f1"].mean().sel(model="new").item()
 
 
@@ -89,8 +89,8 @@ def test_names_of_labels_and_their_order_do_not_matter(prior):
     else:
         turned = prior
     _, verified, judge, predicted, _ = simulated(n=300, known=60)
-    first = verification.posterior(verified, predicted, judge=judge, prior=prior, draws=20_000)
-    second = verification.posterior(1 - verified, 1 - predicted, judge=1 - judge, prior=turned, draws=20_000)
+    first = labels.verify(verified, predicted, judge=judge, prior=prior, draws=20_000)
+    second = labels.verify(1 - verified, 1 - predicted, judge=1 - judge, prior=turned, draws=20_000)
     one, other = first["recall"], second["specificity"]
     # Draws of the model that strata share are worth fewer independent ones.
     effective = vote_model._ENOUGH if prior == "shared" else 20_000
@@ -100,7 +100,7 @@ def test_names_of_labels_and_their_order_do_not_matter(prior):
 
 def test_every_verb_works():
     _, verified, judge, predicted, _ = simulated()
-    post = verification.posterior(verified, predicted, judge=judge)
+    post = labels.verify(verified, predicted, judge=judge)
     assert list(post.summary(["recall"])["method"]) == ["draws"]
     assert np.isnan(post.summary(["recall"])["observed"]).all()
     assert post.at_prevalence(0.1)["precision"].mean() < post["precision"].mean()
@@ -114,7 +114,7 @@ def test_every_verb_works():
 
 def test_it_is_saved_with_its_sample(tmp_path):
     _, verified, judge, old, new = simulated(classes=3)
-    post = verification.posterior(verified, {"old": old, "new": new}, judge=judge)
+    post = labels.verify(verified, {"old": old, "new": new}, judge=judge)
     post.save(tmp_path / "post.nc")
     loaded = bp.load(tmp_path / "post.nc")
     assert (loaded["f1_macro"].mean() == post["f1_macro"].mean()).all()
@@ -123,13 +123,13 @@ def test_it_is_saved_with_its_sample(tmp_path):
 
 def test_words_say_what_the_figures_rest_on():
     _, verified, judge, predicted, _ = simulated(n=5000, known=100)
-    post = verification.posterior(verified, predicted, judge=judge)
+    post = labels.verify(verified, predicted, judge=judge)
     worth = post.effective_number("accuracy").item()
     words = post.in_words("accuracy")
     assert words.startswith("Of 5,000 examples 100 are verified. Accuracy is 0.")
     assert f"makes accuracy as certain as about {worth:,.0f} verified by chance would alone." in words
     assert "chosen by chance among those that the judge and the system call the same." in words
-    without = verification.posterior(verified, predicted).in_words("accuracy")
+    without = labels.verify(verified, predicted).in_words("accuracy")
     assert "What is predicted for the others" in without
     assert "the judge" not in without
 
@@ -137,7 +137,7 @@ def test_words_say_what_the_figures_rest_on():
 def test_effective_number_is_what_it_says():
     """As many examples verified by chance leave about the same width."""
     truth, verified, judge, predicted, _ = simulated(n=20_000, known=200)
-    post = verification.posterior(verified, predicted, judge=judge)
+    post = labels.verify(verified, predicted, judge=judge)
     worth = round(post.effective_number("accuracy").item())
     assert worth > 250
     first = np.random.default_rng(1).choice(20_000, worth, replace=False)
@@ -158,7 +158,7 @@ def test_what_nothing_is_known_of_is_said(prior, share, decides):
         verified[0] = truth[0]
     said = f"None like {100 * share:.0f} % of the examples was verified: {decides}"
     with pytest.warns(PriorWarning, match=said):
-        post = verification.posterior(verified, predicted, judge=judge, prior=prior)
+        post = labels.verify(verified, predicted, judge=judge, prior=prior)
     assert post.unknown.item() == share
     assert said in post.in_words("accuracy")
 
@@ -169,7 +169,7 @@ def test_a_level_where_nobody_looked_is_named(classes):
     level = np.arange(1000) % 10
     verified[level == 3] = np.nan
     with pytest.warns(PriorWarning, match=r"None like 10 % of the examples was verified \(level 3\): what was found"):
-        post = verification.posterior(verified, predicted, strata=level)
+        post = labels.verify(verified, predicted, strata=level)
     assert post.unknown.item() == pytest.approx(0.1)
 
 
@@ -180,7 +180,7 @@ def test_a_predicted_class_where_nobody_looked_is_named_however_rare():
     judge[10] = 3
     verified[10] = truth[10]
     with pytest.warns(PriorWarning, match=r"None like 0.2 % of the examples was verified \(predicted 3\)"):
-        post = verification.posterior(verified, predicted, judge=judge, labels=[0, 1, 2, 3])
+        post = labels.verify(verified, predicted, judge=judge, labels=[0, 1, 2, 3])
     assert post.unknown.item() == pytest.approx(5 / 3000)
 
 
@@ -188,25 +188,25 @@ def test_examples_chosen_because_systems_differ_are_noticed():
     truth, _, judge, old, new = simulated(n=4000)
     chosen = np.where((old != new) & (np.arange(4000) % 4 == 0) | (np.arange(4000) % 40 == 0), truth, np.nan)
     with pytest.warns(SelectionWarning, match="verified more often"):
-        verification.posterior(chosen, {"old": old, "new": new}, judge=judge)
+        labels.verify(chosen, {"old": old, "new": new}, judge=judge)
     # Told apart, they may be chosen so.
-    verification.posterior(chosen, {"old": old, "new": new}, judge=judge, strata=old != new)
-    verification.posterior(np.where(np.arange(4000) % 20 == 0, truth, np.nan), {"old": old, "new": new}, judge=judge)
+    labels.verify(chosen, {"old": old, "new": new}, judge=judge, strata=old != new)
+    labels.verify(np.where(np.arange(4000) % 20 == 0, truth, np.nan), {"old": old, "new": new}, judge=judge)
 
 
 def test_refusals():
     _, verified, judge, predicted, _ = simulated()
     with pytest.raises(ValueError, match="rate prior"):
-        verification.posterior(verified, predicted, judge=judge, prior=bp.prior.rate(1, 1))
+        labels.verify(verified, predicted, judge=judge, prior=bp.prior.rate(1, 1))
     with pytest.raises(ValueError, match="has no weight for some cells"):
-        verification.posterior(verified, predicted, judge=judge, prior="haldane")
+        labels.verify(verified, predicted, judge=judge, prior="haldane")
     with pytest.raises(TypeError, match="y_pred: give"):
-        verification.posterior(verified)
-    sample = verification.VerifiedSample.from_predictions(verified, predicted, judge=judge)
+        labels.verify(verified)
+    sample = labels.VerifiedSample.from_predictions(verified, predicted, judge=judge)
     with pytest.raises(TypeError, match="judge: the VerifiedSample has its own"):
-        verification.posterior(sample, judge=judge)
+        labels.verify(sample, judge=judge)
     with pytest.raises(ValueError, match="judge: there is none"):
-        _ = verification.posterior(verified, predicted).judge
+        _ = labels.verify(verified, predicted).judge
 
 
 def test_systems_on_the_same_examples_have_priors_of_the_same_weight_a_class():
@@ -214,7 +214,7 @@ def test_systems_on_the_same_examples_have_priors_of_the_same_weight_a_class():
     weights = xr.DataArray(np.ones((2, 2, 2)), {"model": ["old", "new"]}, ("model", "actual", "predicted"))
     weights[1] *= 3
     with pytest.raises(ValueError, match="sum to different weights"):
-        verification.posterior(verified, {"old": old, "new": new}, judge=judge, prior=bp.prior.dirichlet(weights))
+        labels.verify(verified, {"old": old, "new": new}, judge=judge, prior=bp.prior.dirichlet(weights))
 
 
 # ── Comparison ──
@@ -224,7 +224,7 @@ def test_two_systems_are_compared_where_they_differ():
     """Where judge and systems are of one mind they cancel: the difference is much surer than each."""
     _, verified, judge, old, new = simulated(n=5000, known=300)
     new = np.where(np.arange(5000) % 10 < 7, old, new)
-    post = verification.posterior(verified, {"old": old, "new": new}, judge=judge)
+    post = labels.verify(verified, {"old": old, "new": new}, judge=judge)
     comparison = bp.compare(post, metric="accuracy", rope=0.01)
     assert comparison.difference.dims == ("pair",)
     apart = np.hypot(*post["accuracy"].sd().values)
@@ -241,7 +241,7 @@ def test_the_difference_of_two_systems_against_weighted_draws():
     verified = np.full(100, np.nan)
     verified[[0, 1, 60, 61]] = 0, 0, 1, 1
     verified[[40, 41, 42, 48, 49, 50, 51]] = 0, 1, 1, 1, 1, 1, 0
-    post = verification.posterior(verified, {"old": old, "new": new})
+    post = labels.verify(verified, {"old": old, "new": new})
     drawn = bp.compare(post, metric="accuracy", draws=40_000).difference
     votes, seen = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([[2, 0], [1, 2], [1, 3], [0, 2]])
     strata = Strata(votes, np.array([40, 8, 12, 40]), seen, np.zeros(4, int))
@@ -260,7 +260,7 @@ def test_the_difference_of_two_systems_against_weighted_draws():
 def test_ranks_of_three_have_the_correlations_of_the_pairs():
     _, verified, judge, old, new = simulated(n=5000, known=300)
     best = np.where(np.random.default_rng(5).random(5000) < 0.6, judge, old)
-    post = verification.posterior(verified, {"old": old, "new": new, "best": best}, judge=judge)
+    post = labels.verify(verified, {"old": old, "new": new, "best": best}, judge=judge)
     comparison = bp.compare(post, metric="f1")
     np.testing.assert_allclose(comparison.ranks.sum("rank"), 1)
     drawn = comparison.joint_draws()
@@ -274,7 +274,7 @@ def test_ranks_of_three_have_the_correlations_of_the_pairs():
 
 def test_systems_are_compared_at_another_prevalence():
     _, verified, judge, old, new = simulated(n=5000, known=300)
-    post = verification.posterior(verified, {"old": old, "new": new}, judge=judge)
+    post = labels.verify(verified, {"old": old, "new": new}, judge=judge)
     plain, rare = (bp.compare(each, metric="precision").difference for each in (post, post.at_prevalence(0.02)))
     assert rare.mean().item() != plain.mean().item()
     apart = np.subtract(*post.at_prevalence(0.02)["precision"].mean().values)
@@ -288,15 +288,15 @@ def test_systems_are_compared_at_another_prevalence():
 
 def test_separate_posteriors_of_one_sample_are_warned_of():
     _, verified, judge, old, new = simulated()
-    a, b = (verification.posterior(verified, system, judge=judge) for system in (old, new))
-    with pytest.warns(bp.DependenceWarning, match=r"compare\(verification\.posterior\(y_true, \{'a': y_pred_a"):
+    a, b = (labels.verify(verified, system, judge=judge) for system in (old, new))
+    with pytest.warns(bp.errors.DependenceWarning, match=r"compare\(labels\.verify\(y_true, \{'a': y_pred_a"):
         bp.compare(a, b, "accuracy")
     bp.compare(a, b, "accuracy", independent=True)
 
 
 def test_predictions_are_compared_as_predictions():
     _, verified, judge, old, new = simulated(n=5000, known=300)
-    post = verification.posterior(verified, {"old": old, "new": new}, judge=judge)
+    post = labels.verify(verified, {"old": old, "new": new}, judge=judge)
     predicted = bp.compare(post.predict(50), metric="accuracy")
     assert predicted.difference.sd().item() > 2 * bp.compare(post, metric="accuracy").difference.sd().item()
 
@@ -304,7 +304,7 @@ def test_predictions_are_compared_as_predictions():
 def test_per_class_and_groups_are_compared():
     _, verified, judge, old, new = simulated(classes=3)
     site = np.where(np.arange(1000) % 2, "x", "y")
-    post = verification.posterior(verified, {"old": old, "new": new}, judge=judge, by={"site": site})
+    post = labels.verify(verified, {"old": old, "new": new}, judge=judge, by={"site": site})
     assert bp.compare(post, metric="recall_per_class").difference.dims == ("site", "label", "pair")
     assert bp.compare(post, metric="accuracy").prob_best.dims == ("site", "model")
 
@@ -312,6 +312,6 @@ def test_per_class_and_groups_are_compared():
 def test_partly_verified_systems_are_shrunk_too():
     _, verified, judge, old, new = simulated(n=3000, known=200)
     other = np.where(np.arange(3000) % 2, old, new)
-    post = verification.posterior(verified, {"old": old, "new": new, "other": other}, judge=judge)
+    post = labels.verify(verified, {"old": old, "new": new, "other": other}, judge=judge)
     shrunk = bp.compare(post, metric="accuracy", shrink=True).shrunk
     assert np.ptp(shrunk.mean().values) < np.ptp(post["accuracy"].mean().values)

@@ -8,7 +8,7 @@ import pytest
 from scipy import special, stats
 
 import bayesperf as bp
-from bayesperf.intervals.confidence_sequences import confidence_sequence
+from bayesperf.intervals import confidence_sequence
 from bayesperf.plan.looks import MOST, Looks
 from bayesperf.plan.sample_sizes import UnreachableError, sample_size
 from validation.repeated_looks import repeated_looks

@@ -110,7 +110,7 @@ def test_a_rope_that_hides_the_density_leaves_it_visible(rope, shows_edges):
     ("value", "rope", "inside"), [(0.1, 0.01, "< 0.001"), (0.1, 0.2, "> 0.999"), (0.0, 0.0, "> 0.999")]
 )
 def test_a_point_mass_is_a_spike(value, rope, inside):
-    found = bp.correlated_ttest([0.8 + value] * 5, [0.8] * 5, test_fraction=0.2, rope=rope)
+    found = bp.folds.correlated_ttest([0.8 + value] * 5, [0.8] * 5, test_fraction=0.2, rope=rope)
     (axes,) = found.plot().axes
     x, y = axes.lines[0].get_data()
     assert np.isfinite(y).all()

@@ -14,7 +14,7 @@ SCORES = np.random.default_rng(0).normal(1.5 * Y)
 KINDS = {
     bp.roc_curve: ("ROC curve of the system", "false positive rate", "recall"),
     bp.precision_recall_curve: ("Precision–recall curve of the system", "recall", "precision"),
-    bp.det_curve: ("Detection error tradeoff of the system", "false positive rate", "false negative rate"),
+    bp.curves.det_curve: ("Detection error tradeoff of the system", "false positive rate", "false negative rate"),
 }
 
 
@@ -34,7 +34,7 @@ def test_a_figure_says_what_it_shows(make, method):
     line = axes.get_lines()[0]
     np.testing.assert_array_equal(line.get_xdata(), curve.dataset[curve.curve_kind.x])
     np.testing.assert_array_equal(line.get_ydata(), curve.dataset[curve.curve_kind.y])
-    if make is not bp.det_curve:
+    if make is not bp.curves.det_curve:
         low, high = curve.area.hdi(0.9).values
         assert texts(axes)[0].endswith(f"{curve.area.mean().item():.3f} [{low:.3f}, {high:.3f}]")
         assert axes.get_legend().get_title().get_text().endswith(", 90 % HDI")
@@ -58,7 +58,7 @@ def test_several_systems_have_a_colour_and_a_name_each():
 
 
 def test_curves_of_several_kinds_are_refused():
-    curves = {"a": bp.roc_curve(Y, SCORES), "b": bp.det_curve(Y, SCORES)}
+    curves = {"a": bp.roc_curve(Y, SCORES), "b": bp.curves.det_curve(Y, SCORES)}
     with pytest.raises(ValueError, match="curves must be of one kind and method"):
         plots.curve(curves)
 
@@ -97,7 +97,11 @@ def test_each_system_has_thresholds_of_its_own():
 
 
 def test_both_errors_are_alike_on_the_break_even_line():
-    equal = {bp.roc_curve: lambda x, y: x - (1 - y), bp.det_curve: np.subtract, bp.precision_recall_curve: np.subtract}
+    equal = {
+        bp.roc_curve: lambda x, y: x - (1 - y),
+        bp.curves.det_curve: np.subtract,
+        bp.precision_recall_curve: np.subtract,
+    }
     for make, difference in equal.items():
         (axes,) = make(Y, SCORES, draws=50).plot(break_even=True).axes
         x, y = lines(axes, "precision = recall" if make is bp.precision_recall_curve else "fnr = fpr").T

@@ -62,7 +62,7 @@ def test_more_are_refused(cells, words):
     lambda n: bp.roc_auc([0, 1, 0, 1], [0.1, 0.7, 0.8, 0.9], draws=n),
     lambda n: bp.fit(counted(5, 2, 1, 7), draws=n),
     lambda n: bp.posterior(counted(5, 2, 1, 7)).predict(10, draws=n),
-    lambda n: bp.labels.posterior(SAMPLE, draws=n),
+    lambda n: bp.labels.verify(SAMPLE, draws=n),
 ])  # fmt: skip
 def test_draws_that_never_end_are_refused(draw):
     with pytest.raises(ValueError, match=r"^draws must be at most 10,000,000"):

@@ -595,7 +595,7 @@ def test_a_number_of_draws_is_refused_alike_by_every_kind_of_marginal(n):
         bp.posterior(BINARY, bp.prior.rate(1, 1))["f1"],
         bp.compare(post, post, "recall", independent=True).difference,
         bp.compare(post, post, "mcc", independent=True).difference,
-        bp.correlated_ttest([0.1, 0.2, 0.4], [0.1, 0.3, 0.2], test_fraction=0.3).difference,
+        bp.folds.correlated_ttest([0.1, 0.2, 0.4], [0.1, 0.3, 0.2], test_fraction=0.3).difference,
         bp.roc_auc([0, 1, 0, 1], [1, 2, 3, 4], draws=10),
     ]  # fmt: skip
     for marginal in kinds:

@@ -29,7 +29,7 @@ def test_a_requirement_is_read_with_or_without_the_bound_itself():
 
 
 def test_the_score_of_a_fold_is_the_tail_of_its_beta():
-    scores = cross_val_score(GaussianNB(), X, Y, cv=FOLDS, scoring=bp.scorer("recall >= 0.75", pos_label="yes"))
+    scores = cross_val_score(GaussianNB(), X, Y, cv=FOLDS, scoring=bp.metrics.scorer("recall >= 0.75", pos_label="yes"))
     expected = []
     for train, test in FOLDS.split(X, Y):
         predicted = GaussianNB().fit(X[train], Y[train]).predict(X[test])
@@ -42,33 +42,35 @@ def test_the_score_of_a_fold_is_the_tail_of_its_beta():
 def test_it_is_below_a_bound_where_less_is_better():
     fitted = GaussianNB().fit(X, CODES)
     false, negatives = fitted.predict(X)[CODES == 0].sum(), (CODES == 0).sum()
-    score = bp.scorer("fpr <= 0.2", prior="flat")(fitted, X, CODES)
+    score = bp.metrics.scorer("fpr <= 0.2", prior="flat")(fitted, X, CODES)
     assert type(score) is float
     assert score == pytest.approx(beta.cdf(0.2, false + 1, negatives - false + 1), rel=1e-9)
 
 
 def test_searches_choose_by_it_in_several_processes():
-    scorer = bp.scorer("f1 > 0.7", pos_label="yes")
+    scorer = bp.metrics.scorer("f1 > 0.7", pos_label="yes")
     pipeline = make_pipeline(StandardScaler(), LogisticRegression())
     grid = {"logisticregression__C": [1e-6, 1.0]}
     search = GridSearchCV(pipeline, grid, scoring=scorer, cv=3, n_jobs=2, error_score="raise").fit(X, Y)
     assert search.best_params_ == {"logisticregression__C": 1.0}
     assert search.score(X, Y) == scorer(search, X, Y)
     assert clone(search).scoring.args == scorer.args
-    several = {"recall": bp.scorer("recall >= 0.7", pos_label="yes"), "accuracy": "accuracy"}
+    several = {"recall": bp.metrics.scorer("recall >= 0.7", pos_label="yes"), "accuracy": "accuracy"}
     scored = cross_validate(pipeline, X, Y, scoring=several, cv=3)
     assert set(scored) >= {"test_recall", "test_accuracy"}
 
 
 def test_it_can_be_pickled():
-    scorer = bp.scorer("mcc >= 0.3", prior=bp.prior.dirichlet([[2, 1], [1, 2]]))
+    scorer = bp.metrics.scorer("mcc >= 0.3", prior=bp.prior.dirichlet([[2, 1], [1, 2]]))
     fitted = GaussianNB().fit(X, CODES)
     assert pickle.loads(pickle.dumps(scorer))(fitted, X, CODES) == scorer(fitted, X, CODES)
 
 
 def test_of_many_classes():
     X, y = make_classification(150, n_classes=3, n_informative=4, random_state=2)
-    scores = cross_val_score(GaussianNB(), X, y, cv=2, scoring=bp.scorer("f1_macro >= 0.6"), error_score="raise")
+    scores = cross_val_score(
+        GaussianNB(), X, y, cv=2, scoring=bp.metrics.scorer("f1_macro >= 0.6"), error_score="raise"
+    )
     assert ((scores > 0) & (scores < 1)).all()
 
 
@@ -84,18 +86,18 @@ def test_of_many_classes():
 )
 def test_what_cannot_be_scored_is_refused_at_once(arguments, error, message):
     with pytest.raises(error, match=message):
-        bp.scorer(*arguments)
+        bp.metrics.scorer(*arguments)
 
 
 def test_a_prior_is_checked_at_once():
     with pytest.raises(ValueError, match="prior must be one of"):
-        bp.scorer("recall >= 0.8", prior="jeffrey")
+        bp.metrics.scorer("recall >= 0.8", prior="jeffrey")
 
 
 def test_several_labels_have_no_single_score():
     labels = np.column_stack([CODES, 1 - CODES])
     with pytest.raises(ValueError, match="a scorer has one value"):
-        bp.scorer("recall >= 0.8")(LogisticLike(), X, labels)
+        bp.metrics.scorer("recall >= 0.8")(LogisticLike(), X, labels)
 
 
 class LogisticLike:
@@ -104,7 +106,6 @@ class LogisticLike:
 
 
 def test_scikit_learn_is_imported_by_none_of_it():
-    code = (
-        "import sys, bayesperf as bp; bp.scorer('recall >= 0.8'); bp.average_labels; sys.exit('sklearn' in sys.modules)"
-    )
+    calls = "bp.metrics.scorer('recall >= 0.8'); bp.groups.average_labels"
+    code = f"import sys, bayesperf as bp; {calls}; sys.exit('sklearn' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

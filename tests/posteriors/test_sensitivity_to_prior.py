@@ -19,7 +19,7 @@ WEIGHTS = {"flat": 1, "jeffreys": 0.5, "perks": 0.25}
 
 @pytest.mark.parametrize("ci_prob", [0.8, 0.95])
 def test_presets_are_their_closed_forms(ci_prob):
-    table = bp.prior_sensitivity(SMALL, ["recall", "accuracy"], ci_prob=ci_prob)
+    table = bp.prior.sensitivity(SMALL, ["recall", "accuracy"], ci_prob=ci_prob)
     assert list(table)[:2] == ["prior", "metric"]
     assert table["prior"].tolist() == [name for name in WEIGHTS for _ in range(2)]
     assert (table["mcse"] == 0).all()
@@ -40,7 +40,7 @@ def test_presets_of_several_systems():
         name: xr.DataArray([n, 100 * n], {"model": ["few", "many"]}, "model")
         for name, n in (("tp", TP), ("fn", FN), ("fp", FP), ("tn", TN))
     })  # fmt: skip
-    table = bp.prior_sensitivity(cm, ["recall"])
+    table = bp.prior.sensitivity(cm, ["recall"])
     spread = table.groupby("model")["mean"].agg(lambda means: means.max() - means.min())
     means = {n: [(TP * n + a) / (10 * n + 2 * a) for a in WEIGHTS.values()] for n in (1, 100)}
     for name, n in (("few", 1), ("many", 100)):
@@ -48,13 +48,13 @@ def test_presets_of_several_systems():
 
 
 def test_default_metrics_are_those_of_a_summary():
-    table = bp.prior_sensitivity(SMALL)
+    table = bp.prior.sensitivity(SMALL)
     assert table["metric"].unique().tolist() == bp.posterior(SMALL).summary()["metric"].unique().tolist()
 
 
 def test_priors_of_ones_own():
     mine = {"none": "haldane", "expert": bp.prior.dirichlet([[18, 2], [1, 9]])}
-    table = bp.prior_sensitivity(SMALL, ["recall", "precision"], mine).set_index(["prior", "metric"])
+    table = bp.prior.sensitivity(SMALL, ["recall", "precision"], mine).set_index(["prior", "metric"])
     assert table.loc[("none", "recall"), "mean"] == pytest.approx(8 / 10)
     # Rows and columns of a prior are in the order of the labels, 0 and 1.
     expected = {"recall": stats.beta(8 + 9, 2 + 1), "precision": stats.beta(8 + 9, 1 + 2)}
@@ -62,7 +62,7 @@ def test_priors_of_ones_own():
         row = table.loc[("expert", name)]
         assert row["mean"] == pytest.approx(beta.mean(), rel=1e-12)
         assert np.diff(beta.cdf([row["ci_lower"], row["ci_upper"]])) == pytest.approx(0.95, abs=1e-6)
-    listed = bp.prior_sensitivity(SMALL, ["recall"], ["perks", bp.prior.rate(2, 1)])
+    listed = bp.prior.sensitivity(SMALL, ["recall"], ["perks", bp.prior.rate(2, 1)])
     assert listed["prior"].tolist() == ["perks", "rate"]
     assert listed["mean"][1] == pytest.approx(10 / 13)
 
@@ -79,12 +79,12 @@ def test_priors_of_ones_own():
 )
 def test_bad_priors(priors, error, words):
     with pytest.raises(error, match=words):
-        bp.prior_sensitivity(SMALL, ["recall"], priors)
+        bp.prior.sensitivity(SMALL, ["recall"], priors)
 
 
 def test_a_fit_has_its_own_prior():
     with pytest.raises(ValueError, match="priors: a fit has the prior that it was given"):
-        bp.prior_sensitivity(xr.DataTree(), priors=["flat"])
+        bp.prior.sensitivity(xr.DataTree(), priors=["flat"])
 
 
 # ── Power-scaling ──
@@ -125,7 +125,7 @@ def informed():
 
 
 def test_power_scaling_against_integrals(informed):
-    found = bp.prior_sensitivity(informed, ["recall", "specificity"])
+    found = bp.prior.sensitivity(informed, ["recall", "specificity"])
     # Beta(9, 1) to a power is Beta(8 × power + 1, 1); 3 of 12 to a power weighs so many.
     recall, specificity = (informed["posterior"][name] for name in ("recall", "specificity"))
     prior = sensitivity(lambda power: stats.beta(8 * power + 1 + 3, 1 + 9), recall)
@@ -141,21 +141,21 @@ def test_power_scaling_against_integrals(informed):
 
 
 def test_metrics_of_a_fit_are_those_of_a_summary_unless_said(informed):
-    found = bp.prior_sensitivity(informed)
+    found = bp.prior.sensitivity(informed)
     assert list(found) == ["prior", "likelihood", "diagnosis"]
     summary = ["accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "matthews_corrcoef"]
     assert set(summary) <= set(found.index)
     assert not any("cells" in name for name in found.index)
-    assert bp.prior_sensitivity(informed, ["cells"]).shape[0] == 4
+    assert bp.prior.sensitivity(informed, ["cells"]).shape[0] == 4
 
 
 def test_a_flat_prior_to_any_power_is_flat():
     tree = bp.fit(SMALL, priors={"shares": pm.Dirichlet.dist(np.ones(4))}, method="exact", draws=500, random_seed=1)
     with pytest.raises(ValueError, match="prior") as raised:
-        bp.prior_sensitivity(tree, ["recall"])
+        bp.prior.sensitivity(tree, ["recall"])
     assert str(raised.value) == (
         "the prior of this fit is flat (shares ~ Dirichlet(1)): to any power it is what it was. Compare the preset "
-        "priors instead: prior_sensitivity(cm)."
+        "priors instead: bp.prior.sensitivity(cm)."
     )
 
 
@@ -166,29 +166,29 @@ def test_a_fit_without_log_likelihood():
     many = bp.ConfusionMatrix.from_counts(tp=9_000, fn=1_000, fp=1, tn=0)
     tree = bp.fit(many, method="exact", draws=250, random_seed=1)
     with pytest.raises(ValueError, match="log_likelihood") as raised:
-        bp.prior_sensitivity(tree)
+        bp.prior.sensitivity(tree)
     assert str(raised.value) == (
         "result has no group 'log_likelihood': log_likelihood: draws × examples are more than 10⁷ values; sample fewer "
         "draws."
     )
     tree = bp.posterior(SMALL).to_datatree(draws=50, chains=2)
     with pytest.raises(ValueError, match=r"result has no group 'log_likelihood': bayesperf\.fit adds it\."):
-        bp.prior_sensitivity(tree)
+        bp.prior.sensitivity(tree)
 
 
 def test_a_fit_without_log_prior(informed):
     tree = xr.DataTree.from_dict({name: group.to_dataset() for name, group in informed.children.items()})
     del tree["log_prior"]
     with pytest.raises(ValueError, match=r"result has no group 'log_prior': bayesperf\.fit adds it\."):
-        bp.prior_sensitivity(tree)
+        bp.prior.sensitivity(tree)
 
 
 def test_names_and_kinds(informed):
     with pytest.raises(ValueError, match=r"metrics: the fit has no variable 'recal'\."):
-        bp.prior_sensitivity(informed, ["recal"])
+        bp.prior.sensitivity(informed, ["recal"])
     for wrong in ([[1, 2], [3, 4]], bp.posterior(SMALL), pd.DataFrame()):
         with pytest.raises(TypeError, match=r"result must be a DataTree \(of a fit\) or a ConfusionMatrix; it is "):
-            bp.prior_sensitivity(wrong)
+            bp.prior.sensitivity(wrong)
 
 
 # ── Groups ──
@@ -200,7 +200,7 @@ def test_all_of_the_likelihood_of_groups_is_scaled():
     """Not only what is left out with a group, which says nothing of prevalence."""
     cm = bp.ConfusionMatrix.from_table([[[14, 2], [1, 3]], [[13, 3], [0, 4]], [[15, 1], [2, 2]]], dims=["fold"])
     tree = bp.fit(cm, "groups", random_seed=1, draws=2000, progressbar=False)
-    found = bp.prior_sensitivity(tree, ["prevalence", "rates"])
+    found = bp.prior.sensitivity(tree, ["prevalence", "rates"])
     drawn = tree["posterior"]["prevalence"].sel(actual=1)
     expected = sensitivity(lambda power: stats.beta(2 + 12 * power, 2 + 48 * power), drawn)
     assert found.loc["rates[1, 1]", "likelihood"] > 0.05

@@ -310,7 +310,7 @@ def test_plans_keep_perks():
 
 
 def test_sensitivity_to_the_prior_includes_it():
-    table = bp.prior_sensitivity(CM, ["accuracy"])
+    table = bp.prior.sensitivity(CM, ["accuracy"])
     assert table["prior"].tolist() == ["flat", "jeffreys", "perks", "shared"]
     assert table["mean"].iloc[-1] == POST["accuracy"].mean()
 

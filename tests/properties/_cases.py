@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import bayesperf as bp
 
 # Ours, beside plain `UserWarning`s that name the line of the caller.
-OURS = (bp.DependenceWarning, bp.ConvergenceWarning, bp.PriorWarning, bp.LabelWarning)
+OURS = (bp.errors.DependenceWarning, bp.errors.ConvergenceWarning, bp.errors.PriorWarning, bp.errors.LabelWarning)
 # Messages that say why a figure cannot be had of a valid input.
 REFUSALS = (
     "improper",

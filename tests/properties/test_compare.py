@@ -97,10 +97,10 @@ def test_scores_of_folds_and_data_sets(steps, unit, seed):
     a = np.array(steps) * unit
     b = a[::-1].copy()
     with unchanged(a, b):
-        comparison = bp.correlated_ttest(a, b, test_fraction=0.1, rope=unit)
+        comparison = bp.folds.correlated_ttest(a, b, test_fraction=0.1, rope=unit)
         within(comparison.prob_rope, (0, 1))
         ordered(comparison.difference.eti(), comparison.difference.bounds)
-        for test in (bp.sign_test, bp.signed_rank_test):
+        for test in (bp.folds.sign_test, bp.folds.signed_rank_test):
             result = test(a, b, rope=unit, draws=200, random_seed=seed)
             within(result.prob_largest, (0, 1))
             within(result.prob_rope_next, (0, 1))
@@ -112,5 +112,5 @@ def test_average_over_folds(data):
     cm = data.draw(matrices(dim="fold", leading=(3,)))
     post = bp.posterior(cm, data.draw(priors(len(cm.labels), dirichlet=True)), draws=300)
     with unchanged(post):
-        marginal = bp.average_folds(post, data.draw(st.sampled_from(["accuracy", "recall_macro", "mcc"])))
+        marginal = bp.folds.average(post, data.draw(st.sampled_from(["accuracy", "recall_macro", "mcc"])))
         check_marginal(marginal)

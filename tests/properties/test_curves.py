@@ -19,7 +19,7 @@ from tests.properties._cases import (
     within,
 )
 
-CURVES = st.sampled_from([bp.roc_curve, bp.precision_recall_curve, bp.det_curve])
+CURVES = st.sampled_from([bp.roc_curve, bp.precision_recall_curve, bp.curves.det_curve])
 
 
 @properties(15)
@@ -69,7 +69,7 @@ def test_areas(case, seed):
     with unchanged(y, score):
         check_marginal(bp.roc_auc(y, score, draws=300, random_seed=seed))
         check_marginal(bp.roc_auc(y, score, method="pairs"))
-        check_marginal(bp.weighted_score("average_precision", y, score, draws=300, random_seed=seed))
+        check_marginal(bp.curves.weighted_score("average_precision", y, score, draws=300, random_seed=seed))
 
 
 @properties(15)
@@ -81,10 +81,10 @@ def test_binned_scores(case, bins, seed):
     # Bins too narrow for different edges are refused.
     assume(limits[1] - limits[0] > 1e-12 * np.abs(limits).max())
     with unchanged(frame), or_refused():
-        binned = bp.BinnedScores.from_frame(frame, actual="y", score="score", bins=bins, limits=limits)
+        binned = bp.curves.BinnedScores.from_frame(frame, actual="y", score="score", bins=bins, limits=limits)
         assert binned.class_totals == (int((y == 0).sum()), int(y.sum()))
         check_marginal(bp.roc_auc(binned, draws=300, random_seed=seed))
-        check_marginal(bp.weighted_score("average_precision", binned, draws=300, random_seed=seed))
+        check_marginal(bp.curves.weighted_score("average_precision", binned, draws=300, random_seed=seed))
         ordered(bp.roc_curve(binned, draws=50, random_seed=seed).band()["recall"].transpose(..., "ci_bound"), (0, 1))
         areas = [bp.roc_auc(*data, method="delong").mean().item() for data in ((y, score), (binned,))]
         assert abs(areas[0] - areas[1]) <= binned.binning_error + 1e-12
@@ -108,7 +108,9 @@ def test_comparison_of_areas(case, method):
         check_marginal(comparison.difference)
         within(comparison.prob_greater, (0, 1))
         check_marginal(bp.compare(bp.roc_auc(y, {"a": a, "b": b}, fpr=(0.1, 0.4), draws=100)).difference)
-        check_marginal(bp.compare(bp.weighted_score("average_precision", y, {"a": a, "b": b}, draws=100)).difference)
+        check_marginal(
+            bp.compare(bp.curves.weighted_score("average_precision", y, {"a": a, "b": b}, draws=100)).difference
+        )
         sides = (bp.roc_auc(y, score, method=method, draws=300) for score in (a, b))
         check_marginal(bp.compare(*sides, independent=True).difference)
 
@@ -116,9 +118,9 @@ def test_comparison_of_areas(case, method):
 @properties(30)
 @given(st.floats(0, 1), st.integers(1, 10**6), st.integers(1, 10**6))
 def test_areas_of_reports(area, positives, negatives):
-    check_marginal(bp.auc_from_summary(area, positives, negatives))
+    check_marginal(bp.curves.auc_from_summary(area, positives, negatives))
     # By the other the ends have no width, and are warned of.
-    check_marginal(bp.auc_from_summary(np.clip(area, 1e-6, 1 - 1e-6), positives, negatives, "hanley_mcneil"))
+    check_marginal(bp.curves.auc_from_summary(np.clip(area, 1e-6, 1 - 1e-6), positives, negatives, "hanley_mcneil"))
 
 
 @properties(15)
@@ -135,12 +137,14 @@ def test_expected_performance(test, dev, criterion, metric, method):
     assume(not any(np.array_equal(dev, (y, score)) for score in (a, b) if len(y) == len(dev[0])))
     with unchanged(*dev, *test), or_refused():
         curves = [
-            bp.epc(dev, (y, score), criterion=criterion, metric=metric, alphas=[0.0, 0.4, 1.0], method=method, draws=60)
+            bp.curves.epc(
+                dev, (y, score), criterion=criterion, metric=metric, alphas=[0.0, 0.4, 1.0], method=method, draws=60
+            )
             for score in (a, b)
         ]
         bounds = bp.metrics.get(metric).bounds
         for curve in curves:
             within(curve.dataset[bp.metrics.get(metric).name], bounds, undefined=1)
             ordered(curve.band()[bp.metrics.get(metric).name], bounds, undefined=1)
-            within(bp.equal_error_threshold(*dev), (-np.inf, np.inf))
-        check_marginal(bp.epc_compare(*curves, draws=60).difference)
+            within(bp.curves.equal_error_threshold(*dev), (-np.inf, np.inf))
+        check_marginal(bp.curves.epc_compare(*curves, draws=60).difference)

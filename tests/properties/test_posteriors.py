@@ -79,5 +79,5 @@ def test_joint_requirements_and_ranks(data):
 @given(matrices(classes=(2, 3), leading=(0,)))
 def test_sensitivity_to_the_prior(cm):
     with unchanged(cm):
-        table = bp.prior_sensitivity(cm, "accuracy")
+        table = bp.prior.sensitivity(cm, "accuracy")
     ordered(table[["ci_lower", "ci_upper"]].values, (0, 1))

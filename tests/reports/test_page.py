@@ -358,7 +358,7 @@ def test_few_examples_repeats_and_the_prior_are_cautioned_of():
 def test_the_table_of_priors_is_the_librarys():
     analysis = analysed("one system")
     table = trust.facts(analysis)["sensitivity"]
-    expected = bp.prior_sensitivity(analysis.counts, ["accuracy"])
+    expected = bp.prior.sensitivity(analysis.counts, ["accuracy"])
     assert [name for name, _ in table["rows"]] == expected["prior"].tolist()
     for (_, (figure,)), mean in zip(table["rows"], expected["mean"], strict=True):
         assert figure.startswith(f"{mean:.3f} (")

@@ -112,7 +112,7 @@ def test_labels_of_one_system_are_no_rivals(recwarn):
     html = bp.report(truth, called, labels=["red", "round", "ripe", "sweet"]).html
     assert "75 rows, each with predictions of 4 labels." in html
     assert "Which is better?" not in html
-    assert not [warned for warned in recwarn if issubclass(warned.category, bp.DependenceWarning)]
+    assert not [warned for warned in recwarn if issubclass(warned.category, bp.errors.DependenceWarning)]
 
 
 def test_repeated_cross_validation_is_reported_with_each_row_once():

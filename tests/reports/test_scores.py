@@ -154,9 +154,11 @@ def test_systems_in_several_places_are_compared_in_each(frame):
     analysis = analyse(frame, settings)
     assert list(analysis.scores.places) == ["north", "south"]
     north = frame.query("site == 'north'")
-    wanted = [bp.epc(part_of(north, name, "dev"), part_of(north, name)) for name in ("new", "old")]
+    wanted = [bp.curves.epc(part_of(north, name, "dev"), part_of(north, name)) for name in ("new", "old")]
     found = analysis.scores.compared_curves["north"]
-    np.testing.assert_array_equal(found.dataset["half_total_error_rate"], bp.epc_compare(*wanted).dataset.to_array()[0])
+    np.testing.assert_array_equal(
+        found.dataset["half_total_error_rate"], bp.curves.epc_compare(*wanted).dataset.to_array()[0]
+    )
     shown = section(render(analysis, "bayesperf report"), "How well do the scores rank?")
     assert re.findall(r"<h3>(\w+)</h3>", shown) == ["north", "south"]
     assert [len(lines_of(picture)) for picture in re.findall(r"<svg.*?</svg>", shown)[:4]] == [2] * 4
@@ -260,7 +262,7 @@ def test_expected_performance_is_the_librarys(frame, analysis, page):
     rows = pd.DataFrame(analysis.scores.expected_rows).set_index(["quantity", "system"])
     text = text_of(section(page, "What is to be expected?"))
     for system in ("new", "old"):
-        found = bp.epc(part_of(frame, system, "dev"), part_of(frame, system)).expected_performance()
+        found = bp.curves.epc(part_of(frame, system, "dev"), part_of(frame, system)).expected_performance()
         for name in ("E_V1", "E_V2", "G"):
             low, high = found["interval"].sel(quantity=name).values
             row = rows.loc[(name, system)]
@@ -271,8 +273,8 @@ def test_expected_performance_is_the_librarys(frame, analysis, page):
 def test_it_is_shaded_where_the_band_of_the_difference_leaves_out_0(frame, page):
     shown = section(page, "What is to be expected?")
     picture = re.search(r"<svg.*?</svg>", shown)[0]
-    curves = [bp.epc(part_of(frame, name, "dev"), part_of(frame, name)) for name in ("new", "old")]
-    differs = bp.epc_compare(*curves).significant(kind="simultaneous")
+    curves = [bp.curves.epc(part_of(frame, name, "dev"), part_of(frame, name)) for name in ("new", "old")]
+    differs = bp.curves.epc_compare(*curves).significant(kind="simultaneous")
     assert 0 < differs.sum() < len(differs)
     spans = re.findall(r'<rect class="rope" x="([\d.]+)" y="20" width="([\d.]+)" height="(\d+)"', picture)
     at = LEFT + (RIGHT - LEFT) * differs["alpha"].values
@@ -290,7 +292,7 @@ def test_it_is_shaded_where_the_band_of_the_difference_leaves_out_0(frame, page)
 
 def test_expected_curves_are_drawn_in_steps(frame, page):
     picture = re.search(r"<svg.*?</svg>", section(page, "What is to be expected?"))[0]
-    curve = bp.epc(part_of(frame, "new", "dev"), part_of(frame, "new"))
+    curve = bp.curves.epc(part_of(frame, "new", "dev"), part_of(frame, "new"))
     line = lines_of(picture)[0]
     values = curve.dataset["half_total_error_rate"].values
     height = EXPECTED_FLOOR - line[:, 1]
@@ -378,12 +380,12 @@ def test_calibration_is_the_librarys(judged, judged_page):
     shown = text_of(section(judged_page, "Can its probabilities be trusted?"))
     rows = pd.DataFrame(judged.scores.calibration_rows).set_index(["system", "metric"])
     for system in ("extreme", "right"):
-        calibration = bp.calibration(*columns_of(system))
+        calibration = bp.curves.calibration(*columns_of(system))
         assert f"{system} : {calibration.in_words()}" in shown
         for row in calibration.summary().to_dict("records"):
             for name in ("observed", "ci_lower", "ci_upper", "calibrated_lower", "calibrated_upper", "tail"):
                 assert rows.loc[(system, row["metric"]), name] == pytest.approx(row[name], nan_ok=True)
-    slope = bp.calibration(*columns_of("extreme"))["calibration_slope"]
+    slope = bp.curves.calibration(*columns_of("extreme"))["calibration_slope"]
     low, high = slope.hdi().values
     assert f"calibration slope {slope.mean().item():.3f} {low:.3f} to {high:.3f} 1.000 —" in shown
 
@@ -426,7 +428,7 @@ def test_many_probabilities_stand_for_their_neighbours():
     (system,) = analyse(frame, Settings(score="score")).scores.systems
     assert len(system.probabilities.values) == 2000
     for name in ("calibration_in_the_large", "brier", "log_loss"):
-        found, exact = system.calibration, bp.calibration(y, p, draws=2)
+        found, exact = system.calibration, bp.curves.calibration(y, p, draws=2)
         values = [each.summary().set_index("metric").loc[name, "observed"] for each in (found, exact)]
         np.testing.assert_allclose(*values, atol=2e-4)
 

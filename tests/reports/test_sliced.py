@@ -121,7 +121,7 @@ def test_folds_are_pooled(unsampled):
     assert not unsampled
 
 
-@pytest.mark.filterwarnings("ignore::bayesperf.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.ConvergenceWarning")
 def test_several_columns_are_sampled(call, unsampled, tmp_path):
     options = [*SICK, "--slice", "site", "--slice", "device", "--metrics", "fnr,prevalence"]
     done = call("report", "one.csv", *options, "-o", "page.html", "--json")
@@ -141,7 +141,7 @@ def test_several_columns_are_sampled(call, unsampled, tmp_path):
     assert "gelman2007data" in page
 
 
-@pytest.mark.filterwarnings("ignore::bayesperf.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.ConvergenceWarning")
 def test_without_a_positive_class_the_accuracy_is_sliced(call, unsampled):
     done = call("summary", "one.csv", "--slice", "site")
     assert done.returncode == 0, done.stderr

@@ -58,7 +58,7 @@ def groups_fit():
 
 def pooled(cm, groups="random", draws=100_000, **settings):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bp.PriorWarning)
+        warnings.simplefilter("ignore", bp.errors.PriorWarning)
         return bp.pool(cm, cm.dims[-1], groups, draws=draws, **settings)
 
 
@@ -311,7 +311,7 @@ def test_a_fit_over_folds_warns_of_the_same_examples_and_has_observed_values_as_
         fits[name] = cm, bp.fit(cm, model, draws=50, chains=2, progressbar=False)
     for compared in (lambda: bp.compare(fits["naive_bayes"][1], fits["decision_tree"][1], "recall"),
                      lambda: bp.compare(fits[None][1], metric="recall")):  # fmt: skip
-        with pytest.warns(bp.DependenceWarning, match="have the same number of examples in every class"):
+        with pytest.warns(bp.errors.DependenceWarning, match="have the same number of examples in every class"):
             compared()
     for cm, tree in fits.values():
         expected = cm.sum("fold")
@@ -324,7 +324,9 @@ def test_a_fit_over_folds_warns_of_the_same_examples_and_has_observed_values_as_
         frame, actual="actual", predicted="predicted", by=["model", "fold"], pos_label="malignant", example="example"
     )
     for post in (pooled(matched, draws=50).mean, bp.fit(matched, model, draws=50, chains=2, progressbar=False)):
-        with pytest.warns(bp.DependenceWarning, match="the systems along 'model' were judged on the same examples"):
+        with pytest.warns(
+            bp.errors.DependenceWarning, match="the systems along 'model' were judged on the same examples"
+        ):
             bp.compare(post, metric="recall", independent=True)
 
 

@@ -63,7 +63,7 @@ def warned(call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
-    return [warning for warning in caught if warning.category is bp.ConvergenceWarning]
+    return [warning for warning in caught if warning.category is bp.errors.ConvergenceWarning]
 
 
 @functools.cache

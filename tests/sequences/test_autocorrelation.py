@@ -9,7 +9,7 @@ import xarray as xr
 
 import bayesperf as bp
 from bayesperf import metrics, sequences
-from bayesperf.core.warnings import DependenceWarning
+from bayesperf.core.errors import DependenceWarning
 from bayesperf.sequences.autocorrelation import autocorrelation_band, variance_ratio
 from bayesperf.sequences.chain import TransitionPosterior, count_transitions, label_sequences
 from bayesperf.sequences.simulation import chain_with_rates

@@ -10,7 +10,7 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf import metrics, sequences
-from bayesperf.core.warnings import DependenceWarning
+from bayesperf.core.errors import DependenceWarning
 from bayesperf.intervals.statistic import Statistic
 from bayesperf.sequences.autocorrelation import variance_ratio
 from bayesperf.sequences.block_resampling import Blocks, best_block_length, influence

@@ -5,7 +5,7 @@ import pytest
 
 import bayesperf as bp
 
-CURVES = (bp.roc_curve, bp.precision_recall_curve, bp.det_curve)
+CURVES = (bp.roc_curve, bp.precision_recall_curve, bp.curves.det_curve)
 
 
 def normal_scores(positives, negatives, separation=1.0, seed=0):

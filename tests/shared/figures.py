@@ -62,7 +62,7 @@ def decisions(count, **options):
 
 @cache
 def epc(i=0):
-    return bp.epc((Y, SCORES[i]), (Y, SCORES[-1 - i]), alphas=np.linspace(0, 1, 21), draws=50)
+    return bp.curves.epc((Y, SCORES[i]), (Y, SCORES[-1 - i]), alphas=np.linspace(0, 1, 21), draws=50)
 
 
 @cache
@@ -127,7 +127,7 @@ def reliable(seed=0, of=bp.reliability_curve, **options):
 def calibration_of_classes():
     rng = np.random.default_rng(0)
     probability = rng.dirichlet(np.ones(3), 100)
-    return bp.calibration(np.array(LONG)[rng.integers(3, size=100)], probability, labels=LONG, draws=100)
+    return bp.curves.calibration(np.array(LONG)[rng.integers(3, size=100)], probability, labels=LONG, draws=100)
 
 
 FIGURES = {
@@ -165,10 +165,10 @@ FIGURES = {
     "curves": lambda: plots.curve(dict(zip(LONG, map(roc, range(3)), strict=True)), kind="simultaneous"),
     "curves apart": lambda: plots.curve({f"{LONG[0]} {i}": roc(i) for i in range(7)}),
     "precision–recall": lambda: roc(0, bp.precision_recall_curve).plot(break_even=True, thresholds=0.5),
-    "det": lambda: roc(0, bp.det_curve).plot(method="wilson", break_even=True),
+    "det": lambda: roc(0, bp.curves.det_curve).plot(method="wilson", break_even=True),
     "chosen threshold": lambda: bp.choose_threshold(Y, SCORES[0], best="f1", draws=50).plot(),
     "abstention": lambda: plots.score_regions(
-        bp.abstention(Y, SCORES[0], requirements={"npv": 0.7, "precision": 0.7}, draws=50)
+        bp.curves.abstention(Y, SCORES[0], requirements={"npv": 0.7, "precision": 0.7}, draws=50)
     ),
     "decision plan": lambda: plots.decision_plan(
         bp.plan.decision(Y, ndtr(SCORES[0] - 0.75), threshold=0.3, draws=500)
@@ -176,17 +176,17 @@ FIGURES = {
     "decision curve": lambda: decisions(1).plot(),
     "decision curves": lambda: decisions(3, by={"hospital": np.arange(300) % 4}).plot(kind="simultaneous"),
     "decision curves apart": lambda: plots.decision_curve(decisions(7)),
-    "recalibration": lambda: plots.recalibration(reliable(of=bp.recalibrate, draws=100)),
+    "recalibration": lambda: plots.recalibration(reliable(of=bp.curves.recalibrate, draws=100)),
     "reliability": lambda: reliable().plot(),
     "reliability in bins": lambda: reliable(method="bins").plot(kind="pointwise"),
     "reliability of systems": lambda: plots.reliability({name: reliable(i) for i, name in enumerate(LONG)}),
     "reliability apart": lambda: plots.reliability({f"{LONG[0]} {i}": reliable(i) for i in range(5)}),
-    "calibration": lambda: reliable(of=bp.calibration, draws=100).plot(),
+    "calibration": lambda: reliable(of=bp.curves.calibration, draws=100).plot(),
     "calibration of classes": lambda: plots.calibration(calibration_of_classes()),
     "epc": lambda: epc().plot(),
     "epcs": lambda: plots.epc(dict(zip(LONG, map(epc, range(3)), strict=True)), kind="simultaneous"),
     "epcs apart": lambda: plots.epc({f"{LONG[0]} {i}": epc(i) for i in range(7)}),
-    "epc comparison": lambda: bp.epc_compare(epc(0), epc(1), names=LONG[:2], draws=50).plot(),
+    "epc comparison": lambda: bp.curves.epc_compare(epc(0), epc(1), names=LONG[:2], draws=50).plot(),
     "joint": lambda: plots.joint(bp.posterior(BINARY, draws=500), "precision", "recall"),
     "joint of many": lambda: plots.joint(bp.posterior(MANY, draws=100), "precision", "mcc"),
     "plan": lambda: bp.plan.sample_size(0.7, metric="recall", evidence=(17, 20)).plot(),
@@ -198,9 +198,9 @@ FIGURES = {
     "slices": lambda: plots.slices(bp.slices(FOLDS.isel(model=0), draws=200), "f1"),
     "prior_sensitivity": lambda: plots.prior_sensitivity(SMALL, "recall"),
     "prior_sensitivity of ratios": lambda: plots.prior_sensitivity(MANY, "lr+"),
-    "label_noise": lambda: plots.label_noise(bp.label_noise_sensitivity(SMALL, "recall", draws=500)),
+    "label_noise": lambda: plots.label_noise(bp.labels.noise_sensitivity(SMALL, "recall", draws=500)),
     "label_noise of systems": lambda: plots.label_noise(
-        bp.label_noise_sensitivity(SYSTEMS, "f1", [0, 0.05, 0.1], draws=500)),
+        bp.labels.noise_sensitivity(SYSTEMS, "f1", [0, 0.05, 0.1], draws=500)),
     "autocorrelation": lambda: plots.autocorrelation(autocorrelated()),
     "simulation_based_calibration": lambda: plots.simulation_based_calibration(calibrated()),
     "rate_coverage": lambda: plots.rate_coverage(studies.rate_coverage(20, None, np.linspace(0.01, 0.99, 50))),

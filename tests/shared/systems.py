@@ -49,7 +49,7 @@ def areas_compared(y_true, first, second=None, *, rope=0.0, **options):
 def scores_compared(score, y_true, first, second=None, **options):
     """Compare weighted scores, as `areas_compared` does areas."""
     systems = first if second is None else {"a": first, "b": second}
-    return alone(bp.compare(bp.weighted_score(score, y_true, systems, **options)), second is not None)
+    return alone(bp.compare(bp.curves.weighted_score(score, y_true, systems, **options)), second is not None)
 
 
 def alone(comparison, of_two=True):

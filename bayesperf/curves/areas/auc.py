@@ -13,9 +13,8 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.errors import InputError
+from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError
 from bayesperf.core.recipes import remembered
-from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.curves.areas.area_marginals import (
     INFERENCES,
     NAME,

@@ -12,7 +12,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans
-from bayesperf.core.warnings import PACKAGE
+from bayesperf.core.errors import PACKAGE
 from bayesperf.core.words import listed
 from bayesperf.curves.areas.area_marginals import (
     INFERENCES,

@@ -11,8 +11,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.errors import InputError
-from bayesperf.core.warnings import PACKAGE
+from bayesperf.core.errors import PACKAGE, InputError
 from bayesperf.metrics.registry import applicable
 
 # From weights of the examples (draws, n) to values of the score (draws,).

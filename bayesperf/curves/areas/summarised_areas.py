@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import PACKAGE, DependenceWarning, InputError, InputTypeError
 from bayesperf.core.recipes import remembered
-from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.curves.areas.area_marginals import INFERENCES, area_marginal, own_seed
 from bayesperf.data.count_arrays import labelled_arrays
 from bayesperf.distributions.area_by_score import AreaByScore, hanley_mcneil_variance
@@ -89,11 +88,11 @@ def auc_from_summary(
     Examples
     --------
     >>> import bayesperf as bp
-    >>> bp.auc_from_summary(0.893, n_pos=51, n_neg=58).eti().values.round(3)
+    >>> bp.curves.auc_from_summary(0.893, n_pos=51, n_neg=58).eti().values.round(3)
     array([0.811, 0.94 ])
-    >>> bp.auc_from_summary(0.893, n_pos=51, n_neg=58, method="hanley_mcneil").sd().round(3).item()
+    >>> bp.curves.auc_from_summary(0.893, n_pos=51, n_neg=58, method="hanley_mcneil").sd().round(3).item()
     0.033
-    >>> reports = bp.auc_from_summary([0.8, 1], [40, 12], [60, 30], dims={"study": ["A", "B"]})
+    >>> reports = bp.curves.auc_from_summary([0.8, 1], [40, 12], [60, 30], dims={"study": ["A", "B"]})
     >>> reports.eti().sel(study="B").values.round(3)
     array([0.882, 1.   ])
     """

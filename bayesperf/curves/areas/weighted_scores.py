@@ -122,10 +122,10 @@ def weighted_score(
     --------
     >>> import bayesperf as bp
     >>> y_true, probability = [0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7]
-    >>> bp.weighted_score("brier", y_true, probability).eti().values.round(2)
+    >>> bp.curves.weighted_score("brier", y_true, probability).eti().values.round(2)
     array([0.1 , 0.31])
     >>> from sklearn.metrics import roc_auc_score
-    >>> bp.weighted_score(roc_auc_score, y_true, probability, draws=100).mean().round(2).item()
+    >>> bp.curves.weighted_score(roc_auc_score, y_true, probability, draws=100).mean().round(2).item()
     0.76
 
     Systems judged on the same examples, compared:
@@ -133,7 +133,7 @@ def weighted_score(
     >>> frame = bp.datasets.load("breast_cancer")
     >>> scores = frame.pivot(index="example", columns="model", values="score")
     >>> actual = frame.drop_duplicates("example").sort_values("example")["actual"]
-    >>> of_systems = bp.weighted_score("average_precision", actual, scores, pos_label="malignant")
+    >>> of_systems = bp.curves.weighted_score("average_precision", actual, scores, pos_label="malignant")
     >>> comparison = bp.compare(of_systems, rope=0.005)
     >>> comparison.difference.sel(pair="logistic_regression − naive_bayes").eti().values.round(3)
     array([0.023, 0.074])

@@ -53,7 +53,7 @@ _SHOWN = ("precision", "npv", "accuracy")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Abstention(Saved):
-    """Two thresholds, the share of examples between them, and what is decided. Made by `bayesperf.abstention`.
+    """Two thresholds, the share of examples between them, and what is decided. Made by `bayesperf.curves.abstention`.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Abstention(Saved):
         "positive".
     prob_met : xarray.DataArray
         The probability that each requirement is met, over ``requirement``, by the examples that chose: each by itself,
-        and as if its threshold had been named beforehand (see `bayesperf.ChosenThreshold`).
+        and as if its threshold had been named beforehand (see `bayesperf.curves.ChosenThreshold`).
     rule, judged : str
         What was asked for, and by which examples it is judged, in words.
     candidates : Candidates
@@ -156,7 +156,7 @@ class Abstention(Saved):
         >>> import bayesperf as bp
         >>> y = np.repeat([0, 1], 200)
         >>> score = np.random.default_rng(0).normal(2 * y)
-        >>> two = bp.abstention(y, score, cost=(10, 10, 1), test=(y, np.random.default_rng(1).normal(2 * y)))
+        >>> two = bp.curves.abstention(y, score, cost=(10, 10, 1), test=(y, np.random.default_rng(1).normal(2 * y)))
         >>> print(two.in_words("accuracy"))
         Least cost, 10 a false positive, 10 a false negative and 1 an abstention: what scores below 0.3949 is called \
         negative, what scores at least 2.035 positive, and the rest is left to people. Judged by the test set, \
@@ -186,7 +186,7 @@ class Abstention(Saved):
         return plots.score_regions(self, **options)
 
     def __repr__(self) -> str:
-        return f"<bayesperf.Abstention: from {self.low:.6g} to {self.high:.6g}, {self.rule}; {self.judged}>"
+        return f"<bayesperf.curves.Abstention: from {self.low:.6g} to {self.high:.6g}, {self.rule}; {self.judged}>"
 
     def _repr_html_(self) -> str:
         table: str = self.summary()._repr_html_()  # type: ignore[operator]
@@ -267,7 +267,7 @@ def abstention(
     >>> import bayesperf as bp
     >>> y = np.repeat([0, 1], 200)
     >>> score = np.random.default_rng(0).normal(2 * y)
-    >>> two = bp.abstention(y, score, requirements={"npv": 0.85, "precision": 0.9}, draws=400)
+    >>> two = bp.curves.abstention(y, score, requirements={"npv": 0.85, "precision": 0.9}, draws=400)
     >>> round(two.low, 2), round(two.high, 2), two.apparent.sel(decision="abstain").sum().item()
     (0.62, 1.75, 131)
     """

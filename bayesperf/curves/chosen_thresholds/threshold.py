@@ -172,7 +172,7 @@ class ChosenThreshold(Saved):
         return plots.score_regions(self, **options)
 
     def __repr__(self) -> str:
-        return f"<bayesperf.ChosenThreshold: {self.threshold:.6g}, {self.rule}; {self.judged}>"
+        return f"<bayesperf.curves.ChosenThreshold: {self.threshold:.6g}, {self.rule}; {self.judged}>"
 
     def _repr_html_(self) -> str:
         table: str = self.summary()._repr_html_()  # type: ignore[operator]

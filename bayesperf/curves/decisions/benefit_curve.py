@@ -360,7 +360,7 @@ class DecisionCurve(Saved):
         systems = "" if self.data.systems is None else f"{len(self.data.systems)} systems, "
         cuts = self.data.thresholds
         of = f"{len(cuts)} thresholds from {cuts[0]:g} to {cuts[-1]:g}" if len(cuts) > 1 else f"threshold {cuts[0]:g}"
-        return f"<bayesperf.DecisionCurve: {systems}{of}, {positives} positives, {negatives} negatives>"
+        return f"<bayesperf.curves.DecisionCurve: {systems}{of}, {positives} positives, {negatives} negatives>"
 
 
 @remembered("decision_curve")

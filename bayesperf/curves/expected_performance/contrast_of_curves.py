@@ -44,7 +44,7 @@ QUESTIONS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExpectedPerformanceComparison(Comparison):
-    """The difference of two expected performance curves, a − b, along α. Made by `bayesperf.epc_compare`.
+    """The difference of two expected performance curves, a − b, along α. Made by `bayesperf.curves.epc_compare`.
 
     Every figure of a `Comparison` (`prob_greater`, `prob_better`, `prob_rope`, `expected_loss`, `summary`) is over
     ``alpha``.
@@ -229,7 +229,7 @@ class ExpectedPerformanceComparison(Comparison):
 
     def __repr__(self) -> str:
         difference = f"{self.metric}, {' − '.join(map(str, self.names))}"
-        return f"<bayesperf.ExpectedPerformanceComparison: {difference}, alpha: {len(self.curves[0].alphas)}>"
+        return f"<bayesperf.curves.ExpectedPerformanceComparison: {difference}, alpha: {len(self.curves[0].alphas)}>"
 
     @property
     def _facts(self) -> dict[str, Any]:
@@ -255,7 +255,7 @@ def epc_compare(
     Parameters
     ----------
     a, b : ExpectedPerformanceCurve
-        What `bayesperf.epc` returns, of one criterion, metric, method and prior and the same α.
+        What `bayesperf.curves.epc` returns, of one criterion, metric, method and prior and the same α.
     names : sequence of two str
         Names of the systems.
     question : {"models", "thresholds"}
@@ -289,7 +289,7 @@ def epc_compare(
     -----
     Of systems tested on the same examples, each pair of intervals that the two score an example in gets one weight, so
     errors that they share cancel. Pseudo-examples of the prior are as in `bayesperf.compare`. Thresholds are drawn as
-    in `bayesperf.epc` with ``resample="both"``.
+    in `bayesperf.curves.epc` with ``resample="both"``.
 
     Of two systems that are alike (scores of positives N(1.5, 1), of negatives N(0, 1), 21 values of α), tested on the
     same examples, models were found to differ at single α in 0 to 5.7 % of 300 simulations with 100 examples of each
@@ -340,12 +340,14 @@ def _check_comparable(a: Any, b: Any, paired: bool, question: str) -> None:
     """Refuse what are not two curves of one kind or, if paired, not of the same test examples."""
     for side, curve in {"a": a, "b": b}.items():
         if not isinstance(curve, ExpectedPerformanceCurve):
-            raise InputTypeError(side, f"must be a curve, as bayesperf.epc returns; it is {type(curve).__name__}.")
+            raise InputTypeError(
+                side, f"must be a curve, as bayesperf.curves.epc returns; it is {type(curve).__name__}."
+            )
         if question == "models" and curve.system.development is curve.system.test:
             raise InputError(
                 side,
                 "its thresholds were chosen on the test set itself, which says nothing of choosing them beforehand.",
-                "Make it with bayesperf.epc, or ask of the thresholds: question='thresholds'.",
+                "Make it with bayesperf.curves.epc, or ask of the thresholds: question='thresholds'.",
             )
     for name in _SHARED:
         if not np.array_equal(getattr(a, name), getattr(b, name)):

@@ -194,7 +194,7 @@ def epc_a_posteriori(
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 50)
     >>> dev, test = ((y, rng.normal(2 * y)) for _ in range(2))
-    >>> curves = bp.epc_a_posteriori(test, alphas=[0.5]), bp.epc(dev, test, alphas=[0.5])
+    >>> curves = bp.curves.epc_a_posteriori(test, alphas=[0.5]), bp.curves.epc(dev, test, alphas=[0.5])
     >>> [curve.dataset["half_total_error_rate"].item() for curve in curves]
     [0.12, 0.21]
     """

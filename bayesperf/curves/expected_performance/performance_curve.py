@@ -40,9 +40,9 @@ LABELS = [0, 1]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExpectedPerformanceCurve(Saved):
-    """A metric on a test set along α, at thresholds chosen on a development set. Made by `bayesperf.epc`.
+    """A metric on a test set along α, at thresholds chosen on a development set. Made by `bayesperf.curves.epc`.
 
-    That of `bayesperf.epc_a_posteriori` has its thresholds chosen on the test set itself.
+    That of `bayesperf.curves.epc_a_posteriori` has its thresholds chosen on the test set itself.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class ExpectedPerformanceCurve(Saved):
     alphas : ndarray (a,)
         Values of α.
     method, prior, prior_text, resample, n_draws, random_seed, progressbar
-        Of the draws, as in `bayesperf.epc`; the prior as pseudo-counts (actual, predicted), and in words.
+        Of the draws, as in `bayesperf.curves.epc`; the prior as pseudo-counts (actual, predicted), and in words.
     """
 
     system: System
@@ -279,7 +279,7 @@ class ExpectedPerformanceCurve(Saved):
 
     def __repr__(self) -> str:
         what = f"{self.metric.name} by {self.criterion.name}"
-        return f"<bayesperf.ExpectedPerformanceCurve: {what}, alpha: {len(self.alphas)}>"
+        return f"<bayesperf.curves.ExpectedPerformanceCurve: {what}, alpha: {len(self.alphas)}>"
 
     # ── Helpers ──
 

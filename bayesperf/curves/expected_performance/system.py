@@ -132,7 +132,7 @@ def system_of(dev: Any, test: Any, folds: Any, pos_label: Any, cluster: Any = No
                 "are the same examples: a threshold that is chosen on the test set performs better "
                 "there than it will elsewhere.",
                 "Give other examples, or folds=ids to choose by cross-validation; the curve of such "
-                "thresholds is bayesperf.epc_a_posteriori.",
+                "thresholds is bayesperf.curves.epc_a_posteriori.",
             )
         return System.without_folds(development, tested)
     column = encode(folds, "folds", fractions=True)

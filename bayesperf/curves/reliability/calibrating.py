@@ -261,7 +261,7 @@ class Calibration(Saved):
         >>> frame = bp.datasets.load("breast_cancer")
         >>> frame = frame[frame["model"] == "naive_bayes"]
         >>> y_prob = frame["score"].clip(1e-4, 1 - 1e-4)
-        >>> print(bp.calibration(frame["actual"], y_prob, pos_label="malignant").in_words())
+        >>> print(bp.curves.calibration(frame["actual"], y_prob, pos_label="malignant").in_words())
         On average its probability is 0.352, and it happens in 0.373 of the examples, a difference of 0.020 (95 % HDI \
         0.002–0.041). The calibration slope is 0.366 (95 % HDI 0.313–0.425); 1 is calibrated: its probabilities are \
         almost certainly too extreme. The squared difference of probability and frequency, debiased, is 0.00020, a \
@@ -291,7 +291,7 @@ class Calibration(Saved):
     def __repr__(self) -> str:
         total = next(iter(self.parts.values())).counts.total
         of = f", top label and {len(self.labels) - 1} labels" if self.labels else ""
-        return f"<bayesperf.Calibration of {total} examples{of}>"
+        return f"<bayesperf.curves.Calibration of {total} examples{of}>"
 
 
 def _calibrated(part: CalibrationFigures, measure: str, prob: float) -> dict[str, float]:
@@ -353,13 +353,14 @@ def calibration(
     Notes
     -----
     ``calibration_in_the_large`` is the mean of y − p, by the Bayesian bootstrap, as are ``brier``, the mean of
-    (p − y)², and ``log_loss``, the mean of −log p of what happened: the posteriors of `bayesperf.weighted_score`.
+    (p − y)², and ``log_loss``, the mean of −log p of what happened: the posteriors of
+    `bayesperf.curves.weighted_score`.
 
     ``calibration_slope`` is β of the recalibration line, log-odds of the frequency = α + β log-odds of the probability:
     less than 1 is overconfident, its probabilities are too extreme. ``calibration_intercept`` is α where β is 1: above
     0 its probabilities are too low. Both have the posterior of logistic regression with the priors Normal(1, 2.5) and
-    Normal(0, 2.5), which exists where the probabilities separate the classes, too. (`bayesperf.weighted_score` has
-    "calibration_slope" without a prior, and without the assumption that the line is straight.)
+    Normal(0, 2.5), which exists where the probabilities separate the classes, too. (`bayesperf.curves.weighted_score`
+    has "calibration_slope" without a prior, and without the assumption that the line is straight.)
 
     ``squared_calibration_error`` is the mean over bins of (mean probability − frequency)². With the frequency observed
     it would be biased upward, however good the system; it is estimated by products of different examples, which is
@@ -386,7 +387,7 @@ def calibration(
     --------
     >>> import bayesperf as bp
     >>> y_true, y_prob = [0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7]
-    >>> calibration = bp.calibration(y_true, y_prob, bins=2)
+    >>> calibration = bp.curves.calibration(y_true, y_prob, bins=2)
     >>> table = calibration.summary().set_index("metric")
     >>> table["observed"].filter(like="brier").round(3).to_dict()
     {'brier': 0.183, 'brier_miscalibration': 0.037, 'brier_discrimination': 0.104, 'brier_uncertainty': 0.25}
@@ -450,7 +451,7 @@ def _figures(
     )
 
 
-# Those that are known to `bayesperf.weighted_score`.
+# Those that are known to `bayesperf.curves.weighted_score`.
 _NAMED = ("calibration_in_the_large", "brier", "log_loss")
 
 

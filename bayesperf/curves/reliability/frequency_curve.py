@@ -224,7 +224,8 @@ class ReliabilityCurve(Saved):
     def __repr__(self) -> str:
         positives = int(self.counts.positives.sum())
         return (
-            f"<bayesperf.ReliabilityCurve: {self.method}, {positives} positives, {self.counts.total - positives} "
+            f"<bayesperf.curves.ReliabilityCurve: {self.method}, {positives} positives, "
+            f"{self.counts.total - positives} "
             "negatives>"
         )
 
@@ -271,7 +272,7 @@ class ReliabilityCurves(Saved):
         return "".join(f"<p>{escape(line)}</p>" for line in self.in_words().splitlines())
 
     def __repr__(self) -> str:
-        return f"<bayesperf.ReliabilityCurves of {', '.join(self.curves)}>"
+        return f"<bayesperf.curves.ReliabilityCurves of {', '.join(self.curves)}>"
 
 
 def _departures(said: Array, frequency: Array, lower: Array, upper: Array, off: Any, what: str) -> Iterator[str]:

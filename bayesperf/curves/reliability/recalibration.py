@@ -108,7 +108,7 @@ class Recalibration(Saved):
         >>> frame = bp.datasets.load("breast_cancer")
         >>> one = frame[frame["model"] == "naive_bayes"]
         >>> y_prob = one["score"].clip(1e-4, 1 - 1e-4)
-        >>> recalibration = bp.recalibrate(one["actual"], y_prob, pos_label="malignant")
+        >>> recalibration = bp.curves.recalibrate(one["actual"], y_prob, pos_label="malignant")
         >>> probability = recalibration.predict([0.05, 0.5, 0.95])
         >>> probability.mean().values.round(2), probability.eti(0.9).values.round(2)[0]
         (array([0.29, 0.54, 0.77]), array([0.22, 0.36]))
@@ -223,7 +223,7 @@ class Recalibration(Saved):
         >>> rng = np.random.default_rng(0)
         >>> y_prob = rng.uniform(size=500)
         >>> y_true = rng.random(500) < y_prob**2
-        >>> print(bp.recalibrate(y_true, y_prob).in_words())
+        >>> print(bp.curves.recalibrate(y_true, y_prob).in_words())
         Recalibrated, 0.11 is 0.024 (95 % HDI 0.010–0.039), 0.558 is 0.299 (95 % HDI 0.246–0.350) and 0.914 is 0.858 \
         (95 % HDI 0.799–0.913).
         """
@@ -261,7 +261,7 @@ class Recalibration(Saved):
 
     def __repr__(self) -> str:
         of = f", {self.draws.sizes[self.dim]} of {self.dim}" if self.dim else ""
-        return f"<bayesperf.Recalibration: {self.method}, {self.counts.total} examples{of}>"
+        return f"<bayesperf.curves.Recalibration: {self.method}, {self.counts.total} examples{of}>"
 
 
 @checked
@@ -342,7 +342,7 @@ def recalibrate(
     >>> rng = np.random.default_rng(0)
     >>> y_prob = rng.uniform(size=500)
     >>> y_true = rng.random(500) < y_prob**2
-    >>> recalibration = bp.recalibrate(y_true, y_prob)
+    >>> recalibration = bp.curves.recalibrate(y_true, y_prob)
     >>> recalibration.predict(0.5).mean().round(2).item(), recalibration["intercept"].prob_below(0).round(2).item()
     (0.24, 1.0)
     """

@@ -267,9 +267,9 @@ class Curve(Saved):
     def area(self) -> Marginal:
         """Distribution of the area under the curve: AUC, or average precision.
 
-        By the Bayesian bootstrap, as `bayesperf.roc_auc` and `bayesperf.weighted_score` ("average_precision") have it
-        (their notes say how often its intervals cover, and what few positives do), also where the band is by "beta",
-        which says nothing of how thresholds belong together; or binormal.
+        By the Bayesian bootstrap, as `bayesperf.roc_auc` and `bayesperf.curves.weighted_score` ("average_precision")
+        have it (their notes say how often its intervals cover, and what few positives do), also where the band is by
+        "beta", which says nothing of how thresholds belong together; or binormal.
 
         Raises
         ------
@@ -353,8 +353,8 @@ class Curve(Saved):
 
         Give one target. In every drawn curve the threshold is chosen anew among the scores, so that the threshold is as
         uncertain as it is. Both rates are still of the examples that choose, and so look better than they are;
-        `bayesperf.epc` has other examples choose, and `bayesperf.choose_threshold` chooses one threshold and takes the
-        optimism off. (Of a threshold that is fixed already the rates are those of
+        `bayesperf.curves.epc` has other examples choose, and `bayesperf.choose_threshold` chooses one threshold and
+        takes the optimism off. (Of a threshold that is fixed already the rates are those of
         ``posterior(ConfusionMatrix.from_scores(…))``.)
 
         Parameters
@@ -556,8 +556,8 @@ def precision_recall_curve(
     """Return the precision–recall curve: precision over recall, as the threshold falls.
 
     Between two points the counts change evenly, and precision not along a straight line: the band does so (Davis &
-    Goadrich 2006). The area is the average precision, smoothed as in `bayesperf.weighted_score`. In the draws the share
-    of positives varies as the examples let it: Beta(positives, negatives).
+    Goadrich 2006). The area is the average precision, smoothed as in `bayesperf.curves.weighted_score`. In the draws
+    the share of positives varies as the examples let it: Beta(positives, negatives).
 
     Parameters
     ----------
@@ -625,7 +625,7 @@ def det_curve(
     Examples
     --------
     >>> import bayesperf as bp
-    >>> curve = bp.det_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
+    >>> curve = bp.curves.det_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
     >>> curve.dataset["fnr"].values
     array([0.5 , 0.5 , 0.25, 0.25, 0.25, 0.  ])
     """

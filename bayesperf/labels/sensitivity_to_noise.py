@@ -19,7 +19,7 @@ from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, estimate, metric_title, printable, sentence
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.paired import PairedConfusionMatrix
-from bayesperf.labels.noisy_labels import label_noise
+from bayesperf.labels.noisy_labels import noise
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind
@@ -37,7 +37,7 @@ _MOST_NAMES = 5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelNoiseSensitivity(Saved):
-    """A metric at several rates of wrong labels. Made by `label_noise_sensitivity`.
+    """A metric at several rates of wrong labels. Made by `bayesperf.labels.noise_sensitivity`.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class LabelNoiseSensitivity(Saved):
         --------
         >>> import bayesperf as bp
         >>> cm = bp.ConfusionMatrix.from_counts(tp=88, fn=12, fp=10, tn=90)
-        >>> print(bp.label_noise_sensitivity(cm, "accuracy").in_words())
+        >>> print(bp.labels.noise_sensitivity(cm, "accuracy").in_words())
         Accuracy is 0.886 (95 % HDI 0.843–0.928) if no label is wrong, and 0.974 (95 % HDI 0.937–1.000) if 10 % are.
         """
         facts = self.dataset.attrs
@@ -99,14 +99,14 @@ class LabelNoiseSensitivity(Saved):
         return [printable(str(name)) for name in ranks[ranks.dims[0]].values[np.argsort(ranks.values)]]
 
     def __repr__(self) -> str:
-        return f"<bayesperf.LabelNoiseSensitivity>\n{self.dataset!r}\n{self.in_words()}"
+        return f"<bayesperf.labels.LabelNoiseSensitivity>\n{self.dataset!r}\n{self.in_words()}"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(self.in_words())}</p>{self.dataset._repr_html_()}"
 
 
 @remembered("label_noise_sensitivity")
-def label_noise_sensitivity(
+def noise_sensitivity(
     cm: ConfusionMatrix | PairedConfusionMatrix,
     metric: str | Metric,
     rates: Sequence[float] | ArrayLike | None = None,
@@ -131,7 +131,7 @@ def label_noise_sensitivity(
     dim : str
         The dim of the systems.
     prior, draws, random_seed
-        As in `label_noise`.
+        As in `bayesperf.labels.noise`.
     ci_prob, ci_kind
         The interval.
 
@@ -154,7 +154,7 @@ def label_noise_sensitivity(
     >>> import bayesperf as bp
     >>> cm = bp.ConfusionMatrix.from_counts(tp=[64, 50], fn=[6, 20], fp=[30, 22], tn=[500, 508],
     ...                                     dims={"model": ["eager", "careful"]})
-    >>> print(bp.label_noise_sensitivity(cm, "f1").in_words())
+    >>> print(bp.labels.noise_sensitivity(cm, "f1").in_words())
     The order of 2 systems on F1 (eager and careful) holds up to 4 % wrong labels: at 5 % it is another, and careful \
     is the best.
     """
@@ -162,7 +162,7 @@ def label_noise_sensitivity(
         cm = cm.margins()
     grid = _increasing(_RATES if rates is None else rates)
     checks.probability("ci_prob", ci_prob)
-    posteriors = [label_noise(cm, float(rate), prior, draws=draws, random_seed=random_seed) for rate in grid]
+    posteriors = [noise(cm, float(rate), prior, draws=draws, random_seed=random_seed) for rate in grid]
     resolved = priors.resolve_dirichlet(prior, len(cm.labels), "labels that may be wrong")
     marginals = [post[metric] for post in posteriors]
     if other := [each for each in marginals[0].dims if each != dim]:

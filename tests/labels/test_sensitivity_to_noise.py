@@ -28,7 +28,7 @@ def corrected_f1(rate):
 
 def test_large_counts_have_the_figures_of_the_algebra():
     rates = [0, 0.005, 0.008]
-    found = bp.label_noise_sensitivity(systems(1000), "f1", rates)
+    found = bp.labels.noise_sensitivity(systems(1000), "f1", rates)
     expected = np.array([corrected_f1(rate) for rate in rates])
     np.testing.assert_allclose(found.dataset["mean"], expected, atol=0.01)
     width = np.diff(found.dataset["interval"].transpose(..., "ci_bound").values)
@@ -36,7 +36,7 @@ def test_large_counts_have_the_figures_of_the_algebra():
 
 
 def test_the_order_is_that_of_the_means():
-    found = bp.label_noise_sensitivity(systems(), "f1")
+    found = bp.labels.noise_sensitivity(systems(), "f1")
     means = found.dataset["mean"]
     eager = (means.sel(model="eager") > means.sel(model="careful")).values
     assert eager[0]
@@ -50,28 +50,28 @@ def test_the_order_is_that_of_the_means():
 
 def test_less_of_an_error_is_better():
     # 36 and 42 errors.
-    found = bp.label_noise_sensitivity(systems(), "error_rate", [0, 0.01])
+    found = bp.labels.noise_sensitivity(systems(), "error_rate", [0, 0.01])
     assert found.dataset["rank"].sel(model="eager").values.tolist() == [1, 1]
 
 
 def test_each_rate_is_the_posterior_at_that_rate():
     cm = systems().sel(model="eager")
-    found = bp.label_noise_sensitivity(cm, "recall", [0, 0.03], ci_prob=0.8, ci_kind="eti", random_seed=3)
+    found = bp.labels.noise_sensitivity(cm, "recall", [0, 0.03], ci_prob=0.8, ci_kind="eti", random_seed=3)
     for at, rate in enumerate([0, 0.03]):
-        recall = bp.label_noise(cm, rate, random_seed=3)["recall"]
+        recall = bp.labels.noise(cm, rate, random_seed=3)["recall"]
         assert found.dataset["mean"].values[at] == recall.mean()
         np.testing.assert_array_equal(found.dataset["interval"].values[at], recall.eti(0.8))
     assert "80 % ETI" in found.in_words()
 
 
 def test_it_is_saved(tmp_path):
-    found = bp.label_noise_sensitivity(systems(), "f1", [0, 0.01], draws=100)
+    found = bp.labels.noise_sensitivity(systems(), "f1", [0, 0.01], draws=100)
     found.save(tmp_path / "found.nc")
     assert bp.load(tmp_path / "found.nc").dataset.identical(found.dataset)
 
 
 def test_figures_have_a_line_a_system():
-    found = bp.label_noise_sensitivity(systems(), "f1", [0, 0.02, 0.04], draws=200)
+    found = bp.labels.noise_sensitivity(systems(), "f1", [0, 0.02, 0.04], draws=200)
     (axes,) = plots.label_noise(found).axes
     for line, name in zip(axes.lines, ["eager", "careful"], strict=True):
         np.testing.assert_array_equal(line.get_ydata(), found.dataset["mean"].sel(model=name))
@@ -83,9 +83,9 @@ def test_figures_have_a_line_a_system():
 )
 def test_bad_rates(rates, words):
     with pytest.raises(ValueError, match=words):
-        bp.label_noise_sensitivity(systems(), "f1", rates, draws=10)
+        bp.labels.noise_sensitivity(systems(), "f1", rates, draws=10)
 
 
 def test_other_leading_dims_are_refused():
     with pytest.raises(ValueError, match="besides that of the systems, 'fold', there is the dim 'model'"):
-        bp.label_noise_sensitivity(systems(), "f1", dim="fold", draws=10)
+        bp.labels.noise_sensitivity(systems(), "f1", dim="fold", draws=10)
