@@ -9,11 +9,8 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core.arrays import Booleans, Codes
 from bayesperf.core.errors import DependenceWarning, InputError, warn
+from bayesperf.core.weights import ENOUGH, check_enough
 from bayesperf.data.classifier_scores import clusters_of, labelled_scores
-from bayesperf.distributions.weights_of_clusters import ENOUGH, check_enough
-
-# What a comparison is based on.
-WEIGHTS_OF_CLUSTERS = "Gamma((G − 2)/G) weights of G clusters"
 
 
 def bootstrap_of(clusters: Any) -> str:

@@ -18,13 +18,13 @@ from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, w
 from bayesperf.core.random_streams import streams
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
+from bayesperf.core.weights import ENOUGH, LEAST
 from bayesperf.core.words import over_places, places_in_words, sentence
 from bayesperf.data.clusters import Clusters, of_dim
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.label_encoding import missing_positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.weights_of_clusters import ENOUGH, LEAST
 from bayesperf.groups.attempts import as_parts_of_examples
 from bayesperf.groups.cluster_draws import cluster_cells
 from bayesperf.metrics.metric import Metric

@@ -196,16 +196,14 @@ def metric_evidence(
             f"{planned.name!r} is a value for every class.",
             f"Plan for one: take {name}.one_vs_rest().sel(label=...), and the metric without its suffix.",
         )
+    if isinstance(evidence, Posterior | Marginal) and prior is not None:
+        raise InputTypeError("prior", f"{name} is a posterior, which has one already.", "Leave it out.")
     if isinstance(evidence, Posterior):
-        if prior is not None:
-            raise InputTypeError("prior", f"{name} is a posterior, which has one already.", "Leave it out.")
         post, seen = evidence, "the posterior given"
     elif isinstance(evidence, ConfusionMatrix):
         dirichlet = priors.resolve_dirichlet(prior, len(evidence.labels), "plans")
         post, seen = posterior(evidence, dirichlet), f"{int(evidence.total.sum())} examples"
     elif isinstance(evidence, Marginal):
-        if prior is not None:
-            raise InputTypeError("prior", f"{name} is a posterior, which has one already.", "Leave it out.")
         post, seen = _posterior_of_rate(evidence, planned, name), "the rate given"
     else:
         cm, seen = _matrix_of_counts(evidence, planned, name)

@@ -10,60 +10,45 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy import special
 
 from bayesperf.core.arrays import Array, Booleans, Counts
 from bayesperf.intervals.confidence_sequences import confidence_sequence
+from bayesperf.plan.one_count import OneCount
 from bayesperf.plan.smallest_number import fewest_successes, smallest_of_all
 
 # The greatest number of trials that is looked for; runs are followed from each to the next.
 MOST = 2**17
 
 
-@dataclass(frozen=True, eq=False)
-class Looks:
+@dataclass(frozen=True)
+class Looks(OneCount):
     """The claim that S > x, of a proportion S ~ Beta(a, b), and how looks at more and more trials may bear it out.
 
     Attributes
     ----------
-    a, b, x : float
-        The proportion as the evidence stands, and the bound.
-    confidence : float
-        That of the confidence sequence. By it S > x is shown once its lower limit is x or more, S < x once the upper
-        is at most x; then looking ends.
+    a, b, x, confidence : float
+        As of `OneCount`, the confidence being that of the confidence sequence. By it S > x is shown once its lower
+        limit is x or more, S < x once the upper is at most x; then looking ends.
     every : int
         New trials between two looks.
     successes, trials : int
         Those so far, at which the first look was.
     """
 
-    a: float
-    b: float
-    x: float
-    confidence: float
     every: int
     successes: int = 0
     trials: int = 0
 
-    @property
-    def probability_now(self) -> float:
-        """The probability of the claim as the evidence stands."""
-        return float(special.betaincc(self.a, self.b, self.x))
-
-    def assurance(self, n: Counts, either_way: bool) -> tuple[Array, Array]:
-        """Return the probability that the claim (or either it or its contrary) is shown by n trials; errors are 0."""
-        return self._shown(int(n.max()), either_way)[n], np.zeros(len(n))
-
     def smallest_n(self, assurance: float, either_way: bool) -> int | None:
         """Return the smallest n by which the assurance is reached; None if it is beyond `MOST`."""
-        return smallest_of_all(lambda most: self._shown(most, either_way) >= assurance, MOST)
+        return smallest_of_all(lambda most: self.shown_up_to(most, either_way) >= assurance, MOST)
 
     def mean_trials(self, n: int) -> float:
         """Return the mean number of trials if one stops as soon as either is shown, and after n at the latest."""
-        return float((1 - self._shown(n, True)[:n]).sum())
+        return float((1 - self.shown_up_to(n, True)[:n]).sum())
 
-    def _shown(self, most: int, either_way: bool) -> Array:
-        """Return the probability that the claim (or either) is shown by n = 0, 1, …, most trials."""
+    def shown_up_to(self, most: int, either_way: bool) -> Array:
+        """Return the probability that the claim (or either) is shown at the latest by n trials, n = 0, 1, …, most."""
         met, missed = self._followed(most)
         return np.asarray(met + missed if either_way else met)
 

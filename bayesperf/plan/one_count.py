@@ -46,13 +46,14 @@ class OneCount:
 
     def assurance(self, n: Counts, either_way: bool) -> tuple[Array, Array]:
         """Return the probability that n trials show the claim (or either it or its contrary), and its errors, 0."""
-        return self._assurance_up_to(int(n.max()), either_way)[n], np.zeros(len(n))
+        return self.shown_up_to(int(n.max()), either_way)[n], np.zeros(len(n))
 
     def smallest_n(self, assurance: float, either_way: bool) -> int | None:
         """Return the smallest n from which on the assurance is reached; None if it is beyond a million."""
-        return smallest.smallest_of_all(lambda most: self._assurance_up_to(most, either_way) >= assurance)
+        return smallest.smallest_of_all(lambda most: self.shown_up_to(most, either_way) >= assurance)
 
-    def _assurance_up_to(self, most: int, either_way: bool) -> Array:
+    def shown_up_to(self, most: int, either_way: bool) -> Array:
+        """Return the probability that the claim (or either) is shown by n trials, for n = 0, 1, …, most."""
         probability = probability_settled if either_way else probability_shown
         return probability(self.a, self.b, self.x, self.confidence, most)
 

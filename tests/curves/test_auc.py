@@ -15,7 +15,8 @@ from sklearn import metrics as sklearn_metrics
 from sklearn.linear_model import LogisticRegression
 
 import bayesperf as bp
-from bayesperf.curves.areas import bayesian_bootstrap
+from bayesperf.core import weights
+from bayesperf.curves.areas import weighted_areas
 from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.areas.smoothed_areas import smoothed_area_draws
 from bayesperf.curves.roc.curve_draws import Bootstrapped
@@ -98,9 +99,9 @@ def test_one_positive_makes_it_a_beta():
 
 def test_kinds_of_examples_are_found_only_where_they_are_many(monkeypatch):
     seen = []
-    blocks = bayesian_bootstrap.weight_blocks
+    blocks = weighted_areas.weight_blocks
     monkeypatch.setattr(
-        bayesian_bootstrap,
+        weighted_areas,
         "weight_blocks",
         lambda rng, sizes, *a, **k: seen.append(sizes) or blocks(rng, sizes, *a, **k),
     )
@@ -122,8 +123,8 @@ def test_weights_of_bins_have_the_moments_of_those_of_examples(positives, negati
 
 def test_within_bins_pairs_are_in_order_as_often_as_in_the_sample(monkeypatch):
     """Seen in few bins: in many, hardly any pair is within one."""
-    monkeypatch.setattr(bayesian_bootstrap, "_MANY", 0)
-    monkeypatch.setattr(bayesian_bootstrap, "_BINS", 4)
+    monkeypatch.setattr(weighted_areas, "_MANY", 0)
+    monkeypatch.setattr(weighted_areas, "_BINS", 4)
     area = bp.roc_auc(Y, SCORE, draws=20_000)
     assert area.mean().item() == pytest.approx(sklearn_metrics.roc_auc_score(Y, SCORE), abs=4 * area.mcse().item())
 
@@ -131,7 +132,7 @@ def test_within_bins_pairs_are_in_order_as_often_as_in_the_sample(monkeypatch):
 def test_blocks_do_not_change_the_figures(monkeypatch):
     whole = bp.roc_auc(Y, SCORE, draws=300).draws(300)
     weighted = bp.curves.weighted_score("brier", Y, PROBABILITY, draws=300).draws(300)
-    monkeypatch.setattr(bayesian_bootstrap, "_AT_ONCE", 100)
+    monkeypatch.setattr(weights, "_AT_ONCE", 100)
     xr.testing.assert_identical(bp.roc_auc(Y, SCORE, draws=300).draws(300), whole)
     np.testing.assert_allclose(
         bp.curves.weighted_score("brier", Y, PROBABILITY, draws=300).draws(300), weighted, rtol=1e-12

@@ -11,7 +11,7 @@ from sklearn import metrics as sklearn_metrics
 from statsmodels.stats.proportion import proportion_confint
 
 import bayesperf as bp
-from bayesperf.curves.areas import bayesian_bootstrap
+from bayesperf.core import weights
 from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.bands import simultaneous
 from bayesperf.curves.roc.called_positive import PositiveRates, steps_at_scores, steps_between_scores
@@ -104,7 +104,7 @@ def test_blocks_change_no_figure(monkeypatch):
     y, score = DATA["continuous"]
     whole = bp.roc_curve(y, score, draws=50)
     band, point = whole.band(), whole.operating_point(cost=(1, 2))
-    monkeypatch.setattr(bayesian_bootstrap, "_AT_ONCE", 700)
+    monkeypatch.setattr(weights, "_AT_ONCE", 700)
     again = bp.roc_curve(y, score, draws=50)
     xr.testing.assert_allclose(again.band(), band, rtol=1e-12)
     xr.testing.assert_identical(again.operating_point(cost=(1, 2)).threshold.draws(50), point.threshold.draws(50))

@@ -9,7 +9,7 @@ from scipy.stats import ks_2samp
 from sklearn import metrics as sklearn_metrics
 
 import bayesperf as bp
-from bayesperf.curves.areas.bayesian_bootstrap import area_draws_of_counts
+from bayesperf.curves.areas.weighted_areas import area_draws_of_counts
 from bayesperf.curves.roc.curve_draws import Bootstrapped
 from bayesperf.data.classifier_scores import Scores
 from tests.shared.curves import CURVES, DATA, normal_scores

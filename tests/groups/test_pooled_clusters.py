@@ -7,7 +7,7 @@ import pytest
 
 import bayesperf as bp
 from bayesperf.core.errors import DependenceWarning, PriorWarning
-from bayesperf.distributions.weights_of_clusters import weight_shapes
+from bayesperf.core.weights import weight_shapes
 
 
 def quiet(*args, **options):

@@ -13,8 +13,8 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.random_streams import streams
 from bayesperf.curves.areas.areas_by_unit import class_pair, drawn_figures, units_of_clusters
-from bayesperf.curves.areas.bayesian_bootstrap import area_draws, twice_below
 from bayesperf.curves.areas.smoothed_areas import separated, smoothed_area_draws
+from bayesperf.curves.areas.weighted_areas import area_draws, twice_below
 from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
-from bayesperf.curves.areas.bayesian_bootstrap import ScoreBins, blocks_of_draws
-from bayesperf.distributions.weights_of_clusters import at_random, cluster_weights, mean_weight
+from bayesperf.core.weights import at_random, blocks_of_draws, cluster_weights, mean_weight
+from bayesperf.curves.areas.weighted_areas import ScoreBins
 
 # Of more examples scores are put together in bins next to each other, as in `area_draws`; of more of a class, or more
 # clusters, those that have a weight of their own are put together at random.

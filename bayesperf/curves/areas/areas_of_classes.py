@@ -19,8 +19,8 @@ from bayesperf.curves.areas.areas_by_unit import (
     units_of_clusters,
     units_of_examples,
 )
-from bayesperf.curves.areas.bayesian_bootstrap import twice_below
 from bayesperf.curves.areas.partial_areas import PartOfCurve
+from bayesperf.curves.areas.weighted_areas import twice_below
 from bayesperf.curves.clustered_scores import bootstrap_of, check_several, clusters_of_examples
 from bayesperf.data.class_probabilities import ClassProbabilities
 from bayesperf.posteriors.quantity import Quantity

@@ -25,10 +25,10 @@ from bayesperf.curves.areas.area_marginals import (
     own_seed,
 )
 from bayesperf.curves.areas.areas_of_classes import ClassAreas, refuse_for_classes, refuse_options_of_classes
-from bayesperf.curves.areas.bayesian_bootstrap import area_draws_of_counts, twice_below, twice_below_each
 from bayesperf.curves.areas.delong import Placements, mean_and_sd_of_counts
 from bayesperf.curves.areas.joint_areas import areas_of_systems
 from bayesperf.curves.areas.partial_areas import PARTIAL_NAME, PartOfCurve, part_of_curve
+from bayesperf.curves.areas.weighted_areas import area_draws_of_counts, twice_below, twice_below_each
 from bayesperf.curves.clustered_scores import bootstrap_of, clusters_by_score
 from bayesperf.curves.curve_marginals import DIM, examples_of, marginal_of_draws, systems_of
 from bayesperf.curves.roc.curve_draws import Observed, partial_areas

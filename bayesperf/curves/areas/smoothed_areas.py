@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.curves.areas.bayesian_bootstrap import example_weights
+from bayesperf.core.weights import weight_blocks
 from bayesperf.curves.roc.called_positive import PositiveRates, Steps, steps_at_scores, steps_between_scores
 from bayesperf.data.classifier_scores import Scores
 
@@ -56,7 +56,8 @@ def smoothed_rates(
     gaps = Gaps.of(positive, negative)
     sizes = positive.shape[1], negative.shape[1]
     beyond = gaps.beyond(sizes, cluster if any(separated(positive, negative)) else None)
-    for weights in example_weights(sum(sizes), beyond, cluster, draws, rng, progressbar):
+    means = np.concatenate([np.ones(sum(sizes)), beyond])
+    for weights in weight_blocks(rng, means, draws, progressbar, cluster):
         yield gaps.rates(*np.split(weights, [sizes[0], sum(sizes)], axis=1))
 
 
@@ -74,7 +75,7 @@ def rates_at_scores(
     """
     sizes = positive.shape[1], negative.shape[1]
     of_systems = [Falling.of(*system, steps_at_scores) for system in zip(positive, negative, strict=True)]
-    for weights in example_weights(sum(sizes), np.empty(0), cluster, draws, rng, progressbar):
+    for weights in weight_blocks(rng, np.ones(sum(sizes)), draws, progressbar, cluster):
         of_classes = np.split(weights, [sizes[0]], axis=1)
         yield [
             falling.rates(*(w[:, order] for w, order in zip(of_classes, falling.orders, strict=True)))

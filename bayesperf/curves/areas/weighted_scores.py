@@ -15,8 +15,8 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
+from bayesperf.core.weights import weight_blocks
 from bayesperf.core.words import metric_title
-from bayesperf.curves.areas.bayesian_bootstrap import example_weights, weight_blocks
 from bayesperf.curves.areas.score_functions import score_function_named, warn_of_few_positives
 from bayesperf.curves.clustered_scores import bootstrap_of, clusters_of_examples
 from bayesperf.curves.curve_marginals import examples_of, marginal_of_draws, over_systems, systems_of
@@ -238,11 +238,7 @@ def drawn_scores(
     """Return draws of scores of the same examples, (S, draws), by one set of weights for all."""
     sizes, rng = scores[0].sizes, np.random.default_rng(seed)
     classes = encode(y_true, "y_true").codes if per_class else np.zeros(len(sizes), np.intp)
-    one_by_one = scores[0].one_by_one
-    if cluster is None:
-        drawn = weight_blocks(rng, sizes, draws, progressbar, one_by_one)
-    else:
-        drawn = example_weights(len(sizes), np.empty(0), cluster, draws, rng, progressbar, one_by_one)
+    drawn = weight_blocks(rng, sizes, draws, progressbar, cluster, scores[0].one_by_one)
     blocks = [
         [score.weighted(within) for score in scores]
         for weights in drawn

@@ -16,13 +16,13 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import streams
+from bayesperf.core.weights import check_enough
 from bayesperf.curves.curve_marginals import DIM
 from bayesperf.curves.decisions.net_benefit import TREAT_ALL, TREAT_NONE
 from bayesperf.curves.decisions.placed_examples import PlacedExamples, of_counts, of_examples
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 from bayesperf.data.classifier_scores import clusters_of, positives
 from bayesperf.data.label_encoding import encode_ids
-from bayesperf.distributions.weights_of_clusters import check_enough
 
 # 0.01, 0.02, …, 0.99.
 EVEN = np.arange(1, 100) / 100

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
-from bayesperf.distributions.weights_of_clusters import at_random, mean_weight, weight_shapes
+from bayesperf.core.weights import alike, at_random, mean_weight, weight_shapes
 
 # The most units that have weights of their own. More are put together at random.
 MOST_UNITS = 2_000
@@ -80,7 +80,7 @@ def of_examples(
     size = systems * 2 * (thresholds + 1)
     counts = np.bincount(cells.ravel(), minlength=size).reshape(systems, 2, thresholds + 1)
     if cluster is None:
-        example, sizes = _alike(cells)
+        example, sizes = alike(cells)
         if len(example) <= MOST_UNITS:
             return PlacedExamples(sizes.astype(float), _table(np.arange(len(example)), cells[:, example], size), counts)
     units = np.arange(examples) if cluster is None else cluster
@@ -89,16 +89,6 @@ def of_examples(
     # All weights are of one mean, whatever their shape.
     table = _table(group, cells, size) * (mean_weight(len(shapes)) / shapes)[:, None]
     return PlacedExamples(shapes, table.tocsr(), counts)
-
-
-def _alike(cells: Codes) -> tuple[Codes, Counts]:
-    """Return an example of each kind that some system tells apart, and how many there are of the kind."""
-    kind = np.zeros(cells.shape[1], np.intp)
-    for of_system in cells:
-        _, first, kind, sizes = np.unique(
-            kind * (cells.max() + 1) + of_system, return_index=True, return_inverse=True, return_counts=True
-        )
-    return first, sizes
 
 
 def _table(unit: Codes, cells: Codes, size: int) -> csr_array:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayesperf.core.arrays import Array, blocks
+from bayesperf.core.weights import unit_weights
 from bayesperf.curves.decisions.placed_examples import PlacedExamples, called_at
 
 # Jeffreys' prior: so much of an example in each cell of the confusion matrix, at whatever threshold.
@@ -39,8 +40,7 @@ def drawn_rates(placed: PlacedExamples, draws: int, rng: np.random.Generator) ->
     _, alike = np.unique(placed.counts.reshape(systems, -1), axis=0, return_inverse=True)
     for part in blocks(draws, max(len(placed.shapes), placed.counts.size)):
         n = part.stop - part.start
-        weights = rng.standard_gamma(placed.shapes, (n, len(placed.shapes)))
-        of_places = (weights @ placed.table).reshape(n, systems, 2, places)
+        of_places = (unit_weights(rng, placed.shapes, n) @ placed.table).reshape(n, systems, 2, places)
         added = rng.standard_gamma(2 * PSEUDO_EXAMPLES, (n, 1, 2))
         above = added * rng.beta(PSEUDO_EXAMPLES, PSEUDO_EXAMPLES, (n, 1 + alike.max(), 2))[:, alike.ravel()]
         totals = of_places.sum(-1) + added

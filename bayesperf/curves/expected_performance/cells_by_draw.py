@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.weights import blocks_of_draws
 from bayesperf.curves.expected_performance.interval_counts import (
     Examples,
     IntervalCounts,
     cell_probabilities,
     cells_at_cuts,
 )
-from bayesperf.curves.expected_performance.resampled_scores import ResampledTables, block_sizes
+from bayesperf.curves.expected_performance.resampled_scores import ResampledTables
 from bayesperf.curves.expected_performance.system import System, ThresholdRule, choose_candidates
+
+# How many numbers an array of draws may hold at once.
+_AT_ONCE = 2**20
 
 
 class Resampling(NamedTuple):
@@ -51,8 +54,6 @@ class Members(NamedTuple):
 
 def drawn_cells(systems: Sequence[System], rules: Sequence[ThresholdRule], resampling: Resampling) -> list[Array]:
     """Return draws of each system's cell probabilities (n, a, actual, predicted) at thresholds that rules choose."""
-    from rich.progress import track
-
     if resampling.anew:
         tests = [IntervalCounts.of(s.test, s.fold, s.drawn_cuts) for s in systems]
         choosing = [s.choosing_counts() for s in systems]
@@ -65,10 +66,9 @@ def drawn_cells(systems: Sequence[System], rules: Sequence[ThresholdRule], resam
     samples, places = _samples(systems, tests, choosing, resampling)
     rng = np.random.default_rng(resampling.random_seed)
     wide = sum(len(alphas) for _, alphas in rules)
-    sizes = block_sizes(resampling.draws, sum(sample.width for sample in samples) + 4 * len(tests[0].cuts) * wide)
-    shown = resampling.progressbar and len(sizes) > 1 and sys.stderr.isatty()
+    width = sum(sample.width for sample in samples) + 4 * len(tests[0].cuts) * wide
     blocks = []
-    for n in track(sizes, "Drawing", transient=True, disable=not shown):
+    for n in blocks_of_draws(resampling.draws, width, resampling.progressbar, _AT_ONCE):
         drawn = [mass for sample in samples for mass in sample.draw(rng, n, resampling.method)]
         of_systems = [(drawn[test], [drawn[place] for place in dev]) for test, dev in places]
         positions = fixed or [_chosen(rules, masses) for _, masses in of_systems]

@@ -16,11 +16,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.weights import alike
 from bayesperf.curves.expected_performance.interval_counts import IntervalCounts
 from bayesperf.distributions.gamma import gamma_masses
-
-# How many numbers an array of draws may hold at once.
-_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +64,8 @@ class ResampledTables:
         tables = [*tested, *choosing]
         codes = np.stack([table.codes for table in tables])
         if cluster is None:
-            codes, weights = np.unique(codes, axis=1, return_counts=True)
-            group = np.arange(len(weights))
+            example, weights = alike(codes)
+            codes, group = codes[:, example], np.arange(len(weights))
         else:
             group, weights = cluster, np.ones(cluster.max() + 1, np.int64)
         pseudo_codes, pseudo_weights = _pseudo_examples(tested, alpha)
@@ -128,9 +126,3 @@ def _pseudo_examples(tables: Sequence[IntervalCounts], alpha: Array) -> tuple[Co
     codes = np.stack([table.ends()[actual, side] for table, side in zip(tables, called, strict=True)])
     some = weights.ravel() > 0
     return codes[:, some], weights.ravel()[some]
-
-
-def block_sizes(draws: int, width: int) -> list[int]:
-    """Return the sizes of blocks of draws, such that a block of arrays of some width fits in memory."""
-    size = max(1, _AT_ONCE // width)
-    return [min(size, draws - start) for start in range(0, draws, size)]

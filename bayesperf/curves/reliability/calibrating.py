@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -14,12 +13,12 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes, blocks
+from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
+from bayesperf.core.weights import blocks_of_draws, weight_blocks
 from bayesperf.core.words import metric_title
-from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
 from bayesperf.curves.areas.score_functions import score_function_named
 from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.curves.reliability.calibration_words import calibration_in_words
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TOP_LABEL = "top label"
-# From so many random numbers on a progress bar is shown.
-_LONG = 2**27
 
 _BOOTSTRAP, _LINE = "Bayesian bootstrap", "Posterior by a recalibration line"
 _NO_ROOM = "any posterior of it is biased upward, for errors of either sign make it greater"
@@ -491,12 +488,8 @@ def _of_calibrated(
     counts: ProbabilityCounts, first: Codes, draws: int, rng: np.random.Generator, progressbar: bool
 ) -> dict[str, Array]:
     """Return the measures of labels drawn from the probabilities, (draws,) each."""
-    from rich.progress import track
-
-    parts = list(blocks(draws, len(counts.values)))
-    hidden = not (progressbar and draws * len(counts.values) > _LONG and sys.stderr.isatty())
     drawn = [
-        point_values(counts, drawn_labels(counts, part.stop - part.start, rng), first)
-        for part in track(parts, "Drawing labels", transient=True, disable=hidden)
+        point_values(counts, drawn_labels(counts, block, rng), first)
+        for block in blocks_of_draws(draws, len(counts.values), progressbar)
     ]
     return {name: np.concatenate([each[name] for each in drawn]) for name in drawn[0]}

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.curves.areas.bayesian_bootstrap import example_weights, weight_blocks
+from bayesperf.core.weights import weight_blocks
 from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.roc.called_positive import (
     PositiveRates,
@@ -173,7 +173,7 @@ class ClusterBootstrapped(_Weighted):
         rng = np.random.default_rng([self.seed, _CURVE])
         units = np.arange(1 + max(int(of_class.max()) for of_class in self.clusters))
         at_once = max(1, _AT_ONCE // len(self.scores.thresholds))
-        for weights in example_weights(len(units), np.ones(2), units, self.draws, rng, self.progressbar):
+        for weights in weight_blocks(rng, np.ones(len(units) + 2), self.draws, self.progressbar, units):
             yield from np.split(weights, range(at_once, len(weights), at_once))
 
     def _rates_of_steps(self, positive: Steps, negative: Steps) -> Iterator[tuple[PositiveRates, PositiveRates]]:

@@ -1,79 +1,16 @@
-"""The Bayesian bootstrap (Rubin 1981): the population has the examples' values, in proportions ~ Dirichlet(1)."""
+"""Areas under ROC curves by weights of either class: of examples, or of those with scores next to each other."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.distributions.weights_of_clusters import cluster_weights, mean_weight
+from bayesperf.core.weights import alike, weight_blocks
 
-# How many weights are drawn at once, and how many take so long that a progress bar is shown.
-_AT_ONCE, _LONG = 2**18, 2**27
 # Above so many examples of one system the weights are those of bins, of which there are so many.
 _MANY, _BINS = 10_000, 1024
-
-
-def weight_blocks(
-    rng: np.random.Generator, sizes: Counts, draws: int, progressbar: bool, one_by_one: bool = False
-) -> Iterator[Array]:
-    """Yield the weights of groups of examples, (some draws, groups), until there are enough draws.
-
-    A weight is the sum of as many standard exponentials as the group has examples; divided by their sum over a class,
-    or over all, weights are Dirichlet. The stream does not depend on the size of the blocks. With `one_by_one` a block
-    is a single draw, for functions that take long with each.
-    """
-    single = (sizes == 1).all()
-    for block in blocks_of_draws(draws, len(sizes), progressbar, one_by_one):
-        shape = (block, len(sizes))
-        yield rng.standard_exponential(shape) if single else rng.standard_gamma(sizes, shape)
-
-
-def blocks_of_draws(draws: int, width: int, progressbar: bool, one_by_one: bool = False) -> Iterator[int]:
-    """Yield how many draws to make at once, of so many numbers each, and show on a terminal how far they are."""
-    from rich.progress import track
-
-    step = 1 if one_by_one else max(1, _AT_ONCE // width)
-    long = one_by_one or draws * width > _LONG
-    shown = progressbar and long and sys.stderr.isatty()
-    for start in track(range(0, draws, step), "Weighting", transient=True, disable=not shown):
-        yield min(step, draws - start)
-
-
-def example_weights(
-    examples: int,
-    beyond: Array,
-    cluster: Codes | None,
-    draws: int,
-    rng: np.random.Generator,
-    progressbar: bool,
-    one_by_one: bool = False,
-) -> Iterator[Array]:
-    """Yield the weights of examples, and of some that were not seen, (some draws, n + b), of a mean as given.
-
-    Parameters
-    ----------
-    examples : int
-        How many were seen. Their weights have a mean of 1.
-    beyond : ndarray (b,)
-        Mean weights of those not seen.
-    cluster : ndarray (n,), optional
-        Clusters of those seen, numbered from 0; the examples of one have one weight.
-    draws, rng, progressbar, one_by_one
-        As of `weight_blocks`.
-    """
-    if cluster is None:
-        means = np.concatenate([np.ones(examples), beyond])
-        sizes = np.ones(len(means), np.int64)
-        yield from (block * means for block in weight_blocks(rng, sizes, draws, progressbar, one_by_one))
-        return
-    of_clusters = np.bincount(cluster)
-    for block in blocks_of_draws(draws, examples + len(beyond), progressbar, one_by_one):
-        weights = cluster_weights(rng, of_clusters, block).astype(float) / mean_weight(len(of_clusters))
-        yield np.concatenate([weights[:, cluster], beyond * rng.standard_exponential((block, len(beyond)))], 1)
 
 
 def area_draws(
@@ -186,17 +123,12 @@ def _places(scores: Array, others: Array) -> tuple[Counts, Counts, Counts]:
     return order, np.searchsorted(ordered, scores, "left"), np.searchsorted(ordered, scores, "right")
 
 
-def _groups(scores: Array, others: Array) -> tuple[Counts, Counts]:
+def _groups(scores: Array, others: Array) -> tuple[Codes, Counts]:
     """Return an example of each group, and how many examples it has.
 
     Examples that have the same others below, by every system's scores, make a group: their weights can be drawn as a
     sum. If groups are small, single weights are drawn faster.
     """
+    first, sizes = alike(np.stack([twice_below(own, other) for own, other in zip(scores, others, strict=True)]))
     examples = scores.shape[1]
-    group = np.zeros(examples, np.int64)
-    for own, other in zip(scores, others, strict=True):
-        place = group * (2 * len(other) + 1) + twice_below(own, other)
-        _, first, group, sizes = np.unique(place, return_index=True, return_inverse=True, return_counts=True)
-    if 4 * len(first) > examples:
-        return np.arange(examples), np.ones(examples, np.int64)
-    return first, sizes
+    return (first, sizes) if 4 * len(first) <= examples else (np.arange(examples), np.ones(examples, np.int64))

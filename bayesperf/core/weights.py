@@ -1,0 +1,144 @@
+"""Weights by the Bayesian bootstrap (Rubin 1981): of examples, of groups that are alike, of clusters.
+
+The population has what was seen, in shares of weights, which are Gamma variables: whoever uses them divides by sums.
+An example's weight is a standard exponential; alike examples have the sum of theirs, and those of a cluster have one
+weight together.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.errors import InputError
+
+# Fewest clusters: of two the weights would be 0. And how many are enough to be silent.
+LEAST, ENOUGH = 3, 20
+# How many numbers are drawn at once, and how many take so long that a progress bar is shown.
+_AT_ONCE, _LONG = 2**18, 2**27
+
+
+def weight_blocks(
+    rng: np.random.Generator,
+    sizes: Array | Counts,
+    draws: int,
+    progressbar: bool,
+    cluster: Codes | None = None,
+    one_by_one: bool = False,
+) -> Iterator[Array]:
+    """Yield weights of groups of alike examples, (some draws, groups), until there are enough draws.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Their stream, which without clusters does not depend on the size of the blocks.
+    sizes : ndarray (groups,)
+        How many examples each group has: the mean of its weight.
+    draws : int
+        How many draws.
+    progressbar : bool
+        Whether to show a bar on a terminal if it takes long.
+    cluster : ndarray (n,), optional
+        Clusters, numbered from 0, of the first n groups, which are an example each; those of one have one weight. The
+        other groups were not seen in any.
+    one_by_one : bool
+        Whether a block is a single draw, for functions that take long with each.
+    """
+    of_clusters = None if cluster is None else np.bincount(cluster)
+    for block in blocks_of_draws(draws, len(sizes), progressbar, 1 if one_by_one else None):
+        if of_clusters is None:
+            yield unit_weights(rng, sizes, block)
+            continue
+        weights = cluster_weights(rng, of_clusters, block).astype(float) / mean_weight(len(of_clusters))
+        unseen = sizes[len(cluster) :]
+        yield np.concatenate([weights[:, cluster], unseen * rng.standard_exponential((block, len(unseen)))], 1)
+
+
+def blocks_of_draws(draws: int, width: int, progressbar: bool, at_once: int | None = None) -> Iterator[int]:
+    """Yield how many draws to make at once, of so many numbers each, and show on a terminal how far they are.
+
+    With `at_once` 1 each draw is by itself, which is taken to last long.
+    """
+    from rich.progress import track
+
+    step = max(1, (at_once or _AT_ONCE) // width)
+    shown = progressbar and (at_once == 1 or draws * width > _LONG) and sys.stderr.isatty()
+    for start in track(range(0, draws, step), "Drawing", transient=True, disable=not shown):
+        yield min(step, draws - start)
+
+
+def unit_weights(rng: np.random.Generator, shapes: Array | Counts, n: int) -> Array:
+    """Return n Gamma weights of units, (n, U): standard exponentials, which are drawn faster, if all shapes are 1."""
+    size = (n, len(shapes))
+    return rng.standard_exponential(size) if (shapes == 1).all() else rng.standard_gamma(shapes, size)
+
+
+def cluster_weights(rng: np.random.Generator, sizes: ArrayLike, n: int) -> NDArray[np.float32]:
+    """Return n draws of the weights of G clusters of these sizes, (n, G), all of mean (G − 2)/G.
+
+    In single precision, whose rounding is far below the Monte Carlo error; Gamma(a) is Gamma(a + 1) U^(1/a).
+    """
+    shapes = weight_shapes(sizes).astype(np.float32)
+    weights = rng.standard_gamma(shapes + 1, (n, len(shapes)), dtype=np.float32)
+    weights *= np.exp(rng.standard_exponential((n, len(shapes)), dtype=np.float32) / -shapes)
+    weights *= np.float32(mean_weight(len(shapes))) / shapes
+    return weights
+
+
+def weight_shapes(sizes: ArrayLike) -> Array:
+    """Return the shapes of the Gamma distributions of the weights of G clusters of these sizes, (G,).
+
+    Of clusters of one size each is (G − 2)/G: shares of the total are then Dirichlet, of a sum G − 2, so that a mean
+    over clusters has the variance S²/G, as in samples of clusters. Weights Gamma(1), of the Bayesian bootstrap of
+    examples (Rubin 1981, The Bayesian bootstrap, Annals of Statistics 9, 130–134), fall short of it by
+    (G − 1)/(G + 1).
+
+    Of unequal sizes that is too little, for two reasons. A cluster with the share h of all examples draws the mean
+    towards itself, so that the square of what it deviates is too small by 1 − h (Bell & McCaffrey 2002, Bias reduction
+    in standard errors for linear regression with multi-stage samples, Survey Methodology 28, 169–181): its shape is so
+    much smaller. And how much clusters vary is known as of fewer: 1/Σh² (Kish 1965, Survey sampling) stands for G.
+    """
+    sizes = np.asarray(sizes)
+    shares = sizes / sizes.sum()
+    effective = max(1 / (shares**2).sum(), LEAST)
+    return np.asarray((effective - 2) / effective * (1 - shares) / (1 - 1 / len(shares)))
+
+
+def mean_weight(clusters: int) -> float:
+    """Return the mean of the weights of so many clusters."""
+    return (clusters - 2) / clusters
+
+
+def alike(codes: Codes) -> tuple[Codes, Counts]:
+    """Return an example of each kind that some system tells apart, and how many examples it has.
+
+    Parameters
+    ----------
+    codes : ndarray (S, n)
+        Where each system puts the examples.
+    """
+    kind, least = np.zeros(codes.shape[1], np.intp), codes.min()
+    for of_system in codes:
+        place = kind * (codes.max() - least + 1) + of_system - least
+        _, first, kind, sizes = np.unique(place, return_index=True, return_inverse=True, return_counts=True)
+    return first, sizes
+
+
+def at_random(units: int, most: int, rng: np.random.Generator) -> Codes:
+    """Return the group (units,) of each unit: itself, or one of the most that have weights, at random.
+
+    Groups leave the variance between units as it is, and how well it is estimated, to a share of √(2/most) (Wolter
+    2007, Introduction to variance estimation, ch. 2: the random groups).
+    """
+    group = np.arange(units) % most
+    return group if units <= most else rng.permutation(group)
+
+
+def check_enough(clusters: int, where: str = "") -> None:
+    """Refuse fewer clusters than can be weighted."""
+    if clusters < LEAST:
+        raise InputError("cluster", f"{clusters}{where} say little of others.", f"Give {LEAST} or more.")
