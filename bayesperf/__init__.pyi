@@ -28,11 +28,9 @@ from .curves import Calibration as Calibration
 from .curves import ChosenThreshold as ChosenThreshold
 from .curves import Curve as Curve
 from .curves import DecisionCurve as DecisionCurve
-from .curves import ExpectedPerformanceComparison as ExpectedPerformanceComparison
 from .curves import ExpectedPerformanceCurve as ExpectedPerformanceCurve
 from .curves import Recalibration as Recalibration
 from .curves import ReliabilityCurve as ReliabilityCurve
-from .curves import ReliabilityCurves as ReliabilityCurves
 from .curves import abstention as abstention
 from .curves import auc_from_summary as auc_from_summary
 from .curves import break_even_threshold as break_even_threshold
@@ -42,7 +40,6 @@ from .curves import decision_curve as decision_curve
 from .curves import det_curve as det_curve
 from .curves import epc as epc
 from .curves import epc_a_posteriori as epc_a_posteriori
-from .curves import epc_compare as epc_compare
 from .curves import equal_error_threshold as equal_error_threshold
 from .curves import precision_recall_curve as precision_recall_curve
 from .curves import recalibrate as recalibrate
