@@ -152,7 +152,8 @@ class Curve(Saved, ABC):
         for name, bounds in band.items():
             of_bounds = {f"{name}_{end}": bounds.sel(ci_bound=end, drop=True) for end in ("lower", "upper")}
             columns |= {str(name): points[name], **of_bounds}
-        return xr.Dataset(columns).to_dataframe().reset_index()
+        dims = max((each.dims for each in columns.values()), key=len)
+        return xr.Dataset(columns).to_dataframe(list(dims)).reset_index()
 
     def plot(self, **options: Any) -> Figure:
         """Draw the curve with its band.

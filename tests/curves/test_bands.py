@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import xarray as xr
-from bayesperf.curves.bands import simultaneous
 from scipy import integrate, stats
 from scipy.special import ndtr, ndtri
 from sklearn import metrics as sklearn_metrics
@@ -14,6 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 import bayesperf as bp
 from bayesperf.curves.areas import bayesian_bootstrap
 from bayesperf.curves.areas.partial_areas import PartOfCurve
+from bayesperf.curves.curve import simultaneous
 from bayesperf.curves.roc.called_positive import PositiveRates, steps_at_scores, steps_between_scores
 from bayesperf.curves.roc.curve_draws import Bootstrapped, Observed
 from bayesperf.curves.roc.curve_kinds import PRECISION_RECALL

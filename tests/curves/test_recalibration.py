@@ -5,7 +5,6 @@ import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
-from bayesperf.curves.reliability.isotonic_posterior import draws_of_isotonic_line, interpolated
 from scipy import special, stats
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
@@ -13,6 +12,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 import bayesperf as bp
+from bayesperf.curves.reliability.isotonic import draws_of_isotonic_line, interpolated
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 from bayesperf.distributions import logistic_line
 from bayesperf.distributions.logistic_line import LineData, NormalPriors

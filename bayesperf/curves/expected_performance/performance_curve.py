@@ -387,8 +387,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         n, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
         pair = replace(self._pair(a, b, "thresholds"), method="bootstrap", prior=np.zeros((2, 2)), n_draws=n,
                        random_seed=seed, progressbar=False)  # fmt: skip
-        first, second = (self.metric.evaluate(cells, 1) for cells in pair._drawn([self._rule]))
-        resampled = first - second
+        resampled = _difference(pair.joint_draws()[self.metric.name]).values.T
         mean = np.nanmean(resampled, 0)
         distance = np.abs(resampled - mean)
         further = np.where(np.isnan(resampled), np.nan, distance >= np.abs(mean))
@@ -477,6 +476,9 @@ class ExpectedPerformanceCurve(CurveOfParts):
     def _a_posteriori(self) -> bool:
         """Whether thresholds were chosen on the test set itself."""
         return self.system.development is self.system.test
+
+    def _bounds(self, prob: float, kind: str) -> xr.Dataset:
+        return super()._bounds(prob, kind).assign_attrs(ci_kind="eti")
 
     @property
     def _shown(self) -> list[str]:
