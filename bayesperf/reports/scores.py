@@ -158,7 +158,7 @@ class ScoredSystem:
         """Return sentences on the calibration, and why there is no slope or no log loss."""
         # What follows the first line is advice on how to call the library.
         said = self.calibration.in_words(ci_prob=ci_prob).partition("\n")[0]
-        left_out, certain = self.calibration.parts[""].left_out, self.reliability.counts.certain
+        left_out, certain = self.calibration.parts[""].left_out, self.reliability.parts[""].certain
         if "calibration_slope" in left_out:
             said += f" There is no slope: {certain:,} probabilities are 0 or 1, and their log-odds infinite."
         if "log_loss" in left_out:

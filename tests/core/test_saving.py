@@ -61,10 +61,10 @@ def test_all_kinds_are_tried():
     assert classes >= {
         "ConfusionMatrix", "PairedConfusionMatrix", "BinnedScores", "DirichletPosterior", "SharedPosterior",
         "SampledPosterior", "PredictedPosterior", "MarkovPosterior", "Marginal", "Comparison", "DatasetTest", "Pooled",
-        "Curve", "OperatingPoint", "DecisionCurve", "ChosenThreshold", "Abstention", "DecisionPlan",
-        "ExpectedPerformanceCurve", "ExpectedPerformanceComparison",
+        "ThresholdCurve", "OperatingPoint", "DecisionCurve", "ChosenThreshold", "Abstention", "DecisionPlan",
+        "ExpectedPerformanceCurve",
         "Plan", "Monitor",
-        "ReliabilityCurve", "ReliabilityCurves", "Calibration", "Slices",
+        "ReliabilityCurve", "Calibration", "Slices",
     }  # fmt: skip
 
 

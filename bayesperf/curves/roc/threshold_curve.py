@@ -145,7 +145,7 @@ class ThresholdCurve(Curve):
         >>> curve.at(0.42)["recall"].item(), curve.at(0.42)["fpr"].item()
         (0.75, 0.25)
         """
-        values = checks.vector("x", np.atleast_1d(x))
+        values = checks.vector("threshold", np.atleast_1d(x))
         rates = dict(zip(self._axes, self.curve_kind.points(**self._cells(values)), strict=True))
         points = xr.Dataset({name: ("threshold", rate) for name, rate in rates.items()}, {"threshold": values})
         return points if np.ndim(x) else points.isel(threshold=0)
