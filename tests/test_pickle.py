@@ -34,6 +34,11 @@ CLASS_SCORES = LABELS, np.random.default_rng(5).dirichlet(np.ones(3), 60) * 0.6 
 NS = [10, 100]
 
 
+def epcs():
+    dev, test = ((y, {"a": score, "b": score**3}) for y, score in (DEV, TEST))
+    return bp.curves.epc(dev, test, alphas=[0.2, 0.5, 0.8], draws=50)
+
+
 def epc(**options):
     return bp.curves.epc(DEV, TEST, alphas=[0.2, 0.5, 0.8], draws=50, **options)
 
@@ -264,8 +269,10 @@ KINDS = {
         epc, lambda curve: (curve.dataset, curve.band(), draws(curve.area), curve.expected_performance())
     ),
     "comparison of expected performance": (
-        lambda: bp.curves.epc_compare(epc(), epc(metric="hter"), draws=50),
-        lambda comparison: (comparison.band(), comparison.percentile_test(50), draws(comparison.difference)),
+        lambda: epcs().contrast(), lambda comparison: (comparison.prob_better, draws(comparison.difference))
+    ),
+    "expected performance curves": (
+        epcs, lambda curve: (curve.band(), curve.difference(), curve.percentile_test(draws=50))
     ),
     "chain": (
         lambda: of_frames(bp.sequences.posterior, draws=100),

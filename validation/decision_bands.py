@@ -30,7 +30,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr
 
 from bayesperf.core.arrays import Array, Booleans
-from bayesperf.curves.bands import KINDS
+from bayesperf.curves.curve import KINDS
 from bayesperf.curves.decisions.benefit_curve import decision_curve
 from bayesperf.curves.decisions.decision_counts import EVEN
 from validation.study import Study, means, outcomes, table

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from bayesperf.core.arrays import Array
-from bayesperf.curves.bands import KINDS
-from bayesperf.curves.expected_performance.contrast_of_curves import QUESTIONS, epc_compare
+from bayesperf.curves.curve import KINDS
 from bayesperf.curves.expected_performance.estimating import epc
+from bayesperf.curves.expected_performance.performance_curve import QUESTIONS
 from validation.expected_performance import true_metric
 from validation.study import Study, means, outcomes, table
 
@@ -33,24 +33,22 @@ def simulate(
     prob: float,
 ) -> dict[str, Array]:
     """Return bands (question, kind, alpha, 2) of the difference, n examples of either class, and the truth (alpha,)."""
-    sets = [_scores(rng, n, separations, correlation) for _ in range(2)]
-    curves = [epc(dev, test, criterion=criterion, metric=metric, alphas=alphas, progressbar=False)
-              for dev, test in zip(*sets, strict=True)]  # fmt: skip
-    seed = int(rng.integers(2**63))
-    compared = [epc_compare(*curves, question=of, draws=draws, random_seed=seed) for of in QUESTIONS]
-    name = curves[0].metric.name
-    bands = [[c.band(prob, kind)[name].values for kind in KINDS] for c in compared]
-    first, second = (true_metric(curve, shift) for curve, shift in zip(curves, separations, strict=True))
+    dev, test = (_scores(rng, n, separations, correlation) for _ in range(2))
+    curve = epc(dev, test, criterion=criterion, metric=metric, alphas=alphas, draws=draws, progressbar=False,
+                random_seed=int(rng.integers(2**63)))  # fmt: skip
+    bands = [[curve.difference(ci_prob=prob, kind=kind, question=of)["interval"].values for kind in KINDS]
+             for of in QUESTIONS]  # fmt: skip
+    first, second = (true_metric(one, shift) for one, shift in zip(curve.each().values(), separations, strict=True))
     return {"bands": np.array(bands), "true": first - second}
 
 
 def _scores(
     rng: np.random.Generator, size: int, separations: Sequence[float], correlation: float
-) -> list[tuple[Any, Array]]:
+) -> tuple[Array, dict[str, Array]]:
     """Return the labels and both systems' scores of a data set."""
     y = np.repeat([0, 1], size)
     noise = rng.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]], 2 * size).T
-    return [(y, shift * y + of_system) for shift, of_system in zip(separations, noise, strict=True)]
+    return y, {name: shift * y + each for name, shift, each in zip("ab", separations, noise, strict=True)}
 
 
 def reduce(results: Mapping[str, Array], settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from bayesperf.core.arrays import Array
-from bayesperf.curves.bands import KINDS, band_of_marginal
+from bayesperf.curves.curve import KINDS
 from bayesperf.curves.expected_performance.estimating import epc
 from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
 from validation.study import Study, means, outcomes, table
@@ -46,15 +46,14 @@ def simulate(
     options: dict[str, Any] = {"criterion": criterion, "metric": metric, "alphas": alphas, "draws": draws}
     seed = int(rng.integers(2**63))
     curves = [epc(dev, test, **options, **arguments, random_seed=seed) for arguments in _BANDS.values()]
-    marginals = [curve.posterior[curve.metric] for curve in curves]
-    bands = [[band_of_marginal(marginal, prob, kind).values for kind in KINDS] for marginal in marginals]
+    bands = [[curve.band(prob, kind)[curve.metric.name].values for kind in KINDS] for curve in curves]
     return {"bands": np.array(bands), "true": true_metric(curves[0], separation)}
 
 
 def true_metric(curve: ExpectedPerformanceCurve, separation: float) -> Array:
     """Return the metric (a,) of normal scores at the thresholds of a curve, with classes equally frequent."""
-    negative, positive = ((ndtr(shift - curve.thresholds[0]), ndtr(curve.thresholds[0] - shift))
-                          for shift in (0.0, separation))  # fmt: skip
+    thresholds = curve.dataset["threshold"].values
+    negative, positive = ((ndtr(shift - thresholds), ndtr(thresholds - shift)) for shift in (0.0, separation))
     cells = np.stack([np.stack(row[::-1], -1) for row in (negative, positive)], -2)
     return curve.metric.evaluate(cells, 1)
 

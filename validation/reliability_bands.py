@@ -20,7 +20,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.curves.bands import KINDS
+from bayesperf.curves.curve import KINDS
 from bayesperf.curves.reliability.frequency_curve import BINS, ReliabilityCurve
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 from validation.study import Study, outcomes, table
@@ -54,7 +54,7 @@ def simulate(
     probability = SYSTEMS[system].probabilities(rng, n)
     happened = rng.random(n) < SYSTEMS[system].frequency(probability)
     counts = ProbabilityCounts.of_outcomes(happened, probability)
-    curves = [ReliabilityCurve(counts, method, bins, draws, checks.seed(rng)) for method in methods]
+    curves = [ReliabilityCurve({"": counts}, method, bins, draws, checks.seed(rng)) for method in methods]
     found = np.array([[_outcomes(curve, SYSTEMS[system], prob, kind) for kind in KINDS] for curve in curves])
     return dict(zip(("coverage", "coverage_at", "width"), np.moveaxis(found, -1, 0), strict=True))
 
@@ -65,9 +65,10 @@ def _outcomes(curve: ReliabilityCurve, system: System, prob: float, kind: str) -
         return np.nan, np.nan, np.nan
     band = curve.band(prob, kind)
     if curve.method == "bins":
-        first = curve.counts.grouped(curve.bins)
-        frequency = system.frequency(curve.counts.values) * curve.counts.examples
-        truth = np.add.reduceat(frequency, first) / np.add.reduceat(curve.counts.examples, first)
+        counts = curve.parts[""]
+        first = counts.grouped(curve.bins)
+        frequency = system.frequency(counts.values) * counts.examples
+        truth = np.add.reduceat(frequency, first) / np.add.reduceat(counts.examples, first)
     else:
         truth = system.frequency(band["probability"].values)
     found = outcomes(*band["frequency"].values.T, truth)

@@ -87,11 +87,11 @@ MAKERS = {
     "roc_auc": "bayesperf.curves.areas.auc:roc_auc",
     "auc_from_summary": "bayesperf.curves.areas.summarised_areas:auc_from_summary",
     "weighted_score": "bayesperf.curves.areas.weighted_scores:weighted_score",
-    "Curve": "bayesperf.curves.roc.threshold_curve:Curve",
+    "ThresholdCurve": "bayesperf.curves.roc.threshold_curve:ThresholdCurve",
     "Curve.kind": "bayesperf.curves.roc.curve_kinds:kind_named",
-    "Curve.area": "bayesperf.curves.roc.threshold_curve:Curve.area",
-    "Curve.partial_area": "bayesperf.curves.roc.threshold_curve:Curve.partial_area",
-    "Curve.operating_point": "bayesperf.curves.roc.threshold_curve:Curve.operating_point",
+    "ThresholdCurve.area": "bayesperf.curves.roc.threshold_curve:ThresholdCurve.area",
+    "ThresholdCurve.partial_area": "bayesperf.curves.roc.threshold_curve:ThresholdCurve.partial_area",
+    "ThresholdCurve.operating_point": "bayesperf.curves.roc.threshold_curve:ThresholdCurve.operating_point",
     "choose_threshold": "bayesperf.curves.chosen_thresholds.threshold:choose_threshold",
     "abstention": "bayesperf.curves.chosen_thresholds.abstaining:abstention",
     "decision_curve": "bayesperf.curves.decisions.benefit_curve:decision_curve",
@@ -101,7 +101,6 @@ MAKERS = {
     "DecisionCurve.at_prevalence": "bayesperf.curves.decisions.benefit_curve:DecisionCurve.at_prevalence",
     "ProbabilityCounts": "bayesperf.curves.reliability.probability_counts:ProbabilityCounts",
     "ReliabilityCurve": "bayesperf.curves.reliability.frequency_curve:ReliabilityCurve",
-    "ReliabilityCurves": "bayesperf.curves.reliability.frequency_curve:ReliabilityCurves",
     "calibration": "bayesperf.curves.reliability.calibrating:calibration",
     "Calibration.posterior": "bayesperf.curves.reliability.calibrating:Calibration.__getitem__",
     "Recalibration": "bayesperf.curves.reliability.recalibration:Recalibration",
@@ -109,7 +108,9 @@ MAKERS = {
     "Recalibration.parameter": "bayesperf.curves.reliability.recalibration:Recalibration.__getitem__",
     "epc": "bayesperf.curves.expected_performance.estimating:epc",
     "epc_a_posteriori": "bayesperf.curves.expected_performance.estimating:epc_a_posteriori",
-    "epc_compare": "bayesperf.curves.expected_performance.contrast_of_curves:epc_compare",
+    "ExpectedPerformanceCurve.contrast": (
+        "bayesperf.curves.expected_performance.performance_curve:ExpectedPerformanceCurve.contrast"
+    ),
     "ExpectedPerformanceCurve.area": "bayesperf.curves.expected_performance.performance_curve:ExpectedPerformanceCurve.area",
     "ExpectedPerformanceCurve.expected_performance_marginal": (
         "bayesperf.curves.expected_performance.performance_curve:ExpectedPerformanceCurve.expected_performance_marginal"

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesperf.curves.expected_performance.contrast_of_curves import ExpectedPerformanceComparison
     from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
     from bayesperf.plots.style import Panels
 
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 def epc(
     curves: ExpectedPerformanceCurve | Mapping[str, ExpectedPerformanceCurve],
     *,
-    comparison: ExpectedPerformanceComparison | None = None,
+    difference: str | None = None,
     ci_prob: float | None = None,
     kind: str = "pointwise",
     ax: Panels | None = None,
@@ -48,23 +47,26 @@ def epc(
     Parameters
     ----------
     curves : ExpectedPerformanceCurve or mapping of str to them
-        One, or several by name: of one criterion and metric. More than six have a panel each.
-    comparison : ExpectedPerformanceComparison, optional
-        Draws the difference below, and shades the α at which its band leaves out 0: where the two models, or the two
-        thresholds, differ (its ``question``).
+        Of one system or several, or several by name: of one criterion and metric. More than six systems have a panel
+        each.
+    difference : {"models", "thresholds"}, optional
+        Draws the difference of the two systems of a curve below, and shades the α at which its band leaves out 0: where
+        the two models, or the two thresholds, differ.
     ci_prob : float, optional
         Probability of the equal-tailed bands, as in `bayesperf.plots.density`.
     kind : {"pointwise", "simultaneous"}
         Whether a band holds at each α by itself or for the whole curve.
     ax
-        Axes to draw in, as in `bayesperf.plots.density`; with a comparison two.
+        Axes to draw in, as in `bayesperf.plots.density`; with a difference two.
 
     Raises
     ------
     ValueError
         If there are no curves, or they are of different criteria or metrics.
     """
-    named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
+    named = dict(curves) if isinstance(curves, Mapping) else curves.each()
+    if difference is not None and (isinstance(curves, Mapping) or len(named) != 2):
+        raise InputError("difference", "is of a curve of two systems.", "Take curve.sel(model=[a, b]).")
     shown = {
         (curve.criterion.formula, curve.metric.title, curve.estimand, curve.system.chosen_on)
         for curve in named.values()
@@ -74,8 +76,8 @@ def epc(
     ((formula, title, estimand, chosen_on),) = shown
     prob, _ = default_interval(ci_prob, None)
     # More curves than there are colours have a panel each.
-    apart = comparison is None and len(named) > len(SERIES)
-    figure, panels = _panels(len(named) if apart else 1, comparison is not None, ax)
+    apart = difference is None and len(named) > len(SERIES)
+    figure, panels = _panels(len(named) if apart else 1, difference is not None, ax)
     for i, (name, curve) in enumerate(named.items()):
         axes, colour = (panels[i], SERIES[0]) if apart else (panels[0], SERIES[i % len(SERIES)])
         points, band = (of[curve.metric.name] for of in (curve.dataset, curve.band(prob, kind)))
@@ -86,8 +88,9 @@ def epc(
         label_around(figure, panels, "α", y, ax)
     else:
         label_edges(panels, f"α   (the threshold minimises {formula} on {chosen_on})", y, ax)
-    if comparison is not None:
-        _draw_difference(panels, comparison, prob, kind)
+    if difference is not None:
+        assert not isinstance(curves, Mapping)
+        _draw_difference(panels, curves.difference(ci_prob=prob, kind=kind, question=difference), curves.names)
     what = f"α: the threshold minimises {formula} on {chosen_on}" if apart else ""
     _write_legend(figure, panels[0], [""] if apart else list(named), band_name(prob, kind), what, ax)
     for axes in panels:
@@ -126,18 +129,15 @@ def _draw(axes: Axes, points: xr.DataArray, band: xr.DataArray, colour: str, nam
     axes.plot(alpha, points.values, drawstyle="steps-mid", color=colour, lw=1.5, label=shorten(name) or None)
 
 
-def _draw_difference(
-    both: Sequence[Axes], comparison: ExpectedPerformanceComparison, ci_prob: float, kind: str
-) -> None:
+def _draw_difference(both: Sequence[Axes], found: xr.Dataset, names: Sequence[str]) -> None:
     """Draw the difference below, and shade where it is significant in both panels."""
     axes = both[1]
-    points, band = comparison.dataset[comparison.metric], comparison.band(ci_prob, kind)[comparison.metric]
-    _draw(axes, points, band, "black", "")
+    _draw(axes, found["difference"], found["interval"], "black", "")
     axes.axhline(0, color=GREY, lw=0.8)
-    axes.set_ylabel("\n− ".join(shorten(name, 24) for name in comparison.names))
-    for position, (start, end) in enumerate(significant_spans(comparison, ci_prob, kind)):
+    axes.set_ylabel("\n− ".join(shorten(name, 24) for name in names))
+    for position, (start, end) in enumerate(significant_spans(found)):
         for panel in both:
-            label = f"these two {comparison.question} differ" if panel is both[0] and not position else None
+            label = f"these two {found.attrs['question']} differ" if panel is both[0] and not position else None
             panel.axvspan(start, end, color=GREY, alpha=0.18, lw=0, label=label, zorder=0)
 
 
@@ -146,11 +146,9 @@ def step_edges(alphas: Array) -> Array:
     return np.concatenate([alphas[:1], (alphas[:-1] + alphas[1:]) / 2, alphas[-1:]])
 
 
-def significant_spans(
-    comparison: ExpectedPerformanceComparison, ci_prob: float, kind: str
-) -> list[tuple[float, float]]:
-    """Return the spans of α over which the band of the difference excludes 0."""
-    differs, edges = comparison.significant(ci_prob, kind).values, step_edges(comparison.curves[0].alphas)
-    changes = np.diff(differs.astype(int), prepend=0, append=0)
+def significant_spans(found: xr.Dataset) -> list[tuple[float, float]]:
+    """Return the spans of α over which the band of a difference leaves out 0."""
+    changes = np.diff(found["significant"].values.astype(int), prepend=0, append=0)
     starts, ends = np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)
+    edges = step_edges(found["alpha"].values)
     return list(zip(edges[starts].tolist(), edges[ends].tolist(), strict=True))

@@ -57,7 +57,7 @@ def reliability(
     Parameters
     ----------
     curves : ReliabilityCurve or mapping of str to ReliabilityCurve
-        Curves made by the same method. More than three have a panel each.
+        Of one system or several, or several by name, made by the same method. More than three have a panel each.
     ci_prob : float, optional
         Probability of the bands, as in `bayesperf.plots.density`.
     kind : {"simultaneous", "pointwise"}
@@ -74,7 +74,7 @@ def reliability(
     ['calibrated', 'frequency', '95 % band, simultaneous']
     """
     prob, _ = default_interval(ci_prob, None)
-    named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
+    named = dict(curves) if isinstance(curves, Mapping) else curves.each()
     methods = {each.method for each in named.values()}
     if len(methods) != 1:
         raise InputError("curves", f"must be made by one method; they are by {sorted(methods)}.")
@@ -87,7 +87,7 @@ def reliability(
         _set_up(axes)
         for colour, (name, each) in zip(SERIES, group.items(), strict=False):
             _draw_curve(axes, each, prob, kind, colour, "" if apart else name)
-            _draw_strip(axes, each.counts, colour, filled=len(group) == 1)
+            _draw_strip(axes, each.parts[""], colour, filled=len(group) == 1)
         if len(group) > 1:
             axes.fill([], [], color=GREY, alpha=0.3, lw=0, label=f"{band_name(prob, kind)}, of each")
         if apart:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bayesperf.curves.roc.operating_point import OperatingPoint
-    from bayesperf.curves.roc.threshold_curve import Curve
+    from bayesperf.curves.roc.threshold_curve import ThresholdCurve
     from bayesperf.plots.style import Panels
 
     type Thresholds = float | OperatingPoint | Iterable[float | OperatingPoint]
@@ -54,7 +54,7 @@ _TICKS = np.array([0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999])
 
 @closed
 def curve(
-    curves: Curve | Mapping[str, Curve],
+    curves: ThresholdCurve | Mapping[str, ThresholdCurve],
     *,
     ci_prob: float | None = None,
     kind: str = "pointwise",
@@ -67,12 +67,12 @@ def curve(
 
     Parameters
     ----------
-    curves : Curve or mapping of str to Curve
+    curves : ThresholdCurve or mapping of str to ThresholdCurve
         Curves of one kind, made by the same method. More than six have a panel each.
     ci_prob : float, optional
         Probability of the bands, and of the intervals of the areas, as in `bayesperf.plots.density`.
     kind, method
-        Of the bands, as in `bayesperf.curves.Curve.band`.
+        Of the bands, as in `bayesperf.curves.ThresholdCurve.band`.
     thresholds : float, OperatingPoint or sequence of them, or a mapping of such by system
         Thresholds at which the curves are marked, of an operating point the observed one.
     break_even : bool
@@ -129,7 +129,7 @@ def curve(
 
 def _draw_curves(
     axes: Axes,
-    curves: Mapping[str, Curve],
+    curves: Mapping[str, ThresholdCurve],
     thresholds: Mapping[str, Thresholds],
     of_band: tuple[float, str, str | None],
     ci_kind: Kind,
@@ -152,7 +152,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names))
 
 
-def _mark(axes: Axes, curve: Curve, thresholds: Thresholds, colour: str, system: str) -> None:
+def _mark(axes: Axes, curve: ThresholdCurve, thresholds: Thresholds, colour: str, system: str) -> None:
     """Mark thresholds on a curve, each with a sign of its own."""
     several = thresholds if isinstance(thresholds, Iterable) else [thresholds]
     values = [_observed_threshold(one) for one in several]
@@ -167,7 +167,7 @@ def _observed_threshold(threshold: float | OperatingPoint) -> float:
     return float(threshold.observed["threshold"]) if hasattr(threshold, "observed") else float(threshold)
 
 
-def _label(system: str, curve: Curve, ci_prob: float, ci_kind: Kind) -> str:
+def _label(system: str, curve: ThresholdCurve, ci_prob: float, ci_kind: Kind) -> str:
     """Return the legend of a curve: the system, and the area under the curve with its interval."""
     if curve.name not in _AREAS:
         return shorten(system)

@@ -16,13 +16,12 @@ from bayesperf.core.arrays import Array, Counts
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.score_functions import ENOUGH_POSITIVES
 from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_curve
-from bayesperf.curves.expected_performance.contrast_of_curves import ExpectedPerformanceComparison, epc_compare
 from bayesperf.curves.expected_performance.estimating import epc
 from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
 from bayesperf.curves.reliability.calibrating import Calibration, calibration
 from bayesperf.curves.reliability.frequency_curve import ReliabilityCurve, reliability_curve
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
-from bayesperf.curves.roc.threshold_curve import Curve, precision_recall_curve, roc_curve
+from bayesperf.curves.roc.threshold_curve import ThresholdCurve, precision_recall_curve, roc_curve
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import Settings
@@ -96,12 +95,12 @@ class ScoredSystem:
     counted: BinnedScores | None = None
 
     @cached_property
-    def roc(self) -> Curve:
+    def roc(self) -> ThresholdCurve:
         """The ROC curve."""
         return roc_curve(*self._curve_data, **self._curve_options)
 
     @cached_property
-    def precision_recall(self) -> Curve:
+    def precision_recall(self) -> ThresholdCurve:
         """The precision–recall curve."""
         return precision_recall_curve(*self._curve_data, **self._curve_options)
 
@@ -159,7 +158,7 @@ class ScoredSystem:
         """Return sentences on the calibration, and why there is no slope or no log loss."""
         # What follows the first line is advice on how to call the library.
         said = self.calibration.in_words(ci_prob=ci_prob).partition("\n")[0]
-        left_out, certain = self.calibration.parts[""].left_out, self.reliability.counts.certain
+        left_out, certain = self.calibration.parts[""].left_out, self.reliability.parts[""].certain
         if "calibration_slope" in left_out:
             said += f" There is no slope: {certain:,} probabilities are 0 or 1, and their log-odds infinite."
         if "log_loss" in left_out:
@@ -353,15 +352,14 @@ class ScoredSystems:
         return rows
 
     @cached_property
-    def compared_curves(self) -> dict[str, ExpectedPerformanceComparison]:
-        """The comparison of expected performance curves at each place with just two systems."""
+    def compared_curves(self) -> dict[str, ExpectedPerformanceCurve]:
+        """The expected performance curve of both systems together at each place with just two."""
         if self.split is None:
             return {}
         return {
-            place: epc_compare(
+            place: replace(
                 systems[0].expected,
-                systems[1].expected,
-                names=[system.names[0] for system in systems],
+                parts={system.names[0]: system.expected.system for system in systems},
                 paired=self.paired,
                 random_seed=self.settings.seed,
             )

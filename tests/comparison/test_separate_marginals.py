@@ -122,8 +122,10 @@ def test_expected_performance_of_two_test_sets():
     assert comparison.greater_is_better is False
     sd = np.hypot(*(side.sd() for side in means))
     np.testing.assert_allclose(comparison.difference.sd(), sd, rtol=4 / np.sqrt(2 * 400))
-    apart = bp.curves.epc_compare(a, b, paired=False, question="thresholds", draws=400).expected_performance()
-    np.testing.assert_allclose(comparison.difference.sd(), apart.difference.sd(), rtol=4 / np.sqrt(400))
+    tests = {"a": first, "b": (second[0][:-1], second[1][:-1])}
+    joint = bp.curves.epc(dict.fromkeys("ab", dev), tests, **options)
+    apart = bp.compare(joint.expected_performance_marginal())
+    np.testing.assert_allclose(comparison.difference.sd(), apart.difference.sd().squeeze(), rtol=4 / np.sqrt(400))
     np.testing.assert_allclose(means[0].eti(), a.expected_performance()["interval"])
     assert bp.compare(a.area, b.area).greater_is_better is False
     with pytest.raises(ValueError, match="a and b are of different things"):

@@ -145,8 +145,6 @@ CALLS = {
     bp.curves.epc_a_posteriori: {"test": (Y, OTHER), "criterion": "far_frr", "metric": "hter", "alphas": [0.3],
                                  "pos_label": 1,
                           "cluster": None, "draws": 20, "prior": None} | QUIET,
-    bp.curves.epc_compare: {"a": EPC, "b": EPC, "names": ("a", "b"), "question": "models", "paired": True, "rope": 0.01,
-                     "draws": 20, "random_seed": 0},
     bp.curves.equal_error_threshold: {"y_true": Y, "y_score": SCORE, "pos_label": 1},
     bp.fit: {"data": CM, "model": "multinomial", "priors": None, "options": None, "method": "exact", "draws": 20,
              "tune": 10, "chains": 1, "random_seed": 0, "metrics": None},

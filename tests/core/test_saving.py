@@ -63,10 +63,10 @@ def test_all_kinds_are_tried():
     assert classes >= {
         "ConfusionMatrix", "BinnedScores", "DirichletPosterior", "SharedPosterior",
         "SampledPosterior", "PredictedPosterior", "MarkovPosterior", "Marginal", "Comparison", "DatasetTest", "Pooled",
-        "Curve", "OperatingPoint", "DecisionCurve", "ChosenThreshold", "Abstention", "DecisionPlan",
-        "ExpectedPerformanceCurve", "ExpectedPerformanceComparison",
+        "ThresholdCurve", "OperatingPoint", "DecisionCurve", "ChosenThreshold", "Abstention", "DecisionPlan",
+        "ExpectedPerformanceCurve",
         "Plan", "Monitor",
-        "ReliabilityCurve", "ReliabilityCurves", "Calibration", "Slices",
+        "ReliabilityCurve", "Calibration", "Slices",
     }  # fmt: skip
 
 

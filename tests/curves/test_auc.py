@@ -322,7 +322,7 @@ def test_of_separated_scores_the_bootstrap_is_that_of_the_band():
         rates.append(np.array([np.interp(places, np.arange(n + 2), of_draw) for of_draw in passed]))
     expected = np.trapezoid(*rates, axis=1)
     assert stats.ks_2samp(area.draws(4000).values, expected).pvalue > 0.01
-    drawn = bp.roc_curve(Y, 9 * Y + SCORE, draws=4000)._curves
+    drawn = bp.roc_curve(Y, 9 * Y + SCORE, draws=4000).joint_draws()["recall"].values.T
     by_curve = np.trapezoid(drawn, np.linspace(0, 1, drawn.shape[1]), axis=1)
     assert area.mean().item() == pytest.approx(by_curve.mean(), abs=0.005)
 

@@ -80,7 +80,7 @@ def test_at_each_threshold_it_is_the_posterior_of_the_matrix(curve, systems, thr
     cm = bp.ConfusionMatrix.from_scores(Y, PROB, thresholds=[threshold])
     exact = bp.posterior(cm)[metrics.net_benefit(threshold)].isel(threshold=0)
     assert exact.method == "quadrature"
-    for drawn in (curve.draws, systems.draws.sel(model="new")):
+    for drawn in (curve.joint_draws(), systems.joint_draws().sel(model="new")):
         values = drawn["net_benefit"].sel(threshold=threshold).values
         probs = np.array([0.025, 0.2, 0.5, 0.8, 0.975])
         found = exact.cdf(np.quantile(values, probs)).values
@@ -89,7 +89,7 @@ def test_at_each_threshold_it_is_the_posterior_of_the_matrix(curve, systems, thr
 
 def test_bins_between_thresholds_are_dirichlet(curve):
     """The covariance of true positives at two thresholds, and with the prevalence, against that of the Dirichlet."""
-    draws = curve.draws
+    draws = curve.joint_draws()
     tp = (draws["prevalence"] * draws["recall"]).transpose("threshold", "draw").values
     counts = [np.sum(Y & (t <= PROB)) + 0.5 for t in CUTS]
     total = 302
@@ -143,11 +143,11 @@ def test_examples_of_a_cluster_have_one_weight():
 
 
 def test_the_same_seed_draws_the_same_and_groups_differ():
-    same = [bp.decision_curve(Y, PROB, thresholds=CUTS, random_seed=3, draws=50).draws for _ in range(2)]
+    same = [bp.decision_curve(Y, PROB, thresholds=CUTS, random_seed=3, draws=50).joint_draws() for _ in range(2)]
     xr.testing.assert_identical(*same)
     twice = np.tile(np.arange(300), 2)
     by = bp.decision_curve(Y[twice], PROB[twice], thresholds=CUTS, by={"half": np.repeat([0, 1], 300)}, draws=50)
-    assert (by.draws["recall"].sel(half=0) != by.draws["recall"].sel(half=1)).any()
+    assert (by.joint_draws()["recall"].sel(half=0) != by.joint_draws()["recall"].sel(half=1)).any()
 
 
 # ── Bands and probabilities ──
@@ -155,7 +155,7 @@ def test_the_same_seed_draws_the_same_and_groups_differ():
 
 def test_bands_hold_what_they_say(curve):
     band = curve.band(0.9)
-    values = curve.draws["net_benefit"].values
+    values = curve.joint_draws()["net_benefit"].values
     expected = np.quantile(values, [0.05, 0.95], axis=1).T
     np.testing.assert_allclose(band["net_benefit"].values[:3], expected[:3])
     whole = curve.band(0.9, "simultaneous")["net_benefit"].values
@@ -166,7 +166,7 @@ def test_bands_hold_what_they_say(curve):
 
 
 def test_usefulness_is_counted_in_draws(curve, systems):
-    draws = curve.draws
+    draws = curve.joint_draws()
     useful = (draws["net_benefit"] > np.maximum(draws["treat_all"], 0)).mean("draw")
     np.testing.assert_array_equal(curve.prob_useful, useful)
     assert systems.prob_best.sum("strategy").values == pytest.approx(np.ones(4))
@@ -202,14 +202,14 @@ def test_at_another_prevalence_rates_stay(curve):
     tpr = np.array([(PROB[Y] >= t).mean() for t in CUTS])
     fpr = np.array([(PROB[~Y] >= t).mean() for t in CUTS])
     np.testing.assert_allclose(elsewhere.dataset["net_benefit"], 0.02 * tpr - 0.98 * fpr * ODDS, rtol=1e-12)
-    assert elsewhere.draws["treat_all"].std("draw").max().item() == pytest.approx(0, abs=1e-12)
+    assert elsewhere.joint_draws()["treat_all"].std("draw").max().item() == pytest.approx(0, abs=1e-12)
     cm = bp.ConfusionMatrix.from_scores(Y, PROB, thresholds=CUTS)
     matrix = bp.posterior(cm).at_prevalence(0.02)
     for t in CUTS:
         mean = matrix[metrics.net_benefit(t)].mean().sel(threshold=t).item()
         drawn = elsewhere.net_benefit.sel(threshold=t)
         assert drawn.mean().item() == pytest.approx(mean, abs=5 * drawn.sd().item() / np.sqrt(10_000))
-    spread = curve.at_prevalence((2, 98)).draws["prevalence"]
+    spread = curve.at_prevalence((2, 98)).joint_draws()["prevalence"]
     assert spread.mean().item() == pytest.approx(0.02, abs=0.001)
     assert spread.std().item() == pytest.approx(np.sqrt(0.02 * 0.98 / 101), rel=0.05)
 
@@ -272,7 +272,7 @@ def test_bins_have_the_curve_of_the_scores():
     binned = bp.decision_curve(bp.curves.BinnedScores.from_counts(*counts, edges=edges))
     plain = bp.decision_curve(Y, PROB)
     xr.testing.assert_allclose(binned.dataset, plain.dataset)
-    xr.testing.assert_identical(binned.draws, plain.draws.assign_coords(binned.draws.coords))
+    xr.testing.assert_identical(binned.joint_draws(), plain.joint_draws().assign_coords(binned.joint_draws().coords))
     frame = pd.DataFrame({"y": Y.astype(int), "p": PROB})
     of_frame = bp.curves.BinnedScores.from_frame(frame, actual="y", score="p", bins=100)
     xr.testing.assert_allclose(bp.decision_curve(of_frame, thresholds=CUTS).dataset,

@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 import bayesperf as bp
-from bayesperf.curves import epc, epc_a_posteriori, epc_compare, equal_error_threshold
+from bayesperf.curves import epc, epc_a_posteriori, equal_error_threshold
 from bayesperf.curves.expected_performance.criteria import CRITERIA
 from bayesperf.curves.expected_performance.operating_range import OperatingRange
 from bayesperf.curves.expected_performance.system import System, system_of
@@ -98,6 +98,14 @@ def correlated(shifts, n=200, seed=0, same=0.8):
     return systems
 
 
+def both(first, second, paired=True, **options):
+    """Return the curve of two systems, each a development and a test set, on the same test examples or not."""
+    dev = {"a": first[0], "b": second[0]}
+    if not paired:
+        return epc(dev, {"a": first[1], "b": second[1]}, **options)
+    return epc(dev, (first[1][0], {"a": first[1][1], "b": second[1][1]}), **options)
+
+
 FIRST, SECOND = correlated((2.0, 1.6))
 
 
@@ -120,9 +128,10 @@ def means_by_enumeration(y, score, dev, sample_weight, grid=2001):
 
 
 def test_difference_of_expected_performance_by_a_loop():
-    comparison = epc_compare(*(epc(*system, prior="haldane") for system in (FIRST, SECOND)),
-                             question="thresholds", draws=4000, rope=0.01)  # fmt: skip
-    means = comparison.expected_performance()
+    curve = both(FIRST, SECOND, prior="haldane", draws=4000)
+    means = curve.expected_performance_marginal()
+    drawn = means.draws(4000)
+    difference = drawn.sel(model="a") - drawn.sel(model="b")
     y, rng = FIRST[1][0], np.random.default_rng(3)
     expected = np.empty((300, 3))
     for row in expected:
@@ -130,13 +139,15 @@ def test_difference_of_expected_performance_by_a_loop():
         of_systems = [means_by_enumeration(y, test[1], dev, w, grid=201) for dev, test in (FIRST, SECOND)]
         row[:] = of_systems[0] - of_systems[1]
     sd = expected.std(0)
-    assert means.difference.leading["quantity"].values.tolist() == ["E_V1", "E_V2", "G"]
-    np.testing.assert_allclose(means.difference.mean(), expected.mean(0), atol=4 * sd.max() / np.sqrt(300) + 1e-3)
-    np.testing.assert_allclose(means.difference.sd(), sd, rtol=4 / np.sqrt(2 * 300))
-    assert means.greater_is_better is False
-    assert means.rope == 0.01
+    assert means.leading["quantity"].values.tolist() == ["E_V1", "E_V2", "G"]
+    np.testing.assert_allclose(difference.mean("draw"), expected.mean(0), atol=4 * sd.max() / np.sqrt(300) + 1e-3)
+    np.testing.assert_allclose(difference.std("draw"), sd, rtol=4 / np.sqrt(2 * 300))
+    compared = bp.compare(means, rope=0.01)
+    assert compared.greater_is_better is False
+    assert compared.prob_greater.dims == ("quantity", "model", "model_other")
+    np.testing.assert_allclose(compared.difference.mean().squeeze(), difference.mean("draw"), rtol=1e-9)
     # Of the thresholds themselves, without weights.
-    points = [curve.expected_performance()[["E_V1", "E_V2", "G"]].to_array().values for curve in comparison.curves]
+    points = curve.expected_performance()[["E_V1", "E_V2", "G"]].to_array().transpose("model", "variable").values
     exact = [means_by_enumeration(y, test[1], dev, np.ones(len(y))) for dev, test in (FIRST, SECOND)]
     np.testing.assert_allclose(points, exact, atol=2e-3)
 
@@ -166,9 +177,9 @@ def test_differences_of_expected_performance_cover_as_the_documentation_says():
             y = rng.permutation(np.repeat([0, 1], 50))
             first = rng.normal(size=100) + 1.5 * y
             sets.append((y, first, first + 0.7 * rng.normal(size=100)))
-        curves = [epc(*((labels, scores[j]) for labels, *scores in sets), prior="haldane") for j in (0, 1)]
-        comparison = epc_compare(*curves, question="thresholds", draws=400, random_seed=i)
-        low, high = comparison.expected_performance().difference.eti().sel(quantity="G").values
+        systems = [[(labels, scores[j]) for labels, *scores in sets] for j in (0, 1)]
+        means = both(*systems, prior="haldane", draws=400, random_seed=i).expected_performance_marginal()
+        low, high = bp.compare(means).difference.eti().sel(quantity="G").squeeze().values
         true = np.subtract(
             *(true_means((sets[0][0], sets[0][1 + j]), sd, 1.5)[2] for j, sd in ((0, 1), (1, 1.49**0.5)))
         )
@@ -177,21 +188,18 @@ def test_differences_of_expected_performance_cover_as_the_documentation_says():
 
 
 def test_shared_weights_narrow_the_difference_of_expected_performance():
-    curves = [epc(*system) for system in (FIRST, SECOND)]
-    paired, apart = (epc_compare(*curves, paired=of, question="thresholds").expected_performance()
-                     for of in (True, False))  # fmt: skip
+    paired, apart = (bp.compare(both(FIRST, SECOND, paired=of).expected_performance_marginal()) for of in (True, False))
     assert (paired.difference.sd() < 0.7 * apart.difference.sd()).all()
-    alone = [curve.expected_performance()["interval"].sel(quantity="G") for curve in curves]
+    alone = [epc(*system).expected_performance()["interval"].sel(quantity="G") for system in (FIRST, SECOND)]
     width = np.sqrt(sum(np.diff(interval) ** 2 for interval in alone)).item()
     assert np.diff(apart.difference.eti().sel(quantity="G")).item() == pytest.approx(width, rel=0.15)
-    anew = epc_compare(*curves, draws=300)
-    below = anew.expected_performance(0.0, 0.5)
-    assert (below.difference.sd() > 0).all()
-    assert "development sets like these" in below.basis
-    retrieval = epc_compare(*(epc(*s, criterion="precision_recall", alphas=[0.5]) for s in (FIRST, SECOND)), draws=50)
-    assert retrieval.expected_performance().greater_is_better is True
+    anew = both(FIRST, SECOND, resample="both", draws=300)
+    assert (bp.compare(anew.expected_performance_marginal(0.0, 0.5)).difference.sd() > 0).all()
+    assert "development sets like this one" in anew.estimand
+    retrieval = both(FIRST, SECOND, criterion="precision_recall", alphas=[0.5], draws=50)
+    assert retrieval.expected_performance_marginal().greater_is_better is True
     with pytest.raises(ValueError, match=r"low and high must be in \[0, 1\], low the smaller"):
-        anew.expected_performance(0.5, 0.2)
+        anew.expected_performance_marginal(0.5, 0.2)
 
 
 def predicted(curve, alpha, data):
@@ -202,7 +210,7 @@ def predicted(curve, alpha, data):
 def test_the_comparison_at_an_alpha_is_that_of_the_joint_outcomes(metric):
     a, b = (epc(*data, metric=metric, alphas=ALPHAS) for data in (FIRST, SECOND))
     n = 20_000
-    found = epc_compare(a, b, question="thresholds", draws=n)
+    found = both(FIRST, SECOND, metric=metric, alphas=ALPHAS, draws=n).contrast(question="thresholds")
     drawn, y = found.difference.draws(800), FIRST[1][0]
     for alpha in (0.3, 0.7):
         pair = pair_of(y, predicted(a, alpha, FIRST[1]), predicted(b, alpha, SECOND[1]))
@@ -221,7 +229,9 @@ def test_pseudo_examples_of_two_systems_are_independent_given_the_class():
         predicted(curve, 0.5, data[1])[data[1][0] == 1] for curve, data in zip((a, b), systems, strict=True)
     )
     expected = stats.beta((first > second).sum() + 2, (second > first).sum() + 2).sf(0.5)
-    compared = epc_compare(a, b, draws=n, question="thresholds")
+    compared = both(*systems, metric="recall", alphas=[0.5], prior=bp.prior.dirichlet(4), draws=n).contrast(
+        question="thresholds"
+    )
     assert compared.prob_greater.item() == pytest.approx(expected, abs=4.5 * np.sqrt(0.25 / n))
     # The difference has the variance of a Dirichlet, whose weights sum to 20 and 8.
     x, y = (first > second).sum() + 2, (second > first).sum() + 2
@@ -231,30 +241,33 @@ def test_pseudo_examples_of_two_systems_are_independent_given_the_class():
 
 def test_the_difference_of_hter_is_paired():
     a, b = (epc(*data, alphas=ALPHAS) for data in (FIRST, SECOND))
-    paired, apart = (epc_compare(a, b, question="thresholds", paired=p, draws=4000) for p in (True, False))
+    curve, unpaired = (both(FIRST, SECOND, alphas=ALPHAS, paired=p, draws=4000) for p in (True, False))
+    paired, apart = (each.contrast(question="thresholds") for each in (curve, unpaired))
     independent = np.hypot(a.posterior["hter"].sd(), b.posterior["hter"].sd())
     np.testing.assert_allclose(apart.difference.sd(), independent, rtol=0.08)
     assert (paired.difference.sd() < apart.difference.sd()).all()
     assert (paired.difference.sd() < 0.8 * apart.difference.sd())[1:].all()
     np.testing.assert_allclose(paired.difference.mean(), apart.difference.mean(), atol=5 * 0.03 / np.sqrt(2000))
-    xr.testing.assert_allclose(paired.dataset, a.dataset[[HTER]] - b.dataset[[HTER]])
-    turned = epc_compare(b, a, question="thresholds", draws=4000)
+    found = curve.difference(question="thresholds")
+    xr.testing.assert_allclose(found["difference"], (a.dataset[HTER] - b.dataset[HTER]).rename("difference"))
+    np.testing.assert_allclose(found["interval"], paired.difference.eti(), atol=1e-12)
+    turned = curve.contrast("b", "a", question="thresholds")
     np.testing.assert_allclose(turned.difference.mean(), -paired.difference.mean(), atol=5 * 0.03 / np.sqrt(2000))
     np.testing.assert_allclose(paired.prob_better, 1 - paired.prob_greater)
 
 
 def test_a_system_and_itself_are_alike():
-    curve = epc(*FIRST, alphas=ALPHAS, prior="haldane")
-    found = epc_compare(curve, curve)
+    curve = both(FIRST, FIRST, alphas=ALPHAS, prior="haldane")
+    found = curve.contrast()
     assert (found.difference.draws(1000) == 0).all()
     assert (found.prob_greater == 0.5).all()
-    assert not found.significant().any()
-    assert (found.percentile_test(200)["p_value"] == 1).all()
+    assert not curve.difference()["significant"].any()
+    assert (curve.percentile_test(draws=200)["p_value"] == 1).all()
     # A prior takes the two for different systems, of which it knows nothing.
-    curve = epc(*FIRST, alphas=ALPHAS)
-    found = epc_compare(curve, curve, question="thresholds", draws=4000)
+    curve = both(FIRST, FIRST, alphas=ALPHAS, draws=4000)
+    found = curve.contrast(question="thresholds")
     np.testing.assert_allclose(found.prob_greater, 0.5, atol=4.5 * 0.5 / np.sqrt(4000))
-    assert (found.difference.sd() < 0.5 * curve.posterior["hter"].sd()).all()
+    assert (found.difference.sd() < 0.5 * curve.posterior["hter"].sd().sel(model="a")).all()
 
 
 def drawn_by_hand(data, question, alpha, rng):
@@ -282,12 +295,13 @@ def drawn_by_hand(data, question, alpha, rng):
 def test_both_questions_by_a_loop(question):
     """Both systems are drawn by the same weights of the examples, which they share in development and test."""
     data = correlated((2.0, 1.6), 60)
-    found = epc_compare(*(epc(*of, alphas=[0.2], prior="haldane") for of in data), question=question, draws=4000)
+    curve = both(*data, alphas=[0.2], prior="haldane", draws=4000)
+    found = curve.contrast(question=question)
     rng = np.random.default_rng(3)
     expected = [drawn_by_hand(data, question, 0.2, rng) for _ in range(600)]
     assert stats.ks_2samp(expected, found.difference.draws(4000).values.ravel()).pvalue > 1e-3
-    assert found.significant().name == f"{question}_differ"
-    assert found.question in found.difference.estimand
+    assert f"these two {question}" in found.difference.estimand
+    assert curve.difference(question=question).attrs["question"] == question
 
 
 def test_models_of_folds_choose_anew_on_the_other_folds():
@@ -317,8 +331,8 @@ def test_models_of_folds_choose_anew_on_the_other_folds():
 
 
 def test_models_need_more_evidence_than_thresholds():
-    a, b = (epc(*of, alphas=[0.05, 0.5, 0.95]) for of in correlated((1.5, 1.5), 120))
-    models, thresholds = (epc_compare(a, b, question=of).difference.sd() for of in ("models", "thresholds"))
+    curve = both(*correlated((1.5, 1.5), 120), alphas=[0.05, 0.5, 0.95])
+    models, thresholds = (curve.contrast(question=of).difference.sd() for of in ("models", "thresholds"))
     assert (models > thresholds).all()
     assert (models > 1.5 * thresholds)[[0, 2]].all()
 
@@ -345,19 +359,17 @@ def test_clusters_by_a_loop():
     data = correlated((2.0, 1.6), 120)
     cluster = np.random.default_rng(1).integers(12, size=120)
     names = np.array(list("abcdefghijkl"))[cluster]
-    curves = [epc(*of, alphas=[0.4], prior="haldane", cluster=names) for of in data]
-    found = epc_compare(*curves, question="thresholds", draws=4000).difference.draws(4000).values.ravel()
+    curve = both(*data, alphas=[0.4], prior="haldane", cluster=names, draws=4000)
+    found = curve.contrast(question="thresholds").difference.draws(4000).values.ravel()
     rng = np.random.default_rng(2)
     y = data[0][1][0]
-    called = [of[1][1] >= curve.dataset["threshold"].item() for of, curve in zip(data, curves, strict=True)]
+    called = [of[1][1] >= one.dataset["threshold"].item() for of, one in zip(data, curve.each().values(), strict=True)]
     expected = []
     for _ in range(1000):
         w = rng.standard_exponential(cluster.max() + 1)[cluster]
         rates = [(w * c * (1 - y)).sum() / (w * (1 - y)).sum() + (w * ~c * y).sum() / (w * y).sum() for c in called]
         expected.append((rates[0] - rates[1]) / 2)
     assert stats.ks_2samp(expected, found).pvalue > 1e-3
-    with pytest.raises(ValueError, match=r"paired: the labels \(or clusters\)"):
-        epc_compare(curves[0], epc(*data[1], alphas=[0.4], prior="haldane"))
 
 
 def test_development_clusters_are_drawn_as_wholes():
@@ -375,27 +387,27 @@ def test_development_clusters_are_drawn_as_wholes():
 
 
 def test_significance_is_that_of_the_band():
-    a, b = (epc(*data) for data in correlated((2.0, 1.2), 120))
-    found = epc_compare(a, b, names=("new", "old"), question="thresholds", rope=0.02)
-    for kind in ("pointwise", "simultaneous"):
-        band = found.band(0.9, kind)[HTER]
-        outside = (band.sel(ci_bound="lower") > 0) | (band.sel(ci_bound="upper") < 0)
-        np.testing.assert_array_equal(found.significant(0.9, kind), outside)
-    assert 0 < found.significant(0.9, "simultaneous").sum() < found.significant(0.9).sum() <= 101
-    assert found.significant().sel(alpha=0.7)
-    assert found.prob_rope.sel(alpha=0.7, rope="below") > 0.9
-    summary = found.summary()
+    new, old = correlated((2.0, 1.2), 120)
+    names = {"new": new, "old": old}
+    curve = epc({k: v[0] for k, v in names.items()}, (new[1][0], {k: v[1][1] for k, v in names.items()}))
+    kinds = ("pointwise", "simultaneous")
+    found = {kind: curve.difference(ci_prob=0.9, kind=kind, question="thresholds") for kind in kinds}
+    for each in found.values():
+        lower, upper = each["interval"].values.T
+        np.testing.assert_array_equal(each["significant"], (lower > 0) | (upper < 0))
+    assert 0 < found["simultaneous"]["significant"].sum() < found["pointwise"]["significant"].sum() <= 101
+    compared = curve.contrast(question="thresholds", rope=0.02)
+    assert compared.prob_rope.sel(alpha=0.7, rope="below") > 0.9
+    summary = compared.summary()
     assert summary.loc[50, ["a", "b"]].tolist() == ["new", "old"]
     assert len(summary) == 101
-    assert (
-        repr(found) == "<bayesperf.curves.ExpectedPerformanceComparison: half_total_error_rate, new − old, alpha: 101>"
-    )
 
 
 def test_the_percentile_test_by_a_loop():
     """Rows of a table of both systems' outcomes, drawn with replacement, as the paper has it."""
-    a, b = (epc(*data, metric="f1", alphas=[0.3, 0.6], method="bootstrap") for data in correlated((1.8, 1.6), 120))
-    found = epc_compare(a, b, draws=10).percentile_test(20_000, ci_prob=0.9)
+    curve = both(*correlated((1.8, 1.6), 120), metric="f1", alphas=[0.3, 0.6], method="bootstrap", draws=10)
+    found = curve.percentile_test(draws=20_000, ci_prob=0.9)
+    a, b = curve.each().values()
     y = a.system.test.positive
     rng = np.random.default_rng(7)
     for alpha in (0.3, 0.6):
@@ -423,8 +435,8 @@ def test_systems_of_folds_are_paired_too():
     y, score = normal(80, seed=3)
     other = score + np.random.default_rng(5).normal(size=80)
     fold = np.arange(80) % 4
-    a, b = epc(test=(y, score), folds=fold, alphas=ALPHAS), epc(test=(y, other), folds=fold[::-1], alphas=ALPHAS)
-    found = epc_compare(a, b, question="thresholds", draws=4000)
+    curve = epc(test=(y, {"a": score, "b": other}), folds=fold, alphas=ALPHAS, draws=4000)
+    found, (a, b) = curve.contrast(question="thresholds"), curve.each().values()
     # Its margins: the mean is that of the two posteriors.
     expected = bp.posterior(a.cm)["hter"].mean() - bp.posterior(b.cm)["hter"].mean()
     error = found.difference.sd() / np.sqrt(4000)
@@ -443,7 +455,7 @@ def test_thresholds_chosen_beforehand_can_reverse_the_roc_curves():
     hter = [epc(*data, alphas=[0.5]).dataset[HTER].item() for data in (a, b)]
     # At the middle between the means, a's moved by 1: Φ(−0.5)/2 + Φ(−2.5)/2, and Φ(−1.25).
     np.testing.assert_allclose(hter, [stats.norm.cdf([-0.5, -2.5]).mean(), stats.norm.cdf(-1.25)], atol=0.01)
-    assert epc_compare(epc(*a, alphas=[0.5]), epc(*b, alphas=[0.5])).significant().item()
+    assert both(a, b, alphas=[0.5]).difference()["significant"].item()
 
 
 def test_the_curve_is_unbiased_and_one_of_thresholds_chosen_on_the_test_set_is_not():
@@ -482,18 +494,18 @@ def test_a_figure_shows_curve_band_and_criterion():
 
 
 def test_a_figure_of_two_systems_shades_where_they_differ():
-    a, b = (epc(*data) for data in correlated((2.5, 1.0)))
-    found = epc_compare(a, b, names=("new", "old"))
-    figure = found.plot()
+    curve = both(*correlated((2.5, 1.0)))
+    a, b = curve.each().values()
+    figure = curve.plot(difference="models")
     _, bottom = figure.axes
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels == ["new", "old", "these two models differ", "95 % band, pointwise, of each, equal-tailed"]
+    assert labels == ["a", "b", "these two models differ", "95 % band, pointwise, of each, equal-tailed"]
     spans = [patch for patch in bottom.patches if patch.get_width() > 0]
-    significant = found.significant().values
+    significant = curve.difference()["significant"].values
     assert len(spans) == (np.diff(significant.astype(int), prepend=0) == 1).sum()
     width = sum(patch.get_width() for patch in spans)
-    assert width == pytest.approx(np.where(np.isin(found.curves[0].alphas, [0, 1]), 0.005, 0.01)[significant].sum())
-    assert bottom.get_ylabel() == "new\n− old"
+    assert width == pytest.approx(np.where(np.isin(curve.alphas, [0, 1]), 0.005, 0.01)[significant].sum())
+    assert bottom.get_ylabel() == "a\n− b"
     three = bp.plots.epc({"new": a, "old": b, "again": a}, kind="simultaneous")
     assert len(three.legends[0].get_texts()) == 4
     assert "simultaneous" in three.get_suptitle()
@@ -506,8 +518,8 @@ def test_a_figure_of_two_systems_shades_where_they_differ():
         bp.plots.epc({"new": a, "old": epc(*FIRST, criterion="far")})
     with pytest.raises(ValueError, match="curves: give one or more"):
         bp.plots.epc({})
-    with pytest.raises(ValueError, match="ci_kind must be one of 'eti'"):
-        found.plot(ci_kind="hdi")
+    with pytest.raises(ValueError, match="difference is of a curve of two systems"):
+        a.plot(difference="models")
 
 
 # ── What is refused ──
@@ -594,36 +606,47 @@ def test_bad_arguments_of_figures():
 
 
 @pytest.mark.parametrize(
-    ("other", "options", "error", "words"),
+    ("arguments", "words"),
     [
-        ({"criterion": "far"}, {}, ValueError, "a and b differ in criterion"),
-        ({"metric": "f1"}, {}, ValueError, "a and b differ in metric"),
-        ({"alphas": [0.1]}, {}, ValueError, "a and b differ in alphas"),
-        ({"method": "bootstrap"}, {}, ValueError, "a and b differ in method"),
-        ({"prior": "flat"}, {}, ValueError, "a and b differ in prior"),
-        ({}, {"question": "systems"}, ValueError, "question must be one of 'models', 'thresholds'"),
-        ({}, {"names": "ab"}, ValueError, "names must be two"),
-        ({}, {"names": ("a", "a")}, ValueError, "names must be two"),
-        ({}, {"rope": -0.1}, ValueError, "rope must be the half-width"),
-        ({}, {"draws": 1.5}, ValueError, "draws must be a whole number"),
+        ({"question": "systems"}, "question must be one of 'models', 'thresholds'"),
+        ({"rope": -0.1}, "rope must be the half-width"),
+        ({"a": "a", "b": "a"}, "a and b must name two systems"),
+        ({"a": "a"}, "a and b must name two systems|model must be one of"),
+        ({"a": "a", "b": "c"}, "model must be one of"),
     ],
 )
-def test_bad_comparisons(other, options, error, words):
-    with pytest.raises(error, match=words):
-        epc_compare(epc(*FIRST), epc(*SECOND, **other), **options)
+def test_bad_comparisons(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        both(FIRST, SECOND, draws=10).contrast(**arguments)
 
 
-def test_comparisons_of_what_is_no_curve_or_of_other_examples():
-    with pytest.raises(TypeError, match=r"b must be a curve, as bayesperf\.epc returns; it is tuple"):
-        epc_compare(epc(*FIRST), tuple(FIRST))
-    other = epc(DEV, TEST)
-    with pytest.raises(ValueError, match=r"paired: the labels \(or clusters\) of the two test sets differ"):
-        epc_compare(epc(*FIRST), other)
-    assert epc_compare(epc(*FIRST), other, paired=False).prob_greater.shape == (101,)
-    after = epc_a_posteriori(SECOND[1])
-    with pytest.raises(ValueError, match=r"b: its thresholds were chosen on the test set itself"):
-        epc_compare(epc(*FIRST), after)
-    assert epc_compare(epc(*FIRST), after, question="thresholds").prob_greater.shape == (101,)
+def test_systems_of_both_sets_are_the_same_and_may_be_tested_on_different_examples():
+    with pytest.raises(ValueError, match=r"dev and test must be of the same systems"):
+        epc({"a": FIRST[0]}, {"b": FIRST[1]})
+    with pytest.raises(ValueError, match=r"cluster must be of the systems of test"):
+        epc({"a": FIRST[0]}, {"a": FIRST[1]}, cluster={"b": FIRST[1][0]})
+    assert both(FIRST, (DEV, TEST), paired=False, draws=20).contrast().prob_greater.shape == (101,)
+    with pytest.raises(ValueError, match="columns of unequal length"):
+        both(FIRST, (DEV, TEST))
+    with pytest.raises(ValueError, match="10 at most are drawn together"):
+        epc((DEV[0], dict.fromkeys("abcdefghijk", DEV[1])), (TEST[0], dict.fromkeys("abcdefghijk", TEST[1])))
+    after = epc_a_posteriori((FIRST[1][0], {"a": FIRST[1][1], "b": SECOND[1][1]}), draws=20)
+    with pytest.raises(ValueError, match=r"question: thresholds were chosen on the test set itself"):
+        after.contrast()
+    assert after.contrast(question="thresholds").prob_greater.shape == (101,)
+
+
+def test_systems_lie_along_model():
+    """Points of each system are those of its own curve; what is drawn is joint, and all of it has the dim."""
+    curve, alone = both(FIRST, SECOND, alphas=ALPHAS, draws=2000), epc(*SECOND, alphas=ALPHAS, draws=2000)
+    xr.testing.assert_allclose(curve.dataset.sel(model="b", drop=True), alone.dataset)
+    xr.testing.assert_identical(curve.sel(model="b").joint_draws(), alone.joint_draws())
+    assert curve.band()[HTER].dims == ("model", "alpha", "ci_bound")
+    np.testing.assert_allclose(curve.band()[HTER].sel(model="b"), alone.band()[HTER], atol=0.02)
+    assert curve.area.dims == ("model",)
+    assert curve.area.mean().sel(model="b").item() == pytest.approx(alone.area.mean().item(), abs=0.01)
+    assert [line[:3] for line in curve.in_words().splitlines()] == ["a: ", "b: "]
+    assert curve.summary().columns[:3].tolist() == ["model", "alpha", HTER]
 
 
 @pytest.mark.slow
@@ -632,10 +655,11 @@ def test_many_scores():
     import tracemalloc
 
     dev, test = normal(100_000, seed=1), normal(100_000, seed=2)
-    curves = [epc(dev, test), epc(dev, (test[0], test[1] + 0.3 * np.random.default_rng(0).normal(size=100_000)))]
+    noisy = (test[0], test[1] + 0.3 * np.random.default_rng(0).normal(size=100_000))
+    alone, curve = epc(dev, test), both((dev, test), (dev, noisy))
     tracemalloc.start()
-    curves[0].band()
-    curves[0].expected_performance()
-    epc_compare(*curves).band()
+    alone.band()
+    alone.expected_performance()
+    curve.difference()
     assert tracemalloc.get_traced_memory()[1] < 2**30
     tracemalloc.stop()

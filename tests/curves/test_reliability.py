@@ -216,8 +216,9 @@ def test_many_log_odds_are_grouped_without_harm():
 def test_a_simultaneous_band_of_lines_holds_its_share_of_them():
     y, p = simulated(100, 12)
     curve = bp.reliability_curve(y, p, method="logistic", draws=2000)
+    lines = curve.joint_draws()["frequency"].values.T
     lower, upper = curve.band(0.9)["frequency"].values.T
-    assert 0.9 <= ((curve._lines >= lower) & (curve._lines <= upper)).all(-1).mean() <= 0.92
+    assert 0.9 <= ((lines >= lower) & (lines <= upper)).all(-1).mean() <= 0.92
     pointwise = curve.band(0.9, "pointwise")["frequency"].values
     assert (lower <= pointwise[:, 0]).all()
     assert (upper >= pointwise[:, 1]).all()
@@ -244,12 +245,12 @@ def test_values_that_tie_are_the_scores_themselves():
 def test_several_systems():
     y, p = DATA["ties"]
     curves = bp.reliability_curve(y, {"a": p, "b": p**2})
-    assert list(curves.curves) == ["a", "b"]
-    xr.testing.assert_identical(curves["b"].dataset, bp.reliability_curve(y, p**2).dataset)
-    for of_all, one in ((curves.dataset, curves["a"].dataset), (curves.band(), curves["a"].band())):
+    assert curves.names == ["a", "b"]
+    xr.testing.assert_identical(curves.sel(model="b").dataset, bp.reliability_curve(y, p**2).dataset)
+    for of_all, one in ((curves.dataset, curves.sel(model="a").dataset), (curves.band(), curves.sel(model="a").band())):
         alone = of_all["frequency"].sel(model="a").dropna("probability")
         np.testing.assert_array_equal(alone, one["frequency"])
-    assert curves.in_words() == f"a: {curves['a'].in_words()}\nb: {curves['b'].in_words()}"
+    assert curves.in_words() == "\n".join(f"{name}: {curve.in_words()}" for name, curve in curves.each().items())
 
 
 # ── Words ──

@@ -205,7 +205,7 @@ def test_binormal_precision(binormal):
         fpr = ndtr((ndtri(recall) - a) / b)
         return share * recall / (share * recall + (1 - share) * fpr)
 
-    assert curve._curves[3, 99] == pytest.approx(precision(0.5), rel=1e-12)
+    assert curve.joint_draws()["precision"].values[99, 3] == pytest.approx(precision(0.5), rel=1e-12)
     expected = integrate.quad(precision, 0, 1, epsabs=1e-10, limit=200)[0]
     assert curve._integral(0, 1)[3] == pytest.approx(expected, abs=1e-6)
     assert curve.area.name == "average_precision"

@@ -156,9 +156,9 @@ def test_systems_in_several_places_are_compared_in_each(frame):
     north = frame.query("site == 'north'")
     wanted = [bp.curves.epc(part_of(north, name, "dev"), part_of(north, name)) for name in ("new", "old")]
     found = analysis.scores.compared_curves["north"]
-    np.testing.assert_array_equal(
-        found.dataset["half_total_error_rate"], bp.curves.epc_compare(*wanted).dataset.to_array()[0]
-    )
+    assert found.names == ["new", "old"]
+    for of_both, alone in zip(found.each().values(), wanted, strict=True):
+        np.testing.assert_array_equal(of_both.dataset["half_total_error_rate"], alone.dataset["half_total_error_rate"])
     shown = section(render(analysis, "bayesperf report"), "How well do the scores rank?")
     assert re.findall(r"<h3>(\w+)</h3>", shown) == ["north", "south"]
     assert [len(lines_of(picture)) for picture in re.findall(r"<svg.*?</svg>", shown)[:4]] == [2] * 4
@@ -273,8 +273,9 @@ def test_expected_performance_is_the_librarys(frame, analysis, page):
 def test_it_is_shaded_where_the_band_of_the_difference_leaves_out_0(frame, page):
     shown = section(page, "What is to be expected?")
     picture = re.search(r"<svg.*?</svg>", shown)[0]
-    curves = [bp.curves.epc(part_of(frame, name, "dev"), part_of(frame, name)) for name in ("new", "old")]
-    differs = bp.curves.epc_compare(*curves).significant(kind="simultaneous")
+    dev = {name: part_of(frame, name, "dev") for name in ("new", "old")}
+    test = (part_of(frame, "new")[0], {name: part_of(frame, name)[1] for name in dev})
+    differs = bp.curves.epc(dev, test).difference(kind="simultaneous")["significant"]
     assert 0 < differs.sum() < len(differs)
     spans = re.findall(r'<rect class="rope" x="([\d.]+)" y="20" width="([\d.]+)" height="(\d+)"', picture)
     at = LEFT + (RIGHT - LEFT) * differs["alpha"].values

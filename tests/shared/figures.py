@@ -61,6 +61,11 @@ def decisions(count, **options):
 
 
 @cache
+def epcs():
+    dev, test = ((Y, dict(zip(LONG, pair, strict=False))) for pair in (SCORES[:2], (SCORES[-1], SCORES[-2])))
+    return bp.curves.epc(dev, test, alphas=np.linspace(0, 1, 21), draws=50)
+
+
 def epc(i=0):
     return bp.curves.epc((Y, SCORES[i]), (Y, SCORES[-1 - i]), alphas=np.linspace(0, 1, 21), draws=50)
 
@@ -186,7 +191,7 @@ FIGURES = {
     "epc": lambda: epc().plot(),
     "epcs": lambda: plots.epc(dict(zip(LONG, map(epc, range(3)), strict=True)), kind="simultaneous"),
     "epcs apart": lambda: plots.epc({f"{LONG[0]} {i}": epc(i) for i in range(7)}),
-    "epc comparison": lambda: bp.curves.epc_compare(epc(0), epc(1), names=LONG[:2], draws=50).plot(),
+    "epc comparison": lambda: epcs().plot(difference="models"),
     "joint": lambda: plots.joint(bp.posterior(BINARY, draws=500), "precision", "recall"),
     "joint of many": lambda: plots.joint(bp.posterior(MANY, draws=100), "precision", "mcc"),
     "plan": lambda: bp.plan.sample_size(0.7, metric="recall", evidence=(17, 20)).plot(),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from html import escape
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -17,10 +16,9 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import listed
-from bayesperf.curves.bands import BANDS, KINDS, widened
 from bayesperf.curves.clustered_scores import bootstrap_of
+from bayesperf.curves.curve import Curve
 from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.curves.decisions.decision_counts import DecisionData, decision_data
 from bayesperf.curves.decisions.decisions_in_words import curve_in_words
@@ -32,15 +30,12 @@ from bayesperf.posteriors.posterior import DRAWS
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
 from bayesperf.posteriors.quantity import Quantity
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 # Random streams of one seed, beside that of the examples.
 _PREVALENCE, _EXAMPLES_TO_COME = 1, 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DecisionCurve(Saved):
+class DecisionCurve(Curve):
     """The net benefit of one system or several over thresholds of probability. Made by `bayesperf.decision_curve`.
 
     Figures are over ``threshold``, over ``model`` if there are several systems, and over the dims of ``by``.
@@ -53,12 +48,31 @@ class DecisionCurve(Saved):
         Of the draws.
     elsewhere : Prevalence or None
         The prevalence that takes the place of the test set's, of `at_prevalence`.
+
+    Notes
+    -----
+    Bands are widened, where need be, to hold the observed curve. ``validation/decision_bands.py`` simulates what
+    they cover: of 100, 1,000 and 10,000 examples, prevalences of .02 to .5, calibrated and overconfident systems,
+    95 % simultaneous bands over thresholds from .01 to .99 held the whole curve in 92.0 to 98.8 % (94.3 % on
+    average) of 400 data sets each, whose Monte Carlo error is 1.3 %; pointwise ones held the points of a curve in
+    94.6 to 99.3 % on average, and a single point in no less than 91.2 %.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")
+    >>> curve = bp.decision_curve(frame["actual"], frame["score"], pos_label="malignant")
+    >>> curve.band()["net_benefit"].sel(threshold=0.1).round(2).values
+    array([0.29, 0.37])
     """
 
     data: DecisionData
     n_draws: int
     random_seed: int
     elsewhere: Prevalence | None = None
+
+    over: ClassVar[str] = "threshold"
+    drawn_by: ClassVar[str] = "decision_curve"
 
     @cached_property
     def dataset(self) -> xr.Dataset:
@@ -74,9 +88,12 @@ class DecisionCurve(Saved):
         rates = {"prevalence": prevalence, "fpr": fp / negatives, "recall": tp / positives}
         return with_net_benefit(xr.Dataset(rates)).drop_vars(list(rates))
 
+    def joint_draws(self) -> xr.Dataset:
+        """Return joint draws of `dataset`, ``prevalence``, ``fpr`` and ``recall``, with last dim ``draw``."""
+        return self._drawn
+
     @cached_property
-    def draws(self) -> xr.Dataset:
-        """Joint draws of what `dataset` has, and of ``prevalence``, ``fpr`` and ``recall``, with last dim ``draw``."""
+    def _drawn(self) -> xr.Dataset:
         streams = self.data.streams(self.random_seed)
         drawn = [drawn_rates(group, self.n_draws, rng) for group, rng in zip(self.data.groups, streams, strict=True)]
         prevalence = self.data.of_groups(np.stack([each.prevalence for each in drawn]), "draw")
@@ -94,14 +111,14 @@ class DecisionCurve(Saved):
     @remembered("DecisionCurve.net_benefit")
     def net_benefit(self) -> Marginal:
         """Distribution of the net benefit over ``threshold``."""
-        return self._marginal("net_benefit", self.draws["net_benefit"], self.dataset["net_benefit"])
+        return self._marginal("net_benefit", self._drawn["net_benefit"], self.dataset["net_benefit"])
 
     @property
     @remembered("DecisionCurve.standardised_net_benefit")
     def standardised_net_benefit(self) -> Marginal:
         """Distribution of the net benefit divided by the prevalence, of which 1 is the greatest."""
         name = "standardised_net_benefit"
-        return self._marginal(name, self.draws[name], self.dataset[name])
+        return self._marginal(name, self._drawn[name], self.dataset[name])
 
     @remembered("DecisionCurve.difference")
     def difference(self, a: Any = SYSTEM, b: Any = TREAT_ALL) -> Marginal:
@@ -144,59 +161,25 @@ class DecisionCurve(Saved):
         """What bands and distributions are of, in words."""
         return self.net_benefit.estimand
 
-    def band(self, ci_prob: float = 0.95, kind: str = "pointwise") -> xr.Dataset:
-        """Return equal-tailed bands of the net benefit, the standardised one, and that of treating all.
+    def _bounds(self, prob: float, kind: str) -> xr.Dataset:
+        return self._widened(super()._bounds(prob, kind))
 
-        Parameters
-        ----------
-        ci_prob : float
-            Probability inside: at each threshold by itself, or of the whole curve.
-        kind : {"pointwise", "simultaneous"}
-            Of a simultaneous band a share `ci_prob` of the drawn curves lie wholly inside.
-
-        Returns
-        -------
-        xarray.Dataset
-            ``net_benefit``, ``treat_all`` and ``standardised_net_benefit``, with last dim ``ci_bound`` = lower, upper.
-
-        Notes
-        -----
-        Bands are widened, where need be, to hold the observed curve. ``validation/decision_bands.py`` simulates what
-        they cover: of 100, 1,000 and 10,000 examples, prevalences of .02 to .5, calibrated and overconfident systems,
-        95 % simultaneous bands over thresholds from .01 to .99 held the whole curve in 92.0 to 98.8 % (94.3 % on
-        average) of 400 data sets each, whose Monte Carlo error is 1.3 %; pointwise ones held the points of a curve in
-        94.6 to 99.3 % on average, and a single point in no less than 91.2 %.
-
-        Examples
-        --------
-        >>> import bayesperf as bp
-        >>> frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")
-        >>> curve = bp.decision_curve(frame["actual"], frame["score"], pos_label="malignant")
-        >>> curve.band()["net_benefit"].sel(threshold=0.1).round(2).values
-        array([0.29, 0.37])
-        """
-        prob, make = checks.probability("ci_prob", ci_prob), BANDS[checks.one_of("kind", kind, KINDS)]
-        bands = {}
-        for name, points in self.dataset.items():
-            curves = self.draws[name].transpose(*points.dims, "draw").values
-            each = zip(curves.reshape(-1, *curves.shape[-2:]), points.values.reshape(-1, points.shape[-1]), strict=True)
-            bounds = np.stack([widened(make(drawn.T, prob), observed) for drawn, observed in each])
-            coords = dict(points.coords) | {"ci_bound": ["lower", "upper"]}
-            bands[name] = xr.DataArray(bounds.reshape(*points.shape, 2), coords, (*points.dims, "ci_bound"))
-        return xr.Dataset(bands, attrs={"ci_prob": prob, "ci_kind": "eti", "kind": kind, "estimand": self.estimand})
+    @property
+    def _facts(self) -> dict[str, Any]:
+        return {"ci_kind": "eti", "estimand": self.estimand}
 
     # ── Decisions ──
 
     @cached_property
     def strategies(self) -> xr.DataArray:
         """Draws of the net benefit of systems, of treating all and of treating none, over ``strategy`` and ``draw``."""
-        return strategies_of(self.draws).transpose(..., "threshold", "strategy", "draw")
+        return strategies_of(self._drawn).transpose(..., "threshold", "strategy", "draw")
 
     @property
     def prob_useful(self) -> xr.DataArray:
         """Probability that the system does more good than treating all, and than treating none, at each threshold."""
-        others = np.maximum(self.draws["treat_all"], 0)
-        return (self.draws["net_benefit"] > others).mean("draw").rename("prob_useful")
+        others = np.maximum(self._drawn["treat_all"], 0)
+        return (self._drawn["net_benefit"] > others).mean("draw").rename("prob_useful")
 
     @property
     def prob_best(self) -> xr.DataArray:
@@ -289,7 +272,7 @@ class DecisionCurve(Saved):
     def _value_of(self, n: int) -> xr.DataArray:
         called = np.concatenate([self.data.class_totals[..., None], self.data.called[:, 0]], axis=-1)
         rng = np.random.default_rng([self.random_seed, _EXAMPLES_TO_COME, n])
-        return value_of_examples(called, self.draws, n, rng).rename("value_of_more_examples")
+        return value_of_examples(called, self._drawn, n, rng).rename("value_of_more_examples")
 
     @remembered("DecisionCurve.at_prevalence")
     def at_prevalence(self, p: float | tuple[float, float]) -> DecisionCurve:
@@ -317,18 +300,6 @@ class DecisionCurve(Saved):
 
     # ── Words and figures ──
 
-    def plot(self, **options: Any) -> Figure:
-        """Draw net benefit over thresholds with its band, treating all and none, and where the system is useful.
-
-        Parameters
-        ----------
-        **options
-            Of `bayesperf.plots.decision_curve`: ``ci_prob`` and ``kind`` of the band, ``standardised``, ``ax``.
-        """
-        from bayesperf import plots
-
-        return plots.decision_curve(self, **options)
-
     def in_words(self, *, at: float | None = None, ci_prob: float = 0.95) -> str:
         """Return sentences: where the system is useful, and its net benefit at a threshold.
 
@@ -352,15 +323,13 @@ class DecisionCurve(Saved):
         prob = checks.probability("ci_prob", ci_prob)
         return curve_in_words(self, at, prob)
 
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}<br>{escape(self.in_words())}</p>"
-
-    def __repr__(self) -> str:
+    @property
+    def _described(self) -> str:
         negatives, positives = self.data.class_totals.sum(0)
         systems = "" if self.data.systems is None else f"{len(self.data.systems)} systems, "
         cuts = self.data.thresholds
         of = f"{len(cuts)} thresholds from {cuts[0]:g} to {cuts[-1]:g}" if len(cuts) > 1 else f"threshold {cuts[0]:g}"
-        return f"<bayesperf.curves.DecisionCurve: {systems}{of}, {positives} positives, {negatives} negatives>"
+        return f"{systems}{of}, {positives} positives, {negatives} negatives"
 
 
 @remembered("decision_curve")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,21 +15,21 @@ from bayesperf.core.recipes import remembered
 from bayesperf.curves.expected_performance.criteria import CriterionFunction, criterion_of, grid
 from bayesperf.curves.expected_performance.interval_counts import Examples
 from bayesperf.curves.expected_performance.performance_curve import LABELS, ExpectedPerformanceCurve
-from bayesperf.curves.expected_performance.system import System, system_of
+from bayesperf.curves.expected_performance.system import System, by_system, systems_from
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors import prior as priors
 
-__all__ = ["ExpectedPerformanceCurve", "epc", "epc_a_posteriori"]
-
 METHODS, RESAMPLED = ("bayesian_bootstrap", "bootstrap"), ("test", "both")
+# Pseudo-examples of systems on the same examples are of all their joint outcomes, two to the power of the systems.
+_MOST_SYSTEMS = 10
 
 
 @remembered("epc")
 def epc(
-    dev: tuple[Any, ArrayLike] | None = None,
-    test: tuple[Any, ArrayLike] | None = None,
+    dev: Any = None,
+    test: Any = None,
     *,
     folds: Any = None,
     criterion: str | CriterionFunction = "far_frr",
@@ -53,8 +54,9 @@ def epc(
     Parameters
     ----------
     dev, test : (y_true, y_score)
-        Labels of two classes and scores of the development and the test set, of one system. What scores at least the
-        threshold is called positive.
+        Labels of two classes and scores of the development and the test set. What scores at least the threshold is
+        called positive. Several systems are given by name: as (y_true, {name: y_score}) of the same examples, or as
+        {name: (y_true, y_score)} of different ones.
     folds : array-like (n,), optional
         Where there is no development set: the fold of each test example. Thresholds for a fold are chosen on the scores
         of all others, and the counts of all folds make the curve.
@@ -77,8 +79,9 @@ def epc(
     pos_label : label, optional
         The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
     cluster, dev_cluster : array-like (n,), optional
-        The cluster (subject, site, image) of each test and of each development example. Clusters are then drawn as
-        wholes, those of the development set where `resample` is "both".
+        The cluster (subject, site, image) of each test and of each development example; of systems on different
+        examples a mapping of such. Clusters are then drawn as wholes, those of the development set where `resample` is
+        "both".
     method : {"bayesian_bootstrap", "bootstrap"}
         Of the draws behind bands. "bayesian_bootstrap" is the posterior: Dirichlet weights of the test examples and of
         the prior's pseudo-examples. "bootstrap" resamples test examples, as the source does.
@@ -99,14 +102,16 @@ def epc(
     Returns
     -------
     ExpectedPerformanceCurve
+        Of several systems over ``model``; `ExpectedPerformanceCurve.contrast` compares them.
 
     Raises
     ------
     TypeError
         If `dev` or `test` is no pair.
     ValueError
-        If a set holds one class only or scores are missing, both sets are the same, values of α are out of order or
-        outside [0, 1], the metric has no single value, or an option is not of its kind.
+        If the systems of both sets are not the same, a set holds one class only or scores are missing, both sets are
+        the same, values of α are out of order or outside [0, 1], the metric has no single value, or an option is not of
+        its kind.
 
     Notes
     -----
@@ -141,15 +146,26 @@ def epc(
     if test is None:
         raise InputTypeError("test", "give the labels and scores of the test set, (y_true, y_score).")
     checks.one_of("resample", resample, RESAMPLED)
-    system = system_of(dev, test, folds, pos_label, cluster, dev_cluster)
+    parts = systems_from(dev, test, folds, pos_label, cluster, dev_cluster)
     return _curve(
-        system, criterion, criterion_metrics, metric, alphas, method, prior, resample, draws, random_seed, progressbar
+        parts,
+        not isinstance(test, Mapping),
+        criterion,
+        criterion_metrics,
+        metric,
+        alphas,
+        method,
+        prior,
+        resample,
+        draws,
+        random_seed,
+        progressbar,
     )
 
 
 @remembered("epc_a_posteriori")
 def epc_a_posteriori(
-    test: tuple[Any, ArrayLike],
+    test: Any,
     *,
     criterion: str | CriterionFunction = "far_frr",
     criterion_metrics: tuple[str, str] | None = None,
@@ -172,7 +188,7 @@ def epc_a_posteriori(
     Parameters
     ----------
     test : (y_true, y_score)
-        Labels of two classes and scores.
+        Labels of two classes and scores; of several systems as in `epc`.
     criterion, criterion_metrics, metric, alphas, pos_label, cluster, method, prior, draws, random_seed, progressbar
         As in `epc`.
 
@@ -198,23 +214,41 @@ def epc_a_posteriori(
     >>> [curve.dataset["half_total_error_rate"].item() for curve in curves]
     [0.12, 0.21]
     """
-    tested = Examples.of(test, "test", pos_label, cluster)
-    system = System.without_folds(tested, tested)
+    tests = by_system("test", test, cluster)
+    tested = {name: Examples.of(pair, "test", pos_label, ids) for name, (pair, ids) in tests.items()}
+    parts = {name: System.without_folds(each, each) for name, each in tested.items()}
     return _curve(
-        system, criterion, criterion_metrics, metric, alphas, method, prior, "test", draws, random_seed, progressbar
+        parts,
+        not isinstance(test, Mapping),
+        criterion,
+        criterion_metrics,
+        metric,
+        alphas,
+        method,
+        prior,
+        "test",
+        draws,
+        random_seed,
+        progressbar,
     )
 
 
 def _curve(
-    system: System, criterion: str | CriterionFunction, criterion_metrics: tuple[str, str] | None,
-    metric: str | Metric, alphas: ArrayLike | None, method: str, prior: str | priors.Prior | None, resample: str,
-    draws: int, random_seed: Any, progressbar: bool,
+    parts: Mapping[Any, System], paired: bool, criterion: str | CriterionFunction,
+    criterion_metrics: tuple[str, str] | None, metric: str | Metric, alphas: ArrayLike | None, method: str,
+    prior: str | priors.Prior | None, resample: str, draws: int, random_seed: Any, progressbar: bool,
 ) -> ExpectedPerformanceCurve:  # fmt: skip
-    """Return the curve of a system by options, checked."""
+    """Return the curve of systems by options, checked."""
     checks.one_of("method", method, METHODS)
     alpha, prior_text = _pseudo_counts(prior, method)
+    if paired and alpha.any() and len(parts) > _MOST_SYSTEMS:
+        raise InputError(
+            "test",
+            f"holds {len(parts)} systems on the same examples; {_MOST_SYSTEMS} at most are drawn together.",
+            "Give fewer, or prior='haldane', which has no pseudo-examples.",
+        )
     return ExpectedPerformanceCurve(
-        system=system,
+        parts=parts,
         criterion=criterion_of(criterion, criterion_metrics),
         metric=single_valued(metric, LABELS, 1),
         alphas=grid(alphas),
@@ -225,6 +259,7 @@ def _curve(
         n_draws=checks.count("draws", draws, least=2),
         random_seed=checks.seed(random_seed),
         progressbar=progressbar,
+        paired=paired,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
+from bayesperf.curves.curve import NAMELESS
+from bayesperf.curves.curve_marginals import systems_of
 from bayesperf.curves.expected_performance.criteria import (
     Criterion,
     candidates,
@@ -115,6 +117,34 @@ class System:
 def choose_candidates(rules: Sequence[ThresholdRule], cells: NDArray[Any]) -> Codes:
     """Return which of k candidates with cells (…, k, actual, predicted) each rule chooses, rule after rule: (…, a)."""
     return np.concatenate([minimisers(criterion, cells, alphas) for criterion, alphas in rules], -1)
+
+
+def by_system(argument: str, data: Any, cluster: Any = None) -> dict[Any, tuple[Any, Any]]:
+    """Return labels and scores, and the clusters, of each system by its name."""
+    if isinstance(data, Mapping):
+        ids = cluster if isinstance(cluster, Mapping) else dict.fromkeys(data, cluster)
+        if cluster is not None and set(ids) != set(data):
+            raise InputError("cluster", f"must be of the systems of {argument}, {list(data)}; it is of {list(ids)}.")
+        named = {name: (pair, ids[name]) for name, pair in data.items()}
+    elif isinstance(data, tuple | list) and len(data) == 2 and (scores := systems_of(data[1])) is not None:
+        named = {name: ((data[0], score), cluster) for name, score in scores.items()}
+    else:
+        return {NAMELESS: (data, cluster)}
+    if not named:
+        raise InputError(argument, "must map names of systems to their scores; it is empty.")
+    return named
+
+
+def systems_from(dev: Any, test: Any, folds: Any, pos_label: Any, cluster: Any, dev_cluster: Any) -> dict[Any, System]:
+    """Return each system by its name."""
+    tests = by_system("test", test, cluster)
+    devs = dict.fromkeys(tests, (None, dev_cluster)) if dev is None else by_system("dev", dev, dev_cluster)
+    if set(devs) != set(tests):
+        raise InputError("dev and test", f"must be of the same systems; they are {list(devs)} and {list(tests)}.")
+    return {
+        name: system_of(devs[name][0], pair, folds, pos_label, ids, devs[name][1])
+        for name, (pair, ids) in tests.items()
+    }
 
 
 def system_of(dev: Any, test: Any, folds: Any, pos_label: Any, cluster: Any = None, dev_cluster: Any = None) -> System:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -19,16 +18,13 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.coordinates import CI_BOUND
 from bayesperf.core.errors import InputError
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import percentage, sentence
-from bayesperf.curves.bands import BANDS, KINDS
-from bayesperf.curves.reliability.binned_frequencies import binned_band
+from bayesperf.curves.curve import NAMELESS, CurveOfParts, band_of_draws, widened
+from bayesperf.curves.curve_marginals import systems_of
 from bayesperf.curves.reliability.isotonic import isotonic_band, isotonic_line
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 from bayesperf.curves.reliability.recalibration_line import draws_of_line
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from bayesperf.intervals.proportions import proportion
 
 METHODS = ("isotonic", "bins", "logistic")
 BINS = 10
@@ -37,34 +33,86 @@ _POINTS = 201
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReliabilityCurve(Saved):
+class ReliabilityCurve(CurveOfParts):
     """How often it happened, over the probability that the system gave. Made by `reliability_curve`.
 
     Attributes
     ----------
+    parts : mapping of str to ProbabilityCounts
+        The probabilities of each system and what happened; of one without a name the name is empty.
     method : {"isotonic", "bins", "logistic"}
         How the frequency is estimated.
+    bins, n_draws, random_seed : int
+        How many bins, and of the draws.
+
+    Notes
+    -----
+    The band is simultaneous unless a pointwise one is asked for, which an isotonic curve does not have. It is at the
+    points of the curve. By "isotonic" it holds beyond the points, too: the upper bound of a point back to the one
+    before, the lower bound on to the next.
+
+    By "bins" an interval is equal-tailed, of the posterior of the bin's frequency from Jeffreys' prior, at the
+    level ci_prob^(1/B) if it is one of B of a simultaneous band; it begins at 0 where a bin has no positives and
+    ends at 1 where it has no negatives. It is of the mean frequency in the bin, which is that at the mean
+    probability if the curve is straight there.
+
+    By "isotonic" the band is the honest one of Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023): a confidence
+    band, with at least the stated coverage in samples of any size, if the frequency does not fall as the
+    probability rises. Every run of neighbouring groups of examples bounds the frequency before it from above and
+    after it from below, by Clopper–Pearson limits at the level of all runs together. More than 200 different
+    probabilities are put into 200 groups of about equally many examples first; that is valid, because groups are
+    made without a look at the labels, and about as narrow as of 1,000. Where the bounds would exclude the isotonic
+    line, which is evidence that the frequency falls somewhere, they are widened to hold it.
+
+    By "logistic" it lies between quantiles of the drawn lines, or between the ranks that hold a share `ci_prob` of
+    them wholly; it is as good as the assumption that the line is straight in log-odds.
+
+    ``validation/reliability_bands.py`` simulates what they cover. A Bayesian bootstrap of the isotonic line is no
+    band: of 100 examples from a calibrated system, any probability alike, its 95 % intervals held the whole curve
+    in none of 400 data sets, and single points in 71 %.
+
+    References
+    ----------
+    Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023), Honest calibration assessment for binary outcome predictions,
+    Biometrika 110. Brown, Cai & DasGupta (2001), Interval estimation for a binomial proportion, Statistical Science
+    16.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> curve = bp.reliability_curve([0, 0, 0, 0, 1, 0, 1, 1], [0.1, 0.1, 0.2, 0.2, 0.7, 0.7, 0.9, 0.9],
+    ...                              method="bins", bins=2)
+    >>> curve.band()["frequency"].values.round(2)
+    array([[0.  , 0.52],
+           [0.23, 0.98]])
     """
 
-    counts: ProbabilityCounts
+    parts: Mapping[Any, ProbabilityCounts]
     method: str
     bins: int
-    draws: int
+    n_draws: int
     random_seed: int
+
+    over: ClassVar[str] = "probability"
+    usual_band: ClassVar[str] = "simultaneous"
+    drawn_by: ClassVar[str] = "reliability"
 
     @cached_property
     def dataset(self) -> xr.Dataset:
-        """The curve: ``frequency`` over ``probability``.
+        """The curve: ``frequency`` over ``probability``; of several systems NaN at the probabilities of others.
 
         By "isotonic" there is a point for each probability that occurs, by "bins" one for each bin, at the mean of its
         probabilities; both have the numbers of ``examples`` and of ``positives`` there, and bins their ``lowest`` and
         ``highest`` probability. By "logistic" there are 201 points from the lowest to the highest probability.
         """
+        return self._over_systems(
+            self._points_of(counts).assign_attrs(self._facts, examples=counts.total) for counts in self.parts.values()
+        )
+
+    def _points_of(self, counts: ProbabilityCounts) -> xr.Dataset:
         if self.method == "logistic":
-            return xr.Dataset(
-                {"frequency": ("probability", self._lines.mean(0))}, {"probability": self._grid}, self._attrs
-            )
-        at = self._points
+            return self._lines(counts).mean("draw")
+        at = self._grouped(counts)
         frequency = (
             isotonic_line(at.positives, at.examples) if self.method == "isotonic" else at.positives / at.examples
         )
@@ -72,115 +120,51 @@ class ReliabilityCurve(Saved):
         if self.method == "bins":
             variables |= {"lowest": at.lowest, "highest": at.highest}
         columns = {name: ("probability", values) for name, values in variables.items()}
-        return xr.Dataset(columns, {"probability": at.values}, self._attrs)
+        return xr.Dataset(columns, {"probability": at.values})
 
-    @property
-    def _attrs(self) -> dict[str, Any]:
-        return {"method": self.method, "examples": self.counts.total}
+    def _grouped(self, counts: ProbabilityCounts) -> ProbabilityCounts:
+        """Return the counts at the points of the curve."""
+        return counts if self.method == "isotonic" else counts.merged(counts.grouped(self.bins))
 
-    @cached_property
-    def _points(self) -> ProbabilityCounts:
-        """The counts at the points of the curve."""
-        return self.counts if self.method == "isotonic" else self.counts.merged(self.counts.grouped(self.bins))
-
-    @cached_property
-    def _grid(self) -> Array:
-        return np.unique(np.linspace(self.counts.values[0], self.counts.values[-1], _POINTS))
-
-    @cached_property
-    def _lines(self) -> Array:
-        """Drawn lines of recalibration at the points of the curve, (draws, k)."""
-        intercept, slope = draws_of_line(self.counts, self.draws, np.random.default_rng(self.random_seed)).T
-        return np.asarray(special.expit(intercept[:, None] + np.outer(slope, special.logit(self._grid))))
-
-    def band(self, ci_prob: float = 0.95, kind: str = "simultaneous") -> xr.Dataset:
-        """Return the band of the frequency, with last dim ``ci_bound`` = lower, upper.
-
-        Parameters
-        ----------
-        ci_prob : float
-            Probability of the band.
-        kind : {"simultaneous", "pointwise"}
-            "simultaneous": the true frequencies are inside everywhere at once with that probability. "pointwise": at
-            each place by itself; by "isotonic" there is none.
-
-        Returns
-        -------
-        xarray.Dataset
-            Bounds of ``frequency`` at the points of the curve. By "isotonic" they hold beyond the points, too: the
-            upper bound of a point back to the one before, the lower bound on to the next.
+    def joint_draws(self) -> xr.Dataset:
+        """Return draws of the ``frequency`` by "logistic", at the points of the curve, with last dim ``draw``.
 
         Raises
         ------
         ValueError
-            If a pointwise band is asked of an isotonic curve.
-
-        Notes
-        -----
-        By "bins" an interval is equal-tailed, of the posterior of the bin's frequency from Jeffreys' prior, at the
-        level ci_prob^(1/B) if it is one of B of a simultaneous band; it begins at 0 where a bin has no positives and
-        ends at 1 where it has no negatives. It is of the mean frequency in the bin, which is that at the mean
-        probability if the curve is straight there.
-
-        By "isotonic" the band is the honest one of Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023): a confidence
-        band, with at least the stated coverage in samples of any size, if the frequency does not fall as the
-        probability rises. Every run of neighbouring groups of examples bounds the frequency before it from above and
-        after it from below, by Clopper–Pearson limits at the level of all runs together. More than 200 different
-        probabilities are put into 200 groups of about equally many examples first; that is valid, because groups are
-        made without a look at the labels, and about as narrow as of 1,000. Where the bounds would exclude the isotonic
-        line, which is evidence that the frequency falls somewhere, they are widened to hold it.
-
-        By "logistic" it lies between quantiles of the drawn lines, or between the ranks that hold a share `ci_prob` of
-        them wholly; it is as good as the assumption that the line is straight in log-odds.
-
-        ``validation/reliability_bands.py`` simulates what they cover. A Bayesian bootstrap of the isotonic line is no
-        band: of 100 examples from a calibrated system, any probability alike, its 95 % intervals held the whole curve
-        in none of 400 data sets, and single points in 71 %.
-
-        References
-        ----------
-        Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023), Honest calibration assessment for binary outcome predictions,
-        Biometrika 110. Brown, Cai & DasGupta (2001), Interval estimation for a binomial proportion, Statistical Science
-        16.
-
-        Examples
-        --------
-        >>> import bayesperf as bp
-        >>> curve = bp.reliability_curve([0, 0, 0, 0, 1, 0, 1, 1], [0.1, 0.1, 0.2, 0.2, 0.7, 0.7, 0.9, 0.9],
-        ...                              method="bins", bins=2)
-        >>> curve.band()["frequency"].values.round(2)
-        array([[0.  , 0.52],
-               [0.23, 0.98]])
+            By other methods, whose bands are not of draws.
         """
-        prob = checks.probability("ci_prob", ci_prob)
-        checks.one_of("kind", kind, KINDS)
-        if self.method == "logistic":
-            bounds = BANDS[kind](self._lines, prob)
-        elif self.method == "bins":
-            bounds = binned_band(self._points, prob, kind)
-        elif kind == "pointwise":
+        if self.method != "logistic":
+            raise InputError("joint_draws", f"method={self.method!r} draws no curves.", "Take method='logistic'.")
+        return self._over_systems(self._lines(counts) for counts in self.parts.values())
+
+    def _lines(self, counts: ProbabilityCounts) -> xr.Dataset:
+        """Return drawn lines of recalibration."""
+        grid = np.unique(np.linspace(counts.values[0], counts.values[-1], _POINTS))
+        intercept, slope = draws_of_line(counts, self.n_draws, np.random.default_rng(self.random_seed)).T
+        lines = special.expit(intercept[:, None] + np.outer(slope, special.logit(grid)))
+        return xr.Dataset({"frequency": (("probability", "draw"), lines.T)}, {"probability": grid})
+
+    @property
+    def _shown(self) -> list[str]:
+        return ["frequency"]
+
+    def _bounds(self, prob: float, kind: str) -> xr.Dataset:
+        if self.method == "isotonic" and kind == "pointwise":
             raise InputError(
                 "kind",
                 "an isotonic curve has no pointwise band that covers as often as it says.",
                 "Take kind='simultaneous', or method='bins'.",
             )
-        else:
-            bounds = isotonic_band(self.counts, prob)
-        coords = {"probability": self.dataset["probability"].values} | dict(CI_BOUND)
-        attrs = {"ci_prob": prob, "kind": kind, "method": self.method}
-        return xr.Dataset({"frequency": (("probability", "ci_bound"), bounds)}, coords, attrs)
+        return self._over_systems(self._bounds_of(counts, prob, kind) for counts in self.parts.values())
 
-    def plot(self, **options: Any) -> Figure:
-        """Draw the curve with its band, the diagonal, and beneath it how many examples have each probability.
-
-        Parameters
-        ----------
-        **options
-            Of `bayesperf.plots.reliability`: ``ci_prob`` and ``kind`` of the band, and ``ax``.
-        """
-        from bayesperf import plots
-
-        return plots.reliability(self, **options)
+    def _bounds_of(self, counts: ProbabilityCounts, prob: float, kind: str) -> xr.Dataset:
+        if self.method == "logistic":
+            return xr.Dataset({"frequency": band_of_draws(self._lines(counts)["frequency"], prob, kind)})
+        at = self._grouped(counts)
+        bounds = isotonic_band(at, prob) if self.method == "isotonic" else binned_band(at, prob, kind)
+        coords = {"probability": at.values} | dict(CI_BOUND)
+        return xr.Dataset({"frequency": (("probability", "ci_bound"), bounds)}, coords)
 
     def in_words(self, *, ci_prob: float = 0.95) -> str:
         """Return sentences on where the simultaneous band leaves out the diagonal, on which probabilities are right.
@@ -201,7 +185,10 @@ class ReliabilityCurve(Saved):
         1.000, it happens in 0.964 (0.916–0.989). At 0.000 its probabilities are too low: where it says 0.000, it \
         happens in 0.023 (0.008–0.053).
         """
-        points = self.band(ci_prob)["frequency"]
+        if self.names:
+            each = self.each().items()
+            return "\n".join(f"{name}: {curve.in_words(ci_prob=ci_prob)}" for name, curve in each)
+        points, total = self.band(ci_prob)["frequency"], self.parts[NAMELESS].total
         said, (lower, upper) = points["probability"].values, points.values.T
         texts = [
             text
@@ -210,69 +197,24 @@ class ReliabilityCurve(Saved):
         ]
         band = f"{percentage(ci_prob)} band"
         if texts:
-            return f"By the {band} of {self.counts.total:,} examples, everywhere at once: {' '.join(texts)}"
+            return f"By the {band} of {total:,} examples, everywhere at once: {' '.join(texts)}"
         width = np.average(upper - lower)
         return (
-            f"The {band} of {self.counts.total:,} examples holds the diagonal everywhere: they do not "
+            f"The {band} of {total:,} examples holds the diagonal everywhere: they do not "
             f"show that the probabilities are wrong. They may be: the band is {width:.2f} wide on average, "
             f"{np.max(upper - lower):.2f} at most."
         )
 
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}<br>{escape(self.in_words())}</p>"
-
-    def __repr__(self) -> str:
-        positives = int(self.counts.positives.sum())
-        return (
-            f"<bayesperf.curves.ReliabilityCurve: {self.method}, {positives} positives, "
-            f"{self.counts.total - positives} "
-            "negatives>"
-        )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ReliabilityCurves(Saved):
-    """The reliability curves of several systems. Made by `reliability_curve` of a mapping.
-
-    Attributes
-    ----------
-    curves : mapping of str to ReliabilityCurve
-        By the name of the system; ``curves[name]`` is one of them.
-    """
-
-    curves: Mapping[str, ReliabilityCurve]
-
-    def __getitem__(self, name: str) -> ReliabilityCurve:
-        return self.curves[name]
+    @property
+    def _facts(self) -> dict[str, Any]:
+        return {"method": self.method}
 
     @property
-    def dataset(self) -> xr.Dataset:
-        """The curves over (model, probability); NaN at the probabilities of other systems."""
-        return self._over_models({name: curve.dataset for name, curve in self.curves.items()})
-
-    def band(self, ci_prob: float = 0.95, kind: str = "simultaneous") -> xr.Dataset:
-        """Return the bands over (model, probability, ci_bound), as of `ReliabilityCurve.band`."""
-        return self._over_models({name: curve.band(ci_prob, kind) for name, curve in self.curves.items()})
-
-    def _over_models(self, datasets: Mapping[str, xr.Dataset]) -> xr.Dataset:
-        models = pd.Index(list(datasets), dtype=object, name="model")
-        return xr.concat(list(datasets.values()), models, join="outer", combine_attrs="drop_conflicts")
-
-    def plot(self, **options: Any) -> Figure:
-        """Draw the curves of all systems, as `ReliabilityCurve.plot`."""
-        from bayesperf import plots
-
-        return plots.reliability(self.curves, **options)
-
-    def in_words(self, *, ci_prob: float = 0.95) -> str:
-        """Return the sentences of `ReliabilityCurve.in_words` on each system."""
-        return "\n".join(f"{name}: {curve.in_words(ci_prob=ci_prob)}" for name, curve in self.curves.items())
-
-    def _repr_html_(self) -> str:
-        return "".join(f"<p>{escape(line)}</p>" for line in self.in_words().splitlines())
-
-    def __repr__(self) -> str:
-        return f"<bayesperf.curves.ReliabilityCurves of {', '.join(self.curves)}>"
+    def _described(self) -> str:
+        positives = [int(counts.positives.sum()) for counts in self.parts.values()]
+        systems = f"{len(self.names)} systems, " if self.names else ""
+        negatives = next(iter(self.parts.values())).total - positives[0]
+        return f"{systems}{self.method}, {positives[0]} positives, {negatives} negatives"
 
 
 def _departures(said: Array, frequency: Array, lower: Array, upper: Array, off: Any, what: str) -> Iterator[str]:
@@ -289,28 +231,18 @@ def _departures(said: Array, frequency: Array, lower: Array, upper: Array, off: 
         )
 
 
-@overload
-def reliability_curve(
-    y_true: Any,
-    y_prob: Mapping[Any, ArrayLike] | pd.DataFrame,
-    *,
-    method: str = ...,
-    pos_label: Any = ...,
-    bins: int | None = ...,
-    draws: int = ...,
-    random_seed: Any = ...,
-) -> ReliabilityCurves: ...
-@overload
-def reliability_curve(
-    y_true: Any,
-    y_prob: ArrayLike | None = ...,
-    *,
-    method: str = ...,
-    pos_label: Any = ...,
-    bins: int | None = ...,
-    draws: int = ...,
-    random_seed: Any = ...,
-) -> ReliabilityCurve: ...
+def binned_band(bins: ProbabilityCounts, prob: float, kind: str) -> Array:
+    """Return the equal-tailed posterior interval of the frequency in each bin, (B, 2), from Jeffreys' prior.
+
+    The intervals of a simultaneous band have the probability prob^(1/B) each (Šidák 1967): they hold all B frequencies
+    at once with the probability `prob`, as posteriors of different examples are independent. An interval begins at 0
+    where a bin has no positives, and ends at 1 where it has no negatives (Brown, Cai & DasGupta 2001).
+    """
+    each = prob ** (1 / len(bins.values)) if kind == "simultaneous" else prob
+    bounds: Array = proportion(bins.positives, bins.examples, confidence=each, method="jeffreys")
+    return widened(bounds, bins.positives / bins.examples)
+
+
 @checked
 def reliability_curve(
     y_true: Any,
@@ -321,7 +253,7 @@ def reliability_curve(
     bins: int | None = None,
     draws: int = 4000,
     random_seed: Any = 0,
-) -> ReliabilityCurve | ReliabilityCurves:
+) -> ReliabilityCurve:
     """Return the reliability curve: how often it happens when the system gives it some probability.
 
     Of calibrated probabilities it is the diagonal: what is given 0.8 happens in 80 %.
@@ -350,8 +282,8 @@ def reliability_curve(
 
     Returns
     -------
-    ReliabilityCurve or ReliabilityCurves
-        The latter of several systems, with the same methods.
+    ReliabilityCurve
+        Of several systems over ``model``.
 
     Raises
     ------
@@ -380,22 +312,18 @@ def reliability_curve(
     checks.one_of("method", method, METHODS)
     if bins is not None and method != "bins":
         raise InputError("bins", f"is of method='bins'; method={method!r} has none.")
-    if isinstance(y_prob, Mapping | pd.DataFrame):
-        options = {"method": method, "pos_label": pos_label, "bins": bins, "draws": draws}
-        seed = checks.seed(random_seed)
-        return ReliabilityCurves(
-            {
-                str(name): reliability_curve(y_true, of_system, **options, random_seed=seed)
-                for name, of_system in y_prob.items()
-            }
-        )
-    counts = ProbabilityCounts.of(y_true, y_prob, pos_label)
+    systems = systems_of(y_prob)
+    parts = {
+        name: ProbabilityCounts.of(y_true, of_system, pos_label)
+        for name, of_system in ({NAMELESS: y_prob} if systems is None else systems).items()
+    }
     if method == "logistic":
-        checks.none_certain("y_prob", counts.certain)
+        for counts in parts.values():
+            checks.none_certain("y_prob", counts.certain)
     return ReliabilityCurve(
-        counts=counts,
+        parts=parts,
         method=method,
         bins=checks.count("bins", BINS if bins is None else bins),
-        draws=checks.count("draws", draws, least=2),
+        n_draws=checks.count("draws", draws, least=2),
         random_seed=checks.seed(random_seed),
     )

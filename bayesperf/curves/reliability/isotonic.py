@@ -1,4 +1,4 @@
-"""Isotonic regression of what happened on the probability, and its honest confidence band."""
+"""Isotonic regression of what happened on the probability: its honest confidence band, and its projection posterior."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from scipy.optimize import isotonic_regression
 from scipy.special import betainccinv
 
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.curves.bands import widened
+from bayesperf.curves.curve import widened
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 
 # The band compares all pairs of so many groups of examples at most.
 MOST_GROUPS = 200
+PRIOR_IN_WORDS = "Beta of one example, at the share of positives in all, of each bin's frequency"
 
 
 def isotonic_line(positives: Array | Counts, examples: Counts) -> Array:
@@ -58,3 +59,26 @@ def _upper_bounds(positives: Counts, examples: Counts, level: float) -> Array:
     bounds = np.ones(len(examples))
     np.minimum.at(bounds, begins[of_begin], betainccinv(k + 1, n - k, level))
     return np.minimum.accumulate(bounds[::-1])[::-1]
+
+
+def draws_of_isotonic_line(counts: ProbabilityCounts, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return the mean probabilities of bins (B,), and draws (draws, B) of frequencies there that do not fall.
+
+    The √n bins have a Beta posterior each, and each draw of all of them is replaced by the nearest frequencies that do
+    not fall, weighted by examples: the projection posterior of Chakraborty & Ghosal (2021). Its intervals cover where
+    there are more bins than the curve can tell apart (their number grows faster than the cube root of n), with many
+    examples in each; of one example a bin, which is the Bayesian bootstrap of the isotonic line, they do not.
+    """
+    bins = counts.merged(counts.grouped(max(2, round(np.sqrt(counts.total)))))
+    share = counts.positives.sum() / counts.total
+    drawn = rng.beta(share + bins.positives, 1 - share + bins.negatives, (draws, len(bins.values)))
+    return bins.values, np.stack([isotonic_regression(row, weights=bins.examples).x for row in drawn])
+
+
+def interpolated(heights: Array, knots: Array, at: Array) -> Array:
+    """Return drawn lines (draws, k), given their heights (draws, B) at knots (B,): straight between, level beyond."""
+    if len(knots) == 1:
+        return np.repeat(heights, len(at), axis=1)
+    left = np.clip(np.searchsorted(knots, at) - 1, 0, len(knots) - 2)
+    share = np.clip((at - knots[left]) / np.diff(knots)[left], 0, 1)
+    return np.asarray(heights[:, left] * (1 - share) + heights[:, left + 1] * share)

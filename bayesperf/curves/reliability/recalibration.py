@@ -22,7 +22,7 @@ from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, estimate, sentence
 from bayesperf.curves.curve_marginals import marginal_of_draws
-from bayesperf.curves.reliability.isotonic_posterior import PRIOR_IN_WORDS, draws_of_isotonic_line, interpolated
+from bayesperf.curves.reliability.isotonic import PRIOR_IN_WORDS, draws_of_isotonic_line, interpolated
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 from bayesperf.curves.reliability.recalibration_line import PRIORS_IN_WORDS, draws_of_line
 from bayesperf.data.binned_scores import BinnedScores

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -17,14 +16,13 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.recipes import remembered
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import metric_title
 from bayesperf.curves.areas.area_marginals import INFERENCES
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.partial_areas import PartOfCurve, range_of_rates
 from bayesperf.curves.areas.weighted_scores import weighted_score
-from bayesperf.curves.bands import BANDS, KINDS, widened
 from bayesperf.curves.clustered_scores import bootstrap_of, clusters_by_score
+from bayesperf.curves.curve import KINDS, Curve
 from bayesperf.curves.curve_marginals import examples_of, marginal_of_draws
 from bayesperf.curves.roc.called_positive import steps_between_scores
 from bayesperf.curves.roc.curve_draws import Binormal, Observed, RocDraws, partial_areas, weighted_curves
@@ -43,9 +41,6 @@ from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 METHODS = ("bayesian_bootstrap", "beta", "binormal")
 # What the area under a curve is, and by chance would be.
 _AREAS_IN_WORDS = {
@@ -55,8 +50,8 @@ _AREAS_IN_WORDS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Curve(Saved):
-    """A curve over thresholds. Made by `roc_curve`, `precision_recall_curve` and `det_curve`.
+class ThresholdCurve(Curve):
+    """A curve of two rates over thresholds. Made by `roc_curve`, `precision_recall_curve` and `det_curve`.
 
     Attributes
     ----------
@@ -64,16 +59,39 @@ class Curve(Saved):
         How its band is made.
     clusters : tuple of two ndarrays or None
         Clusters of the positives and of the negatives, in the order of their scores, if examples are drawn by them.
+
+    Notes
+    -----
+    The band is of the second rate over 201 values of the first: of ROC, fpr = 0, 0.005, …, 1; of precision–recall,
+    recall = 0.005, …, 1; of DET, fpr evenly spaced in normal deviates, out to 1 in n + 1 of n negatives (1 in 20 at
+    least). By method "beta", and by confidence intervals, it is of both rates over ``threshold``.
+
+    By "bayesian_bootstrap" the drawn curves have Dirichlet(1) weights on the n + 1 gaps between and beyond the n
+    scores of each class. Weights on the scores alone cannot draw the curve other than along the observed one's
+    edges: where it runs at 1 they leave no width at all, and the whole curve is seldom inside. The pointwise band
+    lies between quantiles of the drawn curves; the simultaneous one between the ranks that hold a share `ci_prob`
+    of them wholly. Both are widened to hold the observed curve, which matters at the edges of the unit square.
+    ``validation/bands.py`` simulates what they cover. Of 50 and 500 examples in either class and an AUC of .7, .8
+    and .95, simultaneous 95 % bands held the whole ROC curve between fpr .05 and .95 in 96.2 to 98.3 % of 1,000
+    data sets, pointwise ones each of its points in 93.6 to 99.7 %; of 10 examples pointwise ones hold as few as
+    82 % near the ends.
+
+    By "beta" the intervals are equal-tailed ones of each rate's posterior from the counts at each threshold,
+    widened likewise. Confidence intervals are not widened: they hold what was observed. Where a threshold is fixed
+    beforehand, `bayesperf.studies.rate_coverage` says how often the intervals of either rate cover it.
     """
 
     curve_kind: CurveKind
     scores: Scores | BinnedScores
     method: str
     prior: str | priors.Prior | None
-    draws: int
+    n_draws: int
     random_seed: int
     progressbar: bool
     clusters: tuple[Codes, Codes] | None = None
+
+    over: ClassVar[str] = "threshold"
+    drawn_by: ClassVar[str] = "curve"
 
     @property
     def name(self) -> str:
@@ -107,13 +125,13 @@ class Curve(Saved):
         negatives, positives = self.scores.class_totals
         return {"tp": tp, "fn": positives - tp, "fp": fp, "tn": negatives - fp}
 
-    def at(self, threshold: ArrayLike) -> xr.Dataset:
+    def at(self, x: ArrayLike) -> xr.Dataset:
         """Return the observed rates of both axes at any thresholds, one or several.
 
         Parameters
         ----------
-        threshold : float or array-like (k,)
-            What scores at least this is called positive; inf calls nothing so. Of bins only edges are known.
+        x : float or array-like (k,)
+            Thresholds. What scores at least one is called positive; inf calls nothing so. Of bins only edges are known.
 
         Returns
         -------
@@ -127,56 +145,29 @@ class Curve(Saved):
         >>> curve.at(0.42)["recall"].item(), curve.at(0.42)["fpr"].item()
         (0.75, 0.25)
         """
-        values = checks.vector("threshold", np.atleast_1d(threshold))
-        x, y = self.curve_kind.points(**self._cells(values))
-        rates = {self.curve_kind.x: ("threshold", x), self.curve_kind.y: ("threshold", y)}
-        points = xr.Dataset(rates, {"threshold": values})
-        return points if np.ndim(threshold) else points.isel(threshold=0)
+        values = checks.vector("threshold", np.atleast_1d(x))
+        rates = dict(zip(self._axes, self.curve_kind.points(**self._cells(values)), strict=True))
+        points = xr.Dataset({name: ("threshold", rate) for name, rate in rates.items()}, {"threshold": values})
+        return points if np.ndim(x) else points.isel(threshold=0)
 
     # ── Bands ──
 
-    def band(self, ci_prob: float = 0.95, kind: str = "pointwise", method: str | None = None) -> xr.Dataset:
-        """Return the band of the curve, with last dim ``ci_bound`` = lower, upper.
+    def band(self, ci_prob: float = 0.95, kind: str | None = None, method: str | None = None) -> xr.Dataset:
+        """Return the band of the curve, with last dim ``ci_bound``, as `Curve.band`.
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the band.
-        kind : {"pointwise", "simultaneous"}
-            "pointwise": at each place by itself the system's curve is inside with that probability. "simultaneous": it
-            is so everywhere at once.
+        ci_prob, kind
+            As in `Curve.band`.
         method : {"wilson", "clopper_pearson", "agresti_coull"}, optional
             Confidence intervals of both rates at each threshold (see `bayesperf.intervals.proportion`), pointwise only;
             by default the method of the curve.
-
-        Returns
-        -------
-        xarray.Dataset
-            The second rate over 201 values of the first: of ROC, fpr = 0, 0.005, …, 1; of precision–recall, recall =
-            0.005, …, 1; of DET, fpr evenly spaced in normal deviates, out to 1 in n + 1 of n negatives (1 in 20 at
-            least). By method "beta", and by confidence intervals, both rates over ``threshold``.
 
         Raises
         ------
         ValueError
             If a simultaneous band is asked of intervals that are each threshold's own; if confidence intervals, which
             take examples to be independent, are asked of clusters.
-
-        Notes
-        -----
-        By "bayesian_bootstrap" the drawn curves have Dirichlet(1) weights on the n + 1 gaps between and beyond the n
-        scores of each class. Weights on the scores alone cannot draw the curve other than along the observed one's
-        edges: where it runs at 1 they leave no width at all, and the whole curve is seldom inside. The pointwise band
-        lies between quantiles of the drawn curves; the simultaneous one between the ranks that hold a share `ci_prob`
-        of them wholly. Both are widened to hold the observed curve, which matters at the edges of the unit square.
-        ``validation/bands.py`` simulates what they cover. Of 50 and 500 examples in either class and an AUC of .7, .8
-        and .95, simultaneous 95 % bands held the whole ROC curve between fpr .05 and .95 in 96.2 to 98.3 % of 1,000
-        data sets, pointwise ones each of its points in 93.6 to 99.7 %; of 10 examples pointwise ones hold as few as
-        82 % near the ends.
-
-        By "beta" the intervals are equal-tailed ones of each rate's posterior from the counts at each threshold,
-        widened likewise. Confidence intervals are not widened: they hold what was observed. Where a threshold is fixed
-        beforehand, `bayesperf.studies.rate_coverage` says how often the intervals of either rate cover it.
 
         Examples
         --------
@@ -185,17 +176,44 @@ class Curve(Saved):
         >>> curve.band(method="wilson").sel(threshold=0.45)["recall"].round(2).values
         array([0.3 , 0.95])
         """
-        prob = checks.probability("ci_prob", ci_prob)
-        checks.one_of("kind", kind, KINDS)
-        by = self.method if method is None else checks.one_of("method", method, CONFIDENCE_INTERVALS)
-        attrs = {"ci_prob": prob, "kind": kind, "method": by}
-        if method is not None or by == "beta":
-            return self._band_at_thresholds(prob, kind, by).assign_attrs(attrs)
-        bounds = BANDS[kind](self._curves, prob)
-        if self.method == "bayesian_bootstrap":
-            bounds = widened(bounds, self.curve_kind.along(self._observed, self._grid)[0])
-        coords = {self.curve_kind.x: self._grid, "ci_bound": ["lower", "upper"]}
-        return xr.Dataset({self.curve_kind.y: ((self.curve_kind.x, "ci_bound"), bounds)}, coords, attrs)
+        if method is None:
+            return super().band(ci_prob, kind)
+        checks.one_of("method", method, CONFIDENCE_INTERVALS)
+        prob, by = checks.probability("ci_prob", ci_prob), "pointwise" if kind is None else kind
+        bounds = self._band_at_thresholds(prob, checks.one_of("kind", by, KINDS), method)
+        return bounds.assign_attrs(ci_prob=prob, kind=by, method=method)
+
+    def _bounds(self, prob: float, kind: str) -> xr.Dataset:
+        if self.method == "beta":
+            return self._widened(self._band_at_thresholds(prob, kind, "beta"))
+        bounds = super()._bounds(prob, kind)
+        return self._widened(bounds) if self.method == "bayesian_bootstrap" else bounds
+
+    @property
+    def _facts(self) -> dict[str, Any]:
+        return {"method": self.method}
+
+    @property
+    def _axes(self) -> tuple[str, str]:
+        return self.curve_kind.x, self.curve_kind.y
+
+    @property
+    def _shown(self) -> list[str]:
+        return [self.curve_kind.y]
+
+    @property
+    def _at_band(self) -> xr.Dataset:
+        if self.method == "beta":
+            return self.dataset
+        return self._on_grid(self.curve_kind.along(self._observed, self._grid)[0], ())
+
+    def joint_draws(self) -> xr.Dataset:
+        """Return drawn curves: the second rate along the first, with last dim ``draw``."""
+        return self._on_grid(self._along(self._grid).T, ("draw",))
+
+    def _on_grid(self, values: Array, dims: tuple[str, ...]) -> xr.Dataset:
+        x, y = self._axes
+        return xr.Dataset({y: ((x, *dims), values)}, {x: self._grid})
 
     def _band_at_thresholds(self, prob: float, kind: str, method: str) -> xr.Dataset:
         """Return intervals of both rates at each threshold."""
@@ -212,7 +230,7 @@ class Curve(Saved):
                 "Leave it out.",
             )
         if method == "beta":
-            return intervals_at_thresholds(self._counts, self.prior, self.dataset, prob)
+            return intervals_at_thresholds(self._counts, self.prior, list(self._axes), prob)
         return confidence_at_thresholds(self._counts, self.curve_kind, prob, method)
 
     def area_of_band(self, ci_prob: float = 0.95) -> xr.DataArray:
@@ -239,10 +257,6 @@ class Curve(Saved):
     def _grid(self) -> Array:
         return self.curve_kind.grid(self.scores)
 
-    @cached_property
-    def _curves(self) -> Array:
-        return self._along(self._grid)
-
     def _along(self, x: Array) -> Array:
         """Return the second rate of the drawn curves at values of the first, (draws, k)."""
         return self.curve_kind.along(self._drawn, x)
@@ -255,15 +269,15 @@ class Curve(Saved):
     def _drawn(self) -> RocDraws:
         if self.method == "binormal":
             assert isinstance(self.scores, Scores)
-            return Binormal.fitted(self.scores, self.draws, self.random_seed)
+            return Binormal.fitted(self.scores, self.n_draws, self.random_seed)
         return weighted_curves(
-            self.scores, self.clusters, self.draws, self.random_seed, self.progressbar, steps_between_scores
+            self.scores, self.clusters, self.n_draws, self.random_seed, self.progressbar, steps_between_scores
         )
 
     # ── Areas ──
 
     @cached_property
-    @remembered("Curve.area")
+    @remembered("ThresholdCurve.area")
     def area(self) -> Marginal:
         """Distribution of the area under the curve: AUC, or average precision.
 
@@ -279,7 +293,7 @@ class Curve(Saved):
         if self.name == "det":
             raise InputError("area", "a DET curve's area is not in use.", "Take that of the roc_curve.")
         options: dict[str, Any] = {
-            "draws": self.draws, "random_seed": self.random_seed, "progressbar": self.progressbar,
+            "draws": self.n_draws, "random_seed": self.random_seed, "progressbar": self.progressbar,
             "cluster": None if self.clusters is None else np.concatenate(self.clusters),
         }  # fmt: skip
         if self.name == "roc":
@@ -299,7 +313,7 @@ class Curve(Saved):
         y_score = np.concatenate([self.scores.positive, self.scores.negative])
         return np.arange(len(y_score)) < len(self.scores.positive), y_score
 
-    @remembered("Curve.partial_area")
+    @remembered("ThresholdCurve.partial_area")
     def partial_area(self, low: float, high: float, *, rate: str = "fpr", standardized: bool = False) -> Marginal:
         """Return the distribution of the area under a ROC curve between two false positive rates, or two recalls.
 
@@ -335,7 +349,7 @@ class Curve(Saved):
             along = None if rate == "fpr" else lambda recall: 1 - self._drawn.fpr(recall)
             values = part.scaled(self._integral(part.low, part.high, along))
         else:
-            values = partial_areas(self.scores, self.clusters, part, self.draws, self.random_seed, self.progressbar)
+            values = partial_areas(self.scores, self.clusters, part, self.n_draws, self.random_seed, self.progressbar)
         return self._marginal(part.quantity, values)
 
     def _integral(self, low: float, high: float, along: Callable[[Array], Array] | None = None) -> Array:
@@ -345,7 +359,7 @@ class Curve(Saved):
 
     # ── Operating points ──
 
-    @remembered("Curve.operating_point")
+    @remembered("ThresholdCurve.operating_point")
     def operating_point(
         self, *, fpr: float | None = None, recall: float | None = None, cost: tuple[float, ...] | None = None
     ) -> OperatingPoint:
@@ -414,19 +428,6 @@ class Curve(Saved):
         examples = examples_of(self.scores.class_totals)
         return marginal_of_draws(quantity, values, xr.DataArray(0.0), self.random_seed, self._inference, examples)
 
-    def plot(self, **options: Any) -> Figure:
-        """Draw the curve with its band.
-
-        Parameters
-        ----------
-        **options
-            Of `bayesperf.plots.curve`: ``ci_prob``, ``kind`` and ``method`` of the band, ``thresholds`` to be marked,
-            whether to draw the line of ``break_even``, and ``ax``.
-        """
-        from bayesperf import plots
-
-        return plots.curve(self, **options)
-
     def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
         """Return sentences on the area under the curve; of a DET curve, on that of the ROC curve of the same scores.
 
@@ -452,12 +453,10 @@ class Curve(Saved):
         text = curve.area.in_words(ci_prob=ci_prob, ci_kind=ci_kind)
         return f"{text} {meaning}"
 
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}<br>{escape(self.in_words())}</p>"
-
-    def __repr__(self) -> str:
+    @property
+    def _described(self) -> str:
         negatives, positives = self.scores.class_totals
-        return f"<bayesperf.Curve: {self.name} by {self.method}, {positives} positives, {negatives} negatives>"
+        return f"{self.name} by {self.method}, {positives} positives, {negatives} negatives"
 
 
 def _at_thresholds(drawn: RocDraws, rates: tuple[Array, Array], thresholds: Codes) -> dict[str, Array]:
@@ -481,7 +480,7 @@ def roc_curve(
     prior: str | priors.Prior | None = None,
     random_seed: Any = 0,
     progressbar: bool = True,
-) -> Curve:
+) -> ThresholdCurve:
     """Return the ROC curve: recall over the false positive rate, as the threshold falls.
 
     Parameters
@@ -512,7 +511,7 @@ def roc_curve(
 
     Returns
     -------
-    Curve
+    ThresholdCurve
         Its points are those of scikit-learn with ``drop_intermediate=False``: (0, 0) at threshold inf, then one for
         every distinct score.
 
@@ -552,7 +551,7 @@ def precision_recall_curve(
     prior: str | priors.Prior | None = None,
     random_seed: Any = 0,
     progressbar: bool = True,
-) -> Curve:
+) -> ThresholdCurve:
     """Return the precision–recall curve: precision over recall, as the threshold falls.
 
     Between two points the counts change evenly, and precision not along a straight line: the band does so (Davis &
@@ -566,7 +565,7 @@ def precision_recall_curve(
 
     Returns
     -------
-    Curve
+    ThresholdCurve
         Its points are those of scikit-learn, the other way round: (0, 1) at threshold inf, then one for every distinct
         score.
 
@@ -601,7 +600,7 @@ def det_curve(
     prior: str | priors.Prior | None = None,
     random_seed: Any = 0,
     progressbar: bool = True,
-) -> Curve:
+) -> ThresholdCurve:
     """Return the detection error tradeoff: the false negative rate over the false positive rate.
 
     It is drawn on axes of normal deviates, on which normal scores give a straight line.
@@ -613,7 +612,7 @@ def det_curve(
 
     Returns
     -------
-    Curve
+    ThresholdCurve
         Its points are those of scikit-learn, the other way round: from the last threshold without a false positive,
         which may be inf, to the first without a false negative.
 
@@ -643,7 +642,7 @@ def _curve(
     prior: str | priors.Prior | None,
     random_seed: Any,
     progressbar: bool,
-) -> Curve:
+) -> ThresholdCurve:
     """Return a curve of some kind; the other arguments are those of `roc_curve`, which are checked here."""
     checks.one_of("method", method, METHODS)
     if method != "beta" and prior is not None:
@@ -665,12 +664,12 @@ def _curve(
         raise InputError(
             "cluster", f"is of method='bayesian_bootstrap', which draws clusters; method={method!r} does not."
         )
-    return Curve(
+    return ThresholdCurve(
         curve_kind=curve_kind,
         scores=scores,
         method=method,
         prior=prior,
-        draws=checks.count("draws", draws, least=2),
+        n_draws=checks.count("draws", draws, least=2),
         random_seed=checks.seed(random_seed),
         progressbar=progressbar,
         clusters=clusters_by_score(cluster, y_true, y_score, pos_label),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
 
 from bayesperf import intervals
 from bayesperf.core.arrays import Array
-from bayesperf.curves.bands import widened
 from bayesperf.curves.roc.curve_kinds import CurveKind
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.exact_forms import Proportion
@@ -21,26 +20,11 @@ CONFIDENCE_INTERVALS = ("wilson", "clopper_pearson", "agresti_coull")
 
 
 def intervals_at_thresholds(
-    counts: Mapping[str, xr.DataArray], prior: str | priors.Prior | None, points: xr.Dataset, prob: float
+    counts: Mapping[str, xr.DataArray], prior: str | priors.Prior | None, names: Sequence[str], prob: float
 ) -> xr.Dataset:
-    """Return the equal-tailed intervals of both rates over ``threshold``, widened to hold the points of the curve.
-
-    Parameters
-    ----------
-    counts : mapping
-        The four cells over ``threshold``.
-    prior : str or Prior, optional
-        As in `bayesperf.posterior`.
-    points : xarray.Dataset
-        Both rates, as observed.
-    prob : float
-        Probability of each interval.
-    """
+    """Return the equal-tailed intervals of rates over ``threshold``, of the four cells over ``threshold``."""
     rates = posterior(ConfusionMatrix.from_counts(**counts, dims=None), prior)
-    credible = {str(name): rates[str(name)].eti(prob) for name in points}
-    return xr.Dataset({
-        name: interval.copy(data=widened(interval.values, points[name].values)) for name, interval in credible.items()
-    })  # fmt: skip
+    return xr.Dataset({name: rates[name].eti(prob) for name in names})
 
 
 def confidence_at_thresholds(

@@ -117,7 +117,7 @@ def _reliability(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup:
 def _distribution(systems: Sequence[ScoredSystem]) -> Markup:
     """Return which share of the examples has each probability, in bars."""
     shares = []
-    for counts in (system.reliability.counts for system in systems):
+    for counts in (system.reliability.parts[""] for system in systems):
         number, edges = np.histogram(counts.values, _BARS, (0, 1), weights=counts.examples)
         shares.append(number / counts.total)
     lines = []

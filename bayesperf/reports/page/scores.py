@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.words import CHOSEN_ON_THE_SAME, percentage
-from bayesperf.curves.expected_performance.contrast_of_curves import ExpectedPerformanceComparison
+from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
 from bayesperf.plots.expected_performance import significant_spans, step_edges
 from bayesperf.plots.style import SERIES
 from bayesperf.posteriors.densities import without_density
@@ -193,9 +193,7 @@ def _precision_recall(systems: Sequence[ScoredSystem], ci_prob: float) -> Markup
     )
 
 
-def _expected_curves(
-    systems: Sequence[ScoredSystem], comparison: ExpectedPerformanceComparison | None, ci_prob: float
-) -> Markup:
+def _expected_curves(systems: Sequence[ScoredSystem], both: ExpectedPerformanceCurve | None, ci_prob: float) -> Markup:
     """Return the expected performance curves in steps, with the spans where two of them differ."""
     lines = []
     for curve in (system.expected for system in systems):
@@ -209,18 +207,22 @@ def _expected_curves(
         f"expected performance curves{of_systems(systems)}, with bands",
         top=1.05 * max(float(line.band.max()) for line in lines),
         height=240,
-        spans=[] if comparison is None else significant_spans(comparison, ci_prob, BAND),
+        spans=[] if both is None else significant_spans(both.difference(ci_prob=ci_prob, kind=BAND)),
     )
 
 
-def _differs(comparison: ExpectedPerformanceComparison | None, ci_prob: float) -> str:
+def _differs(both: ExpectedPerformanceCurve | None, ci_prob: float) -> str:
     """Return a sentence that says where two systems differ."""
-    if comparison is None:
+    if both is None:
         return ""
-    a, b = comparison.names
+    a, b = both.names
     what = f"the {percentage(ci_prob)} {BAND} band of the difference {a} − {b} leaves out 0"
-    related = "the same examples" if comparison.paired else "different examples"
-    where = f"Shaded: α at which {what}" if significant_spans(comparison, ci_prob, BAND) else f"At no α {what}"
+    related = "the same examples" if both.paired else "different examples"
+    where = (
+        f"Shaded: α at which {what}"
+        if significant_spans(both.difference(ci_prob=ci_prob, kind=BAND))
+        else f"At no α {what}"
+    )
     return (
         f"{where}, of systems judged by {related}, if thresholds had been chosen on other development rows like these."
     )

@@ -1,0 +1,257 @@
+"""The one contract of curves: points over a dim, joint draws of them, and what follows from both."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
+from bayesperf.core.saving import Saved
+from bayesperf.curves.curve_marginals import DIM
+from bayesperf.distributions.rank_envelopes import rank_envelope
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# The name of the only system of a curve that was given without a name.
+NAMELESS = ""
+
+
+class Curve(Saved, ABC):
+    """A curve of one system or of several: points over a dim, and joint draws of them.
+
+    The kinds (`ThresholdCurve`, `DecisionCurve`, `ReliabilityCurve`, `ExpectedPerformanceCurve`) say what their points
+    and draws are; all else is here. Several systems lie along the dim ``model``.
+    """
+
+    # The dim along which the curve runs, the band that is drawn unless another is asked for, and the function of
+    # `bayesperf.plots` that draws the curve.
+    over: ClassVar[str]
+    usual_band: ClassVar[str] = "pointwise"
+    drawn_by: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def dataset(self) -> xr.Dataset:
+        """The points of the curve."""
+
+    @abstractmethod
+    def joint_draws(self) -> xr.Dataset:
+        """Return joint draws of the whole curve, with last dim ``draw``."""
+
+    @abstractmethod
+    def in_words(self, *, ci_prob: float = 0.95) -> str:
+        """Return sentences on the curve."""
+
+    @property
+    @abstractmethod
+    def _described(self) -> str:
+        """What the curve is of, in a few words."""
+
+    @property
+    @abstractmethod
+    def _facts(self) -> dict[str, Any]:
+        """The attributes of its bands."""
+
+    @property
+    def _shown(self) -> list[str]:
+        """The names of what has a band."""
+        return list(map(str, self.dataset.data_vars))
+
+    @property
+    def _at_band(self) -> xr.Dataset:
+        """The points of the curve where its band is."""
+        return self.dataset
+
+    def at(self, x: ArrayLike) -> xr.Dataset:
+        """Return points of the curve.
+
+        Parameters
+        ----------
+        x : float or array-like (k,)
+            Values of the dim along which the curve runs.
+
+        Returns
+        -------
+        xarray.Dataset
+            What `dataset` has there, over that dim if there are several values.
+
+        Raises
+        ------
+        ValueError
+            If the curve has no point at a value.
+        """
+        values = np.asarray(x) if np.ndim(x) else x
+        try:
+            return self.dataset.sel({self.over: values}, method="nearest", tolerance=1e-9)
+        except KeyError:
+            places = self.dataset[self.over].values
+            raise InputError(
+                "at", f"must be one of the {self.over}s, {places.min():g} to {places.max():g}; it is {x!r}."
+            ) from None
+
+    def band(self, ci_prob: float = 0.95, kind: str | None = None) -> xr.Dataset:
+        """Return the band of the curve, with last dim ``ci_bound`` = lower, upper.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the band.
+        kind : {"pointwise", "simultaneous"}
+            "pointwise": at each place by itself the curve is inside with that probability. "simultaneous": it is so
+            everywhere at once. The default is "pointwise", of reliability curves "simultaneous".
+
+        Returns
+        -------
+        xarray.Dataset
+            Equal-tailed bounds. Of a simultaneous band a share `ci_prob` of the drawn curves lie wholly inside. The
+            notes of each kind of curve say where the bounds are, and how often they cover.
+
+        Raises
+        ------
+        ValueError
+            If the curve has no such band.
+        """
+        prob = checks.probability("ci_prob", ci_prob)
+        by = checks.one_of("kind", self.usual_band if kind is None else kind, KINDS)
+        return self._bounds(prob, by).assign_attrs(self._facts | {"ci_prob": prob, "kind": by})
+
+    def _bounds(self, prob: float, kind: str) -> xr.Dataset:
+        drawn = self.joint_draws()
+        return xr.Dataset({name: band_of_draws(drawn[name], prob, kind) for name in self._shown})
+
+    def _widened(self, bounds: xr.Dataset) -> xr.Dataset:
+        """Return bounds widened, where need be, to hold the points."""
+        return bounds.map(lambda each: each.copy(data=widened(each.values, self._at_band[each.name].values)))
+
+    def summary(self, ci_prob: float = 0.95, kind: str | None = None) -> pd.DataFrame:
+        """Return the curve and its band as a table, with a row for each place of the band.
+
+        Parameters
+        ----------
+        ci_prob, kind
+            As in `band`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The dims first; then for each figure its value, ``…_lower`` and ``…_upper``.
+        """
+        band, points = self.band(ci_prob, kind), self._at_band
+        columns: dict[str, xr.DataArray] = {}
+        for name, bounds in band.items():
+            of_bounds = {f"{name}_{end}": bounds.sel(ci_bound=end, drop=True) for end in ("lower", "upper")}
+            columns |= {str(name): points[name], **of_bounds}
+        dims = max((each.dims for each in columns.values()), key=len)
+        return xr.Dataset(columns).to_dataframe(list(dims)).reset_index()
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw the curve with its band.
+
+        Parameters
+        ----------
+        **options
+            ``ci_prob`` and ``kind`` of the band, ``ax``, and what else the function of `bayesperf.plots` for this kind
+            of curve takes: `curve`, `decision_curve`, `reliability` or `epc`.
+        """
+        from bayesperf import plots
+
+        figure: Figure = getattr(plots, self.drawn_by)(self, **options)
+        return figure
+
+    def _repr_html_(self) -> str:
+        return f"<p>{'<br>'.join(map(escape, [repr(self), *self.in_words().splitlines()]))}</p>"
+
+    def __repr__(self) -> str:
+        return f"<bayesperf.{type(self).__name__}: {self._described}>"
+
+
+class CurveOfParts(Curve):
+    """A curve made of a part for each system, by its name: `NAMELESS` of a system that has none."""
+
+    parts: Mapping[Any, Any]
+
+    @property
+    def names(self) -> list[Any]:
+        """The names of the systems; empty of one that has none."""
+        return [] if [*self.parts] == [NAMELESS] else [*self.parts]
+
+    def sel(self, *, model: Any) -> Self:
+        """Return the curve of one system by its name, or of some by a list of names.
+
+        Raises
+        ------
+        ValueError
+            If there is no such system.
+        """
+        several = isinstance(model, list | tuple | np.ndarray)
+        for name in (wanted := list(model) if several else [model]):
+            if name not in self.parts:
+                raise InputError("model", f"must be one of {self.names}; it is {name!r}.")
+        parts = {name if several else NAMELESS: self.parts[name] for name in wanted}
+        return replace(self, parts=parts)  # type: ignore[type-var]
+
+    def each(self) -> dict[Any, Self]:
+        """Return the curve of each system by its name."""
+        return {name: self.sel(model=name) for name in self.parts}
+
+    def _over_systems[T: (xr.Dataset, xr.DataArray)](self, values: Iterable[T]) -> T:
+        """Return the values of each system along ``model``, or those of the only system as they are."""
+        parts = list(values)
+        if not self.names:
+            return parts[0]
+        index = pd.Index(self.names, dtype=object, name=DIM)
+        return xr.concat(parts, index, join="outer", combine_attrs="drop_conflicts")
+
+
+# ── Bands ──
+
+
+def pointwise(curves: Array, prob: float) -> Array:
+    """Return the equal-tailed intervals of curves (draws, k) at each place, (k, 2), of the draws that are defined."""
+    quantile = np.nanquantile if np.isnan(curves).any() else np.quantile
+    # Between infinite draws nothing is interpolated.
+    method: Any = "inverted_cdf" if np.isinf(curves).any() else "linear"
+    return np.asarray(quantile(curves, [(1 - prob) / 2, (1 + prob) / 2], axis=0, method=method)).T
+
+
+def simultaneous(curves: Array, prob: float) -> Array:
+    """Return the rank envelope that wholly holds at least a share `prob` of curves (draws, k), (k, 2).
+
+    It is made of the draws in which the curve is defined everywhere.
+    """
+    undefined = np.isnan(curves).any(1)
+    whole = curves[~undefined] if undefined.any() else curves
+    if not len(whole):
+        raise InputError("kind", "in no draw is the metric defined along the whole curve.", "Take 'pointwise'.")
+    return rank_envelope(whole, outside=int(np.floor((1 - prob) * len(whole) + 1e-9)))
+
+
+BANDS = {"pointwise": pointwise, "simultaneous": simultaneous}
+KINDS = tuple(BANDS)
+
+
+def band_of_draws(drawn: xr.DataArray, prob: float, kind: str) -> xr.DataArray:
+    """Return the band of drawn curves, whose last dims are that of the curve and ``draw``; others lead."""
+    *leading, places, draws = drawn.shape
+    curves = drawn.values.reshape(-1, places, draws)
+    if np.isnan(curves).all(-1).any():
+        raise InputError("metric", f"{drawn.name!r} is undefined (0/0) in every draw at some point of the curve.")
+    bounds = np.stack([BANDS[kind](each.T, prob) for each in curves]).reshape(*leading, places, 2)
+    coords = dict(drawn.drop_vars("draw", errors="ignore").coords) | {"ci_bound": ["lower", "upper"]}
+    return xr.DataArray(bounds, coords, (*drawn.dims[:-1], "ci_bound"), name=drawn.name)
+
+
+def widened(bounds: Array, observed: Array) -> Array:
+    """Return intervals (…, 2) widened, where need be, to hold the observed values (…,)."""
+    return np.stack([np.minimum(bounds[..., 0], observed), np.maximum(bounds[..., 1], observed)], axis=-1)
