@@ -340,7 +340,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         >>> dev, test = (
         ...     (y, {name: rng.normal(y * shift) for name, shift in {"good": 1, "better": 2}.items()}) for _ in range(2)
         ... )
-        >>> epc(dev, test).difference()["significant"].sel(alpha=[0, 0.5]).values
+        >>> epc(dev, test).difference()["significant"].sel(alpha=[0.2, 0.5]).values
         array([ True,  True])
         """
         pair, prob = self._pair(a, b, question), checks.probability("ci_prob", ci_prob)
